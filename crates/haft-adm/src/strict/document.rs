@@ -1,0 +1,153 @@
+//! The grammar of values, arrays and objects.
+
+use serde_json::{Map, Value};
+
+use super::cursor::Cursor;
+use super::{Limits, Problem, number, string};
+use crate::path::Path;
+use crate::report::{Report, Reported};
+use crate::words::excerpt;
+
+/// Reads a whole text.
+///
+/// A value may come back although something was reported, so that the caller can look for
+/// further mistakes in it: of double keys it holds the first, for refused numbers a zero.
+pub(crate) fn read(text: &str, limits: Limits, report: &mut Report) -> Result<Value, Reported> {
+    let mut cursor = Cursor::new(text, report);
+    let root = Path::Root;
+    if text.len() > limits.bytes {
+        let problem = Problem::TooLarge { bytes: text.len(), limit: limits.bytes };
+        return Err(cursor.problem(&root, 0, problem));
+    }
+    if text.starts_with('\u{feff}') {
+        return Err(cursor.problem(&root, 0, Problem::ByteOrderMark));
+    }
+    let mut document = Document { cursor, limits, values: 0 };
+    document.cursor.skip_space();
+    let value = document.value(&root, limits.depth)?;
+    document.cursor.skip_space();
+    match document.cursor.peek() {
+        None => Ok(value),
+        Some(_) => {
+            let at = document.cursor.at();
+            Err(document.cursor.problem(&root, at, Problem::Trailing))
+        }
+    }
+}
+
+struct Document<'t, 'r> {
+    cursor: Cursor<'t, 'r>,
+    limits: Limits,
+    values: usize,
+}
+
+impl Document<'_, '_> {
+    /// Recursion ends at `depth`, which is never more than `MAX_DEPTH`.
+    fn value(&mut self, path: &Path<'_>, depth: usize) -> Result<Value, Reported> {
+        self.count(path)?;
+        match self.cursor.peek() {
+            Some(b'{') => self.object(path, depth),
+            Some(b'[') => self.array(path, depth),
+            Some(b'"') => string::read(&mut self.cursor, path).map(Value::String),
+            Some(b'-' | b'0'..=b'9') => number::read(&mut self.cursor, path).map(Value::Number),
+            Some(_) | None => self.word(path),
+        }
+    }
+
+    fn word(&mut self, path: &Path<'_>) -> Result<Value, Reported> {
+        let words = [("null", Value::Null), ("true", true.into()), ("false", false.into())];
+        for (word, value) in words {
+            if self.cursor.starts_with(word) {
+                self.cursor.advance(word.len());
+                return Ok(value);
+            }
+        }
+        Err(self.cursor.unexpected(path, "a value"))
+    }
+
+    fn array(&mut self, path: &Path<'_>, depth: usize) -> Result<Value, Reported> {
+        let depth = self.deeper(path, depth)?;
+        let mut list = Vec::new();
+        self.cursor.advance(1);
+        self.cursor.skip_space();
+        if self.cursor.eat(b']') {
+            return Ok(Value::Array(list));
+        }
+        loop {
+            self.cursor.skip_space();
+            list.push(self.value(&path.index(list.len()), depth)?);
+            self.cursor.skip_space();
+            if self.cursor.eat(b']') {
+                return Ok(Value::Array(list));
+            }
+            if !self.cursor.eat(b',') {
+                return Err(self.cursor.unexpected(path, "`,` or `]`"));
+            }
+        }
+    }
+
+    fn object(&mut self, path: &Path<'_>, depth: usize) -> Result<Value, Reported> {
+        let depth = self.deeper(path, depth)?;
+        let mut map = Map::new();
+        self.cursor.advance(1);
+        self.cursor.skip_space();
+        if self.cursor.eat(b'}') {
+            return Ok(Value::Object(map));
+        }
+        loop {
+            self.cursor.skip_space();
+            self.entry(&mut map, path, depth)?;
+            self.cursor.skip_space();
+            if self.cursor.eat(b'}') {
+                return Ok(Value::Object(map));
+            }
+            if !self.cursor.eat(b',') {
+                return Err(self.cursor.unexpected(path, "`,` or `}`"));
+            }
+        }
+    }
+
+    fn entry(
+        &mut self,
+        map: &mut Map<String, Value>,
+        path: &Path<'_>,
+        depth: usize,
+    ) -> Result<(), Reported> {
+        let start = self.cursor.at();
+        if self.cursor.peek() != Some(b'"') {
+            return Err(self.cursor.unexpected(path, "a key in double quotes"));
+        }
+        let key = string::read(&mut self.cursor, path)?;
+        let taken = map.contains_key(&key);
+        if taken {
+            let problem = Problem::DuplicateKey { key: excerpt(&key) };
+            self.cursor.problem(&path.key(&key), start, problem);
+        }
+        self.cursor.skip_space();
+        if !self.cursor.eat(b':') {
+            return Err(self.cursor.unexpected(&path.key(&key), "`:`"));
+        }
+        self.cursor.skip_space();
+        let value = self.value(&path.key(&key), depth)?;
+        if !taken {
+            map.insert(key, value);
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, path: &Path<'_>) -> Result<(), Reported> {
+        self.values += 1;
+        if self.values <= self.limits.values {
+            return Ok(());
+        }
+        let problem = Problem::TooManyValues { limit: self.limits.values };
+        Err(self.cursor.problem(path, self.cursor.at(), problem))
+    }
+
+    fn deeper(&mut self, path: &Path<'_>, depth: usize) -> Result<usize, Reported> {
+        depth.checked_sub(1).ok_or_else(|| {
+            let problem = Problem::TooDeep { limit: self.limits.depth };
+            self.cursor.problem(path, self.cursor.at(), problem)
+        })
+    }
+}

@@ -1,0 +1,214 @@
+//! JSON text: the grammar, double keys, numbers, limits.
+
+use haft_adm::strict::{Limits, parse, parse_bytes};
+use serde_json::{Value, json};
+
+use crate::said;
+
+#[track_caller]
+fn check(text: &str, expected: &[&str]) {
+    assert_eq!(said(parse(text, Limits::default())), expected, "{text}");
+}
+
+#[test]
+fn what_is_json_is_read() {
+    for (text, value) in [
+        ("null", Value::Null),
+        (" \t\r\n true ", json!(true)),
+        ("[]", json!([])),
+        ("[ 1 , [ ] , { } ]", json!([1, [], {}])),
+        (r#"{"a" : {"b" : false}, "" : 0}"#, json!({"a": {"b": false}, "": 0})),
+        (r#""\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00é😀""#, json!("\"\\/\u{8}\u{c}\n\r\té😀é😀")),
+        ("\"\u{7f}\u{2028}\"", json!("\u{7f}\u{2028}")),
+    ] {
+        assert_eq!(parse(text, Limits::default()).unwrap(), value, "{text}");
+    }
+}
+
+#[test]
+fn what_is_not_json_is_refused_where_it_stops_being_it() {
+    check("", &["line 1, column 1: the text ends where a value should follow"]);
+    check("[1, 2", &["line 1, column 6: the text ends where `,` or `]` should follow"]);
+    check("[1,]", &["at `/1`, line 1, column 4: expected a value, found `]`"]);
+    check("[1 2]", &["line 1, column 4: expected `,` or `]`, found `2`"]);
+    check("{,}", &["line 1, column 2: expected a key in double quotes, found `,`"]);
+    check("{\"a\" 1}", &["at `/a`, line 1, column 6: expected `:`, found `1`"]);
+    check("{\"a\": 1,}", &["line 1, column 9: expected a key in double quotes, found `}`"]);
+    check("{'a': 1}", &["line 1, column 2: expected a key in double quotes, found `\\'`"]);
+    check("nul", &["line 1, column 1: expected a value, found `n`"]);
+    check("NaN", &["line 1, column 1: expected a value, found `N`"]);
+    check("[1] // no", &["line 1, column 5: there is more text after the value; remove it"]);
+    check("nulll", &["line 1, column 5: there is more text after the value; remove it"]);
+    check("\u{feff}1", &["line 1, column 1: the text starts with a byte order mark; remove it"]);
+    check("\u{a0}1", &["line 1, column 1: expected a value, found `\\u{a0}`"]);
+}
+
+#[test]
+fn strings_hold_characters_and_nothing_else() {
+    check("\"a", &["line 1, column 3: the text ends where a closing quote should follow"]);
+    check(
+        "\"a\nb\"",
+        &["line 1, column 3: control characters in a string are escaped; write `\\u000a` instead"],
+    );
+    let half = "half of a surrogate pair is no character; write both halves";
+    for text in [r#""\ud83d""#, r#""\ude00""#, r#""\ud83dx""#, r#""\ud83d\ud83d""#, r#""\ud83d\n""#]
+    {
+        check(text, &[&format!("line 1, column 2: {half}")]);
+    }
+    check(
+        r#""\x""#,
+        &["line 1, column 3: expected one of `\"\\/bfnrtu` after a backslash, found `x`"],
+    );
+    check(r#""\u12g4""#, &["line 1, column 6: expected four hexadecimal digits, found `g`"]);
+    check(r#""\u00é""#, &["line 1, column 6: expected four hexadecimal digits, found `é`"]);
+}
+
+#[test]
+fn a_key_appears_once_however_it_is_spelt() {
+    let twice = |key: &str| format!("the key `{key}` appears twice in this object; keep one");
+    check(r#"{"to":1,"to":1}"#, &[&format!("at `/to`, line 1, column 9: {}", twice("to"))]);
+    check(r#"{"to":1,"\u0074o":2}"#, &[&format!("at `/to`, line 1, column 9: {}", twice("to"))]);
+    check(
+        r#"[{"😀":1,"\ud83d\ude00":2}]"#,
+        &[&format!("at `/0/😀`, line 1, column 9: {}", twice("😀"))],
+    );
+    check(r#"{"a":{"to":1},"b":{"to":2}}"#, &[]);
+    check(r#"{"to":1,"To":2}"#, &[]);
+    check(
+        "{\"a\":[{\"b/c\":1,\n\"b/c\":2}],\n\"a\":1,\"a\":2}",
+        &[
+            &format!("at `/a/0/b~1c`, line 2, column 1: {}", twice("b/c")),
+            &format!("at `/a`, line 3, column 1: {}", twice("a")),
+            &format!("at `/a`, line 3, column 7: {}", twice("a")),
+        ],
+    );
+}
+
+#[test]
+fn numbers_that_can_be_kept_are_kept() {
+    for (text, value) in [
+        ("0", json!(0)),
+        ("-1", json!(-1)),
+        ("9223372036854775807", json!(i64::MAX)),
+        ("-9223372036854775808", json!(i64::MIN)),
+        ("9223372036854775808", json!(9_223_372_036_854_775_808_u64)),
+        ("18446744073709551615", json!(u64::MAX)),
+        ("9007199254740993", json!(9_007_199_254_740_993_u64)),
+        ("-0", json!(-0.0)),
+        ("1.0", json!(1.0)),
+        ("1e3", json!(1000.0)),
+        ("1E+3", json!(1000.0)),
+        ("1500e-2", json!(15.0)),
+        ("0.1", json!(0.1)),
+        ("1e23", json!(1e23)),
+        ("0e400", json!(0.0)),
+        ("5e-324", json!(5e-324)),
+        ("1.7976931348623157e308", json!(f64::MAX)),
+        ("9007199254740993.0", json!(9_007_199_254_740_992.0)),
+        // Readers that take a short cut miss the nearest double here.
+        ("122.416294033786585", json!(122.416_294_033_786_58)),
+    ] {
+        let read = parse(text, Limits::default()).unwrap();
+        assert_eq!(read, value, "{text}");
+        assert_eq!(read.is_f64(), value.is_f64(), "{text}");
+    }
+}
+
+#[test]
+fn numbers_that_would_change_are_refused() {
+    for integer in ["18446744073709551616", "-9223372036854775809"] {
+        let said = "does not fit 64 bits; write a smaller number or a string";
+        check(integer, &[&format!("line 1, column 1: `{integer}` {said}")]);
+    }
+    for float in ["1e400", "-1e400", "1.8e308"] {
+        let said = "is larger than any double; write a smaller number";
+        check(float, &[&format!("line 1, column 1: `{float}` {said}")]);
+    }
+    for (float, nearest) in [
+        ("1.00000000000000000001", "1.0"),
+        ("-0.99999999999999999999", "-1.0"),
+        ("1e-400", "0.0"),
+        ("9007199254740990.99", "9007199254740991.0"),
+    ] {
+        let said = format!("would be read as `{nearest}`; write the number that is meant");
+        check(float, &[&format!("line 1, column 1: `{float}` {said}")]);
+    }
+}
+
+#[test]
+fn numbers_follow_the_grammar() {
+    for (text, column, said) in [
+        ("01", 2, "expected no digit after a leading zero, found `1`"),
+        ("-", 2, "the text ends where a digit should follow"),
+        ("-x", 2, "expected a digit, found `x`"),
+        ("1.", 3, "the text ends where a digit should follow"),
+        ("1.e3", 3, "expected a digit, found `e`"),
+        ("1e", 3, "the text ends where a digit should follow"),
+        ("1e+", 4, "the text ends where a digit should follow"),
+        (".5", 1, "expected a value, found `.`"),
+        ("+1", 1, "expected a value, found `+`"),
+        ("0x10", 2, "there is more text after the value; remove it"),
+    ] {
+        check(text, &[&format!("line 1, column {column}: {said}")]);
+    }
+}
+
+#[test]
+fn every_number_and_key_is_looked_at() {
+    check(
+        r#"{"a": 1e999, "a": 99999999999999999999, "b": [1e-999]}"#,
+        &[
+            "at `/a`, line 1, column 7: `1e999` is larger than any double; write a smaller number",
+            "at `/a`, line 1, column 14: the key `a` appears twice in this object; keep one",
+            "at `/a`, line 1, column 19: `99999999999999999999` does not fit 64 bits; \
+             write a smaller number or a string",
+            "at `/b/0`, line 1, column 47: `1e-999` would be read as `0.0`; \
+             write the number that is meant",
+        ],
+    );
+}
+
+#[test]
+fn limits_are_kept_to_the_byte() {
+    let limits = Limits::default().with_bytes(4);
+    assert_eq!(said(parse("1234", limits)), Vec::<String>::new());
+    let large = "line 1, column 1: the text has 5 bytes; at most 4 are read";
+    assert_eq!(said(parse("12345", limits)), [large]);
+
+    let limits = Limits::default().with_values(3);
+    assert_eq!(said(parse("[1,2]", limits)), Vec::<String>::new());
+    let many = "at `/2`, line 1, column 6: the text has more than 3 values; split it";
+    assert_eq!(said(parse("[1,2,3]", limits)), [many]);
+
+    let limits = Limits::default().with_depth(1);
+    assert_eq!(said(parse("[1]", limits)), Vec::<String>::new());
+    let deep = "at `/0`, line 1, column 2: nested more than 1 levels deep; flatten the document";
+    assert_eq!(said(parse("[[]]", limits)), [deep]);
+    assert_eq!(said(parse("[{}]", limits)), [deep]);
+}
+
+#[test]
+fn huge_and_hostile_texts_end_in_an_error() {
+    let more_than_16_mib = format!("\"{}\"", "x".repeat(16 << 20));
+    assert_eq!(said(parse(&more_than_16_mib, Limits::default())).len(), 1);
+
+    let errors = parse(&"[".repeat(10 << 20), Limits::default()).unwrap_err();
+    assert_eq!(errors.as_slice()[0].position.unwrap().offset, 127);
+
+    let errors = parse(&format!("[{}1]", "1e400,".repeat(5_000)), Limits::default()).unwrap_err();
+    assert_eq!((errors.len(), errors.omitted()), (1_000, 4_000));
+    assert!(errors.to_string().ends_with("\nand 4000 more"));
+
+    let long_key = "k".repeat(3 << 20);
+    let text = format!("{{\"{long_key}\": [{}1]}}", "1e400,".repeat(50));
+    let errors = parse(&text, Limits::default()).unwrap_err();
+    assert_eq!((errors.len(), errors.omitted()), (1, 49));
+}
+
+#[test]
+fn bytes_are_utf_8() {
+    assert_eq!(parse_bytes("\"é\"".as_bytes(), Limits::default()).unwrap(), json!("é"));
+    let errors = parse_bytes(b"[\n\"\xc3\xa9\xc3\"]", Limits::default()).unwrap_err();
+    let position = errors.as_slice()[0].position.unwrap();
+    assert_eq!((position.offset, position.line, position.column), (5, 2, 3));
+}
