@@ -1,0 +1,402 @@
+//! The parts of a contract that are structures of their own.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Whether a person must approve: always, never, or when a condition holds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Confirmation {
+    /// Always (`true`) or never (`false`).
+    Always(bool),
+    /// When the condition holds.
+    When {
+        /// A Cedar expression over `context`.
+        when: String,
+    },
+}
+
+/// What the person who approves is asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConfirmationText {
+    /// A template over the effective arguments: `Book {title}?`.
+    pub prompt: String,
+}
+
+/// What differs in one mode.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModeRules {
+    /// By dotted parameter path: what the runtime reduces whatever the model asked.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub clamp: BTreeMap<String, Clamp>,
+}
+
+/// One reduction of one argument.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Clamp {
+    /// A number is at most this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<serde_json::Number>,
+    /// A number is at least this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<serde_json::Number>,
+    /// A list keeps its first so many elements.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_items: Option<u64>,
+    /// A text keeps its first so many characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_length: Option<u64>,
+    /// These values are taken out of a list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub without: Option<Vec<Value>>,
+    /// The argument always has this value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<Value>,
+    /// The argument is taken away.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub remove: bool,
+}
+
+/// What may be seen outside of the conversation; everything else is stripped.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Redaction {
+    /// Paths into the result: `results[].id`.
+    pub allow: Vec<String>,
+    /// Paths into the arguments.
+    #[serde(default)]
+    pub allow_args: Vec<String>,
+}
+
+/// How arguments are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Arguments {
+    /// Repair what can be repaired, or refuse.
+    pub mode: Leniency,
+    /// What becomes of `42.7` where an integer is due.
+    pub fraction: Fraction,
+}
+
+/// Repair or refuse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Leniency {
+    /// Repair with a warning.
+    Lenient,
+    /// Refuse.
+    Strict,
+}
+
+/// What becomes of a fraction where an integer is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fraction {
+    /// It is refused.
+    Refuse,
+    /// It is cut off, with a warning.
+    Truncate,
+}
+
+/// Something that a handler is handed. Nothing else is reachable from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Capability {
+    /// The knowledge base.
+    Kb,
+    /// The time.
+    Clock,
+    /// HTTP to declared hosts.
+    Http,
+    /// Messages to the session's client.
+    Messaging,
+    /// The audit trail.
+    Audit,
+    /// The voice session.
+    Voice,
+    /// Calendars.
+    Calendar,
+    /// Image generation.
+    Images,
+    /// Blocks on users.
+    Moderation,
+    /// Other tools, through the same path.
+    CallTool,
+}
+
+impl Capability {
+    /// Every capability, in the order of the documentation.
+    pub const ALL: [Self; 10] = [
+        Self::Kb,
+        Self::Clock,
+        Self::Http,
+        Self::Messaging,
+        Self::Audit,
+        Self::Voice,
+        Self::Calendar,
+        Self::Images,
+        Self::Moderation,
+        Self::CallTool,
+    ];
+
+    /// The word used in contracts.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Kb => "kb",
+            Self::Clock => "clock",
+            Self::Http => "http",
+            Self::Messaging => "messaging",
+            Self::Audit => "audit",
+            Self::Voice => "voice",
+            Self::Calendar => "calendar",
+            Self::Images => "images",
+            Self::Moderation => "moderation",
+            Self::CallTool => "call_tool",
+        }
+    }
+
+    /// The property of `context` that a JavaScript handler finds it under.
+    #[must_use]
+    pub fn in_js(self) -> &'static str {
+        match self {
+            Self::CallTool => "callTool",
+            Self::Kb
+            | Self::Clock
+            | Self::Http
+            | Self::Messaging
+            | Self::Audit
+            | Self::Voice
+            | Self::Calendar
+            | Self::Images
+            | Self::Moderation => self.as_str(),
+        }
+    }
+}
+
+/// An authenticated connection that a call needs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Connection {
+    /// Whose account it is.
+    pub provider: String,
+    /// The hosts that its credentials may be sent to.
+    pub hosts: Vec<String>,
+    /// Whether the tool works without.
+    #[serde(default = "yes")]
+    pub required: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// How a tool runs when no handler file does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Gateway {
+    /// One HTTP request.
+    Http {
+        /// The method.
+        method: HttpMethod,
+        /// Scheme and host are literal; `{name}` in the path is one encoded segment.
+        url: String,
+        /// Query parameter → argument.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        query: BTreeMap<String, String>,
+        /// Header → argument.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        headers: BTreeMap<String, String>,
+        /// Member of the JSON body → argument.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        body: BTreeMap<String, String>,
+        /// The one argument that is the whole JSON body.
+        #[serde(default, rename = "bodyFrom", skip_serializing_if = "Option::is_none")]
+        body_from: Option<String>,
+        /// JSON pointer into the response; the whole of it when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<String>,
+    },
+    /// A tool of an upstream MCP server.
+    Mcp {
+        /// The server's id in the configuration.
+        server: String,
+        /// The tool's name there.
+        tool: String,
+    },
+    /// An action of Composio.
+    Composio {
+        /// The action's name.
+        action: String,
+    },
+    /// A worker elsewhere that fulfils this contract.
+    Grid {
+        /// The queue that its workers listen on; the tool's id when absent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        queue: Option<String>,
+    },
+}
+
+/// HTTP methods that a gateway can use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+#[expect(missing_docs, reason = "the variants are the methods themselves")]
+pub enum HttpMethod {
+    Get,
+    Head,
+    Post,
+    Put,
+    Patch,
+    Delete,
+}
+
+/// A handler that is no file of the tool's folder.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Handler {
+    /// A Rust function registered under the tool's id.
+    Native {
+        /// The crate that holds it.
+        #[serde(rename = "crate")]
+        krate: String,
+        /// That crate's version.
+        #[serde(rename = "crateVersion")]
+        crate_version: String,
+        /// Raised by the author whenever the function's behaviour changes.
+        revision: u64,
+    },
+    /// Nothing yet: the contract stands alone and the tool cannot be called.
+    Unbound,
+}
+
+/// One argument of a compensation or a probe.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum Argument {
+    /// Taken from the call.
+    From {
+        /// A JSON pointer under `/arguments` or `/result`.
+        from: String,
+    },
+    /// Always the same.
+    Value {
+        /// The value.
+        value: Value,
+    },
+}
+
+/// The tool that undoes this one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Compensation {
+    /// Its id.
+    pub tool: String,
+    /// Where its arguments come from.
+    #[serde(default)]
+    pub arguments: BTreeMap<String, Argument>,
+}
+
+/// The read-only tool that tells whether an effect of unknown outcome happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Probe {
+    /// Its id.
+    pub tool: String,
+    /// Where its arguments come from; only `/arguments`, since there is no result to read.
+    #[serde(default)]
+    pub arguments: BTreeMap<String, Argument>,
+    /// A JSON pointer under `/result` to a boolean of the probe's own result.
+    pub happened: String,
+}
+
+/// Caps on one call and on many.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Limits {
+    /// A call is stopped after this long.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_runtime_ms: Option<u64>,
+    /// A larger result is refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_result_bytes: Option<u64>,
+    /// How often it may be called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+}
+
+/// So many calls in so long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Rate {
+    /// How many calls.
+    pub calls: u64,
+    /// In how long.
+    pub window_ms: u64,
+}
+
+/// When the tool is offered at all.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Availability {
+    /// A Cedar expression over `context`.
+    pub condition: String,
+}
+
+/// A tool on its way out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deprecated {
+    /// Why, and what to do.
+    pub reason: String,
+    /// The tool to use instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<String>,
+}
+
+/// Schema keywords that the author keeps although not every provider can say them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Portability {
+    /// The keywords.
+    pub allow: Vec<String>,
+}
+
+/// Lints that the author has answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LintRules {
+    /// Code → why it is right here.
+    pub allow: BTreeMap<String, String>,
+}
+
+/// Where an imported definition came from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// The format that it was read from.
+    pub kind: OriginKind,
+    /// Its name there.
+    pub name: String,
+    /// The digest of the definition as it came.
+    pub digest: crate::Digest,
+    /// Contract fields that the source does not say and that someone should review.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assumed: Vec<String>,
+}
+
+/// The format that a definition was imported from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OriginKind {
+    /// A function declaration of the ALTAR data model.
+    Adm,
+    /// A plain function definition.
+    Function,
+    /// An OpenAPI 3 operation.
+    Openapi,
+}

@@ -1,0 +1,100 @@
+//! Content digests: SHA-256 over canonical JSON (RFC 8785) or over bytes.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+/// A full SHA-256, written `sha256:<64 hex digits>`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Digest(String);
+
+const PREFIX: &str = "sha256:";
+
+impl Digest {
+    /// The digest of raw bytes.
+    ///
+    /// ```
+    /// let digest = haft_core::Digest::of_bytes(b"haft");
+    /// assert!(digest.to_string().starts_with("sha256:"));
+    /// assert_eq!(digest.hex().len(), 64);
+    /// ```
+    #[must_use]
+    pub fn of_bytes(bytes: &[u8]) -> Self {
+        Self(format!("{PREFIX}{}", hex(&Sha256::digest(bytes))))
+    }
+
+    /// The digest of a JSON value, whatever the order of its keys.
+    ///
+    /// ```
+    /// use haft_core::Digest;
+    /// use serde_json::json;
+    /// assert_eq!(Digest::of_json(&json!({"a": 1, "b": 2})), Digest::of_json(&json!({"b": 2, "a": 1.0})));
+    /// ```
+    #[must_use]
+    pub fn of_json(value: &Value) -> Self {
+        Self::of_bytes(canonical(value).as_bytes())
+    }
+
+    /// The 64 hexadecimal digits.
+    #[must_use]
+    pub fn hex(&self) -> &str {
+        self.0.get(PREFIX.len()..).unwrap_or_default()
+    }
+
+    /// The first eight digits: what people compare by eye.
+    #[must_use]
+    pub fn short(&self) -> &str {
+        self.hex().get(..8).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        digest.0
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let hex = text.strip_prefix(PREFIX).unwrap_or_default();
+        if hex.len() == 64 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+            Ok(Self(text))
+        } else {
+            Err(format!("`{text}` is not a digest; write `sha256:` and 64 lowercase hex digits"))
+        }
+    }
+}
+
+/// Canonical JSON (RFC 8785): the one spelling of a value that digests are taken over.
+///
+/// ```
+/// use serde_json::json;
+/// assert_eq!(haft_core::digest::canonical(&json!({"b": 1.0, "a": "é"})), r#"{"a":"é","b":1}"#);
+/// ```
+#[must_use]
+pub fn canonical(value: &Value) -> String {
+    // A `Value` holds only finite numbers and string keys, so writing it cannot fail; were it to,
+    // the empty text would fail every digest check rather than pass one.
+    serde_json_canonicalizer::to_string(value).unwrap_or_default()
+}
+
+/// Lowercase hexadecimal.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    use fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,237 @@
+//! The typed view of a contract's parameters: what planners, forms and documents read instead of
+//! JSON Schema.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One parameter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// What a single value is.
+    pub kind: Kind,
+    /// How many values there are.
+    pub cardinality: Cardinality,
+    /// Whether a call must have it.
+    pub required: bool,
+    /// What it means.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// The values that are allowed, where they are listed.
+    #[serde(rename = "enum", default, skip_serializing_if = "Vec::is_empty")]
+    pub allowed: Vec<Value>,
+    /// What is filled in when it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<Value>,
+    /// A value to learn from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub example: Option<Value>,
+    /// The members of an object, or of the objects in a list or map.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<Parameter>,
+}
+
+/// What a single value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Kind {
+    /// Text, kept as it is.
+    String,
+    /// `true` or `false`.
+    Boolean,
+    /// A whole number.
+    Integer,
+    /// Any number.
+    Number,
+    /// An object.
+    JsonObject,
+    /// A list of lists, or a list of anything.
+    JsonArray,
+    /// An instant (RFC 3339).
+    Timestamp,
+    /// An absolute URI.
+    Uri,
+    /// One of a list of words.
+    EnumToken,
+    /// A reference to an attachment: a string with `"format": "attachment"`.
+    AttachmentReference,
+}
+
+impl Kind {
+    /// The word used in registries and tables.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::String => "String",
+            Self::Boolean => "Boolean",
+            Self::Integer => "Integer",
+            Self::Number => "Number",
+            Self::JsonObject => "JsonObject",
+            Self::JsonArray => "JsonArray",
+            Self::Timestamp => "Timestamp",
+            Self::Uri => "Uri",
+            Self::EnumToken => "EnumToken",
+            Self::AttachmentReference => "AttachmentReference",
+        }
+    }
+}
+
+/// How many values there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Cardinality {
+    /// Exactly one.
+    Single,
+    /// One or none.
+    Optional,
+    /// A list.
+    List,
+    /// Values by name.
+    Map,
+}
+
+impl Cardinality {
+    /// The word used in registries and tables.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Single => "Single",
+            Self::Optional => "Optional",
+            Self::List => "List",
+            Self::Map => "Map",
+        }
+    }
+}
+
+/// The typed view of an object schema, in the author's order. Local `$ref`s are followed;
+/// a schema that contains itself is shown down to the second meeting.
+///
+/// ```
+/// use haft_core::parameters::{view, Cardinality, Kind};
+/// use serde_json::json;
+/// let seen = view(&json!({
+///     "type": "object",
+///     "required": ["when"],
+///     "properties": {
+///         "when": {"type": "string", "format": "date-time"},
+///         "tags": {"type": "array", "items": {"type": "string"}}
+///     }
+/// }));
+/// assert_eq!((seen[0].kind, seen[0].cardinality), (Kind::Timestamp, Cardinality::Single));
+/// assert_eq!((seen[1].kind, seen[1].cardinality), (Kind::String, Cardinality::List));
+/// ```
+#[must_use]
+pub fn view(schema: &Value) -> Vec<Parameter> {
+    View { root: schema }.members(schema, 0)
+}
+
+/// Deeper nesting is still valid; only the view of it ends here.
+const MAX_DEPTH: usize = 16;
+
+struct View<'a> {
+    root: &'a Value,
+}
+
+impl<'a> View<'a> {
+    fn members(&self, schema: &'a Value, depth: usize) -> Vec<Parameter> {
+        if depth > MAX_DEPTH {
+            return Vec::new();
+        }
+        let required = schema.get("required").and_then(Value::as_array);
+        let is_required = |name: &str| {
+            required.is_some_and(|names| names.iter().any(|n| n.as_str() == Some(name)))
+        };
+        schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+            .map(|(name, property)| self.parameter(name, property, is_required(name), depth))
+            .collect()
+    }
+
+    fn parameter(&self, name: &str, written: &'a Value, required: bool, depth: usize) -> Parameter {
+        let schema = self.follow(written);
+        let (cardinality, single) = self.cardinality(schema, required);
+        Parameter {
+            name: name.to_owned(),
+            kind: kind(single),
+            cardinality,
+            required,
+            description: first(written, schema, "description")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned(),
+            allowed: single.get("enum").and_then(Value::as_array).cloned().unwrap_or_default(),
+            default: first(written, schema, "default").cloned(),
+            example: first(written, schema, "examples")
+                .and_then(Value::as_array)
+                .and_then(|examples| examples.first())
+                .cloned(),
+            fields: self.members(single, depth + 1),
+        }
+    }
+
+    fn cardinality(&self, schema: &'a Value, required: bool) -> (Cardinality, &'a Value) {
+        let open = schema.get("additionalProperties").filter(|open| open.is_object());
+        match (type_of(schema), schema.get("items"), open) {
+            (Some("array"), Some(items), _) if items.is_object() => {
+                (Cardinality::List, self.follow(items))
+            }
+            (Some("object"), _, Some(values)) if schema.get("properties").is_none() => {
+                (Cardinality::Map, self.follow(values))
+            }
+            _ if required => (Cardinality::Single, schema),
+            _ => (Cardinality::Optional, schema),
+        }
+    }
+
+    fn follow(&self, schema: &'a Value) -> &'a Value {
+        // Chains of references are short; the bound only keeps a circle of them from turning.
+        (0..MAX_DEPTH).fold(schema, |schema, _| {
+            schema
+                .get("$ref")
+                .and_then(Value::as_str)
+                .and_then(|target| target.strip_prefix('#'))
+                .and_then(|pointer| self.root.pointer(pointer))
+                .unwrap_or(schema)
+        })
+    }
+}
+
+fn first<'a>(written: &'a Value, followed: &'a Value, keyword: &str) -> Option<&'a Value> {
+    written.get(keyword).or_else(|| followed.get(keyword))
+}
+
+/// The one type that is not `null`.
+fn type_of(schema: &Value) -> Option<&str> {
+    match schema.get("type")? {
+        Value::String(name) => Some(name),
+        Value::Array(names) => {
+            let mut names = names.iter().filter_map(Value::as_str).filter(|name| *name != "null");
+            names.next().filter(|_| names.next().is_none())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
+}
+
+fn kind(schema: &Value) -> Kind {
+    let listed = schema.get("enum").and_then(Value::as_array);
+    if listed.is_some_and(|values| !values.is_empty() && values.iter().all(Value::is_string)) {
+        return Kind::EnumToken;
+    }
+    match (type_of(schema), schema.get("format").and_then(Value::as_str)) {
+        (Some("string"), Some("date-time")) => Kind::Timestamp,
+        (Some("string"), Some("uri")) => Kind::Uri,
+        (Some("string"), Some("attachment")) => Kind::AttachmentReference,
+        (Some("string"), _) => Kind::String,
+        (Some("boolean"), _) => Kind::Boolean,
+        (Some("integer"), _) => Kind::Integer,
+        (Some("number"), _) => Kind::Number,
+        (Some("array"), _) => Kind::JsonArray,
+        (Some("object"), _) => Kind::JsonObject,
+        // Several types or none: only JSON itself says what it is.
+        _ if schema.get("properties").is_some() => Kind::JsonObject,
+        _ => Kind::String,
+    }
+}
