@@ -1,0 +1,35 @@
+//! Calls that the document shows, as far as its own schemas accept them.
+
+use serde_json::{Map, Value};
+
+use super::super::log::Log;
+use super::super::report::Severity;
+use super::arguments::{Arguments, example_of};
+use crate::validator;
+
+/// Arguments of a call, put together from the examples of parameters and body.
+pub(super) fn gather(
+    arguments: &Arguments,
+    content: Option<&Value>,
+    parameters: &Value,
+    log: &mut Log,
+) -> Vec<Value> {
+    let mut call: Map<String, Value> = arguments.shown.clone();
+    match (content.and_then(example_of), &arguments.body_from) {
+        (Some(shown), Some(name)) => {
+            call.insert(name.clone(), shown.clone());
+        }
+        (Some(Value::Object(shown)), None) => call.extend(shown.clone()),
+        _ => {}
+    }
+    if call.is_empty() {
+        return Vec::new();
+    }
+    let call = Value::Object(call);
+    if validator::compile(parameters).is_ok_and(|compiled| compiled.is_valid(&call)) {
+        return vec![call];
+    }
+    let what = "the examples that the document gives make no whole call, so none is shown";
+    log.record(Severity::Dropped, "", what, (Some(call), None));
+    Vec::new()
+}

@@ -1,0 +1,111 @@
+//! The documents, and whether they say what the contract says.
+
+mod examples;
+mod markdown;
+mod mentions;
+
+use serde_json::Value;
+
+use crate::code;
+use crate::diagnostic::{At, File, Findings};
+use crate::nearest;
+
+/// What a model is always shown is short.
+pub(crate) const MAX_SUMMARY: usize = 250;
+
+/// The sections that every document has.
+pub(crate) const SECTIONS: &[&str] = &[
+    "Summary",
+    "Preconditions",
+    "Postconditions",
+    "Invariants",
+    "Failure Modes",
+    "Examples",
+    "Common Mistakes",
+];
+
+/// What an import writes into a section that its source says nothing about.
+pub(crate) const GENERATED: &str = "<!-- haft:generated -->";
+
+/// Checks `doc_summary.md`.
+pub(crate) fn summary(text: &str, out: &mut Findings) {
+    let length = text.trim().chars().count();
+    if length == 0 {
+        out.add(&code::EMPTY_DOCUMENT, At::Whole(File::Summary), "the summary is empty")
+            .help("say in one or two sentences what the tool does and when to use it");
+    } else if length > MAX_SUMMARY {
+        let span = {
+            let start = text.len() - text.trim_start().len();
+            let cut = text.trim().char_indices().nth(MAX_SUMMARY).map_or(0, |(at, _)| at);
+            start + cut..text.trim_end().len()
+        };
+        out.add(
+            &code::SUMMARY_TOO_LONG,
+            At::Bytes(File::Summary, span),
+            format!("the summary has {length} characters; at most {MAX_SUMMARY} are taken"),
+        )
+        .help("it is in every prompt; move the rest into `doc.md`");
+    }
+}
+
+/// Checks `doc.md` against the contract. Returns the arguments of the first good example.
+pub(crate) fn document(text: &str, contract: Option<&Value>, out: &mut Findings) -> Option<Value> {
+    if text.trim().is_empty() {
+        out.add(&code::EMPTY_DOCUMENT, At::Whole(File::Doc), "the document is empty")
+            .help("write the seven sections; `haft new` shows them");
+        return None;
+    }
+    let document = markdown::read(text);
+    sections(&document, text, out);
+    let contract = contract?;
+    mentions::check(&document, contract, out);
+    examples::check(&document, contract, out)
+}
+
+fn sections(document: &markdown::Document, text: &str, out: &mut Findings) {
+    let titles: Vec<&str> =
+        document.sections.iter().map(|section| section.title.as_str()).collect();
+    let mut generated = Vec::new();
+    for required in SECTIONS {
+        let mut found =
+            document.sections.iter().filter(|section| is_titled(&section.title, required));
+        let Some(section) = found.next() else {
+            let near = nearest::find(required, titles.iter().copied());
+            let finding = out.add(
+                &code::MISSING_SECTION,
+                At::Whole(File::Doc),
+                format!("the section `## {required}` is missing"),
+            );
+            match near.filter(|title| !SECTIONS.iter().any(|known| is_titled(title, known))) {
+                Some(title) => finding.help(format!("is `## {title}` meant to be it?")),
+                None => finding.help("write it, even if only to say that there is nothing to say"),
+            };
+            continue;
+        };
+        if let Some(second) = found.next() {
+            let message = format!("the section `## {required}` stands twice");
+            out.add(&code::REPEATED_SECTION, At::Bytes(File::Doc, second.heading.clone()), message);
+        }
+        let body = text.get(section.body.clone()).unwrap_or_default().trim();
+        if body.is_empty() {
+            let message = format!("the section `## {required}` is empty");
+            out.add(&code::EMPTY_SECTION, At::Bytes(File::Doc, section.heading.clone()), message);
+        } else if body.starts_with(GENERATED) {
+            generated.push((*required, section.heading.clone()));
+        }
+    }
+    // One finding, not seven: a bulk import is read tool by tool.
+    if let Some((_, heading)) = generated.first() {
+        let names: Vec<&str> = generated.iter().map(|(name, _)| *name).collect();
+        let message = format!("an import left these sections to be written: {}", names.join(", "));
+        out.add(&code::GENERATED_SECTION, At::Bytes(File::Doc, heading.clone()), message)
+            .help(format!("write them and take out `{GENERATED}`"));
+    }
+}
+
+/// `Common Mistakes (Do Not)` is `Common Mistakes`.
+fn is_titled(title: &str, required: &str) -> bool {
+    let title = title.to_lowercase();
+    let required = required.to_lowercase();
+    title == required || title.strip_prefix(&required).is_some_and(|rest| rest.starts_with(" ("))
+}

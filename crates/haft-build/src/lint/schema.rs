@@ -1,0 +1,352 @@
+//! `parameters` and `output`: valid 2020-12, closed, understood by providers, and within bounds.
+//!
+//! The check walks the schema itself instead of validating it against the meta-schema: the
+//! meta-schema lets misspelt keywords pass and cannot say what was meant.
+
+mod keyword;
+mod samples;
+pub(crate) mod secret;
+
+use serde_json::{Map, Value};
+
+use crate::code;
+use crate::diagnostic::{Findings, escape};
+use crate::nearest;
+use keyword::Holds;
+
+/// Which of the two schemas it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// What the model sends.
+    Parameters,
+    /// What the handler returns.
+    Output,
+}
+
+/// More subschemas than this are nobody's tool, and cost every call.
+const MAX_SUBSCHEMAS: usize = 2_000;
+/// References may multiply a schema; this bounds what validating it could cost.
+const MAX_EXPANDED: u64 = 100_000;
+/// Keywords that not every provider can say.
+pub(crate) const UNPORTABLE: &[&str] =
+    &["oneOf", "anyOf", "allOf", "not", "if", "then", "else", "patternProperties"];
+
+/// Checks one schema. `at` is its pointer in the contract, `allowed` what `portability.allow` lists.
+/// Returns the unportable keywords that it uses.
+pub(crate) fn check(
+    schema: &Value,
+    role: Role,
+    allowed: &[&str],
+    out: &mut Findings,
+) -> Vec<&'static str> {
+    let at = match role {
+        Role::Parameters => "/parameters",
+        Role::Output => "/output",
+    };
+    let mut walk = Walk { root: schema, at, role, allowed, used: Vec::new(), seen: 0, out };
+    walk.root();
+    let used = std::mem::take(&mut walk.used);
+    let clean = !walk.out.has_errors_under(at);
+    if clean {
+        samples::check(schema, at, walk.out);
+    }
+    used
+}
+
+struct Walk<'a> {
+    root: &'a Value,
+    at: &'static str,
+    role: Role,
+    allowed: &'a [&'a str],
+    used: Vec<&'static str>,
+    seen: usize,
+    out: &'a mut Findings,
+}
+
+impl<'a> Walk<'a> {
+    fn root(&mut self) {
+        let Some(root) = self.root.as_object() else {
+            let message = format!("{} must be a JSON Schema object", name(self.at));
+            self.out.contract(&code::NOT_AN_OBJECT, self.at, message);
+            return;
+        };
+        if self.role == Role::Parameters {
+            self.closed_object(root);
+        }
+        self.schema(root, self.at.to_owned());
+        if self.seen > MAX_SUBSCHEMAS {
+            let message = format!("it has more than {MAX_SUBSCHEMAS} subschemas");
+            self.out.contract(&code::TOO_COMPLEX, self.at, message).help("split the tool");
+        } else if expanded(self.root) > MAX_EXPANDED {
+            self.out
+                .contract(
+                    &code::TOO_COMPLEX,
+                    self.at,
+                    "its references multiply: followed, they make more than 100000 subschemas",
+                )
+                .help("refer to each definition from fewer places");
+        }
+    }
+
+    fn closed_object(&mut self, root: &Map<String, Value>) {
+        if root.get("type").and_then(Value::as_str) != Some("object") {
+            let at = if root.contains_key("type") { "/parameters/type" } else { "/parameters" };
+            self.out
+                .contract(&code::NOT_AN_OBJECT, at, "`parameters` must have `\"type\": \"object\"`")
+                .help("a call's arguments are named; put a single value into a property");
+        }
+        if root.get("additionalProperties") != Some(&Value::Bool(false)) {
+            let at = match root.contains_key("additionalProperties") {
+                true => "/parameters/additionalProperties",
+                false => "/parameters",
+            };
+            self.out
+                .contract(
+                    &code::OPEN_OBJECT,
+                    at,
+                    "`parameters` must have `\"additionalProperties\": false`",
+                )
+                .help("otherwise arguments that a model makes up are passed over in silence");
+        }
+        for property in root.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            secret::reserved(property.0, self.out);
+        }
+    }
+
+    fn schema(&mut self, schema: &'a Map<String, Value>, at: String) {
+        self.seen += 1;
+        if self.seen > MAX_SUBSCHEMAS {
+            return;
+        }
+        for (keyword, value) in schema {
+            let place = format!("{at}/{}", escape(keyword));
+            match keyword::holds(keyword) {
+                Some(holds) => self.keyword(keyword, holds, value, schema, &place),
+                None => {
+                    let help = nearest::find(keyword, keyword::all())
+                        .map_or("it would be ignored; take it out".to_owned(), |known| {
+                            format!("did you mean `{known}`?")
+                        });
+                    let message = format!("`{keyword}` is not a keyword of JSON Schema 2020-12");
+                    self.out.contract_key(&code::UNKNOWN_KEYWORD, place, message).help(help);
+                }
+            }
+        }
+        self.portability(schema, &at);
+        keyword::applies(schema, &at, self.out);
+        keyword::bounds(schema, &at, self.out);
+        self.members(schema, &at);
+    }
+
+    fn keyword(
+        &mut self,
+        keyword: &str,
+        holds: Holds,
+        value: &'a Value,
+        schema: &'a Map<String, Value>,
+        place: &str,
+    ) {
+        if let Err(message) = keyword::value(keyword, holds, value) {
+            self.out.contract(&code::KEYWORD_VALUE, place.to_owned(), message);
+            return;
+        }
+        match (holds, value) {
+            (Holds::Schema, Value::Object(inner)) => self.schema(inner, place.to_owned()),
+            (Holds::Schemas, Value::Array(list)) => {
+                for (index, inner) in list.iter().enumerate() {
+                    if let Some(inner) = inner.as_object() {
+                        self.schema(inner, format!("{place}/{index}"));
+                    }
+                }
+            }
+            (Holds::SchemaMap, Value::Object(map)) => {
+                for (name, inner) in map {
+                    if let Some(inner) = inner.as_object() {
+                        self.schema(inner, format!("{place}/{}", escape(name)));
+                    }
+                }
+                if keyword == "patternProperties" {
+                    for pattern in map.keys() {
+                        self.pattern(pattern, place);
+                    }
+                }
+            }
+            (Holds::Pattern, Value::String(pattern)) => self.pattern(pattern, place),
+            (Holds::Format, Value::String(format)) => self.format(format, place),
+            (Holds::Reference, Value::String(target)) => self.reference(target, place),
+            (Holds::Foreign, _) => {
+                let message = format!("`{keyword}` cannot be carried into a registry");
+                self.out
+                    .contract(&code::FOREIGN_REFERENCE, place.to_owned(), message)
+                    .help("refer to a definition in `$defs` with `\"$ref\": \"#/$defs/name\"`");
+            }
+            (Holds::Names, Value::Array(names)) if keyword == "required" => {
+                self.required(names, schema, place);
+            }
+            _ => {}
+        }
+    }
+
+    fn portability(&mut self, schema: &Map<String, Value>, at: &str) {
+        for keyword in UNPORTABLE.iter().filter(|keyword| schema.contains_key(**keyword)) {
+            if !self.used.contains(keyword) {
+                self.used.push(keyword);
+            }
+            if self.role == Role::Parameters && !self.allowed.contains(keyword) {
+                let message = format!("not every provider can say `{keyword}`");
+                self.out
+                    .contract_key(&code::NOT_PORTABLE, format!("{at}/{keyword}"), message)
+                    .help(format!(
+                        "say it with plain types and enums, or accept the loss: \
+                         \"portability\": {{\"allow\": [\"{keyword}\"]}}"
+                    ));
+            }
+        }
+    }
+
+    fn members(&mut self, schema: &Map<String, Value>, at: &str) {
+        let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
+        for (name, property) in properties {
+            let place = format!("{at}/properties/{}", escape(name));
+            let target = property.get("$ref").and_then(Value::as_str);
+            let target = target.and_then(|t| self.root.pointer(t.strip_prefix('#')?));
+            let described = property
+                .get("description")
+                .or_else(|| target?.get("description"))
+                .and_then(Value::as_str);
+            if self.role == Role::Parameters {
+                secret::named(name, &place, self.out);
+                if described.is_none_or(|text| text.trim().is_empty()) && property.is_object() {
+                    let message = format!("`{name}` has no description");
+                    self.out
+                        .contract_key(&code::NO_DESCRIPTION, place, message)
+                        .help("the model has only this to go by");
+                }
+            }
+        }
+        let nested = at != self.at && schema.contains_key("type");
+        let closed = schema.contains_key("unevaluatedProperties");
+        if nested && !closed && !schema.contains_key("additionalProperties") {
+            self.out
+                .contract(&code::OPEN_NESTED_OBJECT, at.to_owned(), "this object takes any further members")
+                .help("close it with `\"additionalProperties\": false`, or open it on purpose with `true`");
+        }
+    }
+
+    fn required(&mut self, names: &[Value], schema: &Map<String, Value>, place: &str) {
+        // `anyOf: [{"required": ["a"]}, …]` speaks of properties that stand further up.
+        let properties = schema.get("properties").and_then(Value::as_object);
+        if properties.is_none() && !schema.contains_key("type") {
+            return;
+        }
+        let known: Vec<&str> =
+            properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+        for (index, name) in names.iter().enumerate() {
+            let Some(name) = name.as_str().filter(|name| !known.contains(name)) else { continue };
+            let message = format!("`{name}` is required, but it is not among the properties");
+            let finding =
+                self.out.contract(&code::REQUIRED_UNKNOWN, format!("{place}/{index}"), message);
+            if let Some(near) = nearest::find(name, known.iter().copied()) {
+                finding.help(format!("did you mean `{near}`?"));
+            }
+        }
+    }
+
+    fn pattern(&mut self, pattern: &str, place: &str) {
+        if let Err(why) = keyword::pattern(pattern) {
+            self.out
+                .contract(
+                    &code::PATTERN,
+                    place.to_owned(),
+                    format!("this pattern is refused: {why}"),
+                )
+                .help("patterns run in linear time here: no look-around, no back-references");
+        }
+    }
+
+    fn format(&mut self, format: &str, place: &str) {
+        if !crate::validator::FORMATS.contains(&format) {
+            let message = format!("`{format}` is not a format that is checked");
+            let help = nearest::suggest(format, crate::validator::FORMATS);
+            self.out.contract(&code::UNKNOWN_FORMAT, place.to_owned(), message).help(help);
+        }
+    }
+
+    fn reference(&mut self, target: &str, place: &str) {
+        let local = target.strip_prefix("#/$defs/");
+        match (local, target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer))) {
+            (Some(_), Some(_)) => {}
+            (Some(name), None) => {
+                let defs = self.root.get("$defs").and_then(Value::as_object);
+                let known = defs.into_iter().flatten().map(|(name, _)| name.as_str());
+                let help = nearest::find(name, known)
+                    .map_or("add it to `$defs`".to_owned(), |near| {
+                        format!("did you mean `{near}`?")
+                    });
+                let message = format!("`$defs` has no `{name}`");
+                self.out.contract(&code::DANGLING_REFERENCE, place.to_owned(), message).help(help);
+            }
+            (None, _) => {
+                let message = format!("`{target}` is not a definition in this schema's `$defs`");
+                self.out.contract(&code::FOREIGN_REFERENCE, place.to_owned(), message).help(
+                    "nothing is fetched or followed elsewhere; put the definition into `$defs`",
+                );
+            }
+        }
+    }
+}
+
+fn name(at: &str) -> String {
+    format!("`{}`", at.trim_start_matches('/'))
+}
+
+/// How many subschemas there are when every reference is followed, up to the limit.
+///
+/// Each definition is counted once and reused, so the count costs no more than the schema is long,
+/// although what it counts may be 2^40.
+fn expanded(root: &Value) -> u64 {
+    let mut known = std::collections::HashMap::new();
+    count(root, root, &mut known, 0)
+}
+
+fn count<'a>(
+    root: &'a Value,
+    value: &'a Value,
+    known: &mut std::collections::HashMap<&'a str, Option<u64>>,
+    depth: usize,
+) -> u64 {
+    if depth > 512 {
+        return MAX_EXPANDED;
+    }
+    let inner = match value {
+        Value::Object(map) => map
+            .iter()
+            // A definition counts where it is used.
+            .filter(|(keyword, _)| *keyword != "$defs")
+            .map(|(_, value)| count(root, value, known, depth + 1))
+            .fold(0, u64::saturating_add),
+        Value::Array(list) => list
+            .iter()
+            .map(|value| count(root, value, known, depth + 1))
+            .fold(0, u64::saturating_add),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return 0,
+    };
+    let target = value.get("$ref").and_then(Value::as_str);
+    let Some((target, definition)) =
+        target.and_then(|target| Some((target, root.pointer(target.strip_prefix('#')?)?)))
+    else {
+        return inner.saturating_add(1);
+    };
+    let followed = match known.get(target) {
+        Some(Some(done)) => *done,
+        // It contains itself: how deep it goes depends on the instance, whose depth is bounded.
+        Some(None) => 1,
+        None => {
+            known.insert(target, None);
+            let size = count(root, definition, known, depth + 1);
+            known.insert(target, Some(size));
+            size
+        }
+    };
+    inner.saturating_add(followed).saturating_add(1)
+}

@@ -1,0 +1,174 @@
+//! What must not stand in any file: secrets, and text that people cannot see.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+use serde_json::Value;
+
+use crate::code;
+use crate::diagnostic::{At, File, Findings, escape};
+
+/// Checks one file.
+pub(crate) fn check(file: &File, text: &str, out: &mut Findings) {
+    for span in secrets(text) {
+        out.add(&code::LITERAL_SECRET, At::Bytes(file.clone(), span), "this looks like a secret")
+            .help("take it out and revoke it; credentials belong into a connection");
+    }
+    if let Some((at, found)) = invisible(text) {
+        let span = at..at + found.len_utf8();
+        let message = format!("an invisible character, U+{:04X}", u32::from(found));
+        out.add(&code::INVISIBLE_TEXT, At::Bytes(file.clone(), span), message)
+            .help("a reviewer cannot see what a model reads here; take it out");
+    }
+}
+
+fn invisible(text: &str) -> Option<(usize, char)> {
+    // Nearly every text is plain, and bytes are looked through faster than characters.
+    if text.bytes().all(|byte| matches!(byte, b'\t' | b'\n' | b'\r' | b' '..=b'~')) {
+        return None;
+    }
+    let mut before = ' ';
+    text.char_indices().find(|(at, c)| {
+        let joins = matches!(c, '\u{200c}' | '\u{200d}');
+        let after = text.get(at + c.len_utf8()..).and_then(|rest| rest.chars().next());
+        // Joiners belong between the letters of some scripts and between emoji, and one variation
+        // selector after an emoji says how to draw it; in a row they carry a message.
+        let visible = |c: char| !c.is_ascii() && (!is_invisible(c) || c == '\u{fe0f}');
+        let joined = joins && visible(before) && after.is_some_and(visible);
+        let drawn = matches!(c, '\u{fe0e}' | '\u{fe0f}') && !is_invisible(before);
+        before = *c;
+        is_invisible(*c) && !joined && !drawn
+    })
+}
+
+/// Checks the strings of a contract: what is escaped in the file is plain to the model.
+pub(crate) fn values(contract: &Value, out: &mut Findings) {
+    walk(contract, String::new(), out);
+}
+
+fn walk(value: &Value, at: String, out: &mut Findings) {
+    match value {
+        Value::String(text) => {
+            if let Some((_, found)) = invisible(text) {
+                let message = format!("an invisible character, U+{:04X}", u32::from(found));
+                out.contract(&code::INVISIBLE_TEXT, at, message)
+                    .help("a reviewer cannot see what a model reads here; take it out");
+            }
+        }
+        Value::Array(list) => {
+            for (index, value) in list.iter().enumerate() {
+                walk(value, format!("{at}/{index}"), out);
+            }
+        }
+        Value::Object(map) => {
+            for (name, value) in map {
+                walk(value, format!("{at}/{}", escape(name)), out);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Whether a text must not reach a model.
+pub(crate) fn is_unfit(text: &str) -> bool {
+    has_secret(text) || invisible(text).is_some()
+}
+
+/// Whether there is a secret in a text.
+pub(crate) fn has_secret(text: &str) -> bool {
+    !secrets(text).is_empty()
+}
+
+/// A message without the secrets in it.
+pub(crate) fn masked(message: String) -> String {
+    let mut found = secrets(&message);
+    if found.is_empty() {
+        return message;
+    }
+    found.sort_by_key(|span| std::cmp::Reverse(span.start));
+    found.into_iter().fold(message, |mut text, span| {
+        if text.get(span.clone()).is_some() {
+            text.replace_range(span, "[secret]");
+        }
+        text
+    })
+}
+
+/// How well-known credentials begin, and how many more characters make one.
+const MARKS: &[(&str, usize)] = &[
+    ("sk-ant-", 20),
+    ("sk-proj-", 20),
+    ("sk_live_", 16),
+    ("rk_live_", 16),
+    ("ghp_", 30),
+    ("gho_", 30),
+    ("github_pat_", 30),
+    ("glpat-", 20),
+    ("xoxb-", 20),
+    ("xoxp-", 20),
+    ("AKIA", 16),
+    ("AIza", 35),
+    ("hf_", 30),
+    ("-----BEGIN PRIVATE KEY", 0),
+    ("-----BEGIN RSA PRIVATE KEY", 0),
+    ("-----BEGIN OPENSSH PRIVATE KEY", 0),
+    ("-----BEGIN EC PRIVATE KEY", 0),
+];
+
+/// All marks at once: every text of every tool is looked through.
+static FINDER: LazyLock<Option<AhoCorasick>> =
+    LazyLock::new(|| AhoCorasick::new(MARKS.iter().map(|(mark, _)| mark)).ok());
+
+fn secrets(text: &str) -> Vec<Range<usize>> {
+    let Some(finder) = FINDER.as_ref() else { return Vec::new() };
+    let mut found = Vec::new();
+    for hit in finder.find_overlapping_iter(text) {
+        let Some((_, more)) = MARKS.get(hit.pattern().as_usize()) else { continue };
+        let before = text.get(..hit.start()).and_then(|before| before.chars().next_back());
+        if before.is_some_and(|c| c.is_ascii_alphanumeric()) {
+            continue;
+        }
+        let tail = text.get(hit.end()..).unwrap_or_default();
+        let length = tail
+            .find(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != '-')
+            .unwrap_or(tail.len());
+        // Names are made of words; credentials are made of letters and digits.
+        let random = tail.bytes().take(length).any(|byte| byte.is_ascii_digit()) || *more == 0;
+        if length >= *more && random {
+            found.push(hit.start()..hit.end() + length);
+        }
+    }
+    found
+}
+
+/// Bidirectional controls, zero-width characters, tag characters, and control characters other
+/// than line ends and tabs.
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{0}'..='\u{8}' | '\u{b}'..='\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
+        | '\u{ad}' | '\u{61c}' | '\u{180e}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}'
+        | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{e0000}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_found_and_words_are_not() {
+        for (text, found) in [
+            (format!("key: sk_live_{}", "a1".repeat(10)), true),
+            (format!("ghp_{}", "x7".repeat(18)), true),
+            ("-----BEGIN PRIVATE KEY-----".to_owned(), true),
+            ("the sk-ant- prefix alone".to_owned(), false),
+            (format!("bask_live_{}", "a".repeat(40)), false),
+            ("hf_model".to_owned(), false),
+            ("hf_some_long_function_name_that_goes_on".to_owned(), false),
+        ] {
+            assert_eq!(!secrets(&text).is_empty(), found, "{text}");
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Did you mean …?
+
+/// The candidate that is most like `word`, if any is like it at all.
+pub fn find<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
+    let word = plain(word);
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&word, &plain(candidate)), candidate))
+        // A third of the letters may differ: `requird` is `required`, `foo` is nothing.
+        .filter(|(distance, _)| *distance <= (word.chars().count() / 3).max(1))
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+/// `did you mean …?`, or the list to choose from.
+pub(crate) fn suggest(word: &str, candidates: &[&str]) -> String {
+    match find(word, candidates.iter().copied()) {
+        Some(candidate) => format!("did you mean `{candidate}`?"),
+        None => format!("use one of {}", list(candidates)),
+    }
+}
+
+/// `` `a`, `b`, `c` ``
+pub(crate) fn list(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}

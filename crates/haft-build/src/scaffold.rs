@@ -1,0 +1,143 @@
+//! A new tool's folder: complete, clean, and meant to be filled in.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use haft_core::contract::Category;
+use haft_core::names;
+
+use crate::toolset::{FILE, TOOLS};
+
+/// What `haft new` made.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Created {
+    /// The tool's folder.
+    pub folder: PathBuf,
+    /// The files in it.
+    pub files: Vec<&'static str>,
+    /// Whether `toolset.toml` was made too.
+    pub toolset: bool,
+}
+
+/// Why a tool was not made.
+#[derive(Debug)]
+pub enum CreateError {
+    /// No tool can have that name.
+    Name(String),
+    /// There is something at that place.
+    Exists(PathBuf),
+    /// The disk said no.
+    Io(PathBuf, io::Error),
+}
+
+impl std::fmt::Display for CreateError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Name(name) => write!(
+                f,
+                "`{name}` cannot be the name of a tool; use ASCII letters, digits and single `-`, \
+                 starting with a letter: `kb-search`"
+            ),
+            Self::Exists(path) => {
+                write!(f, "`{}` is there already; choose another name", path.display())
+            }
+            Self::Io(path, error) => write!(f, "`{}` cannot be written: {error}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for CreateError {}
+
+/// Makes the folder of a tool in the toolset at `root`, and the toolset itself where there is none.
+pub fn create(root: &Path, name: &str, category: Category) -> Result<Created, CreateError> {
+    let folder_name = name.replace('_', "-");
+    let id = names::id_of_folder(&folder_name);
+    if !names::is_tool_id(&id) || id.len() > 48 {
+        return Err(CreateError::Name(name.to_owned()));
+    }
+    let folder = root.join(TOOLS).join(&folder_name);
+    let tools = root.join(TOOLS);
+    let taken = fs::read_dir(&tools).into_iter().flatten().flatten().any(|entry| {
+        let other = names::id_of_folder(&entry.file_name().to_string_lossy());
+        other.eq_ignore_ascii_case(&id)
+    });
+    if taken {
+        return Err(CreateError::Exists(folder));
+    }
+    fs::create_dir_all(&folder).map_err(|error| CreateError::Io(folder.clone(), error))?;
+    let file = root.join(FILE);
+    let toolset = !file.exists();
+    if toolset {
+        write(&file, &toolset_file(root))?;
+    }
+    let files = template(category);
+    for (name, text) in &files {
+        let text = text.replace("{{id}}", &id).replace("{{title}}", &title(&folder_name));
+        write(&folder.join(name), &text)?;
+    }
+    Ok(Created { folder, files: files.into_iter().map(|(name, _)| name).collect(), toolset })
+}
+
+fn write(path: &Path, text: &str) -> Result<(), CreateError> {
+    fs::write(path, text).map_err(|error| CreateError::Io(path.to_owned(), error))
+}
+
+/// The namespace is the folder's name where that can be one.
+fn toolset_file(root: &Path) -> String {
+    let named = fs::canonicalize(root).ok();
+    let named = named.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
+    let namespace = named
+        .map(|name| name.to_lowercase().replace(['-', ' ', '.'], "_"))
+        .filter(|name| name.len() <= 14 && names::Namespace::parse(name).is_ok())
+        .unwrap_or_else(|| "core".to_owned());
+    include_str!("scaffold/toolset.toml").replace("{{namespace}}", &namespace)
+}
+
+fn title(folder: &str) -> String {
+    let words = folder.replace('-', " ");
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+fn template(category: Category) -> Vec<(&'static str, String)> {
+    let (contract, handler, tests) = match category {
+        Category::Retrieval => (
+            include_str!("scaffold/retrieval.json"),
+            include_str!("scaffold/retrieval.js"),
+            include_str!("scaffold/retrieval.tests.json"),
+        ),
+        Category::Action => (
+            include_str!("scaffold/action.json"),
+            include_str!("scaffold/action.js"),
+            include_str!("scaffold/action.tests.json"),
+        ),
+        Category::Utility => (
+            include_str!("scaffold/utility.json"),
+            include_str!("scaffold/utility.js"),
+            include_str!("scaffold/utility.tests.json"),
+        ),
+    };
+    let example = match category {
+        Category::Retrieval => r#"{ "query": "opening hours", "limit": 3 }"#,
+        Category::Action => r#"{ "message": "The report is ready." }"#,
+        Category::Utility => r#"{ "text": "two words" }"#,
+    };
+    let response = match category {
+        Category::Retrieval => {
+            r#"{ "ok": true, "data": { "results": [{ "id": "doc:hours", "title": "Opening hours", "score": 0.9 }] } }"#
+        }
+        Category::Action => r#"{ "ok": true, "data": { "sent": true } }"#,
+        Category::Utility => r#"{ "ok": true, "data": { "words": 2 } }"#,
+    };
+    let doc = include_str!("scaffold/doc.md")
+        .replace("{{example}}", example)
+        .replace("{{response}}", response);
+    vec![
+        ("schema.json", contract.to_owned()),
+        ("doc_summary.md", include_str!("scaffold/doc_summary.md").to_owned()),
+        ("doc.md", doc),
+        ("handler.js", handler.to_owned()),
+        ("tests.json", tests.to_owned()),
+    ]
+}

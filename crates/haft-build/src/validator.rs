@@ -1,0 +1,96 @@
+//! The one place where JSON Schemas are compiled, and where their verdicts are put into words.
+//!
+//! Nothing is fetched, formats count, and patterns run on an engine whose time is linear in the
+//! text.
+//!
+//! ```
+//! use haft_build::validator;
+//! use serde_json::json;
+//!
+//! let parameters = validator::compile(&json!({
+//!     "type": "object",
+//!     "properties": {"top_k": {"type": "integer", "maximum": 10}},
+//! }))
+//! .unwrap();
+//! let errors = validator::errors(&parameters, &json!({"top_k": 12}));
+//! assert_eq!(errors, [("/top_k".to_owned(), "`top_k` must be at most 10".to_owned())]);
+//! ```
+
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::ops::Deref;
+
+use jsonschema::{Draft, PatternOptions};
+use serde_json::Value;
+
+/// The formats that are known; any other is refused.
+pub const FORMATS: &[&str] = &[
+    "attachment",
+    "date",
+    "date-time",
+    "duration",
+    "email",
+    "hostname",
+    "ipv4",
+    "ipv6",
+    "iri",
+    "iri-reference",
+    "json-pointer",
+    "regex",
+    "relative-json-pointer",
+    "time",
+    "uri",
+    "uri-reference",
+    "uri-template",
+    "uuid",
+];
+
+/// What one compiled pattern may take: `\p{L}{1,200}` fits, `(a{1000}){1000}` does not.
+const PATTERN_BYTES: usize = 4 << 20;
+
+/// A compiled schema.
+#[derive(Clone, Debug)]
+pub struct Validator {
+    compiled: jsonschema::Validator,
+    /// What the names in it are, for suggestions.
+    schema: Value,
+}
+
+impl Deref for Validator {
+    type Target = jsonschema::Validator;
+
+    fn deref(&self) -> &Self::Target {
+        &self.compiled
+    }
+}
+
+/// Compiles a schema of draft 2020-12.
+///
+/// # Errors
+///
+/// What is wrong with the schema.
+pub fn compile(schema: &Value) -> Result<Validator, String> {
+    let patterns = PatternOptions::regex().size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES);
+    let compiled = jsonschema::options()
+        .with_draft(Draft::Draft202012)
+        .offline()
+        .should_validate_formats(true)
+        .should_ignore_unknown_formats(false)
+        .with_format("attachment", |text: &str| !text.is_empty())
+        .with_pattern_options(patterns)
+        .build(schema)
+        .map_err(|error| words::about_schema(&error))?;
+    Ok(Validator { compiled, schema: schema.clone() })
+}
+
+/// Everything that keeps `value` from being valid: a JSON pointer into it, and why.
+#[must_use]
+pub fn errors(validator: &Validator, value: &Value) -> Vec<(String, String)> {
+    validator
+        .compiled
+        .iter_errors(value)
+        .flat_map(|error| words::about_value(&error, &validator.schema))
+        .collect()
+}

@@ -1,0 +1,1070 @@
+//! Every lint, as a case: what is changed in a good tool, and what the compiler says then.
+
+use haft_core::contract::Category;
+use serde_json::{Value, json};
+
+use crate::workshop::Workshop;
+
+/// What the compiler says after `change`: the whole of it, each line shortened to what matters.
+#[track_caller]
+fn check(change: impl Fn(&Workshop), expected: &[&str]) {
+    let workshop = Workshop::new();
+    change(&workshop);
+    let lines: Vec<String> =
+        workshop.lines().iter().map(|line| line.replace("tools/echo/", "")).collect();
+    assert_eq!(lines, expected);
+}
+
+#[track_caller]
+fn contract(patch: Value, expected: &[&str]) {
+    check(|workshop| workshop.patch("echo", patch.clone()), expected);
+}
+
+/// The first argument is the schema of one more parameter, `x`.
+#[track_caller]
+fn parameter(schema: Value, expected: &[&str]) {
+    contract(json!({ "parameters": { "properties": { "x": schema } } }), expected);
+}
+
+#[track_caller]
+fn doc(old: &str, new: &str, expected: &[&str]) {
+    check(|workshop| workshop.replace("tools/echo/doc.md", old, new), expected);
+}
+
+#[track_caller]
+fn handler(source: &str, expected: &[&str]) {
+    check(|workshop| workshop.write("tools/echo/handler.js", source), expected);
+}
+
+#[test]
+fn what_haft_new_makes_is_clean() {
+    for category in [Category::Retrieval, Category::Action, Category::Utility] {
+        let workshop = Workshop::new();
+        workshop.add("another-tool", category);
+        assert_eq!(workshop.lines(), Vec::<String>::new());
+    }
+}
+
+mod files {
+    use super::*;
+
+    #[test]
+    fn a_missing_file_is_named() {
+        check(
+            |workshop| workshop.remove("tools/echo/doc.md"),
+            &["tools/echo: error: `doc.md` is missing [H001]"],
+        );
+        check(
+            |workshop| workshop.remove("tools/echo/schema.json"),
+            &["tools/echo: error: `schema.json` is missing [H001]"],
+        );
+    }
+
+    #[test]
+    fn text_is_utf8_without_a_mark() {
+        check(
+            |workshop| workshop.write("tools/echo/doc_summary.md", b"one\ntwo \xff"),
+            &["doc_summary.md: error: byte 8 (line 2) is not UTF-8 [H002]"],
+        );
+        check(
+            |workshop| workshop.write("tools/echo/doc_summary.md", "\u{feff}Echoes."),
+            &["doc_summary.md: error: the file starts with a byte order mark [H003]"],
+        );
+    }
+
+    #[test]
+    fn a_large_file_is_not_read() {
+        check(
+            |workshop| workshop.write("tools/echo/doc.md", vec![b'x'; 50 << 20]),
+            &["doc.md: error: the file has 52428800 bytes; at most 1048576 are read [H004]"],
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_inside() {
+        use std::os::unix::fs::symlink;
+        let outside = tempfile::NamedTempFile::new().unwrap();
+        check(
+            |workshop| {
+                workshop.remove("tools/echo/doc.md");
+                symlink(outside.path(), workshop.path("tools/echo/doc.md")).unwrap();
+            },
+            &["doc.md: error: this link leaves the toolset or leads nowhere [H005]"],
+        );
+        check(
+            |workshop| {
+                workshop.write("shared/doc.md", workshop.read("tools/echo/doc.md"));
+                workshop.remove("tools/echo/doc.md");
+                symlink("../../shared/doc.md", workshop.path("tools/echo/doc.md")).unwrap();
+            },
+            &[],
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_linked_folder_stays_inside_too() {
+        let outside = Workshop::new();
+        check(
+            |workshop| {
+                workshop.remove("tools/echo");
+                let target = outside.path("tools/echo");
+                std::os::unix::fs::symlink(target, workshop.path("tools/echo")).unwrap();
+            },
+            &["tools/echo: error: this link leaves the toolset [H005]"],
+        );
+    }
+
+    #[test]
+    fn the_deepest_contract_that_compiles_also_loads() {
+        let deep = (0..55).fold(
+            json!({"type": "string"}),
+            |inner, _| json!({"type": "array", "items": inner, "description": "X"}),
+        );
+        let workshop = Workshop::new();
+        workshop.patch("echo", json!({"parameters": {"properties": {"x": deep}}}));
+        assert_eq!(workshop.lines(), Vec::<String>::new());
+        workshop.check().registry().unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_is_not_opened() {
+        check(
+            |workshop| {
+                workshop.remove("tools/echo/doc.md");
+                let path = workshop.path("tools/echo/doc.md");
+                std::process::Command::new("mkfifo").arg(path).status().unwrap();
+            },
+            &["doc.md: error: this is not a file [H014]"],
+        );
+    }
+
+    #[test]
+    fn json_is_read_strictly() {
+        for (text, expected) in [
+            ("{\"toolId\": }", "schema.json:1:12: error: expected a value, found `}` [H006]"),
+            (
+                "{\"toolId\": \"echo\",\n \"tool\\u0049d\": \"b\"}",
+                "schema.json:2:2: error: the key `toolId` appears twice in this object; keep one [H007]",
+            ),
+        ] {
+            let workshop = Workshop::new();
+            workshop.write("tools/echo/schema.json", text);
+            let lines: Vec<String> =
+                workshop.lines().iter().map(|line| line.replace("tools/echo/", "")).collect();
+            assert!(lines.contains(&expected.to_owned()), "{lines:#?}");
+        }
+        check(
+            |workshop| workshop.write("tools/echo/schema.json", "[".repeat(100_000)),
+            &[
+                "schema.json:1:121: error: nested more than 120 levels deep; flatten the document [H008]",
+            ],
+        );
+        parameter(
+            json!({"type": "integer", "description": "Big", "maximum": 9007199254740993_u64}),
+            &["schema.json:29:20: error: 9007199254740993 would be rounded by some readers [H009]"],
+        );
+    }
+
+    #[test]
+    fn line_endings_do_not_change_the_version() {
+        let workshop = Workshop::new();
+        let before = workshop.check().version();
+        let doc = workshop.read("tools/echo/doc.md").replace('\n', "\r\n");
+        workshop.write("tools/echo/doc.md", doc);
+        assert_eq!(workshop.lines(), ["tools/echo/doc.md: warning: lines end in CRLF [H010]"]);
+        assert_eq!(workshop.check().version(), before);
+    }
+
+    #[test]
+    fn strangers_are_pointed_out() {
+        check(
+            |workshop| workshop.write("tools/echo/shcema.json", "{}"),
+            &["shcema.json: warning: nothing reads the file `shcema.json` [H012]"],
+        );
+        check(|workshop| workshop.write("tools/echo/.DS_Store", ""), &[]);
+    }
+
+    #[test]
+    fn folders_are_named_like_tools() {
+        let workshop = Workshop::new();
+        std::fs::rename(workshop.path("tools/echo"), workshop.path("tools/2nd.echo")).unwrap();
+        assert!(workshop.lines().contains(
+            &"tools/2nd.echo: error: `2nd.echo` cannot be the name of a tool [H013]".to_owned()
+        ));
+    }
+
+    #[test]
+    fn secrets_and_hidden_text_are_refused() {
+        let key = format!("ghp_{}", "0a".repeat(18));
+        let workshop = Workshop::new();
+        workshop.replace(
+            "tools/echo/handler.js",
+            "return",
+            &format!("const key = \"{key}\";\n  return"),
+        );
+        let checked = workshop.check();
+        assert_eq!(
+            checked.diagnostics[0].one_line(),
+            "tools/echo/handler.js:3:16: error: this looks like a secret [H015]"
+        );
+        let shown = haft_build::diagnostic::render::text(
+            &checked.diagnostics,
+            workshop.root(),
+            "",
+            haft_build::diagnostic::render::Show::All,
+            haft_build::diagnostic::render::Colour::No,
+        );
+        assert!(!shown.contains(&key), "the report repeats the secret: {shown}");
+        let workshop = Workshop::new();
+        workshop.patch("echo", json!({"category": key}));
+        let all = format!("{:?}", workshop.check().diagnostics);
+        assert!(all.contains("`[secret]` is not a value of `category`"), "{all}");
+        assert!(!all.contains(&key), "{all}");
+        for (text, refused) in [
+            ("می\u{200c}خواهم", false),
+            ("👩\u{200d}💻 and ❤\u{fe0f}", false),
+            ("a\u{200d}b", true),
+            ("é\u{200d}\u{200d}é", true),
+            ("x\u{e0041}", true),
+            ("x\u{fe0f}\u{fe0e}", true),
+        ] {
+            let workshop = Workshop::new();
+            workshop.write("tools/echo/doc_summary.md", text);
+            assert_eq!(!workshop.lines().is_empty(), refused, "{text:?}: {:?}", workshop.lines());
+        }
+        check(
+            |workshop| {
+                workshop.replace(
+                    "tools/echo/schema.json",
+                    "Say in one line",
+                    "Say\\u202e in one line",
+                );
+            },
+            &["schema.json:4:18: error: an invisible character, U+202E [H016]"],
+        );
+        check(
+            |workshop| workshop.write("tools/echo/doc_summary.md", "Echoes.\u{202e} Really."),
+            &["doc_summary.md:1:8: error: an invisible character, U+202E [H016]"],
+        );
+    }
+}
+
+mod the_contract {
+    use super::*;
+
+    #[test]
+    fn fields_are_there_and_known() {
+        contract(
+            json!({"version": null, "requiresConfirmation": null, "sideEfects": "none"}),
+            &[
+                "schema.json:1:1: error: the contract has no `version` [H101]",
+                "schema.json:1:1: error: the contract has no `requiresConfirmation` [H101]",
+                "schema.json:47:3: error: the contract has no field `sideEfects` [H102]",
+            ],
+        );
+    }
+
+    #[test]
+    fn values_are_what_they_should_be() {
+        contract(
+            json!({"idempotent": "yes", "latencyBudgetMs": 0, "category": "utilty"}),
+            &[
+                "schema.json:5:15: error: `utilty` is not a value of `category` [H104]",
+                "schema.json:7:17: error: `idempotent` must be `true` or `false`, not a text [H103]",
+                "schema.json:13:22: error: `latencyBudgetMs` must be a whole number of at least 1 [H111]",
+            ],
+        );
+        contract(
+            json!({"allowedModes": ["text", "text"]}),
+            &["schema.json:11:5: error: \"text\" stands twice in `allowedModes` [H123]"],
+        );
+    }
+
+    #[test]
+    fn the_name_is_the_folders() {
+        contract(
+            json!({"toolId": "ecco"}),
+            &[
+                "schema.json:2:13: error: `ecco` stands in the folder `echo`, whose tool is `echo` [H105]",
+            ],
+        );
+        contract(
+            json!({"version": "1.0"}),
+            &[
+                "schema.json:3:14: error: `1.0` is not a version: unexpected end of input while parsing minor version number [H106]",
+            ],
+        );
+        contract(
+            json!({"description": "One\ntwo"}),
+            &["schema.json:4:18: error: the description has several lines [H107]"],
+        );
+    }
+
+    #[test]
+    fn a_retrieval_only_looks() {
+        contract(
+            json!({"category": "retrieval", "sideEffects": "writes", "idempotent": false, "requiresConfirmation": true}),
+            &[
+                "schema.json:6:18: error: a retrieval tool must not write [H108]",
+                "schema.json:7:17: error: a retrieval tool must be idempotent [H109]",
+            ],
+        );
+    }
+
+    #[test]
+    fn writing_is_asked_about() {
+        let patch = json!({"category": "action", "sideEffects": "writes"});
+        contract(
+            patch,
+            &["schema.json:8:27: warning: this tool writes and nobody is asked first [H110]"],
+        );
+        contract(
+            json!({"category": "action", "sideEffects": "writes", "lint": {"allow": {"H110": "nothing to lose"}}}),
+            &[],
+        );
+        contract(
+            json!({"lint": {"allow": {"H110": "it used to write"}}}),
+            &[
+                "schema.json:51:7: warning: `H110` is allowed, but nothing here is reported as H110 [H602]",
+            ],
+        );
+        contract(
+            json!({"lint": {"allow": {"H101": "no", "H999": "no"}}}),
+            &[
+                "schema.json:51:7: error: `H101` cannot be allowed [H122]",
+                "schema.json:52:7: error: `H999` is not a code [H122]",
+            ],
+        );
+    }
+
+    #[test]
+    fn effects_do_not_contradict_each_other() {
+        for (patch, expected) in [
+            (
+                json!({"effect": "state_change"}),
+                "`state_change` needs `\"sideEffects\": \"writes\"`",
+            ),
+            (
+                json!({"sideEffectPolicy": "irreversible"}),
+                "it does not write, so it is `pure`, not `irreversible`",
+            ),
+            (
+                json!({"sideEffects": "writes", "requiresConfirmation": true, "effect": "read_only"}),
+                "it writes, so its effect is not `read_only`",
+            ),
+            (
+                json!({"sideEffects": "writes", "requiresConfirmation": true, "sideEffectPolicy": "compensatable"}),
+                "`compensatable` needs a `compensation`",
+            ),
+            (
+                json!({"allowedModes": ["text"], "modes": {"voice": {"clamp": {"text": {"maxLength": 10}}}}}),
+                "`voice` is not among `allowedModes`",
+            ),
+        ] {
+            let workshop = Workshop::new();
+            workshop.patch("echo", patch);
+            let lines = workshop.lines();
+            assert_eq!(lines.len(), 1, "{lines:#?}");
+            assert!(lines[0].ends_with(&format!("{expected} [H115]")), "{lines:#?}");
+        }
+    }
+
+    #[test]
+    fn redaction_is_a_list_of_what_may_be_seen() {
+        contract(
+            json!({"redaction": null}),
+            &["schema.json:1:1: error: `redaction.allow` is missing [H112]"],
+        );
+        contract(
+            json!({"redaction": {"allow": ["wrds", "words.more"], "allowArgs": ["txt"]}}),
+            &[
+                "schema.json:44:7: error: `wrds` leads nowhere [H113]",
+                "schema.json:45:7: error: `words.more` leads nowhere [H113]",
+                "schema.json:48:7: error: `txt` leads nowhere [H113]",
+            ],
+        );
+    }
+
+    #[test]
+    fn clamps_fit_their_parameters() {
+        contract(
+            json!({"modes": {"voice": {"clamp": {
+                "text": {"max": 3, "remove": true},
+                "txt": {"maxLength": 3}
+            }}}}),
+            &[
+                "schema.json:53:18: error: `max` does not apply to a parameter of this type [H114]",
+                "schema.json:54:21: error: a required parameter cannot be removed [H114]",
+                "schema.json:56:9: error: `txt` is not a parameter [H114]",
+            ],
+        );
+    }
+
+    #[test]
+    fn conditions_are_cedar() {
+        contract(json!({"availability": {"condition": "context.mode == \"voice\""}}), &[]);
+        for broken in [
+            "context.mode === 'voice'",
+            "true } unless { false",
+            "context.",
+            "!".repeat(5000).as_str(),
+        ] {
+            let workshop = Workshop::new();
+            workshop.patch("echo", json!({"availability": {"condition": broken}}));
+            let lines = workshop.lines();
+            assert_eq!(lines.len(), 1, "{broken}: {lines:#?}");
+            assert!(lines[0].contains("[H116]"), "{lines:#?}");
+        }
+    }
+
+    #[test]
+    fn prompts_and_keys_name_parameters() {
+        contract(
+            json!({"confirmation": {"prompt": "Count {txt}?"}, "idempotencyKeyFields": ["texts"]}),
+            &[
+                "schema.json:50:15: error: `{txt}` is not a parameter [H117]",
+                "schema.json:53:5: error: `texts` leads nowhere [H118]",
+            ],
+        );
+    }
+
+    #[test]
+    fn calls_go_where_the_contract_says() {
+        contract(
+            json!({"connection": {"provider": "x", "hosts": ["https://api.example.com", "*.example.com"]}}),
+            &[
+                "schema.json:52:7: error: `https://api.example.com` is not the name of one host [H119]",
+                "schema.json:53:7: error: `*.example.com` is not the name of one host [H119]",
+            ],
+        );
+        let gateway = |url: &str| {
+            let workshop = Workshop::new();
+            workshop.remove("tools/echo/handler.js");
+            workshop
+                .patch("echo", json!({"gateway": {"kind": "http", "method": "GET", "url": url}}));
+            workshop.lines()
+        };
+        assert_eq!(gateway("https://api.example.com/{text}"), Vec::<String>::new());
+        assert_eq!(gateway("http://127.0.0.1:8080/{text}"), Vec::<String>::new());
+        for url in [
+            "http://api.example.com/",
+            "https://h:/x",
+            "https://h/{text",
+            "https://{text}.example.com/",
+            "ftp://example.com/",
+            "https://a@b/",
+            "https://h/{txt}",
+        ] {
+            assert!(gateway(url)[0].ends_with("[H120]"), "{url}: {:?}", gateway(url));
+        }
+    }
+
+    #[test]
+    fn what_an_import_assumed_is_to_be_reviewed() {
+        let digest = format!("sha256:{}", "0".repeat(64));
+        contract(
+            json!({"origin": {"kind": "function", "name": "echo", "digest": digest, "assumed": ["category"]}}),
+            &["schema.json:53:16: warning: the import assumed `category` [H121]"],
+        );
+    }
+}
+
+mod the_documents {
+    use super::*;
+
+    #[test]
+    fn the_summary_is_short() {
+        check(
+            |workshop| workshop.write("tools/echo/doc_summary.md", "ä".repeat(251)),
+            &[
+                "doc_summary.md:1:251: error: the summary has 251 characters; at most 250 are taken [H201]",
+            ],
+        );
+        check(
+            |workshop| workshop.write("tools/echo/doc_summary.md", " \n"),
+            &["doc_summary.md: error: the summary is empty [H202]"],
+        );
+    }
+
+    #[test]
+    fn the_sections_are_there() {
+        doc(
+            "## Invariants",
+            "## Invariant",
+            &["doc.md: error: the section `## Invariants` is missing [H203]"],
+        );
+        doc(
+            "- What must be true before it is called.",
+            "",
+            &["doc.md:6:1: error: the section `## Preconditions` is empty [H204]"],
+        );
+        doc(
+            "## Invariants",
+            "## Summary",
+            &[
+                "doc.md: error: the section `## Invariants` is missing [H203]",
+                "doc.md:12:1: error: the section `## Summary` stands twice [H206]",
+            ],
+        );
+        doc("## Common Mistakes", "## Common Mistakes (Do Not)", &[]);
+        doc(
+            "- What must be true",
+            "<!-- haft:generated -->\n- What must be true",
+            &[
+                "doc.md:6:1: warning: an import left these sections to be written: Preconditions [H205]",
+            ],
+        );
+    }
+
+    #[test]
+    fn an_example_that_breaks_its_own_schema_is_reported_at_its_line() {
+        doc(
+            r#"{ "text": "two words" }"#,
+            "{\n  \"text\": 7\n}",
+            &[
+                "doc.md:22:11: error: example 1 does not match the schema: `text` must be a string, not a number [H212]",
+            ],
+        );
+        doc(
+            r#"{ "text": "two words" }"#,
+            "{ \"txt\": \"x\" }",
+            &[
+                "doc.md:21:1: error: example 1 does not match the schema: `text` is missing [H212]",
+                "doc.md:21:10: error: example 1 does not match the schema: `txt` is not a known property; did you mean `text`? [H212]",
+            ],
+        );
+        doc(
+            r#""data": { "words": 2 }"#,
+            r#""data": { "words": -1 }"#,
+            &[
+                "doc.md:27:34: error: example 2 does not match the output: `words` must be at least 0 [H213]",
+            ],
+        );
+    }
+
+    #[test]
+    fn an_example_is_json_or_marked() {
+        doc(
+            r#"{ "text": "two words" }"#,
+            r#"{ "text": … }"#,
+            &["doc.md:21:11: error: example 1 is not JSON: expected a value, found `…` [H211]"],
+        );
+        doc("```json\n{ \"text\": \"two words\" }", "```json ignore\n{ \"text\": … }", &[]);
+    }
+
+    #[test]
+    fn responses_are_told_from_calls() {
+        for intro in
+            ["The response:", "Returns:", "Result of `echo`:", "- Response:\n", "### Response"]
+        {
+            doc("Response:", intro, &[]);
+        }
+    }
+
+    #[test]
+    fn an_example_inside_a_list_is_found_where_it_stands() {
+        doc(
+            "- What is always true of its result.",
+            "- Like so:\n\n  ```json\n  {\n    \"text\": 7\n  }\n  ```",
+            &[
+                "doc.md:17:13: error: example 1 does not match the schema: `text` must be a string, not a number [H212]",
+            ],
+        );
+    }
+
+    #[test]
+    fn parameters_that_are_named_exist() {
+        doc(
+            "What the tool does,",
+            "Counts the words of `txet`, parameter `limit`, with `kb_search` and `words`;",
+            &[
+                "doc.md:4:21: error: `txet` is not a parameter of this tool [H214]",
+                "doc.md:4:39: error: `limit` is not a parameter of this tool [H214]",
+            ],
+        );
+    }
+}
+
+mod the_schemas {
+    use super::*;
+
+    #[test]
+    fn parameters_are_a_closed_object() {
+        contract(
+            json!({"parameters": {"type": "array", "additionalProperties": null}}),
+            &[
+                "schema.json:14:17: error: `parameters` must have `\"additionalProperties\": false` [H302]",
+                "schema.json:15:13: error: `parameters` must have `\"type\": \"object\"` [H301]",
+                "schema.json:16:5: warning: `required` says nothing about an array [H314]",
+                "schema.json:19:5: warning: `properties` says nothing about an array [H314]",
+            ],
+        );
+    }
+
+    #[test]
+    fn keywords_are_known_and_hold_what_they_should() {
+        for (schema, expected) in [
+            (
+                json!({"type": "string", "description": "X", "maxlength": 3}),
+                "`maxlength` is not a keyword of JSON Schema 2020-12 [H303]",
+            ),
+            (
+                json!({"type": "strng", "description": "X"}),
+                "`strng` is not a type of JSON Schema; did you mean `string`? [H304]",
+            ),
+            (
+                json!({"type": "integer", "description": "X", "minimum": "1"}),
+                "`minimum` must be a number, not a text [H304]",
+            ),
+            (
+                json!({"type": "string", "description": "X", "enum": []}),
+                "`enum` is empty: no value could ever fit [H304]",
+            ),
+            (
+                json!({"description": "X", "$ref": "http://127.0.0.1:1/x"}),
+                "`http://127.0.0.1:1/x` is not a definition in this schema's `$defs` [H305]",
+            ),
+            (json!({"description": "X", "$ref": "#/$defs/gone"}), "`$defs` has no `gone` [H306]"),
+            (
+                json!({"description": "X", "$id": "x"}),
+                "`$id` cannot be carried into a registry [H305]",
+            ),
+            (
+                json!({"type": "string", "description": "X", "format": "date-tiem"}),
+                "`date-tiem` is not a format that is checked [H308]",
+            ),
+            (
+                json!({"type": "string", "description": "X", "default": 3}),
+                "the default does not fit its own schema: the value must be a string, not a number [H310]",
+            ),
+            (
+                json!({"type": "integer", "description": "X", "maximum": 5, "examples": [3, 7]}),
+                "the example does not fit its own schema: the value must be at most 5 [H310]",
+            ),
+            (
+                json!({"type": "string", "description": "X", "enum": ["a", 1]}),
+                "1 can never be sent: the type is string [H310]",
+            ),
+            (
+                json!({"type": "integer", "description": "X", "minimum": 5, "maximum": 4}),
+                "`minimum` is 5, but `maximum` is 4: nothing fits [H315]",
+            ),
+            (
+                json!({"type": "integer", "description": "X", "minItems": 5}),
+                "`minItems` says nothing about an integer [H314]",
+            ),
+            (json!({"type": "string"}), "`x` has no description [H316]"),
+            (
+                json!({"type": "object", "description": "X", "properties": {}}),
+                "this object takes any further members [H317]",
+            ),
+            (
+                json!({"description": "X", "anyOf": [{"type": "string"}]}),
+                "not every provider can say `anyOf` [H601]",
+            ),
+        ] {
+            let workshop = Workshop::new();
+            workshop.patch("echo", json!({ "parameters": { "properties": { "x": schema } } }));
+            let lines = workshop.lines();
+            assert_eq!(lines.len(), 1, "{schema}: {lines:#?}");
+            assert!(lines[0].ends_with(expected), "{schema}: {lines:#?}");
+        }
+    }
+
+    #[test]
+    fn patterns_run_in_linear_time() {
+        for pattern in ["^(a|aa)+\\1$", "(?=x)y", "((a{50}){50}){50}", "("] {
+            let workshop = Workshop::new();
+            workshop.patch(
+                "echo",
+                json!({"parameters": {"properties": {"x": {"type": "string", "description": "X", "pattern": pattern}}}}),
+            );
+            assert!(workshop.lines()[0].ends_with("[H307]"), "{pattern}: {:?}", workshop.lines());
+        }
+    }
+
+    #[test]
+    fn references_that_multiply_are_counted_not_followed() {
+        let mut defs = json!({ "d0": {"type": "string"} });
+        for level in 1..40 {
+            let target = format!("#/$defs/d{}", level - 1);
+            defs[format!("d{level}")] =
+                json!({"type": "array", "prefixItems": [{"$ref": target}, {"$ref": target}]});
+        }
+        let workshop = Workshop::new();
+        workshop.patch(
+            "echo",
+            json!({"parameters": {
+                "$defs": defs,
+                "properties": {"x": {"description": "X", "$ref": "#/$defs/d39"}}
+            }}),
+        );
+        let lines = workshop.lines();
+        assert!(lines[0].contains("its references multiply"), "{lines:#?}");
+    }
+
+    #[test]
+    fn required_names_exist() {
+        contract(
+            json!({"parameters": {"required": ["text", "txt"]}}),
+            &[
+                "schema.json:19:7: error: `txt` is required, but it is not among the properties [H309]",
+            ],
+        );
+    }
+
+    #[test]
+    fn what_the_host_decides_is_no_parameter() {
+        for (name, code) in [
+            ("connectionId", "H311"),
+            ("connection_id", "H311"),
+            ("confirmed", "H311"),
+            ("_meta", "H311"),
+            ("api_key", "H312"),
+            ("password", "H312"),
+            ("tenant_id", "H320"),
+        ] {
+            let workshop = Workshop::new();
+            workshop.patch(
+                "echo",
+                json!({"parameters": {"properties": {name: {"type": "string", "description": "X"}}}}),
+            );
+            let lines = workshop.lines();
+            assert_eq!(lines.len(), 1, "{name}: {lines:#?}");
+            assert!(lines[0].ends_with(&format!("[{code}]")), "{name}: {lines:#?}");
+        }
+        contract(
+            json!({
+                "parameters": {"properties": {"password": {"type": "string", "description": "One-time"}}},
+                "lint": {"allow": {"H312": "it is a one-time code that the user reads out"}}
+            }),
+            &[
+                "schema.json:26:7: warning: `password` looks like a secret, and a model would have to know it [H312]",
+            ],
+        );
+    }
+
+    #[test]
+    fn one_of_several_can_be_required() {
+        contract(
+            json!({
+                "parameters": {"anyOf": [{"required": ["text"]}, {"required": ["text"]}]},
+                "portability": {"allow": ["anyOf"]}
+            }),
+            &[],
+        );
+    }
+
+    #[test]
+    fn an_output_is_described() {
+        contract(
+            json!({"output": null, "redaction": {"allow": []}}),
+            &["schema.json:1:1: warning: there is no `output`: results are not checked [H318]"],
+        );
+    }
+
+    #[test]
+    fn an_allowance_is_used() {
+        contract(
+            json!({"portability": {"allow": ["oneOf"]}}),
+            &["schema.json:51:7: warning: `oneOf` is allowed but not used in `parameters` [H602]"],
+        );
+    }
+
+    #[test]
+    fn a_schema_has_bounds() {
+        let properties: serde_json::Map<String, Value> = (0..2_100)
+            .map(|n| (format!("p{n}"), json!({"type": "string", "description": "X"})))
+            .collect();
+        let workshop = Workshop::new();
+        workshop.patch("echo", json!({ "parameters": { "properties": properties } }));
+        assert!(workshop.lines()[0].contains("[H313]"), "{:?}", workshop.lines().first());
+    }
+}
+
+mod the_handler {
+    use super::*;
+
+    #[test]
+    fn exactly_one_thing_runs_a_tool() {
+        check(
+            |workshop| workshop.remove("tools/echo/handler.js"),
+            &["tools/echo: error: nothing runs this tool [H401]"],
+        );
+        check(
+            |workshop| workshop.write("tools/echo/handler.py", "#!/usr/bin/env python3\n"),
+            &[
+                "tools/echo: error: more than one thing would run this tool: the file `handler.js`, the file `handler.py` [H402]",
+            ],
+        );
+        check(
+            |workshop| {
+                workshop.remove("tools/echo/handler.js");
+                workshop.patch("echo", json!({"handler": {"kind": "unbound"}}));
+            },
+            &["schema.json:49:14: warning: nothing runs this tool yet [H411]"],
+        );
+        check(
+            |workshop| {
+                workshop.remove("tools/echo/handler.js");
+                workshop.patch(
+                    "echo",
+                    json!({"handler": {"kind": "native", "crate": "mine", "revision": 1}}),
+                );
+            },
+            &["schema.json:49:14: error: `handler` has no `crateVersion` [H101]"],
+        );
+    }
+
+    #[test]
+    fn its_source_is_checked() {
+        for (source, code) in [
+            ("export async function execute({ args ) {}", "H403"),
+            ("export async function run() {}", "H404"),
+            (
+                "import fs from \"fs\";\nexport async function execute({ args }) { return fs; }",
+                "H405",
+            ),
+            ("export async function execute({ args }) { return await fetch(args.text); }", "H406"),
+            (
+                "export async function execute({ args, context }) { return context.kb.get(args); }",
+                "H407",
+            ),
+        ] {
+            let workshop = Workshop::new();
+            workshop.write("tools/echo/handler.js", source);
+            let lines = workshop.lines();
+            assert!(
+                lines.iter().any(|line| line.ends_with(&format!("[{code}]"))),
+                "{source}: {lines:#?}"
+            );
+        }
+        handler(
+            "export async function execute({ args }) { return { ok: true, data: { words: 0 } }; }",
+            &[],
+        );
+        let workshop = Workshop::new();
+        workshop.patch("echo", json!({"capabilities": ["clock"]}));
+        assert!(workshop.lines()[0].ends_with("[H408]"), "{:?}", workshop.lines());
+    }
+
+    #[test]
+    fn binaries_are_what_they_claim() {
+        for (file, bytes, code) in
+            [("handler.wasm", &b"not wasm"[..], "H409"), ("handler.py", &b"print(1)"[..], "H410")]
+        {
+            let workshop = Workshop::new();
+            workshop.remove("tools/echo/handler.js");
+            workshop.write(&format!("tools/echo/{file}"), bytes);
+            assert!(
+                workshop.lines().iter().any(|l| l.ends_with(&format!("[{code}]"))),
+                "{:?}",
+                workshop.lines()
+            );
+        }
+    }
+
+    #[test]
+    fn its_tests_would_run() {
+        check(
+            |workshop| workshop.replace("tools/echo/tests.json", "\"text\":", "\"txt\":"),
+            &[
+                "tests.json:5:15: error: these arguments would be refused: `text` is missing [H412]",
+                "tests.json:5:24: error: these arguments would be refused: `txt` is not a known property; did you mean `text`? [H412]",
+            ],
+        );
+    }
+}
+
+mod the_toolset {
+    use super::*;
+
+    #[test]
+    fn its_file_is_checked() {
+        for (text, expected) in [
+            ("namespace = \"a__\"\n", "`a__` is not a namespace"),
+            ("namespace = \"core\"\nexlude = []\n", "unknown field `exlude`"),
+            (
+                "namespace = \"core\"\n[defaults]\ncategory = \"action\"\n",
+                "`category` cannot have a default",
+            ),
+            (
+                "namespace = \"core\"\n[defaults]\nlatencyBudgetMs = \"long\"\n",
+                "`latencyBudgetMs` must be a whole number",
+            ),
+            (
+                "namespace = \"core\"\n[prompts]\nvioce = \"x.md\"\n",
+                "`vioce` is not a prompt that is composed",
+            ),
+            ("namespace = ", "toolset.toml:1:"),
+        ] {
+            let workshop = Workshop::new();
+            workshop.write("toolset.toml", text);
+            let lines = workshop.lines();
+            assert!(
+                lines.iter().any(|line| line.contains(expected) && line.ends_with("[H501]")),
+                "{text}: {lines:#?}"
+            );
+        }
+        check(
+            |workshop| {
+                workshop
+                    .write("toolset.toml", "namespace = \"core\"\n[prompts]\ncore = \"../x.md\"\n")
+            },
+            &["toolset.toml:3:8: error: `../x.md` cannot be used as a prompt [H508]"],
+        );
+        check(
+            |workshop| {
+                workshop.write("toolset.toml", "namespace = \"core\"\nexclude = [\"draft-*\"]\n")
+            },
+            &["toolset.toml: warning: `draft-*` under `exclude` matches no folder [H510]"],
+        );
+        check(
+            |workshop| workshop.remove("tools/echo"),
+            &["tools: error: there are no tools here [H509]"],
+        );
+    }
+
+    #[test]
+    fn defaults_fill_in() {
+        check(
+            |workshop| {
+                workshop.write(
+                    "toolset.toml",
+                    "namespace = \"core\"\n[defaults]\nlatencyBudgetMs = 300\n",
+                );
+                workshop.patch("echo", json!({"latencyBudgetMs": null}));
+            },
+            &[],
+        );
+    }
+
+    #[test]
+    fn names_do_not_clash() {
+        check(
+            |workshop| {
+                workshop.add("a-b", Category::Utility);
+                std::fs::rename(workshop.path("tools/a-b"), workshop.path("tools/a_b")).unwrap();
+                workshop.add("x", Category::Utility);
+                std::fs::rename(workshop.path("tools/x"), workshop.path("tools/a-b")).unwrap();
+                workshop.patch("a-b", json!({"toolId": "a_b"}));
+            },
+            &["tools/a_b: error: the folders `a-b` and `a_b` are both `a_b` [H502]"],
+        );
+        let workshop = Workshop::new();
+        workshop.add("x", Category::Utility);
+        std::fs::rename(workshop.path("tools/x"), workshop.path("tools/Echo")).unwrap();
+        workshop.patch("Echo", json!({"toolId": "Echo"}));
+        assert_eq!(
+            workshop.lines(),
+            ["tools/echo: error: `Echo` and `echo` are the same but for letter case [H503]"]
+        );
+    }
+
+    #[test]
+    fn an_id_fits_every_provider() {
+        let name = "a".repeat(45);
+        let workshop = Workshop::new();
+        workshop.add(&name, Category::Utility);
+        workshop.write("toolset.toml", "namespace = \"a_namespace_of_its_own\"\n");
+        assert!(workshop.lines()[0].ends_with("[H504]"), "{:?}", workshop.lines());
+    }
+
+    #[test]
+    fn one_bad_tool_does_not_hide_the_others() {
+        let workshop = Workshop::new();
+        for name in ["one", "two", "three"] {
+            workshop.add(name, Category::Utility);
+        }
+        workshop.write("tools/one/schema.json", "{");
+        workshop.patch("two", json!({"category": "x"}));
+        let checked = workshop.check();
+        let files: Vec<&str> = checked.diagnostics.iter().map(|d| d.file.as_str()).collect();
+        assert_eq!(files, ["tools/one/schema.json", "tools/two/schema.json"]);
+        assert_eq!(checked.entries.len(), 2);
+        assert!(checked.has_errors());
+    }
+}
+
+mod tools_that_speak_of_others {
+    use super::*;
+
+    fn pair(compensation: Value, target: Value) -> Vec<String> {
+        let workshop = Workshop::new();
+        workshop.add("send", Category::Action);
+        workshop.add("unsend", Category::Action);
+        workshop.patch("send", compensation);
+        workshop.patch("unsend", target);
+        workshop.lines()
+    }
+
+    #[test]
+    fn a_compensation_exists_and_type_checks() {
+        let mapped = json!({"compensation": {"tool": "unsend", "arguments": {"message": {"from": "/arguments/message"}}}});
+        assert_eq!(pair(mapped, json!({})), Vec::<String>::new());
+        for (compensation, expected) in [
+            (json!({"tool": "unsent"}), "there is no tool `unsent` in this toolset [H505]"),
+            (json!({"tool": "unsend"}), "`unsend` needs `message` [H506]"),
+            (
+                json!({"tool": "unsend", "arguments": {"message": {"from": "/result/sent"}}}),
+                "`/result/sent` is a value of type `boolean`, but a value of type `string` is wanted [H506]",
+            ),
+            (
+                json!({"tool": "unsend", "arguments": {"message": {"from": "/result/gone"}}}),
+                "`/result/gone` leads nowhere [H506]",
+            ),
+            (
+                json!({"tool": "unsend", "arguments": {"message": {"value": 3}}}),
+                "it would be refused: the value must be a string, not a number [H506]",
+            ),
+            (
+                json!({"tool": "unsend", "arguments": {"message": {"value": "x"}, "why": {"value": "x"}}}),
+                "`unsend` has no parameter `why` [H506]",
+            ),
+            (
+                json!({"tool": "unsend", "arguments": {"message": {"from": "/results/sent"}}}),
+                "`/results/sent` does not start with `/arguments` or `/result` [H506]",
+            ),
+            (
+                json!({"tool": "unsend", "arguments": {"message": {}}}),
+                "`message` needs either `from` or `value` [H101]",
+            ),
+            (
+                json!({"tool": "send", "arguments": {"message": {"from": "/arguments/message"}}}),
+                "a tool cannot undo itself [H506]",
+            ),
+            (
+                json!({"tool": "echo", "arguments": {"text": {"value": "x"}}}),
+                "`echo` does not write, so it cannot undo anything [H506]",
+            ),
+        ] {
+            let lines = pair(json!({ "compensation": compensation }), json!({}));
+            assert_eq!(lines.len(), 1, "{compensation}: {lines:#?}");
+            assert!(lines[0].ends_with(expected), "{compensation}: {lines:#?}");
+        }
+    }
+
+    #[test]
+    fn a_probe_only_looks() {
+        for (probe, expected) in [
+            (
+                json!({"tool": "unsend", "arguments": {"message": {"value": "x"}}, "happened": "/result/sent"}),
+                "`unsend` writes; a probe only looks [H507]",
+            ),
+            (
+                json!({"tool": "echo", "arguments": {"text": {"from": "/arguments/message"}}, "happened": "/result/words"}),
+                "`/result/words` is not a boolean of `echo`'s result [H507]",
+            ),
+            (
+                json!({"tool": "echo", "arguments": {"text": {"from": "/result/sent"}}, "happened": "/result/words"}),
+                "a probe is asked when there is no result; take it from `/arguments` [H507]",
+            ),
+        ] {
+            let lines = pair(json!({ "probe": probe }), json!({}));
+            assert!(lines.iter().any(|line| line.ends_with(expected)), "{probe}: {lines:#?}");
+        }
+    }
+}
