@@ -1,0 +1,311 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
+
+/// Tools for AI agents, written as folders, compiled into a registry that can be trusted.
+#[derive(Parser)]
+#[command(
+    name = "haft",
+    version,
+    propagate_version = true,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 done, 1 errors found, 2 wrong usage, 3 could not do its work.\n\
+                  Start with `haft new my-tool`, then `haft lint` and `haft build`."
+)]
+pub(crate) struct Arguments {
+    /// The toolset's folder; else the one around the current folder, else the one in haft.toml
+    #[arg(long, short = 't', global = true, value_name = "DIR")]
+    pub(crate) toolset: Option<PathBuf>,
+    /// The configuration; else the nearest haft.toml
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// When to use colours
+    #[arg(long, global = true, default_value = "auto", value_name = "WHEN")]
+    pub(crate) color: ColorChoice,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Make the folder of a new tool, ready to fill in
+    #[command(
+        after_help = "Examples:\n  haft new kb-search --category retrieval\n  haft new send-report --toolset toolsets/office"
+    )]
+    New(New),
+    /// Say everything that is wrong with a toolset
+    #[command(
+        after_help = "Examples:\n  haft lint\n  haft lint --format sarif > haft.sarif\n  haft lint --deny-warnings --toolset toolsets/studio"
+    )]
+    Lint(Lint),
+    /// Lint, compile and write the registry
+    #[command(
+        after_help = "Examples:\n  haft build\n  haft build --out dist/tool_registry.json --sign release.pem"
+    )]
+    Build(Build),
+    /// List the tools, or show one in full
+    #[command(
+        after_help = "Examples:\n  haft show\n  haft show kb_search\n  haft show --json | jq '.tools[].id'"
+    )]
+    Show(Show),
+    /// Print a tool's full document
+    #[command(after_help = "Example:\n  haft describe calendar_create_event")]
+    Describe(Describe),
+    /// Compose the system prompt for a mode
+    #[command(after_help = "Example:\n  haft prompt --mode voice")]
+    Prompt(Prompt),
+    /// Say what changed between two registries or toolsets, and whether it breaks callers
+    #[command(
+        after_help = "Examples:\n  haft diff old.json new.json\n  haft diff release/tool_registry.json toolsets/studio --fail-on breaking"
+    )]
+    Diff(Diff),
+    /// Turn definitions from elsewhere into tool folders
+    #[command(
+        after_help = "Examples:\n  haft import functions.json --toolset imported\n  haft import --format openapi petstore.yaml --report report.json"
+    )]
+    Import(Import),
+    /// Write the tools in another format
+    #[command(
+        after_help = "Examples:\n  haft export --format adm\n  haft export --format json-schema --registry tool_registry.json"
+    )]
+    Export(Export),
+    /// Check that a registry is intact and trusted
+    #[command(after_help = "Example:\n  haft verify tool_registry.json --key ed25519:…")]
+    Verify(Verify),
+    /// Make a key to sign registries with
+    #[command(after_help = "Example:\n  haft keygen release.pem")]
+    Keygen(Keygen),
+    /// Explain a diagnostic's code
+    #[command(after_help = "Examples:\n  haft explain H212\n  haft explain")]
+    Explain(Explain),
+    /// Print completions for a shell
+    #[command(
+        after_help = "Example:\n  haft completions bash > ~/.local/share/bash-completion/completions/haft"
+    )]
+    Completions(Completions),
+}
+
+#[derive(Args)]
+pub(crate) struct New {
+    /// The tool's name, as its folder is called: kb-search
+    pub(crate) name: String,
+    /// What kind of tool to start from
+    #[arg(long, default_value = "utility")]
+    pub(crate) category: CategoryName,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum CategoryName {
+    /// Finds things out
+    Retrieval,
+    /// Does things
+    Action,
+    /// Transforms what it is given
+    Utility,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Text,
+    /// For scripts
+    Json,
+    /// SARIF 2.1.0
+    Sarif,
+    /// GitHub Actions annotations
+    Github,
+}
+
+#[derive(Args)]
+pub(crate) struct Lint {
+    /// How to print what was found
+    #[arg(long, default_value = "text")]
+    pub(crate) format: Format,
+    /// Fail on warnings too
+    #[arg(long)]
+    pub(crate) deny_warnings: bool,
+    /// Show every finding, however many there are of one code
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Check every tool again, changed or not
+    #[arg(long)]
+    pub(crate) fresh: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Build {
+    /// Where to write the registry [default: tool_registry.json in the toolset]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Sign it with this private key
+    #[arg(long, value_name = "KEY")]
+    pub(crate) sign: Option<PathBuf>,
+    /// How to print what was found
+    #[arg(long, default_value = "text")]
+    pub(crate) format: Format,
+    /// Fail on warnings too
+    #[arg(long)]
+    pub(crate) deny_warnings: bool,
+    /// Show every finding, however many there are of one code
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Compile every tool again, changed or not
+    #[arg(long)]
+    pub(crate) fresh: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Show {
+    /// A tool, by id or short name
+    pub(crate) tool: Option<String>,
+    /// Read this registry instead of compiling the toolset
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Describe {
+    /// A tool, by id or short name
+    pub(crate) tool: String,
+    /// Read this registry instead of compiling the toolset
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum ModeName {
+    /// In writing
+    Text,
+    /// Aloud
+    Voice,
+}
+
+#[derive(Args)]
+pub(crate) struct Prompt {
+    /// Which mode the agent runs in
+    #[arg(long)]
+    pub(crate) mode: ModeName,
+    /// Read this registry instead of compiling the toolset
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// Changes that break callers
+    Breaking,
+    /// Tools whose version was not raised enough
+    Bump,
+    /// Any change
+    Any,
+}
+
+#[derive(Args)]
+pub(crate) struct Diff {
+    /// A registry file or a toolset's folder
+    pub(crate) old: PathBuf,
+    /// A registry file or a toolset's folder
+    pub(crate) new: PathBuf,
+    /// End with exit code 1 on these
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) fail_on: Option<FailOn>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ImportFormat {
+    /// Function definitions: plain, OpenAI, Anthropic or MCP style
+    Functions,
+    /// Tools of the ALTAR data model
+    Adm,
+    /// OpenAPI 3 operations
+    Openapi,
+}
+
+#[derive(Args)]
+pub(crate) struct Import {
+    /// The file to read; `-` is standard input
+    pub(crate) file: PathBuf,
+    /// What it holds; told from its content when left out
+    #[arg(long)]
+    pub(crate) format: Option<ImportFormat>,
+    /// Where an OpenAPI document's relative servers are
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// Replace folders that are there already
+    #[arg(long)]
+    pub(crate) replace: bool,
+    /// Write what could not be carried over, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    /// Write nothing; only say what would happen
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// The ALTAR data model 1.0
+    Adm,
+    /// Name, description and JSON Schema of each tool
+    JsonSchema,
+}
+
+#[derive(Args)]
+pub(crate) struct Export {
+    /// Which format to write
+    #[arg(long)]
+    pub(crate) format: ExportFormat,
+    /// Read this registry instead of compiling the toolset
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry: Option<PathBuf>,
+    /// Where to write it; standard output when left out
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write what the format cannot say, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Verify {
+    /// The registry
+    pub(crate) registry: PathBuf,
+    /// The key that must have signed it; overrides haft.toml
+    #[arg(long, value_name = "KEY")]
+    pub(crate) key: Option<String>,
+    /// The version or digest that it must have; overrides haft.toml
+    #[arg(long, value_name = "VERSION")]
+    pub(crate) pin: Option<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Keygen {
+    /// Where to write the private key; only its owner can read it
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Args)]
+pub(crate) struct Explain {
+    /// A code such as H212; all of them when left out
+    pub(crate) code: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct Completions {
+    /// For which shell
+    pub(crate) shell: clap_complete::Shell,
+}

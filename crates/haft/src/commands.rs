@@ -1,0 +1,15 @@
+//! One file per command: what it reads, what it calls, what it prints.
+
+pub(crate) mod build;
+pub(crate) mod completions;
+pub(crate) mod describe;
+pub(crate) mod diff;
+pub(crate) mod explain;
+pub(crate) mod export;
+pub(crate) mod import;
+pub(crate) mod keygen;
+pub(crate) mod lint;
+pub(crate) mod new;
+pub(crate) mod prompt;
+pub(crate) mod show;
+pub(crate) mod verify;

@@ -1,0 +1,107 @@
+//! `haft build`
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context as _;
+use haft_build::build::{Checked, Reuse, Unchanged, Written, unchanged};
+use haft_core::registry::SigningKey;
+
+use super::lint::{counted, counts, print, show, summary, verdict};
+use super::show::overview;
+use crate::cli::{Build, Format};
+use crate::output::{Exit, Output};
+use crate::source::{self, Place};
+
+/// More tools than this are not read in a terminal.
+const FEW: usize = 40;
+
+pub(crate) fn run(at: &Place, options: &Build, out: &mut Output) -> anyhow::Result<Exit> {
+    let toolset = at.toolset()?;
+    let key = options.sign.as_deref().map(read_key).transpose()?;
+    let file = options.out.clone().unwrap_or_else(|| toolset.join("tool_registry.json"));
+    if let Some(known) = up_to_date(&toolset, options, &file) {
+        print(&known.diagnostics, &toolset, options.format, show(options.all), out)?;
+        if options.format == Format::Text {
+            let done = Done { state: Written::UpToDate, version: &known.version, compiled: 0 };
+            done.report(&known.diagnostics, known.folders, &file, out);
+        }
+        return Ok(verdict(&known.diagnostics, options.deny_warnings));
+    }
+    let reuse = if options.fresh { Reuse::Nothing } else { Reuse::Unchanged };
+    let checked = source::checked(&toolset, reuse)?;
+    print(&checked.diagnostics, &toolset, options.format, show(options.all), out)?;
+    let verdict = verdict(&checked.diagnostics, options.deny_warnings);
+    if verdict != Exit::Done {
+        let summary = summary(&checked.diagnostics, checked.folders);
+        out.note(&format!("{summary}; nothing was written"));
+        return Ok(verdict);
+    }
+    let state = checked
+        .write_to(&file, key.as_ref())
+        .with_context(|| format!("`{}` cannot be written", file.display()))?;
+    if options.format == Format::Text {
+        list(&checked, out);
+        let version = &checked.version().unwrap_or_default();
+        let done = Done { state, version, compiled: checked.compiled };
+        done.report(&checked.diagnostics, checked.folders, &file, out);
+    }
+    Ok(Exit::Done)
+}
+
+/// A build that has nothing to do and no table to show.
+fn up_to_date(toolset: &Path, options: &Build, file: &Path) -> Option<Unchanged> {
+    if options.fresh || options.sign.is_some() {
+        return None;
+    }
+    let known = unchanged(toolset)?;
+    let nothing_to_do = !known.has_errors() && known.folders > FEW && known.is_written_at(file);
+    nothing_to_do.then_some(known)
+}
+
+fn read_key(file: &Path) -> anyhow::Result<SigningKey> {
+    let pem = fs::read_to_string(file)
+        .with_context(|| format!("the key `{}` cannot be read", file.display()))?;
+    SigningKey::from_pem(&pem).with_context(|| format!("`{}`", file.display()))
+}
+
+fn list(checked: &Checked, out: &mut Output) {
+    if checked.entries.len() <= FEW
+        && let Ok(registry) = checked.registry()
+    {
+        out.line(&overview(&registry));
+    }
+}
+
+/// How a build ended.
+struct Done<'a> {
+    state: Written,
+    version: &'a str,
+    compiled: usize,
+}
+
+impl Done<'_> {
+    fn report(
+        &self,
+        diagnostics: &[haft_build::diagnostic::Diagnostic],
+        folders: usize,
+        file: &Path,
+        out: &mut Output,
+    ) {
+        let state = match self.state {
+            Written::New => "wrote",
+            Written::UpToDate => "up to date:",
+        };
+        out.line(&format!(
+            "{state} {} (version {}; {}: {} compiled, {} unchanged)",
+            file.display().to_string().trim_start_matches("./"),
+            self.version,
+            counted(folders, "tool"),
+            self.compiled,
+            folders - self.compiled
+        ));
+        if counts(diagnostics).1 > 0 {
+            out.line(&summary(diagnostics, folders));
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! `haft describe`
+
+use super::show::find;
+use crate::cli::Describe;
+use crate::output::{Exit, Output};
+use crate::source::Place;
+
+pub(crate) fn run(at: &Place, options: &Describe, out: &mut Output) -> anyhow::Result<Exit> {
+    let registry = at.registry(options.registry.as_deref(), out)?;
+    let tool = find(&registry, &options.tool)?;
+    out.line(tool.doc.trim_end());
+    Ok(Exit::Done)
+}

@@ -1,0 +1,92 @@
+//! `haft import`
+
+use std::io::Read as _;
+
+use anyhow::Context as _;
+use haft_build::import::{self, Import, Overwrite, Severity, Written};
+
+use super::lint::counted;
+use crate::cli::{self, ImportFormat};
+use crate::output::{Exit, Output};
+use crate::source::Place;
+
+pub(crate) fn run(at: &Place, options: &cli::Import, out: &mut Output) -> anyhow::Result<Exit> {
+    let text = read(options)?;
+    let import = parse(options, &text)?;
+    if let Some(file) = &options.report {
+        let report = serde_json::to_string_pretty(&import.report)?;
+        haft_build::build::write_whole(file, &report)
+            .with_context(|| format!("`{}` cannot be written", file.display()))?;
+    }
+    let written = match options.dry_run {
+        true => None,
+        false => {
+            let overwrite = if options.replace { Overwrite::Replace } else { Overwrite::Refuse };
+            Some(import::write(&import, &at.toolset_or_here(), overwrite)?)
+        }
+    };
+    match options.json {
+        true => out.json(&import.report)?,
+        false => explain(&import, options, written.as_ref(), out),
+    }
+    Ok(if import.report.summary().errors > 0 { Exit::Findings } else { Exit::Done })
+}
+
+fn read(options: &cli::Import) -> anyhow::Result<String> {
+    if options.file.as_os_str() == "-" {
+        let mut text = String::new();
+        std::io::stdin().read_to_string(&mut text).context("standard input cannot be read")?;
+        return Ok(text);
+    }
+    std::fs::read_to_string(&options.file)
+        .with_context(|| format!("`{}` cannot be read", options.file.display()))
+}
+
+fn parse(options: &cli::Import, text: &str) -> anyhow::Result<Import> {
+    let import = match options.format.unwrap_or_else(|| guess(text)) {
+        ImportFormat::Functions => import::functions(text),
+        ImportFormat::Adm => import::adm(text),
+        ImportFormat::Openapi => import::openapi(text, options.base_url.as_deref()),
+    };
+    Ok(import?)
+}
+
+/// What a file holds, by the one word that each format cannot do without.
+fn guess(text: &str) -> ImportFormat {
+    let start: String = text.chars().take(4096).collect();
+    if start.contains("function_declarations") {
+        ImportFormat::Adm
+    } else if start.contains("openapi:") || start.contains("\"openapi\"") {
+        ImportFormat::Openapi
+    } else {
+        ImportFormat::Functions
+    }
+}
+
+/// The numbers, what was not imported, and the kinds of changes with how often each was made.
+fn explain(import: &Import, options: &cli::Import, written: Option<&Written>, out: &mut Output) {
+    for entry in import.report.entries.iter().filter(|entry| entry.severity == Severity::Error) {
+        out.error(&format!("`{}` was not imported: {}", entry.source, entry.what));
+    }
+    match written {
+        Some(written) => out.line(&format!(
+            "{} new, {} replaced, {} unchanged",
+            counted(written.created.len(), "folder"),
+            written.replaced.len(),
+            written.unchanged.len()
+        )),
+        None => out.line(&format!(
+            "nothing was written; {} would be",
+            counted(import.tools.len(), "tool")
+        )),
+    }
+    out.line(&import.report.summary().to_string());
+    match (&options.report, import.report.entries.is_empty()) {
+        (Some(file), _) => out.line(&format!("every difference is in {}", file.display())),
+        (None, false) => out.line("`--report FILE` writes every difference"),
+        (None, true) => {}
+    }
+    if written.is_some() {
+        out.line("next: `haft lint` says what an import could not know");
+    }
+}

@@ -1,0 +1,51 @@
+//! `haft verify`
+
+use anyhow::Context as _;
+use haft_build::accept;
+use haft_core::Digest;
+use haft_core::registry::{Pin, PublicKey};
+use serde_json::json;
+
+use crate::cli::Verify;
+use crate::output::{Exit, Output};
+use crate::source::Place;
+
+pub(crate) fn run(at: &Place, options: &Verify, out: &mut Output) -> anyhow::Result<Exit> {
+    let config = at.config()?;
+    let mut trust = config.trust.clone();
+    if let Some(key) = &options.key {
+        trust.key = Some(PublicKey::try_from(key.clone()).context("--key")?);
+    }
+    if let Some(pin) = &options.pin {
+        trust.pin = Some(match pin.starts_with("sha256:") {
+            true => Pin::Digest(Digest::try_from(pin.clone()).map_err(anyhow::Error::msg)?),
+            false => Pin::Version(pin.clone()),
+        });
+    }
+    let proved = match (&trust.key, &trust.pin) {
+        (None, None) => "intact; nothing is pinned, so it could have been rebuilt by anyone",
+        (Some(_), None) => "intact and signed by the pinned key",
+        (None, Some(_)) => "intact and the pinned one",
+        (Some(_), Some(_)) => "intact, signed by the pinned key and the pinned one",
+    };
+    let mark = config.mark().filter(|_| trust.key.is_some());
+    let registry = accept::load(&options.registry, trust, mark.as_deref())?;
+    if options.json {
+        out.json(&json!({
+            "version": registry.version,
+            "digest": registry.digest,
+            "build": registry.build,
+            "tools": registry.tools.len(),
+            "proved": proved,
+        }))?;
+    } else {
+        out.line(&format!(
+            "{}: version {}, {} tools, built {}: {proved}",
+            options.registry.display(),
+            registry.version,
+            registry.tools.len(),
+            registry.build.at
+        ));
+    }
+    Ok(Exit::Done)
+}

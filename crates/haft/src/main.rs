@@ -1,0 +1,47 @@
+//! The `haft` command: reads the configuration, puts the parts together, and shows the results.
+//!
+//! **Knows** arguments, files named on the command line, and the terminal. **Holds no logic** of
+//! its own: what a command does is done by the library crates.
+
+mod cli;
+mod commands;
+mod config;
+mod output;
+mod source;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use cli::Command;
+use output::{Exit, Output};
+
+/// Builds make and drop millions of small values, most of them on another thread.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let arguments = cli::Arguments::parse();
+    let mut out = Output::new(arguments.color);
+    let at = source::Place { toolset: arguments.toolset, config: arguments.config };
+    let result = match arguments.command {
+        Command::New(options) => commands::new::run(&at, &options, &mut out),
+        Command::Lint(options) => commands::lint::run(&at, &options, &mut out),
+        Command::Build(options) => commands::build::run(&at, &options, &mut out),
+        Command::Show(options) => commands::show::run(&at, &options, &mut out),
+        Command::Describe(options) => commands::describe::run(&at, &options, &mut out),
+        Command::Prompt(options) => commands::prompt::run(&at, &options, &mut out),
+        Command::Diff(options) => commands::diff::run(&options, &mut out),
+        Command::Export(options) => commands::export::run(&at, &options, &mut out),
+        Command::Import(options) => commands::import::run(&at, &options, &mut out),
+        Command::Verify(options) => commands::verify::run(&at, &options, &mut out),
+        Command::Keygen(options) => commands::keygen::run(&options, &mut out),
+        Command::Explain(options) => commands::explain::run(&options, &mut out),
+        Command::Completions(options) => commands::completions::run(&options, &mut out),
+    };
+    let exit = result.unwrap_or_else(|error| {
+        out.error(&format!("{error:#}"));
+        Exit::Failed
+    });
+    out.finish(exit)
+}

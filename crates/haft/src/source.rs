@@ -1,0 +1,115 @@
+//! Where the tools come from: a toolset's folder or a registry file.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use haft_build::accept;
+use haft_build::build::{Checked, Reuse, check};
+use haft_build::diagnostic::Diagnostic;
+use haft_build::diagnostic::render::{Show, text};
+use haft_core::Registry;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::config::Config;
+use crate::output::Output;
+
+/// What the command line says about places.
+pub(crate) struct Place {
+    pub(crate) toolset: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
+}
+
+impl Place {
+    pub(crate) fn config(&self) -> anyhow::Result<Config> {
+        let here = std::env::current_dir().context("the current folder cannot be found")?;
+        Config::find(self.config.as_deref(), &here)
+    }
+
+    /// The toolset: named, or around the current folder, or the one in `haft.toml`.
+    pub(crate) fn toolset(&self) -> anyhow::Result<PathBuf> {
+        if let Some(toolset) = &self.toolset {
+            return Ok(toolset.clone());
+        }
+        let here = std::env::current_dir().context("the current folder cannot be found")?;
+        let around = here.ancestors().find(|folder| folder.join("toolset.toml").is_file());
+        match (around, self.config()?.toolset) {
+            (Some(folder), _) => {
+                Ok(if folder == here { PathBuf::from(".") } else { folder.to_path_buf() })
+            }
+            (None, Some(toolset)) => Ok(shorten(&here, toolset)),
+            (None, None) => bail!(
+                "there is no toolset here: name one with `--toolset DIR`, or start one with \
+                 `haft new <tool>`"
+            ),
+        }
+    }
+
+    /// The toolset; where there is none, the current folder becomes one.
+    pub(crate) fn toolset_or_here(&self) -> PathBuf {
+        self.toolset().unwrap_or_else(|_| PathBuf::from("."))
+    }
+
+    /// The tools as a registry: the named file, or the toolset compiled.
+    pub(crate) fn registry(&self, file: Option<&Path>, out: &Output) -> anyhow::Result<Registry> {
+        if let Some(file) = file {
+            return self.load(file);
+        }
+        compiled(&self.toolset()?, out)
+    }
+
+    /// A registry file, under the trust of `haft.toml`.
+    pub(crate) fn load(&self, file: &Path) -> anyhow::Result<Registry> {
+        let config = self.config()?;
+        let mark = config.mark().filter(|_| config.trust.key.is_some());
+        Ok(accept::load(file, config.trust, mark.as_deref())?)
+    }
+}
+
+/// Paths below the current folder are shown without it.
+fn shorten(here: &Path, path: PathBuf) -> PathBuf {
+    path.strip_prefix(here).map(Path::to_path_buf).unwrap_or(path)
+}
+
+/// Compiles a toolset, or says what is wrong with it.
+pub(crate) fn compiled(toolset: &Path, out: &Output) -> anyhow::Result<Registry> {
+    let checked = checked(toolset, Reuse::Unchanged)?;
+    if checked.has_errors() {
+        report(&checked.diagnostics, toolset, Show::Some, out);
+        bail!("`{}` does not build", toolset.display());
+    }
+    Ok(checked.registry()?)
+}
+
+/// Checks a toolset, with a progress bar when it takes a while.
+pub(crate) fn checked(toolset: &Path, reuse: Reuse) -> anyhow::Result<Checked> {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} tools") {
+        bar.set_style(style);
+    }
+    let progress = |done: usize, of: usize| {
+        // A short build is over before a bar could be read.
+        if of >= 200 && done.is_multiple_of(50) {
+            bar.set_length(of as u64);
+            bar.set_position(done as u64);
+        }
+    };
+    let checked = check(toolset, reuse, &progress);
+    bar.finish_and_clear();
+    Ok(checked?)
+}
+
+/// Prints the diagnostics for people.
+pub(crate) fn report(diagnostics: &[Diagnostic], toolset: &Path, show: Show, out: &Output) {
+    let rendered = text(diagnostics, toolset, &prefix(toolset), show, out.colour());
+    if !rendered.is_empty() {
+        out.note(rendered.trim_end());
+    }
+}
+
+/// What leads from the current folder to the files of a toolset.
+pub(crate) fn prefix(toolset: &Path) -> String {
+    match toolset.to_string_lossy().trim_end_matches('/') {
+        "." | "" => String::new(),
+        path => format!("{}/", path.trim_start_matches("./")),
+    }
+}
