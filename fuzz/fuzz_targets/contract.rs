@@ -1,0 +1,14 @@
+#![no_main]
+use haft_build::build::{Reuse, check};
+use haft_core::contract::Category;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    let folder = tempfile::tempdir().unwrap();
+    haft_build::scaffold::create(folder.path(), "echo", Category::Utility).unwrap();
+    std::fs::write(folder.path().join("tools/echo/schema.json"), text).unwrap();
+    let checked = check(folder.path(), Reuse::Nothing, &|_, _| {}).unwrap();
+    if !checked.has_errors() {
+        checked.registry().unwrap();
+    }
+});
