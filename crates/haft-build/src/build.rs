@@ -87,8 +87,8 @@ pub fn check(
         folders: folders.len(),
         compiled: work.compiled,
     };
-    if let Some(fingerprint) = work.fingerprint {
-        unchanged::remember(&checked, fingerprint);
+    if let Some(scans) = work.settled {
+        unchanged::remember(&checked, &scans);
     }
     Ok(checked)
 }
@@ -96,8 +96,8 @@ pub fn check(
 struct Work {
     tools: Vec<Compiled>,
     compiled: usize,
-    /// Of all files, where this build is worth remembering as a whole.
-    fingerprint: Option<String>,
+    /// All folders as they were seen, where the build is worth remembering as a whole.
+    settled: Option<Vec<Scan>>,
 }
 
 /// Parsing recurses with the depth of its input; the depth is bounded, and this is room for it.
@@ -118,10 +118,11 @@ fn compile_all(
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Work {
     let tools = toolset.root.join(TOOLS);
-    let memory = match reuse {
-        Reuse::Unchanged => cache::Cache::load(toolset),
-        Reuse::Nothing => cache::Cache::empty(toolset),
+    let remembered = match reuse {
+        Reuse::Unchanged => cache::read(toolset),
+        Reuse::Nothing => Vec::new(),
     };
+    let memory = cache::Cache::load(toolset, &remembered);
     let done = AtomicUsize::new(0);
     let fresh = AtomicUsize::new(0);
     let results: Vec<(Option<Scan>, Compiled)> = folders
@@ -141,13 +142,14 @@ fn compile_all(
         .collect();
     let fresh = fresh.into_inner();
     let changed = fresh > 0 || memory.len() != folders.len();
-    let mut fingerprint = None;
-    if reuse == Reuse::Unchanged && changed {
+    let worth = reuse == Reuse::Unchanged && (changed || !unchanged::is_remembered(toolset));
+    if worth && changed {
         memory.save(results.iter().filter_map(|(scan, tool)| Some((scan.as_ref()?, tool))));
-        fingerprint = memory.fingerprint(results.iter().map(|(scan, _)| scan.as_ref()));
     }
-    let tools = results.into_iter().map(|(_, tool)| tool).collect();
-    Work { tools, compiled: fresh, fingerprint }
+    let (scans, tools): (Vec<Option<Scan>>, Vec<Compiled>) = results.into_iter().unzip();
+    let settled =
+        scans.into_iter().map(|scan| scan.filter(|scan| worth && !memory.is_racy(scan))).collect();
+    Work { tools, compiled: fresh, settled }
 }
 
 impl Checked {

@@ -4,9 +4,11 @@
 //! cannot be read mean an empty cache. Whoever can write into it could as well change the sources;
 //! an entry that was altered carelessly is refused when the registry is loaded.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs;
-use std::path::PathBuf;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use haft_core::Digest;
@@ -16,100 +18,105 @@ use serde::{Deserialize, Serialize};
 use crate::code::{Code, Severity};
 use crate::compile::Compiled;
 use crate::diagnostic::Diagnostic;
-use crate::folder::Scan;
+use crate::folder::{Scan, Stamp};
 use crate::toolset::Toolset;
 
 /// A file that was changed so shortly before it was looked at could be changed again without its
 /// time moving.
 const RACY_NANOS: u128 = 50_000_000;
 
-pub(super) struct Cache {
+pub(super) struct Cache<'a> {
     file: PathBuf,
     key: String,
     started: u128,
-    tools: HashMap<String, Remembered>,
+    tools: HashMap<&'a str, Remembered<'a>>,
+}
+
+/// Everything is borrowed, on the way in from the bytes of the file and on the way out from the
+/// build: the entries are most of a registry, and one changed tool should not copy them all.
+#[derive(Serialize, Deserialize)]
+struct Stored<'a> {
+    key: &'a str,
+    #[serde(borrow)]
+    tools: Vec<Remembered<'a>>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Stored {
-    key: String,
-    tools: Vec<Remembered>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Remembered {
-    folder: String,
-    stamps: String,
-    diagnostics: Vec<Said>,
-    entry: Option<(String, Digest, String)>,
+struct Remembered<'a> {
+    folder: &'a str,
+    stamps: Cow<'a, str>,
+    #[serde(borrow)]
+    diagnostics: Vec<Said<'a>>,
+    entry: Option<(&'a str, Cow<'a, str>, &'a str)>,
 }
 
 /// A diagnostic as it is stored: every field there, since the format does not name them.
 #[derive(Serialize, Deserialize)]
-pub(super) struct Said {
-    code: String,
+pub(super) struct Said<'a> {
+    code: &'a str,
     error: bool,
-    tool: Option<String>,
-    file: String,
+    tool: Option<&'a str>,
+    file: &'a str,
     place: (usize, usize),
     span: Option<(usize, usize)>,
-    message: String,
-    help: Option<String>,
+    message: &'a str,
+    help: Option<&'a str>,
 }
 
-impl From<&Diagnostic> for Said {
-    fn from(from: &Diagnostic) -> Self {
+impl<'a> From<&'a Diagnostic> for Said<'a> {
+    fn from(from: &'a Diagnostic) -> Self {
         Self {
-            code: from.code.id.to_owned(),
+            code: from.code.id,
             error: from.severity == Severity::Error,
-            tool: from.tool.clone(),
-            file: from.file.clone(),
+            tool: from.tool.as_deref(),
+            file: &from.file,
             place: (from.line, from.column),
             span: from.span.as_ref().map(|span| (span.start, span.end)),
-            message: from.message.clone(),
-            help: from.help.clone(),
+            message: &from.message,
+            help: from.help.as_deref(),
         }
     }
 }
 
-impl Said {
+impl Said<'_> {
     pub(super) fn again(&self) -> Option<Diagnostic> {
         Some(Diagnostic {
-            code: Code::find(&self.code)?,
+            code: Code::find(self.code)?,
             severity: if self.error { Severity::Error } else { Severity::Warning },
-            tool: self.tool.clone(),
-            file: self.file.clone(),
+            tool: self.tool.map(str::to_owned),
+            file: self.file.to_owned(),
             line: self.place.0,
             column: self.place.1,
             span: self.span.map(|(start, end)| start..end),
-            message: self.message.clone(),
-            help: self.help.clone(),
+            message: self.message.to_owned(),
+            help: self.help.map(str::to_owned),
         })
     }
 }
 
-impl Cache {
-    pub(super) fn empty(toolset: &Toolset) -> Self {
+fn file(toolset: &Toolset) -> PathBuf {
+    toolset.root.join(".haft").join("build.cache")
+}
+
+/// The bytes that [`Cache::load`] borrows from.
+pub(super) fn read(toolset: &Toolset) -> Vec<u8> {
+    fs::read(file(toolset)).unwrap_or_default()
+}
+
+impl<'a> Cache<'a> {
+    pub(super) fn load(toolset: &Toolset, bytes: &'a [u8]) -> Self {
+        let key = key(toolset);
+        let stored: Option<Stored<'a>> =
+            postcard::from_bytes(bytes).ok().filter(|stored: &Stored<'a>| stored.key == key);
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
-            file: toolset.root.join(".haft").join("build.cache"),
-            key: key(toolset),
+            file: file(toolset),
+            key,
             started: now.map_or(0, |now| now.as_nanos()),
-            tools: HashMap::new(),
+            tools: stored
+                .map(|stored| stored.tools.into_iter().map(|tool| (tool.folder, tool)).collect())
+                .unwrap_or_default(),
         }
-    }
-
-    pub(super) fn load(toolset: &Toolset) -> Self {
-        let mut cache = Self::empty(toolset);
-        let stored = fs::read(&cache.file).ok().and_then(|bytes| {
-            let stored: Stored = postcard::from_bytes(&bytes).ok()?;
-            (stored.key == cache.key).then_some(stored)
-        });
-        if let Some(stored) = stored {
-            cache.tools =
-                stored.tools.into_iter().map(|tool| (tool.folder.clone(), tool)).collect();
-        }
-        cache
     }
 
     pub(super) fn len(&self) -> usize {
@@ -118,72 +125,60 @@ impl Cache {
 
     /// What is known of a folder whose files have not changed.
     pub(super) fn recall(&self, scan: &Scan) -> Option<Compiled> {
-        let known = self.tools.get(&scan.name)?;
+        let known = self.tools.get(scan.name.as_str())?;
         if known.stamps != stamps(scan) {
             return None;
         }
         let diagnostics: Option<Vec<_>> = known.diagnostics.iter().map(Said::again).collect();
-        let entry = known.entry.as_ref().map(|(id, digest, json)| Entry {
-            id: id.clone(),
-            digest: digest.clone(),
-            json: json.clone(),
-        });
+        let entry = match &known.entry {
+            Some((id, digest, json)) => Some(Entry {
+                id: (*id).to_owned(),
+                digest: Digest::try_from(digest.to_string()).ok()?,
+                json: (*json).to_owned(),
+            }),
+            None => None,
+        };
         Some(Compiled { diagnostics: diagnostics?, entry })
     }
 
     /// Remembers a build. Failing to is no failure: the next build is only slower.
-    pub(super) fn save<'a>(&self, tools: impl Iterator<Item = (&'a Scan, &'a Compiled)>) {
+    pub(super) fn save<'b>(&self, tools: impl Iterator<Item = (&'b Scan, &'b Compiled)>) {
         let tools = tools
             .filter(|(scan, _)| !self.is_racy(scan))
             .map(|(scan, compiled)| Remembered {
-                folder: scan.name.clone(),
-                stamps: stamps(scan),
+                folder: &scan.name,
+                stamps: Cow::Owned(stamps(scan)),
                 diagnostics: compiled.diagnostics.iter().map(Said::from).collect(),
-                entry: compiled
-                    .entry
-                    .as_ref()
-                    .map(|entry| (entry.id.clone(), entry.digest.clone(), entry.json.clone())),
+                entry: compiled.entry.as_ref().map(|entry| {
+                    (entry.id.as_str(), Cow::Owned(entry.digest.to_string()), entry.json.as_str())
+                }),
             })
             .collect();
-        let stored = Stored { key: self.key.clone(), tools };
-        let Ok(bytes) = postcard::to_stdvec(&stored) else { return };
+        let stored = Stored { key: &self.key, tools };
         let Some(folder) = self.file.parent() else { return };
         let ready = fs::create_dir_all(folder).is_ok()
             && fs::write(folder.join(".gitignore"), "*\n").is_ok();
         let temporary = folder.join(format!("build.cache.{}", std::process::id()));
-        if ready
-            && fs::write(&temporary, bytes).is_ok()
-            && fs::rename(&temporary, &self.file).is_err()
-        {
+        let written = ready && write(&stored, &temporary).is_some();
+        if !written || fs::rename(&temporary, &self.file).is_err() {
             let _ = fs::remove_file(&temporary);
         }
     }
 
-    /// Over every file of every folder; nothing where one could not be listed, or could still be
-    /// changing.
-    pub(super) fn fingerprint<'a>(
-        &self,
-        scans: impl Iterator<Item = Option<&'a Scan>>,
-    ) -> Option<String> {
-        let mut whole = String::new();
-        for scan in scans {
-            let scan = scan.filter(|scan| !self.is_racy(scan))?;
-            whole.push_str(&format!(
-                "{}/{}\n",
-                serde_json::Value::from(scan.name.as_str()),
-                stamps(scan)
-            ));
-        }
-        Some(Digest::of_bytes(format!("{}\n{whole}", self.key).as_bytes()).to_string())
-    }
-
-    fn is_racy(&self, scan: &Scan) -> bool {
-        scan.files.iter().any(|found| found.stamp.modified + RACY_NANOS > self.started)
+    /// Whether a folder could still be changing without its times moving.
+    pub(super) fn is_racy(&self, scan: &Scan) -> bool {
+        let recent = |stamp: &Stamp| stamp.modified + RACY_NANOS > self.started;
+        recent(&scan.stamp) || scan.files.iter().any(|found| recent(&found.stamp))
     }
 }
 
+fn write(stored: &Stored<'_>, path: &Path) -> Option<()> {
+    let file = BufWriter::with_capacity(1 << 16, fs::File::create(path).ok()?);
+    postcard::to_io(stored, file).ok()?.flush().ok()
+}
+
 /// Everything besides a folder's own files that its result depends on.
-fn key(toolset: &Toolset) -> String {
+pub(super) fn key(toolset: &Toolset) -> String {
     let parts = serde_json::json!([
         env!("CARGO_PKG_VERSION"),
         // A development build with changed checks must not reuse what older checks found.

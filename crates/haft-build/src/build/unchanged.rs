@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use super::cache::{Cache, Said};
+use super::cache::{self, Said};
 use super::{Checked, in_pool, provenance};
 use crate::code::Severity;
 use crate::diagnostic::Diagnostic;
-use crate::folder::{self, Stamp};
+use crate::folder::{self, Scan, Stamp};
 use crate::toolset::{TOOLS, Toolset};
 
 /// A toolset that is as it was when it was built last.
@@ -26,11 +26,30 @@ pub struct Unchanged {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Stored {
-    fingerprint: String,
-    folders: usize,
+struct Stored<'a> {
+    key: String,
+    folders: Vec<Seen>,
     version: String,
-    diagnostics: Vec<Said>,
+    #[serde(borrow)]
+    diagnostics: Vec<Said<'a>>,
+}
+
+/// A folder as it was. Its own stamp moves when entries come or go, so that looking at the files
+/// that were there is enough: no folder needs to be listed.
+#[derive(Serialize, Deserialize)]
+struct Seen {
+    name: String,
+    stamp: Stamp,
+    files: Vec<(String, Stamp)>,
+}
+
+impl Seen {
+    fn is_still_so(&self, tools: &Path) -> bool {
+        let folder = tools.join(&self.name);
+        let as_it_was = |path: &Path, stamp: &Stamp| folder::stamp(path).as_ref() == Some(stamp);
+        as_it_was(&folder, &self.stamp)
+            && self.files.iter().all(|(name, stamp)| as_it_was(&folder.join(name), stamp))
+    }
 }
 
 /// A registry file that was written, as it was then.
@@ -47,23 +66,21 @@ struct Output {
 pub fn unchanged(path: &Path) -> Option<Unchanged> {
     let (toolset, problems) = Toolset::open(path).ok()?;
     let toolset = toolset.filter(|_| problems.is_empty())?;
-    let stored: Stored = read(&toolset.root, "toolset")?;
-    let (folders, _) = toolset.folders().ok()?;
+    let bytes = fs::read(place(&toolset.root, "toolset")).ok()?;
+    let stored: Stored<'_> = postcard::from_bytes(&bytes).ok()?;
+    let (names, _) = toolset.folders().ok()?;
+    let same_names = stored.folders.iter().map(|seen| &seen.name).eq(&names);
+    if stored.key != key(&toolset) || !same_names {
+        return None;
+    }
     let tools = toolset.root.join(TOOLS);
-    let scans: Vec<_> = in_pool(|| {
-        folders
-            .par_iter()
-            .map(|name| folder::scan(&toolset.root, &tools.join(name), name).ok())
-            .collect()
-    });
-    let fingerprint = Cache::empty(&toolset).fingerprint(scans.iter().map(Option::as_ref))?;
-    if whole(&toolset, fingerprint) != stored.fingerprint {
+    if !in_pool(|| stored.folders.par_iter().all(|seen| seen.is_still_so(&tools))) {
         return None;
     }
     let diagnostics: Option<Vec<_>> = stored.diagnostics.iter().map(Said::again).collect();
     Some(Unchanged {
         diagnostics: diagnostics?,
-        folders: stored.folders,
+        folders: names.len(),
         version: stored.version,
         root: toolset.root,
     })
@@ -82,21 +99,41 @@ impl Unchanged {
     pub fn is_written_at(&self, path: &Path) -> bool {
         let fixed_time = std::env::var_os("SOURCE_DATE_EPOCH").is_some();
         let now = output(&self.root, path, &self.version);
-        !fixed_time && now.is_some() && now == read(&self.root, "output")
+        let then = fs::read(place(&self.root, "output")).ok();
+        let then: Option<Output> = then.and_then(|bytes| postcard::from_bytes(&bytes).ok());
+        !fixed_time && now.is_some() && now == then
     }
 }
 
-/// The tools' files, and what the toolset's own file says besides.
-fn whole(toolset: &Toolset, fingerprint: String) -> String {
-    let parts = serde_json::json!([fingerprint, toolset.prompts, toolset.exclude]);
+/// Everything besides the tools' files that the result depends on.
+fn key(toolset: &Toolset) -> String {
+    let parts = serde_json::json!([cache::key(toolset), toolset.prompts, toolset.exclude]);
     haft_core::Digest::of_json(&parts).to_string()
 }
 
-pub(super) fn remember(checked: &Checked, fingerprint: String) {
+/// Whether what is remembered belongs to the toolset as its own file now describes it.
+pub(super) fn is_remembered(toolset: &Toolset) -> bool {
+    let bytes = fs::read(place(&toolset.root, "toolset")).unwrap_or_default();
+    // The key stands first; the rest need not be read to know it.
+    let stored = postcard::take_from_bytes::<String>(&bytes);
+    stored.is_ok_and(|(stored, _)| stored == key(toolset))
+}
+
+pub(super) fn remember(checked: &Checked, scans: &[Scan]) {
     let (Some(toolset), Some(version)) = (&checked.toolset, checked.version()) else { return };
+    let files = |scan: &Scan| {
+        scan.files.iter().map(|found| (found.name.clone(), found.stamp.clone())).collect()
+    };
     let stored = Stored {
-        fingerprint: whole(toolset, fingerprint),
-        folders: checked.folders,
+        key: key(toolset),
+        folders: scans
+            .iter()
+            .map(|scan| Seen {
+                name: scan.name.clone(),
+                stamp: scan.stamp.clone(),
+                files: files(scan),
+            })
+            .collect(),
         version,
         diagnostics: checked.diagnostics.iter().map(Said::from).collect(),
     };
@@ -118,10 +155,6 @@ fn output(root: &Path, path: &Path, version: &str) -> Option<Output> {
 
 fn place(root: &Path, name: &str) -> PathBuf {
     root.join(".haft").join(format!("{name}.cache"))
-}
-
-fn read<T: for<'de> Deserialize<'de>>(root: &Path, name: &str) -> Option<T> {
-    postcard::from_bytes(&fs::read(place(root, name)).ok()?).ok()
 }
 
 /// Failing to remember is no failure: the next build is only slower.

@@ -48,6 +48,8 @@ pub(crate) struct Found {
 pub(crate) struct Scan {
     /// The folder's name.
     pub(crate) name: String,
+    /// Of the folder itself: moves when entries come or go.
+    pub(crate) stamp: Stamp,
     /// Its entries, sorted by name whatever order the file system lists them in.
     pub(crate) files: Vec<Found>,
 }
@@ -69,8 +71,12 @@ impl From<io::Error> for Unlisted {
 
 /// Lists one folder. `root` is the canonical path of the toolset.
 pub(crate) fn scan(root: &Path, folder: &Path, name: &str) -> Result<Scan, Unlisted> {
-    if fs::symlink_metadata(folder)?.is_symlink() && !fs::canonicalize(folder)?.starts_with(root) {
-        return Err(Unlisted::Outside);
+    let mut metadata = fs::symlink_metadata(folder)?;
+    if metadata.is_symlink() {
+        if !fs::canonicalize(folder)?.starts_with(root) {
+            return Err(Unlisted::Outside);
+        }
+        metadata = fs::metadata(folder)?;
     }
     let mut files = Vec::with_capacity(8);
     for entry in fs::read_dir(folder)? {
@@ -86,7 +92,7 @@ pub(crate) fn scan(root: &Path, folder: &Path, name: &str) -> Result<Scan, Unlis
         files.push(Found { name, path, entry: kind, stamp });
     }
     files.sort();
-    Ok(Scan { name: name.to_owned(), files })
+    Ok(Scan { name: name.to_owned(), stamp: Stamp::of(&metadata), files })
 }
 
 /// The stamp of one file, where it can be had.

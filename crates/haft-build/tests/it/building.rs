@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use haft_build::build::{Reuse, Written, check};
+use haft_build::build::{Reuse, Written, check, unchanged};
 use haft_core::contract::Category;
 use serde_json::{Value, json};
 
@@ -78,16 +78,15 @@ fn everything_that_a_session_could_notice_moves_the_version() {
     assert_eq!(workshop.check().version(), *seen.last().unwrap());
 }
 
-/// Moves every file's time back, so that nothing counts as just written.
+/// Moves the time of every file and folder back, so that nothing counts as just written.
 fn age(folder: &Path) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             age(&path);
-        } else {
-            let file = fs::File::options().write(true).open(&path).unwrap();
-            file.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
         }
+        let file = fs::File::open(&path).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
     }
 }
 
@@ -136,4 +135,41 @@ fn a_registry_that_says_the_same_is_not_written_again() {
     assert_eq!(workshop.check().write_to(&file, None).unwrap(), Written::UpToDate);
     workshop.patch("apple", json!({"description": "Another thing."}));
     assert_eq!(workshop.check().write_to(&file, None).unwrap(), Written::New);
+}
+
+#[test]
+fn a_toolset_that_has_not_changed_needs_only_a_look() {
+    let workshop = toolset();
+    workshop.patch("mango", json!({"output": null, "redaction": {"allow": []}}));
+    age(workshop.root());
+    let file = workshop.path("tool_registry.json");
+    assert!(unchanged(workshop.root()).is_none(), "nothing is known yet");
+    let built = check(workshop.root(), Reuse::Unchanged, &|_, _| {}).unwrap();
+    built.write_to(&file, None).unwrap();
+    let known = unchanged(workshop.root()).unwrap();
+    assert_eq!(known.diagnostics, built.diagnostics);
+    assert_eq!(Some(known.version.clone()), built.version());
+    assert!(known.is_written_at(&file));
+    assert!(!known.is_written_at(&workshop.path("elsewhere.json")));
+
+    fs::write(&file, "touched").unwrap();
+    assert!(!unchanged(workshop.root()).unwrap().is_written_at(&file));
+    let changes: [&dyn Fn(); 6] = [
+        &|| {
+            workshop.write("core.md", "# Policy\nBe kind.\n");
+            workshop.write("toolset.toml", "namespace = \"core\"\n[prompts]\ncore = \"core.md\"\n");
+        },
+        &|| workshop.patch("apple", json!({"description": "Another thing."})),
+        &|| workshop.write("tools/zebra/README.md", "new"),
+        &|| workshop.remove("tools/zebra/README.md"),
+        &|| workshop.write("toolset.toml", "namespace = \"core\"\nexclude = [\"mango\"]\n"),
+        &|| workshop.remove("tools/zebra"),
+    ];
+    for (number, change) in changes.iter().enumerate() {
+        change();
+        assert!(unchanged(workshop.root()).is_none(), "change {number} was not noticed");
+        age(workshop.root());
+        check(workshop.root(), Reuse::Unchanged, &|_, _| {}).unwrap();
+        assert!(unchanged(workshop.root()).is_some(), "after change {number}");
+    }
 }
