@@ -118,8 +118,9 @@ pub(crate) enum Format {
     Github,
 }
 
+/// How findings are printed and judged.
 #[derive(Args)]
-pub(crate) struct Lint {
+pub(crate) struct Reporting {
     /// How to print what was found
     #[arg(long, default_value = "text")]
     pub(crate) format: Format,
@@ -135,6 +136,12 @@ pub(crate) struct Lint {
 }
 
 #[derive(Args)]
+pub(crate) struct Lint {
+    #[command(flatten)]
+    pub(crate) reporting: Reporting,
+}
+
+#[derive(Args)]
 pub(crate) struct Build {
     /// Where to write the registry [default: tool_registry.json in the toolset]
     #[arg(long, short, value_name = "FILE")]
@@ -142,18 +149,8 @@ pub(crate) struct Build {
     /// Sign it with this private key
     #[arg(long, value_name = "KEY")]
     pub(crate) sign: Option<PathBuf>,
-    /// How to print what was found
-    #[arg(long, default_value = "text")]
-    pub(crate) format: Format,
-    /// Fail on warnings too
-    #[arg(long)]
-    pub(crate) deny_warnings: bool,
-    /// Show every finding, however many there are of one code
-    #[arg(long)]
-    pub(crate) all: bool,
-    /// Compile every tool again, changed or not
-    #[arg(long)]
-    pub(crate) fresh: bool,
+    #[command(flatten)]
+    pub(crate) reporting: Reporting,
 }
 
 #[derive(Args)]

@@ -121,18 +121,25 @@ fn is_host(host: &str) -> bool {
         })
 }
 
+/// Headers that belong to the connection itself or carry its credentials.
+const HOSTS_OWN: &[&str] = &[
+    "authorization",
+    "connection",
+    "content-length",
+    "cookie",
+    "host",
+    "proxy-authorization",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// Whether a header is the host's to set, in whatever case it is written.
+pub(crate) fn is_hosts_own(name: &str) -> bool {
+    HOSTS_OWN.contains(&name.to_ascii_lowercase().as_str())
+}
+
 fn is_header(name: &str) -> bool {
-    const HOSTS_OWN: &[&str] = &[
-        "authorization",
-        "connection",
-        "content-length",
-        "cookie",
-        "host",
-        "proxy-authorization",
-        "transfer-encoding",
-        "upgrade",
-    ];
     !name.is_empty()
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
-        && !HOSTS_OWN.contains(&name.to_ascii_lowercase().as_str())
+        && !is_hosts_own(name)
 }

@@ -3,7 +3,7 @@
 //! The check walks the schema itself instead of validating it against the meta-schema: the
 //! meta-schema lets misspelt keywords pass and cannot say what was meant.
 
-mod keyword;
+pub(crate) mod keyword;
 mod samples;
 pub(crate) mod secret;
 

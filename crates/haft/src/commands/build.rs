@@ -21,17 +21,29 @@ pub(crate) fn run(at: &Place, options: &Build, out: &mut Output) -> anyhow::Resu
     let key = options.sign.as_deref().map(read_key).transpose()?;
     let file = options.out.clone().unwrap_or_else(|| toolset.join("tool_registry.json"));
     if let Some(known) = up_to_date(&toolset, options, &file) {
-        print(&known.diagnostics, &toolset, options.format, show(options.all), out)?;
-        if options.format == Format::Text {
+        print(
+            &known.diagnostics,
+            &toolset,
+            options.reporting.format,
+            show(options.reporting.all),
+            out,
+        )?;
+        if options.reporting.format == Format::Text {
             let done = Done { state: Written::UpToDate, version: &known.version, compiled: 0 };
             done.report(&known.diagnostics, known.folders, &file, out);
         }
-        return Ok(verdict(&known.diagnostics, options.deny_warnings));
+        return Ok(verdict(&known.diagnostics, options.reporting.deny_warnings));
     }
-    let reuse = if options.fresh { Reuse::Nothing } else { Reuse::Unchanged };
+    let reuse = if options.reporting.fresh { Reuse::Nothing } else { Reuse::Unchanged };
     let checked = source::checked(&toolset, reuse)?;
-    print(&checked.diagnostics, &toolset, options.format, show(options.all), out)?;
-    let verdict = verdict(&checked.diagnostics, options.deny_warnings);
+    print(
+        &checked.diagnostics,
+        &toolset,
+        options.reporting.format,
+        show(options.reporting.all),
+        out,
+    )?;
+    let verdict = verdict(&checked.diagnostics, options.reporting.deny_warnings);
     if verdict != Exit::Done {
         let summary = summary(&checked.diagnostics, checked.folders);
         out.note(&format!("{summary}; nothing was written"));
@@ -40,7 +52,7 @@ pub(crate) fn run(at: &Place, options: &Build, out: &mut Output) -> anyhow::Resu
     let state = checked
         .write_to(&file, key.as_ref())
         .with_context(|| format!("`{}` cannot be written", file.display()))?;
-    if options.format == Format::Text {
+    if options.reporting.format == Format::Text {
         list(&checked, out);
         let version = &checked.version().unwrap_or_default();
         let done = Done { state, version, compiled: checked.compiled };
@@ -51,7 +63,7 @@ pub(crate) fn run(at: &Place, options: &Build, out: &mut Output) -> anyhow::Resu
 
 /// A build that has nothing to do and no table to show.
 fn up_to_date(toolset: &Path, options: &Build, file: &Path) -> Option<Unchanged> {
-    if options.fresh || options.sign.is_some() {
+    if options.reporting.fresh || options.sign.is_some() {
         return None;
     }
     let known = unchanged(toolset)?;

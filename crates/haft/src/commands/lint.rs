@@ -13,20 +13,20 @@ use crate::source::{self, Place, prefix};
 
 pub(crate) fn run(at: &Place, options: &Lint, out: &mut Output) -> anyhow::Result<Exit> {
     let toolset = at.toolset()?;
-    let known = if options.fresh { None } else { unchanged(&toolset) };
+    let known = if options.reporting.fresh { None } else { unchanged(&toolset) };
     let (diagnostics, folders) = match known {
         Some(known) => (known.diagnostics, known.folders),
         None => {
-            let reuse = if options.fresh { Reuse::Nothing } else { Reuse::Unchanged };
+            let reuse = if options.reporting.fresh { Reuse::Nothing } else { Reuse::Unchanged };
             let checked = source::checked(&toolset, reuse)?;
             (checked.diagnostics, checked.folders)
         }
     };
-    print(&diagnostics, &toolset, options.format, show(options.all), out)?;
-    if options.format == Format::Text {
+    print(&diagnostics, &toolset, options.reporting.format, show(options.reporting.all), out)?;
+    if options.reporting.format == Format::Text {
         out.line(&summary(&diagnostics, folders));
     }
-    Ok(verdict(&diagnostics, options.deny_warnings))
+    Ok(verdict(&diagnostics, options.reporting.deny_warnings))
 }
 
 pub(crate) fn show(all: bool) -> Show {

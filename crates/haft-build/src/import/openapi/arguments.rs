@@ -7,20 +7,10 @@ use super::super::log::Log;
 use super::super::pointer;
 use super::super::report::Severity;
 use super::{Operation, json_content};
+use crate::lint::gateway::is_hosts_own;
 
-/// Headers that OpenAPI says are none of a parameter's business, and those that belong to the
-/// connection itself.
+/// Headers that OpenAPI says are none of a parameter's business.
 const NOT_PARAMETERS: [&str; 3] = ["accept", "content-type", "authorization"];
-const HOSTS_OWN: [&str; 7] = [
-    "connection",
-    "content-length",
-    "cookie",
-    "host",
-    "proxy-authorization",
-    "transfer-encoding",
-    "upgrade",
-];
-
 /// The fields of a parameter that are read, or reported by name.
 const READ: [&str; 12] = [
     "name",
@@ -153,7 +143,7 @@ fn not_carried(wire: &str, place: &str) -> Option<&'static str> {
         "header" if NOT_PARAMETERS.contains(&lower.as_str()) => {
             Some("OpenAPI gives it no meaning here")
         }
-        "header" if HOSTS_OWN.contains(&lower.as_str()) => Some("it belongs to the connection"),
+        "header" if is_hosts_own(&lower) => Some("it belongs to the connection"),
         "header" => None,
         "cookie" => Some("cookies are not sent"),
         _ => Some("haft knows no such place"),

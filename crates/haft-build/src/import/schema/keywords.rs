@@ -9,6 +9,7 @@ use super::super::report::Severity;
 use super::super::text;
 use super::table::{self, Holds, Takes};
 use super::{Place, step};
+use crate::lint::schema::keyword::without_room;
 use crate::validator::FORMATS;
 
 /// Beyond this a double cannot tell one integer from the next.
@@ -26,23 +27,15 @@ pub(super) fn fix(members: &mut Map<String, Value>, at: &str, log: &mut Log) {
     }
     show_texts(members, at, log);
     drop_bad_patterns(members, at, log);
-    for (low, high) in [
-        ("minimum", "maximum"),
-        ("minLength", "maxLength"),
-        ("minItems", "maxItems"),
-        ("minProperties", "maxProperties"),
-        ("minContains", "maxContains"),
-    ] {
-        if number(members, low) > number(members, high).or(Some(f64::INFINITY)) {
-            let what = format!("`{low}` is above `{high}`, so no value could fit");
-            log.remove(members, at, low, what.clone());
-            log.remove(members, at, high, what);
+    let stuck: Vec<_> = without_room(members).collect();
+    for (low, high) in stuck {
+        let what = format!("`{low}` and `{high}` leave no room, so no value could fit");
+        for name in [low, high] {
+            if members.contains_key(name) {
+                log.remove(members, at, name, what.clone());
+            }
         }
     }
-}
-
-fn number(members: &Map<String, Value>, name: &str) -> Option<f64> {
-    members.get(name).and_then(Value::as_f64)
 }
 
 /// Why a keyword cannot stay.

@@ -274,33 +274,34 @@ pub(super) fn types_of(schema: &Map<String, Value>) -> Option<Vec<&str>> {
     }
 }
 
-/// Bounds that leave no room.
-pub(super) fn bounds(schema: &Map<String, Value>, at: &str, out: &mut Findings) {
+/// Pairs of bounds, and whether a value may meet both where they are equal.
+const BOUNDS: &[(&str, &str, bool)] = &[
+    ("minimum", "maximum", true),
+    ("minimum", "exclusiveMaximum", false),
+    ("exclusiveMinimum", "maximum", false),
+    ("exclusiveMinimum", "exclusiveMaximum", false),
+    ("minLength", "maxLength", true),
+    ("minItems", "maxItems", true),
+    ("minProperties", "maxProperties", true),
+    ("minContains", "maxContains", true),
+];
+
+/// Bounds of a schema that leave no room between them.
+pub(crate) fn without_room(
+    schema: &Map<String, Value>,
+) -> impl Iterator<Item = (&'static str, &'static str)> {
     let number = |keyword| schema.get(keyword).and_then(Value::as_f64);
-    for (low, high) in [
-        ("minimum", "exclusiveMaximum"),
-        ("exclusiveMinimum", "maximum"),
-        ("exclusiveMinimum", "exclusiveMaximum"),
-    ] {
-        if let (Some(least), Some(most)) = (number(low), number(high))
-            && least >= most
-        {
-            let message = format!("`{low}` is {least}, but `{high}` is {most}: nothing fits");
-            out.contract(&code::IMPOSSIBLE, format!("{at}/{low}"), message);
-        }
-    }
-    for (low, high) in [
-        ("minimum", "maximum"),
-        ("minLength", "maxLength"),
-        ("minItems", "maxItems"),
-        ("minProperties", "maxProperties"),
-        ("minContains", "maxContains"),
-    ] {
-        if let (Some(least), Some(most)) = (number(low), number(high))
-            && least > most
-        {
-            let message = format!("`{low}` is {least}, but `{high}` is {most}: nothing fits");
-            out.contract(&code::IMPOSSIBLE, format!("{at}/{low}"), message);
-        }
+    BOUNDS.iter().filter_map(move |(low, high, may_meet)| {
+        let (least, most) = (number(*low)?, number(*high)?);
+        (least > most || (least == most && !may_meet)).then_some((*low, *high))
+    })
+}
+
+pub(super) fn bounds(schema: &Map<String, Value>, at: &str, out: &mut Findings) {
+    for (low, high) in without_room(schema) {
+        let value = |keyword| schema.get(keyword).map(Value::to_string).unwrap_or_default();
+        let message =
+            format!("`{low}` is {}, but `{high}` is {}: nothing fits", value(low), value(high));
+        out.contract(&code::IMPOSSIBLE, format!("{at}/{low}"), message);
     }
 }
