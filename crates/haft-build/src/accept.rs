@@ -4,13 +4,14 @@
 //! still carries a good signature. So the build time of the last accepted registry is kept beside
 //! the configuration, and an older one is refused unless it is pinned.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use haft_core::Registry;
-use haft_core::registry::{LoadError, Trust};
-use serde::{Deserialize, Serialize};
+use haft_core::registry::{Accepted, Implementation, LoadError, Trust};
+use haft_core::{Digest, Registry};
+use serde::Deserialize;
 
 use crate::build::write_whole;
 
@@ -34,51 +35,87 @@ impl std::fmt::Display for AcceptError {
 
 impl std::error::Error for AcceptError {}
 
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Mark {
-    built_at: String,
-    version: String,
-}
+/// Marks by signer and namespace: registries of different people or of different tools do not
+/// stand in each other's way.
+type Marks = BTreeMap<String, Accepted>;
 
 /// Loads the registry at `path`. With a `mark` file, an older registry than the one accepted last
-/// is refused, and a newer one is remembered.
+/// from the same signer for the same namespace is refused, and a newer one is remembered.
 pub fn load(path: &Path, mut trust: Trust, mark: Option<&Path>) -> Result<Registry, AcceptError> {
+    let refused = |why| AcceptError::Refused(path.to_owned(), why);
     let text = read(path)?;
-    let last = match mark {
-        Some(mark) => last_accepted(mark)?,
-        None => None,
-    };
-    if trust.not_before.is_none() {
-        trust.not_before = last.as_ref().map(|last| last.built_at.clone());
-    }
-    let registry =
-        Registry::load(&text, &trust).map_err(|why| AcceptError::Refused(path.to_owned(), why))?;
-    if let Some(mark) = mark
-        && last.is_none_or(|last| last.built_at < registry.build.at)
-    {
-        remember(mark, &registry)?;
+    let Some(mark) = mark else { return Registry::load(&text, &trust).map_err(refused) };
+    let mut marks = read_marks(mark)?;
+    let signer = trust.key.map(|key| key.to_string()).unwrap_or_default();
+    let name = format!("{signer} {}", namespace(&text));
+    trust.last = trust.last.or_else(|| marks.get(&name).cloned());
+    let registry = Registry::load(&text, &trust).map_err(refused)?;
+    if marks.get(&name).is_none_or(|last| last.built_at < registry.build.at) {
+        let now = Accepted { built_at: registry.build.at.clone(), digest: registry.digest.clone() };
+        marks.insert(name, now);
+        let text = serde_json::to_string_pretty(&marks).unwrap_or_default();
+        write_whole(mark, &text).map_err(|error| AcceptError::Io(mark.to_owned(), error))?;
     }
     Ok(registry)
 }
 
-fn read(path: &Path) -> Result<String, AcceptError> {
-    fs::read_to_string(path).map_err(|error| AcceptError::Io(path.to_owned(), error))
+/// What the registry calls itself, before anything about it is proved. A registry that lies about
+/// it does not load.
+fn namespace(text: &str) -> String {
+    #[derive(Deserialize)]
+    struct Head {
+        #[serde(default)]
+        namespace: String,
+    }
+    serde_json::from_str(text).map(|head: Head| head.namespace).unwrap_or_default()
 }
 
-fn last_accepted(mark: &Path) -> Result<Option<Mark>, AcceptError> {
+/// The largest registry that is read.
+const MAX_REGISTRY: u64 = 1 << 29;
+
+fn read(path: &Path) -> Result<String, AcceptError> {
+    read_limited(path, MAX_REGISTRY).map_err(|error| AcceptError::Io(path.to_owned(), error))
+}
+
+/// Reads a text of at most `limit` bytes, from a file or a pipe.
+pub fn read_limited(path: &Path, limit: u64) -> io::Result<String> {
+    let mut text = String::new();
+    fs::File::open(path)?.take(limit + 1).read_to_string(&mut text)?;
+    match text.len() as u64 > limit {
+        true => Err(io::Error::other(format!("more than {limit} bytes"))),
+        false => Ok(text),
+    }
+}
+
+fn read_marks(mark: &Path) -> Result<Marks, AcceptError> {
     match fs::read_to_string(mark) {
         // A mark that cannot be read protects nobody; saying so is better than starting over.
         Ok(text) => serde_json::from_str(&text)
-            .map(Some)
             .map_err(|error| AcceptError::Io(mark.to_owned(), io::Error::other(error))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Marks::new()),
         Err(error) => Err(AcceptError::Io(mark.to_owned(), error)),
     }
 }
 
-fn remember(mark: &Path, registry: &Registry) -> Result<(), AcceptError> {
-    let now = Mark { built_at: registry.build.at.clone(), version: registry.version.clone() };
-    let text = serde_json::to_string(&now).unwrap_or_default();
-    write_whole(mark, &text).map_err(|error| AcceptError::Io(mark.to_owned(), error))
+/// Holds the handler files of a registry against their digests. Returns how many are not at
+/// `folder`, where the toolset would be.
+pub fn check_files(registry: &Registry, folder: &Path) -> Result<usize, AcceptError> {
+    let mut missing = 0;
+    let mut touched = Vec::new();
+    for tool in &registry.tools {
+        let (Implementation::Wasm { file, digest } | Implementation::Process { file, digest }) =
+            &tool.handler
+        else {
+            continue;
+        };
+        match fs::read(folder.join(file)) {
+            Ok(bytes) if Digest::of_bytes(&bytes) != *digest => touched.push(tool.id.clone()),
+            Ok(_) => {}
+            Err(_) => missing += 1,
+        }
+    }
+    match touched.is_empty() {
+        true => Ok(missing),
+        false => Err(AcceptError::Refused(folder.to_owned(), LoadError::Touched(touched))),
+    }
 }

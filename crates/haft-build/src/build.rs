@@ -220,7 +220,7 @@ impl Checked {
     /// covers the build time.
     pub fn write_to(&self, path: &Path, key: Option<&SigningKey>) -> io::Result<Written> {
         let text = self.write(key).ok_or_else(|| io::Error::other("there is no toolset"))?;
-        let fixed_time = std::env::var_os("SOURCE_DATE_EPOCH").is_some();
+        let fixed_time = provenance::fixed_time().is_some();
         let same =
             key.is_none() && !fixed_time && is_same(&fs::read(path).unwrap_or_default(), &text);
         if !same {

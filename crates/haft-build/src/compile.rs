@@ -67,13 +67,15 @@ pub(crate) fn tool(toolset: &Toolset, scan: &Scan) -> Compiled {
 }
 
 fn check_texts(folder: &Folder, out: &mut Findings) {
-    for file in [File::Contract, File::Summary, File::Doc, File::Tests, Folder::js()] {
+    // The contract is looked at after it is read, when its escapes are plain.
+    for file in [File::Summary, File::Doc, File::Tests, Folder::js()] {
         if let Some(text) = folder.text(&file) {
             lint::text::check(&file, text, out);
         }
     }
     // A script is read by people too, whatever language it is in.
     if let Some(binary) = &folder.binary
+        && !binary.bytes.contains(&0)
         && let Ok(text) = std::str::from_utf8(&binary.bytes)
     {
         lint::text::check(&File::Named(binary.file.clone()), text, out);
@@ -148,13 +150,13 @@ fn json(text: &str, file: &File, out: &mut Findings) -> Option<Value> {
 }
 
 /// Beyond this, canonical JSON (and every JavaScript reader) would round an integer.
-const MAX_EXACT: u64 = (1 << 53) - 1;
+const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
 
 fn inexact(value: &Value, at: String, out: &mut Findings) {
     match value {
         Value::Number(number) => {
-            let size = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
-            if size.is_some_and(|size| size > MAX_EXACT) {
+            let size = number.as_f64().unwrap_or_default().abs();
+            if size.fract() == 0.0 && size > MAX_EXACT {
                 out.contract(
                     &code::INEXACT_NUMBER,
                     at,

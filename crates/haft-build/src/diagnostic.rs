@@ -12,7 +12,7 @@ use crate::code::{Code, Severity};
 
 pub(crate) use finding::Texts;
 pub use finding::{At, File, Finding, Findings, Part};
-pub(crate) use spans::{escape, span_of, token_end};
+pub(crate) use spans::{escape, spans_of, token_end};
 
 /// A finding with its place worked out.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use crate::code;
 use crate::diagnostic::{At, File, Findings, Texts};
 
-pub(crate) use scan::{Entry, Found, Scan, Stamp, Unlisted, scan, stamp};
+pub(crate) use scan::{Entry, Found, Scan, Stamp, Unlisted, find, scan, stamp};
 pub(crate) use text::{Limit, normalise, read_text};
 
 /// The texts of a tool's folder, as far as they could be read.

@@ -4,11 +4,14 @@
 pub fn find<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     let word = plain(word);
+    let length = word.chars().count();
     candidates
         .into_iter()
+        // Words of very different length are not alike; comparing letters is what costs.
+        .filter(|candidate| candidate.len().abs_diff(length) <= length / 2 + 2)
         .map(|candidate| (strsim::damerau_levenshtein(&word, &plain(candidate)), candidate))
         // A third of the letters may differ: `requird` is `required`, `foo` is nothing.
-        .filter(|(distance, _)| *distance <= (word.chars().count() / 3).max(1))
+        .filter(|(distance, _)| *distance <= (length / 3).max(1))
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }

@@ -9,6 +9,9 @@ use haft_core::names;
 
 use crate::toolset::{FILE, TOOLS};
 
+/// Providers take 64 characters for namespace and id together.
+const MAX_NAME: usize = 48;
+
 /// What `haft new` made.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Created {
@@ -25,6 +28,8 @@ pub struct Created {
 pub enum CreateError {
     /// No tool can have that name.
     Name(String),
+    /// The name leaves no room for a namespace.
+    TooLong(usize),
     /// There is something at that place.
     Exists(PathBuf),
     /// The disk said no.
@@ -39,6 +44,12 @@ impl std::fmt::Display for CreateError {
                 "`{name}` cannot be the name of a tool; use ASCII letters, digits and single `-`, \
                  starting with a letter: `kb-search`"
             ),
+            Self::TooLong(length) => {
+                write!(
+                    f,
+                    "the name has {length} characters; at most {MAX_NAME} leave room for a namespace"
+                )
+            }
             Self::Exists(path) => {
                 write!(f, "`{}` is there already; choose another name", path.display())
             }
@@ -53,7 +64,10 @@ impl std::error::Error for CreateError {}
 pub fn create(root: &Path, name: &str, category: Category) -> Result<Created, CreateError> {
     let folder_name = name.replace('_', "-");
     let id = names::id_of_folder(&folder_name);
-    if !names::is_tool_id(&id) || id.len() > 48 {
+    if id.len() > MAX_NAME {
+        return Err(CreateError::TooLong(id.len()));
+    }
+    if !names::is_tool_id(&id) {
         return Err(CreateError::Name(name.to_owned()));
     }
     let folder = root.join(TOOLS).join(&folder_name);

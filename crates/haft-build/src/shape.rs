@@ -133,10 +133,16 @@ impl Check<'_> {
     }
 
     fn object(&mut self, fields: &[Field], map: &serde_json::Map<String, Value>, at: &str) {
+        let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
+        let unknown: Vec<&String> =
+            map.keys().filter(|name| !known.contains(&name.as_str())).collect();
+        // A field that is misspelt is not also missing.
+        let meant: Vec<&str> =
+            unknown.iter().filter_map(|name| nearest::find(name, known.iter().copied())).collect();
         for field in fields {
             match map.get(field.name) {
                 Some(value) => self.value(&field.shape, value, &format!("{at}/{}", field.name)),
-                None if field.need == Need::Required => {
+                None if field.need == Need::Required && !meant.contains(&field.name) => {
                     let message = format!("{} has no `{}`", subject(at), field.name);
                     let help = format!("add it: `{}` is {}", field.name, expected(&field.shape));
                     self.report(&code::MISSING_FIELD, at, message).help(help);
@@ -144,8 +150,7 @@ impl Check<'_> {
                 None => {}
             }
         }
-        let known: Vec<&str> = fields.iter().map(|field| field.name).collect();
-        for name in map.keys().filter(|name| !known.contains(&name.as_str())) {
+        for name in unknown {
             let place = At::Pointer(self.file.clone(), format!("{at}/{}", escape(name)), Part::Key);
             let message = format!("{} has no field `{name}`", subject(at));
             let help = nearest::suggest(name, &known);

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::code;
 use crate::contract_shape;
 use crate::diagnostic::{At, Diagnostic, File, Findings, Texts};
-use crate::folder::normalise;
+use crate::folder::{self, Limit, normalise};
 use crate::lint;
 use crate::nearest;
 use crate::shape;
@@ -30,8 +30,6 @@ pub struct Toolset {
     pub root: PathBuf,
     /// Whose tools these are.
     pub namespace: Namespace,
-    /// Its name for people.
-    pub title: Option<String>,
     /// Contract fields for contracts that leave them out.
     pub defaults: Map<String, Value>,
     /// Prompt texts by name.
@@ -46,7 +44,6 @@ pub struct Toolset {
 #[serde(deny_unknown_fields)]
 struct RawToolset {
     namespace: toml::Spanned<String>,
-    title: Option<String>,
     #[serde(default)]
     exclude: Vec<toml::Spanned<String>>,
     #[serde(default)]
@@ -97,21 +94,17 @@ impl Toolset {
     pub fn open(path: &Path) -> Result<(Option<Self>, Vec<Diagnostic>), OpenError> {
         let root = fs::canonicalize(path).map_err(|_| OpenError::NotFound(path.to_owned()))?;
         let file = root.join(FILE);
-        let bytes = match fs::read(&file) {
-            Ok(bytes) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(OpenError::NotFound(path.to_owned()));
-            }
-            Err(error) => return Err(OpenError::Io(file, error)),
-        };
+        let listed = fs::symlink_metadata(&file);
+        if listed.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            return Err(OpenError::NotFound(path.to_owned()));
+        }
         let mut findings = Findings::default();
-        let text = match String::from_utf8(bytes) {
-            Ok(text) => normalise(text),
-            Err(_) => {
-                findings.add(&code::NOT_UTF8, whole(), "the file is not UTF-8");
-                return Ok((None, findings.locate("", &[], &Source(String::new()))));
-            }
+        let found = folder::find(&root, &file, FILE);
+        let Some(text) = folder::read_text(&found, &file_of(), Limit::CONTRACT, &mut findings)
+        else {
+            return Ok((None, findings.locate("", &[], &Source(String::new()))));
         };
+        lint::text::check(&file_of(), &text, &mut findings);
         let toolset = match toml::from_str::<RawToolset>(&text) {
             Ok(raw) => resolve(root, raw, &mut findings),
             Err(error) => {
@@ -128,7 +121,11 @@ impl Toolset {
     pub(crate) fn folders(&self) -> io::Result<(Vec<String>, Vec<String>)> {
         let mut names = Vec::new();
         let mut idle: Vec<bool> = vec![true; self.exclude.len()];
-        let listing = match fs::read_dir(self.root.join(TOOLS)) {
+        let tools = self.root.join(TOOLS);
+        if fs::canonicalize(&tools).is_ok_and(|target| !target.starts_with(&self.root)) {
+            return Err(io::Error::other("`tools` is a link that leaves the toolset"));
+        }
+        let listing = match fs::read_dir(tools) {
             Ok(listing) => listing,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok((names, Vec::new()));
@@ -190,7 +187,6 @@ fn resolve(root: PathBuf, raw: RawToolset, out: &mut Findings) -> Option<Toolset
     Some(Toolset {
         root,
         namespace: namespace?,
-        title: raw.title,
         defaults,
         prompts,
         exclude,

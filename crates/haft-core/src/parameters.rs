@@ -104,7 +104,7 @@ impl Cardinality {
 }
 
 /// The typed view of an object schema, in the author's order. Local `$ref`s are followed;
-/// a schema that contains itself is shown down to the second meeting.
+/// where a schema contains itself, the second meeting is shown without its members.
 ///
 /// ```
 /// use haft_core::parameters::{view, Cardinality, Kind};
@@ -122,35 +122,50 @@ impl Cardinality {
 /// ```
 #[must_use]
 pub fn view(schema: &Value) -> Vec<Parameter> {
-    View { root: schema }.members(schema, 0)
+    View { root: schema, path: Vec::new(), left: MAX_NODES }.members(schema)
 }
 
 /// Deeper nesting is still valid; only the view of it ends here.
 const MAX_DEPTH: usize = 16;
 
+/// References multiply; nobody reads a form with more members than this.
+const MAX_NODES: usize = 2_000;
+
 struct View<'a> {
     root: &'a Value,
+    /// The schemas that the one at hand stands in.
+    path: Vec<&'a Value>,
+    /// How many members may still be shown.
+    left: usize,
 }
 
 impl<'a> View<'a> {
-    fn members(&self, schema: &'a Value, depth: usize) -> Vec<Parameter> {
-        if depth > MAX_DEPTH {
+    fn members(&mut self, schema: &'a Value) -> Vec<Parameter> {
+        let met = self.path.iter().any(|above| std::ptr::eq(*above, schema));
+        let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+            return Vec::new();
+        };
+        if met || self.path.len() >= MAX_DEPTH {
             return Vec::new();
         }
         let required = schema.get("required").and_then(Value::as_array);
         let is_required = |name: &str| {
             required.is_some_and(|names| names.iter().any(|n| n.as_str() == Some(name)))
         };
-        schema
-            .get("properties")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten()
-            .map(|(name, property)| self.parameter(name, property, is_required(name), depth))
-            .collect()
+        self.path.push(schema);
+        let mut members = Vec::new();
+        for (name, property) in properties {
+            if self.left == 0 {
+                break;
+            }
+            self.left -= 1;
+            members.push(self.parameter(name, property, is_required(name)));
+        }
+        self.path.pop();
+        members
     }
 
-    fn parameter(&self, name: &str, written: &'a Value, required: bool, depth: usize) -> Parameter {
+    fn parameter(&mut self, name: &str, written: &'a Value, required: bool) -> Parameter {
         let schema = self.follow(written);
         let (cardinality, single) = self.cardinality(schema, required);
         Parameter {
@@ -168,7 +183,7 @@ impl<'a> View<'a> {
                 .and_then(Value::as_array)
                 .and_then(|examples| examples.first())
                 .cloned(),
-            fields: self.members(single, depth + 1),
+            fields: self.members(single),
         }
     }
 
@@ -216,9 +231,12 @@ fn type_of(schema: &Value) -> Option<&str> {
 }
 
 fn kind(schema: &Value) -> Kind {
-    let listed = schema.get("enum").and_then(Value::as_array);
-    if listed.is_some_and(|values| !values.is_empty() && values.iter().all(Value::is_string)) {
-        return Kind::EnumToken;
+    let single = schema.get("const").map(std::slice::from_ref);
+    let listed = schema.get("enum").and_then(Value::as_array).map(Vec::as_slice).or(single);
+    if let Some(values) = listed.filter(|values| !values.is_empty())
+        && let Some(kind) = kind_of_values(values)
+    {
+        return kind;
     }
     match (type_of(schema), schema.get("format").and_then(Value::as_str)) {
         (Some("string"), Some("date-time")) => Kind::Timestamp,
@@ -230,8 +248,60 @@ fn kind(schema: &Value) -> Kind {
         (Some("number"), _) => Kind::Number,
         (Some("array"), _) => Kind::JsonArray,
         (Some("object"), _) => Kind::JsonObject,
-        // Several types or none: only JSON itself says what it is.
         _ if schema.get("properties").is_some() => Kind::JsonObject,
+        // Several types or none. A reader that mends arguments never touches what the schema
+        // accepts, so calling it text changes nothing.
         _ => Kind::String,
+    }
+}
+
+/// What listed values have in common.
+fn kind_of_values(values: &[Value]) -> Option<Kind> {
+    let all = |is: fn(&Value) -> bool| values.iter().all(is);
+    if all(Value::is_string) {
+        Some(Kind::EnumToken)
+    } else if all(Value::is_boolean) {
+        Some(Kind::Boolean)
+    } else if all(|value| value.is_i64() || value.is_u64()) {
+        Some(Kind::Integer)
+    } else if all(Value::is_number) {
+        Some(Kind::Number)
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_schema_that_contains_itself_has_an_end() {
+        let properties: serde_json::Map<String, Value> =
+            (0..8).map(|n| (format!("c{n}"), json!({"$ref": "#/$defs/node"}))).collect();
+        let seen = view(&json!({
+            "properties": {"tree": {"$ref": "#/$defs/node"}},
+            "$defs": {"node": {"type": "object", "properties": properties}}
+        }));
+        assert_eq!(seen[0].fields.len(), 8);
+        assert!(seen[0].fields.iter().all(|field| field.fields.is_empty()));
+    }
+
+    #[test]
+    fn kinds_follow_from_types_and_values() {
+        for (schema, expected) in [
+            (json!({"enum": ["a"]}), Kind::EnumToken),
+            (json!({"enum": [1, 2]}), Kind::Integer),
+            (json!({"enum": [1, 2.5]}), Kind::Number),
+            (json!({"const": true}), Kind::Boolean),
+            (json!({"type": ["integer", "null"]}), Kind::Integer),
+            (json!({"type": "string", "format": "uri"}), Kind::Uri),
+            (json!({"type": "string", "format": "attachment"}), Kind::AttachmentReference),
+            (json!({"properties": {}}), Kind::JsonObject),
+            (json!({"type": "array"}), Kind::JsonArray),
+        ] {
+            assert_eq!(kind(&schema), expected, "{schema}");
+        }
     }
 }

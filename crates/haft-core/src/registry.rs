@@ -17,7 +17,7 @@ use crate::digest::{Digest, canonical};
 use crate::names::Namespace;
 use crate::{Contract, Parameter};
 
-pub use load::{LoadError, Pin, Trust};
+pub use load::{Accepted, LoadError, Pin, Trust};
 pub use sign::{KeyError, PublicKey, Signature, SigningKey};
 
 /// The layout of registry files that this version reads and writes.
@@ -154,6 +154,16 @@ impl Entry {
     }
 }
 
+impl Entry {
+    /// Whether the text is what the digest was taken over.
+    #[must_use]
+    pub fn is_intact(&self) -> bool {
+        let member = format!(",\"digest\":\"{}\"", self.digest);
+        let sealed = self.json.replacen(&member, "", 1);
+        Digest::of_bytes(sealed.as_bytes()) == self.digest
+    }
+}
+
 /// Canonical JSON of one of our own structures. Writing them cannot fail; were it to, the empty
 /// text would be refused on loading.
 fn written(value: &impl Serialize) -> String {
@@ -195,7 +205,7 @@ impl Parts<'_> {
     pub fn write(&self, build: &Build, key: Option<&SigningKey>) -> String {
         let digest = self.digest();
         let version = version_of(&digest);
-        let signature = key.map(|key| key.sign(&statement(&version, &digest, &build.at)));
+        let signature = key.map(|key| key.sign(&statement(&version, &digest, build)));
         let size: usize = self.entries.iter().map(|entry| entry.json.len() + 1).sum();
         let mut text = String::with_capacity(size + 1024);
         text.push_str("{\"build\":");
@@ -246,10 +256,10 @@ pub fn version_of(digest: &Digest) -> String {
     format!("1.0.{}", digest.short())
 }
 
-/// What a signature covers: the content, and when it was built, so that an older registry of the
+/// What a signature covers: the content, and how it came about, so that an older registry of the
 /// same signer cannot pass for the current one.
-fn statement(version: &str, digest: &Digest, built_at: &str) -> String {
-    canonical(&json!({ "builtAt": built_at, "digest": digest, "version": version }))
+fn statement(version: &str, digest: &Digest, build: &Build) -> String {
+    canonical(&json!({ "build": build, "digest": digest, "version": version }))
 }
 
 impl Registry {

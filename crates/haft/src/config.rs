@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, anyhow, bail};
 use haft_core::Digest;
-use haft_core::registry::{Pin, PublicKey, Trust};
+use haft_core::registry::{Pin, PublicKey, Trust, version_of};
 use serde::Deserialize;
 
 /// The file's name.
@@ -53,18 +53,28 @@ impl Config {
     fn read(file: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(file)
             .with_context(|| format!("`{}` cannot be read", file.display()))?;
-        let raw: RawConfig =
-            toml::from_str(&text).map_err(|error| anyhow!("`{}`: {error}", file.display()))?;
+        let raw: RawConfig = toml::from_str(&text).map_err(|error| {
+            // The line itself is not repeated: a key may stand on it.
+            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+            let line = before.matches('\n').count() + 1;
+            anyhow!("`{}`, line {line}: {}", file.display(), error.message())
+        })?;
         let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
         let pin = match (raw.registry.digest, raw.registry.version) {
             // The whole digest says more than its first eight digits.
-            (Some(digest), _) => Some(Pin::Digest(digest)),
+            (Some(digest), version) => {
+                let its = version_of(&digest);
+                if version.is_some_and(|version| version != its) {
+                    bail!("`{}`: the pinned digest is that of version `{its}`", file.display());
+                }
+                Some(Pin::Digest(digest))
+            }
             (None, Some(version)) => Some(Pin::Version(version)),
             (None, None) => None,
         };
         Ok(Self {
             toolset: raw.toolset.map(|toolset| folder.join(toolset)),
-            trust: Trust { pin, key: raw.registry.key, not_before: None },
+            trust: Trust { pin, key: raw.registry.key, last: None },
             folder: Some(folder),
         })
     }

@@ -21,7 +21,8 @@ pub(crate) enum Exit {
 /// output, not the program with a panic.
 pub(crate) struct Output {
     colour: Colour,
-    closed: bool,
+    /// Why standard output takes no more.
+    closed: Option<io::ErrorKind>,
 }
 
 impl Output {
@@ -30,10 +31,11 @@ impl Output {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
             ColorChoice::Auto => {
-                io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
+                io::stderr().is_terminal()
+                    && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             }
         };
-        Self { colour: if wanted { Colour::Yes } else { Colour::No }, closed: false }
+        Self { colour: if wanted { Colour::Yes } else { Colour::No }, closed: None }
     }
 
     /// Whether diagnostics are coloured.
@@ -43,8 +45,10 @@ impl Output {
 
     /// Prints a result.
     pub(crate) fn result(&mut self, text: &str) {
-        if !self.closed && io::stdout().lock().write_all(text.as_bytes()).is_err() {
-            self.closed = true;
+        if self.closed.is_none()
+            && let Err(error) = io::stdout().lock().write_all(text.as_bytes())
+        {
+            self.closed = Some(error.kind());
         }
     }
 
@@ -76,16 +80,17 @@ impl Output {
     }
 
     pub(crate) fn finish(self, exit: Exit) -> ExitCode {
-        let flushed = io::stdout().flush();
-        match (exit, flushed) {
-            (Exit::Findings, _) => ExitCode::from(1),
-            (Exit::Failed, _) => ExitCode::from(3),
-            (Exit::Done, Ok(())) => ExitCode::SUCCESS,
-            // A result that did not arrive is not done, unless its reader chose to leave.
-            (Exit::Done, Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-                ExitCode::SUCCESS
+        let flushed = io::stdout().flush().err().map(|error| error.kind());
+        // A result that did not arrive is not done, unless its reader chose to leave.
+        let lost = self.closed.or(flushed).filter(|kind| *kind != io::ErrorKind::BrokenPipe);
+        match (exit, lost) {
+            (_, Some(kind)) => {
+                self.error(&format!("the result could not be written: {kind}"));
+                ExitCode::from(3)
             }
-            (Exit::Done, Err(_)) => ExitCode::from(3),
+            (Exit::Findings, None) => ExitCode::from(1),
+            (Exit::Failed, None) => ExitCode::from(3),
+            (Exit::Done, None) => ExitCode::SUCCESS,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use haft_build::accept;
 use haft_build::build::{Checked, Reuse, check};
 use haft_build::diagnostic::Diagnostic;
@@ -27,26 +27,34 @@ impl Place {
 
     /// The toolset: named, or around the current folder, or the one in `haft.toml`.
     pub(crate) fn toolset(&self) -> anyhow::Result<PathBuf> {
-        if let Some(toolset) = &self.toolset {
-            return Ok(toolset.clone());
-        }
-        let here = std::env::current_dir().context("the current folder cannot be found")?;
-        let around = here.ancestors().find(|folder| folder.join("toolset.toml").is_file());
-        match (around, self.config()?.toolset) {
-            (Some(folder), _) => {
-                Ok(if folder == here { PathBuf::from(".") } else { folder.to_path_buf() })
-            }
-            (None, Some(toolset)) => Ok(shorten(&here, toolset)),
-            (None, None) => bail!(
+        self.find_toolset()?.ok_or_else(|| {
+            anyhow!(
                 "there is no toolset here: name one with `--toolset DIR`, or start one with \
                  `haft new <tool>`"
-            ),
-        }
+            )
+        })
     }
 
     /// The toolset; where there is none, the current folder becomes one.
-    pub(crate) fn toolset_or_here(&self) -> PathBuf {
-        self.toolset().unwrap_or_else(|_| PathBuf::from("."))
+    pub(crate) fn toolset_or_here(&self) -> anyhow::Result<PathBuf> {
+        Ok(self.find_toolset()?.unwrap_or_else(|| PathBuf::from(".")))
+    }
+
+    fn find_toolset(&self) -> anyhow::Result<Option<PathBuf>> {
+        if let Some(toolset) = &self.toolset {
+            // Naming the file means the folder that it is in.
+            let named = toolset.ends_with("toolset.toml") && !toolset.is_dir();
+            let folder = if named { toolset.parent() } else { None };
+            return Ok(Some(folder.unwrap_or(toolset).to_owned()));
+        }
+        let here = std::env::current_dir().context("the current folder cannot be found")?;
+        let around = here.ancestors().find(|folder| folder.join("toolset.toml").is_file());
+        Ok(match (around, self.config()?.toolset) {
+            (Some(folder), _) if folder == here => Some(PathBuf::from(".")),
+            (Some(folder), _) => Some(folder.to_path_buf()),
+            (None, Some(toolset)) => Some(shorten(&here, toolset)),
+            (None, None) => None,
+        })
     }
 
     /// The tools as a registry: the named file, or the toolset compiled.

@@ -1,8 +1,9 @@
 //! What the last build found out, so that unchanged tools are not compiled again.
 //!
 //! One file under `.haft/` in the toolset. Another version of haft, other defaults or a file that
-//! cannot be read mean an empty cache. Whoever can write into it could as well change the sources;
-//! an entry that was altered carelessly is refused when the registry is loaded.
+//! cannot be read mean an empty cache, and so does an entry that does not match its digest. Whoever
+//! can write into it could as well change the sources; still, a build that is signed does not use
+//! it.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -100,7 +101,27 @@ fn file(toolset: &Toolset) -> PathBuf {
 
 /// The bytes that [`Cache::load`] borrows from.
 pub(super) fn read(toolset: &Toolset) -> Vec<u8> {
-    fs::read(file(toolset)).unwrap_or_default()
+    read_own(&file(toolset)).unwrap_or_default()
+}
+
+/// The largest cache that is read; a larger one is none of ours.
+const MAX_CACHE: u64 = 1 << 30;
+
+/// A file that we wrote earlier. A pipe or a device in its place is not opened.
+pub(super) fn read_own(path: &Path) -> Option<Vec<u8>> {
+    let metadata = fs::symlink_metadata(path).ok()?;
+    (metadata.is_file() && metadata.len() <= MAX_CACHE).then(|| fs::read(path).ok()).flatten()
+}
+
+/// The folder for what we remember, made where it is missing. A link in its place would lead us to
+/// write elsewhere.
+pub(super) fn own_folder(root: &Path) -> Option<PathBuf> {
+    let folder = root.join(".haft");
+    if fs::symlink_metadata(&folder).is_err() {
+        fs::create_dir_all(&folder).ok()?;
+        fs::write(folder.join(".gitignore"), "*\n").ok()?;
+    }
+    fs::symlink_metadata(&folder).ok()?.is_dir().then_some(folder)
 }
 
 impl<'a> Cache<'a> {
@@ -131,11 +152,11 @@ impl<'a> Cache<'a> {
         }
         let diagnostics: Option<Vec<_>> = known.diagnostics.iter().map(Said::again).collect();
         let entry = match &known.entry {
-            Some((id, digest, json)) => Some(Entry {
-                id: (*id).to_owned(),
-                digest: Digest::try_from(digest.to_string()).ok()?,
-                json: (*json).to_owned(),
-            }),
+            Some((id, digest, json)) => {
+                let digest = Digest::try_from(digest.to_string()).ok()?;
+                let entry = Entry { id: (*id).to_owned(), digest, json: (*json).to_owned() };
+                Some(entry.is_intact().then_some(entry)?)
+            }
             None => None,
         };
         Some(Compiled { diagnostics: diagnostics?, entry })
@@ -155,11 +176,11 @@ impl<'a> Cache<'a> {
             })
             .collect();
         let stored = Stored { key: &self.key, tools };
-        let Some(folder) = self.file.parent() else { return };
-        let ready = fs::create_dir_all(folder).is_ok()
-            && fs::write(folder.join(".gitignore"), "*\n").is_ok();
+        let Some(folder) = self.file.parent().and_then(Path::parent).and_then(own_folder) else {
+            return;
+        };
         let temporary = folder.join(format!("build.cache.{}", std::process::id()));
-        let written = ready && write(&stored, &temporary).is_some();
+        let written = write(&stored, &temporary).is_some();
         if !written || fs::rename(&temporary, &self.file).is_err() {
             let _ = fs::remove_file(&temporary);
         }

@@ -3,10 +3,14 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The build time in RFC 3339, UTC, whole seconds. `SOURCE_DATE_EPOCH` sets it.
+/// The build time that `SOURCE_DATE_EPOCH` sets, where it is a number of seconds.
+pub(super) fn fixed_time() -> Option<i64> {
+    std::env::var("SOURCE_DATE_EPOCH").ok()?.trim().parse().ok()
+}
+
+/// The build time in RFC 3339, UTC, whole seconds.
 pub(super) fn now() -> String {
-    let epoch = std::env::var("SOURCE_DATE_EPOCH").ok().and_then(|text| text.parse().ok());
-    let seconds: i64 = epoch.unwrap_or_else(|| jiff::Timestamp::now().as_second());
+    let seconds = fixed_time().unwrap_or_else(|| jiff::Timestamp::now().as_second());
     jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH).to_string()
 }
 

@@ -66,7 +66,7 @@ struct Output {
 pub fn unchanged(path: &Path) -> Option<Unchanged> {
     let (toolset, problems) = Toolset::open(path).ok()?;
     let toolset = toolset.filter(|_| problems.is_empty())?;
-    let bytes = fs::read(place(&toolset.root, "toolset")).ok()?;
+    let bytes = cache::read_own(&place(&toolset.root, "toolset"))?;
     let stored: Stored<'_> = postcard::from_bytes(&bytes).ok()?;
     let (names, _) = toolset.folders().ok()?;
     let same_names = stored.folders.iter().map(|seen| &seen.name).eq(&names);
@@ -97,9 +97,9 @@ impl Unchanged {
     /// touched since.
     #[must_use]
     pub fn is_written_at(&self, path: &Path) -> bool {
-        let fixed_time = std::env::var_os("SOURCE_DATE_EPOCH").is_some();
+        let fixed_time = provenance::fixed_time().is_some();
         let now = output(&self.root, path, &self.version);
-        let then = fs::read(place(&self.root, "output")).ok();
+        let then = cache::read_own(&place(&self.root, "output"));
         let then: Option<Output> = then.and_then(|bytes| postcard::from_bytes(&bytes).ok());
         !fixed_time && now.is_some() && now == then
     }
@@ -113,7 +113,7 @@ fn key(toolset: &Toolset) -> String {
 
 /// Whether what is remembered belongs to the toolset as its own file now describes it.
 pub(super) fn is_remembered(toolset: &Toolset) -> bool {
-    let bytes = fs::read(place(&toolset.root, "toolset")).unwrap_or_default();
+    let bytes = cache::read_own(&place(&toolset.root, "toolset")).unwrap_or_default();
     // The key stands first; the rest need not be read to know it.
     let stored = postcard::take_from_bytes::<String>(&bytes);
     stored.is_ok_and(|(stored, _)| stored == key(toolset))
@@ -159,7 +159,9 @@ fn place(root: &Path, name: &str) -> PathBuf {
 
 /// Failing to remember is no failure: the next build is only slower.
 fn write(root: &Path, name: &str, value: &impl Serialize) {
-    if let Ok(bytes) = postcard::to_stdvec(value) {
+    if cache::own_folder(root).is_some()
+        && let Ok(bytes) = postcard::to_stdvec(value)
+    {
         let _ = fs::write(place(root, name), bytes);
     }
 }

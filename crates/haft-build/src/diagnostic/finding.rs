@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use super::{Diagnostic, spans};
 use crate::code::{Code, Severity};
+use crate::lint::text::printable;
 
 /// A file of a tool's folder, or one of the toolset.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -188,7 +189,7 @@ fn place(
         }
     };
     let (line, column) = match (&span, texts.text(&file)) {
-        (Some(span), Some(text)) => spans::line_column(text, span.start),
+        (Some(span), Some(text)) => spans.line_column(&file, text, span.start),
         _ => (0, 0),
     };
     let name = file.name();
@@ -201,11 +202,11 @@ fn place(
         code: finding.code,
         severity,
         tool: (!folder.is_empty()).then(|| folder.rsplit('/').next().unwrap_or(folder).to_owned()),
-        file,
+        file: printable(file),
         line,
         column,
         span,
-        message: crate::lint::text::masked(finding.message),
-        help: finding.help.map(crate::lint::text::masked),
+        message: printable(finding.message),
+        help: finding.help.map(printable),
     }
 }

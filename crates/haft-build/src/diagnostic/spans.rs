@@ -9,20 +9,14 @@ use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
 use super::{File, Part};
 
-/// The positions of every member of the files asked about, read once per file.
+/// What was worked out about each file, once.
 #[derive(Default)]
 pub(super) struct Spans {
-    files: HashMap<File, HashMap<String, Place>>,
-}
-
-struct Place {
-    key: Option<Range<usize>>,
-    value: Range<usize>,
+    files: HashMap<File, Places>,
+    lines: HashMap<File, Vec<usize>>,
 }
 
 impl Spans {
-    /// The bytes of a place, or of the nearest one around it: a field that is missing is reported
-    /// at the object that lacks it.
     pub(super) fn find(
         &mut self,
         file: &File,
@@ -30,44 +24,71 @@ impl Spans {
         pointer: &str,
         part: Part,
     ) -> Option<Range<usize>> {
-        let places = self.files.entry(file.clone()).or_insert_with(|| places(text));
-        if let Some(place) = places.get(pointer) {
+        self.files.entry(file.clone()).or_insert_with(|| spans_of(text)).find(pointer, part)
+    }
+
+    /// Line and column, from 1, in characters.
+    pub(super) fn line_column(&mut self, file: &File, text: &str, offset: usize) -> (usize, usize) {
+        let starts = self.lines.entry(file.clone()).or_insert_with(|| {
+            std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect()
+        });
+        let line = starts.partition_point(|start| *start <= offset);
+        let start = starts.get(line.saturating_sub(1)).copied().unwrap_or_default();
+        let before = text.get(start..offset).unwrap_or_default();
+        (line.max(1), before.chars().count() + 1)
+    }
+}
+
+/// Where every member of one JSON text stands.
+pub(crate) struct Places(HashMap<String, Place>);
+
+struct Place {
+    key: Option<Range<usize>>,
+    value: Range<usize>,
+    /// The end of the value's first line.
+    first_line: usize,
+}
+
+impl Places {
+    /// The bytes of a place, or of the nearest one around it: a field that is missing is reported
+    /// at the object that lacks it.
+    pub(crate) fn find(&self, pointer: &str, part: Part) -> Option<Range<usize>> {
+        if let Some(place) = self.0.get(pointer) {
             return Some(match (part, &place.key) {
                 (Part::Key, Some(key)) => key.clone(),
-                (Part::Key, None) | (Part::Value, _) => first_line(text, place.value.clone()),
+                (Part::Key, None) | (Part::Value, _) => place.shown(),
             });
         }
         let (mut around, _) = pointer.rsplit_once('/')?;
         loop {
-            if let Some(place) = places.get(around) {
-                let whole = place.key.clone().unwrap_or_else(|| place.value.clone());
-                return Some(first_line(text, whole));
+            if let Some(place) = self.0.get(around) {
+                return Some(place.key.clone().unwrap_or_else(|| place.shown()));
             }
             around = around.rsplit_once('/')?.0;
         }
     }
 }
 
-/// Underlining a whole object over forty lines shows nothing; its first line does.
-fn first_line(text: &str, span: Range<usize>) -> Range<usize> {
-    match text.get(span.clone()).and_then(|inside| inside.find('\n')) {
-        Some(end) => span.start..span.start + end,
-        None => span,
+impl Place {
+    /// Underlining a whole object over forty lines shows nothing; its first line does.
+    fn shown(&self) -> Range<usize> {
+        self.value.start..self.first_line
     }
 }
 
 /// The text has been read strictly before, so the parser's lenient ways don't matter here.
-fn places(text: &str) -> HashMap<String, Place> {
+pub(crate) fn spans_of(text: &str) -> Places {
     let mut found = HashMap::new();
     if let Ok(parsed) = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default())
         && let Some(root) = &parsed.value
     {
-        walk(root, None, String::new(), &mut found);
+        walk(text, root, None, String::new(), &mut found);
     }
-    found
+    Places(found)
 }
 
 fn walk(
+    text: &str,
     value: &Value<'_>,
     key: Option<Range<usize>>,
     at: String,
@@ -83,12 +104,12 @@ fn walk(
                 let range = property.name.range();
                 let path = format!("{at}/{}", escape(name));
                 // Of two members with one name the later one is kept: it is the offender.
-                walk(&property.value, Some(range.start..range.end), path, out);
+                walk(text, &property.value, Some(range.start..range.end), path, out);
             }
         }
         Value::Array(array) => {
             for (index, element) in array.elements.iter().enumerate() {
-                walk(element, None, format!("{at}/{index}"), out);
+                walk(text, element, None, format!("{at}/{index}"), out);
             }
         }
         Value::StringLit(_)
@@ -97,26 +118,15 @@ fn walk(
         | Value::NullKeyword(_) => {}
     }
     let range = value.range();
-    out.insert(at, Place { key, value: range.start..range.end });
+    let whole = range.start..range.end;
+    let line = text.get(whole.clone()).and_then(|inside| inside.find('\n'));
+    let first_line = line.map_or(range.end, |end| range.start + end);
+    out.insert(at, Place { key, value: whole, first_line });
 }
 
 /// A name as one step of a JSON pointer.
 pub(crate) fn escape(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
-}
-
-/// Line and column, from 1, in characters.
-pub(super) fn line_column(text: &str, offset: usize) -> (usize, usize) {
-    let before = text.get(..offset).unwrap_or(text);
-    let line = before.matches('\n').count() + 1;
-    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let column = before.get(start..).unwrap_or_default().chars().count() + 1;
-    (line, column)
-}
-
-/// The bytes of one place in one JSON text.
-pub(crate) fn span_of(text: &str, pointer: &str, part: Part) -> Option<Range<usize>> {
-    Spans::default().find(&File::Folder, text, pointer, part)
 }
 
 /// Where the word, text or number that starts at `start` ends: enough to underline it.

@@ -95,6 +95,16 @@ pub(crate) fn scan(root: &Path, folder: &Path, name: &str) -> Result<Scan, Unlis
     Ok(Scan { name: name.to_owned(), stamp: Stamp::of(&metadata), files })
 }
 
+/// One file by its path, looked at as [`scan`] does.
+pub(crate) fn find(root: &Path, path: &Path, name: &str) -> Found {
+    let (entry, stamp) = match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_symlink() => through_link(root, path),
+        Ok(_) => look(path),
+        Err(_) => (Entry::Unreadable, Stamp::none()),
+    };
+    Found { name: name.to_owned(), path: path.to_owned(), entry, stamp }
+}
+
 /// The stamp of one file, where it can be had.
 pub(crate) fn stamp(path: &Path) -> Option<Stamp> {
     fs::metadata(path).ok().map(|metadata| Stamp::of(&metadata))

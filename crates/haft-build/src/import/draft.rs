@@ -94,7 +94,6 @@ impl Read {
         what: String,
     ) -> Self {
         let (severity, pointer) = (Severity::Error, pointer.to_owned());
-        let what = format!("not imported: {what}");
         let change = Change { severity, part, pointer, what, before: None, after: None };
         Self { name, digest, draft: Err(Box::new(change)) }
     }
@@ -164,7 +163,7 @@ fn one(definition: Read, id: &Id) -> (Option<ImportedTool>, Vec<ReportEntry>) {
     let (folder, name) = (id.folder(), definition.name);
     let written = definition.draft.and_then(|draft| match files(&draft, &id.id) {
         Ok(files) => Ok((files, draft)),
-        Err(what) => Err(Box::new(note(Severity::Error, format!("not imported: {what}")))),
+        Err(what) => Err(Box::new(note(Severity::Error, what))),
     });
     match written {
         Ok((files, draft)) => {

@@ -54,7 +54,7 @@ impl fmt::Display for WriteError {
                 let and = if more > 0 { format!(" and {more} more") } else { String::new() };
                 write!(
                     f,
-                    "{}{and} exist and differ; remove them or import with overwriting",
+                    "there already, and different: {}{and}; remove them, or replace them (`--replace`)",
                     shown.join(", ")
                 )
             }
@@ -239,7 +239,7 @@ mod tests {
         let refused = write(&import("Sums."), dir.path(), Overwrite::Refuse).unwrap_err();
         assert_eq!(
             refused.to_string(),
-            "`math-sum` exist and differ; remove them or import with overwriting"
+            "there already, and different: `math-sum`; remove them, or replace them (`--replace`)"
         );
         let told = write(&import("Sums."), dir.path(), Overwrite::Replace).unwrap();
         assert_eq!(told.replaced, ["math-sum"]);

@@ -29,13 +29,15 @@ fn text<'a>(contract: &'a Value, field: &str) -> Option<&'a str> {
 
 fn identity(folder: &str, contract: &Value, out: &mut Findings) {
     let expected = names::id_of_folder(folder);
-    if let Some(id) = text(contract, "toolId").filter(|id| *id != expected) {
+    // A folder that cannot be a tool's is reported as that.
+    let fit = names::is_tool_id(&expected);
+    if let Some(id) = text(contract, "toolId").filter(|id| fit && *id != expected) {
         out.contract(
             &code::NAME_MISMATCH,
             "/toolId",
             format!("`{id}` stands in the folder `{folder}`, whose tool is `{expected}`"),
         )
-        .help(format!("write `{expected}`, or rename the folder to `{}`", id.replace('_', "-")));
+        .help(format!("write `{expected}`, or rename the folder"));
     }
     if let Some(version) = text(contract, "version")
         && let Err(why) = semver::Version::parse(version)

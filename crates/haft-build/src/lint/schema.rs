@@ -4,6 +4,7 @@
 //! meta-schema lets misspelt keywords pass and cannot say what was meant.
 
 pub(crate) mod keyword;
+mod references;
 mod samples;
 pub(crate) mod secret;
 
@@ -25,8 +26,6 @@ pub(crate) enum Role {
 
 /// More subschemas than this are nobody's tool, and cost every call.
 const MAX_SUBSCHEMAS: usize = 2_000;
-/// References may multiply a schema; this bounds what validating it could cost.
-const MAX_EXPANDED: u64 = 100_000;
 /// Keywords that not every provider can say.
 pub(crate) const UNPORTABLE: &[&str] =
     &["oneOf", "anyOf", "allOf", "not", "if", "then", "else", "patternProperties"];
@@ -77,7 +76,7 @@ impl<'a> Walk<'a> {
         if self.seen > MAX_SUBSCHEMAS {
             let message = format!("it has more than {MAX_SUBSCHEMAS} subschemas");
             self.out.contract(&code::TOO_COMPLEX, self.at, message).help("split the tool");
-        } else if expanded(self.root) > MAX_EXPANDED {
+        } else if references::expanded(self.root) > references::MAX_EXPANDED {
             self.out
                 .contract(
                     &code::TOO_COMPLEX,
@@ -85,6 +84,13 @@ impl<'a> Walk<'a> {
                     "its references multiply: followed, they make more than 100000 subschemas",
                 )
                 .help("refer to each definition from fewer places");
+        } else if let Some(name) = references::forks(self.root) {
+            let message = format!(
+                "`{name}` contains itself by two ways at one place: checking doubles with every level"
+            );
+            self.out
+                .contract(&code::TOO_COMPLEX, self.at, message)
+                .help("let one branch of `allOf`, `anyOf` or `oneOf` lead back at most");
         }
     }
 
@@ -110,6 +116,11 @@ impl<'a> Walk<'a> {
         }
         for property in root.get("properties").and_then(Value::as_object).into_iter().flatten() {
             secret::reserved(property.0, self.out);
+        }
+        for pattern in
+            root.get("patternProperties").and_then(Value::as_object).into_iter().flatten()
+        {
+            secret::pattern(pattern.0, self.out);
         }
     }
 
@@ -298,55 +309,4 @@ impl<'a> Walk<'a> {
 
 fn name(at: &str) -> String {
     format!("`{}`", at.trim_start_matches('/'))
-}
-
-/// How many subschemas there are when every reference is followed, up to the limit.
-///
-/// Each definition is counted once and reused, so the count costs no more than the schema is long,
-/// although what it counts may be 2^40.
-fn expanded(root: &Value) -> u64 {
-    let mut known = std::collections::HashMap::new();
-    count(root, root, &mut known, 0)
-}
-
-fn count<'a>(
-    root: &'a Value,
-    value: &'a Value,
-    known: &mut std::collections::HashMap<&'a str, Option<u64>>,
-    depth: usize,
-) -> u64 {
-    if depth > 512 {
-        return MAX_EXPANDED;
-    }
-    let inner = match value {
-        Value::Object(map) => map
-            .iter()
-            // A definition counts where it is used.
-            .filter(|(keyword, _)| *keyword != "$defs")
-            .map(|(_, value)| count(root, value, known, depth + 1))
-            .fold(0, u64::saturating_add),
-        Value::Array(list) => list
-            .iter()
-            .map(|value| count(root, value, known, depth + 1))
-            .fold(0, u64::saturating_add),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return 0,
-    };
-    let target = value.get("$ref").and_then(Value::as_str);
-    let Some((target, definition)) =
-        target.and_then(|target| Some((target, root.pointer(target.strip_prefix('#')?)?)))
-    else {
-        return inner.saturating_add(1);
-    };
-    let followed = match known.get(target) {
-        Some(Some(done)) => *done,
-        // It contains itself: how deep it goes depends on the instance, whose depth is bounded.
-        Some(None) => 1,
-        None => {
-            known.insert(target, None);
-            let size = count(root, definition, known, depth + 1);
-            known.insert(target, Some(size));
-            size
-        }
-    };
-    inner.saturating_add(followed).saturating_add(1)
 }

@@ -49,13 +49,7 @@ pub(crate) fn values(contract: &Value, out: &mut Findings) {
 
 fn walk(value: &Value, at: String, out: &mut Findings) {
     match value {
-        Value::String(text) => {
-            if let Some((_, found)) = invisible(text) {
-                let message = format!("an invisible character, U+{:04X}", u32::from(found));
-                out.contract(&code::INVISIBLE_TEXT, at, message)
-                    .help("a reviewer cannot see what a model reads here; take it out");
-            }
-        }
+        Value::String(text) => decoded(text, at, out),
         Value::Array(list) => {
             for (index, value) in list.iter().enumerate() {
                 walk(value, format!("{at}/{index}"), out);
@@ -63,10 +57,25 @@ fn walk(value: &Value, at: String, out: &mut Findings) {
         }
         Value::Object(map) => {
             for (name, value) in map {
-                walk(value, format!("{at}/{}", escape(name)), out);
+                let place = format!("{at}/{}", escape(name));
+                decoded(name, place.clone(), out);
+                walk(value, place, out);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// A text of the contract, after its escapes are read.
+fn decoded(text: &str, at: String, out: &mut Findings) {
+    if let Some((_, found)) = invisible(text) {
+        let message = format!("an invisible character, U+{:04X}", u32::from(found));
+        out.contract(&code::INVISIBLE_TEXT, at.clone(), message)
+            .help("a reviewer cannot see what a model reads here; take it out");
+    }
+    if has_secret(text) {
+        out.contract(&code::LITERAL_SECRET, at, "this looks like a secret")
+            .help("take it out and revoke it; credentials belong into a connection");
     }
 }
 
@@ -80,8 +89,26 @@ pub(crate) fn has_secret(text: &str) -> bool {
     !secrets(text).is_empty()
 }
 
+/// A text that is safe to print: without secrets, and without characters that a terminal obeys or
+/// nobody sees.
+pub(crate) fn printable(text: String) -> String {
+    let text = masked(text);
+    let plain = |c: char| !c.is_control() && !is_invisible(c);
+    if text.chars().all(plain) {
+        return text;
+    }
+    text.chars().fold(String::new(), |mut safe, c| {
+        if plain(c) {
+            safe.push(c)
+        } else {
+            safe.extend(c.escape_unicode())
+        }
+        safe
+    })
+}
+
 /// A message without the secrets in it.
-pub(crate) fn masked(message: String) -> String {
+fn masked(message: String) -> String {
     let mut found = secrets(&message);
     if found.is_empty() {
         return message;
@@ -123,10 +150,14 @@ static FINDER: LazyLock<Option<AhoCorasick>> =
 fn secrets(text: &str) -> Vec<Range<usize>> {
     let Some(finder) = FINDER.as_ref() else { return Vec::new() };
     let mut found = Vec::new();
+    let mut measured = 0;
     for hit in finder.find_overlapping_iter(text) {
         let Some((_, more)) = MARKS.get(hit.pattern().as_usize()) else { continue };
         let before = text.get(..hit.start()).and_then(|before| before.chars().next_back());
-        if before.is_some_and(|c| c.is_ascii_alphanumeric()) {
+        let inside = before.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+        // What starts inside of a word that was looked at belongs to it; looking again at every
+        // such place would take time with the square of the word's length.
+        if hit.start() < measured || (inside && *more > 0) {
             continue;
         }
         let tail = text.get(hit.end()..).unwrap_or_default();
@@ -135,6 +166,7 @@ fn secrets(text: &str) -> Vec<Range<usize>> {
             .unwrap_or(tail.len());
         // Names are made of words; credentials are made of letters and digits.
         let random = tail.bytes().take(length).any(|byte| byte.is_ascii_digit()) || *more == 0;
+        measured = hit.end() + length;
         if length >= *more && random {
             found.push(hit.start()..hit.end() + length);
         }
@@ -147,7 +179,9 @@ fn secrets(text: &str) -> Vec<Range<usize>> {
 fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{0}'..='\u{8}' | '\u{b}'..='\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
-        | '\u{ad}' | '\u{61c}' | '\u{180e}'
+        | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+        | '\u{180e}' | '\u{2028}'..='\u{2029}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}'
+        | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
         | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}'
         | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{fe00}'..='\u{fe0f}'
         | '\u{e0000}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}')

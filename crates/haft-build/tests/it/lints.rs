@@ -1,5 +1,7 @@
 //! Every lint, as a case: what is changed in a good tool, and what the compiler says then.
 
+use haft_build::build;
+use haft_build::diagnostic::render::{Colour, Show, text};
 use haft_core::contract::Category;
 use serde_json::{Value, json};
 
@@ -34,6 +36,11 @@ fn doc(old: &str, new: &str, expected: &[&str]) {
 #[track_caller]
 fn handler(source: &str, expected: &[&str]) {
     check(|workshop| workshop.write("tools/echo/handler.js", source), expected);
+}
+
+/// What a person would see.
+fn shown(workshop: &Workshop) -> String {
+    text(&workshop.check().diagnostics, workshop.root(), "", Show::All, Colour::No)
 }
 
 #[test]
@@ -114,6 +121,52 @@ mod files {
             },
             &["tools/echo: error: this link leaves the toolset [H005]"],
         );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_folder_of_tools_stays_inside_as_well() {
+        use std::os::unix::fs::symlink;
+        let outside = Workshop::new();
+        let workshop = Workshop::new();
+        workshop.remove("tools");
+        symlink(outside.path("tools"), workshop.path("tools")).unwrap();
+        let refused = build::check(workshop.root(), build::Reuse::Nothing, &|_, _| {});
+        assert!(refused.unwrap_err().to_string().contains("leaves the toolset"));
+        workshop.remove("toolset.toml");
+        symlink(outside.path("toolset.toml"), workshop.path("toolset.toml")).unwrap();
+        assert_eq!(
+            workshop.lines(),
+            ["toolset.toml: error: this link leaves the toolset or leads nowhere [H005]"]
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn names_do_not_speak_to_the_terminal() {
+        let workshop = Workshop::new();
+        workshop.write("tools/echo/no\u{1b}[31mte\n::error::x.txt", "");
+        let shown = shown(&workshop);
+        assert!(shown.contains("\\u{1b}"), "{shown}");
+        assert!(!shown.contains('\u{1b}') && !shown.contains("\n::error"), "{shown}");
+    }
+
+    #[test]
+    fn long_words_and_many_examples_are_looked_at_once() {
+        for more in ["`ab`,".repeat(100_000), "hf_".repeat(200_000)] {
+            check(
+                |workshop| {
+                    let doc = workshop.read("tools/echo/doc.md");
+                    workshop.write("tools/echo/doc.md", doc + &more);
+                },
+                &[],
+            );
+        }
+        let workshop = Workshop::new();
+        let doc = workshop.read("tools/echo/doc.md");
+        workshop.write("tools/echo/doc.md", doc + &"```json\n{}\n```\n".repeat(20_000));
+        assert_eq!(workshop.check().diagnostics.len(), 20_000);
+        assert!(shown(&workshop).contains("H212"));
     }
 
     #[test]
@@ -210,13 +263,7 @@ mod files {
             checked.diagnostics[0].one_line(),
             "tools/echo/handler.js:3:16: error: this looks like a secret [H015]"
         );
-        let shown = haft_build::diagnostic::render::text(
-            &checked.diagnostics,
-            workshop.root(),
-            "",
-            haft_build::diagnostic::render::Show::All,
-            haft_build::diagnostic::render::Colour::No,
-        );
+        let shown = shown(&workshop);
         assert!(!shown.contains(&key), "the report repeats the secret: {shown}");
         let workshop = Workshop::new();
         workshop.patch("echo", json!({"category": key}));
@@ -235,6 +282,14 @@ mod files {
             workshop.write("tools/echo/doc_summary.md", text);
             assert_eq!(!workshop.lines().is_empty(), refused, "{text:?}: {:?}", workshop.lines());
         }
+        let hidden = key.replacen('g', "\\u0067", 1);
+        let workshop = Workshop::new();
+        workshop.replace("tools/echo/schema.json", "Say in one line", &format!("Use {hidden}"));
+        let field = format!("\"{hidden}\": 1, \"capabilities\"");
+        workshop.replace("tools/echo/schema.json", "\"capabilities\"", &field);
+        let all = workshop.lines().join("\n");
+        assert_eq!(all.matches("this looks like a secret").count(), 2, "{all}");
+        assert!(!all.contains(&key), "{all}");
         check(
             |workshop| {
                 workshop.replace(
@@ -264,6 +319,16 @@ mod the_contract {
                 "schema.json:1:1: error: the contract has no `requiresConfirmation` [H101]",
                 "schema.json:47:3: error: the contract has no field `sideEfects` [H102]",
             ],
+        );
+    }
+
+    #[test]
+    fn a_misspelt_field_is_one_mistake() {
+        check(
+            |workshop| {
+                workshop.replace("tools/echo/schema.json", "\"sideEffects\"", "\"sideEffect\"")
+            },
+            &["schema.json:6:3: error: the contract has no field `sideEffect` [H102]"],
         );
     }
 
@@ -704,6 +769,65 @@ mod the_schemas {
         );
         let lines = workshop.lines();
         assert!(lines[0].contains("its references multiply"), "{lines:#?}");
+    }
+
+    #[test]
+    fn references_that_fork_are_refused_and_others_are_not() {
+        let with = |node: Value| {
+            let workshop = Workshop::new();
+            workshop.patch(
+                "echo",
+                json!({
+                    "parameters": {
+                        "$defs": {"node": node},
+                        "properties": {"x": {"description": "X", "$ref": "#/$defs/node"}}
+                    },
+                    "portability": {"allow": ["allOf", "anyOf"]}
+                }),
+            );
+            workshop.lines().iter().any(|line| line.ends_with("[H313]"))
+        };
+        let again = json!({"$ref": "#/$defs/node"});
+        let object = |child: Value| json!({"type": "object", "additionalProperties": false, "properties": {"c": child}});
+        assert!(with(object(json!({"description": "X", "allOf": [again, again]}))));
+        assert!(with(object(json!({"description": "X", "anyOf": [again], "allOf": [again]}))));
+        assert!(!with(object(json!({"description": "X", "anyOf": [again, {"type": "null"}]}))));
+        assert!(!with(object(again.clone())));
+    }
+
+    #[test]
+    fn a_property_may_be_called_like_a_keyword_and_still_counts() {
+        let mut defs = json!({ "d0": {"type": "string"} });
+        for level in 1..30 {
+            let below = json!({"$ref": format!("#/$defs/d{}", level - 1)});
+            defs[format!("d{level}")] = json!({
+                "type": "object",
+                "additionalProperties": false,
+                "properties": {"$defs": below, "b": below}
+            });
+        }
+        let workshop = Workshop::new();
+        workshop.patch(
+            "echo",
+            json!({"parameters": {
+                "$defs": defs,
+                "properties": {"x": {"description": "X", "$ref": "#/$defs/d29"}}
+            }}),
+        );
+        assert!(workshop.lines().iter().any(|line| line.contains("its references multiply")));
+    }
+
+    #[test]
+    fn a_pattern_does_not_let_reserved_names_through() {
+        contract(
+            json!({
+                "parameters": {"patternProperties": {"^conn": {"type": "string", "description": "X"}}},
+                "portability": {"allow": ["patternProperties"]}
+            }),
+            &[
+                "schema.json:28:7: error: this pattern lets `connectionId` through, which is not for a model to set [H311]",
+            ],
+        );
     }
 
     #[test]

@@ -24,7 +24,8 @@ fn tampered(text: &str, recompute: bool, change: impl Fn(&mut Value), trust: &Tr
     if recompute {
         reseal(&mut value);
     }
-    Registry::load(&value.to_string(), trust).unwrap_err()
+    // Written as haft writes it: the layout is not what is tried here.
+    Registry::load(&haft_core::digest::canonical(&value), trust).unwrap_err()
 }
 
 /// What an attacker who knows the format does.
@@ -150,6 +151,23 @@ fn an_older_registry_does_not_come_back() {
     let registry = load(&new, Trust::default()).unwrap();
     let refused = load(&old, Trust::default()).unwrap_err().to_string();
     assert!(refused.contains("[H707]"), "{refused}");
+
+    // Another registry of the same second is not the one that was accepted.
+    let twin = folder.path().join("twin.json");
+    let mut value: Value = serde_json::from_str(&dated("2026-02-01T00:00:00Z")).unwrap();
+    value["tools"].as_array_mut().unwrap().pop();
+    reseal(&mut value);
+    std::fs::write(&twin, haft_core::digest::canonical(&value)).unwrap();
+    assert!(load(&twin, Trust::default()).unwrap_err().to_string().contains("[H707]"));
+    assert!(load(&new, Trust::default()).is_ok());
+
+    // Another namespace has a history of its own.
+    let workshop = Workshop::new();
+    workshop.write("toolset.toml", "namespace = \"other\"\n");
+    let mut value: Value = serde_json::from_str(&workshop.check().write(None).unwrap()).unwrap();
+    value["build"]["at"] = json!("2025-01-01T00:00:00Z");
+    std::fs::write(&twin, haft_core::digest::canonical(&value)).unwrap();
+    assert!(load(&twin, Trust::default()).is_ok());
     let pinned = Trust { pin: Some(Pin::Version(registry.version)), ..Trust::default() };
     assert!(load(&old, pinned).is_ok(), "whoever pins a version means it");
     std::fs::write(&mark, "{").unwrap();
@@ -169,4 +187,49 @@ fn nothing_that_is_no_registry_gets_through() {
     for cut in [1, 10, text.len() / 2, text.len() - 2] {
         assert!(Registry::load(&text[..cut], &Trust::default()).is_err());
     }
+}
+
+#[test]
+fn only_the_canonical_text_is_a_registry() {
+    let workshop = Workshop::new();
+    workshop.patch("echo", json!({"latencyBudgetMs": 9007199254740991_u64}));
+    let text = workshop.check().write(None).unwrap();
+    assert!(Registry::load(&text, &Trust::default()).is_ok());
+    for touched in [
+        text.replace("9007199254740991", "9007199254740991.0"),
+        text.replace("{\"build\"", "{ \"build\""),
+        text.replacen("Say in", "\\u0053ay in", 1),
+    ] {
+        assert_ne!(touched, text);
+        let error = Registry::load(&touched, &Trust::default()).unwrap_err();
+        assert!(matches!(error, LoadError::Malformed(_)), "{error:?}");
+    }
+}
+
+#[test]
+fn a_signature_covers_how_the_registry_came_about() {
+    let text = built(Some(&key(1)));
+    let trust = Trust { key: Some(key(1).public()), ..Trust::default() };
+    for (field, value) in [("by", json!("haft 9.9.9")), ("commit", json!("0".repeat(40)))] {
+        let change = |r: &mut Value| r["build"][field] = value.clone();
+        assert_eq!(tampered(&text, false, change, &trust), LoadError::BadSignature, "{field}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn handler_files_are_held_against_their_digests() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let workshop = Workshop::new();
+    workshop.remove("tools/echo/handler.js");
+    workshop.write("tools/echo/handler.sh", "#!/bin/sh\ncat\n");
+    let file = workshop.path("tools/echo/handler.sh");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let registry = workshop.check().registry().unwrap();
+    let check = || haft_build::accept::check_files(&registry, workshop.root());
+    assert_eq!(check().unwrap(), 0);
+    workshop.write("tools/echo/handler.sh", "#!/bin/sh\nrm -rf .\n");
+    assert!(check().unwrap_err().to_string().contains("[H703]"));
+    workshop.remove("tools/echo/handler.sh");
+    assert_eq!(check().unwrap(), 1);
 }

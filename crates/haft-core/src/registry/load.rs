@@ -1,14 +1,16 @@
 //! Reading a registry that somebody else may have touched.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Build, FORMAT, Implementation, PublicKey, Registry, Signature, Tool};
 use super::{digest_of, statement, version_of, whole_digest};
 use crate::Digest;
+use crate::digest::canonical;
 use crate::names::{Namespace, canonical_id};
 
 /// What a reader demands of a registry. The default demands only that it is intact.
@@ -18,9 +20,31 @@ pub struct Trust {
     pub pin: Option<Pin>,
     /// The key that must have signed it.
     pub key: Option<PublicKey>,
-    /// Nothing built before this instant (RFC 3339, UTC) is accepted: what was accepted last.
-    /// A pin overrides it, because whoever writes a pin chooses a version knowingly.
-    pub not_before: Option<String>,
+    /// What was accepted last: nothing older is, nor something else of the same instant. A pin
+    /// overrides it, because whoever writes a pin chooses a version knowingly.
+    pub last: Option<Accepted>,
+}
+
+/// The registry that was accepted last.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Accepted {
+    /// When it was built, in RFC 3339 and UTC.
+    pub built_at: String,
+    /// What it was.
+    pub digest: Digest,
+}
+
+impl Accepted {
+    /// Whether a registry is this one, or newer.
+    fn admits(&self, registry: &Registry) -> bool {
+        // Both are RFC 3339 in UTC with whole seconds, which sorts as text.
+        match registry.build.at.cmp(&self.built_at) {
+            Ordering::Greater => true,
+            Ordering::Equal => registry.digest == self.digest,
+            Ordering::Less => false,
+        }
+    }
 }
 
 /// A registry named exactly.
@@ -125,8 +149,8 @@ impl fmt::Display for LoadError {
             ),
             Self::Older { found, accepted } => write!(
                 f,
-                "the registry was built at {found}, before the one accepted last ({accepted}); to \
-                 go back on purpose, pin its version"
+                "the registry was built at {found}, not after the one accepted last ({accepted}); \
+                 to go back on purpose, pin its version"
             ),
         }
     }
@@ -158,6 +182,7 @@ impl Registry {
         )
         .map_err(|error| LoadError::Malformed(error.to_string()))?;
         check_format(&value)?;
+        let is_canonical = canonical(&value) == text.trim_end_matches('\n');
         let file: File =
             serde_json::from_value(value).map_err(|e| LoadError::Malformed(e.to_string()))?;
         let (File { build, digest, namespace, prompts, signature, version, .. }, tools) =
@@ -169,6 +194,11 @@ impl Registry {
             return Err(LoadError::Recomputed);
         }
         check_content(&namespace, &tools, &build)?;
+        // Two texts with one canonical form, say a number that rounds to another, have one digest;
+        // only the canonical one is a registry.
+        if !is_canonical {
+            return Err(LoadError::Malformed("it is not in canonical form; build it again".into()));
+        }
         let registry = Self { version, digest, namespace, prompts, tools, build };
         trust.check(&registry, signature.as_ref())?;
         Ok(registry)
@@ -256,17 +286,16 @@ impl Trust {
         }
         // A signature that is there must be right, whether or not a key is pinned.
         if let Some(signature) = signature {
-            let stated = statement(&registry.version, &registry.digest, &registry.build.at);
+            let stated = statement(&registry.version, &registry.digest, &registry.build);
             if !signature.covers(&stated) {
                 return Err(LoadError::BadSignature);
             }
         }
-        match (&self.pin, &self.not_before) {
+        match (&self.pin, &self.last) {
             (Some(pin), _) => pin.check(registry),
-            // Both are RFC 3339 in UTC with whole seconds, which sorts as text.
-            (None, Some(accepted)) if registry.build.at < *accepted => Err(LoadError::Older {
+            (None, Some(last)) if !last.admits(registry) => Err(LoadError::Older {
                 found: registry.build.at.clone(),
-                accepted: accepted.clone(),
+                accepted: last.built_at.clone(),
             }),
             (None, _) => Ok(()),
         }

@@ -34,7 +34,12 @@ pub(crate) fn run(at: &Place, options: &Build, out: &mut Output) -> anyhow::Resu
         }
         return Ok(verdict(&known.diagnostics, options.reporting.deny_warnings));
     }
-    let reuse = if options.reporting.fresh { Reuse::Nothing } else { Reuse::Unchanged };
+    // What is signed is made from the sources, not from what an earlier build left behind.
+    let fresh = options.reporting.fresh || key.is_some();
+    let reuse = if fresh { Reuse::Nothing } else { Reuse::Unchanged };
+    if key.is_none() && at.config()?.trust.key.is_some() {
+        out.note("note: haft.toml pins a key, but this registry is not signed; use `--sign KEY`");
+    }
     let checked = source::checked(&toolset, reuse)?;
     print(
         &checked.diagnostics,

@@ -15,6 +15,7 @@ pub(crate) fn run(at: &Place, options: &Export, out: &mut Output) -> anyhow::Res
     let (value, losses) = match options.format {
         ExportFormat::Adm => {
             let (tool, losses) = export::adm(&registry);
+            let tool = tool.context("none of these tools can be said in this format")?;
             (serde_json::to_value(tool)?, losses)
         }
         ExportFormat::JsonSchema => (export::json_schema(&registry), Vec::new()),

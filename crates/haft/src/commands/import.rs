@@ -22,7 +22,7 @@ pub(crate) fn run(at: &Place, options: &cli::Import, out: &mut Output) -> anyhow
         true => None,
         false => {
             let overwrite = if options.replace { Overwrite::Replace } else { Overwrite::Refuse };
-            Some(import::write(&import, &at.toolset_or_here(), overwrite)?)
+            Some(import::write(&import, &at.toolset_or_here()?, overwrite)?)
         }
     };
     match options.json {
@@ -32,13 +32,17 @@ pub(crate) fn run(at: &Place, options: &cli::Import, out: &mut Output) -> anyhow
     Ok(if import.report.summary().errors > 0 { Exit::Findings } else { Exit::Done })
 }
 
+/// Far more than any list of definitions; the importers have a limit of their own.
+const MAX_SOURCE: u64 = 1 << 28;
+
 fn read(options: &cli::Import) -> anyhow::Result<String> {
     if options.file.as_os_str() == "-" {
         let mut text = String::new();
-        std::io::stdin().read_to_string(&mut text).context("standard input cannot be read")?;
+        let mut stdin = std::io::stdin().take(MAX_SOURCE + 1);
+        stdin.read_to_string(&mut text).context("standard input cannot be read")?;
         return Ok(text);
     }
-    std::fs::read_to_string(&options.file)
+    haft_build::accept::read_limited(&options.file, MAX_SOURCE)
         .with_context(|| format!("`{}` cannot be read", options.file.display()))
 }
 

@@ -8,7 +8,7 @@ use crate::output::{Exit, Output};
 use crate::source::{Place, prefix};
 
 pub(crate) fn run(at: &Place, options: &New, out: &mut Output) -> anyhow::Result<Exit> {
-    let root = at.toolset_or_here();
+    let root = at.toolset_or_here()?;
     let category = match options.category {
         CategoryName::Retrieval => Category::Retrieval,
         CategoryName::Action => Category::Action,

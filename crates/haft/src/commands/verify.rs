@@ -1,5 +1,7 @@
 //! `haft verify`
 
+use std::path::Path;
+
 use anyhow::Context as _;
 use haft_build::accept;
 use haft_core::Digest;
@@ -30,6 +32,8 @@ pub(crate) fn run(at: &Place, options: &Verify, out: &mut Output) -> anyhow::Res
     };
     let mark = config.mark().filter(|_| trust.key.is_some());
     let registry = accept::load(&options.registry, trust, mark.as_deref())?;
+    let folder = options.registry.parent().map(Path::to_path_buf).unwrap_or_default();
+    let unchecked = accept::check_files(&registry, &folder)?;
     if options.json {
         out.json(&json!({
             "version": registry.version,
@@ -37,6 +41,7 @@ pub(crate) fn run(at: &Place, options: &Verify, out: &mut Output) -> anyhow::Res
             "build": registry.build,
             "tools": registry.tools.len(),
             "proved": proved,
+            "handlerFilesNotChecked": unchecked,
         }))?;
     } else {
         out.line(&format!(
@@ -46,6 +51,16 @@ pub(crate) fn run(at: &Place, options: &Verify, out: &mut Output) -> anyhow::Res
             registry.tools.len(),
             registry.build.at
         ));
+        if unchecked > 0 {
+            out.note(&format!(
+                "{} not beside the registry and could not be checked",
+                if unchecked == 1 {
+                    "1 handler file is".to_owned()
+                } else {
+                    format!("{unchecked} handler files are")
+                }
+            ));
+        }
     }
     Ok(Exit::Done)
 }

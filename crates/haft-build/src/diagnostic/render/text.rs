@@ -6,7 +6,7 @@ use std::path::Path;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 use super::source;
-use crate::code::Severity;
+use crate::code::{LITERAL_SECRET, Severity};
 use crate::diagnostic::Diagnostic;
 use crate::lint::text::has_secret;
 
@@ -24,12 +24,17 @@ pub enum Colour {
 pub enum Show {
     /// All of them.
     All,
-    /// Every error, and the first few warnings of each code.
+    /// The first hundred errors and the first ten warnings of each code.
     Some,
 }
 
-/// How many warnings of one code are enough to see what it is about.
-const ENOUGH: usize = 10;
+/// How many findings of one code are enough to see what it is about.
+fn enough(severity: Severity) -> usize {
+    match severity {
+        Severity::Error => 100,
+        Severity::Warning => 10,
+    }
+}
 
 /// Renders the diagnostics of the toolset at `root`; `prefix` is put before each file's path.
 #[must_use]
@@ -44,16 +49,14 @@ pub fn text(
         Colour::Yes => Renderer::styled(),
         Colour::No => Renderer::plain(),
     };
-    let mut seen: HashMap<&str, usize> = HashMap::new();
+    let mut seen: HashMap<(&str, Severity), usize> = HashMap::new();
     let mut sources: HashMap<&str, Option<String>> = HashMap::new();
     let mut text = String::new();
     for diagnostic in diagnostics {
-        if diagnostic.severity == Severity::Warning {
-            let count = seen.entry(diagnostic.code.id).or_default();
-            *count += 1;
-            if show == Show::Some && *count > ENOUGH {
-                continue;
-            }
+        let count = seen.entry((diagnostic.code.id, diagnostic.severity)).or_default();
+        *count += 1;
+        if show == Show::Some && *count > enough(diagnostic.severity) {
+            continue;
         }
         let source = sources
             .entry(&diagnostic.file)
@@ -63,11 +66,11 @@ pub fn text(
         text.push_str("\n\n");
     }
     if show == Show::Some {
-        let mut more: Vec<(&str, usize)> =
-            seen.into_iter().filter(|(_, count)| *count > ENOUGH).collect();
+        let mut more: Vec<_> =
+            seen.into_iter().filter(|((_, severity), count)| *count > enough(*severity)).collect();
         more.sort_unstable();
-        for (id, count) in more {
-            let rest = count - ENOUGH;
+        for ((id, severity), count) in more {
+            let rest = count - enough(severity);
             text.push_str(&format!("… and {rest} more of {id} (`--all` shows them)\n"));
         }
     }
@@ -82,8 +85,11 @@ fn one(renderer: &Renderer, diagnostic: &Diagnostic, prefix: &str, source: Optio
     let path = format!("{prefix}{}", diagnostic.file);
     let title = level.primary_title(diagnostic.message.as_str()).id(diagnostic.code.id);
     let group = match shown(diagnostic, source) {
-        Some((source, span)) => title.element(
-            Snippet::source(source).path(path).annotation(AnnotationKind::Primary.span(span)),
+        Some((lines, span)) => title.element(
+            Snippet::source(lines)
+                .line_start(diagnostic.line)
+                .path(path)
+                .annotation(AnnotationKind::Primary.span(span)),
         ),
         None => {
             let origin = match diagnostic.line {
@@ -111,5 +117,7 @@ fn shown<'a>(
     let after = source.get(span.end..)?;
     let end = span.end + after.find('\n').unwrap_or(after.len());
     let lines = source.get(start..end)?;
-    (span.start <= span.end && !has_secret(lines)).then_some((source, span))
+    let hidden = diagnostic.code == &LITERAL_SECRET || has_secret(lines);
+    // Only these lines are handed on: the renderer would look through the whole file each time.
+    (span.start <= span.end && !hidden).then(|| (lines, span.start - start..span.end - start))
 }

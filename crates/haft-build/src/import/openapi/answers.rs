@@ -25,6 +25,10 @@ pub(super) fn read<'a>(
         if !status.starts_with('2') {
             let text = response.get("description").and_then(Value::as_str).unwrap_or_default();
             failures.push(format!("{status}: {}", text.trim()));
+            if response.get("content").is_some() {
+                let what = format!("the body of {status} is not described by a contract");
+                log.note(Severity::Dropped, &at, what);
+            }
             continue;
         }
         let schema = json_content(response).0.and_then(|content| content.get("schema"));

@@ -16,17 +16,27 @@ pub(super) struct Server {
 /// The first server of the operation, of its path, or of the document.
 pub(super) fn of(operation: &Operation<'_>, log: &mut Log) -> Result<Server, String> {
     let document = operation.source.document.as_object();
-    let first = [Some(operation.members), Some(operation.item), document]
+    let others = [Some(operation.members), Some(operation.item), document]
         .into_iter()
         .flatten()
-        .find_map(|holder| holder.get("servers")?.as_array()?.first());
+        .find_map(|holder| holder.get("servers")?.as_array().filter(|list| !list.is_empty()))
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let first = others.first();
     let written = first.and_then(|server| server.get("url")).and_then(Value::as_str).unwrap_or("/");
     let variables = first.and_then(|server| server.get("variables")).and_then(Value::as_object);
     let url = fill(written, variables, log)?;
     let server = absolute(&url, operation.source.base_url)?;
     log.note(Severity::Info, "/servers", format!("calls go to `{}`", server.host));
-    if server.url.starts_with("http://") {
-        log.note(Severity::Info, "/servers", "calls are not encrypted: the server says `http`");
+    if server.url.starts_with("http://")
+        && !["localhost", "127.0.0.1"].contains(&server.host.as_str())
+    {
+        return Err("its server is not encrypted (`http`); give a base URL with `https`".to_owned());
+    }
+    for (index, other) in others.iter().enumerate().skip(1) {
+        let url = other.get("url").and_then(Value::as_str).unwrap_or_default();
+        let what = format!("calls go to one server, and `{url}` is another");
+        log.note(Severity::Dropped, &format!("/servers/{index}"), what);
     }
     Ok(server)
 }
@@ -55,9 +65,14 @@ fn fill(
 
 fn absolute(url: &str, base: Option<&str>) -> Result<Server, String> {
     let is_absolute = |url: &str| url.starts_with("https://") || url.starts_with("http://");
-    if is_absolute(url) {
+    if is_absolute(url) && !(url.starts_with("http://") && base.is_some()) {
         return parse(url);
     }
+    // A base URL stands in for a server that is not encrypted; its path stays.
+    let url = match url.strip_prefix("http://") {
+        Some(rest) => rest.split_once('/').map_or("/", |(_, path)| path),
+        None => url,
+    };
     if url.contains("://") || url.starts_with("//") {
         return Err(format!("`{url}` is no HTTP server; name one with `https://`"));
     }

@@ -27,11 +27,11 @@ fn every_operation_becomes_a_tool_or_an_error() {
     assert_eq!(
         said(&import, Severity::Error),
         [
-            "clearNotes: not imported: the document names no host; give a base URL",
-            "options_/notes: not imported: a tool has no use for `OPTIONS`",
-            "trace_/notes: not imported: a tool has no use for `TRACE`",
-            "remote: not imported: `other.yaml#/Q` is outside of the definition; nothing is fetched",
-            "upload: not imported: its body is required and not JSON; write a handler for it",
+            "clearNotes: the document names no host; give a base URL",
+            "options_/notes: a tool has no use for `OPTIONS`",
+            "trace_/notes: a tool has no use for `TRACE`",
+            "remote: `other.yaml#/Q` is outside of the definition; nothing is fetched",
+            "upload: its body is required and not JSON; write a handler for it",
         ]
     );
     let import = openapi(GARDEN, Some("https://base.example")).unwrap();

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::markdown::{Block, Document};
 use crate::code::{self, Code};
-use crate::diagnostic::{At, File, Findings, Part, span_of};
+use crate::diagnostic::{At, File, Findings, Part, spans_of};
 use crate::validator;
 
 /// What a block of JSON shows.
@@ -133,14 +133,25 @@ fn judge(
     code: &'static Code,
     out: &mut Findings,
 ) -> bool {
-    let errors = validator::errors(validator, value);
+    let mut errors = validator::errors(validator, value);
+    let good = errors.is_empty();
+    let more = errors.len().saturating_sub(ENOUGH);
+    errors.truncate(ENOUGH);
+    let spans = spans_of(&block.text);
     let against = if code == &code::EXAMPLE_DRIFT { "schema" } else { "output" };
     for (pointer, why) in &errors {
-        let span = span_of(&block.text, &format!("{prefix}{pointer}"), Part::Value);
+        let span = spans.find(&format!("{prefix}{pointer}"), Part::Value);
         let place = span.map_or_else(|| block.fence(), |span| block.place(span));
         let message = format!("example {number} does not match the {against}: {why}");
         out.add(code, At::Bytes(File::Doc, place), message)
             .help("mend the example, or the contract if the example is right");
     }
-    errors.is_empty()
+    if more > 0 {
+        let message = format!("example {number} has {more} more such mistakes");
+        out.add(code, At::Bytes(File::Doc, block.fence()), message);
+    }
+    good
 }
+
+/// Mistakes that one example is reported with.
+const ENOUGH: usize = 20;

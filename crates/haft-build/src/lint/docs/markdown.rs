@@ -173,8 +173,8 @@ impl Reader<'_> {
     }
 
     fn word(&mut self, code: &str, place: Range<usize>) {
-        let before = self.text.get(..place.start).unwrap_or_default();
-        let after = self.text.get(place.end..).unwrap_or_default();
+        let before = last_characters(self.text.get(..place.start).unwrap_or_default());
+        let after = first_characters(self.text.get(place.end..).unwrap_or_default());
         let letters = |text: &str| text.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
         self.document.words.push(Word {
             text: code.to_owned(),
@@ -183,4 +183,17 @@ impl Reader<'_> {
             place,
         });
     }
+}
+
+/// The longest word next to a code word that is looked at.
+const WINDOW: usize = 24;
+
+fn first_characters(text: &str) -> &str {
+    let end = text.char_indices().nth(WINDOW).map_or(text.len(), |(at, _)| at);
+    text.get(..end).unwrap_or_default()
+}
+
+fn last_characters(text: &str) -> &str {
+    let start = text.char_indices().rev().nth(WINDOW).map_or(0, |(at, _)| at);
+    text.get(start..).unwrap_or_default()
 }

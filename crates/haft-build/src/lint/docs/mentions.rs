@@ -1,6 +1,6 @@
 //! Parameters that a document speaks of: do they exist?
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
@@ -20,13 +20,16 @@ pub(super) fn check(document: &Document, contract: &Value, out: &mut Findings) {
     let mut ignored = BTreeSet::new();
     collect(contract.get("output"), &mut others, &mut ignored);
     others.extend(ignored);
+    let known: Vec<&str> = parameters.iter().map(String::as_str).collect();
+    let mut judged = HashMap::new();
     for word in &document.words {
         let name = head(&word.text);
         if !is_name(name) || parameters.contains(name) || others.contains(name) {
             continue;
         }
-        let known: Vec<&str> = parameters.iter().map(String::as_str).collect();
-        let near = nearest::find(name, known.iter().copied()).filter(|_| name.len() > 3);
+        let near = *judged.entry(name).or_insert_with(|| {
+            nearest::find(name, known.iter().copied()).filter(|_| name.len() > 3)
+        });
         if near.is_some() || is_called_parameter(word) {
             let message = format!("`{name}` is not a parameter of this tool");
             out.add(&code::UNKNOWN_PARAMETER, At::Bytes(File::Doc, word.place.clone()), message)

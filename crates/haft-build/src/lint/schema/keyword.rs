@@ -223,7 +223,10 @@ pub(super) fn pattern(pattern: &str) -> Result<(), String> {
 
 /// Keywords that say nothing about the schema's type.
 pub(super) fn applies(schema: &Map<String, Value>, at: &str, out: &mut Findings) {
-    let Some(types) = types_of(schema) else { return };
+    let Some(types) = types_of(schema).filter(|types| types.iter().all(|t| TYPES.contains(t)))
+    else {
+        return;
+    };
     for keyword in schema.keys() {
         let about: &[&str] = match keyword.as_str() {
             "minLength" | "maxLength" | "pattern" | "format" | "contentEncoding"

@@ -13,6 +13,10 @@ const SECRETS: &[&str] = &[
     "passwords",
     "passwd",
     "passphrase",
+    "passcode",
+    "pwd",
+    "jwt",
+    "bearer",
     "secret",
     "secrets",
     "apikey",
@@ -24,6 +28,8 @@ const SECRETS: &[&str] = &[
 /// Words that name a secret together.
 const SECRET_PAIRS: &[(&str, &str)] = &[
     ("api", "key"),
+    ("api", "token"),
+    ("access", "key"),
     ("private", "key"),
     ("secret", "key"),
     ("access", "token"),
@@ -62,6 +68,23 @@ pub(super) fn named(name: &str, at: &str, out: &mut Findings) {
             format!("`{name}` looks like a secret, and a model would have to know it"),
         )
         .help("declare a `connection`: its credentials are attached by the host, unseen");
+    }
+}
+
+/// A pattern of root parameters that lets such a name through.
+pub(super) fn pattern(pattern: &str, out: &mut Findings) {
+    let Ok(regex) = regex::Regex::new(pattern) else { return };
+    let spelt = ["connectionId", "connection_id", "confirmed", "confirmation_token", "_meta"];
+    let secret =
+        ["password", "api_key", "apiKey", "authorization", "Authorization", "access_token"];
+    if let Some(name) = spelt.iter().chain(&secret).find(|name| regex.is_match(name)) {
+        let at = format!("/parameters/patternProperties/{}", escape(pattern));
+        out.contract_key(
+            &code::RESERVED_PARAMETER,
+            at,
+            format!("this pattern lets `{name}` through, which is not for a model to set"),
+        )
+        .help("name the parameters one by one, or make the pattern narrower");
     }
 }
 
