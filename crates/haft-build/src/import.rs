@@ -2,7 +2,8 @@
 //!
 //! **Nothing is invented and nothing is lost in silence.** What a source does not say is written
 //! down as assumed, in the contract; whatever was changed or left out on the way stands in the
-//! [`Report`], and [`restore`] proves it: it undoes the report and gives the source back.
+//! [`Report`], and [`restore`] proves it: it undoes the report and gives the source's
+//! schemas back.
 //!
 //! A definition is data about a tool, never an instruction to us: only the fields that describe a
 //! tool are read. A `command`, an `env` or a `url` beside them is named in the report and goes no
