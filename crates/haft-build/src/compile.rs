@@ -67,7 +67,7 @@ pub(crate) fn tool(toolset: &Toolset, scan: &Scan) -> Compiled {
 }
 
 fn check_texts(folder: &Folder, out: &mut Findings) {
-    // The contract is looked at after it is read, when its escapes are plain.
+    // The contract is looked at when it is read.
     for file in [File::Summary, File::Doc, File::Tests, Folder::js()] {
         if let Some(text) = folder.text(&file) {
             lint::text::check(&file, text, out);
@@ -107,7 +107,11 @@ fn contract(text: &str, toolset: &Toolset, out: &mut Findings) -> Option<Map<Str
     };
     resolve::with_defaults(&mut contract, &toolset.defaults);
     let whole = Value::Object(contract);
-    lint::text::values(&whole, out);
+    // What is escaped in the file is plain to the model; without escapes the file says it all.
+    match text.contains("\\u") {
+        true => lint::text::values(&whole, out),
+        false => lint::text::check(&File::Contract, text, out),
+    }
     inexact(&whole, String::new(), out);
     shape::check(&contract_shape::CONTRACT, &whole, &File::Contract, "", out);
     let Value::Object(contract) = whole else { return None };

@@ -42,7 +42,8 @@ pub(crate) fn check(
         Role::Parameters => "/parameters",
         Role::Output => "/output",
     };
-    let mut walk = Walk { root: schema, at, role, allowed, used: Vec::new(), seen: 0, out };
+    let mut walk =
+        Walk { root: schema, at, role, allowed, used: Vec::new(), seen: 0, refers: false, out };
     walk.root();
     let used = std::mem::take(&mut walk.used);
     let clean = !walk.out.has_errors_under(at);
@@ -59,6 +60,8 @@ struct Walk<'a> {
     allowed: &'a [&'a str],
     used: Vec<&'static str>,
     seen: usize,
+    /// Whether there is a reference in it.
+    refers: bool,
     out: &'a mut Findings,
 }
 
@@ -76,7 +79,13 @@ impl<'a> Walk<'a> {
         if self.seen > MAX_SUBSCHEMAS {
             let message = format!("it has more than {MAX_SUBSCHEMAS} subschemas");
             self.out.contract(&code::TOO_COMPLEX, self.at, message).help("split the tool");
-        } else if references::expanded(self.root) > references::MAX_EXPANDED {
+        } else if self.refers {
+            self.references();
+        }
+    }
+
+    fn references(&mut self) {
+        if references::expanded(self.root) > references::MAX_EXPANDED {
             self.out
                 .contract(
                     &code::TOO_COMPLEX,
@@ -284,6 +293,7 @@ impl<'a> Walk<'a> {
     }
 
     fn reference(&mut self, target: &str, place: &str) {
+        self.refers = true;
         let local = target.strip_prefix("#/$defs/");
         match (local, target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer))) {
             (Some(_), Some(_)) => {}
