@@ -35,3 +35,22 @@ fn it_has_a_paragraph_for_every_crate_and_no_other() {
     crates.sort();
     assert_eq!(described, crates);
 }
+
+#[test]
+fn every_page_that_is_linked_exists() {
+    for page in [
+        "README.md",
+        "CONTRIBUTING.md",
+        "docs/cli.md",
+        "docs/contract.md",
+        "docs/import.md",
+        "docs/registry.md",
+    ] {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        let folder = root().join(page).parent().unwrap().to_owned();
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        for link in links.filter(|link| !link.is_empty() && !link.contains("://")) {
+            assert!(folder.join(link).exists(), "{page} links to {link}");
+        }
+    }
+}
