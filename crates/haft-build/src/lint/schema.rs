@@ -156,6 +156,7 @@ impl<'a> Walk<'a> {
         keyword::applies(schema, &at, self.out);
         keyword::bounds(schema, &at, self.out);
         self.members(schema, &at);
+        self.open(schema, &at);
     }
 
     fn keyword(
@@ -244,12 +245,29 @@ impl<'a> Walk<'a> {
                 }
             }
         }
-        let nested = at != self.at && schema.contains_key("type");
-        let closed = schema.contains_key("unevaluatedProperties");
-        if nested && !closed && !schema.contains_key("additionalProperties") {
+    }
+
+    /// Places that take more than their author may have thought.
+    fn open(&mut self, schema: &Map<String, Value>, at: &str) {
+        let object = schema.get("type").is_some_and(|name| name == "object");
+        let settled = ["additionalProperties", "unevaluatedProperties", "patternProperties"];
+        if at != self.at && object && !settled.iter().any(|word| schema.contains_key(*word)) {
             self.out
                 .contract(&code::OPEN_NESTED_OBJECT, at.to_owned(), "this object takes any further members")
                 .help("close it with `\"additionalProperties\": false`, or open it on purpose with `true`");
+        }
+        let properties = schema.get("properties").and_then(Value::as_object);
+        for (name, property) in properties.into_iter().flatten() {
+            if self.role == Role::Parameters && takes_anything(property) {
+                let place = format!("{at}/properties/{}", escape(name));
+                self.out
+                    .contract_key(
+                        &code::OPEN_NESTED_OBJECT,
+                        place,
+                        format!("`{name}` takes any value"),
+                    )
+                    .help("give it a `type`, so that what a model makes up is refused");
+            }
         }
     }
 
@@ -319,4 +337,11 @@ impl<'a> Walk<'a> {
 
 fn name(at: &str) -> String {
     format!("`{}`", at.trim_start_matches('/'))
+}
+
+/// Whether a schema says nothing about the value itself.
+fn takes_anything(schema: &Value) -> bool {
+    let Some(map) = schema.as_object() else { return schema == &Value::Bool(true) };
+    let notes = ["description", "title", "default", "examples", "deprecated", "$comment"];
+    map.keys().all(|keyword| notes.contains(&keyword.as_str()))
 }

@@ -722,6 +722,12 @@ mod the_schemas {
                 "`minItems` says nothing about an integer [H314]",
             ),
             (json!({"type": "string"}), "`x` has no description [H316]"),
+            (json!({"description": "X", "default": 1}), "`x` takes any value [H317]"),
+            (json!(true), "`x` takes any value [H317]"),
+            (
+                json!({"type": "object", "description": "X"}),
+                "this object takes any further members [H317]",
+            ),
             (
                 json!({"type": "object", "description": "X", "properties": {}}),
                 "this object takes any further members [H317]",
