@@ -218,8 +218,9 @@ impl<'a> Walk<'a> {
                 self.out
                     .contract_key(&code::NOT_PORTABLE, format!("{at}/{keyword}"), message)
                     .help(format!(
-                        "say it with plain types and enums, or accept the loss: \
-                         \"portability\": {{\"allow\": [\"{keyword}\"]}}"
+                        "{}; say it with plain types and enums, or accept the loss: \
+                         \"portability\": {{\"allow\": [\"{keyword}\"]}}",
+                        lost(keyword)
                     ));
             }
         }
@@ -344,4 +345,20 @@ fn takes_anything(schema: &Value) -> bool {
     let Some(map) = schema.as_object() else { return schema == &Value::Bool(true) };
     let notes = ["description", "title", "default", "examples", "deprecated", "$comment"];
     map.keys().all(|keyword| notes.contains(&keyword.as_str()))
+}
+
+/// Who cannot say a keyword, and what becomes of it there.
+fn lost(keyword: &str) -> &'static str {
+    match keyword {
+        "anyOf" => "OpenAI's strict mode refuses it at the root, and ADM drops it everywhere",
+        "oneOf" => {
+            "OpenAI's strict mode, Gemini and ADM drop it, and Anthropic's strict mode reads it as \
+             `anyOf`"
+        }
+        "allOf" => "OpenAI's strict mode, Gemini and ADM drop it",
+        _ => {
+            "OpenAI's strict mode, Gemini and ADM drop it, and Anthropic's strict mode moves it into \
+             the description"
+        }
+    }
 }
