@@ -216,7 +216,8 @@ fn check_tests(folder: &Folder, contract: Option<&Value>, judge: bool, out: &mut
     let Some(tests) = json(text, &File::Tests, out) else { return };
     handler::tests_file::check(&tests, &capabilities(contract), out);
     let schema = contract.filter(|_| judge).and_then(|contract| contract.get("parameters"));
-    let Some(validator) = schema.and_then(|schema| crate::validator::compile(schema).ok()) else {
+    let Some(validator) = schema.and_then(|schema| haft_core::validator::compile(schema).ok())
+    else {
         return;
     };
     for (index, test) in
@@ -228,7 +229,7 @@ fn check_tests(folder: &Folder, contract: Option<&Value>, judge: bool, out: &mut
         if validator.is_valid(args) || is_repaired(contract, test) {
             continue;
         }
-        for (pointer, why) in crate::validator::errors(&validator, args) {
+        for (pointer, why) in haft_core::validator::errors(&validator, args) {
             let at = At::Pointer(File::Tests, format!("/tests/{index}/args{pointer}"), Part::Value);
             out.add(&code::TESTS, at, format!("these arguments would be refused: {why}"))
                 .help("mend them, or expect the error kind `invalid_arguments`");

@@ -12,7 +12,8 @@ use crate::code::{Code, Severity};
 
 pub(crate) use finding::Texts;
 pub use finding::{At, File, Finding, Findings, Part};
-pub(crate) use spans::{escape, spans_of, token_end};
+pub(crate) use haft_core::pointer::escape;
+pub(crate) use spans::{spans_of, token_end};
 
 /// A finding with its place worked out.
 #[derive(Clone, Debug, PartialEq)]

@@ -128,7 +128,7 @@ fn report_stray(found: &Found, findings: &mut Findings) {
         At::Whole(File::Named(found.name.clone())),
         format!("nothing reads the {kind} `{}`", found.name),
     );
-    match crate::nearest::find(&found.name, known) {
+    match haft_core::nearest::find(&found.name, known) {
         Some(name) => finding.help(format!("did you mean `{name}`?")),
         None => finding.help("a tool is its contract, its documents, one handler and `tests.json`; move the rest elsewhere"),
     };

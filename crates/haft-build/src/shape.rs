@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::code;
 use crate::diagnostic::{At, File, Findings, Part, escape};
-use crate::nearest;
+use haft_core::nearest;
 
 /// What a value may be.
 #[derive(Debug)]

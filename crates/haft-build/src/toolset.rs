@@ -15,8 +15,8 @@ use crate::contract_shape;
 use crate::diagnostic::{At, Diagnostic, File, Findings, Texts};
 use crate::folder::{self, Limit, normalise};
 use crate::lint;
-use crate::nearest;
 use crate::shape;
+use haft_core::nearest;
 
 /// The file that makes a folder a toolset.
 pub const FILE: &str = "toolset.toml";

@@ -13,8 +13,11 @@
 pub mod contract;
 pub mod digest;
 pub mod names;
+pub mod nearest;
 pub mod parameters;
+pub mod pointer;
 pub mod registry;
+pub mod validator;
 
 pub use contract::Contract;
 pub use digest::Digest;

@@ -102,7 +102,7 @@ fn walk(
                     ObjectPropName::Word(name) => name.value,
                 };
                 let range = property.name.range();
-                let path = format!("{at}/{}", escape(name));
+                let path = format!("{at}/{}", haft_core::pointer::escape(name));
                 // Of two members with one name the later one is kept: it is the offender.
                 walk(text, &property.value, Some(range.start..range.end), path, out);
             }
@@ -122,11 +122,6 @@ fn walk(
     let line = text.get(whole.clone()).and_then(|inside| inside.find('\n'));
     let first_line = line.map_or(range.end, |end| range.start + end);
     out.insert(at, Place { key, value: whole, first_line });
-}
-
-/// A name as one step of a JSON pointer.
-pub(crate) fn escape(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 /// Where the word, text or number that starts at `start` ends: enough to underline it.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::code;
 use crate::diagnostic::{At, File, Finding, Findings, Part, escape};
-use crate::nearest;
+use haft_core::nearest;
 
 /// Reports everything that is wrong with the file, at once.
 pub(crate) fn check(tests: &Value, capabilities: &[Capability], findings: &mut Findings) {

@@ -174,7 +174,7 @@ fn answers(contract: &Value, out: &mut Findings) {
         .filter_map(Value::as_str)
         .collect();
     if !assumed.is_empty() {
-        let message = format!("the import assumed {}", crate::nearest::list(&assumed));
+        let message = format!("the import assumed {}", haft_core::nearest::list(&assumed));
         out.contract(&code::ASSUMED, "/origin/assumed", message)
             .help("review these fields, then take them out of `origin.assumed`");
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::code;
 use crate::diagnostic::{At, File, Findings};
-use crate::nearest;
+use haft_core::nearest;
 
 /// What a model is always shown is short.
 pub(crate) const MAX_SUMMARY: usize = 250;

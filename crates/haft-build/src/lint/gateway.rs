@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::paths::{self, Found};
 use crate::code;
 use crate::diagnostic::{Findings, escape};
-use crate::nearest;
+use haft_core::nearest;
 
 /// Checks `connection.hosts` and an HTTP gateway.
 pub(crate) fn check(contract: &Value, out: &mut Findings) {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::paths::{self, Found};
 use crate::code::{self, Code};
 use crate::diagnostic::{Findings, escape};
-use crate::nearest;
+use haft_core::nearest;
 
 /// Checks redaction, key fields, the confirmation prompt and the clamps.
 pub(crate) fn check(contract: &Value, out: &mut Findings) {
@@ -137,7 +137,7 @@ fn fits(schema: &Value, clamp: &Map<String, Value>, at: &str, required: bool, ou
             "maxLength" => paths::is(schema, "string"),
             "remove" => !required || value == &Value::Bool(false),
             "value" => {
-                let compiled = crate::validator::compile(schema);
+                let compiled = haft_core::validator::compile(schema);
                 compiled.map_or(true, |validator| validator.is_valid(value))
             }
             // A name that is not known has been reported with the shape.

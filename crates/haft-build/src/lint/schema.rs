@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::code;
 use crate::diagnostic::{Findings, escape};
-use crate::nearest;
+use haft_core::nearest;
 use keyword::Holds;
 
 /// Which of the two schemas it is.
@@ -304,9 +304,9 @@ impl<'a> Walk<'a> {
     }
 
     fn format(&mut self, format: &str, place: &str) {
-        if !crate::validator::FORMATS.contains(&format) {
+        if !haft_core::validator::FORMATS.contains(&format) {
             let message = format!("`{format}` is not a format that is checked");
-            let help = nearest::suggest(format, crate::validator::FORMATS);
+            let help = nearest::suggest(format, haft_core::validator::FORMATS);
             self.out.contract(&code::UNKNOWN_FORMAT, place.to_owned(), message).help(help);
         }
     }

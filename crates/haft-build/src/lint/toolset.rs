@@ -10,7 +10,7 @@ use super::paths::{self, Found};
 use crate::code::{self, Code};
 use crate::diagnostic::{At, File};
 use crate::diagnostic::{Findings, Part, escape};
-use crate::nearest;
+use haft_core::nearest;
 
 /// Folder names whose ids are the same, or differ only in letter case.
 pub(crate) fn names(folders: &[String]) -> Vec<(String, &'static Code, String)> {
@@ -147,8 +147,8 @@ impl Mapping<'_> {
         match argument {
             Argument::Value { value } => {
                 let alone = paths::standing(&self.target.contract.parameters, wanted);
-                if let Ok(validator) = crate::validator::compile(&alone) {
-                    for (_, why) in crate::validator::errors(&validator, value) {
+                if let Ok(validator) = haft_core::validator::compile(&alone) {
+                    for (_, why) in haft_core::validator::errors(&validator, value) {
                         out.contract(
                             self.code,
                             format!("{at}/value"),

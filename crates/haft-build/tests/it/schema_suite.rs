@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use haft_build::validator;
+use haft_core::validator;
 use jsonschema::{Draft, Registry};
 use serde::Deserialize;
 use serde_json::Value;

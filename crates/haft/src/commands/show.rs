@@ -36,7 +36,7 @@ pub(crate) fn run(at: &Place, options: &Show, out: &mut Output) -> anyhow::Resul
 pub(crate) fn find<'a>(registry: &'a Registry, name: &str) -> anyhow::Result<&'a Tool> {
     registry.find(name).ok_or_else(|| {
         let ids = registry.tools.iter().map(|tool| tool.contract.tool_id.as_str());
-        match haft_build::nearest::find(name, ids) {
+        match haft_core::nearest::find(name, ids) {
             Some(near) => anyhow!("there is no tool `{name}`; did you mean `{near}`?"),
             None => anyhow!("there is no tool `{name}`; `haft show` lists them"),
         }

@@ -8,7 +8,8 @@ use oxc_ast_visit::{Visit, walk};
 use oxc_span::{GetSpan, Span};
 
 use super::Report;
-use crate::{code, nearest};
+use crate::code;
+use haft_core::nearest;
 
 /// The module, and what it exports.
 const MODULE: &str = "haft";

@@ -19,8 +19,9 @@ use oxc_span::{GetSpan, Span};
 use super::entry::Execute;
 use super::scopes::{Binding, Place, Scopes, opens_scope};
 use super::{Report, globals};
+use crate::code;
 use crate::diagnostic::{At, File, Part};
-use crate::{code, nearest};
+use haft_core::nearest;
 
 /// What `context` always has, whatever the contract lists.
 const MEMBERS: &[&str] = &["mode", "session", "tool", "callId"];

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::super::log::Log;
 use super::super::report::Severity;
 use super::arguments::{Arguments, example_of};
-use crate::validator;
+use haft_core::validator;
 
 /// Arguments of a call, put together from the examples of parameters and body.
 pub(super) fn gather(

@@ -10,7 +10,7 @@ use super::super::text;
 use super::table::{self, Holds, Takes};
 use super::{Place, step};
 use crate::lint::schema::keyword::without_room;
-use crate::validator::FORMATS;
+use haft_core::validator::FORMATS;
 
 /// Beyond this a double cannot tell one integer from the next.
 const EXACT: f64 = 9_007_199_254_740_991.0;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::markdown::{Block, Document};
 use crate::code::{self, Code};
 use crate::diagnostic::{At, File, Findings, Part, spans_of};
-use crate::validator;
+use haft_core::validator;
 
 /// What a block of JSON shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

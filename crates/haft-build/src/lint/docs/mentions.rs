@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::markdown::{Document, Word};
 use crate::code;
 use crate::diagnostic::{At, File, Findings};
-use crate::nearest;
+use haft_core::nearest;
 
 /// Checks the code words of a document.
 ///

@@ -197,7 +197,7 @@ fn types(value: &Value) -> Result<(), String> {
         match word.as_str() {
             Some(name) if TYPES.contains(&name) => {}
             Some(name) => {
-                let help = crate::nearest::suggest(name, TYPES);
+                let help = haft_core::nearest::suggest(name, TYPES);
                 return Err(format!("`{name}` is not a type of JSON Schema; {help}"));
             }
             None => {

@@ -6,7 +6,7 @@ use super::keyword::types_of;
 use crate::code;
 use crate::diagnostic::{Findings, escape};
 use crate::lint::paths;
-use crate::validator;
+use haft_core::validator;
 
 /// Checks every sample, at any depth. The schema has no other errors.
 pub(super) fn check(schema: &Value, at: &str, out: &mut Findings) {

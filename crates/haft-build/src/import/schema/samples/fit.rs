@@ -8,7 +8,7 @@ use haft_core::digest::canonical;
 use serde_json::{Map, Value};
 
 use super::super::table::types_of;
-use crate::validator;
+use haft_core::validator;
 
 pub(super) fn fits(value: &Value, schema: &Value, defs: Option<&Value>) -> bool {
     simple(value, schema).unwrap_or_else(|| validates(value, schema, defs))

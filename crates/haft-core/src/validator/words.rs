@@ -4,8 +4,8 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{JsonType, ReferencingError, ValidationError};
 use serde_json::Value;
 
-use crate::diagnostic::escape;
 use crate::nearest;
+use crate::pointer::escape;
 
 /// Why a schema does not compile.
 pub(super) fn about_schema(error: &ValidationError<'_>) -> String {

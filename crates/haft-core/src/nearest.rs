@@ -1,6 +1,7 @@
 //! Did you mean …?
 
 /// The candidate that is most like `word`, if any is like it at all.
+#[must_use]
 pub fn find<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     let word = plain(word);
@@ -17,7 +18,8 @@ pub fn find<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Op
 }
 
 /// `did you mean …?`, or the list to choose from.
-pub(crate) fn suggest(word: &str, candidates: &[&str]) -> String {
+#[must_use]
+pub fn suggest(word: &str, candidates: &[&str]) -> String {
     match find(word, candidates.iter().copied()) {
         Some(candidate) => format!("did you mean `{candidate}`?"),
         None => format!("use one of {}", list(candidates)),
@@ -25,6 +27,7 @@ pub(crate) fn suggest(word: &str, candidates: &[&str]) -> String {
 }
 
 /// `` `a`, `b`, `c` ``
-pub(crate) fn list(words: &[&str]) -> String {
+#[must_use]
+pub fn list(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

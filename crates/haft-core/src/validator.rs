@@ -4,7 +4,7 @@
 //! text.
 //!
 //! ```
-//! use haft_build::validator;
+//! use haft_core::validator;
 //! use serde_json::json;
 //!
 //! let parameters = validator::compile(&json!({
