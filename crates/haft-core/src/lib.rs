@@ -1,7 +1,8 @@
-//! Our words: what a tool promises, how its arguments are typed, and the registry that carries it.
+//! Our words and our ports: what a tool promises, what a call is and how it ends, and what the one
+//! path asks of the world around it.
 //!
-//! **Knows** contracts, names, typed parameters, digests and how a registry proves that nobody
-//! touched it. **Does not know** folders, linting, vendors' formats, databases or networks.
+//! **Knows** contracts, registries, calls, outcomes, the ledger's states and the ports. **Does not
+//! know** folders, linting, vendors' formats, runtimes, databases or networks.
 //!
 //! ```
 //! use haft_core::names::{canonical_id, Namespace};
@@ -10,16 +11,26 @@
 //! assert_eq!(canonical_id(&namespace, "kb_search").unwrap(), "core__kb_search");
 //! ```
 
+pub mod call;
 pub mod contract;
 pub mod digest;
+pub mod error;
+pub mod ledger;
 pub mod names;
 pub mod nearest;
+pub mod outcome;
 pub mod parameters;
 pub mod pointer;
+pub mod port;
+pub mod record;
 pub mod registry;
+pub mod session;
 pub mod validator;
 
+pub use call::{Call, Caller, Principal};
 pub use contract::Contract;
 pub use digest::Digest;
+pub use error::{ErrorKind, ToolError};
+pub use outcome::Envelope;
 pub use parameters::Parameter;
 pub use registry::{Registry, Tool};

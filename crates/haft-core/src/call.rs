@@ -1,0 +1,236 @@
+//! A call: who asks, through what, for which tool, with which arguments.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::contract::Mode;
+
+/// Somebody or something that acts.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Principal {
+    /// What it is.
+    pub kind: PrincipalKind,
+    /// Which one.
+    pub id: String,
+}
+
+/// What a principal is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PrincipalKind {
+    /// A person.
+    User,
+    /// A model that runs on someone's behalf.
+    Agent,
+    /// A program.
+    Service,
+}
+
+impl PrincipalKind {
+    /// The word before the colon.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Agent => "agent",
+            Self::Service => "service",
+        }
+    }
+}
+
+/// The longest id of anything that a caller names.
+pub const MAX_ID: usize = 255;
+
+impl Principal {
+    /// A person.
+    #[must_use]
+    pub fn user(id: impl Into<String>) -> Self {
+        Self { kind: PrincipalKind::User, id: id.into() }
+    }
+
+    /// An agent.
+    #[must_use]
+    pub fn agent(id: impl Into<String>) -> Self {
+        Self { kind: PrincipalKind::Agent, id: id.into() }
+    }
+
+    /// Reads `user:mara`, `agent:assistant` or `service:billing`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with the text.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!(
+                "`{}` is not a principal; write `user:<id>`, `agent:<id>` or `service:<id>`",
+                text.escape_debug()
+            )
+        };
+        let (kind, id) = text.split_once(':').ok_or_else(wrong)?;
+        let kind = match kind {
+            "user" => PrincipalKind::User,
+            "agent" => PrincipalKind::Agent,
+            "service" => PrincipalKind::Service,
+            _ => return Err(wrong()),
+        };
+        if id.is_empty() || id.len() > MAX_ID || id.chars().any(char::is_control) {
+            return Err(wrong());
+        }
+        Ok(Self { kind, id: id.to_owned() })
+    }
+}
+
+impl fmt::Display for Principal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.kind.as_str(), self.id)
+    }
+}
+
+impl TryFrom<String> for Principal {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text)
+    }
+}
+
+impl From<Principal> for String {
+    fn from(principal: Principal) -> Self {
+        principal.to_string()
+    }
+}
+
+/// Who asks. Made by the door from its credential, never from what a model says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Caller {
+    /// Whose tools, rules and records.
+    pub tenant: Arc<str>,
+    /// The agent whose catalog applies.
+    pub agent: Arc<str>,
+    /// Who acts.
+    pub actor: Principal,
+    /// For whom, where someone acts for someone else.
+    pub subject: Option<Principal>,
+    /// What is known about the user: `context.user` in conditions.
+    pub user: Arc<Map<String, Value>>,
+}
+
+impl Caller {
+    /// An agent that acts for itself.
+    #[must_use]
+    pub fn agent(tenant: &str, agent: &str) -> Self {
+        Self {
+            tenant: tenant.into(),
+            agent: agent.into(),
+            actor: Principal::agent(agent),
+            subject: None,
+            user: Arc::new(Map::new()),
+        }
+    }
+
+    /// Whose act it is: the subject where there is one, else the actor.
+    #[must_use]
+    pub fn principal(&self) -> &Principal {
+        self.subject.as_ref().unwrap_or(&self.actor)
+    }
+}
+
+/// Arguments as they came.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RawArguments {
+    /// Text of a model or of a request's body.
+    Text(String),
+    /// Already read, by a reader that refuses what [`haft_adm::strict`] refuses.
+    Value(Value),
+}
+
+impl From<Value> for RawArguments {
+    fn from(value: Value) -> Self {
+        Self::Value(value)
+    }
+}
+
+impl From<&str> for RawArguments {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+/// One call, as a door hands it over.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The model's id for it; one is made where there is none.
+    pub id: Option<String>,
+    /// The tool, by canonical id or by a short name.
+    pub tool: String,
+    /// What it is asked.
+    pub arguments: RawArguments,
+    /// Who asks.
+    pub caller: Caller,
+    /// The session that it belongs to.
+    pub session: Option<String>,
+    /// How model and user talk, where no session says.
+    pub mode: Mode,
+    /// The caller's own idempotency key.
+    pub key: Option<String>,
+    /// Which of several deliberate repetitions this is; the first is 1.
+    pub occurrence: u32,
+    /// The connection that it may use, chosen outside of the arguments.
+    pub connection: Option<String>,
+    /// The connections that this request was given.
+    pub connections: Vec<String>,
+    /// An approval's token.
+    pub confirmation: Option<String>,
+    /// Only these tools, where a run is narrowed to some.
+    pub only: Option<Vec<String>>,
+    /// Decide everything and do nothing.
+    pub dry_run: bool,
+    /// When the request was made, in milliseconds of the Unix epoch.
+    pub issued_at_ms: Option<i64>,
+    /// What the provider sent. For observers alone: it is never shown, logged or acted on.
+    pub raw: Option<Value>,
+    /// The tools that called this one, outermost first.
+    pub through: Vec<String>,
+    /// What a person with the right to do so has overruled.
+    pub overrule: Overrule,
+}
+
+/// What a person overruled knowingly.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Overrule {
+    /// Run although the same act under another key has an unknown outcome.
+    pub similar_unknown: bool,
+}
+
+impl Call {
+    /// A call with nothing out of the ordinary.
+    #[must_use]
+    pub fn new(
+        caller: Caller,
+        tool: impl Into<String>,
+        arguments: impl Into<RawArguments>,
+    ) -> Self {
+        Self {
+            id: None,
+            tool: tool.into(),
+            arguments: arguments.into(),
+            caller,
+            session: None,
+            mode: Mode::Text,
+            key: None,
+            occurrence: 1,
+            connection: None,
+            connections: Vec::new(),
+            confirmation: None,
+            only: None,
+            dry_run: false,
+            issued_at_ms: None,
+            raw: None,
+            through: Vec::new(),
+            overrule: Overrule::default(),
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! What the ledger remembers: one entry per side effect, written before it is asked for.
+//!
+//! ```text
+//!              ┌────────▶ Failed ───────── (same key: next epoch) ──┐
+//! Started ─────┼────────▶ Succeeded ─▶ Compensating ─▶ Compensated  │
+//!    ▲         │             ▲                │                     │
+//!    │         │          Happened            └─────▶ Stuck         │
+//!    │         └▶ Unknown ───┤                                      │
+//!    │                       └▶ NotHappened ────────────────────────┤
+//!    └──────────────────────────────────────────────────────────────┘
+//! ```
+//!
+//! Every step is one conditional write on the state and epoch before it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Digest;
+use crate::call::Principal;
+use crate::contract::{Mode, SideEffectPolicy};
+use crate::error::ToolError;
+use crate::outcome::Intent;
+
+/// Where an effect stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// Recorded and being carried out.
+    Started,
+    /// Done.
+    Succeeded,
+    /// Certainly not done.
+    Failed,
+    /// Nobody knows.
+    Unknown,
+    /// Unknown once; a probe or a person says that it happened.
+    Happened,
+    /// Unknown once; a probe or a person says that it did not happen.
+    NotHappened,
+    /// Being undone.
+    Compensating,
+    /// Undone.
+    Compensated,
+    /// Undoing failed for good; a person must look.
+    Stuck,
+}
+
+impl State {
+    /// Every state.
+    pub const ALL: [Self; 9] = [
+        Self::Started,
+        Self::Succeeded,
+        Self::Failed,
+        Self::Unknown,
+        Self::Happened,
+        Self::NotHappened,
+        Self::Compensating,
+        Self::Compensated,
+        Self::Stuck,
+    ];
+
+    /// The word in records and tables.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Started => "started",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
+            Self::Happened => "happened",
+            Self::NotHappened => "not_happened",
+            Self::Compensating => "compensating",
+            Self::Compensated => "compensated",
+            Self::Stuck => "stuck",
+        }
+    }
+
+    /// The state of a word.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == word)
+    }
+
+    /// The word that the toolbox specification has for it.
+    #[must_use]
+    pub fn in_toolbox_words(self) -> &'static str {
+        match self {
+            Self::Started => "started",
+            Self::Succeeded | Self::Happened | Self::Compensating | Self::Stuck => "executed",
+            Self::Failed | Self::NotHappened => "failed",
+            Self::Unknown => "unknown",
+            Self::Compensated => "compensated",
+        }
+    }
+
+    /// Whether the same key may be carried out (again).
+    #[must_use]
+    pub fn frees_its_key(self) -> bool {
+        matches!(self, Self::Failed | Self::NotHappened)
+    }
+}
+
+/// What is asked of the ledger before anything is done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    /// The caller's or the derived key, scoped by tenant, principal and tool.
+    pub key: Digest,
+    /// The arguments as received and accepted, and the connection: what must be the same when the
+    /// key is.
+    pub fingerprint: Digest,
+    /// Tenant, tool, connection and arguments, whatever the key: while one such act has an unknown
+    /// outcome, another is not begun.
+    pub act: Digest,
+    /// After so long without an outcome nobody waits for it any more. For liveness, never for
+    /// safety.
+    pub lease_ms: u64,
+    /// How long the answer is kept, and how long it is remembered that there was one.
+    pub keep: Keep,
+    /// The approval that is spent in the same step.
+    pub confirmation: Option<Spend>,
+    /// Run although a similar act has an unknown outcome.
+    pub despite_similar: bool,
+    /// What the record starts from.
+    pub effect: Effect,
+}
+
+/// How long an entry is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keep {
+    /// The answer's body.
+    pub result_ms: u64,
+    /// The key.
+    pub key_ms: u64,
+}
+
+/// The approval that a claim spends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spend {
+    /// The confirmation's id.
+    pub id: String,
+    /// What it must be bound to.
+    pub binding: Digest,
+}
+
+/// What is known of an effect before it is carried out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Effect {
+    /// The call that asked for it.
+    pub call: String,
+    /// Whose.
+    pub tenant: String,
+    /// The agent.
+    pub agent: String,
+    /// Who acted.
+    pub actor: Principal,
+    /// For whom.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Principal>,
+    /// The session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The turn in it.
+    #[serde(default)]
+    pub turn: u64,
+    /// The chain of turns that replaced one another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_group: Option<String>,
+    /// How model and user talked.
+    pub mode: Mode,
+    /// The tool's canonical id.
+    pub tool: String,
+    /// Its version.
+    pub tool_version: String,
+    /// Its digest: exactly which contract and handler.
+    pub tool_digest: Digest,
+    /// The registry.
+    pub registry_version: String,
+    /// Its class.
+    pub policy: SideEffectPolicy,
+    /// The effective arguments.
+    pub arguments: Value,
+    /// The connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connection: Option<String>,
+    /// The effect that this one undoes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compensates: Option<String>,
+}
+
+/// One entry of the ledger.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EffectRecord {
+    /// What was asked for.
+    #[serde(flatten)]
+    pub effect: Effect,
+    /// The idempotency key.
+    pub key: Digest,
+    /// What must be the same when the key is.
+    pub fingerprint: Digest,
+    /// Where it stands.
+    pub state: State,
+    /// Which attempt under this key.
+    pub epoch: u64,
+    /// When it was recorded, in milliseconds of the Unix epoch by the store's clock.
+    pub started_at_ms: i64,
+    /// When its outcome was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at_ms: Option<i64>,
+    /// The answer, as the model saw it. Absent when there is none, or no longer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+    /// The error, as the model saw it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ToolError>,
+    /// What the handler asked of the session.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intents: Vec<Intent>,
+    /// The approval that was spent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmation: Option<String>,
+    /// Who said what happened, where it was unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resolution: Option<Resolution>,
+    /// The call that undid it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compensation_id: Option<String>,
+    /// What undoing it gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compensation_result: Option<Value>,
+}
+
+impl EffectRecord {
+    /// Whether a declared compensation is still due when it is to be undone.
+    #[must_use]
+    pub fn needs_compensation(&self) -> bool {
+        self.effect.policy == SideEffectPolicy::Compensatable
+            && matches!(self.state, State::Succeeded | State::Happened)
+    }
+}
+
+/// Who said what happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Resolution {
+    /// Whether it happened.
+    pub happened: bool,
+    /// Who says so: a principal, or `probe:<tool>`.
+    pub by: String,
+    /// Why.
+    pub note: String,
+    /// When.
+    pub at_ms: i64,
+}
+
+/// The ledger's answer to a claim.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Claimed {
+    /// Recorded; carry it out.
+    Fresh(Ticket),
+    /// Somebody is carrying it out.
+    InFlight(Box<EffectRecord>),
+    /// It has been carried out: succeeded, or settled as happened, or undone since.
+    Answered(Box<EffectRecord>),
+    /// The key was used for something else.
+    Conflict,
+    /// Under this key nobody knows whether it happened.
+    Unknown(Box<EffectRecord>),
+    /// Under another key the same act has an unknown outcome.
+    Similar(Box<EffectRecord>),
+    /// The approval cannot be spent.
+    Unspendable(Unspendable),
+}
+
+/// Why an approval cannot be spent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unspendable {
+    /// There is none, or nobody approved it.
+    NotApproved,
+    /// It has been spent.
+    Spent,
+    /// Its time is over.
+    Expired,
+    /// It was given for something else.
+    OtherCall,
+}
+
+/// The right to carry out one attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ticket {
+    /// Under which key.
+    pub key: Digest,
+    /// Which attempt.
+    pub epoch: u64,
+    /// The call.
+    pub call: String,
+}
+
+/// What became of an attempt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ending {
+    /// Succeeded, Failed or Unknown.
+    pub state: State,
+    /// The answer, made safe to remember.
+    pub result: Option<Value>,
+    /// The error, made safe to remember.
+    pub error: Option<ToolError>,
+    /// What the handler asked of the session.
+    pub intents: Vec<Intent>,
+}
+
+/// What became of settling an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// Written.
+    Written,
+    /// Somebody else has moved on: another epoch, or a resolution. The late outcome is in the audit
+    /// trail and changes nothing, save that a late success ends an unknown.
+    TooLate(State),
+}

@@ -1,0 +1,42 @@
+//! The ports: what the one path asks of the world around it.
+//!
+//! Each says one thing. Futures are boxed, so that a program can put its own store, executor or
+//! policy behind them.
+
+mod execute;
+mod policy;
+mod store;
+
+use std::future::Future;
+use std::pin::Pin;
+
+pub use execute::{Ended, Execute, Host, Job, Provide, Scope, SessionView};
+pub use policy::{Ask, Decide, Decision, Standing, Verdict};
+pub use store::{
+    Blocks, CallFilter, CallStats, Confirmations, EffectFilter, Journal, Ledger, Resolve, Sessions,
+    Store, StoreError, Undo,
+};
+
+use crate::call::Call;
+use crate::outcome::Envelope;
+use crate::record::Event;
+
+/// A future behind a port.
+pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// The one way to run a tool. Every door ends here.
+pub trait Invoke: Send + Sync {
+    /// Takes a call through the one path. Whatever happens is in the envelope.
+    fn invoke<'a>(&'a self, call: Call) -> Boxed<'a, Envelope>;
+}
+
+/// Where events go. Must not block: who cannot keep up loses events, not calls.
+pub trait Publish: Send + Sync {
+    /// Takes one event.
+    fn publish(&self, event: &Event);
+
+    /// Whether anybody listens. Nothing is put together for nobody.
+    fn is_listening(&self) -> bool {
+        true
+    }
+}

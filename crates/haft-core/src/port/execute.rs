@@ -1,0 +1,141 @@
+//! Running a handler.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Boxed;
+use crate::call::Caller;
+use crate::contract::{Capability, Mode};
+use crate::error::ToolError;
+use crate::outcome::Intent;
+use crate::registry::Tool;
+
+/// One run of one handler, with everything that it is handed.
+///
+/// Only the path makes jobs: an executor takes nothing else, and making one elsewhere is refused by
+/// the linter. So there is no second way to run a tool.
+pub struct Job {
+    /// The tool, as the session knows it.
+    pub tool: Arc<Tool>,
+    /// The effective arguments.
+    pub arguments: Value,
+    /// What the handler may know about the call.
+    pub scope: Arc<Scope>,
+    /// The capabilities that the contract lists, and no others.
+    pub host: Arc<dyn Host>,
+    /// How long it may run.
+    pub deadline: Duration,
+    /// The same for every attempt under one key: for providers that deduplicate by themselves.
+    pub provider_key: Option<String>,
+}
+
+impl Job {
+    /// For the path alone.
+    #[must_use]
+    pub fn new(
+        tool: Arc<Tool>,
+        arguments: Value,
+        scope: Arc<Scope>,
+        host: Arc<dyn Host>,
+        deadline: Duration,
+        provider_key: Option<String>,
+    ) -> Self {
+        Self { tool, arguments, scope, host, deadline, provider_key }
+    }
+}
+
+/// What a handler may know about its call. References only, never secrets.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    /// The call.
+    pub call: String,
+    /// Who asks.
+    pub caller: Caller,
+    /// How model and user talk.
+    pub mode: Mode,
+    /// The session, as far as handlers see it.
+    pub session: SessionView,
+    /// The connection, an opaque id.
+    pub connection: Option<String>,
+    /// The tools that called this one, outermost first, this one last.
+    pub through: Vec<String>,
+}
+
+/// The read-only view of a session that handlers get.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionView {
+    /// Its id; absent for a call outside of any session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// Whether it takes calls.
+    pub active: bool,
+    /// The current turn.
+    #[serde(default)]
+    pub turn: u64,
+    /// The registry that it is pinned to.
+    #[serde(default)]
+    pub registry_version: String,
+    /// Whether sound is suppressed.
+    #[serde(default)]
+    pub suppress_audio: bool,
+    /// Whether text is suppressed.
+    #[serde(default)]
+    pub suppress_transcript: bool,
+}
+
+/// What a handler can reach: the capabilities of its contract, for this call only.
+pub trait Host: Send + Sync {
+    /// Calls a method of a capability, `search` of `kb`, say.
+    fn call<'a>(
+        &'a self,
+        capability: Capability,
+        method: &'a str,
+        arguments: Value,
+    ) -> Boxed<'a, Result<Value, ToolError>>;
+}
+
+/// Something behind a capability: a knowledge base, a calendar. Bound to a call by the path.
+pub trait Provide: Send + Sync {
+    /// Answers one method call.
+    fn provide<'a>(
+        &'a self,
+        scope: &'a Scope,
+        method: &'a str,
+        arguments: Value,
+    ) -> Boxed<'a, Result<Value, ToolError>>;
+
+    /// Whether a method changes anything. A handler that fails before it called one has certainly
+    /// done nothing.
+    fn writes(&self, method: &str) -> bool;
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ended {
+    /// It returned.
+    Returned {
+        /// The answer.
+        data: Value,
+        /// What it asks of the session.
+        intents: Vec<Intent>,
+    },
+    /// It says that it failed. Whether a part was done is in the error.
+    Failed(ToolError),
+    /// It was certainly never begun: no executor, no connection, refused before the first byte.
+    NotBegun(ToolError),
+    /// It was begun and its end is not known: killed, crashed, timed out, unreadable answer.
+    Lost(ToolError),
+}
+
+/// Runs handlers of one kind.
+pub trait Execute: Send + Sync {
+    /// Whether it can run this tool.
+    fn can_run(&self, tool: &Tool) -> bool;
+
+    /// Runs a handler. Dropping the future stops it.
+    fn execute<'a>(&'a self, job: Job) -> Boxed<'a, Ended>;
+}

@@ -1,0 +1,83 @@
+//! Deciding who may use which tool.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Digest;
+use crate::call::Caller;
+use crate::contract::Mode;
+use crate::registry::Tool;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask<'a> {
+    /// Who.
+    pub caller: &'a Caller,
+    /// Which tool.
+    pub tool: &'a Tool,
+    /// How model and user talk.
+    pub mode: Mode,
+    /// The effective arguments; absent where they are not known yet.
+    pub arguments: Option<&'a Value>,
+    /// Whether the call is part of a session.
+    pub session: Option<&'a str>,
+    /// The connection.
+    pub connection: Option<&'a str>,
+    /// Now, in milliseconds of the Unix epoch.
+    pub now_ms: i64,
+}
+
+/// What policy says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Go on.
+    Allow,
+    /// Go on once a person has approved.
+    RequireApproval,
+    /// Stop.
+    Deny,
+}
+
+/// What policy says, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// What.
+    pub verdict: Verdict,
+    /// The id of the rule that decided, for operators.
+    pub rule: String,
+    /// Why, for operators.
+    pub why: String,
+    /// What would change it, in words that an agent may repeat.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enable: Option<String>,
+}
+
+/// What policy says before the arguments are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Whatever the arguments are.
+    Settled(Decision),
+    /// It depends on the arguments; so far nothing forbids it.
+    Open,
+}
+
+/// A policy.
+pub trait Decide: Send + Sync {
+    /// Changes whenever a decision might. An approval is bound to it.
+    fn version(&self) -> Digest;
+
+    /// The answer without arguments: for catalogs, the gate, and so that nothing is computed twice.
+    fn standing(&self, ask: &Ask<'_>) -> Standing;
+
+    /// The answer with arguments.
+    fn decide(&self, ask: &Ask<'_>) -> Decision;
+
+    /// Whether a condition of a contract holds: `availability.condition`,
+    /// `requiresConfirmation.when`.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be said. Whoever asks must take the safe side.
+    fn holds(&self, condition: &str, ask: &Ask<'_>) -> Result<bool, String>;
+}

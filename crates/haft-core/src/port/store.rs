@@ -1,0 +1,269 @@
+//! Remembering.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::Boxed;
+use crate::call::Principal;
+use crate::contract::SideEffectPolicy;
+use crate::error::ErrorKind;
+use crate::ledger::{Claim, Claimed, EffectRecord, Ending, Settled, State, Ticket};
+use crate::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
+use crate::session::{Block, Session};
+
+/// Why a store could not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreError {
+    /// It cannot be read or written now. Nothing was done.
+    Unavailable(String),
+    /// Whether it was written is not known: the answer to the commit was lost.
+    InDoubt(String),
+    /// Somebody else wrote first.
+    Stale,
+    /// There is no such thing, or it belongs to someone else.
+    Missing,
+    /// Its state does not allow this.
+    WrongState(String),
+    /// What is stored was touched by someone.
+    Tampered(String),
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unavailable(why) => write!(f, "the store is not available: {why}"),
+            Self::InDoubt(why) => write!(f, "the store's answer was lost: {why}"),
+            Self::Stale => f.write_str("somebody else wrote first"),
+            Self::Missing => f.write_str("there is no such entry"),
+            Self::WrongState(why) => f.write_str(why),
+            Self::Tampered(why) => write!(f, "the store was changed from outside: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+type Answer<'a, T> = Boxed<'a, Result<T, StoreError>>;
+
+/// The write-ahead record of side effects.
+pub trait Ledger: Send + Sync {
+    /// Records that an effect is about to be asked for, and spends the approval, in one durable
+    /// step; or says why not.
+    fn claim<'a>(&'a self, claim: Claim) -> Answer<'a, Claimed>;
+
+    /// Records what became of it, and the call's record with it, durably.
+    fn settle<'a>(
+        &'a self,
+        ticket: &'a Ticket,
+        ending: Ending,
+        record: Option<InvocationRecord>,
+    ) -> Answer<'a, Settled>;
+
+    /// One effect, by the call that asked for it.
+    fn effect<'a>(&'a self, tenant: &'a str, call: &'a str) -> Answer<'a, EffectRecord>;
+
+    /// Effects, newest first.
+    fn effects<'a>(&'a self, filter: EffectFilter) -> Answer<'a, Vec<EffectRecord>>;
+
+    /// Says what became of an unknown effect.
+    fn resolve<'a>(
+        &'a self,
+        tenant: &'a str,
+        call: &'a str,
+        resolve: Resolve,
+    ) -> Answer<'a, EffectRecord>;
+
+    /// A step of undoing an effect.
+    fn undo<'a>(&'a self, tenant: &'a str, call: &'a str, step: Undo) -> Answer<'a, EffectRecord>;
+
+    /// Takes over what processes that are gone have left: what may have happened becomes unknown.
+    /// Returns those.
+    fn recover<'a>(&'a self) -> Answer<'a, Vec<EffectRecord>>;
+
+    /// Forgets what may be forgotten: bodies, then keys. Returns how many entries went.
+    fn purge<'a>(&'a self) -> Answer<'a, u64>;
+}
+
+/// Which effects.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EffectFilter {
+    /// Whose.
+    pub tenant: String,
+    /// In one of these states; in any when empty.
+    pub states: Vec<State>,
+    /// Of this tool.
+    pub tool: Option<String>,
+    /// Of this session.
+    pub session: Option<String>,
+    /// Of this chain of turns.
+    pub turn_group: Option<String>,
+    /// Of this class.
+    pub policy: Option<SideEffectPolicy>,
+    /// At most so many; 0 is a hundred.
+    pub limit: usize,
+}
+
+/// What became of an unknown effect.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resolve {
+    /// Whether it happened.
+    pub happened: bool,
+    /// Who says so.
+    pub by: String,
+    /// Why.
+    pub note: String,
+    /// What it gave, where the probe knows.
+    pub result: Option<Value>,
+}
+
+/// A step of undoing an effect.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Undo {
+    /// From done to being undone, by this call. Refused unless it is done.
+    Begin {
+        /// The call that undoes it.
+        by: String,
+    },
+    /// From being undone to undone.
+    Done {
+        /// What undoing it gave.
+        result: Value,
+    },
+    /// From being undone to stuck: a person must look.
+    Stuck {
+        /// Why.
+        why: String,
+    },
+    /// From being undone or stuck back to done: undoing it certainly did nothing.
+    Back,
+}
+
+/// Records of calls, and the audit trail.
+pub trait Journal: Send + Sync {
+    /// Takes the record of a call that had no effect. Queued: it does not wait for the disk.
+    fn record(&self, record: InvocationRecord);
+
+    /// Writes a note into the audit trail, durably.
+    fn note<'a>(&'a self, tenant: &'a str, kind: &'a str, body: Value) -> Answer<'a, ()>;
+
+    /// Calls, newest first.
+    fn calls<'a>(&'a self, filter: CallFilter) -> Answer<'a, Vec<InvocationRecord>>;
+
+    /// Per tool: calls, errors, latency.
+    fn stats<'a>(&'a self, filter: CallFilter) -> Answer<'a, Vec<CallStats>>;
+
+    /// The audit trail from an entry on, oldest first.
+    fn audit<'a>(&'a self, from: u64, limit: usize) -> Answer<'a, Vec<AuditEntry>>;
+
+    /// Waits until everything that was queued is written.
+    fn flush<'a>(&'a self) -> Answer<'a, ()>;
+}
+
+/// Which calls.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CallFilter {
+    /// Whose.
+    pub tenant: String,
+    /// Of this agent.
+    pub agent: Option<String>,
+    /// Of this tool.
+    pub tool: Option<String>,
+    /// Of this session.
+    pub session: Option<String>,
+    /// Ended in this.
+    pub error: Option<ErrorKind>,
+    /// Only failures, or only successes.
+    pub ok: Option<bool>,
+    /// Not before, in milliseconds of the Unix epoch.
+    pub since_ms: Option<i64>,
+    /// This one call.
+    pub call: Option<String>,
+    /// At most so many; 0 is a hundred.
+    pub limit: usize,
+}
+
+/// One tool's calls in figures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CallStats {
+    /// The tool.
+    pub tool: String,
+    /// How many calls.
+    pub calls: u64,
+    /// How many of them ended in an error.
+    pub errors: u64,
+    /// Half of them took at most so long, in microseconds.
+    pub p50_us: u64,
+    /// Ninety-nine in a hundred took at most so long.
+    pub p99_us: u64,
+}
+
+/// What people are asked to approve.
+pub trait Confirmations: Send + Sync {
+    /// Asks, or returns the open or approved question that is there for the same binding.
+    fn ask<'a>(&'a self, confirmation: Confirmation) -> Answer<'a, Confirmation>;
+
+    /// One confirmation.
+    fn confirmation<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, Confirmation>;
+
+    /// Confirmations, newest first.
+    fn confirmations<'a>(
+        &'a self,
+        tenant: &'a str,
+        status: Option<ConfirmationStatus>,
+    ) -> Answer<'a, Vec<Confirmation>>;
+
+    /// Approves or declines. Only a pending one that has not expired, and never by its actor.
+    fn decide<'a>(
+        &'a self,
+        tenant: &'a str,
+        id: &'a str,
+        approve: bool,
+        by: &'a Principal,
+    ) -> Answer<'a, Confirmation>;
+}
+
+/// Sessions.
+pub trait Sessions: Send + Sync {
+    /// One session.
+    fn session<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, Session>;
+
+    /// Writes a session whose revision is the stored one, and raises it. A new one has revision 0.
+    fn save<'a>(&'a self, session: Session) -> Answer<'a, Session>;
+}
+
+/// Blocks on principals.
+pub trait Blocks: Send + Sync {
+    /// Blocks, or extends the block that there is. Returns it, and whether it was extended.
+    fn block<'a>(
+        &'a self,
+        tenant: &'a str,
+        principal: &'a Principal,
+        for_ms: u64,
+        reason: &'a str,
+    ) -> Answer<'a, (Block, bool)>;
+
+    /// The block that holds now.
+    fn blocked<'a>(
+        &'a self,
+        tenant: &'a str,
+        principal: &'a Principal,
+    ) -> Answer<'a, Option<Block>>;
+
+    /// Whether any block is on record at all: most calls need not ask further.
+    fn any_blocks(&self) -> bool;
+
+    /// Lifts a block.
+    fn unblock<'a>(&'a self, tenant: &'a str, principal: &'a Principal) -> Answer<'a, ()>;
+}
+
+/// All of it.
+pub trait Store: Ledger + Journal + Confirmations + Sessions + Blocks {
+    /// Now, in milliseconds of the Unix epoch. Never goes back, whatever the machine's clock does.
+    fn now_ms(&self) -> i64;
+
+    /// Whether side effects can be recorded at this moment.
+    fn is_writable(&self) -> bool;
+}

@@ -1,0 +1,1 @@
+//! The one path: every call decided, checked, confirmed, done once, redacted and recorded.

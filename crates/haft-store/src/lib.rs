@@ -1,0 +1,1 @@
+//! Remembering: the ledger, records, confirmations and sessions, in memory and in SQLite.
