@@ -194,6 +194,8 @@ pub struct Call {
     pub raw: Option<Value>,
     /// The tools that called this one, outermost first.
     pub through: Vec<String>,
+    /// The effect that this call undoes.
+    pub compensates: Option<String>,
     /// What a person with the right to do so has overruled.
     pub overrule: Overrule,
 }
@@ -230,6 +232,7 @@ impl Call {
             issued_at_ms: None,
             raw: None,
             through: Vec::new(),
+            compensates: None,
             overrule: Overrule::default(),
         }
     }

@@ -43,8 +43,11 @@ impl Serialize for Envelope {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Meta {
-    /// The same from start to result.
+    /// The model's id for the call where it has one: the same from start to result.
     pub call_id: String,
+    /// The id under which it is on record.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub record_id: String,
     /// The tool's canonical id, or the name that was asked for.
     pub tool: String,
     /// The contract's version.

@@ -74,7 +74,7 @@ pub struct InvocationRecord {
 }
 
 /// A stage of the one path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the variants are the stages, in order")]
 pub enum Stage {

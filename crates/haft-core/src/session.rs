@@ -74,7 +74,7 @@ pub struct Turn {
     pub number: u64,
     /// Shared by turns that replace one another.
     pub group: String,
-    /// How often each category was called in it.
+    /// How many retrieval calls there were in it.
     #[serde(default)]
     pub retrieval_calls: u32,
     /// Whether a search was made in it.
@@ -83,9 +83,15 @@ pub struct Turn {
     /// How many calls there were in it.
     #[serde(default)]
     pub calls: u32,
+    /// Whether it is going on.
+    #[serde(default)]
+    pub open: bool,
     /// Set when a newer message ended it.
     #[serde(default)]
     pub aborted: bool,
+    /// Whether the next turn belongs to the same group.
+    #[serde(default)]
+    pub carry: bool,
 }
 
 /// An intent that waits.

@@ -1,1 +1,28 @@
 //! The one path: every call decided, checked, confirmed, done once, redacted and recorded.
+//!
+//! **Knows** registries, policies, sessions and the ports of `haft-core`. **Does not know** HTTP,
+//! vendors' formats, SQL, or how a handler is run.
+
+pub mod arguments;
+mod attach;
+pub mod batch;
+pub mod effects;
+mod fail;
+mod host;
+mod identity;
+mod path;
+pub mod policy;
+pub mod preview;
+mod rate;
+pub mod redact;
+pub mod runtime;
+pub mod session;
+pub mod settings;
+mod shelf;
+mod tasks;
+pub mod token;
+pub mod toolbox;
+pub mod trial;
+
+pub use runtime::Runtime;
+pub use settings::Settings;

@@ -66,6 +66,36 @@ pub(crate) enum Command {
         after_help = "Examples:\n  haft import functions.json --toolset imported\n  haft import --format openapi petstore.yaml --report report.json"
     )]
     Import(Import),
+    /// Make one call through the one path
+    #[command(
+        after_help = "Examples:\n  haft call get_current_time --args '{\"timezone\": \"Europe/Berlin\"}'\n  haft call kb_search --args @query.json --mode voice --dry-run\n  haft call ignore_user --session new --args '{\"duration_seconds\": 60, \"farewell_message\": \"Bye.\"}'"
+    )]
+    Call(Call),
+    /// Run the tests of a toolset's tools
+    #[command(after_help = "Examples:\n  haft test\n  haft test kb_search --watch")]
+    Test(Test),
+    /// Say whether an agent may use a tool, and what would change that
+    #[command(after_help = "Example:\n  haft why default calendar_create_event --mode voice")]
+    Why(Why),
+    /// List calls, or figures per tool
+    #[command(
+        after_help = "Examples:\n  haft calls --error denied\n  haft calls --stats --since 24h"
+    )]
+    Calls(Calls),
+    /// List side effects; settle those whose outcome is unknown
+    #[command(
+        after_help = "Examples:\n  haft effects --state unknown\n  haft effects probe call_3f…\n  haft effects settle call_3f… --happened no --note 'not in the bank statement'"
+    )]
+    Effects(Effects),
+    /// Undo what a call, or a whole chain of turns, has done
+    #[command(after_help = "Examples:\n  haft undo call_3f…\n  haft undo grp_9a…")]
+    Undo(Undo),
+    /// List what waits for approval; approve or deny it
+    #[command(after_help = "Examples:\n  haft confirmations\n  haft confirmations approve cnf_51…")]
+    Confirmations(Confirmations),
+    /// Work with the audit trail
+    #[command(after_help = "Example:\n  haft audit verify")]
+    Audit(Audit),
     /// Write the tools in another format
     #[command(
         after_help = "Examples:\n  haft export --format adm\n  haft export --format json-schema --registry tool_registry.json"
@@ -287,6 +317,267 @@ pub(crate) struct Verify {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// In whose name a command acts.
+#[derive(Args)]
+pub(crate) struct Who {
+    /// The agent
+    #[arg(long, default_value = "default", value_name = "AGENT")]
+    pub(crate) agent: String,
+    /// The tenant; the agent's own when left out
+    #[arg(long, value_name = "TENANT")]
+    pub(crate) tenant: Option<String>,
+    /// Who acts: user:…, agent:… or service:…
+    #[arg(long = "as", value_name = "PRINCIPAL")]
+    pub(crate) actor: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct Call {
+    /// The tool, by id or short name
+    pub(crate) tool: String,
+    /// The arguments as JSON; @FILE reads a file, - standard input
+    #[arg(long, short, default_value = "{}", value_name = "JSON", allow_hyphen_values = true)]
+    pub(crate) args: String,
+    /// How model and user talk
+    #[arg(long, default_value = "text")]
+    pub(crate) mode: ModeName,
+    /// A session's id; `new` begins one
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    /// Begin the next turn of the session first
+    #[arg(long, requires = "session")]
+    pub(crate) turn: bool,
+    #[command(flatten)]
+    pub(crate) who: Who,
+    /// For whom, where someone acts for someone else
+    #[arg(long = "for", value_name = "PRINCIPAL")]
+    pub(crate) subject: Option<String>,
+    /// What is known about the user, as JSON: context.user in conditions
+    #[arg(long, value_name = "JSON")]
+    pub(crate) user: Option<String>,
+    /// The idempotency key; a fresh one when left out and there is no session
+    #[arg(long, value_name = "KEY")]
+    pub(crate) key: Option<String>,
+    /// The model's id of the call
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// Which of several deliberate repetitions this is
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub(crate) occurrence: u32,
+    /// The connection that it may use
+    #[arg(long, value_name = "CONNECTION")]
+    pub(crate) connection: Option<String>,
+    /// An approval's token
+    #[arg(long, value_name = "TOKEN")]
+    pub(crate) confirm: Option<String>,
+    /// Run although the same act has an unknown outcome under another key
+    #[arg(long)]
+    pub(crate) despite_unknown: bool,
+    /// Show every decision and the effective arguments, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Read this registry instead of compiling the toolset
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry: Option<PathBuf>,
+    /// Print the envelope as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Test {
+    /// Only these tools, by id or short name
+    pub(crate) tools: Vec<String>,
+    /// Only tests whose name contains this
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) filter: Option<String>,
+    /// Run again whenever a file of the toolset changes
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Why {
+    /// The agent
+    pub(crate) agent: String,
+    /// The tool, by id or short name; all of them when left out
+    pub(crate) tool: Option<String>,
+    /// How model and user talk
+    #[arg(long, default_value = "text")]
+    pub(crate) mode: ModeName,
+    /// Arguments to decide with, as JSON
+    #[arg(long, value_name = "JSON")]
+    pub(crate) args: Option<String>,
+    /// Read this registry instead of compiling the toolset
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Calls {
+    /// Whose calls
+    #[arg(long, default_value = "default", value_name = "TENANT")]
+    pub(crate) tenant: String,
+    /// Of this agent
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
+    /// Of this tool, by canonical id
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) tool: Option<String>,
+    /// Of this session
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    /// That ended in this error
+    #[arg(long, value_name = "KIND")]
+    pub(crate) error: Option<String>,
+    /// This one, in full
+    #[arg(long, value_name = "CALL")]
+    pub(crate) call: Option<String>,
+    /// Not older than this: 90s, 15m, 24h, 7d
+    #[arg(long, value_name = "AGE")]
+    pub(crate) since: Option<String>,
+    /// Figures per tool: calls, errors, p50, p99
+    #[arg(long)]
+    pub(crate) stats: bool,
+    /// At most so many
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    pub(crate) limit: usize,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Effects {
+    #[command(subcommand)]
+    pub(crate) action: Option<EffectsAction>,
+    /// In this state: started, succeeded, failed, unknown …
+    #[arg(long, value_name = "STATE")]
+    pub(crate) state: Option<String>,
+    /// Of this tool, by canonical id
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) tool: Option<String>,
+    /// Of this session
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    /// At most so many
+    #[arg(long, default_value_t = 50, value_name = "N")]
+    pub(crate) limit: usize,
+    #[command(flatten)]
+    pub(crate) operator: Operator,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+/// In whose name an operator's command acts.
+#[derive(Args)]
+pub(crate) struct Operator {
+    /// Whose records
+    #[arg(long, global = true, default_value = "default", value_name = "TENANT")]
+    pub(crate) tenant: String,
+    /// Who decides: user:… or service:…
+    #[arg(long = "as", global = true, default_value = "user:operator", value_name = "PRINCIPAL")]
+    pub(crate) actor: String,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum EffectsAction {
+    /// Ask the contract's probe whether an unknown effect happened, and settle it
+    Probe {
+        /// The call that asked for it
+        call: String,
+    },
+    /// Record what became of an unknown effect
+    Settle {
+        /// The call that asked for it
+        call: String,
+        /// Whether it happened
+        #[arg(long)]
+        happened: YesNo,
+        /// How you know
+        #[arg(long, value_name = "TEXT")]
+        note: String,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum YesNo {
+    /// It happened
+    Yes,
+    /// It did not
+    No,
+}
+
+#[derive(Args)]
+pub(crate) struct Undo {
+    /// A call, or a chain of turns (grp_…)
+    pub(crate) target: String,
+    #[command(flatten)]
+    pub(crate) operator: Operator,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Confirmations {
+    #[command(subcommand)]
+    pub(crate) action: Option<ConfirmationsAction>,
+    /// All of them, not only those that wait
+    #[arg(long)]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) operator: Operator,
+    /// Print JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum ConfirmationsAction {
+    /// Approve: the same call may be made once
+    Approve {
+        /// The confirmation
+        id: String,
+    },
+    /// Decline
+    Deny {
+        /// The confirmation
+        id: String,
+    },
+}
+
+#[derive(Args)]
+pub(crate) struct Audit {
+    #[command(subcommand)]
+    pub(crate) action: AuditAction,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum AuditAction {
+    /// Check that no entry was changed, removed or cut off
+    Verify {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Write a signed checkpoint of the trail's head now
+    Checkpoint,
+    /// Accept that the trail was touched, so that side effects are taken again
+    Acknowledge {
+        /// Why
+        #[arg(long, value_name = "TEXT")]
+        note: String,
+    },
 }
 
 #[derive(Args)]

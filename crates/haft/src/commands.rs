@@ -1,9 +1,14 @@
 //! One file per command: what it reads, what it calls, what it prints.
 
+pub(crate) mod audit;
 pub(crate) mod build;
+pub(crate) mod call;
+pub(crate) mod calls;
 pub(crate) mod completions;
+pub(crate) mod confirmations;
 pub(crate) mod describe;
 pub(crate) mod diff;
+pub(crate) mod effects;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod import;
@@ -12,4 +17,7 @@ pub(crate) mod lint;
 pub(crate) mod new;
 pub(crate) mod prompt;
 pub(crate) mod show;
+pub(crate) mod test;
+pub(crate) mod undo;
 pub(crate) mod verify;
+pub(crate) mod why;

@@ -15,7 +15,8 @@ fn codes_and_pages_are_the_same_set() {
     let pages: BTreeSet<String> = fs::read_dir(root().join("docs/errors"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name != "README.md")
+        // Kinds of call errors have pages here too; haft-core checks those.
+        .filter(|name| name.starts_with('H'))
         .map(|name| name.trim_end_matches(".md").to_owned())
         .collect();
     let codes: BTreeSet<String> = ALL.iter().map(|code| code.id.to_owned()).collect();

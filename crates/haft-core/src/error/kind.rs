@@ -24,6 +24,16 @@ macro_rules! kinds {
                     $(Self::$variant => $word,)*
                 }
             }
+
+            /// Its page, in Markdown.
+            #[must_use]
+            pub fn page(self) -> &'static str {
+                match self {
+                    $(Self::$variant => {
+                        include_str!(concat!("../../../../docs/errors/", $word, ".md"))
+                    })*
+                }
+            }
         }
     };
 }

@@ -85,3 +85,57 @@ impl ErrorKind {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    fn pages() -> std::path::PathBuf {
+        Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/errors")).to_path_buf()
+    }
+
+    /// The table of the index, as the code has it.
+    fn table() -> String {
+        let mut table = String::from(
+            "| kind | what it says | try again | registry | runner | ADM |\n|---|---|---|---|---|---|\n",
+        );
+        for kind in ErrorKind::ALL {
+            let heading = kind.page().lines().next().unwrap();
+            let title = heading.strip_prefix(&format!("# {kind}: ")).unwrap();
+            table.push_str(&format!(
+                "| [{kind}]({kind}.md) | {title} | {} | `{}` | `{}` | `{}` |\n",
+                if kind.is_retryable() { "yes" } else { "" },
+                kind.in_registry_words(),
+                kind.in_runner_words(),
+                kind.in_adm_words(),
+            ));
+        }
+        table
+    }
+
+    #[test]
+    fn the_index_has_the_table_of_the_code() {
+        let index = fs::read_to_string(pages().join("README.md")).unwrap();
+        assert!(index.contains(&table()), "docs/errors/README.md should contain:\n\n{}", table());
+    }
+
+    #[test]
+    fn kinds_and_pages_are_the_same_set() {
+        let found: BTreeSet<String> = fs::read_dir(pages())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.starts_with(|c: char| c.is_ascii_lowercase()))
+            .map(|name| name.trim_end_matches(".md").to_owned())
+            .collect();
+        let kinds: BTreeSet<String> = ErrorKind::ALL.iter().map(ToString::to_string).collect();
+        assert_eq!(found, kinds);
+        for kind in ErrorKind::ALL {
+            assert_eq!(ErrorKind::parse(kind.as_str()), Some(*kind));
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
+        }
+    }
+}

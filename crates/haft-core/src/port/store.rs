@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Boxed;
+use crate::Digest;
 use crate::call::Principal;
 use crate::contract::SideEffectPolicy;
 use crate::error::ErrorKind;
@@ -63,6 +64,9 @@ pub trait Ledger: Send + Sync {
 
     /// One effect, by the call that asked for it.
     fn effect<'a>(&'a self, tenant: &'a str, call: &'a str) -> Answer<'a, EffectRecord>;
+
+    /// The entry under a key, where there is one.
+    fn by_key<'a>(&'a self, key: &'a Digest) -> Answer<'a, EffectRecord>;
 
     /// Effects, newest first.
     fn effects<'a>(&'a self, filter: EffectFilter) -> Answer<'a, Vec<EffectRecord>>;

@@ -1,0 +1,26 @@
+//! Effects after the fact: asking whether one happened, saying so, and undoing it.
+
+mod arguments;
+mod probe;
+mod undo;
+
+pub use probe::Probed;
+pub use undo::{UndoTarget, Undone, UndoneStatus};
+
+use haft_core::port::StoreError;
+use haft_core::{ErrorKind, ToolError};
+
+fn refused(error: &StoreError) -> ToolError {
+    match error {
+        StoreError::Missing => ToolError::new(ErrorKind::NotFound, "there is no such effect")
+            .suggest("list the effects and take an id from there"),
+        StoreError::WrongState(why) => ToolError::new(ErrorKind::Conflict, why.clone()),
+        StoreError::Stale => {
+            ToolError::new(ErrorKind::Conflict, "somebody else changed the effect just now")
+        }
+        StoreError::Unavailable(_) | StoreError::InDoubt(_) | StoreError::Tampered(_) => {
+            ToolError::new(ErrorKind::StoreUnavailable, "the ledger cannot be read or written now")
+                .caused_by(error)
+        }
+    }
+}

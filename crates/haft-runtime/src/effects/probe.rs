@@ -1,0 +1,88 @@
+//! Finding out whether an effect of unknown outcome happened.
+
+use haft_core::ledger::{EffectRecord, State};
+use haft_core::port::{Invoke as _, Resolve};
+use haft_core::{Call, Caller, ErrorKind, ToolError};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{arguments, refused};
+use crate::runtime::Runtime;
+
+/// What a probe found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Probed {
+    /// The effect, settled.
+    pub effect: EffectRecord,
+    /// The tool that was asked.
+    pub tool: String,
+}
+
+impl Runtime {
+    /// Asks the contract's probe whether an unknown effect happened, and settles it.
+    ///
+    /// # Errors
+    ///
+    /// The effect is not unknown, there is no probe, or the probe cannot tell.
+    pub async fn probe(&self, by: &Caller, call: &str) -> Result<Probed, ToolError> {
+        let record = self.inner.store.effect(&by.tenant, call).await.map_err(|e| refused(&e))?;
+        if record.state != State::Unknown {
+            return Err(ToolError::new(
+                ErrorKind::Conflict,
+                format!("the effect's outcome is known: {}", record.state.as_str()),
+            ));
+        }
+        let shelf = self.inner.shelf(Some(&record.effect.registry_version));
+        let shelf = shelf.or_else(|| self.inner.shelf(None));
+        let tool = shelf.as_ref().and_then(|shelf| shelf.registry.find(&record.effect.tool));
+        let Some(probe) = tool.and_then(|tool| tool.contract.probe.clone()) else {
+            return Err(ToolError::new(
+                ErrorKind::NotFound,
+                format!("`{}` declares no probe", record.effect.tool),
+            )
+            .suggest("find out by other means and settle it by hand"));
+        };
+        let arguments = arguments::fill(&probe.arguments, &record)
+            .map_err(|why| ToolError::new(ErrorKind::Permanent, why))?;
+        // In the name of whoever asks, for the agent whose effect it is.
+        let caller = Caller { agent: record.effect.agent.as_str().into(), ..by.clone() };
+        let mut ask = Call::new(caller, probe.tool.clone(), arguments);
+        ask.mode = record.effect.mode;
+        ask.connection.clone_from(&record.effect.connection);
+        ask.connections = ask.connection.iter().cloned().collect();
+        let answer = self.invoke(ask).await.result?;
+        let pointer = probe.happened.strip_prefix("/result").unwrap_or(&probe.happened);
+        let Some(happened) = answer.pointer(pointer).and_then(Value::as_bool) else {
+            return Err(ToolError::new(
+                ErrorKind::InvalidOutput,
+                format!("`{}` did not say whether it happened", probe.tool),
+            ));
+        };
+        let resolve = Resolve {
+            happened,
+            by: format!("probe:{}", probe.tool),
+            note: format!("asked by {}", by.actor),
+            result: None,
+        };
+        let effect = self.inner.store.resolve(&by.tenant, call, resolve).await;
+        Ok(Probed { effect: effect.map_err(|e| refused(&e))?, tool: probe.tool })
+    }
+
+    /// Settles an unknown effect by hand.
+    ///
+    /// # Errors
+    ///
+    /// The effect is missing or not unknown, or the store cannot be written.
+    pub async fn settle(
+        &self,
+        by: &Caller,
+        call: &str,
+        happened: bool,
+        note: &str,
+    ) -> Result<EffectRecord, ToolError> {
+        let resolve =
+            Resolve { happened, by: by.actor.to_string(), note: note.to_owned(), result: None };
+        self.inner.store.resolve(&by.tenant, call, resolve).await.map_err(|e| refused(&e))
+    }
+}

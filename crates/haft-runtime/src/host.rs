@@ -1,0 +1,126 @@
+//! What a handler can reach during one call: the capabilities of its contract, and no others.
+
+mod builtin;
+mod nested;
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
+
+use haft_core::contract::{Capability, SideEffectPolicy};
+use haft_core::port::{Boxed, Host, Scope};
+use haft_core::{ErrorKind, Tool, ToolError};
+use serde_json::Value;
+
+use crate::runtime::Inner;
+
+/// A handler that calls its host more often than this has lost its way.
+const MAX_CALLS: u32 = 1_000;
+
+/// The capabilities of one call. Never kept for another.
+pub(crate) struct Bound {
+    /// Weak: a handler that outlives the runtime reaches nothing.
+    inner: Weak<Inner>,
+    scope: Arc<Scope>,
+    capabilities: Vec<Capability>,
+    class: SideEffectPolicy,
+    /// What keys of nested calls are made from.
+    key: Option<String>,
+    calls: AtomicU32,
+    nested: AtomicU32,
+    wrote: AtomicBool,
+}
+
+impl Bound {
+    pub(crate) fn new(
+        inner: &Arc<Inner>,
+        tool: &Tool,
+        scope: Arc<Scope>,
+        key: Option<String>,
+    ) -> Self {
+        Self {
+            inner: Arc::downgrade(inner),
+            scope,
+            capabilities: tool.contract.capabilities.clone(),
+            class: tool.contract.side_effect_policy,
+            key,
+            calls: AtomicU32::new(0),
+            nested: AtomicU32::new(0),
+            wrote: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether something that writes was asked for.
+    pub(crate) fn has_written(&self) -> bool {
+        self.wrote.load(Ordering::SeqCst)
+    }
+
+    /// Before the request leaves, not after: what has been asked for may have been done.
+    fn writing(&self) {
+        self.wrote.store(true, Ordering::SeqCst);
+    }
+
+    fn permitted(&self, capability: Capability) -> Result<Arc<Inner>, ToolError> {
+        if !self.capabilities.contains(&capability) {
+            return Err(ToolError::new(
+                ErrorKind::Internal,
+                format!("the contract does not list `{}`", capability.as_str()),
+            ));
+        }
+        if self.calls.fetch_add(1, Ordering::Relaxed) >= MAX_CALLS {
+            return Err(ToolError::new(
+                ErrorKind::Internal,
+                format!("the handler used its capabilities more than {MAX_CALLS} times"),
+            ));
+        }
+        let gone = || ToolError::new(ErrorKind::Cancelled, "haft is shutting down");
+        self.inner.upgrade().ok_or_else(gone)
+    }
+
+    async fn answer(
+        &self,
+        capability: Capability,
+        method: &str,
+        arguments: Value,
+    ) -> Result<Value, ToolError> {
+        let inner = self.permitted(capability)?;
+        // A program's own provider comes before ours.
+        if let Some(provider) = inner.capabilities.get(&capability) {
+            if provider.writes(method) {
+                self.writing();
+            }
+            return provider.provide(&self.scope, method, arguments).await;
+        }
+        match capability {
+            Capability::CallTool => self.call_tool(&inner, method, arguments).await,
+            Capability::Clock => builtin::clock(&inner, method),
+            Capability::Audit => builtin::audit(&inner, &self.scope, method, arguments).await,
+            Capability::Messaging => {
+                self.writing();
+                builtin::messaging(&inner, &self.scope, method, arguments)
+            }
+            Capability::Voice => builtin::voice(&self.scope, method),
+            Capability::Moderation => {
+                self.writing();
+                builtin::moderation(&inner, &self.scope, method, &arguments).await
+            }
+            Capability::Kb | Capability::Http | Capability::Calendar | Capability::Images => {
+                Err(ToolError::new(
+                    ErrorKind::Permanent,
+                    format!("no `{}` is set up here", capability.as_str()),
+                )
+                .suggest("tell the user that this is not set up yet"))
+            }
+        }
+    }
+}
+
+impl Host for Bound {
+    fn call<'a>(
+        &'a self,
+        capability: Capability,
+        method: &'a str,
+        arguments: Value,
+    ) -> Boxed<'a, Result<Value, ToolError>> {
+        Box::pin(self.answer(capability, method, arguments))
+    }
+}

@@ -1,0 +1,153 @@
+//! The one path, read from top to bottom. Each stage is a file of its own; what it returns is the
+//! proof that it ran, and the next stage takes nothing else.
+
+mod authorize;
+mod check;
+mod claim;
+mod confirm;
+mod execute;
+mod explain;
+mod gate;
+mod join;
+mod prepare;
+mod publish;
+mod resolve;
+mod scrub;
+mod settle;
+mod trip;
+
+use std::sync::Arc;
+
+use haft_core::outcome::Intent;
+use haft_core::record::Stage;
+use haft_core::{Call, Envelope, ToolError};
+use serde_json::Value;
+
+use confirm::Approved;
+use trip::Trip;
+pub(crate) use trip::shown;
+
+use crate::fail::fail_point;
+use crate::runtime::Inner;
+use crate::tasks::Presence;
+
+/// Takes a call through the path. However it ends, the end is in the envelope, and on record.
+pub(crate) async fn take(inner: &Arc<Inner>, call: Call) -> Envelope {
+    let mut trip = Trip::begin(inner, &call);
+    match decide(inner, &mut trip, call).await {
+        Err(refusal) => publish::refused(inner, trip, refusal).await,
+        Ok(approved) if approved.call().dry_run => explain::plan(inner, trip, &approved).await,
+        Ok(approved) if approved.is_pure() => {
+            carry_out(inner, trip, approved, Presence::default()).await
+        }
+        Ok(approved) => detached(inner, trip, approved).await,
+    }
+}
+
+/// From a name to a call that may run: nothing has been done yet, and nothing is remembered.
+async fn decide(inner: &Arc<Inner>, trip: &mut Trip, call: Call) -> Result<Approved, Refusal> {
+    // Whether the tool exists for this caller at all; first, so that nothing else is revealed.
+    let found = resolve::tool(inner, trip, call).await?;
+    // Cheap and without arguments: most calls that must not run end here.
+    let admitted = gate::admit(inner, found).await?;
+    // The rules that follow look at what will really be used, not at what the model wrote.
+    let prepared = prepare::arguments(trip, admitted)?;
+    let authorized = authorize::decide(inner, trip, prepared)?;
+    confirm::require(inner, authorized).await
+}
+
+/// From a call that may run to its answer.
+async fn carry_out(
+    inner: &Arc<Inner>,
+    mut trip: Trip,
+    approved: Approved,
+    caller: Presence,
+) -> Envelope {
+    // The session orders this call before or after any newer message.
+    let joined = match join::session(inner, &mut trip, approved).await {
+        Ok(joined) => joined,
+        Err(end) => return publish::ended(inner, trip, end).await,
+    };
+    // Durable before the first byte leaves.
+    let ticket = match claim::begin(inner, &mut trip, &joined).await {
+        Ok(ticket) => ticket,
+        Err(end) => return publish::ended(inner, trip, end).await,
+    };
+    fail_point("after_claim").await;
+    publish::started(inner, &trip, &joined);
+    // Whoever asked and is gone before anything was done wanted nothing.
+    let ended = match caller.is_gone() && ticket.is_effect() {
+        true => execute::called_off(),
+        false => execute::run(inner, &mut trip, &joined, &ticket).await,
+    };
+    fail_point("after_response").await;
+    let checked = check::output(inner, &mut trip, &joined, ended);
+    let safe = scrub::both_views(inner, &joined, checked);
+    // Durable before anyone sees it.
+    let answer = settle::record(inner, &trip, &joined, ticket, safe).await;
+    fail_point("after_record").await;
+    publish::answered(inner, trip, &joined, answer).await
+}
+
+/// Runs an effect on a task of its own: a caller that goes away does not undo what has begun.
+async fn detached(inner: &Arc<Inner>, trip: Trip, approved: Approved) -> Envelope {
+    let presence = Presence::default();
+    let leaving = presence.leaving();
+    let lost = trip.lost();
+    let task = inner.tasks.spawn({
+        let inner = inner.clone();
+        async move { carry_out(&inner, trip, approved, presence).await }
+    });
+    let envelope = task.await.unwrap_or(lost);
+    leaving.stayed();
+    envelope
+}
+
+/// Why a call ended before it ran.
+#[derive(Clone, Debug)]
+pub(crate) struct Refusal {
+    pub(crate) error: ToolError,
+    pub(crate) stage: Stage,
+    pub(crate) rule: Option<String>,
+}
+
+impl Refusal {
+    pub(crate) fn at(stage: Stage, error: ToolError) -> Self {
+        Self { error, stage, rule: None }
+    }
+
+    pub(crate) fn by(mut self, rule: impl Into<String>) -> Self {
+        self.rule = Some(rule.into());
+        self
+    }
+}
+
+/// What a call came to.
+#[derive(Clone, Debug)]
+pub(crate) struct Answer {
+    pub(crate) result: Result<Value, ToolError>,
+    /// What UI and telemetry may see of the result.
+    pub(crate) view: Option<Value>,
+    pub(crate) intents: Vec<Intent>,
+    pub(crate) stage: Stage,
+    pub(crate) cached: bool,
+}
+
+impl Answer {
+    /// A call that did not run.
+    pub(crate) fn refused(stage: Stage, error: ToolError) -> Self {
+        Self { result: Err(error), view: None, intents: Vec::new(), stage, cached: false }
+    }
+
+    /// A call whose envelope was kept by the session.
+    pub(crate) fn replayed(envelope: &Value) -> Self {
+        let result = match envelope.get("error") {
+            Some(error) => Err(serde_json::from_value(error.clone()).unwrap_or_else(|why| {
+                ToolError::new(haft_core::ErrorKind::Internal, "the kept answer cannot be read")
+                    .caused_by(why)
+            })),
+            None => Ok(envelope.get("data").cloned().unwrap_or_default()),
+        };
+        Self { result, view: None, intents: Vec::new(), stage: Stage::Gate, cached: true }
+    }
+}

@@ -1,0 +1,41 @@
+//! `authorize`: the rules, over what will really be used.
+
+use std::ops::Deref;
+
+use haft_core::port::{Decision, Standing, Verdict};
+use haft_core::record::Stage;
+
+use super::prepare::Prepared;
+use super::{Refusal, Trip, gate};
+use crate::runtime::Inner;
+
+/// A call that policy allows, perhaps once a person has approved.
+pub(crate) struct Authorized {
+    prepared: Prepared,
+    pub(crate) decision: Decision,
+}
+
+impl Deref for Authorized {
+    type Target = Prepared;
+
+    fn deref(&self) -> &Prepared {
+        &self.prepared
+    }
+}
+
+pub(crate) fn decide(
+    inner: &Inner,
+    trip: &mut Trip,
+    prepared: Prepared,
+) -> Result<Authorized, Refusal> {
+    // What does not depend on the arguments was decided at the gate.
+    let decision = match &prepared.standing {
+        Standing::Settled(decision) => decision.clone(),
+        Standing::Open => inner.policy().decide(&prepared.ask_fully()),
+    };
+    if decision.verdict == Verdict::Deny {
+        return Err(gate::denied(Stage::Authorize, &decision));
+    }
+    trip.rule = Some(decision.rule.clone());
+    Ok(Authorized { prepared, decision })
+}

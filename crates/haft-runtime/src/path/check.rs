@@ -1,0 +1,141 @@
+//! `check`: the answer against the contract, and what the end means for the effect.
+
+use haft_core::ledger::State;
+use haft_core::outcome::{Intent, Warning};
+use haft_core::port::Ended;
+use haft_core::record::Stage;
+use haft_core::validator;
+use haft_core::{ErrorKind, ToolError};
+use serde_json::{Value, json};
+
+use super::Trip;
+use super::join::Joined;
+use crate::runtime::Inner;
+
+/// How a run ended, in the ledger's words.
+pub(crate) struct Checked {
+    pub(crate) state: State,
+    pub(crate) result: Result<Value, ToolError>,
+    pub(crate) intents: Vec<Intent>,
+    pub(crate) stage: Stage,
+}
+
+pub(crate) fn output(inner: &Inner, trip: &mut Trip, call: &Joined, ended: Ended) -> Checked {
+    slow(trip, call);
+    match ended {
+        Ended::Returned { data, intents } => match fits(inner, call, &data) {
+            Ok(()) => Checked {
+                state: State::Succeeded,
+                result: Ok(data),
+                intents,
+                stage: Stage::Execute,
+            },
+            // What was done stays done; only its answer is withheld.
+            Err(error) => Checked {
+                state: State::Succeeded,
+                result: Err(withheld(call, error)),
+                intents,
+                stage: Stage::Check,
+            },
+        },
+        Ended::Failed(error) if error.partial_side_effects => in_doubt(call, error),
+        Ended::Failed(error) | Ended::NotBegun(error) => failed(error),
+        Ended::Lost(error) => in_doubt(call, error),
+    }
+}
+
+fn failed(error: ToolError) -> Checked {
+    Checked { state: State::Failed, result: Err(error), intents: Vec::new(), stage: Stage::Execute }
+}
+
+/// A call without effects has failed; one with effects may have been carried out.
+fn in_doubt(call: &Joined, error: ToolError) -> Checked {
+    if call.is_pure() {
+        return failed(error);
+    }
+    let cause = format!("{}: {}", error.kind, error.source.as_deref().unwrap_or(&error.message));
+    let mut unknown = ToolError::new(
+        ErrorKind::UnknownOutcome,
+        format!("nobody knows whether this was done: {}", error.message),
+    )
+    .caused_by(cause);
+    unknown.partial_side_effects = true;
+    Checked {
+        state: State::Unknown,
+        result: Err(unknown),
+        intents: Vec::new(),
+        stage: Stage::Execute,
+    }
+}
+
+fn withheld(call: &Joined, mut error: ToolError) -> ToolError {
+    if !call.is_pure() {
+        error.message = format!("it was done, but its answer is withheld: {}", error.message);
+        "do not repeat it; tell the user that it was done and that the answer cannot be shown"
+            .clone_into(&mut error.suggestion);
+        error.details = Some(json!({ "done": true }));
+    }
+    error
+}
+
+fn fits(inner: &Inner, call: &Joined, data: &Value) -> Result<(), ToolError> {
+    let most =
+        [call.tool.limits.max_result_bytes, inner.policy().budget(call.mode).max_result_bytes]
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or(inner.settings.default_result_bytes);
+    let size = written_size(data);
+    if size > most {
+        return Err(ToolError::new(
+            ErrorKind::InvalidOutput,
+            format!("the answer has {size} bytes, more than the {most} that are allowed"),
+        )
+        .suggest("ask for less: fewer results, fewer fields"));
+    }
+    let Some(schema) = &call.loaded.output else { return Ok(()) };
+    if schema.is_valid(data) {
+        return Ok(());
+    }
+    let why: Vec<String> = validator::errors(schema, data)
+        .into_iter()
+        .take(5)
+        .map(|(at, why)| format!("{at}: {why}"))
+        .collect();
+    Err(ToolError::new(ErrorKind::InvalidOutput, "the tool's answer does not fit its contract")
+        .caused_by(why.join("; ")))
+}
+
+/// How long the value would be as JSON text.
+fn written_size(data: &Value) -> u64 {
+    struct Count(u64);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len() as u64;
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    match serde_json::to_writer(&mut count, data) {
+        Ok(()) => count.0,
+        Err(_) => u64::MAX,
+    }
+}
+
+/// The budget that is not a deadline in this mode is worth a warning.
+fn slow(trip: &mut Trip, call: &Joined) {
+    let took = trip.started.elapsed().as_millis();
+    let budget = call.tool.latency_budget_ms;
+    if took > u128::from(budget) {
+        trip.warnings.push(Warning {
+            path: String::new(),
+            code: "latency_budget".to_owned(),
+            message: format!("the call took {took} ms; its budget is {budget} ms"),
+            before: None,
+            after: None,
+        });
+    }
+}

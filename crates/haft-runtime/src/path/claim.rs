@@ -1,0 +1,306 @@
+//! `claim`: the idempotency key, and the ledger's record before the first byte leaves.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::contract::SideEffectPolicy;
+use haft_core::ledger::{Claim, Claimed, Effect, EffectRecord, State, Ticket, Unspendable};
+use haft_core::port::StoreError;
+use haft_core::record::Stage;
+use haft_core::{Digest, ErrorKind, ToolError};
+use serde_json::{Value, json};
+
+use super::authorize::Authorized;
+use super::join::Joined;
+use super::{Answer, Refusal, Trip, execute};
+use crate::attach::Leading;
+use crate::runtime::Inner;
+use crate::settings::millis;
+
+/// The longest key that a caller may send.
+const MAX_KEY: usize = 255;
+
+/// What makes two calls the same act.
+pub(crate) struct Key {
+    /// Scoped by tenant, principal and tool.
+    pub(crate) digest: Digest,
+    /// What must be the same when the key is.
+    fingerprint: Digest,
+    /// The act itself, whatever the key.
+    act: Digest,
+}
+
+impl Key {
+    /// The key of a call; none for one without effects.
+    pub(crate) fn of(inner: &Inner, call: &Authorized) -> Result<Option<Self>, Refusal> {
+        if call.class() == SideEffectPolicy::Pure {
+            return Ok(None);
+        }
+        let refuse = |error: ToolError| Refusal::at(Stage::Claim, error);
+        fresh_enough(inner, call).map_err(refuse)?;
+        let (source, fingerprint) = match &call.call.key {
+            Some(key) => {
+                well_formed(key).map_err(refuse)?;
+                let all = json!([call.accepted(), call.call.connection]);
+                (json!(["key", key, call.call.occurrence]), Digest::of_json(&all))
+            }
+            None => {
+                let Some(session) = &call.session else { return Err(refuse(key_required())) };
+                let business = business(call);
+                let source = json!([
+                    "act",
+                    session.turn.group,
+                    business,
+                    call.call.connection,
+                    call.call.occurrence
+                ]);
+                // What the author left out of the key may differ between two calls of one act.
+                (source, Digest::of_json(&business))
+            }
+        };
+        let caller = &call.call.caller;
+        let tool = &call.tool.tool.id;
+        // Lists of JSON keep the fields apart, whatever they contain.
+        let digest = Digest::of_json(&json!([&*caller.tenant, caller.principal(), tool, source]));
+        let act = json!([&*caller.tenant, tool, call.call.connection, business(call)]);
+        Ok(Some(Self { digest, fingerprint, act: Digest::of_json(&act) }))
+    }
+}
+
+/// The arguments that make two calls the same act: the declared ones, else all.
+fn business(call: &Authorized) -> Value {
+    match &call.tool.tool.contract.idempotency_key_fields {
+        Some(fields) => {
+            let value = |field: &String| call.effective().get(field).cloned().unwrap_or_default();
+            fields.iter().map(|field| json!([field, value(field)])).collect()
+        }
+        None => call.accepted().into_owned(),
+    }
+}
+
+fn well_formed(key: &str) -> Result<(), ToolError> {
+    if !key.is_empty() && key.len() <= MAX_KEY && key.bytes().all(|b| b.is_ascii_graphic()) {
+        return Ok(());
+    }
+    Err(ToolError::new(
+        ErrorKind::InvalidArguments,
+        format!("an idempotency key has 1 to {MAX_KEY} visible ASCII characters"),
+    )
+    .suggest("send a random id of 32 hexadecimal digits, and the same one when you retry"))
+}
+
+fn key_required() -> ToolError {
+    ToolError::new(
+        ErrorKind::IdempotencyKeyRequired,
+        "this tool changes something, and the call has neither an idempotency key nor a session",
+    )
+}
+
+/// Keys are forgotten one day; a request that is older than that cannot be told from a new one.
+fn fresh_enough(inner: &Inner, call: &Authorized) -> Result<(), ToolError> {
+    let oldest = i64::try_from(millis(inner.settings.request_max_age)).unwrap_or(i64::MAX);
+    match call.call.issued_at_ms {
+        Some(issued) if call.now_ms.saturating_sub(issued) > oldest => Err(ToolError::new(
+            ErrorKind::RequestExpired,
+            format!("the request is older than {} s; nothing was done", oldest / 1000),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The right to run, and who waits for the answer.
+pub(crate) struct Granted {
+    ticket: Option<Ticket>,
+    leading: Option<Leading>,
+}
+
+impl Granted {
+    /// Whether the ledger has it.
+    pub(crate) fn is_effect(&self) -> bool {
+        self.ticket.is_some()
+    }
+
+    pub(crate) fn ticket(&self) -> Option<&Ticket> {
+        self.ticket.as_ref()
+    }
+
+    /// The same for every attempt under one key, for providers that deduplicate by themselves.
+    pub(crate) fn provider_key(&self) -> Option<String> {
+        self.ticket.as_ref().map(|ticket| format!("haft-{}", ticket.key.hex()))
+    }
+
+    /// Gives the answer to the duplicates that wait for it.
+    pub(crate) fn answer(self, answer: &Answer) {
+        if let Some(leading) = self.leading {
+            leading.answer(Arc::new(answer.clone()));
+        }
+    }
+}
+
+/// Records that the call is about to run; or says why it does not.
+pub(crate) async fn begin(
+    inner: &Arc<Inner>,
+    trip: &mut Trip,
+    joined: &Joined,
+) -> Result<Granted, Answer> {
+    let Some(key) = &joined.key else { return Ok(Granted { ticket: None, leading: None }) };
+    super::fail_point("before_claim").await;
+    let claim = record(inner, trip, joined, key);
+    let claimed = match inner.store.claim(claim.clone()).await {
+        // Written or not? The claim carries this call's own id, so asking again tells.
+        Err(StoreError::InDoubt(_)) => inner.store.claim(claim).await,
+        answer => answer,
+    };
+    match claimed {
+        Ok(Claimed::Fresh(ticket)) => Ok(granted(inner, &key.digest, ticket)),
+        // The first answer was lost, and it was this very call that was recorded.
+        Ok(Claimed::InFlight(record)) if record.effect.call == trip.id => {
+            let (key, epoch, call) = (&key.digest, record.epoch, record.effect.call);
+            Ok(granted(inner, key, Ticket { key: key.clone(), epoch, call }))
+        }
+        Ok(Claimed::Answered(record)) => Err(replayed(&record)),
+        Ok(Claimed::InFlight(record)) => Err(attach(inner, key, &record).await),
+        Ok(Claimed::Conflict) => Err(refused(
+            ToolError::new(
+                ErrorKind::Conflict,
+                "this idempotency key was used for another call; nothing was done",
+            )
+            .suggest("send a new key for a new call"),
+        )),
+        Ok(Claimed::Unknown(record)) => Err(refused(unknown(
+            &record,
+            "the earlier attempt of this call may have been carried out",
+        ))),
+        Ok(Claimed::Similar(record)) => Err(refused(unknown(
+            &record,
+            "the same act was asked for before and its outcome is not known; it was not begun again",
+        ))),
+        Ok(Claimed::Unspendable(why)) => Err(refused(unspendable(why))),
+        Err(error) => Err(refused(
+            ToolError::new(
+                ErrorKind::StoreUnavailable,
+                "the ledger cannot be written, so nothing was done",
+            )
+            .caused_by(error),
+        )),
+    }
+}
+
+fn granted(inner: &Inner, key: &Digest, ticket: Ticket) -> Granted {
+    let leading = inner.running.lead(key, &ticket.call);
+    Granted { ticket: Some(ticket), leading: Some(leading) }
+}
+
+fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
+    let call = joined.call();
+    let tool = &joined.tool.tool;
+    let lease = execute::deadline(inner, joined).saturating_add(inner.settings.lease_grace);
+    Claim {
+        key: key.digest.clone(),
+        fingerprint: key.fingerprint.clone(),
+        act: key.act.clone(),
+        lease_ms: millis(lease),
+        keep: inner.settings.keep(joined.class()),
+        confirmation: joined.spend.clone(),
+        despite_similar: call.overrule.similar_unknown || call.occurrence > 1,
+        effect: Effect {
+            call: trip.id.clone(),
+            tenant: call.caller.tenant.to_string(),
+            agent: call.caller.agent.to_string(),
+            actor: call.caller.actor.clone(),
+            subject: call.caller.subject.clone(),
+            session: call.session.clone(),
+            turn: trip.turn,
+            turn_group: joined.session.as_ref().map(|session| session.turn.group.clone()),
+            mode: joined.mode,
+            tool: tool.id.clone(),
+            tool_version: tool.contract.version.to_string(),
+            tool_digest: tool.digest.clone(),
+            registry_version: trip.registry_version.as_deref().unwrap_or_default().to_owned(),
+            policy: joined.class(),
+            arguments: joined.effective().clone(),
+            connection: call.connection.clone(),
+            compensates: call.compensates.clone(),
+        },
+    }
+}
+
+/// Waits for the answer of the call that this one repeats.
+async fn attach(inner: &Inner, key: &Key, record: &EffectRecord) -> Answer {
+    let wait = inner.settings.attach_for;
+    if let Ok(Some(answer)) = tokio::time::timeout(wait, inner.running.follow(&key.digest)).await {
+        let mut answer = Answer::clone(&answer);
+        answer.cached = true;
+        return answer;
+    }
+    elsewhere(inner, record, wait).await
+}
+
+/// Another process runs it: look until it has ended, or for as long as is reasonable.
+async fn elsewhere(inner: &Inner, record: &EffectRecord, wait: Duration) -> Answer {
+    const PAUSE: Duration = Duration::from_millis(50);
+    let until = tokio::time::Instant::now() + wait;
+    loop {
+        let seen = inner.store.effect(&record.effect.tenant, &record.effect.call).await;
+        match seen {
+            Ok(now) if now.state != State::Started => return replayed(&now),
+            Ok(_) | Err(_) if tokio::time::Instant::now() < until => {
+                tokio::time::sleep(PAUSE).await
+            }
+            Ok(_) | Err(_) => break,
+        }
+    }
+    refused(
+        ToolError::new(
+            ErrorKind::InFlight,
+            "the same call is being carried out; its answer has not come yet",
+        )
+        .with_details(json!({ "call": record.effect.call })),
+    )
+}
+
+/// What is on record, as an answer.
+pub(crate) fn replayed(record: &EffectRecord) -> Answer {
+    let result = match (&record.state, &record.result, &record.error) {
+        (State::Unknown | State::Started, ..) => {
+            Err(unknown(record, "the call may have been carried out"))
+        }
+        (State::Failed | State::NotHappened, _, Some(error)) => Err(error.clone()),
+        (_, Some(result), _) => Ok(result.clone()),
+        // Done, but its answer could not be shown even then.
+        (_, None, Some(error)) => Err(error.clone()),
+        (_, None, None) => Err(ToolError::new(
+            ErrorKind::ResultExpired,
+            "the call was carried out; its answer is no longer kept",
+        )
+        .with_details(json!({ "call": record.effect.call, "state": record.state }))),
+    };
+    // What the handler asked of the session was applied then.
+    Answer { result, view: None, intents: Vec::new(), stage: Stage::Claim, cached: true }
+}
+
+/// An outcome that nobody knows.
+pub(crate) fn unknown(record: &EffectRecord, message: &str) -> ToolError {
+    let mut error = ToolError::new(ErrorKind::UnknownOutcome, message)
+        .with_details(json!({ "call": record.effect.call, "tool": record.effect.tool }));
+    error.partial_side_effects = true;
+    error
+}
+
+fn unspendable(why: Unspendable) -> ToolError {
+    let (kind, message) = match why {
+        Unspendable::NotApproved => {
+            (ErrorKind::ConfirmationRequired, "a person has to approve this call first")
+        }
+        Unspendable::Spent => (ErrorKind::ConfirmationRefused, "the approval has been used"),
+        Unspendable::Expired => (ErrorKind::ConfirmationRefused, "the approval has expired"),
+        Unspendable::OtherCall => {
+            (ErrorKind::ConfirmationRefused, "the approval was given for another call")
+        }
+    };
+    ToolError::new(kind, message)
+}
+
+fn refused(error: ToolError) -> Answer {
+    Answer::refused(Stage::Claim, error)
+}

@@ -1,0 +1,218 @@
+//! `confirm`: where a person must approve, an approval or a question.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use haft_core::contract::{Confirmation as Rule, SideEffectPolicy};
+use haft_core::ledger::Spend;
+use haft_core::port::{StoreError, Verdict};
+use haft_core::record::{Confirmation, ConfirmationStatus, Stage};
+use haft_core::{Call, Digest, ErrorKind, ToolError};
+use serde_json::{Value, json};
+
+use super::Refusal;
+use super::authorize::Authorized;
+use super::claim::Key;
+use crate::runtime::Inner;
+use crate::settings::millis;
+use crate::{identity, preview};
+
+/// A call that may run.
+pub(crate) struct Approved {
+    authorized: Authorized,
+    /// The approval that is spent with the claim.
+    pub(crate) spend: Option<Spend>,
+    /// What makes it the same act as another.
+    pub(crate) key: Option<Key>,
+}
+
+impl Deref for Approved {
+    type Target = Authorized;
+
+    fn deref(&self) -> &Authorized {
+        &self.authorized
+    }
+}
+
+impl Approved {
+    pub(crate) fn call(&self) -> &Call {
+        &self.authorized.call
+    }
+
+    /// Whether running it twice does no harm and nothing is remembered of it.
+    pub(crate) fn is_pure(&self) -> bool {
+        self.class() == SideEffectPolicy::Pure
+    }
+}
+
+pub(crate) async fn require(
+    inner: &Arc<Inner>,
+    authorized: Authorized,
+) -> Result<Approved, Refusal> {
+    let key = Key::of(inner, &authorized)?;
+    if !is_needed(inner, &authorized) {
+        return Ok(Approved { authorized, spend: None, key });
+    }
+    let binding = binding(inner, &authorized);
+    let spend = match &authorized.call.confirmation {
+        Some(token) => opened(inner, &authorized, token, binding).await?,
+        None if authorized.call.dry_run => Spend { id: String::new(), binding },
+        None => standing(inner, &authorized, key.as_ref(), binding).await?,
+    };
+    Ok(Approved { authorized, spend: Some(spend), key })
+}
+
+/// Whether a person must approve: policy says so, or the contract as this agent has it. A condition
+/// that cannot be evaluated counts as met.
+pub(crate) fn is_needed(inner: &Inner, call: &Authorized) -> bool {
+    call.decision.verdict == Verdict::RequireApproval
+        || match &call.tool.requires_confirmation {
+            Rule::Always(always) => *always,
+            Rule::When { when } => inner.policy().holds(when, &call.ask_fully()).unwrap_or(true),
+        }
+}
+
+/// What an approval is for: any change to these voids it.
+fn binding(inner: &Inner, call: &Authorized) -> Digest {
+    let caller = &call.call.caller;
+    Digest::of_json(&json!({
+        "agent": &*caller.agent,
+        "actor": caller.actor,
+        "arguments": call.effective(),
+        "connection": call.call.connection,
+        "policy": inner.policy().version(),
+        "subject": caller.subject,
+        "tenant": &*caller.tenant,
+        "tool": call.tool.tool.digest,
+    }))
+}
+
+/// An approval that was presented.
+async fn opened(
+    inner: &Inner,
+    call: &Authorized,
+    token: &str,
+    binding: Digest,
+) -> Result<Spend, Refusal> {
+    let refuse = |message: &str| {
+        Refusal::at(Stage::Confirm, ToolError::new(ErrorKind::ConfirmationRefused, message))
+    };
+    let approval =
+        inner.tokens.open(token).ok_or_else(|| refuse("this is not a valid approval"))?;
+    if approval.binding != binding {
+        let note =
+            json!({ "confirmation": approval.id, "tool": call.tool.tool.id, "why": "mismatch" });
+        // The refusal stands whether or not the note could be written.
+        let _ = inner.store.note(&call.call.caller.tenant, "confirmation_mismatch", note).await;
+        return Err(refuse("the approval was given for another call"));
+    }
+    if approval.expires_at_ms <= call.now_ms {
+        return Err(refuse("the approval has expired"));
+    }
+    Ok(Spend { id: approval.id, binding })
+}
+
+/// An approval that is on record for exactly this call; else the question is put.
+async fn standing(
+    inner: &Inner,
+    call: &Authorized,
+    key: Option<&Key>,
+    binding: Digest,
+) -> Result<Spend, Refusal> {
+    // A repetition of what has been done needs no second approval: the claim will answer it. With
+    // no approval to spend, it cannot begin anything either.
+    if let Some(key) = key
+        && let Ok(record) = inner.store.by_key(&key.digest).await
+        && !record.state.frees_its_key()
+    {
+        return Ok(Spend { id: String::new(), binding });
+    }
+    let at = |error| Refusal::at(Stage::Confirm, error);
+    room(inner, call).await.map_err(at)?;
+    let question = question(inner, call, binding.clone());
+    let asked = inner.store.ask(question).await.map_err(|error| at(unwritable(&error)))?;
+    match asked.status {
+        ConfirmationStatus::Approved => Ok(Spend { id: asked.id, binding }),
+        ConfirmationStatus::Denied => Err(at(ToolError::new(
+            ErrorKind::ConfirmationRefused,
+            "the person who was asked declined",
+        )
+        .suggest("do not ask again; offer something else"))),
+        ConfirmationStatus::Pending | ConfirmationStatus::Spent => {
+            inner.announce_confirmation(&asked);
+            Err(at(waits(&asked)))
+        }
+    }
+}
+
+/// Nobody reads five hundred questions of one agent.
+async fn room(inner: &Inner, call: &Authorized) -> Result<(), ToolError> {
+    let caller = &call.call.caller;
+    let open = inner
+        .store
+        .confirmations(&caller.tenant, Some(ConfirmationStatus::Pending))
+        .await
+        .map_err(|error| unwritable(&error))?;
+    let now = inner.store.now_ms();
+    let own = |c: &&Confirmation| c.agent == *caller.agent && c.expires_at_ms > now;
+    if open.iter().filter(own).count() < inner.settings.max_pending_confirmations {
+        return Ok(());
+    }
+    Err(ToolError::new(
+        ErrorKind::BudgetExceeded,
+        format!(
+            "{} questions of this agent wait for an answer already",
+            inner.settings.max_pending_confirmations
+        ),
+    )
+    .suggest("wait until the user has answered"))
+}
+
+fn question(inner: &Inner, call: &Authorized, binding: Digest) -> Confirmation {
+    let caller = &call.call.caller;
+    let preview = preview::render(&call.tool.tool.contract, call.effective());
+    let asked_at_ms = inner.store.now_ms();
+    let ttl = i64::try_from(millis(inner.settings.confirmation_ttl)).unwrap_or(i64::MAX);
+    Confirmation {
+        id: identity::fresh("cnf"),
+        tenant: caller.tenant.to_string(),
+        agent: caller.agent.to_string(),
+        actor: caller.actor.clone(),
+        subject: caller.subject.clone(),
+        session: call.call.session.clone(),
+        tool: call.tool.tool.id.clone(),
+        arguments: call.effective().clone(),
+        connection: call.call.connection.clone(),
+        preview: preview.text,
+        suspicious: preview.suspicious,
+        binding,
+        status: ConfirmationStatus::Pending,
+        decided_by: None,
+        asked_at_ms,
+        expires_at_ms: asked_at_ms.saturating_add(ttl),
+    }
+}
+
+/// What the model is told: everything but a way to approve it.
+pub(crate) fn waits(asked: &Confirmation) -> ToolError {
+    ToolError::new(ErrorKind::ConfirmationRequired, "a person has to approve this call first")
+        .suggest("tell the user what you are about to do and ask them to approve; then call again with the same arguments")
+        .with_details(json!({ "confirmation": request(asked) }))
+}
+
+/// A confirmation request as doors show it.
+fn request(asked: &Confirmation) -> Value {
+    json!({
+        "id": asked.id,
+        "tool": asked.tool,
+        "arguments": asked.arguments,
+        "preview": asked.preview,
+        "suspicious": asked.suspicious,
+        "expiresAtMs": asked.expires_at_ms,
+    })
+}
+
+fn unwritable(error: &StoreError) -> ToolError {
+    ToolError::new(ErrorKind::StoreUnavailable, "approvals cannot be read or written now")
+        .caused_by(error)
+}

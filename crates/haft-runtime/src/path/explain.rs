@@ -1,0 +1,52 @@
+//! A dry run: every decision, and nothing done.
+
+use std::sync::Arc;
+
+use haft_core::Envelope;
+use haft_core::contract::Confirmation as Rule;
+use serde_json::{Value, json};
+
+use super::confirm::{self, Approved};
+use super::{Trip, execute};
+use crate::preview;
+use crate::runtime::Inner;
+
+/// What would happen now.
+pub(crate) async fn plan(inner: &Arc<Inner>, trip: Trip, call: &Approved) -> Envelope {
+    let tool = &call.tool.tool;
+    let earlier = match &call.key {
+        Some(key) => inner.store.by_key(&key.digest).await.ok(),
+        None => None,
+    };
+    let needs_approval = confirm::is_needed(inner, call);
+    let plan = json!({
+        "dryRun": true,
+        "tool": tool.id,
+        "mode": call.mode,
+        "arguments": call.effective(),
+        "decision": call.decision,
+        "class": call.class(),
+        "handler": tool.handler.as_str(),
+        "deadlineMs": execute::deadline(inner, call).as_millis() as u64,
+        "confirmation": {
+            "required": needs_approval,
+            "because": because(call, needs_approval),
+            "preview": needs_approval.then(|| preview::render(&tool.contract, call.effective()).text),
+        },
+        "key": call.key.as_ref().map(|key| &key.digest),
+        "earlier": earlier.map(|record| json!({ "call": record.effect.call, "state": record.state })),
+        "wouldRun": !needs_approval,
+    });
+    Envelope { result: Ok(plan), intents: Vec::new(), meta: trip.meta(false) }
+}
+
+fn because(call: &Approved, needed: bool) -> Value {
+    match &call.tool.requires_confirmation {
+        _ if !needed => Value::Null,
+        Rule::Always(true) => json!("the contract"),
+        Rule::When { when } if call.decision.verdict == haft_core::port::Verdict::Allow => {
+            json!(when)
+        }
+        Rule::When { .. } | Rule::Always(false) => json!(call.decision.rule),
+    }
+}

@@ -1,0 +1,172 @@
+//! `gate`: cheap checks that need no arguments, so that most calls that must not run end here.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use haft_core::contract::Category;
+use haft_core::port::{Standing, Verdict};
+use haft_core::record::Stage;
+use haft_core::session::{Phase, Turn};
+use haft_core::{ErrorKind, Tool, ToolError};
+use serde_json::json;
+
+use super::Refusal;
+use super::resolve::Resolved;
+use crate::policy::Budget;
+use crate::runtime::Inner;
+use crate::session;
+
+/// A call that may be looked at more closely.
+pub(crate) struct Admitted {
+    found: Resolved,
+    pub(crate) standing: Standing,
+}
+
+impl Deref for Admitted {
+    type Target = Resolved;
+
+    fn deref(&self) -> &Resolved {
+        &self.found
+    }
+}
+
+pub(crate) async fn admit(inner: &Arc<Inner>, found: Resolved) -> Result<Admitted, Refusal> {
+    let refuse = |error: ToolError| Refusal::at(Stage::Gate, error);
+    depth(inner, &found)?;
+    requested(&found)?;
+    blocked(inner, &found).await?;
+    let policy = inner.policy();
+    if let Some(session) = &found.session {
+        if session.phase != Phase::Active {
+            return Err(refuse(ToolError::new(
+                ErrorKind::SessionInactive,
+                "the session has ended",
+            )));
+        }
+        if session.turn.aborted {
+            return Err(refuse(superseded()));
+        }
+        within_budget(&session.turn, &found.tool.tool, policy.budget(found.mode))
+            .map_err(refuse)?;
+    }
+    let standing = policy.standing(&found.ask());
+    if let Standing::Settled(decision) = &standing
+        && decision.verdict == Verdict::Deny
+    {
+        return Err(denied(Stage::Gate, decision));
+    }
+    // Last: a call that is refused for another reason does not use the rate up.
+    rate(inner, &found)?;
+    Ok(Admitted { found, standing })
+}
+
+/// The refusal for a decision. The rule is for operators; the model learns what would help.
+pub(crate) fn denied(stage: Stage, decision: &haft_core::port::Decision) -> Refusal {
+    let mut error = ToolError::new(ErrorKind::Denied, "this call is not allowed here");
+    if let Some(enable) = &decision.enable {
+        error = error.suggest(enable.clone());
+    }
+    Refusal::at(stage, error.caused_by(&decision.why)).by(decision.rule.clone())
+}
+
+/// A turn that a newer message has ended.
+pub(crate) fn superseded() -> ToolError {
+    ToolError::new(
+        ErrorKind::Superseded,
+        "a newer message has replaced this turn; nothing was done",
+    )
+}
+
+fn depth(inner: &Inner, found: &Resolved) -> Result<(), Refusal> {
+    let through = &found.call.through;
+    let refuse = |why: String| {
+        let error = ToolError::new(ErrorKind::Denied, why);
+        Err(Refusal::at(Stage::Gate, error).by("call_tool:depth"))
+    };
+    if through.len() > inner.settings.max_depth {
+        return refuse(format!("tools call tools more than {} deep", inner.settings.max_depth));
+    }
+    if through.contains(&found.tool.tool.id) {
+        return refuse(format!("`{}` would call itself", found.tool.tool.id));
+    }
+    Ok(())
+}
+
+/// The connection is one of those that this request was given; the grants are policy's business.
+fn requested(found: &Resolved) -> Result<(), Refusal> {
+    match &found.call.connection {
+        Some(connection) if !found.call.connections.contains(connection) => {
+            let error = ToolError::new(ErrorKind::Denied, "this connection may not be used here");
+            Err(Refusal::at(Stage::Gate, error).by("connection:not-requested"))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+async fn blocked(inner: &Inner, found: &Resolved) -> Result<(), Refusal> {
+    if !inner.store.any_blocks() {
+        return Ok(());
+    }
+    let caller = &found.call.caller;
+    match inner.blocked(caller).await {
+        Ok(()) => Ok(()),
+        Err(error) => Err(Refusal::at(Stage::Gate, error).by("block")),
+    }
+}
+
+/// Whether a turn has room for one more call of a tool.
+pub(crate) fn within_budget(turn: &Turn, tool: &Tool, budget: &Budget) -> Result<(), ToolError> {
+    let exceeded = |what: &str, most: u32, help: &str| {
+        Err(ToolError::new(
+            ErrorKind::BudgetExceeded,
+            format!("this turn's budget of {most} {what} is used up"),
+        )
+        .suggest(help)
+        .with_details(json!({ "budget": what, "limit": most })))
+    };
+    if let Some(most) = budget.calls_per_turn
+        && turn.calls >= most
+    {
+        return exceeded("calls", most, "answer with what you have");
+    }
+    if tool.contract.category != Category::Retrieval {
+        return Ok(());
+    }
+    if turn.retrieval_calls >= budget.retrieval_calls {
+        let help = "answer with what you have found";
+        return exceeded("retrieval calls", budget.retrieval_calls, help);
+    }
+    if !budget.repeat_search && turn.searched && session::searches(tool) {
+        return Err(ToolError::new(ErrorKind::BudgetExceeded, "this turn has searched already")
+            .suggest(
+                "fetch records by the ids that the search gave, or answer with what you have",
+            ));
+    }
+    Ok(())
+}
+
+fn rate(inner: &Inner, found: &Resolved) -> Result<(), Refusal> {
+    if found.call.dry_run {
+        return Ok(());
+    }
+    let caller = &found.call.caller;
+    let policy = inner.policy();
+    let rates = [found.tool.limits.rate, policy.budget(found.mode).rate];
+    for rate in rates.into_iter().flatten() {
+        let who = caller.principal().to_string();
+        let taken = inner.rates.take(&caller.tenant, &who, &found.tool.tool.id, rate, found.now_ms);
+        if let Err(wait_ms) = taken {
+            let error = ToolError::new(
+                ErrorKind::RateLimited,
+                format!(
+                    "`{}` may be called {} times in {} ms",
+                    found.tool.tool.id, rate.calls, rate.window_ms
+                ),
+            )
+            .suggest(format!("call it again in {wait_ms} ms or later"))
+            .with_details(json!({ "retryAfterMs": wait_ms }));
+            return Err(Refusal::at(Stage::Gate, error).by("rate"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! The session's part: a call that was sent again is answered again, budgets are counted, and a
+//! newer message that waits is heard before anything irreversible.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use haft_core::contract::SideEffectPolicy;
+use haft_core::record::Stage;
+use haft_core::session::Session;
+use haft_core::{Digest, ErrorKind, ToolError};
+use serde_json::{Value, json};
+
+use super::confirm::Approved;
+use super::{Answer, Trip, gate};
+use crate::runtime::Inner;
+use crate::session::{self, Before, Seen};
+
+/// A call that has its place in the session.
+pub(crate) struct Joined {
+    approved: Approved,
+}
+
+impl Deref for Joined {
+    type Target = Approved;
+
+    fn deref(&self) -> &Approved {
+        &self.approved
+    }
+}
+
+enum Place {
+    Granted,
+    Answered(Value),
+    Refused(ToolError),
+}
+
+pub(crate) async fn session(
+    inner: &Arc<Inner>,
+    trip: &mut Trip,
+    approved: Approved,
+) -> Result<Joined, Answer> {
+    let Some(id) = &approved.call().session else { return Ok(Joined { approved }) };
+    let tenant = approved.call().caller.tenant.clone();
+    let fingerprint = fingerprint(&approved);
+    let place = |session: &mut Session| take(inner, session, &approved, &fingerprint);
+    let refused = |error| Answer::refused(Stage::Gate, error);
+    let (session, place) = inner.book.change(&tenant, id, place).await.map_err(refused)?;
+    trip.turn = session.turn.number;
+    match place {
+        Place::Granted => Ok(Joined { approved }),
+        Place::Answered(answer) => Err(Answer::replayed(&answer)),
+        Place::Refused(error) => Err(refused(error)),
+    }
+}
+
+fn take(inner: &Inner, session: &mut Session, call: &Approved, fingerprint: &Digest) -> Place {
+    if session.turn.aborted {
+        return Place::Refused(gate::superseded());
+    }
+    let tool = &call.tool.tool;
+    let seen = match &call.call().id {
+        Some(id) => session::enter(session, id, fingerprint),
+        None => Seen::New,
+    };
+    match seen {
+        Seen::Answered(answer) => return Place::Answered(answer),
+        Seen::Other => {
+            return Place::Refused(
+                ToolError::new(ErrorKind::Conflict, "this call id was used for another call")
+                    .suggest("give every call an id of its own"),
+            );
+        }
+        // The same call runs already; it was counted then.
+        Seen::Before => return Place::Granted,
+        Seen::New => {}
+    }
+    let policy = inner.policy();
+    if let Err(error) = gate::within_budget(&session.turn, tool, policy.budget(call.mode)) {
+        forget(session, call);
+        return Place::Refused(error);
+    }
+    if call.class() == SideEffectPolicy::Irreversible {
+        match session::before_irreversible(session, policy.supersede(call.class(), call.mode)) {
+            Before::Run => {}
+            Before::Aborted => {
+                forget(session, call);
+                return Place::Refused(gate::superseded());
+            }
+            Before::Absorbed(messages) => {
+                forget(session, call);
+                return Place::Refused(
+                    gate::superseded()
+                        .suggest("read the newer messages and decide again what to do")
+                        .with_details(json!({ "action": "absorb", "messages": messages })),
+                );
+            }
+        }
+    }
+    session::count(&mut session.turn, tool);
+    Place::Granted
+}
+
+/// A call that did not run leaves no trace under its id.
+fn forget(session: &mut Session, call: &Approved) {
+    if let Some(id) = &call.call().id {
+        session::answered(session, id, None);
+    }
+}
+
+/// Over tool and arguments as they were accepted.
+fn fingerprint(call: &Approved) -> Digest {
+    Digest::of_json(&json!([call.tool.tool.id, call.accepted(), call.call().connection]))
+}

@@ -1,0 +1,60 @@
+//! `arguments`: reads what the model wrote, repairs what may be repaired, and refuses the rest.
+
+use std::borrow::Cow;
+use std::ops::Deref;
+
+use haft_core::port::Ask;
+use haft_core::record::Stage;
+use serde_json::Value;
+
+use super::gate::Admitted;
+use super::{Refusal, Trip};
+use crate::arguments::Prepared as Arguments;
+
+/// A call whose arguments fit the contract.
+pub(crate) struct Prepared {
+    admitted: Admitted,
+    arguments: Arguments,
+}
+
+impl Deref for Prepared {
+    type Target = Admitted;
+
+    fn deref(&self) -> &Admitted {
+        &self.admitted
+    }
+}
+
+impl Prepared {
+    /// What will really be used.
+    pub(crate) fn effective(&self) -> &Value {
+        &self.arguments.effective
+    }
+
+    /// What was asked for: repaired, but without defaults and clamps, so that a repetition is
+    /// still the same when those have changed.
+    pub(crate) fn accepted(&self) -> Cow<'_, Value> {
+        self.arguments.received()
+    }
+
+    /// The question to policy, with arguments.
+    pub(crate) fn ask_fully(&self) -> Ask<'_> {
+        Ask { arguments: Some(self.effective()), ..self.ask() }
+    }
+}
+
+pub(crate) fn arguments(trip: &mut Trip, admitted: Admitted) -> Result<Prepared, Refusal> {
+    let read = admitted.loaded.reader.read(&admitted.call.arguments, admitted.mode);
+    match read {
+        Ok(mut arguments) => {
+            trip.warnings = std::mem::take(&mut arguments.warnings);
+            trip.clamps = std::mem::take(&mut arguments.clamps);
+            trip.arguments = admitted.loaded.seen_arguments(&arguments.effective);
+            Ok(Prepared { admitted, arguments })
+        }
+        Err(invalid) => {
+            trip.warnings.clone_from(&invalid.warnings);
+            Err(Refusal::at(Stage::Arguments, invalid.into()))
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! `publish`: events for whoever watches, intents to the session, and the envelope to the caller.
+
+use std::sync::Arc;
+
+use haft_core::contract::SideEffectPolicy;
+use haft_core::outcome::{Applied, Intent, IntentStatus};
+use haft_core::record::{Event, EventKind, Stage};
+use haft_core::{Envelope, ErrorKind};
+use serde_json::{Value, json};
+
+use super::confirm::Approved;
+use super::join::Joined;
+use super::{Answer, Refusal, Trip, scrub};
+use crate::runtime::Inner;
+use crate::session;
+use crate::settings::millis;
+
+/// The end of a call that was decided against.
+pub(crate) async fn refused(inner: &Arc<Inner>, mut trip: Trip, refusal: Refusal) -> Envelope {
+    if refusal.rule.is_some() {
+        trip.rule = refusal.rule;
+    }
+    ended(inner, trip, Answer::refused(refusal.stage, refusal.error)).await
+}
+
+/// The end of a call that did not run now: refused late, or answered from memory.
+pub(crate) async fn ended(inner: &Arc<Inner>, trip: Trip, mut answer: Answer) -> Envelope {
+    answer.result = answer.result.map_err(|error| scrub::clean(inner, error));
+    let end = answer.result.as_ref().map(|_| None);
+    inner.store.record(trip.record(answer.stage, end, answer.cached));
+    result_event(inner, &trip, &answer);
+    Envelope { meta: trip.meta(answer.cached), result: answer.result, intents: Vec::new() }
+}
+
+/// A call is about to run.
+pub(crate) fn started(inner: &Inner, trip: &Trip, call: &Joined) {
+    if !inner.publish.is_listening() {
+        return;
+    }
+    emit(inner, trip, EventKind::ToolCallStart, json!({ "arguments": trip.arguments }));
+    if !call.is_pure() {
+        let payload = json!({ "toolName": trip.tool, "sideEffectPolicy": call.class() });
+        emit(inner, trip, EventKind::ToolSideEffectStarted, payload);
+    }
+}
+
+/// The end of a call that ran.
+pub(crate) async fn answered(
+    inner: &Arc<Inner>,
+    trip: Trip,
+    call: &Approved,
+    answer: Answer,
+) -> Envelope {
+    if inner.publish.is_listening() && call.class() != SideEffectPolicy::Pure {
+        let kind = match &answer.result {
+            Ok(_) => EventKind::ToolSideEffectCompleted,
+            Err(error) if error.details.as_ref().is_some_and(|d| d.get("done").is_some()) => {
+                EventKind::ToolSideEffectCompleted
+            }
+            Err(_) => EventKind::ToolSideEffectFailed,
+        };
+        let payload = json!({
+            "toolName": trip.tool,
+            "sideEffectPolicy": call.class(),
+            "status": status(&answer),
+            "idempotencyKey": call.key.as_ref().map(|key| &key.digest),
+        });
+        emit(inner, &trip, kind, payload);
+    }
+    result_event(inner, &trip, &answer);
+    let intents = settle_session(inner, &trip, call, &answer).await;
+    Envelope { meta: trip.meta(answer.cached), result: answer.result, intents }
+}
+
+fn status(answer: &Answer) -> &'static str {
+    match &answer.result {
+        Ok(_) => "executed",
+        Err(error) if error.kind == ErrorKind::UnknownOutcome => "unknown",
+        Err(_) => "failed",
+    }
+}
+
+fn result_event(inner: &Inner, trip: &Trip, answer: &Answer) {
+    if !inner.publish.is_listening() {
+        return;
+    }
+    let payload = match &answer.result {
+        Ok(_) => json!({ "ok": true, "result": answer.view, "cached": answer.cached }),
+        Err(error) => {
+            json!({ "ok": false, "error": error.kind, "message": error.message, "cached": answer.cached })
+        }
+    };
+    emit(inner, trip, EventKind::ToolCallResult, payload);
+}
+
+fn emit(inner: &Inner, trip: &Trip, kind: EventKind, payload: Value) {
+    inner.publish.publish(&Event {
+        kind,
+        tenant: trip.caller.tenant.to_string(),
+        agent: trip.caller.agent.to_string(),
+        session: trip.session.clone(),
+        turn: trip.turn,
+        call: trip.id.clone(),
+        tool: trip.tool.clone(),
+        at_ms: inner.store.now_ms(),
+        payload,
+    });
+}
+
+/// The session applies what the handler asked for, and remembers the answer under the model's id.
+async fn settle_session(
+    inner: &Arc<Inner>,
+    trip: &Trip,
+    call: &Approved,
+    answer: &Answer,
+) -> Vec<Applied> {
+    let Some(id) = &trip.session else { return answer.intents.iter().map(nowhere).collect() };
+    if answer.intents.is_empty() && trip.model_id.is_none() {
+        return Vec::new();
+    }
+    let now = inner.store.now_ms();
+    let limit = i64::try_from(millis(inner.settings.intent_limit)).unwrap_or(i64::MAX);
+    let kept = call.call().id.as_ref().map(|id| (id, keepable(answer)));
+    let changed = inner
+        .book
+        .change(&trip.caller.tenant, id, |session| {
+            if let Some((id, kept)) = &kept {
+                session::answered(session, id, kept.clone());
+            }
+            let apply = |intent: &Intent| session::apply(session, intent.clone(), now, limit);
+            answer.intents.iter().map(apply).collect::<Vec<_>>()
+        })
+        .await;
+    let applied = match changed {
+        Ok((_, applied)) => applied,
+        Err(error) => {
+            let lost = |intent: &Intent| refused_intent(intent, &error.message);
+            answer.intents.iter().map(lost).collect()
+        }
+    };
+    if !applied.is_empty() && inner.publish.is_listening() {
+        emit(inner, trip, EventKind::SessionChanged, json!({ "intents": applied }));
+    }
+    applied
+}
+
+/// What a message that is sent again is answered with; nothing where trying again may help.
+fn keepable(answer: &Answer) -> Option<Value> {
+    match &answer.result {
+        Ok(data) => Some(json!({ "data": data })),
+        Err(error) if error.retryable || answer.stage < Stage::Execute => None,
+        Err(error) => Some(json!({ "error": error })),
+    }
+}
+
+fn nowhere(intent: &Intent) -> Applied {
+    refused_intent(intent, "there is no session")
+}
+
+fn refused_intent(intent: &Intent, why: &str) -> Applied {
+    Applied { intent: intent.clone(), status: IntentStatus::Refused, reason: Some(why.to_owned()) }
+}

@@ -1,0 +1,138 @@
+//! `resolve`: finds the tool in what this caller has, as the session is pinned to it.
+
+use std::sync::Arc;
+
+use haft_core::contract::{Mode, SideEffectPolicy};
+use haft_core::port::Ask;
+use haft_core::record::Stage;
+use haft_core::session::Session;
+use haft_core::{Call, ErrorKind, Tool, ToolError, nearest};
+
+use super::{Refusal, Trip};
+use crate::runtime::Inner;
+use crate::shelf::Loaded;
+use crate::toolbox::{Catalog, EffectiveTool, Found};
+
+/// A tool that exists for this caller.
+pub(crate) struct Resolved {
+    pub(crate) call: Call,
+    pub(crate) session: Option<Session>,
+    pub(crate) mode: Mode,
+    pub(crate) tool: Arc<EffectiveTool>,
+    pub(crate) loaded: Arc<Loaded>,
+    pub(crate) now_ms: i64,
+}
+
+impl Resolved {
+    /// The question to policy, without arguments.
+    pub(crate) fn ask(&self) -> Ask<'_> {
+        Ask {
+            caller: &self.call.caller,
+            tool: &self.tool.tool,
+            mode: self.mode,
+            arguments: None,
+            session: self.call.session.as_deref(),
+            connection: self.call.connection.as_deref(),
+            now_ms: self.now_ms,
+        }
+    }
+
+    pub(crate) fn class(&self) -> SideEffectPolicy {
+        self.tool.tool.contract.side_effect_policy
+    }
+}
+
+pub(crate) async fn tool(
+    inner: &Arc<Inner>,
+    trip: &mut Trip,
+    call: Call,
+) -> Result<Resolved, Refusal> {
+    let session = match &call.session {
+        Some(id) => Some(own_session(inner, &call, id).await?),
+        None => None,
+    };
+    let mode = session.as_ref().map_or(call.mode, |session| session.mode);
+    let version = session.as_ref().map(|session| session.registry_version.as_str());
+    trip.mode = mode;
+    trip.turn = session.as_ref().map_or(0, |session| session.turn.number);
+    let shelf = inner.shelf(version).ok_or_else(|| pinned_is_gone(version))?;
+    trip.registry_version = Some(shelf.version.clone());
+    let catalog = inner.catalog(&shelf, &call.caller, mode);
+    let tool = available(inner, &catalog, &call)?;
+    trip.tool.clone_from(&tool.tool.id);
+    trip.tool_version = Some(tool.tool.contract.version.to_string());
+    let loaded = shelf.loaded(&tool.tool).map_err(|why| {
+        let error =
+            ToolError::new(ErrorKind::Internal, "the tool cannot be used: its contract is broken");
+        Refusal::at(Stage::Resolve, error.caused_by(why))
+    })?;
+    let now_ms = trip.started_at_ms;
+    Ok(Resolved { call, session, mode, tool, loaded, now_ms })
+}
+
+async fn own_session(inner: &Inner, call: &Call, id: &str) -> Result<Session, Refusal> {
+    let at = |error| Refusal::at(Stage::Resolve, error);
+    let session = inner.book.load(&call.caller.tenant, id).await.map_err(at)?;
+    // A session of somebody else is as good as none.
+    if session.agent != *call.caller.agent || session.principal != *call.caller.principal() {
+        let error = ToolError::new(
+            ErrorKind::SessionInactive,
+            format!("there is no session `{}`", super::trip::shown(id)),
+        );
+        return Err(at(error.suggest("start a session first")));
+    }
+    Ok(session)
+}
+
+fn pinned_is_gone(version: Option<&str>) -> Refusal {
+    let message = match version {
+        Some(version) => {
+            format!("registry {version}, which the session is pinned to, is not loaded")
+        }
+        None => "no registry is loaded".to_owned(),
+    };
+    let error = ToolError::new(ErrorKind::Unavailable, message).suggest("start a new session");
+    Refusal::at(Stage::Resolve, error)
+}
+
+/// A tool that the tenant does not have is told apart from one that does not exist by nobody. For
+/// one that it has, the agent learns why it may not use it and what would change that.
+fn available(inner: &Inner, catalog: &Catalog, call: &Call) -> Result<Arc<EffectiveTool>, Refusal> {
+    let asked = super::trip::shown(&call.tool);
+    let refuse = |message: String, help: String| {
+        let error = ToolError::new(ErrorKind::Unavailable, message).suggest(help);
+        Refusal::at(Stage::Resolve, error)
+    };
+    match catalog.find(&call.tool) {
+        Found::Tool(tool) if names(call, &tool.tool) => Ok(tool.clone()),
+        Found::Tool(_) | Found::Narrowed(_) => Err(refuse(
+            format!("`{asked}` is not part of this run"),
+            "use one of the tools that this run was given".to_owned(),
+        )
+        .by("narrowed")),
+        Found::Unavailable(tool) => {
+            inner.suggestions.note(&call.caller.tenant, &call.caller.agent, &tool.tool.id);
+            let message = format!("`{asked}` cannot be used here: {}", tool.why.in_words());
+            let refusal = refuse(message, tool.enable.clone());
+            Err(refusal.by(tool.rule.clone().unwrap_or_else(|| tool.why.as_str().to_owned())))
+        }
+        Found::Ambiguous(ids) => Err(refuse(
+            format!("`{asked}` is the short name of several tools"),
+            format!("use the full name: {}", ids.join(", ")),
+        )),
+        Found::Unknown => {
+            let names = catalog.list().map(|tool| tool.tool.contract.tool_id.as_str());
+            let help = match nearest::find(&asked, names) {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => ErrorKind::Unavailable.suggestion().to_owned(),
+            };
+            Err(refuse(format!("there is no tool `{asked}` here"), help))
+        }
+    }
+}
+
+/// Whether a run that is narrowed to some tools has this one.
+fn names(call: &Call, tool: &Tool) -> bool {
+    let one = |name: &String| *name == tool.id || *name == tool.contract.tool_id;
+    call.only.as_ref().is_none_or(|only| only.iter().any(one))
+}

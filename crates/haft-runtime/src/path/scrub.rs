@@ -1,0 +1,58 @@
+//! `redact`: known secrets leave both views, and everything that is not allowed leaves the one for
+//! UI and telemetry.
+
+use haft_core::ledger::State;
+use haft_core::outcome::Intent;
+use haft_core::record::Stage;
+use haft_core::{ErrorKind, ToolError};
+use serde_json::Value;
+
+use super::check::Checked;
+use super::join::Joined;
+use crate::runtime::Inner;
+
+/// An end that may be remembered and shown. Made here and nowhere else.
+pub(crate) struct Redacted {
+    pub(crate) state: State,
+    pub(crate) result: Result<Value, ToolError>,
+    /// What UI and telemetry may see.
+    pub(crate) view: Option<Value>,
+    pub(crate) intents: Vec<Intent>,
+    pub(crate) stage: Stage,
+}
+
+pub(crate) fn both_views(inner: &Inner, call: &Joined, checked: Checked) -> Redacted {
+    let Checked { state, result, intents, stage } = checked;
+    let secrets = inner.secrets();
+    match result {
+        Ok(data) => match secrets.scrub(data) {
+            Ok(data) => {
+                let view = Some(call.loaded.view.of(&data));
+                Redacted { state, result: Ok(data), view, intents, stage }
+            }
+            // What cannot be made safe is not shown, whatever it is.
+            Err(why) => {
+                let error = ToolError::new(
+                    ErrorKind::RedactionFailed,
+                    "the answer could not be made safe to show",
+                )
+                .caused_by(why);
+                Redacted { state, result: Err(error), view: None, intents, stage: Stage::Redact }
+            }
+        },
+        Err(error) => {
+            let error = clean(inner, error);
+            Redacted { state, result: Err(error), view: None, intents, stage }
+        }
+    }
+}
+
+/// An error whose words are safe to show and to log.
+pub(crate) fn clean(inner: &Inner, mut error: ToolError) -> ToolError {
+    let secrets = inner.secrets();
+    error.message = secrets.text(&error.message);
+    error.suggestion = secrets.text(&error.suggestion);
+    error.source = error.source.as_deref().map(|source| secrets.text(source));
+    error.details = error.details.and_then(|details| secrets.scrub(details).ok());
+    error
+}

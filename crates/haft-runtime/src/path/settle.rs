@@ -1,0 +1,121 @@
+//! `settle`: the outcome on record, durably, before anyone sees it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::ledger::{Ending, Settled, State, Ticket};
+use haft_core::port::StoreError;
+use haft_core::record::{InvocationRecord, Stage};
+use haft_core::{ErrorKind, ToolError};
+use serde_json::json;
+
+use super::claim::Granted;
+use super::join::Joined;
+use super::scrub::Redacted;
+use super::{Answer, Trip};
+use crate::runtime::Inner;
+
+pub(crate) async fn record(
+    inner: &Arc<Inner>,
+    trip: &Trip,
+    call: &Joined,
+    granted: Granted,
+    safe: Redacted,
+) -> Answer {
+    let Redacted { state, result, view, intents, stage } = safe;
+    let record = {
+        let end = result.as_ref().map(|_| view.clone());
+        trip.record(stage, end, false)
+    };
+    let mut answer = Answer { result, view, intents, stage, cached: false };
+    match granted.ticket() {
+        None => inner.store.record(record),
+        Some(ticket) => {
+            let ending = Ending {
+                state,
+                result: answer.result.as_ref().ok().cloned(),
+                error: answer.result.as_ref().err().cloned(),
+                intents: answer.intents.clone(),
+            };
+            name_call(&mut answer, state, ticket);
+            if let Err(error) = write(inner, call, ticket, ending, record).await {
+                answer = unrecorded(&answer, state, ticket, &error);
+            }
+        }
+    }
+    granted.answer(&answer);
+    answer
+}
+
+/// An unknown outcome can be looked up, so the answer says where.
+fn name_call(answer: &mut Answer, state: State, ticket: &Ticket) {
+    if state == State::Unknown
+        && let Err(error) = &mut answer.result
+    {
+        error.details = Some(json!({ "call": ticket.call }));
+    }
+}
+
+/// Tries until the lease ends: an outcome that was seen is not given up lightly.
+async fn write(
+    inner: &Inner,
+    call: &Joined,
+    ticket: &Ticket,
+    ending: Ending,
+    record: InvocationRecord,
+) -> Result<(), StoreError> {
+    let until = tokio::time::Instant::now() + inner.settings.lease_grace;
+    let mut pause = Duration::from_millis(20);
+    loop {
+        let written = inner.store.settle(ticket, ending.clone(), Some(record.clone())).await;
+        match written {
+            Ok(Settled::Written) => return Ok(()),
+            // The first try was written although its answer was lost.
+            Ok(Settled::TooLate(state)) if state == ending.state => return Ok(()),
+            Ok(Settled::TooLate(state)) => {
+                return Err(StoreError::WrongState(format!(
+                    "`{}` was settled by somebody else: {}",
+                    call.tool.tool.id,
+                    state.as_str()
+                )));
+            }
+            Err(StoreError::Unavailable(_) | StoreError::InDoubt(_))
+                if tokio::time::Instant::now() < until =>
+            {
+                tokio::time::sleep(pause).await;
+                pause = pause.saturating_mul(2).min(Duration::from_secs(1));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// What cannot be recorded is not promised. A success that is not on record is unknown to everyone
+/// who asks later, so it is unknown now; a failure that is not on record may be said, since nothing
+/// was done and nothing will be done under a key that stays claimed.
+fn unrecorded(answer: &Answer, state: State, ticket: &Ticket, error: &StoreError) -> Answer {
+    let mut unknown = ToolError::new(
+        ErrorKind::UnknownOutcome,
+        match state {
+            State::Failed => "the call failed, but that could not be recorded",
+            State::Started
+            | State::Succeeded
+            | State::Unknown
+            | State::Happened
+            | State::NotHappened
+            | State::Compensating
+            | State::Compensated
+            | State::Stuck => "the outcome of the call could not be recorded",
+        },
+    )
+    .with_details(json!({ "call": ticket.call }))
+    .caused_by(error);
+    unknown.partial_side_effects = true;
+    Answer {
+        result: Err(unknown),
+        view: None,
+        intents: answer.intents.clone(),
+        stage: Stage::Settle,
+        cached: false,
+    }
+}

@@ -1,0 +1,131 @@
+//! What is known about a call so far, for its record and its envelope.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use haft_core::contract::Mode;
+use haft_core::outcome::{Clamped, Envelope, Meta, Warning};
+use haft_core::record::{InvocationRecord, Stage};
+use haft_core::{Call, Caller, ErrorKind, ToolError};
+use serde_json::Value;
+
+use crate::identity;
+use crate::runtime::Inner;
+
+/// One call on its way.
+#[derive(Clone, Debug)]
+pub(crate) struct Trip {
+    pub(crate) id: String,
+    pub(crate) model_id: Option<String>,
+    pub(crate) caller: Caller,
+    pub(crate) session: Option<String>,
+    pub(crate) turn: u64,
+    pub(crate) mode: Mode,
+    pub(crate) tool: String,
+    pub(crate) tool_version: Option<String>,
+    pub(crate) registry_version: Option<Arc<str>>,
+    /// The arguments as others may see them.
+    pub(crate) arguments: Value,
+    pub(crate) rule: Option<String>,
+    pub(crate) warnings: Vec<Warning>,
+    pub(crate) clamps: Vec<Clamped>,
+    pub(crate) attempts: u32,
+    pub(crate) started: Instant,
+    pub(crate) started_at_ms: i64,
+}
+
+impl Trip {
+    pub(crate) fn begin(inner: &Inner, call: &Call) -> Self {
+        Self {
+            id: identity::fresh("call"),
+            model_id: call.id.clone(),
+            caller: call.caller.clone(),
+            session: call.session.clone(),
+            turn: 0,
+            mode: call.mode,
+            tool: shown(&call.tool),
+            tool_version: None,
+            registry_version: None,
+            arguments: Value::Null,
+            rule: None,
+            warnings: Vec::new(),
+            clamps: Vec::new(),
+            attempts: 0,
+            started: Instant::now(),
+            started_at_ms: inner.store.now_ms(),
+        }
+    }
+
+    /// The meta of the envelope.
+    pub(crate) fn meta(&self, cached: bool) -> Meta {
+        Meta {
+            // The model's own id where it has one: the same from start to result.
+            call_id: self.model_id.clone().unwrap_or_else(|| self.id.clone()),
+            record_id: self.id.clone(),
+            tool: self.tool.clone(),
+            tool_version: self.tool_version.clone(),
+            registry_version: self.registry_version.as_deref().map(str::to_owned),
+            duration_ms: self.started.elapsed().as_secs_f64() * 1000.0,
+            cached,
+            warnings: self.warnings.clone(),
+            clamps: self.clamps.clone(),
+            attempts: self.attempts,
+        }
+    }
+
+    /// The record, as far as it is known before the end.
+    pub(crate) fn record(
+        &self,
+        stage: Stage,
+        end: Result<Option<Value>, &ToolError>,
+        cached: bool,
+    ) -> InvocationRecord {
+        let (result, error) = match end {
+            Ok(view) => (view, None),
+            Err(error) => (None, Some(error)),
+        };
+        InvocationRecord {
+            call: self.id.clone(),
+            model_call: self.model_id.clone(),
+            tenant: self.caller.tenant.to_string(),
+            agent: self.caller.agent.to_string(),
+            actor: self.caller.actor.clone(),
+            subject: self.caller.subject.clone(),
+            session: self.session.clone(),
+            turn: self.turn,
+            mode: self.mode,
+            tool: self.tool.clone(),
+            tool_version: self.tool_version.clone(),
+            registry_version: self.registry_version.as_deref().map(str::to_owned),
+            arguments: self.arguments.clone(),
+            result,
+            error: error.map(|error| error.kind),
+            message: error.map(|error| error.message.clone()),
+            stage,
+            rule: self.rule.clone(),
+            cached,
+            attempts: self.attempts,
+            warnings: self.warnings.iter().map(|warning| warning.code.clone()).collect(),
+            started_at_ms: self.started_at_ms,
+            duration_us: u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// What a caller is told when the task that ran its effect is gone.
+    pub(crate) fn lost(&self) -> Envelope {
+        let error = ToolError::new(ErrorKind::UnknownOutcome, "the call was cut off")
+            .with_details(serde_json::json!({ "call": self.id }));
+        Envelope { result: Err(error), intents: Vec::new(), meta: self.meta(false) }
+    }
+}
+
+/// A name that somebody made up, safe to repeat.
+pub(crate) fn shown(name: &str) -> String {
+    const MOST: usize = 128;
+    let plain = |c: char| c.is_ascii_graphic();
+    if name.len() <= MOST && name.chars().all(plain) {
+        return name.to_owned();
+    }
+    let kept: String = name.chars().take(MOST).map(|c| if plain(c) { c } else { '?' }).collect();
+    if name.chars().count() > MOST { format!("{kept}…") } else { kept }
+}

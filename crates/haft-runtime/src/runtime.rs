@@ -1,0 +1,253 @@
+//! A runtime: the parts put together, and every way in.
+
+mod builder;
+mod confirmations;
+mod sessions;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use haft_core::contract::{Capability, Mode, SideEffectPolicy};
+use haft_core::port::{
+    Ask, Boxed, Decide, Decision, Execute, Invoke, Provide, Publish, Standing, Store,
+};
+use haft_core::record::{Confirmation, Event, EventKind};
+use haft_core::{Call, Caller, Digest, Envelope, ErrorKind, Registry, ToolError};
+use serde_json::json;
+
+pub use builder::{BuildError, Builder};
+
+use crate::attach::Running;
+use crate::path;
+use crate::policy::Problem;
+use crate::policy::{Budget, Rules, Supersede};
+use crate::rate::Rates;
+use crate::redact::{DigestKey, Scrubber};
+use crate::session::Book;
+use crate::settings::Settings;
+use crate::shelf::Shelf;
+use crate::tasks::Tasks;
+use crate::token::TokenKey;
+use crate::toolbox::{Catalog, Catalogs, Directory, Seen, Suggestions};
+
+/// The one path, with everything that it needs. Cheap to clone.
+#[derive(Clone)]
+pub struct Runtime {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    shelves: ArcSwap<Shelves>,
+    rules: ArcSwap<Rulebook>,
+    directory: ArcSwap<Directory>,
+    catalogs: Catalogs,
+    scrubber: ArcSwap<Scrubber>,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) executors: Arc<dyn Execute>,
+    pub(crate) capabilities: HashMap<Capability, Arc<dyn Provide>>,
+    pub(crate) publish: Arc<dyn Publish>,
+    pub(crate) settings: Settings,
+    pub(crate) tokens: TokenKey,
+    digests: DigestKey,
+    pub(crate) book: Book,
+    pub(crate) running: Arc<Running>,
+    pub(crate) rates: Rates,
+    pub(crate) tasks: Arc<Tasks>,
+    pub(crate) suggestions: Suggestions,
+}
+
+/// The registries, and which one new sessions and single calls use.
+struct Shelves {
+    current: Arc<Shelf>,
+    by_version: HashMap<Arc<str>, Arc<Shelf>>,
+}
+
+/// What may be done: decisions, budgets and what becomes of superseded calls.
+pub(crate) struct Rulebook {
+    decide: Arc<dyn Decide>,
+    rules: Rules,
+    text: Budget,
+    voice: Budget,
+}
+
+impl Rulebook {
+    fn new(decide: Arc<dyn Decide>, rules: Rules) -> Self {
+        Self { text: rules.budget(Mode::Text), voice: rules.budget(Mode::Voice), decide, rules }
+    }
+
+    pub(crate) fn budget(&self, mode: Mode) -> &Budget {
+        match mode {
+            Mode::Text => &self.text,
+            Mode::Voice => &self.voice,
+        }
+    }
+
+    pub(crate) fn supersede(&self, class: SideEffectPolicy, mode: Mode) -> Supersede {
+        self.rules.supersede(class, mode)
+    }
+
+    pub(crate) fn version(&self) -> Digest {
+        self.decide.version()
+    }
+
+    pub(crate) fn standing(&self, ask: &Ask<'_>) -> Standing {
+        self.decide.standing(ask)
+    }
+
+    pub(crate) fn decide(&self, ask: &Ask<'_>) -> Decision {
+        self.decide.decide(ask)
+    }
+
+    pub(crate) fn holds(&self, condition: &str, ask: &Ask<'_>) -> Result<bool, String> {
+        self.decide.holds(condition, ask)
+    }
+}
+
+impl Inner {
+    pub(crate) fn policy(&self) -> arc_swap::Guard<Arc<Rulebook>> {
+        self.rules.load()
+    }
+
+    pub(crate) fn secrets(&self) -> arc_swap::Guard<Arc<Scrubber>> {
+        self.scrubber.load()
+    }
+
+    /// The registry of a version, or the current one.
+    pub(crate) fn shelf(&self, version: Option<&str>) -> Option<Arc<Shelf>> {
+        let shelves = self.shelves.load();
+        match version {
+            None => Some(shelves.current.clone()),
+            Some(version) => shelves.by_version.get(version).cloned(),
+        }
+    }
+
+    /// The tools of a caller.
+    pub(crate) fn catalog(&self, shelf: &Shelf, caller: &Caller, mode: Mode) -> Catalog {
+        let rules = self.rules.load();
+        let directory = self.directory.load();
+        let mut seen = Seen::new(caller, mode, self.store.now_ms());
+        seen.hide_approval = rules.rules.hide_approval;
+        self.catalogs.get(&shelf.stock, &directory, &*rules.decide, &seen)
+    }
+
+    /// Refuses a principal that is blocked.
+    pub(crate) async fn blocked(&self, caller: &Caller) -> Result<(), ToolError> {
+        let block =
+            self.store.blocked(&caller.tenant, caller.principal()).await.map_err(|error| {
+                ToolError::new(ErrorKind::StoreUnavailable, "blocks cannot be read now")
+                    .caused_by(error)
+            })?;
+        match block {
+            None => Ok(()),
+            Some(block) => {
+                let until = rfc3339(block.until_ms);
+                Err(ToolError::new(
+                    ErrorKind::Blocked,
+                    format!("this user is blocked until {until}"),
+                )
+                .with_details(json!({ "until": until })))
+            }
+        }
+    }
+
+    /// Whether a call names a tool that writes. One that cannot be found does nothing.
+    pub(crate) fn would_write(&self, call: &Call) -> bool {
+        let Some(shelf) = self.shelf(None) else { return false };
+        let catalog = self.catalog(&shelf, &call.caller, call.mode);
+        catalog
+            .get(&call.tool)
+            .is_some_and(|tool| tool.tool.contract.side_effect_policy != SideEffectPolicy::Pure)
+    }
+
+    pub(crate) fn announce_confirmation(&self, asked: &Confirmation) {
+        if !self.publish.is_listening() {
+            return;
+        }
+        self.publish.publish(&Event {
+            kind: EventKind::ConfirmationRequested,
+            tenant: asked.tenant.clone(),
+            agent: asked.agent.clone(),
+            session: asked.session.clone(),
+            turn: 0,
+            call: String::new(),
+            tool: asked.tool.clone(),
+            at_ms: asked.asked_at_ms,
+            payload: json!({ "id": asked.id, "expiresAtMs": asked.expires_at_ms }),
+        });
+    }
+}
+
+impl Runtime {
+    /// Loads a registry, which new sessions and single calls use from now on. Sessions stay with
+    /// the one that they began with.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with its names.
+    pub fn load(&self, registry: Registry) -> Result<(), Vec<Problem>> {
+        let shelf = Arc::new(Shelf::new(registry, self.inner.digests.clone())?);
+        self.inner.shelves.rcu(|shelves| {
+            let mut by_version = shelves.by_version.clone();
+            by_version.insert(shelf.version.clone(), shelf.clone());
+            Shelves { current: shelf.clone(), by_version }
+        });
+        self.inner.catalogs.forget();
+        Ok(())
+    }
+
+    /// Puts other rules in force, for the next decision on.
+    pub fn govern(&self, decide: Arc<dyn Decide>, rules: Rules) {
+        self.inner.rules.store(Arc::new(Rulebook::new(decide, rules)));
+        self.inner.catalogs.forget();
+    }
+
+    /// Puts another directory of tenants and agents in force.
+    pub fn direct(&self, directory: Directory) {
+        self.inner.directory.store(Arc::new(directory));
+        self.inner.catalogs.forget();
+    }
+
+    /// Replaces the secrets that must never be shown.
+    pub fn guard(&self, scrubber: Scrubber) {
+        self.inner.scrubber.store(Arc::new(scrubber));
+    }
+
+    /// The tools of a caller, and why the others are not there.
+    #[must_use]
+    pub fn catalog(&self, caller: &Caller, mode: Mode) -> Catalog {
+        let shelf = self.inner.shelves.load().current.clone();
+        self.inner.catalog(&shelf, caller, mode)
+    }
+
+    /// The store.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.inner.store
+    }
+
+    /// Calls refused for want of a tool.
+    #[must_use]
+    pub fn suggestions(&self) -> &Suggestions {
+        &self.inner.suggestions
+    }
+
+    /// Waits for effects that are being carried out, at most so long. Returns how many are left;
+    /// those stay on record as started, and become unknown.
+    pub async fn drain(&self, at_most: Duration) -> usize {
+        let _ = tokio::time::timeout(at_most, self.inner.tasks.drained()).await;
+        self.inner.tasks.running()
+    }
+}
+
+impl Invoke for Runtime {
+    fn invoke<'a>(&'a self, call: Call) -> Boxed<'a, Envelope> {
+        Box::pin(path::take(&self.inner, call))
+    }
+}
+
+/// An instant as others read it.
+pub(crate) fn rfc3339(at_ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(at_ms).map_or_else(|_| at_ms.to_string(), |at| at.to_string())
+}

@@ -1,0 +1,198 @@
+//! Putting a runtime together.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use haft_core::Registry;
+use haft_core::contract::Capability;
+use haft_core::port::{Decide, Execute, Provide, Publish, Store};
+use haft_core::record::Event;
+
+use super::{Inner, Rulebook, Runtime, Shelves};
+use crate::policy::{Policy, Problem, Rules};
+use crate::rate::Rates;
+use crate::redact::{DigestKey, Scrubber};
+use crate::session::Book;
+use crate::settings::Settings;
+use crate::shelf::Shelf;
+use crate::token::TokenKey;
+use crate::toolbox::{Catalogs, Directory, Records, Suggestions};
+
+/// Why a runtime could not be put together.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BuildError {
+    /// The system gave no randomness for keys.
+    NoRandomness(String),
+    /// What is wrong with names, tenants or agents.
+    Problems(Vec<Problem>),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRandomness(why) => write!(f, "the system gives no random numbers: {why}"),
+            Self::Problems(problems) => {
+                let all: Vec<_> = problems.iter().map(ToString::to_string).collect();
+                f.write_str(&all.join("; "))
+            }
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+/// Nobody listens.
+struct Silence;
+
+impl Publish for Silence {
+    fn publish(&self, _: &Event) {}
+
+    fn is_listening(&self) -> bool {
+        false
+    }
+}
+
+/// Collects the parts. What is left out is as safe as can be: no policy allows nothing.
+pub struct Builder {
+    registry: Registry,
+    store: Arc<dyn Store>,
+    executors: Arc<dyn Execute>,
+    decide: Option<Arc<dyn Decide>>,
+    rules: Rules,
+    records: Records,
+    capabilities: HashMap<Capability, Arc<dyn Provide>>,
+    publish: Arc<dyn Publish>,
+    settings: Settings,
+    scrubber: Scrubber,
+    secret: Option<[u8; 32]>,
+}
+
+impl Runtime {
+    /// A runtime of a registry, a store that remembers and executors that run handlers.
+    #[must_use]
+    pub fn builder(
+        registry: Registry,
+        store: Arc<dyn Store>,
+        executors: Arc<dyn Execute>,
+    ) -> Builder {
+        Builder {
+            records: Records::of_one("default", "default"),
+            registry,
+            store,
+            executors,
+            decide: None,
+            rules: Rules::default(),
+            capabilities: HashMap::new(),
+            publish: Arc::new(Silence),
+            settings: Settings::default(),
+            scrubber: Scrubber::default(),
+            secret: None,
+        }
+    }
+}
+
+impl Builder {
+    /// Who may do what.
+    #[must_use]
+    pub fn policy(mut self, decide: Arc<dyn Decide>) -> Self {
+        self.decide = Some(decide);
+        self
+    }
+
+    /// Budgets and what becomes of superseded calls, by mode.
+    #[must_use]
+    pub fn rules(mut self, rules: Rules) -> Self {
+        self.rules = rules;
+        self
+    }
+
+    /// Tenants and agents. Without any there is one of each, both called `default`.
+    #[must_use]
+    pub fn records(mut self, records: Records) -> Self {
+        self.records = records;
+        self
+    }
+
+    /// What stands behind a capability.
+    #[must_use]
+    pub fn provide(mut self, capability: Capability, provider: Arc<dyn Provide>) -> Self {
+        self.capabilities.insert(capability, provider);
+        self
+    }
+
+    /// Where events go.
+    #[must_use]
+    pub fn publish(mut self, publish: Arc<dyn Publish>) -> Self {
+        self.publish = publish;
+        self
+    }
+
+    /// The numbers.
+    #[must_use]
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// What must never be shown.
+    #[must_use]
+    pub fn secrets(mut self, scrubber: Scrubber) -> Self {
+        self.scrubber = scrubber;
+        self
+    }
+
+    /// The key of the installation: approvals are signed with it, and survive a restart when it
+    /// does.
+    #[must_use]
+    pub fn secret(mut self, secret: [u8; 32]) -> Self {
+        self.secret = Some(secret);
+        self
+    }
+
+    /// Puts it together.
+    ///
+    /// # Errors
+    ///
+    /// The parts do not fit together, or there is no secret and no randomness to make one.
+    pub fn build(self) -> Result<Runtime, BuildError> {
+        let secret = match self.secret {
+            Some(secret) => secret,
+            None => {
+                let mut bytes = [0; 32];
+                getrandom::fill(&mut bytes)
+                    .map_err(|why| BuildError::NoRandomness(why.to_string()))?;
+                bytes
+            }
+        };
+        let digests = DigestKey::from_secret(&secret);
+        let shelf = Shelf::new(self.registry, digests.clone()).map_err(BuildError::Problems)?;
+        let directory = Directory::load(&self.records, &shelf.stock, "haft.toml")
+            .map_err(BuildError::Problems)?;
+        let shelf = Arc::new(shelf);
+        let decide = self.decide.unwrap_or_else(|| Arc::new(Policy::deny_all("no policy is set")));
+        let by_version = HashMap::from([(shelf.version.clone(), shelf.clone())]);
+        Ok(Runtime {
+            inner: Arc::new(Inner {
+                shelves: ArcSwap::from_pointee(Shelves { current: shelf, by_version }),
+                rules: ArcSwap::from_pointee(Rulebook::new(decide, self.rules)),
+                directory: ArcSwap::from_pointee(directory),
+                catalogs: Catalogs::new(1_000),
+                scrubber: ArcSwap::from_pointee(self.scrubber),
+                book: Book::new(self.store.clone()),
+                store: self.store,
+                executors: self.executors,
+                capabilities: self.capabilities,
+                publish: self.publish,
+                settings: self.settings,
+                tokens: TokenKey::from_bytes(secret),
+                digests,
+                running: Arc::default(),
+                rates: Rates::default(),
+                tasks: Arc::default(),
+                suggestions: Suggestions::default(),
+            }),
+        })
+    }
+}

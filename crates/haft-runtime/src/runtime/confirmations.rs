@@ -1,0 +1,60 @@
+//! Approving, as people do it.
+
+use haft_core::port::StoreError;
+use haft_core::record::{Confirmation, ConfirmationStatus};
+use haft_core::{ErrorKind, Principal, ToolError};
+
+use super::Runtime;
+use crate::token::Approval;
+
+/// What became of a question.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decided {
+    /// The confirmation.
+    pub confirmation: Confirmation,
+    /// The approval as a token, for a client that repeats the call itself. Calls with the same
+    /// arguments find the approval without it.
+    pub token: Option<String>,
+}
+
+impl Runtime {
+    /// Approves or declines. Whoever asked cannot: the approver is another principal.
+    ///
+    /// # Errors
+    ///
+    /// There is no such question, it was answered or has expired, or the approver is the actor.
+    pub async fn confirm(
+        &self,
+        tenant: &str,
+        id: &str,
+        approve: bool,
+        by: &Principal,
+    ) -> Result<Decided, ToolError> {
+        let decided = self.inner.store.decide(tenant, id, approve, by).await;
+        let confirmation = decided.map_err(|error| refused(&error))?;
+        let token = (confirmation.status == ConfirmationStatus::Approved).then(|| {
+            self.inner.tokens.seal(&Approval {
+                id: confirmation.id.clone(),
+                binding: confirmation.binding.clone(),
+                expires_at_ms: confirmation.expires_at_ms,
+            })
+        });
+        Ok(Decided { confirmation, token })
+    }
+}
+
+fn refused(error: &StoreError) -> ToolError {
+    match error {
+        StoreError::Missing => ToolError::new(ErrorKind::NotFound, "there is no such question")
+            .suggest("list the open ones"),
+        StoreError::WrongState(why) => ToolError::new(ErrorKind::ConfirmationRefused, why.clone())
+            .suggest("have the agent make the call again, and answer the new question"),
+        StoreError::Unavailable(_)
+        | StoreError::InDoubt(_)
+        | StoreError::Stale
+        | StoreError::Tampered(_) => {
+            ToolError::new(ErrorKind::StoreUnavailable, "the answer could not be recorded")
+                .caused_by(error)
+        }
+    }
+}

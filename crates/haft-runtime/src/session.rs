@@ -1,0 +1,74 @@
+//! Sessions: a mode for good, a pinned registry, turns with budgets, and a small state machine.
+//!
+//! What a session may do is decided here by plain functions over [`Session`]; [`Book`] loads and
+//! stores it around them, and tries again when somebody else wrote first.
+
+mod book;
+mod intents;
+mod recent;
+mod turns;
+
+pub(crate) use book::Book;
+pub use intents::Signal;
+pub(crate) use intents::{apply, release};
+pub(crate) use recent::{Seen, answered, enter};
+pub use turns::Arrived;
+pub(crate) use turns::{Before, arrive, before_irreversible, count, searches, settle_turn};
+
+use haft_core::contract::Mode;
+use haft_core::port::SessionView;
+use haft_core::session::{Phase, Session, Turn};
+use haft_core::{Caller, Registry};
+
+use crate::identity;
+
+/// A session that begins now, with its first turn open.
+pub(crate) fn begin(caller: &Caller, mode: Mode, registry: &Registry, now_ms: i64) -> Session {
+    Session {
+        id: identity::fresh("ses"),
+        tenant: caller.tenant.to_string(),
+        agent: caller.agent.to_string(),
+        principal: caller.principal().clone(),
+        mode,
+        registry_version: registry.version.clone(),
+        phase: Phase::Active,
+        turn: Turn {
+            number: 1,
+            group: identity::fresh("grp"),
+            retrieval_calls: 0,
+            searched: false,
+            calls: 0,
+            open: true,
+            aborted: false,
+            carry: false,
+        },
+        suppress_audio: false,
+        suppress_transcript: false,
+        pending_message: None,
+        deferred: Vec::new(),
+        waiting: std::collections::VecDeque::new(),
+        recent: std::collections::VecDeque::new(),
+        created_at_ms: now_ms,
+        revision: 0,
+    }
+}
+
+/// What handlers see of a session.
+pub(crate) fn view(session: Option<&Session>, registry_version: &str) -> SessionView {
+    match session {
+        Some(session) => SessionView {
+            id: Some(session.id.clone()),
+            active: session.phase != Phase::Ended,
+            turn: session.turn.number,
+            registry_version: session.registry_version.clone(),
+            suppress_audio: session.suppress_audio,
+            suppress_transcript: session.suppress_transcript,
+        },
+        // A call by itself is as active as can be.
+        None => SessionView {
+            active: true,
+            registry_version: registry_version.to_owned(),
+            ..SessionView::default()
+        },
+    }
+}

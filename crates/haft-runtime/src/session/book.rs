@@ -1,0 +1,86 @@
+//! Loading and storing sessions around the functions that change them.
+
+use std::sync::Arc;
+
+use haft_core::port::{Store, StoreError};
+use haft_core::session::{Phase, Session};
+use haft_core::{ErrorKind, ToolError};
+
+use super::intents;
+
+/// Somebody else may write in between; so often it is tried again.
+const TRIES: usize = 64;
+
+/// The sessions of a store.
+#[derive(Clone)]
+pub(crate) struct Book {
+    store: Arc<dyn Store>,
+}
+
+impl Book {
+    pub(crate) fn new(store: Arc<dyn Store>) -> Self {
+        Self { store }
+    }
+
+    /// Loads a session as it is now: what has waited long enough is carried out.
+    pub(crate) async fn load(&self, tenant: &str, id: &str) -> Result<Session, ToolError> {
+        let mut session = self.store.session(tenant, id).await.map_err(|e| refused(id, &e))?;
+        intents::release(&mut session, None, self.store.now_ms());
+        Ok(session)
+    }
+
+    /// Changes a session. The change is a function of what is stored, so it can be tried again.
+    pub(crate) async fn change<T>(
+        &self,
+        tenant: &str,
+        id: &str,
+        mut change: impl FnMut(&mut Session) -> T,
+    ) -> Result<(Session, T), ToolError> {
+        for _ in 0..TRIES {
+            let before = self.store.session(tenant, id).await.map_err(|e| refused(id, &e))?;
+            let mut session = before.clone();
+            intents::release(&mut session, None, self.store.now_ms());
+            let answer = change(&mut session);
+            if session == before {
+                return Ok((session, answer));
+            }
+            match self.store.save(session).await {
+                Ok(saved) => return Ok((saved, answer)),
+                Err(StoreError::Stale) => {}
+                Err(error) => return Err(refused(id, &error)),
+            }
+        }
+        Err(ToolError::new(ErrorKind::Transient, "the session is busy")
+            .caused_by(format!("session {id} was written by others {TRIES} times in a row")))
+    }
+
+    /// Stores a new session.
+    pub(crate) async fn create(&self, session: Session) -> Result<Session, ToolError> {
+        let id = session.id.clone();
+        self.store.save(session).await.map_err(|error| refused(&id, &error))
+    }
+
+    /// Ends a session at once.
+    pub(crate) async fn end(&self, tenant: &str, id: &str) -> Result<Session, ToolError> {
+        let ended = self.change(tenant, id, |session| session.phase = Phase::Ended).await?;
+        Ok(ended.0)
+    }
+}
+
+fn refused(id: &str, error: &StoreError) -> ToolError {
+    match error {
+        StoreError::Missing => ToolError::new(
+            ErrorKind::SessionInactive,
+            format!("there is no session `{}`", id.escape_debug()),
+        )
+        .suggest("start a session first"),
+        StoreError::Unavailable(_)
+        | StoreError::InDoubt(_)
+        | StoreError::Stale
+        | StoreError::WrongState(_)
+        | StoreError::Tampered(_) => {
+            ToolError::new(ErrorKind::StoreUnavailable, "the session cannot be read or written now")
+                .caused_by(error)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Turns, and what becomes of a call when a newer message waits.
+
+use haft_core::Tool;
+use haft_core::contract::Category;
+use haft_core::session::{Phase, Session, Turn};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::identity;
+use crate::policy::Supersede;
+
+/// What became of a message.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase", tag = "status")]
+pub enum Arrived {
+    /// It begins a turn.
+    Begins {
+        /// The turn.
+        turn: u64,
+        /// Its group.
+        group: String,
+    },
+    /// It waits; a turn is going on.
+    Waits {
+        /// How many wait, with this one.
+        waiting: usize,
+    },
+}
+
+/// What a session says before an irreversible call.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Before {
+    /// Run it.
+    Run,
+    /// The turn is over.
+    Aborted,
+    /// Read these first, then think again.
+    Absorbed(Vec<Value>),
+}
+
+/// A message arrives.
+pub(crate) fn arrive(session: &mut Session, message: Value) -> Arrived {
+    if session.turn.open && !session.turn.aborted {
+        session.waiting.push_back(message);
+        return Arrived::Waits { waiting: session.waiting.len() };
+    }
+    next(session);
+    Arrived::Begins { turn: session.turn.number, group: session.turn.group.clone() }
+}
+
+/// The turn is over. Messages that waited begin the next one, and are returned.
+pub(crate) fn settle_turn(session: &mut Session) -> Vec<Value> {
+    session.turn.open = false;
+    if session.phase != Phase::Active || session.waiting.is_empty() {
+        return Vec::new();
+    }
+    let messages = session.waiting.drain(..).collect();
+    next(session);
+    messages
+}
+
+fn next(session: &mut Session) {
+    let group = match session.turn.carry {
+        true => session.turn.group.clone(),
+        false => identity::fresh("grp"),
+    };
+    session.turn = Turn {
+        number: session.turn.number + 1,
+        group,
+        retrieval_calls: 0,
+        searched: false,
+        calls: 0,
+        open: true,
+        aborted: false,
+        carry: false,
+    };
+}
+
+/// Asks the session before an irreversible call. Part of the same write that orders this call
+/// before any later message, so exactly one of the two comes first.
+pub(crate) fn before_irreversible(session: &mut Session, rule: Supersede) -> Before {
+    if session.waiting.is_empty() {
+        return Before::Run;
+    }
+    match rule {
+        Supersede::Abort => {
+            session.turn.aborted = true;
+            session.turn.carry = true;
+            Before::Aborted
+        }
+        Supersede::Absorb => {
+            session.turn.carry = true;
+            Before::Absorbed(session.waiting.drain(..).collect())
+        }
+        Supersede::Queue => {
+            session.turn.carry = false;
+            Before::Run
+        }
+        Supersede::Finish => {
+            session.turn.carry = true;
+            Before::Run
+        }
+    }
+}
+
+/// Whether a tool searches: a retrieval tool that says so in its tags.
+pub(crate) fn searches(tool: &Tool) -> bool {
+    tool.contract.category == Category::Retrieval
+        && tool.contract.tags.iter().any(|tag| tag == "search")
+}
+
+/// Counts a call against the turn's budgets.
+pub(crate) fn count(turn: &mut Turn, tool: &Tool) {
+    turn.calls = turn.calls.saturating_add(1);
+    if tool.contract.category == Category::Retrieval {
+        turn.retrieval_calls = turn.retrieval_calls.saturating_add(1);
+    }
+    turn.searched |= searches(tool);
+}

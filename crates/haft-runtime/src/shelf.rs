@@ -1,0 +1,72 @@
+//! The registries that are loaded, and what each tool compiles to.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use haft_core::validator::{self, Validator};
+use haft_core::{Registry, Tool};
+use serde_json::Value;
+
+use crate::arguments::Reader;
+use crate::policy::Problem;
+use crate::redact::{DigestKey, View};
+use crate::toolbox::{self, Stock};
+
+/// One registry.
+pub(crate) struct Shelf {
+    pub(crate) version: Arc<str>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) stock: Stock,
+    /// Compiled when first used: a registry of ten thousand tools loads at once.
+    loaded: HashMap<String, OnceLock<Result<Arc<Loaded>, String>>>,
+    digests: DigestKey,
+}
+
+/// A tool, ready to be called.
+pub(crate) struct Loaded {
+    pub(crate) reader: Reader,
+    pub(crate) output: Option<Validator>,
+    pub(crate) view: View,
+    arguments: View,
+    digests: DigestKey,
+}
+
+impl Shelf {
+    pub(crate) fn new(registry: Registry, digests: DigestKey) -> Result<Self, Vec<Problem>> {
+        let loaded = registry.tools.iter().map(|tool| (tool.id.clone(), OnceLock::new())).collect();
+        let stock = Stock::new(&[toolbox::Shelf::own(&registry)])?;
+        Ok(Self {
+            version: registry.version.as_str().into(),
+            registry: Arc::new(registry),
+            stock,
+            loaded,
+            digests,
+        })
+    }
+
+    /// What a tool compiles to.
+    pub(crate) fn loaded(&self, tool: &Tool) -> Result<Arc<Loaded>, String> {
+        match self.loaded.get(&tool.id) {
+            Some(place) => place.get_or_init(|| Loaded::compile(tool, &self.digests)).clone(),
+            None => Err(format!("`{}` is not in registry {}", tool.id, self.version)),
+        }
+    }
+}
+
+impl Loaded {
+    fn compile(tool: &Tool, digests: &DigestKey) -> Result<Arc<Self>, String> {
+        let redaction = &tool.contract.redaction;
+        Ok(Arc::new(Self {
+            reader: Reader::compile(tool)?,
+            output: tool.contract.output.as_ref().map(validator::compile).transpose()?,
+            view: View::compile(&redaction.allow)?,
+            arguments: View::compile(&redaction.allow_args)?,
+            digests: digests.clone(),
+        }))
+    }
+
+    /// The arguments as UI, events and telemetry see them.
+    pub(crate) fn seen_arguments(&self, arguments: &Value) -> Value {
+        self.arguments.of_arguments(arguments, &self.digests)
+    }
+}

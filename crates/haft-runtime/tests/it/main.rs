@@ -1,0 +1,6 @@
+//! The runtime from outside.
+
+#[cfg(test)]
+mod path;
+#[cfg(test)]
+mod policy;

@@ -1,0 +1,138 @@
+//! Approval: by another, for exactly this, once.
+
+use haft_core::call::Principal;
+use haft_core::{ErrorKind, Envelope};
+use haft_runtime::Runtime;
+use serde_json::{Value, json};
+
+use super::world::{Does, World, call, failed, kind, lost};
+
+fn asked(envelope: &Envelope) -> String {
+    let error = envelope.result.as_ref().unwrap_err();
+    assert_eq!(error.kind, ErrorKind::ConfirmationRequired, "{error}");
+    error.details.as_ref().unwrap()["confirmation"]["id"].as_str().unwrap().to_owned()
+}
+
+async fn approve(runtime: &Runtime, id: &str) -> String {
+    let by = Principal::user("mara");
+    runtime.confirm("default", id, true, &by).await.unwrap().token.unwrap()
+}
+
+#[tokio::test]
+async fn a_person_approves_and_the_same_call_runs_once() {
+    let world = World::new();
+    let first = world.call(call("gift", "k")).await;
+    let id = asked(&first);
+    let details = first.result.unwrap_err().details.unwrap();
+    assert_eq!(details["confirmation"]["preview"], "Give lamp 1 times?");
+    assert_eq!(details["confirmation"]["arguments"], json!({ "item": "lamp", "count": 1 }));
+    // Asking again asks the same question.
+    assert_eq!(asked(&world.call(call("gift", "k")).await), id);
+    approve(&world.runtime, &id).await;
+    assert!(world.call(call("gift", "k")).await.is_ok());
+    // A repetition is answered; another act needs another approval.
+    assert!(world.call(call("gift", "k")).await.meta.cached);
+    assert_ne!(asked(&world.call(call("gift", "k2")).await), id);
+    assert_eq!(world.acts("gift"), 1);
+}
+
+#[tokio::test]
+async fn a_token_holds_for_one_call() {
+    let world = World::new();
+    let id = asked(&world.call(call("gift", "k")).await);
+    let token = approve(&world.runtime, &id).await;
+    let with = |key: &str, arguments: Value| {
+        let mut call = call("gift", key);
+        call.arguments = arguments.into();
+        call.confirmation = Some(token.clone());
+        call
+    };
+    let other = world.call(with("k", json!({ "item": "Lamp" }))).await;
+    assert_eq!(kind(&other), ErrorKind::ConfirmationRefused);
+    let mut somebody = with("k", json!({ "item": "lamp" }));
+    somebody.caller.actor = Principal::agent("other");
+    assert_eq!(kind(&world.call(somebody).await), ErrorKind::ConfirmationRefused);
+    // The mismatch has not used it up, and spelling the default out changes nothing.
+    assert!(world.call(with("k", json!({ "count": 1, "item": "lamp" }))).await.is_ok());
+    assert_eq!(kind(&world.call(with("k2", json!({ "item": "lamp" }))).await), ErrorKind::ConfirmationRefused);
+    assert_eq!(world.acts("gift"), 1);
+}
+
+#[tokio::test]
+async fn nobody_approves_their_own_call() {
+    let world = World::new();
+    let id = asked(&world.call(call("gift", "k")).await);
+    let own = Principal::agent("default");
+    let refused = world.runtime.confirm("default", &id, true, &own).await.unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::ConfirmationRefused);
+    assert_eq!(asked(&world.call(call("gift", "k")).await), id);
+    let other_tenant = world.runtime.confirm("other", &id, true, &Principal::user("mara")).await;
+    assert_eq!(other_tenant.unwrap_err().kind, ErrorKind::NotFound);
+}
+
+#[tokio::test]
+async fn an_approval_ends_with_its_time_and_with_the_policy() {
+    let world = World::new();
+    let id = asked(&world.call(call("gift", "k")).await);
+    let token = approve(&world.runtime, &id).await;
+    let mut late = call("gift", "k");
+    late.confirmation = Some(token.clone());
+    world.clock.advance(15 * 60 * 1000 - 1);
+    let mut still = late.clone();
+    still.dry_run = true;
+    assert!(world.call(still).await.is_ok());
+    world.clock.advance(1);
+    assert_eq!(kind(&world.call(late.clone()).await), ErrorKind::ConfirmationRefused);
+    // Turning the machine's clock back does not bring it back.
+    world.clock.set_wall(super::world::NOW);
+    assert_eq!(kind(&world.call(late).await), ErrorKind::ConfirmationRefused);
+}
+
+#[tokio::test]
+async fn a_declined_call_is_not_asked_for_again() {
+    let world = World::new();
+    let id = asked(&world.call(call("gift", "k")).await);
+    world.runtime.confirm("default", &id, false, &Principal::user("mara")).await.unwrap();
+    assert_eq!(kind(&world.call(call("gift", "k")).await), ErrorKind::ConfirmationRefused);
+}
+
+#[tokio::test]
+async fn a_condition_decides_with_the_effective_arguments() {
+    let world = World::new();
+    assert!(world.call(call("bulk", "k")).await.is_ok());
+    let mut many = call("bulk", "k2");
+    many.arguments = json!({ "item": "lamp", "count": 4 }).into();
+    asked(&world.call(many).await);
+}
+
+#[tokio::test]
+async fn an_approval_is_spent_even_when_the_outcome_is_unknown() {
+    let world = World::new();
+    let id = asked(&world.call(call("gift", "k")).await);
+    approve(&world.runtime, &id).await;
+    world.next("gift", Does::ActsThen(lost()));
+    assert_eq!(kind(&world.call(call("gift", "k")).await), ErrorKind::UnknownOutcome);
+    assert_eq!(kind(&world.call(call("gift", "k")).await), ErrorKind::UnknownOutcome);
+    assert_eq!(world.acts("gift"), 1);
+}
+
+#[tokio::test]
+async fn after_a_failure_a_new_approval_is_needed() {
+    let world = World::new();
+    let id = asked(&world.call(call("gift", "k")).await);
+    approve(&world.runtime, &id).await;
+    world.next("gift", Does::Ends(failed(ErrorKind::Permanent)));
+    assert_eq!(kind(&world.call(call("gift", "k")).await), ErrorKind::Permanent);
+    assert_ne!(asked(&world.call(call("gift", "k")).await), id);
+}
+
+#[tokio::test]
+async fn an_agent_can_only_ask_so_much() {
+    let world = World::new();
+    for n in 0..20 {
+        let mut one = call("gift", "k");
+        one.arguments = json!({ "item": format!("lamp {n}") }).into();
+        asked(&world.call(one).await);
+    }
+    assert_eq!(kind(&world.call(call("gift", "k")).await), ErrorKind::BudgetExceeded);
+}

@@ -1,0 +1,179 @@
+//! After the fact: probe, settle, undo, nested calls, batches, events.
+
+use haft_core::contract::Capability;
+use haft_core::ledger::State;
+use haft_core::port::{EffectFilter, Ledger as _};
+use haft_core::record::EventKind;
+use haft_core::{Caller, ErrorKind, Principal};
+use haft_runtime::batch::{Planned, Step};
+use haft_runtime::effects::{UndoTarget, UndoneStatus};
+use serde_json::json;
+
+use super::world::{Does, World, call, caller, failed, kind, lost};
+
+fn operator() -> Caller {
+    Caller { actor: Principal::user("mara"), ..caller() }
+}
+
+async fn state(world: &World, call: &str) -> State {
+    world.store.effect("default", call).await.unwrap().state
+}
+
+/// A booking whose outcome nobody knows.
+async fn unknown(world: &World) -> String {
+    world.next("book", Does::ActsThen(lost()));
+    world.call(call("book", "k")).await.meta.record_id
+}
+
+#[tokio::test]
+async fn a_probe_settles_what_was_unknown() {
+    for (found, expected) in [(true, State::Happened), (false, State::NotHappened)] {
+        let world = World::new();
+        let id = unknown(&world).await;
+        world.next("booked", Does::Returns(json!({ "found": found })));
+        let probed = world.runtime.probe(&operator(), &id).await.unwrap();
+        assert_eq!(probed.effect.state, expected);
+        let again = world.call(call("book", "k")).await;
+        assert_eq!(world.acts("book"), if found { 1 } else { 2 }, "{again:?}");
+        // Known is known.
+        let twice = world.runtime.probe(&operator(), &id).await.unwrap_err();
+        assert!(matches!(twice.kind, ErrorKind::Conflict | ErrorKind::NotFound), "{twice}");
+    }
+}
+
+#[tokio::test]
+async fn a_person_settles_what_no_probe_can() {
+    let world = World::new();
+    world.next("order", Does::ActsThen(lost()));
+    let id = world.call(call("order", "k")).await.meta.record_id;
+    assert_eq!(world.runtime.probe(&operator(), &id).await.unwrap_err().kind, ErrorKind::NotFound);
+    let settled = world.runtime.settle(&operator(), &id, false, "not in the books").await.unwrap();
+    assert_eq!(settled.state, State::NotHappened);
+    assert_eq!(settled.resolution.unwrap().by, "user:mara");
+    assert!(world.call(call("order", "k")).await.is_ok());
+}
+
+#[tokio::test]
+async fn undoing_goes_backwards_and_once() {
+    let world = World::new();
+    let session = world.runtime.open(&caller(), haft_core::contract::Mode::Text).await.unwrap();
+    for item in ["a", "b"] {
+        let mut one = call("book", "k");
+        (one.key, one.session) = (None, Some(session.id.clone()));
+        one.arguments = json!({ "item": item }).into();
+        assert!(world.call(one).await.is_ok());
+        world.clock.advance(1);
+    }
+    let mut order = call("order", "k");
+    (order.key, order.session) = (None, Some(session.id.clone()));
+    world.call(order).await;
+    let target = UndoTarget::TurnGroup(session.turn.group.clone());
+    let undone = world.runtime.undo(&operator(), &target).await.unwrap();
+    let statuses: Vec<_> = undone.iter().map(|one| one.status).collect();
+    assert_eq!(
+        statuses,
+        [UndoneStatus::CannotBeUndone, UndoneStatus::Undone, UndoneStatus::Undone],
+        "{undone:?}"
+    );
+    let order: Vec<_> = world.script.acts.lock().iter().filter(|(tool, _)| tool == "shop__unbook")
+        .map(|(_, arguments)| arguments["item"].clone()).collect();
+    assert_eq!(order, [json!("b"), json!("a")]);
+    let again = world.runtime.undo(&operator(), &target).await.unwrap();
+    assert_eq!(again[1].status, UndoneStatus::AlreadyUndone);
+    assert_eq!(world.acts("unbook"), 2);
+}
+
+#[tokio::test]
+async fn what_is_unknown_is_probed_before_it_is_undone() {
+    let world = World::new();
+    let id = unknown(&world).await;
+    let target = UndoTarget::Call(id.clone());
+    // The probe cannot tell: nothing is undone blindly.
+    let undone = world.runtime.undo(&operator(), &target).await.unwrap();
+    assert_eq!(undone[0].status, UndoneStatus::Unknown);
+    assert_eq!(world.acts("unbook"), 0);
+    world.next("booked", Does::Returns(json!({ "found": true })));
+    let undone = world.runtime.undo(&operator(), &target).await.unwrap();
+    assert_eq!(undone[0].status, UndoneStatus::Undone);
+    assert_eq!(state(&world, &id).await, State::Compensated);
+}
+
+#[tokio::test]
+async fn undoing_that_fails_is_stuck_and_can_be_tried_again() {
+    let world = World::new();
+    let id = world.call(call("book", "k")).await.meta.record_id;
+    world.next("unbook", Does::Ends(failed(ErrorKind::Permanent)));
+    let target = UndoTarget::Call(id.clone());
+    let undone = world.runtime.undo(&operator(), &target).await.unwrap();
+    assert_eq!(undone[0].status, UndoneStatus::Stuck);
+    assert_eq!(state(&world, &id).await, State::Stuck);
+    let undone = world.runtime.undo(&operator(), &target).await.unwrap();
+    assert_eq!(undone[0].status, UndoneStatus::Undone, "{undone:?}");
+}
+
+#[tokio::test]
+async fn tools_that_call_tools_go_the_same_way() {
+    let world = World::new();
+    let uses = |tool| Does::Uses(Capability::CallTool, tool, json!({ "item": "lamp" }));
+    world.next("relay", uses("order"));
+    let answer = world.call(call("relay", "k")).await.result.unwrap();
+    assert_eq!(answer["got"]["did"]["item"], "lamp");
+    // Run again under the same key it repeats nothing.
+    assert!(world.call(call("relay", "k")).await.meta.cached);
+    assert_eq!(world.acts("order"), 1);
+    // A tool that only reads does not write through another.
+    world.next("compute", uses("order"));
+    assert_eq!(kind(&world.call(call("compute", "k")).await), ErrorKind::Denied);
+    // Nor does a tool call itself, or what it was called by.
+    world.next("compute", uses("compute"));
+    assert_eq!(kind(&world.call(call("compute", "k")).await), ErrorKind::Denied);
+    assert_eq!(world.acts("order"), 1);
+}
+
+#[tokio::test]
+async fn a_capability_that_the_contract_does_not_list_is_out_of_reach() {
+    let world = World::new();
+    world.next("find", Does::Uses(Capability::Moderation, "block", json!({ "seconds": 60 })));
+    assert_eq!(kind(&world.call(call("find", "k")).await), ErrorKind::Internal);
+}
+
+#[tokio::test]
+async fn a_batch_stops_at_a_critical_failure() {
+    let world = World::new();
+    world.next("get", Does::Ends(failed(ErrorKind::Permanent)));
+    let mut optional = Planned::from(call("get", "1"));
+    optional.critical = false;
+    let steps = vec![optional, call("order", "2").into(), call("odrer", "3").into(), call("order", "4").into()];
+    let ended = world.runtime.batch(steps).await.unwrap();
+    let ok: Vec<_> = ended
+        .iter()
+        .map(|step| match step {
+            Step::Ended(envelope) => Some(envelope.is_ok()),
+            Step::Skipped => None,
+        })
+        .collect();
+    assert_eq!(ok, [Some(false), Some(true), Some(false), None]);
+    let many = vec![Planned::from(call("get", "k")); 11];
+    assert_eq!(world.runtime.batch(many).await.unwrap_err().kind, ErrorKind::InvalidArguments);
+}
+
+#[tokio::test]
+async fn events_tell_the_story_in_order() {
+    let world = World::new();
+    world.call(call("order", "k")).await;
+    let kinds: Vec<_> = world.heard.0.lock().iter().map(|event| event.kind).collect();
+    assert_eq!(
+        kinds,
+        [
+            EventKind::ToolCallStart,
+            EventKind::ToolSideEffectStarted,
+            EventKind::ToolSideEffectCompleted,
+            EventKind::ToolCallResult,
+        ]
+    );
+    let calls: std::collections::HashSet<_> =
+        world.heard.0.lock().iter().map(|event| event.call.clone()).collect();
+    assert_eq!(calls.len(), 1);
+    let filter = EffectFilter { tenant: "default".into(), ..EffectFilter::default() };
+    assert_eq!(world.store.effects(filter).await.unwrap().len(), 1);
+}

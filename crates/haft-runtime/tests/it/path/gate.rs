@@ -1,0 +1,140 @@
+//! Who may do what, how often, and what they learn when not.
+
+use haft_core::contract::Mode;
+use haft_core::port::{CallFilter, Journal as _};
+use haft_core::{Call, ErrorKind};
+use haft_runtime::policy::Rules;
+use haft_runtime::toolbox::{Activation, Agent, Records, Tenant};
+use serde_json::json;
+
+use super::world::{World, call, caller, kind};
+
+#[tokio::test]
+async fn without_a_policy_nothing_is_allowed() {
+    let world = World::with(Rules::default(), |builder| builder);
+    assert_eq!(kind(&world.call(call("find", "k")).await), ErrorKind::Unavailable);
+    let denied = world.store.calls(CallFilter { tenant: "default".into(), ..CallFilter::default() });
+    let denied = denied.await.unwrap();
+    assert_eq!(denied.len(), 1);
+    assert!(denied[0].rule.is_some(), "{:?}", denied[0]);
+}
+
+#[tokio::test]
+async fn a_tool_of_nobody_and_a_tool_of_others_look_the_same() {
+    let world = World::new();
+    let mut stranger = call("find", "k");
+    stranger.caller.tenant = "other".into();
+    let theirs = world.call(stranger).await.result.unwrap_err();
+    let mut nothing = call("fnid_nothing", "k");
+    nothing.caller.tenant = "other".into();
+    let nobodys = world.call(nothing).await.result.unwrap_err();
+    assert_eq!(theirs.kind, nobodys.kind);
+    assert_eq!(theirs.message.replace("find", "x"), nobodys.message.replace("fnid_nothing", "x"));
+    assert_eq!(theirs.suggestion, nobodys.suggestion);
+}
+
+#[tokio::test]
+async fn an_agent_learns_why_and_what_would_help() {
+    let records = Records {
+        tenants: vec![Tenant { id: "default".into(), ..Tenant::default() }],
+        agents: vec![Agent {
+            id: "default".into(),
+            tenant: "default".into(),
+            activations: vec![Activation { tool: "find".into(), enabled: false, ..Activation::default() }],
+            ..Agent::default()
+        }],
+        ..Records::default()
+    };
+    let rules = Rules { allow: vec!["shop__*".into()], ..Rules::default() };
+    let world = World::with(rules, |builder| builder.records(records));
+    let refused = world.call(call("find", "k")).await.result.unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::Unavailable);
+    assert!(refused.message.contains("turned off for this agent"), "{}", refused.message);
+    assert_eq!(world.runtime.suggestions().of("default").len(), 1);
+}
+
+#[tokio::test]
+async fn a_misspelt_name_is_met_with_the_nearest() {
+    let world = World::new();
+    let refused = world.call(call("odrer", "k")).await.result.unwrap_err();
+    assert_eq!(refused.suggestion, "did you mean `order`?");
+    // Whatever a name is made of, it is safe to repeat.
+    let nasty = world.call(call("\u{1b}[31mx\r\n\u{2028}", "k")).await.result.unwrap_err();
+    assert!(nasty.message.is_ascii(), "{:?}", nasty.message);
+}
+
+#[tokio::test]
+async fn a_run_can_be_narrowed_and_not_widened() {
+    let world = World::new();
+    let mut narrowed = call("find", "k");
+    narrowed.only = Some(vec!["get".into()]);
+    assert_eq!(kind(&world.call(narrowed).await), ErrorKind::Unavailable);
+    let mut named = call("find", "k");
+    named.only = Some(vec!["shop__find".into()]);
+    assert!(world.call(named).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_rate_is_a_rate_per_principal() {
+    let world = World::new();
+    for _ in 0..2 {
+        assert!(world.call(call("rare", "k")).await.is_ok());
+    }
+    let late = world.call(call("rare", "k")).await.result.unwrap_err();
+    assert_eq!(late.kind, ErrorKind::RateLimited);
+    assert_eq!(late.details.unwrap()["retryAfterMs"], 1000);
+    world.clock.advance(1000);
+    assert!(world.call(call("rare", "k")).await.is_ok());
+}
+
+#[tokio::test]
+async fn arguments_are_repaired_where_a_tool_only_reads() {
+    let world = World::new();
+    let mut lenient = Call::new(caller(), "find", r#"{"item": "lamp", "count": "3"}"#);
+    lenient.mode = Mode::Text;
+    let answer = world.call(lenient).await;
+    assert_eq!(answer.meta.warnings[0].code, "string_to_integer");
+    assert_eq!(answer.result.unwrap()["did"], json!({ "item": "lamp", "count": 3 }));
+    let mut strict = call("order", "k");
+    strict.arguments = r#"{"item": "lamp", "count": "3"}"#.into();
+    assert_eq!(kind(&world.call(strict).await), ErrorKind::InvalidArguments);
+}
+
+#[tokio::test]
+async fn a_connection_that_was_not_given_is_not_used() {
+    let world = World::new();
+    let mut call = call("find", "k");
+    call.connection = Some("conn".into());
+    assert_eq!(kind(&world.call(call).await), ErrorKind::Denied);
+}
+
+#[tokio::test]
+async fn a_dry_run_decides_everything_and_does_nothing() {
+    let world = World::new();
+    let mut dry = call("gift", "k");
+    dry.dry_run = true;
+    let plan = world.call(dry).await.result.unwrap();
+    assert_eq!(plan["arguments"], json!({ "item": "lamp", "count": 1 }));
+    assert_eq!(plan["confirmation"]["required"], true);
+    assert_eq!(plan["confirmation"]["preview"], "Give lamp 1 times?");
+    assert_eq!(plan["decision"]["verdict"], "allow");
+    assert_eq!(world.acts("gift"), 0);
+    use haft_core::port::Confirmations as _;
+    assert!(world.store.confirmations("default", None).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn what_others_see_of_a_call_is_what_redaction_allows() {
+    let world = World::new();
+    let mut call = call("order", "k");
+    call.arguments = json!({ "item": "lamp", "secret": "hunter2-hunter2" }).into();
+    call.raw = Some(json!({ "provider": "raw-canary" }));
+    let answer = world.call(call).await;
+    assert!(answer.is_ok());
+    let filter = CallFilter { tenant: "default".into(), ..CallFilter::default() };
+    let calls = world.store.calls(filter).await.unwrap();
+    assert_eq!(calls[0].result, Some(json!({ "did": { "item": "lamp" } })));
+    assert_eq!(calls[0].arguments["item"], "lamp");
+    let seen = format!("{:?}{:?}", calls, world.heard.0.lock());
+    assert!(!seen.contains("hunter2") && !seen.contains("raw-canary"), "{seen}");
+}

@@ -1,0 +1,258 @@
+//! Done once: keys, duplicates, unknown outcomes, retries.
+
+use std::sync::Arc;
+
+use haft_core::call::Principal;
+use haft_core::ledger::State;
+use haft_core::port::{Ended, Invoke as _, Ledger as _};
+use haft_core::{ErrorKind, ToolError};
+use serde_json::json;
+use tokio::sync::Notify;
+
+use super::world::{Does, World, call, failed, kind, lost, not_begun};
+
+#[tokio::test]
+async fn a_repetition_is_answered_and_not_done_again() {
+    let world = World::new();
+    let first = world.call(call("order", "k1")).await;
+    let second = world.call(call("order", "k1")).await;
+    assert_eq!(first.result, second.result);
+    assert!(!first.meta.cached && second.meta.cached);
+    assert_eq!(world.acts("order"), 1);
+}
+
+#[tokio::test]
+async fn the_same_key_with_other_arguments_is_a_conflict_that_reveals_nothing() {
+    let world = World::new();
+    world.call(call("order", "k1")).await;
+    let mut other = call("order", "k1");
+    other.arguments = json!({ "item": "chair" }).into();
+    let refused = world.call(other).await;
+    assert_eq!(kind(&refused), ErrorKind::Conflict);
+    assert!(!serde_json::to_string(&refused).unwrap().contains("lamp"));
+    assert_eq!(world.acts("order"), 1);
+}
+
+#[tokio::test]
+async fn a_key_belongs_to_one_principal_and_tenant() {
+    let world = World::new();
+    world.call(call("order", "k1")).await;
+    let mut other = call("order", "k1");
+    other.caller.actor = Principal::user("jo");
+    assert!(!world.call(other).await.meta.cached);
+    assert_eq!(world.acts("order"), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_at_once_are_one() {
+    let world = Arc::new(World::new());
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    world.next("order", Does::Waits(begun.clone(), go.clone()));
+    let leader = tokio::spawn({
+        let world = world.clone();
+        async move { world.call(call("order", "k")).await }
+    });
+    begun.notified().await;
+    let others: Vec<_> = (0..99)
+        .map(|_| {
+            let world = world.clone();
+            tokio::spawn(async move { world.call(call("order", "k")).await })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    go.notify_one();
+    let first = leader.await.unwrap();
+    for other in others {
+        assert_eq!(other.await.unwrap().result, first.result);
+    }
+    assert_eq!(world.acts("order"), 1);
+}
+
+#[tokio::test]
+async fn what_certainly_failed_may_be_tried_again_under_its_key() {
+    let world = World::new();
+    world.next("order", Does::Ends(failed(ErrorKind::Permanent)));
+    assert_eq!(kind(&world.call(call("order", "k")).await), ErrorKind::Permanent);
+    assert!(world.call(call("order", "k")).await.is_ok());
+    assert_eq!(world.acts("order"), 1);
+}
+
+#[tokio::test]
+async fn refusals_leave_the_key_free() {
+    let world = World::new();
+    let mut wrong = call("order", "k");
+    wrong.arguments = json!({ "item": 7 }).into();
+    assert_eq!(kind(&world.call(wrong).await), ErrorKind::InvalidArguments);
+    assert!(world.call(call("order", "k")).await.is_ok());
+}
+
+#[tokio::test]
+async fn an_effect_of_unknown_outcome_is_never_repeated() {
+    for tool in ["order", "book"] {
+        let world = World::new();
+        world.next(tool, Does::ActsThen(lost()));
+        let first = world.call(call(tool, "k")).await;
+        assert_eq!(kind(&first), ErrorKind::UnknownOutcome);
+        assert_eq!(kind(&world.call(call(tool, "k")).await), ErrorKind::UnknownOutcome);
+        // The model's reflex: the same again under a new key.
+        assert_eq!(kind(&world.call(call(tool, "other")).await), ErrorKind::UnknownOutcome);
+        assert_eq!(world.acts(tool), 1);
+        // A person may overrule it.
+        let mut knowing = call(tool, "other");
+        knowing.overrule.similar_unknown = true;
+        assert!(world.call(knowing).await.is_ok());
+        assert_eq!(world.acts(tool), 2);
+    }
+}
+
+#[tokio::test]
+async fn a_failure_after_a_part_was_done_is_unknown() {
+    let world = World::new();
+    let mut error = ToolError::new(ErrorKind::Transient, "half of it");
+    error.partial_side_effects = true;
+    world.next("order", Does::ActsThen(Ended::Failed(error)));
+    assert_eq!(kind(&world.call(call("order", "k")).await), ErrorKind::UnknownOutcome);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_writing_tool_that_passes_its_deadline_is_unknown() {
+    let world = World::new();
+    world.next("order", Does::Hangs);
+    assert_eq!(kind(&world.call(call("order", "k")).await), ErrorKind::UnknownOutcome);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reading_tool_that_passes_its_deadline_has_timed_out() {
+    let world = World::new();
+    // Once more in text mode, since reading twice does no harm.
+    world.next("slow", Does::Hangs);
+    world.next("slow", Does::Hangs);
+    let late = world.call(call("slow", "k")).await;
+    assert_eq!(kind(&late), ErrorKind::Timeout);
+    assert_eq!(late.meta.attempts, 2);
+}
+
+#[tokio::test]
+async fn retries_go_by_class_and_error() {
+    // tool, how it ends, how often it is run
+    let cases = [
+        ("find", failed(ErrorKind::Transient), 2),
+        ("find", failed(ErrorKind::Permanent), 1),
+        ("put", failed(ErrorKind::Transient), 2),
+        ("put", lost(), 2),
+        ("order", failed(ErrorKind::Transient), 1),
+        ("order", lost(), 1),
+        ("order", not_begun(), 2),
+        ("book", not_begun(), 2),
+    ];
+    for (tool, ended, runs) in cases {
+        let world = World::new();
+        let what = format!("{tool} {ended:?}");
+        world.next(tool, Does::Ends(ended));
+        world.call(call(tool, "k")).await;
+        assert_eq!(world.script.keys.lock().len(), runs, "{what}");
+    }
+}
+
+#[tokio::test]
+async fn every_attempt_under_a_key_has_the_same_provider_key() {
+    let world = World::new();
+    world.next("put", Does::Ends(failed(ErrorKind::Transient)));
+    world.call(call("put", "k")).await;
+    let keys = world.script.keys.lock().clone();
+    assert_eq!(keys.len(), 2);
+    assert!(keys[0].is_some() && keys[0] == keys[1]);
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_its_contract_is_done_and_withheld() {
+    let world = World::new();
+    let answer = world.call(call("typed", "k")).await;
+    assert_eq!(kind(&answer), ErrorKind::InvalidOutput);
+    let record = world.store.effect("default", &answer.meta.record_id).await.unwrap();
+    assert_eq!(record.state, State::Succeeded);
+    assert_eq!(kind(&world.call(call("typed", "k")).await), ErrorKind::InvalidOutput);
+    assert_eq!(world.acts("typed"), 1);
+}
+
+#[tokio::test]
+async fn a_deliberate_repetition_says_so() {
+    let world = World::new();
+    world.call(call("order", "k")).await;
+    let mut again = call("order", "k");
+    again.occurrence = 2;
+    assert!(!world.call(again).await.meta.cached);
+    assert_eq!(world.acts("order"), 2);
+}
+
+#[tokio::test]
+async fn a_writing_call_needs_a_key_or_a_session() {
+    let world = World::new();
+    let mut bare = call("order", "k");
+    bare.key = None;
+    assert_eq!(kind(&world.call(bare).await), ErrorKind::IdempotencyKeyRequired);
+    for key in ["", "a b", "a\nb", "\u{0}", "ключ", &"x".repeat(256)] {
+        assert_eq!(kind(&world.call(call("order", key)).await), ErrorKind::InvalidArguments, "{key:?}");
+    }
+    assert!(world.call(call("order", "a:b")).await.is_ok());
+}
+
+#[tokio::test]
+async fn an_old_request_is_not_begun() {
+    let world = World::new();
+    let mut old = call("order", "k");
+    old.issued_at_ms = Some(super::world::NOW - 15 * 60 * 1000 - 1);
+    assert_eq!(kind(&world.call(old).await), ErrorKind::RequestExpired);
+    let mut fresh = call("order", "k");
+    fresh.issued_at_ms = Some(super::world::NOW - 15 * 60 * 1000);
+    assert!(world.call(fresh).await.is_ok());
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_longer_kept_is_not_made_again() {
+    let world = World::new();
+    world.call(call("order", "k")).await;
+    world.clock.advance(25 * 3600 * 1000);
+    world.store.purge().await.unwrap();
+    assert_eq!(kind(&world.call(call("order", "k")).await), ErrorKind::ResultExpired);
+    assert_eq!(world.acts("order"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_goes_away_does_not_stop_an_effect() {
+    let world = Arc::new(World::new());
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    world.next("order", Does::Waits(begun.clone(), go.clone()));
+    let caller = tokio::spawn({
+        let world = world.clone();
+        async move { world.call(call("order", "k")).await }
+    });
+    begun.notified().await;
+    caller.abort();
+    let _ = caller.await;
+    go.notify_one();
+    // The repetition attaches to what runs, or finds its answer.
+    assert!(world.call(call("order", "k")).await.is_ok());
+    assert_eq!(world.acts("order"), 1);
+    assert_eq!(world.runtime.drain(std::time::Duration::from_secs(5)).await, 0);
+}
+
+#[tokio::test]
+async fn what_a_killed_process_left_is_unknown_and_not_repeated() {
+    // tool, what the next process says, how often it acted in the end
+    for (tool, again, acts) in [("order", Some(ErrorKind::UnknownOutcome), 0), ("put", None, 1)] {
+        let world = World::new();
+        let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        world.next(tool, Does::Waits(begun.clone(), go));
+        // A second process on the same store dies while its handler runs.
+        let gone = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+        let other = world.twin();
+        gone.spawn(async move { other.invoke(call(tool, "k")).await });
+        begun.notified().await;
+        gone.shutdown_background();
+        world.left().await;
+        let found = world.call(call(tool, "k")).await;
+        assert_eq!(found.result.err().map(|error| error.kind), again, "{tool}");
+        assert_eq!(world.acts(tool), acts, "{tool}");
+    }
+}

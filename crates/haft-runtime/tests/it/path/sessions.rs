@@ -1,0 +1,299 @@
+//! Sessions: turns, budgets, newer messages, intents and blocks.
+
+use haft_core::contract::{Capability, Mode};
+use haft_core::outcome::{After, Intent, IntentStatus};
+use haft_core::port::{Ended, Store as _};
+use haft_core::record::EventKind;
+use haft_core::session::Phase;
+use haft_core::{Call, Envelope, ErrorKind};
+use haft_runtime::policy::{Rules, Spending, Supersede};
+use haft_runtime::session::{Arrived, Signal};
+use serde_json::{Value, json};
+
+use super::world::{Does, World, call, caller, kind, tools};
+
+struct In {
+    world: World,
+    id: String,
+}
+
+impl In {
+    async fn mode(mode: Mode) -> Self {
+        Self::world(World::new(), mode).await
+    }
+
+    async fn world(world: World, mode: Mode) -> Self {
+        let id = world.runtime.open(&caller(), mode).await.unwrap().id;
+        Self { world, id }
+    }
+
+    fn call(&self, tool: &str, item: &str) -> Call {
+        let mut call = Call::new(caller(), tool, json!({ "item": item }));
+        call.session = Some(self.id.clone());
+        call
+    }
+
+    async fn make(&self, tool: &str, item: &str) -> Envelope {
+        self.world.call(self.call(tool, item)).await
+    }
+
+    async fn message(&self, text: &str) -> Arrived {
+        self.world.runtime.message(&caller(), &self.id, json!(text)).await.unwrap()
+    }
+
+    async fn over(&self) -> Vec<Value> {
+        self.signal(Signal::TurnComplete).await.messages
+    }
+
+    async fn signal(&self, signal: Signal) -> haft_runtime::runtime::Signalled {
+        self.world.runtime.signal(&caller(), &self.id, signal).await.unwrap()
+    }
+
+    async fn phase(&self) -> Phase {
+        self.world.runtime.session(&caller(), &self.id).await.unwrap().phase
+    }
+}
+
+#[tokio::test]
+async fn voice_has_two_retrievals_and_one_search_a_turn() {
+    let voice = In::mode(Mode::Voice).await;
+    assert!(voice.make("find", "a").await.is_ok());
+    assert_eq!(kind(&voice.make("find", "b").await), ErrorKind::BudgetExceeded);
+    assert!(voice.make("get", "a").await.is_ok());
+    assert_eq!(kind(&voice.make("get", "b").await), ErrorKind::BudgetExceeded);
+    // What does not retrieve is not counted, and a new turn has a new budget.
+    assert!(voice.make("compute", "a").await.is_ok());
+    voice.over().await;
+    voice.message("go on").await;
+    assert!(voice.make("find", "b").await.is_ok());
+}
+
+#[tokio::test]
+async fn text_has_five_retrievals_a_turn() {
+    let text = In::mode(Mode::Text).await;
+    for n in 0..5 {
+        assert!(text.make("find", &n.to_string()).await.is_ok());
+    }
+    assert_eq!(kind(&text.make("find", "6").await), ErrorKind::BudgetExceeded);
+}
+
+#[tokio::test]
+async fn voice_does_not_retry() {
+    let voice = In::mode(Mode::Voice).await;
+    let failed = Ended::Failed(haft_core::ToolError::new(ErrorKind::Transient, "busy"));
+    voice.world.next("get", Does::Ends(failed));
+    let answer = voice.make("get", "a").await;
+    assert_eq!((kind(&answer), answer.meta.attempts), (ErrorKind::Transient, 1));
+}
+
+#[tokio::test]
+async fn the_same_act_in_one_turn_group_is_one() {
+    let text = In::mode(Mode::Text).await;
+    assert!(!text.make("order", "lamp").await.meta.cached);
+    assert!(text.make("order", "lamp").await.meta.cached);
+    assert!(!text.make("order", "chair").await.meta.cached);
+    text.over().await;
+    text.message("again, please").await;
+    assert!(!text.make("order", "lamp").await.meta.cached);
+    assert_eq!(text.world.acts("order"), 3);
+}
+
+#[tokio::test]
+async fn declared_fields_make_the_act() {
+    let text = In::mode(Mode::Text).await;
+    let with = |count: u32| {
+        let mut call = text.call("charge", "lamp");
+        call.arguments = json!({ "item": "lamp", "count": count }).into();
+        call
+    };
+    assert!(text.world.call(with(1)).await.is_ok());
+    assert!(text.world.call(with(2)).await.meta.cached);
+    assert_eq!(text.world.acts("charge"), 1);
+}
+
+#[tokio::test]
+async fn a_call_that_is_sent_again_is_answered_again() {
+    let text = In::mode(Mode::Text).await;
+    let with = |id: &str, item: &str| {
+        let mut call = text.call("find", item);
+        call.id = Some(id.into());
+        call
+    };
+    let first = text.world.call(with("c1", "a")).await;
+    let second = text.world.call(with("c1", "a")).await;
+    assert_eq!(first.result, second.result);
+    assert_eq!((first.meta.call_id.as_str(), second.meta.cached), ("c1", true));
+    assert_eq!(text.world.acts("find"), 1);
+    assert_eq!(kind(&text.world.call(with("c1", "b")).await), ErrorKind::Conflict);
+    // A hundred ids are remembered.
+    text.over().await;
+    let rules = Rules {
+        allow: vec!["shop__*".into()],
+        modes: [(Mode::Text, Spending { retrieval_calls: Some(1_000), ..Spending::default() })].into(),
+        ..Rules::default()
+    };
+    let many = In::world(World::with(rules, |builder| builder), Mode::Text).await;
+    for n in 0..101 {
+        let mut call = many.call("get", "a");
+        call.id = Some(format!("c{n}"));
+        assert!(!many.world.call(call).await.meta.cached);
+    }
+    let mut last = many.call("get", "a");
+    last.id = Some("c1".into());
+    assert!(many.world.call(last.clone()).await.meta.cached);
+    last.id = Some("c0".into());
+    assert!(!many.world.call(last).await.meta.cached);
+}
+
+fn superseding(rule: Supersede) -> World {
+    let rules = Rules {
+        allow: vec!["shop__*".into()],
+        modes: [(Mode::Text, Spending { supersede: Some(rule), ..Spending::default() })].into(),
+        ..Rules::default()
+    };
+    World::with(rules, |builder| builder)
+}
+
+#[tokio::test]
+async fn a_newer_message_is_heard_before_what_cannot_be_undone() {
+    // rule, does it run, are the messages handed over at once, does the next turn keep the group
+    for (rule, runs, absorbed, keeps) in [
+        (Supersede::Abort, false, false, true),
+        (Supersede::Absorb, false, true, true),
+        (Supersede::Queue, true, false, false),
+        (Supersede::Finish, true, false, true),
+    ] {
+        let text = In::world(superseding(rule), Mode::Text).await;
+        let group = |session: haft_core::session::Session| session.turn.group;
+        let before = group(text.world.runtime.session(&caller(), &text.id).await.unwrap());
+        assert_eq!(text.message("wait!").await, Arrived::Waits { waiting: 1 }, "{rule:?}");
+        let answer = text.make("order", "lamp").await;
+        assert_eq!(answer.is_ok(), runs, "{rule:?}");
+        if let Err(error) = &answer.result {
+            assert_eq!(error.kind, ErrorKind::Superseded);
+            let messages = error.details.as_ref().map(|details| details["messages"].clone());
+            assert_eq!(messages, absorbed.then(|| json!(["wait!"])), "{rule:?}");
+        }
+        // The rest of an aborted turn does not run either.
+        let rest = text.make("get", "lamp").await;
+        assert_eq!(rest.is_ok(), rule != Supersede::Abort, "{rule:?}");
+        // What can be undone, or changes nothing, does not wait for anyone.
+        if rule == Supersede::Abort || runs {
+            assert_eq!(text.over().await, [json!("wait!")], "{rule:?}");
+        } else {
+            text.over().await;
+            text.message("more").await;
+        }
+        let after = group(text.world.runtime.session(&caller(), &text.id).await.unwrap());
+        assert_eq!(before == after, keeps, "{rule:?}");
+        assert_eq!(text.world.acts("order"), usize::from(runs), "{rule:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_superseded_chain_shares_its_key() {
+    let text = In::world(superseding(Supersede::Finish), Mode::Text).await;
+    text.message("make it two").await;
+    assert!(text.make("order", "lamp").await.is_ok());
+    text.over().await;
+    // The replacing turn sees what was done.
+    assert!(text.make("order", "lamp").await.meta.cached);
+    assert_eq!(text.world.acts("order"), 1);
+}
+
+#[tokio::test]
+async fn intents_are_applied_deferred_and_refused() {
+    let end = |after| Intent::EndVoiceSession { after };
+    let returned = |intents: Vec<Intent>| {
+        Does::Ends(Ended::Returned { data: json!({}), intents })
+    };
+    let voice = In::mode(Mode::Voice).await;
+    let wanted = vec![
+        end(After::FarewellSpoken),
+        Intent::SuppressAudio { value: true },
+        end(After::Immediately),
+    ];
+    voice.world.next("compute", returned(wanted));
+    let applied = voice.make("compute", "a").await.intents;
+    let statuses: Vec<_> = applied.iter().map(|one| one.status).collect();
+    assert_eq!(statuses, [IntentStatus::Deferred, IntentStatus::Applied, IntentStatus::Refused]);
+    assert_eq!(voice.phase().await, Phase::Ending);
+    assert_eq!(kind(&voice.make("get", "a").await), ErrorKind::SessionInactive);
+    assert!(voice.signal(Signal::TurnComplete).await.released.is_empty());
+    assert_eq!(voice.signal(Signal::FarewellSpoken).await.released, [end(After::FarewellSpoken)]);
+    assert_eq!(voice.phase().await, Phase::Ended);
+
+    let text = In::mode(Mode::Text).await;
+    text.world.next("compute", returned(vec![end(After::Immediately)]));
+    assert_eq!(text.make("compute", "a").await.intents[0].status, IntentStatus::Refused);
+    assert_eq!(text.phase().await, Phase::Active);
+}
+
+#[tokio::test]
+async fn a_deferred_intent_does_not_wait_for_ever() {
+    let voice = In::mode(Mode::Voice).await;
+    let intents = vec![Intent::EndVoiceSession { after: After::FarewellSpoken }];
+    voice.world.next("compute", Does::Ends(Ended::Returned { data: json!({}), intents }));
+    voice.make("compute", "a").await;
+    voice.world.clock.advance(14_999);
+    assert_eq!(voice.phase().await, Phase::Ending);
+    voice.world.clock.advance(1);
+    assert_eq!(voice.phase().await, Phase::Ended);
+}
+
+#[tokio::test]
+async fn a_block_outlives_its_session_and_is_extended() {
+    let text = In::mode(Mode::Text).await;
+    let block = |seconds: u32| {
+        Does::Uses(Capability::Moderation, "block", json!({ "seconds": seconds, "reason": "spam" }))
+    };
+    text.world.next("relay", block(60));
+    text.world.next("relay", block(60));
+    let first = text.make("relay", "a").await.result.unwrap();
+    assert_eq!(first["got"], json!({ "until": "2026-01-01T00:01:00Z", "extended": false }));
+    let refused = text.world.runtime.open(&caller(), Mode::Text).await.unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::Blocked);
+    assert!(refused.message.contains("2026-01-01T00:01:00Z"), "{}", refused.message);
+    assert_eq!(kind(&text.make("get", "a").await), ErrorKind::Blocked);
+    assert_eq!(kind(&text.world.call(call("get", "k")).await), ErrorKind::Blocked);
+    text.world.clock.advance(60_000);
+    assert!(text.make("get", "a").await.is_ok());
+}
+
+#[tokio::test]
+async fn a_session_stays_with_its_registry() {
+    let text = In::mode(Mode::Text).await;
+    let mut newer = tools();
+    newer.tools.retain(|tool| tool.id == "shop__get");
+    newer.version = "1.0.ffffffff".into();
+    text.world.runtime.load(newer).unwrap();
+    assert!(text.make("find", "a").await.is_ok());
+    assert_eq!(kind(&text.world.call(call("find", "k")).await), ErrorKind::Unavailable);
+    let answer = text.world.call(call("get", "k")).await;
+    assert_eq!(answer.meta.registry_version.as_deref(), Some("1.0.ffffffff"));
+}
+
+#[tokio::test]
+async fn a_session_of_somebody_else_does_not_exist() {
+    let text = In::mode(Mode::Text).await;
+    let mut other = text.call("get", "a");
+    other.caller.actor = haft_core::Principal::user("jo");
+    let theirs = text.world.call(other).await.result.unwrap_err();
+    let mut nobodys = text.call("get", "a");
+    nobodys.session = Some("ses_0".into());
+    let none = text.world.call(nobodys).await.result.unwrap_err();
+    assert_eq!(theirs.kind, none.kind);
+    assert_eq!(theirs.message.replace(&text.id, "x"), none.message.replace("ses_0", "x"));
+}
+
+#[tokio::test]
+async fn messages_of_handlers_reach_the_client_and_the_trail() {
+    let text = In::mode(Mode::Text).await;
+    text.world.next("relay", Does::Uses(Capability::Messaging, "send", json!({ "type": "hello" })));
+    assert!(text.make("relay", "a").await.is_ok());
+    let heard = text.world.heard.0.lock();
+    let message = heard.iter().find(|event| event.kind == EventKind::Message).unwrap();
+    assert_eq!(message.payload, json!({ "type": "hello" }));
+    assert_eq!(message.session.as_deref(), Some(text.id.as_str()));
+    assert!(text.world.store.is_writable());
+}

@@ -1,0 +1,126 @@
+//! Puts a runtime together from `haft.toml`: registry, store, policy, directory, executors.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context as _, anyhow, bail};
+use haft_core::call::{Caller, Principal};
+use haft_core::{Registry, ToolError};
+use haft_exec::{Executors, Js, JsSettings, Native};
+use haft_runtime::Runtime;
+use haft_runtime::policy::{Policy, Problem};
+use haft_store::{Options, Sqlite};
+
+use crate::config::Config;
+use crate::output::Output;
+use crate::source::Place;
+
+/// A runtime and the store behind it.
+pub(crate) struct Desk {
+    pub(crate) runtime: Runtime,
+    pub(crate) store: Arc<Sqlite>,
+    pub(crate) config: Config,
+}
+
+impl Desk {
+    /// Opens everything that calls need.
+    pub(crate) fn open(at: &Place, registry: Option<&Path>, out: &Output) -> anyhow::Result<Self> {
+        let config = at.config()?;
+        let registry = at.registry(registry, out)?;
+        let store = Arc::new(open_store(&config)?);
+        let directory = config.directory(&registry)?;
+        let (policy, problems) = policy(&config, &registry);
+        for problem in &problems {
+            out.note(&problem.to_string());
+        }
+        let runtime = Runtime::builder(registry, store.clone(), executors())
+            .policy(Arc::new(policy))
+            .budgets(config.rules.budgets())
+            .directory(directory)
+            .secret(store.secret("runtime")?)
+            .build()?;
+        Ok(Self { runtime, store, config })
+    }
+
+    /// The tenant of an agent, where the command line does not say.
+    pub(crate) fn caller(
+        &self,
+        agent: &str,
+        tenant: Option<&str>,
+        actor: Option<&str>,
+    ) -> anyhow::Result<Caller> {
+        let tenant = match tenant {
+            Some(tenant) => tenant.to_owned(),
+            None => self.config.tenant_of(agent),
+        };
+        let mut caller = Caller::agent(&tenant, agent);
+        if let Some(actor) = actor {
+            caller.actor = Principal::parse(actor).map_err(anyhow::Error::msg).context("--as")?;
+        }
+        Ok(caller)
+    }
+}
+
+/// The database of the configuration.
+pub(crate) fn open_store(config: &Config) -> anyhow::Result<Sqlite> {
+    let path = config.database();
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("`{}` cannot be made", folder.display()))?;
+    }
+    Sqlite::open(&path, Options::default())
+        .with_context(|| format!("the store `{}` cannot be opened", path.display()))
+}
+
+/// Native functions first, then the sandbox.
+pub(crate) fn executors() -> Arc<Executors> {
+    Arc::new(Executors::new().with(Native::new()).with(Js::new(JsSettings::default())))
+}
+
+/// The policy, or one that denies everything, and what is wrong with it.
+fn policy(config: &Config, registry: &Registry) -> (Policy, Vec<Problem>) {
+    match config.policy(registry) {
+        Ok(policy) => policy,
+        Err(problems) => (Policy::deny_all("the policy is broken"), problems),
+    }
+}
+
+/// An error of the path, for people.
+pub(crate) fn said(error: ToolError) -> anyhow::Error {
+    let source = error.source.map(|source| format!(" ({source})")).unwrap_or_default();
+    anyhow!("{}{source}; {}", error.message, error.suggestion)
+}
+
+/// Text, a file (`@file`) or standard input (`-`).
+pub(crate) fn text_of(argument: &str) -> anyhow::Result<String> {
+    const MOST: u64 = 16 << 20;
+    let read = |mut from: Box<dyn std::io::Read>| -> anyhow::Result<String> {
+        use std::io::Read as _;
+        let mut text = String::new();
+        let size = from.by_ref().take(MOST + 1).read_to_string(&mut text)?;
+        if size as u64 > MOST {
+            bail!("the arguments have more than {MOST} bytes");
+        }
+        Ok(text)
+    };
+    match argument.strip_prefix('@') {
+        Some(file) => {
+            let file = PathBuf::from(file);
+            let open = std::fs::File::open(&file)
+                .with_context(|| format!("`{}` cannot be read", file.display()))?;
+            read(Box::new(open))
+        }
+        None if argument == "-" => read(Box::new(std::io::stdin())),
+        None => Ok(argument.to_owned()),
+    }
+}
+
+/// Runs what a command does on a runtime of its own.
+pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .context("the runtime cannot be started")?
+        .block_on(work)
+}

@@ -1,0 +1,1 @@
+//! `haft audit`

@@ -1,0 +1,146 @@
+//! `haft call`
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use haft_core::call::{Call as Request, Overrule, RawArguments};
+use haft_core::contract::Mode;
+use haft_core::port::{Invoke as _, Journal as _};
+use haft_core::{Caller, Digest, Envelope, Principal};
+
+use crate::assembly::{Desk, block_on, said, text_of};
+use crate::cli::{Call, ModeName};
+use crate::output::{Exit, Output};
+use crate::source::Place;
+
+/// An effect that has begun is given this long when the call has returned without it.
+const DRAIN: Duration = Duration::from_secs(25);
+
+pub(crate) fn run(at: &Place, options: &Call, out: &mut Output) -> anyhow::Result<Exit> {
+    let arguments = text_of(&options.args).context("--args")?;
+    block_on(async {
+        let desk = Desk::open(at, options.registry.as_deref(), out)?;
+        let caller = caller(&desk, options)?;
+        let mut request = request(options, caller.clone(), arguments);
+        request.session = session(&desk, options, &caller, out).await?;
+        if request.key.is_none() && request.session.is_none() {
+            // One invocation of the command is one act.
+            request.key = Some(fresh_key()?);
+        }
+        let envelope = desk.runtime.invoke(request).await;
+        desk.runtime.drain(DRAIN).await;
+        desk.store.flush().await.context("the call's record could not be written")?;
+        show(&envelope, options, out)?;
+        Ok(if envelope.is_ok() { Exit::Done } else { Exit::Findings })
+    })
+}
+
+pub(crate) fn mode(name: ModeName) -> Mode {
+    match name {
+        ModeName::Text => Mode::Text,
+        ModeName::Voice => Mode::Voice,
+    }
+}
+
+fn caller(desk: &Desk, options: &Call) -> anyhow::Result<Caller> {
+    let who = &options.who;
+    let mut caller = desk.caller(&who.agent, who.tenant.as_deref(), who.actor.as_deref())?;
+    if let Some(subject) = &options.subject {
+        let subject = Principal::parse(subject).map_err(anyhow::Error::msg).context("--for")?;
+        caller.subject = Some(subject);
+    }
+    if let Some(user) = &options.user {
+        caller.user = Arc::new(serde_json::from_str(user).context("--user must be a JSON object")?);
+    }
+    Ok(caller)
+}
+
+fn request(options: &Call, caller: Caller, arguments: String) -> Request {
+    let mut request = Request::new(caller, options.tool.clone(), RawArguments::Text(arguments));
+    request.mode = mode(options.mode);
+    request.id.clone_from(&options.id);
+    request.key.clone_from(&options.key);
+    request.occurrence = options.occurrence;
+    request.connection.clone_from(&options.connection);
+    request.connections = options.connection.iter().cloned().collect();
+    request.confirmation.clone_from(&options.confirm);
+    request.dry_run = options.dry_run;
+    request.overrule = Overrule { similar_unknown: options.despite_unknown };
+    request
+}
+
+async fn session(
+    desk: &Desk,
+    options: &Call,
+    caller: &Caller,
+    out: &Output,
+) -> anyhow::Result<Option<String>> {
+    let id = match options.session.as_deref() {
+        None => return Ok(None),
+        Some("new") => {
+            let session = desk.runtime.open(caller, mode(options.mode)).await.map_err(said)?;
+            out.note(&format!("session {} (registry {})", session.id, session.registry_version));
+            return Ok(Some(session.id));
+        }
+        Some(id) => id,
+    };
+    if options.turn {
+        let over = haft_runtime::session::Signal::TurnComplete;
+        desk.runtime.signal(caller, id, over).await.map_err(said)?;
+        desk.runtime.message(caller, id, serde_json::Value::Null).await.map_err(said)?;
+    }
+    Ok(Some(id.to_owned()))
+}
+
+fn fresh_key() -> anyhow::Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|why| anyhow::anyhow!("no random numbers: {why}"))?;
+    Ok(format!("cli-{}", Digest::of_bytes(&bytes).hex()))
+}
+
+fn show(envelope: &Envelope, options: &Call, out: &mut Output) -> anyhow::Result<()> {
+    if options.json {
+        return out.json(envelope);
+    }
+    let meta = &envelope.meta;
+    match &envelope.result {
+        Ok(data) => out.json(data)?,
+        Err(error) => {
+            out.error(&format!("[{}] {}", error.kind, error.message));
+            out.note(&format!("  help: {}", error.suggestion));
+            if let Some(details) = &error.details {
+                out.note(&format!("  details: {}", serde_json::to_string_pretty(details)?));
+            }
+            out.note(&format!("  see: haft explain {}", error.kind));
+        }
+    }
+    for warning in &meta.warnings {
+        let place =
+            if warning.path.is_empty() { String::new() } else { format!("{}: ", warning.path) };
+        out.note(&format!("warning[{}]: {place}{}", warning.code, warning.message));
+    }
+    for clamp in &meta.clamps {
+        let text = |value: &Option<serde_json::Value>| {
+            value.as_ref().map_or("nothing".to_owned(), ToString::to_string)
+        };
+        out.note(&format!(
+            "clamped: {} from {} to {}",
+            clamp.path,
+            text(&clamp.before),
+            text(&clamp.after)
+        ));
+    }
+    for applied in &envelope.intents {
+        out.note(&format!("intent: {}", serde_json::to_string(applied)?));
+    }
+    out.note(&format!(
+        "{} {} in {:.1} ms{}, call {}",
+        meta.tool,
+        meta.tool_version.as_deref().unwrap_or("-"),
+        meta.duration_ms,
+        if meta.cached { ", answered from the ledger" } else { "" },
+        meta.record_id,
+    ));
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! `haft calls`
+
+use anyhow::{Context as _, anyhow};
+use haft_core::ErrorKind;
+use haft_core::port::{CallFilter, Journal as _, Store as _};
+use haft_core::record::InvocationRecord;
+
+use crate::assembly::{block_on, open_store};
+use crate::cli::Calls;
+use crate::output::{Exit, Output, instant, table};
+use crate::source::Place;
+
+pub(crate) fn run(at: &Place, options: &Calls, out: &mut Output) -> anyhow::Result<Exit> {
+    let error = match &options.error {
+        Some(word) => Some(kind(word)?),
+        None => None,
+    };
+    block_on(async {
+        let store = open_store(&at.config()?)?;
+        let since = options.since.as_deref().map(age_ms).transpose()?;
+        let filter = CallFilter {
+            tenant: options.tenant.clone(),
+            agent: options.agent.clone(),
+            tool: options.tool.clone(),
+            session: options.session.clone(),
+            error,
+            ok: None,
+            since_ms: since.map(|age| store.now_ms().saturating_sub(age)),
+            call: options.call.clone(),
+            limit: if options.stats { usize::MAX } else { options.limit },
+        };
+        if options.stats {
+            return stats(&store.stats(filter).await?, options, out);
+        }
+        let calls = store.calls(filter).await?;
+        if options.json || options.call.is_some() {
+            out.json(&calls)?;
+        } else if calls.is_empty() {
+            out.line("no calls");
+        } else {
+            let rows: Vec<Vec<String>> = calls.iter().map(row).collect();
+            out.result(&table(&["TIME", "CALL", "TOOL", "AGENT", "MODE", "END", "MS"], &rows));
+        }
+        Ok(Exit::Done)
+    })
+}
+
+fn row(call: &InvocationRecord) -> Vec<String> {
+    let end = match call.error {
+        Some(kind) => kind.to_string(),
+        None if call.cached => "ok (replayed)".to_owned(),
+        None => "ok".to_owned(),
+    };
+    vec![
+        instant(call.started_at_ms),
+        call.call.clone(),
+        call.tool.clone(),
+        call.agent.clone(),
+        call.mode.as_str().to_owned(),
+        end,
+        millis(call.duration_us),
+    ]
+}
+
+fn stats(
+    stats: &[haft_core::port::CallStats],
+    options: &Calls,
+    out: &mut Output,
+) -> anyhow::Result<Exit> {
+    if options.json {
+        out.json(&stats)?;
+        return Ok(Exit::Done);
+    }
+    let rows: Vec<Vec<String>> = stats
+        .iter()
+        .map(|tool| {
+            vec![
+                tool.tool.clone(),
+                tool.calls.to_string(),
+                tool.errors.to_string(),
+                millis(tool.p50_us),
+                millis(tool.p99_us),
+            ]
+        })
+        .collect();
+    out.result(&table(&["TOOL", "CALLS", "ERRORS", "P50 MS", "P99 MS"], &rows));
+    Ok(Exit::Done)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with two digits")]
+fn millis(us: u64) -> String {
+    format!("{:.2}", us as f64 / 1000.0)
+}
+
+fn kind(word: &str) -> anyhow::Result<ErrorKind> {
+    let words: Vec<&str> = ErrorKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    ErrorKind::parse(word).ok_or_else(|| {
+        anyhow!("`{word}` is not an error kind; {}", haft_core::nearest::suggest(word, &words))
+    })
+}
+
+/// `90s`, `15m`, `24h`, `7d` in milliseconds.
+fn age_ms(text: &str) -> anyhow::Result<i64> {
+    let wrong = || anyhow!("`{text}` is not an age; write 90s, 15m, 24h or 7d");
+    let unit = text.chars().next_back().ok_or_else(wrong)?;
+    let number = text.strip_suffix(unit).unwrap_or_default();
+    let number: i64 = number.parse().map_err(|_| wrong()).context("--since")?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3600,
+        'd' => 86_400,
+        _ => return Err(wrong()),
+    };
+    number.checked_mul(seconds * 1000).filter(|age| *age >= 0).ok_or_else(wrong)
+}

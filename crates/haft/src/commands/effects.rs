@@ -1,0 +1,92 @@
+//! `haft effects`
+
+use anyhow::{Context as _, anyhow};
+use haft_core::ledger::{EffectRecord, State};
+use haft_core::port::{EffectFilter, Ledger as _};
+
+use crate::assembly::{Desk, block_on, open_store, said};
+use crate::cli::{Effects, EffectsAction, YesNo};
+use crate::output::{Exit, Output, instant, table};
+use crate::source::Place;
+
+pub(crate) fn run(at: &Place, options: &Effects, out: &mut Output) -> anyhow::Result<Exit> {
+    block_on(async {
+        match &options.action {
+            None => list(at, options, out).await,
+            Some(action) => settle(at, options, action, out).await,
+        }
+    })
+}
+
+async fn list(at: &Place, options: &Effects, out: &mut Output) -> anyhow::Result<Exit> {
+    let states = match &options.state {
+        Some(word) => vec![state(word)?],
+        None => Vec::new(),
+    };
+    let store = open_store(&at.config()?)?;
+    store.recover().await?;
+    let filter = EffectFilter {
+        tenant: options.operator.tenant.clone(),
+        states,
+        tool: options.tool.clone(),
+        session: options.session.clone(),
+        limit: options.limit,
+        ..EffectFilter::default()
+    };
+    let effects = store.effects(filter).await?;
+    if options.json {
+        out.json(&effects)?;
+    } else if effects.is_empty() {
+        out.line("no effects");
+    } else {
+        let rows: Vec<Vec<String>> = effects.iter().map(row).collect();
+        out.result(&table(&["TIME", "CALL", "TOOL", "CLASS", "STATE", "GROUP"], &rows));
+    }
+    Ok(Exit::Done)
+}
+
+fn row(record: &EffectRecord) -> Vec<String> {
+    vec![
+        instant(record.started_at_ms),
+        record.effect.call.clone(),
+        record.effect.tool.clone(),
+        record.effect.policy.as_str().to_owned(),
+        record.state.as_str().to_owned(),
+        record.effect.turn_group.clone().unwrap_or_default(),
+    ]
+}
+
+async fn settle(
+    at: &Place,
+    options: &Effects,
+    action: &EffectsAction,
+    out: &mut Output,
+) -> anyhow::Result<Exit> {
+    let desk = Desk::open(at, None, out)?;
+    desk.store.recover().await?;
+    let operator = &options.operator;
+    let by = desk.caller("default", Some(&operator.tenant), Some(&operator.actor))?;
+    let effect = match action {
+        EffectsAction::Probe { call } => desk.runtime.probe(&by, call).await.map_err(said)?.effect,
+        EffectsAction::Settle { call, happened, note } => {
+            let happened = *happened == YesNo::Yes;
+            desk.runtime.settle(&by, call, happened, note).await.map_err(said)?
+        }
+    };
+    if options.json {
+        out.json(&effect)?;
+    } else {
+        let by = effect.resolution.as_ref().map_or("", |resolution| resolution.by.as_str());
+        out.line(&format!("{}: {} (says {by})", effect.effect.call, effect.state.as_str()));
+    }
+    Ok(Exit::Done)
+}
+
+fn state(word: &str) -> anyhow::Result<State> {
+    let words = State::ALL.map(State::as_str);
+    State::parse(word)
+        .ok_or_else(|| {
+            anyhow!("`{word}` is not a state; {}", haft_core::nearest::suggest(word, &words))
+        })
+        .context("--state")
+}
