@@ -1,1 +1,3 @@
 //! The one path: every call decided, checked, confirmed, done once, redacted and recorded.
+
+pub mod policy;

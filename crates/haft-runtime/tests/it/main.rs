@@ -1,0 +1,4 @@
+//! The runtime from outside.
+
+#[cfg(test)]
+mod policy;
