@@ -35,7 +35,7 @@ use cache::{Cache, Reach};
 use cedar::Cedar;
 use condition::Conditions;
 use evaluate::Before;
-use grants::{Delegations, Grants};
+use grants::Delegations;
 
 pub use cedar::Text;
 pub use glob::{Glob, Globs};
@@ -44,6 +44,7 @@ pub use problem::{Problem, Severity, suggest};
 pub use rules::{Budget, Deadline, Rate, Rules, Spending, Supersede, UserType};
 
 pub(crate) use glob::Known;
+pub(crate) use grants::Grants;
 pub(crate) use problem::divide;
 
 /// Everything that a policy is made from.

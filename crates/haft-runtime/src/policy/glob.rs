@@ -56,6 +56,10 @@ impl Globs {
         self.find(name).is_some()
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Glob> {
+        self.0.iter()
+    }
+
     /// Everything.
     #[must_use]
     pub fn everything() -> Self {

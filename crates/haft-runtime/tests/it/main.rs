@@ -2,3 +2,5 @@
 
 #[cfg(test)]
 mod policy;
+#[cfg(test)]
+mod toolbox;

@@ -1,6 +1,7 @@
 //! Policy from outside: data in, decisions with their rules out.
 
 mod loading;
+mod random;
 pub(crate) mod world;
 
 use haft_core::contract::{Mode, SideEffectPolicy};
