@@ -4,3 +4,5 @@
 mod path;
 #[cfg(test)]
 mod policy;
+#[cfg(test)]
+mod toolbox;

@@ -1,0 +1,183 @@
+//! Decisions that were made before. Bounded, and never trusted on a hash alone.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
+use std::sync::Arc;
+
+use haft_core::contract::Mode;
+use haft_core::port::Ask;
+use haft_core::{Caller, Digest};
+use parking_lot::RwLock;
+use serde_json::{Map, Value};
+
+/// How many decisions a generation holds; there are two.
+const MOST: usize = 16_384;
+
+/// What of a question can change its answer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Reach {
+    pub(crate) user: bool,
+    pub(crate) session: bool,
+}
+
+/// A question that was answered.
+#[derive(Debug)]
+struct Asked {
+    caller: Caller,
+    tool: Digest,
+    mode: Mode,
+    connection: Option<String>,
+    session: Option<String>,
+}
+
+#[derive(Debug)]
+struct Kept<V> {
+    asked: Asked,
+    until_ms: i64,
+    answer: V,
+}
+
+type Generation<V> = HashMap<u64, Vec<Kept<V>>, BuildHasherDefault<Ready>>;
+
+/// Answers by question. When a generation is full it becomes the old one, and what is asked for
+/// again moves to the new one: what is in use stays.
+#[derive(Debug)]
+pub(crate) struct Cache<V> {
+    random: RandomState,
+    generations: RwLock<[Generation<V>; 2]>,
+}
+
+impl<V: Clone> Cache<V> {
+    pub(crate) fn new() -> Self {
+        Self {
+            random: RandomState::new(),
+            generations: RwLock::new([Generation::default(), Generation::default()]),
+        }
+    }
+
+    /// The answer, or what `make` makes of it: an answer, and until when it holds.
+    pub(crate) fn get(&self, ask: &Ask<'_>, reach: Reach, make: impl FnOnce() -> (V, i64)) -> V {
+        let hash = self.hash(ask, reach);
+        let is = |kept: &&Kept<V>| kept.until_ms > ask.now_ms && kept.asked.is(ask, reach);
+        {
+            let generations = self.generations.read();
+            let [young, old] = &*generations;
+            if let Some(kept) = young.get(&hash).and_then(|all| all.iter().find(is)) {
+                return kept.answer.clone();
+            }
+            if let Some(kept) = old.get(&hash).and_then(|all| all.iter().find(is)) {
+                let (answer, until_ms) = (kept.answer.clone(), kept.until_ms);
+                drop(generations);
+                self.keep(hash, Asked::new(ask, reach), answer.clone(), until_ms);
+                return answer;
+            }
+        }
+        let (answer, until_ms) = make();
+        if until_ms > ask.now_ms {
+            self.keep(hash, Asked::new(ask, reach), answer.clone(), until_ms);
+        }
+        answer
+    }
+
+    fn keep(&self, hash: u64, asked: Asked, answer: V, until_ms: i64) {
+        let mut generations = self.generations.write();
+        let [young, old] = &mut *generations;
+        if young.len() >= MOST {
+            *old = std::mem::take(young);
+        }
+        let bucket = young.entry(hash).or_default();
+        // Only an answer that has run out, or one that a neighbour has just kept, is in the way.
+        bucket.retain(|kept| !kept.asked.same(&asked));
+        bucket.truncate(7);
+        bucket.push(Kept { asked, until_ms, answer });
+    }
+
+    fn hash(&self, ask: &Ask<'_>, reach: Reach) -> u64 {
+        let mut state = self.random.build_hasher();
+        let caller = ask.caller;
+        caller.tenant.hash(&mut state);
+        caller.agent.hash(&mut state);
+        caller.actor.hash(&mut state);
+        caller.subject.hash(&mut state);
+        // A part of a digest is as good as all of it, to tell buckets apart.
+        ask.tool.digest.hex().get(..16).hash(&mut state);
+        ask.mode.hash(&mut state);
+        connection(ask).hash(&mut state);
+        if reach.session {
+            ask.session.hash(&mut state);
+        }
+        if reach.user {
+            caller.user.hash(&mut state);
+        }
+        state.finish()
+    }
+}
+
+impl Asked {
+    fn new(ask: &Ask<'_>, reach: Reach) -> Self {
+        let mut caller = ask.caller.clone();
+        if !reach.user {
+            caller.user = Arc::new(Map::new());
+        }
+        Self {
+            caller,
+            tool: ask.tool.digest.clone(),
+            mode: ask.mode,
+            connection: connection(ask).map(str::to_owned),
+            session: ask.session.filter(|_| reach.session).map(str::to_owned),
+        }
+    }
+
+    fn is(&self, ask: &Ask<'_>, reach: Reach) -> bool {
+        self.mode == ask.mode
+            && self.tool == ask.tool.digest
+            && same_people(&self.caller, ask.caller)
+            && self.connection.as_deref() == connection(ask)
+            && (!reach.session || self.session.as_deref() == ask.session)
+            && (!reach.user || same_user(&self.caller.user, &ask.caller.user))
+    }
+
+    fn same(&self, other: &Self) -> bool {
+        self.mode == other.mode
+            && self.tool == other.tool
+            && same_people(&self.caller, &other.caller)
+            && self.connection == other.connection
+            && self.session == other.session
+            && same_user(&self.caller.user, &other.caller.user)
+    }
+}
+
+fn same_people(one: &Caller, other: &Caller) -> bool {
+    one.tenant == other.tenant
+        && one.agent == other.agent
+        && one.actor == other.actor
+        && one.subject == other.subject
+}
+
+/// `1` and `1.0` are different to Cedar and to this comparison.
+fn same_user(one: &Arc<Map<String, Value>>, other: &Arc<Map<String, Value>>) -> bool {
+    Arc::ptr_eq(one, other) || one == other
+}
+
+/// A connection that the tool does not take changes nothing.
+fn connection<'a>(ask: &Ask<'a>) -> Option<&'a str> {
+    ask.connection.filter(|_| ask.tool.contract.connection.is_some())
+}
+
+/// The keys are hashes already.
+#[derive(Debug, Default)]
+struct Ready(u64);
+
+impl Hasher for Ready {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.iter().fold(self.0, |hash, byte| hash.rotate_left(8) ^ u64::from(*byte));
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}

@@ -1,0 +1,347 @@
+//! Reading Cedar policies: every problem at once, with file and line.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use cedar_policy::{
+    ActionConstraint, Effect, EntityUid, Policy, PolicyId, PolicySet, ResourceConstraint,
+    ValidationMode, Validator,
+};
+use haft_core::nearest;
+use haft_core::registry::Registry;
+use miette::Diagnostic;
+use std::str::FromStr;
+
+use super::mentions::Mentions;
+use super::request::Names;
+use super::schema::{self, CALL};
+use super::types::Record;
+use super::{Cedar, Rule, Slice};
+use crate::policy::glob::Known;
+use crate::policy::problem::{Problem, line_of};
+
+/// A file with Cedar policies.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Text {
+    /// Its name: part of the ids of its rules.
+    pub file: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// More than this is no policy file.
+const MAX_BYTES: usize = 1 << 20;
+
+/// What an annotation can be.
+const ANNOTATIONS: [&str; 4] = ["id", "approve", "description", "enable"];
+
+/// A policy on its way in.
+struct Read<'a> {
+    policy: Policy,
+    source: &'a Text,
+    line: usize,
+    rule: Rule,
+    applies: Applies,
+    mentions: Mentions,
+    /// The tools that it names anywhere.
+    named: BTreeSet<String>,
+    /// Something is wrong with it that validation would only repeat.
+    faulty: bool,
+}
+
+/// Which tools a policy can matter for.
+enum Applies {
+    All,
+    Only(BTreeSet<String>),
+}
+
+/// Reads policies. Nothing comes of it when there are none.
+pub(crate) fn load(
+    texts: &[Text],
+    user: Record,
+    registries: &[&Registry],
+    known: &Known<'_>,
+    problems: &mut Vec<Problem>,
+) -> Option<Cedar> {
+    let names = Names::new().map_err(|why| problems.push(Problem::error("cedar", why))).ok()?;
+    let mut read = Vec::new();
+    for text in texts {
+        parse(text, &names, known, &mut read, problems);
+    }
+    let arguments = argument_types(&read, registries);
+    validate(&read, &user, &arguments, problems);
+    if read.is_empty() {
+        return None;
+    }
+    let slices = read.iter().flat_map(|one| &one.named).collect::<BTreeSet<_>>();
+    let slices: Result<_, _> =
+        slices.into_iter().map(|id| Ok((id.clone(), slice(&read, Some(id))?))).collect();
+    let cut = slices.and_then(|slices| Ok((slices, slice(&read, None)?)));
+    let (slices, other) =
+        cut.map_err(|why: String| problems.push(Problem::error("cedar", why))).ok()?;
+    Some(Cedar {
+        names,
+        slices,
+        other,
+        permits: read.iter().any(|one| one.policy.effect() == Effect::Permit),
+        by_id: read.iter().enumerate().map(|(at, one)| (one.rule.id.clone(), at)).collect(),
+        rules: read.into_iter().map(|one| one.rule).collect(),
+        user,
+        arguments: arguments.into_iter().collect(),
+    })
+}
+
+fn parse<'a>(
+    source: &'a Text,
+    names: &Names,
+    known: &Known<'_>,
+    read: &mut Vec<Read<'a>>,
+    problems: &mut Vec<Problem>,
+) {
+    if source.text.len() > MAX_BYTES {
+        return problems.push(Problem::error(&source.file, "the file is larger than 1 MiB"));
+    }
+    let set = match PolicySet::from_str(&source.text) {
+        Ok(set) => set,
+        Err(errors) => {
+            return problems
+                .extend(errors.iter().map(|error| at(source, error, error.to_string())));
+        }
+    };
+    if set.num_of_templates() > 0 {
+        problems.push(
+            Problem::error(&source.file, "templates with `?principal` or `?resource` are not used")
+                .help("name the principal, or test it in `when`"),
+        );
+    }
+    // Cedar numbers policies in the order of the file: `policy0`, `policy1`, …
+    let number = |policy: &&Policy| {
+        policy.id().to_string().trim_start_matches("policy").parse::<usize>().unwrap_or(usize::MAX)
+    };
+    let mut policies: Vec<&Policy> = set.policies().collect();
+    policies.sort_by_key(number);
+    let mut ids = BTreeSet::new();
+    let mut offset = 0;
+    for (at, policy) in policies.into_iter().enumerate() {
+        let found = policy.to_cedar().and_then(|text| {
+            source.text.get(offset..).and_then(|rest| rest.find(&text)).map(|from| (from, text))
+        });
+        let from = found.as_ref().map_or(offset, |(from, _)| offset + from);
+        let line = line_of(&source.text, from);
+        offset = found.map_or(offset, |(from, text)| offset + from + text.len());
+        let rule = rule(source, policy, at + 1, line, problems);
+        if !ids.insert(rule.id.clone()) {
+            let message = format!("two rules have the id `{}`", rule.id);
+            problems.push(Problem::error(&source.file, message).at(Some(line)));
+            continue;
+        }
+        read.push(examine(source, policy, rule, line, names, known, problems));
+    }
+}
+
+/// What a policy says about itself.
+fn rule(
+    source: &Text,
+    policy: &Policy,
+    number: usize,
+    line: usize,
+    problems: &mut Vec<Problem>,
+) -> Rule {
+    for (name, _) in policy.annotations().filter(|(name, _)| !ANNOTATIONS.contains(name)) {
+        let message = format!("`@{name}` means nothing here");
+        let problem = Problem::error(&source.file, message).at(Some(line));
+        problems.push(problem.help(nearest::suggest(name, &ANNOTATIONS)));
+    }
+    let said = |name: &str| policy.annotation(name).map(str::to_owned);
+    let id = said("id").unwrap_or_else(|| number.to_string());
+    Rule {
+        id: format!("cedar:{}#{id}", source.file),
+        approve: said("approve"),
+        description: said("description"),
+        enable: said("enable"),
+    }
+}
+
+fn examine<'a>(
+    source: &'a Text,
+    policy: &Policy,
+    rule: Rule,
+    line: usize,
+    names: &Names,
+    known: &Known<'_>,
+    problems: &mut Vec<Problem>,
+) -> Read<'a> {
+    let mut faulty = false;
+    let mut wrong = |message: String, help: Option<String>| {
+        faulty = true;
+        let problem = Problem::error(&source.file, message).at(Some(line));
+        problems.push(help.into_iter().fold(problem, Problem::help));
+    };
+    let mut named = BTreeSet::new();
+    for literal in policy.entity_literals() {
+        let id: &str = literal.id().unescaped();
+        let is_action = names.is_action(literal.type_name());
+        if !(is_action || names.is_tool(literal.type_name())) || (is_action && id == CALL) {
+            continue;
+        }
+        if known.has(id) {
+            named.insert(id.to_owned());
+        } else {
+            wrong(format!("rule `{}`: there is no tool `{id}`", rule.id), known.suggest(id));
+        }
+    }
+    let mentions = match policy.to_json() {
+        Ok(json) => Mentions::of_policy(&json),
+        Err(error) => {
+            wrong(format!("rule `{}`: {error}", rule.id), None);
+            Mentions::default()
+        }
+    };
+    let applies = applies(policy);
+    if matches!(&applies, Applies::Only(tools) if tools.is_empty()) {
+        let message = format!("rule `{}` can never match: its action and resource differ", rule.id);
+        wrong(message, Some("name one tool, as the action or as the resource".into()));
+    }
+    let policy = policy.new_id(PolicyId::new(&rule.id));
+    Read { policy, source, line, rule, applies, mentions, named, faulty }
+}
+
+/// Which tools the head of a policy leaves.
+fn applies(policy: &Policy) -> Applies {
+    let id = |uid: &EntityUid| uid.id().unescaped().to_owned();
+    let by_action: Option<BTreeSet<String>> = match policy.action_constraint() {
+        ActionConstraint::Any => None,
+        ActionConstraint::Eq(uid) => Some(BTreeSet::from([id(&uid)])),
+        ActionConstraint::In(uids) if uids.iter().any(|uid| uid.id().unescaped() == CALL) => None,
+        ActionConstraint::In(uids) => Some(uids.iter().map(id).collect()),
+    };
+    let by_resource = match policy.resource_constraint() {
+        ResourceConstraint::Any | ResourceConstraint::Is(_) => None,
+        ResourceConstraint::In(uid)
+        | ResourceConstraint::Eq(uid)
+        | ResourceConstraint::IsIn(_, uid) => Some(id(&uid)),
+    };
+    match (by_action, by_resource) {
+        (None, None) => Applies::All,
+        (Some(tools), None) => Applies::Only(tools),
+        (None, Some(tool)) => Applies::Only(BTreeSet::from([tool])),
+        (Some(tools), Some(tool)) => {
+            Applies::Only(tools.into_iter().filter(|one| *one == tool).collect())
+        }
+    }
+}
+
+/// The tools that get an action of their own: those that are named, or all of them where a rule
+/// looks at the arguments of any tool.
+fn argument_types(read: &[Read<'_>], registries: &[&Registry]) -> BTreeMap<String, Record> {
+    let any_arguments = |one: &Read<'_>| {
+        let of_one = matches!(one.policy.action_constraint(), ActionConstraint::Eq(_));
+        one.mentions.arguments && !of_one
+    };
+    let all = read.iter().any(any_arguments);
+    let named: BTreeSet<&String> = read.iter().flat_map(|one| &one.named).collect();
+    let mut types: BTreeMap<String, Record> = BTreeMap::new();
+    for tool in registries.iter().flat_map(|registry| &registry.tools) {
+        if all || named.contains(&tool.id) {
+            let record = Record::of_parameters(&tool.contract.parameters);
+            let merged = match types.remove(&tool.id) {
+                Some(other) => other.merge(record),
+                None => record,
+            };
+            types.insert(tool.id.clone(), merged);
+        }
+    }
+    types
+}
+
+fn validate(
+    read: &[Read<'_>],
+    user: &Record,
+    arguments: &BTreeMap<String, Record>,
+    problems: &mut Vec<Problem>,
+) {
+    let compiled = schema::compile(schema::json(user, arguments));
+    let policies = PolicySet::from_policies(read.iter().map(|one| one.policy.clone()))
+        .map_err(|error| error.to_string());
+    let (schema, policies) = match (compiled, policies) {
+        (Ok(schema), Ok(policies)) => (schema, policies),
+        (Err(why), _) | (_, Err(why)) => {
+            return problems.push(Problem::error("cedar", format!("no schema: {why}")));
+        }
+    };
+    let by_id: HashMap<&str, &Read<'_>> =
+        read.iter().map(|one| (one.rule.id.as_str(), one)).collect();
+    let result = Validator::new(schema).validate(&policies, ValidationMode::Strict);
+    let errors = result.validation_errors().map(|e| (e.policy_id(), e as &dyn Diagnostic));
+    let warnings = result.validation_warnings().map(|w| (w.policy_id(), w as &dyn Diagnostic));
+    // The same mistake is found for each kind of principal and each tool, in any order, and a
+    // mistake makes a rule impossible as well: one per line is said, errors before warnings.
+    let mut found: BTreeMap<(&str, Option<usize>), Problem> = BTreeMap::new();
+    let mut wrong = BTreeSet::new();
+    for ((id, what), is_error) in errors.map(|e| (e, true)).chain(warnings.map(|w| (w, false))) {
+        let Some(one) = by_id.get::<str>(id.as_ref()).copied().filter(|one| !one.faulty) else {
+            continue;
+        };
+        if is_error {
+            wrong.insert(one.rule.id.as_str());
+        } else if wrong.contains(one.rule.id.as_str()) {
+            continue;
+        }
+        let message = what.to_string().replacen(&format!("for policy `{id}`, "), "", 1);
+        let problem = at(one.source, what, format!("rule `{}`: {message}", one.rule.id));
+        let line = problem.line.or(Some(one.line));
+        let problem = hint(one, problem.at(line));
+        let key = (one.rule.id.as_str(), line);
+        let first = found.get(&key).is_none_or(|other| problem.message < other.message);
+        if first {
+            found.insert(key, problem);
+        }
+    }
+    problems.extend(found.into_values());
+}
+
+/// What helps where a rule speaks of arguments without saying of which tool.
+fn hint(one: &Read<'_>, problem: Problem) -> Problem {
+    let scoped = matches!(one.policy.action_constraint(), ActionConstraint::Eq(_));
+    if one.mentions.arguments && !scoped && problem.message.contains("attribute") {
+        return problem
+            .help("say whose arguments: `action == Haft::Action::\"<tool>\"`, or test with `has`");
+    }
+    problem
+}
+
+fn at(source: &Text, error: &dyn Diagnostic, message: String) -> Problem {
+    let offset = error.labels().and_then(|mut labels| labels.next()).map(|label| label.offset());
+    let problem = Problem::error(&source.file, message)
+        .at(offset.map(|offset| line_of(&source.text, offset)));
+    match error.help() {
+        Some(help) => problem.help(help.to_string()),
+        None => problem,
+    }
+}
+
+/// The policies that can matter for a tool, or for those that no policy names.
+fn slice(read: &[Read<'_>], tool: Option<&String>) -> Result<Slice, String> {
+    let matters = |one: &&Read<'_>| match (&one.applies, tool) {
+        (Applies::All, _) => true,
+        (Applies::Only(tools), Some(tool)) => tools.contains(tool),
+        (Applies::Only(_), None) => false,
+    };
+    let mut slice = Slice::default();
+    for one in read.iter().filter(matters) {
+        slice.mentions.add(&one.mentions);
+        let sets = if one.mentions.arguments { &mut slice.bound } else { &mut slice.free };
+        let set = match (one.policy.effect(), &one.rule.approve) {
+            (Effect::Permit, asks) => {
+                sets.permits_ask |= asks.is_some();
+                &mut sets.permit
+            }
+            (Effect::Forbid, Some(_)) => &mut sets.approve,
+            (Effect::Forbid, None) => &mut sets.forbid,
+        };
+        set.add(one.policy.clone()).map_err(|error| error.to_string())?;
+        if !one.mentions.arguments {
+            slice.free_mentions.add(&one.mentions);
+        }
+    }
+    Ok(slice)
+}

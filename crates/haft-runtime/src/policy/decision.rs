@@ -1,0 +1,92 @@
+//! Decisions in words.
+
+use haft_core::port::{Decision, Verdict};
+use haft_core::registry::Tool;
+
+use super::cedar::Rule;
+use super::grants::{Access, Acting, Instant};
+
+pub(crate) fn deny(
+    rule: impl Into<String>,
+    why: impl Into<String>,
+    enable: impl Into<String>,
+) -> Decision {
+    Decision {
+        verdict: Verdict::Deny,
+        rule: rule.into(),
+        why: why.into(),
+        enable: Some(enable.into()),
+    }
+}
+
+pub(crate) fn allow(rule: impl Into<String>, why: impl Into<String>) -> Decision {
+    Decision { verdict: Verdict::Allow, rule: rule.into(), why: why.into(), enable: None }
+}
+
+pub(crate) fn approve(rule: impl Into<String>, why: impl Into<String>) -> Decision {
+    Decision {
+        verdict: Verdict::RequireApproval,
+        rule: rule.into(),
+        why: why.into(),
+        enable: Some("a person has to approve this call".into()),
+    }
+}
+
+/// What a connection's grants say, where they say no.
+pub(crate) fn access(access: Access, tool: &Tool, provider: &str) -> Option<Decision> {
+    let id = &tool.id;
+    // Somebody else's connection and one that does not exist sound the same.
+    let connect = format!("connect a {provider} account and have it granted for `{id}`");
+    match access {
+        Access::Granted => None,
+        Access::NotGranted => Some(deny(
+            "connection:not-granted",
+            "no grant of this tenant gives the principal this connection",
+            connect,
+        )),
+        Access::OtherProvider => Some(deny(
+            "connection:provider",
+            format!("`{id}` needs a connection to {provider}"),
+            connect,
+        )),
+        Access::OtherTools => Some(deny(
+            "connection:tool",
+            format!("the connection is not granted for `{id}`"),
+            connect,
+        )),
+    }
+}
+
+/// What the record of delegations says, where it says no; else until when it holds.
+pub(crate) fn acting(acting: &Acting, tool: &Tool) -> Result<i64, Decision> {
+    let id = &tool.id;
+    let enable = format!("the person has to delegate `{id}` to this agent");
+    let (rule, why) = match acting {
+        Acting::Covered(until) => return Ok(*until),
+        Acting::None => ("delegation:none", "no delegation is on record".to_owned()),
+        Acting::OtherTools => ("delegation:tools", format!("the delegation leaves out `{id}`")),
+        Acting::NotConnection => {
+            ("delegation:connection", "the delegation leaves out the connection".to_owned())
+        }
+        Acting::Expired(at) => {
+            ("delegation:expired", format!("the delegation ended at {}", Instant(*at)))
+        }
+    };
+    Err(deny(rule, why, enable))
+}
+
+/// A Cedar rule that forbids.
+pub(crate) fn forbidden(rule: &Rule, tool: &Tool) -> Decision {
+    let why = rule.description.clone().unwrap_or_else(|| "a rule forbids it".into());
+    let enable = rule
+        .enable
+        .clone()
+        .unwrap_or_else(|| format!("a rule of the administrator forbids `{}` here", tool.id));
+    deny(rule.id.clone(), why, enable)
+}
+
+/// A Cedar rule that demands approval.
+pub(crate) fn asked(rule: &Rule) -> Decision {
+    let reason = rule.approve.clone().filter(|reason| !reason.is_empty());
+    approve(rule.id.clone(), reason.unwrap_or_else(|| "a rule demands approval".into()))
+}

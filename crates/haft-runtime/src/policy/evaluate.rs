@@ -1,0 +1,268 @@
+//! The order in which a question is answered. Whatever denies wins; the order only says which rule
+//! is named, and puts what costs nothing first:
+//!
+//! 1. the deny list
+//! 2. the allowlist
+//! 3. the connection that the tool needs, and its grants
+//! 4. the delegation, where someone acts for someone else
+//! 5. Cedar `forbid`, for the actor and for the subject
+//! 6. Cedar `permit`, where there are any, for the actor and for the subject
+//! 7. the contract's own `availability.condition`
+//! 8. approval: Cedar `@approve`, then the approve list
+
+use haft_core::call::Principal;
+use haft_core::port::{Ask, Decision};
+
+use super::Policy;
+use super::cedar::{Cedar, Half, Matched};
+use super::decision::{access, acting, allow, approve, asked, deny, forbidden};
+
+/// The answer before the arguments are known.
+#[derive(Clone, Debug)]
+pub(crate) enum Before {
+    /// Whatever they are.
+    Settled(Decision),
+    /// It depends on them.
+    Open(Open),
+}
+
+/// What is known already.
+#[derive(Clone, Debug)]
+pub(crate) struct Open {
+    /// The permits that match, for actor and subject.
+    permits: [Option<usize>; 2],
+    approval: Option<Decision>,
+    /// The pattern of the allowlist.
+    allowed: String,
+}
+
+impl Policy {
+    /// Everything that does not need the arguments, and until when it holds.
+    pub(crate) fn before(&self, ask: &Ask<'_>) -> (Before, i64) {
+        match self.without_arguments(ask) {
+            Ok(answer) => answer,
+            // Who acts for someone is looked up anew: the record of delegations knows of time.
+            Err(decision) if ask.caller.subject.is_some() => {
+                (Before::Settled(*decision), ask.now_ms)
+            }
+            Err(decision) => (Before::Settled(*decision), i64::MAX),
+        }
+    }
+
+    fn without_arguments(&self, ask: &Ask<'_>) -> Result<(Before, i64), Box<Decision>> {
+        let allowed = self.lists(ask)?;
+        self.connection(ask)?;
+        let until = self.delegation(ask)?;
+        let mut open = Open { permits: [None; 2], approval: None, allowed };
+        let is_open = match &self.cedar {
+            Some(cedar) => self.cedar_free(cedar, ask, &mut open)?,
+            None => false,
+        };
+        let is_open = self.availability_free(ask)? || is_open;
+        if open.approval.is_none() {
+            open.approval = self.approval(ask);
+        }
+        let answer = if is_open { Before::Open(open) } else { Before::Settled(self.settled(open)) };
+        Ok((answer, until))
+    }
+
+    /// The rest, with the arguments.
+    pub(crate) fn after(&self, ask: &Ask<'_>, open: Open) -> Decision {
+        self.with_arguments(ask, open).unwrap_or_else(|decision| *decision)
+    }
+
+    fn with_arguments(&self, ask: &Ask<'_>, mut open: Open) -> Result<Decision, Box<Decision>> {
+        if ask.arguments.is_none() {
+            let why = "the rules look at the arguments, and there are none";
+            return Err(Box::new(deny("arguments:missing", why, "send the arguments")));
+        }
+        if let Some(cedar) = &self.cedar {
+            let matched = self.matched(cedar, ask, Half::Bound, &mut open)?;
+            permitted(cedar, ask, &matched, &open)?;
+        }
+        if let Some(available) = &ask.tool.contract.availability
+            && self.reads_arguments(&available.condition)
+        {
+            self.available(&available.condition, ask)?;
+        }
+        Ok(self.settled(open))
+    }
+
+    fn lists(&self, ask: &Ask<'_>) -> Result<String, Box<Decision>> {
+        let id = &ask.tool.id;
+        if let Some(glob) = self.deny.find(id) {
+            return Err(Box::new(deny(
+                format!("deny:{}", glob.as_str()),
+                format!("`{id}` is on the deny list"),
+                format!("an administrator has to take `{id}` off the deny list"),
+            )));
+        }
+        match self.allow.find(id) {
+            Some(glob) => Ok(format!("allow:{}", glob.as_str())),
+            None => Err(Box::new(deny(
+                "allow:none",
+                format!("`{id}` is not on the allowlist"),
+                format!("an administrator has to allow `{id}`"),
+            ))),
+        }
+    }
+
+    fn connection(&self, ask: &Ask<'_>) -> Result<(), Box<Decision>> {
+        let Some(needed) = &ask.tool.contract.connection else { return Ok(()) };
+        let provider = &needed.provider;
+        let Some(id) = ask.connection else {
+            let connect = format!("connect a {provider} account and choose it for the call");
+            let why = format!("`{}` needs a connection to {provider}", ask.tool.id);
+            let missing = deny("connection:missing", why, connect);
+            return if needed.required { Err(Box::new(missing)) } else { Ok(()) };
+        };
+        let principal = ask.caller.principal();
+        let said = self.grants.access(&ask.caller.tenant, principal, id, provider, &ask.tool.id);
+        access(said, ask.tool, provider).map_or(Ok(()), |decision| Err(Box::new(decision)))
+    }
+
+    fn delegation(&self, ask: &Ask<'_>) -> Result<i64, Box<Decision>> {
+        let Some(subject) = &ask.caller.subject else { return Ok(i64::MAX) };
+        if *subject == ask.caller.actor {
+            return Ok(i64::MAX);
+        }
+        let connection = ask.connection.filter(|_| ask.tool.contract.connection.is_some());
+        let said = self.delegations.acting(ask.caller, subject, ask.tool, connection, ask.now_ms);
+        acting(&said, ask.tool).map_err(Box::new)
+    }
+
+    /// Whether the answer still depends on the arguments.
+    fn cedar_free(
+        &self,
+        cedar: &Cedar,
+        ask: &Ask<'_>,
+        open: &mut Open,
+    ) -> Result<bool, Box<Decision>> {
+        let matched = self.matched(cedar, ask, Half::Free, open)?;
+        let slice = cedar.slice(&ask.tool.id);
+        let lacks_permit = cedar.permits && unpermitted(ask, &matched, open);
+        if lacks_permit && !slice.permits_by_arguments() {
+            permitted(cedar, ask, &matched, open)?;
+        }
+        Ok(lacks_permit || slice.forbids_by_arguments() || slice.asks_by_arguments())
+    }
+
+    /// Asks one half of the policies, notes permits and approvals, and stops at what forbids.
+    fn matched(
+        &self,
+        cedar: &Cedar,
+        ask: &Ask<'_>,
+        half: Half,
+        open: &mut Open,
+    ) -> Result<[Matched; 2], Box<Decision>> {
+        let mut all = [Matched::default(); 2];
+        for ((principal, found), permit) in
+            principals(ask).into_iter().zip(&mut all).zip(&mut open.permits)
+        {
+            let Some(principal) = principal else { continue };
+            *found = cedar.ask(principal, ask, half).map_err(|(rule, why)| {
+                let enable = "an administrator has to mend a rule that could not be evaluated";
+                Box::new(deny(format!("error:{rule}"), why, enable))
+            })?;
+            if let Some(rule) = found.forbid.and_then(|index| cedar.rule(index)) {
+                return Err(Box::new(forbidden(rule, ask.tool)));
+            }
+            let asks = [found.approve, found.permit].into_iter().flatten();
+            let asks = asks.filter_map(|index| cedar.rule(index));
+            if let Some(rule) = asks.into_iter().find(|rule| rule.approve.is_some())
+                && open.approval.is_none()
+            {
+                open.approval = Some(asked(rule));
+            }
+            *permit = permit.or(found.permit);
+        }
+        Ok(all)
+    }
+
+    /// Whether the contract's own condition waits for the arguments; an error where it fails.
+    fn availability_free(&self, ask: &Ask<'_>) -> Result<bool, Box<Decision>> {
+        let Some(available) = &ask.tool.contract.availability else { return Ok(false) };
+        if self.reads_arguments(&available.condition) {
+            return Ok(true);
+        }
+        self.available(&available.condition, ask).map(|()| false)
+    }
+
+    pub(crate) fn reads_arguments(&self, condition: &str) -> bool {
+        self.conditions.read(condition).is_ok_and(|condition| condition.mentions.arguments)
+    }
+
+    fn available(&self, condition: &str, ask: &Ask<'_>) -> Result<(), Box<Decision>> {
+        let id = &ask.tool.id;
+        let enable = || format!("`{id}` is available only when {condition}");
+        match self.conditions.holds(condition, ask) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Box::new(deny(
+                "availability:condition",
+                format!("the contract's condition does not hold: {condition}"),
+                enable(),
+            ))),
+            Err(why) => Err(Box::new(deny(
+                "availability:error",
+                format!("the contract's condition cannot be evaluated: {why}"),
+                enable(),
+            ))),
+        }
+    }
+
+    fn approval(&self, ask: &Ask<'_>) -> Option<Decision> {
+        let effect = ask.tool.contract.effect;
+        if self.approve_effects.contains(&effect) {
+            let why = format!("calls with effect `{}` need approval", effect.as_str());
+            return Some(approve(format!("approve:{}", effect.as_str()), why));
+        }
+        let glob = self.approve.find(&ask.tool.id)?;
+        let why = format!("calls of `{}` need approval", glob.as_str());
+        Some(approve(format!("approve:{}", glob.as_str()), why))
+    }
+
+    /// Nothing denies it.
+    fn settled(&self, open: Open) -> Decision {
+        if let Some(approval) = open.approval {
+            return approval;
+        }
+        let permit = open.permits.into_iter().flatten().next();
+        match permit.and_then(|index| self.cedar.as_ref()?.rule(index)) {
+            Some(rule) => {
+                let why = rule.description.clone();
+                allow(rule.id.clone(), why.unwrap_or_else(|| "a rule permits it".into()))
+            }
+            None => allow(open.allowed, "the tool is on the allowlist"),
+        }
+    }
+}
+
+/// Actor, and subject where that is somebody else.
+fn principals<'a>(ask: &Ask<'a>) -> [Option<&'a Principal>; 2] {
+    let caller = ask.caller;
+    [Some(&caller.actor), caller.subject.as_ref().filter(|subject| **subject != caller.actor)]
+}
+
+/// Whether someone who takes part has no permit so far.
+fn unpermitted(ask: &Ask<'_>, matched: &[Matched; 2], open: &Open) -> bool {
+    let mut all = principals(ask).into_iter().zip(matched).zip(open.permits);
+    all.any(|((who, found), earlier)| who.is_some() && found.permit.or(earlier).is_none())
+}
+
+/// Where policies permit anything, everyone who takes part needs a permit.
+fn permitted(
+    cedar: &Cedar,
+    ask: &Ask<'_>,
+    matched: &[Matched; 2],
+    open: &Open,
+) -> Result<(), Box<Decision>> {
+    if !cedar.permits || !unpermitted(ask, matched, open) {
+        return Ok(());
+    }
+    let id = &ask.tool.id;
+    Err(Box::new(deny(
+        "cedar:no-permit",
+        "there are `permit` rules, and none of them covers everyone who takes part",
+        format!("an administrator has to permit `{id}` for this user and agent"),
+    )))
+}

@@ -1,0 +1,211 @@
+//! The rules as they are written: lists, budgets, and what happens to calls that newer messages
+//! overtake.
+
+use std::collections::BTreeMap;
+
+use haft_core::contract::{self, Mode, SideEffectPolicy};
+use serde::{Deserialize, Serialize};
+
+use super::problem::{Problem, suggest};
+
+/// The rules of one installation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rules {
+    /// Tools that may be used: ids, short names, patterns. Nothing else may.
+    pub allow: Vec<String>,
+    /// Tools that may not be used, whatever else is said.
+    pub deny: Vec<String>,
+    /// What a person must approve: effects, tools, patterns.
+    pub approve: Vec<String>,
+    /// Whether tools that need approval are kept out of catalogs.
+    pub hide_approval: bool,
+    /// What may be spent, by mode.
+    pub modes: BTreeMap<Mode, Spending>,
+    /// What becomes of a call that a newer message overtakes, by class; stronger than the mode's.
+    pub supersede: BTreeMap<SideEffectPolicy, Supersede>,
+    /// What doors say about users: the members of `context.user` and their types.
+    pub user: BTreeMap<String, UserType>,
+    /// The files with Cedar policies, in order.
+    pub cedar: Vec<String>,
+}
+
+/// What may be spent in one mode; what is left out has the mode's default.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Spending {
+    /// How many retrieval calls a turn may make.
+    pub retrieval_calls: Option<u32>,
+    /// Whether a turn may search after it has searched.
+    pub repeat_search: Option<bool>,
+    /// How often a transient failure of an idempotent tool is tried again.
+    pub retries: Option<u32>,
+    /// What a latency budget is.
+    pub deadline: Option<Deadline>,
+    /// A call is stopped after this long, whatever its contract says.
+    pub max_runtime_ms: Option<u64>,
+    /// A larger result is refused, whatever the contract says.
+    pub max_result_bytes: Option<u64>,
+    /// How many calls a turn may make.
+    pub calls_per_turn: Option<u32>,
+    /// How often any one tool may be called.
+    pub rate: Option<Rate>,
+    /// What becomes of a call that a newer message overtakes.
+    pub supersede: Option<Supersede>,
+}
+
+/// What a latency budget is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Deadline {
+    /// The call is stopped.
+    Enforce,
+    /// The answer carries a warning.
+    Warn,
+}
+
+/// So many calls in so long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rate {
+    /// How many.
+    pub calls: u64,
+    /// In how long.
+    pub window_ms: u64,
+}
+
+/// What becomes of a call when a newer message waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Supersede {
+    /// It does not run, and the turn ends; the next turn keeps the group.
+    Abort,
+    /// It does not run now; the waiting messages join, and the model is asked again.
+    Absorb,
+    /// It runs; the waiting message starts a new group afterwards.
+    Queue,
+    /// It and the rest of the turn run; the waiting messages come next, in the same group.
+    Finish,
+}
+
+/// The type of a member of `context.user`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UserType {
+    /// `true` or `false`.
+    Boolean,
+    /// A whole number.
+    Integer,
+    /// A number with at most four decimal places.
+    Number,
+    /// Text.
+    String,
+    /// A list of texts.
+    Strings,
+}
+
+/// What may be spent in one mode, every question answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Budget {
+    /// How many retrieval calls a turn may make.
+    pub retrieval_calls: u32,
+    /// Whether a turn may search after it has searched.
+    pub repeat_search: bool,
+    /// How often a transient failure of an idempotent tool is tried again.
+    pub retries: u32,
+    /// What a latency budget is.
+    pub deadline: Deadline,
+    /// A call is stopped after this long.
+    pub max_runtime_ms: Option<u64>,
+    /// A larger result is refused.
+    pub max_result_bytes: Option<u64>,
+    /// How many calls a turn may make.
+    pub calls_per_turn: Option<u32>,
+    /// How often any one tool may be called.
+    pub rate: Option<contract::Rate>,
+}
+
+impl Rules {
+    /// Reads rules from JSON.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, with the nearest key or word that is known.
+    ///
+    /// ```
+    /// use haft_runtime::policy::Rules;
+    /// let wrong = Rules::read("haft.json", r#"{"alow": ["core__*"]}"#).unwrap_err();
+    /// assert!(wrong.message.contains("did you mean `allow`?"));
+    /// ```
+    pub fn read(file: &str, text: &str) -> Result<Self, Box<Problem>> {
+        serde_json::from_str(text).map_err(|error| {
+            let line = Some(error.line()).filter(|line| *line > 0);
+            Box::new(Problem::error(file, suggest(&error.to_string())).at(line))
+        })
+    }
+
+    /// What may be spent in a mode.
+    ///
+    /// ```
+    /// use haft_core::contract::Mode;
+    /// use haft_runtime::policy::Rules;
+    /// assert_eq!(Rules::default().budget(Mode::Voice).retrieval_calls, 2);
+    /// ```
+    #[must_use]
+    pub fn budget(&self, mode: Mode) -> Budget {
+        let said = self.modes.get(&mode).cloned().unwrap_or_default();
+        let (calls, again, retries, deadline) = match mode {
+            Mode::Voice => (2, false, 0, Deadline::Enforce),
+            Mode::Text => (5, true, 1, Deadline::Warn),
+        };
+        Budget {
+            retrieval_calls: said.retrieval_calls.unwrap_or(calls),
+            repeat_search: said.repeat_search.unwrap_or(again),
+            retries: said.retries.unwrap_or(retries),
+            deadline: said.deadline.unwrap_or(deadline),
+            max_runtime_ms: said.max_runtime_ms,
+            max_result_bytes: said.max_result_bytes,
+            calls_per_turn: said.calls_per_turn,
+            rate: said
+                .rate
+                .map(|rate| contract::Rate { calls: rate.calls, window_ms: rate.window_ms }),
+        }
+    }
+
+    /// What becomes of a call of this class when a newer message waits: what is said of the class,
+    /// else of the mode, else that what cannot be undone is not done any more.
+    #[must_use]
+    pub fn supersede(&self, class: SideEffectPolicy, mode: Mode) -> Supersede {
+        let of_mode = || self.modes.get(&mode).and_then(|said| said.supersede);
+        let default = || match (class, mode) {
+            (SideEffectPolicy::Irreversible, Mode::Voice) => Supersede::Abort,
+            (SideEffectPolicy::Irreversible, Mode::Text) => Supersede::Absorb,
+            (
+                SideEffectPolicy::Pure
+                | SideEffectPolicy::Idempotent
+                | SideEffectPolicy::Compensatable,
+                _,
+            ) => Supersede::Finish,
+        };
+        self.supersede.get(&class).copied().or_else(of_mode).unwrap_or_else(default)
+    }
+
+    /// What cannot be meant.
+    pub(crate) fn check(&self, file: &str, problems: &mut Vec<Problem>) {
+        for (mode, said) in &self.modes {
+            if said.rate.is_some_and(|rate| rate.window_ms == 0) {
+                let message = format!("modes.{}.rate: a window of 0 ms is none", mode.as_str());
+                problems.push(Problem::error(file, message).help("leave `rate` out for no limit"));
+            }
+            if said.max_runtime_ms == Some(0) {
+                let message =
+                    format!("modes.{}.max_runtime_ms: nothing runs in 0 ms", mode.as_str());
+                problems.push(Problem::error(file, message).help("leave it out for no limit"));
+            }
+        }
+        if self.allow.is_empty() {
+            let message = "`allow` is empty, so every call is refused";
+            problems.push(Problem::warning(file, message).help("list the tools that may be used"));
+        }
+    }
+}

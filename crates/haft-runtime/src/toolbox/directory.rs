@@ -1,0 +1,238 @@
+//! Tenants and agents, checked against the stock and ready to be asked.
+
+use std::collections::HashMap;
+
+use haft_core::Digest;
+use haft_core::call::{Principal, PrincipalKind};
+use haft_core::contract::Mode;
+use serde_json::json;
+
+use super::overrides::Overrides;
+use super::records::{Activation, Agent, Definition, Origin, Records, Tenant};
+use super::stock::{Stock, Stocked};
+use super::why::{Unavailable, Why};
+use crate::policy::{Globs, Grants, Known, Problem, divide};
+
+/// All tenants and agents.
+#[derive(Debug)]
+pub struct Directory {
+    tenants: HashMap<String, Taken>,
+    pub(crate) grants: Grants,
+    version: Digest,
+    warnings: Vec<Problem>,
+}
+
+#[derive(Debug, Default)]
+struct Taken {
+    administrators: Vec<Principal>,
+    definitions: HashMap<String, Definition>,
+    agents: HashMap<String, Equipped>,
+}
+
+/// An agent, checked.
+#[derive(Debug)]
+pub(crate) struct Equipped {
+    pub(crate) tools: Globs,
+    pub(crate) modes: HashMap<Mode, Globs>,
+    pub(crate) activations: HashMap<String, (bool, Overrides)>,
+}
+
+impl Directory {
+    /// Checks what is on record.
+    ///
+    /// # Errors
+    ///
+    /// Every problem that was found. Nothing of a record with errors is used: an activation that is
+    /// left out might be the one that turns a tool off.
+    pub fn load(records: &Records, stock: &Stock, file: &str) -> Result<Self, Vec<Problem>> {
+        let ids = stock.tools().iter();
+        let known = Known::from_ids(
+            ids.map(|one| (one.tool.id.as_str(), one.tool.contract.tool_id.as_str())),
+        );
+        let mut reader =
+            Reader { stock, known, file, problems: Vec::new(), tenants: HashMap::new() };
+        records.tenants.iter().for_each(|tenant| reader.tenant(tenant));
+        records.agents.iter().for_each(|agent| reader.agent(agent));
+        let of_nobody = |tenant: &String| !reader.tenants.contains_key(tenant);
+        let lost = records.delegations.iter().map(|one| ("delegation", &one.tenant));
+        let lost = lost.chain(records.grants.iter().map(|one| ("grant", &one.tenant)));
+        let lost: Vec<_> = lost
+            .filter(|(_, tenant)| of_nobody(tenant))
+            .map(|(what, tenant)| {
+                format!("a {what} names the tenant `{tenant}`, which is not there")
+            })
+            .collect();
+        reader.problems.extend(lost.into_iter().map(|message| Problem::error(file, message)));
+        let grants = Grants::read(&records.grants, &reader.known, file, &mut reader.problems);
+        let Reader { problems, tenants, .. } = reader;
+        let version = Digest::of_json(&json!(records));
+        Ok(Self { tenants, grants, version, warnings: divide(problems)? })
+    }
+
+    /// Changes with everything that is on record.
+    #[must_use]
+    pub fn version(&self) -> &Digest {
+        &self.version
+    }
+
+    /// What is probably not what was meant.
+    #[must_use]
+    pub fn warnings(&self) -> &[Problem] {
+        &self.warnings
+    }
+
+    pub(crate) fn agent(&self, tenant: &str, agent: &str) -> Option<&Equipped> {
+        self.tenants.get(tenant)?.agents.get(agent)
+    }
+
+    /// Whether a tenant has taken a tool, or why not.
+    pub(crate) fn taken(&self, tenant: &str, stocked: &Stocked) -> Result<(), Why> {
+        let definition =
+            self.tenants.get(tenant).and_then(|taken| taken.definitions.get(&stocked.tool.id));
+        let is_discovered = stocked.origin == Origin::Discovered
+            || definition.is_some_and(|said| said.source == Origin::Discovered);
+        match definition.and_then(|said| said.enabled) {
+            Some(true) => Ok(()),
+            Some(false) => Err(Why::DisabledForTenant),
+            None if is_discovered => Err(Why::NeedsDefinition),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the version at hand is one that the tenant has taken.
+    pub(crate) fn takes_version(&self, tenant: &str, stocked: &Stocked) -> bool {
+        let definitions = self.tenants.get(tenant).map(|taken| &taken.definitions);
+        definitions
+            .and_then(|all| all.get(&stocked.tool.id))
+            .and_then(|said| said.version.as_ref())
+            .is_none_or(|range| range.matches(&stocked.tool.contract.version))
+    }
+
+    /// Tier 1 without tier 2, for a tenant's administrators: what could be taken, and how.
+    #[must_use]
+    pub fn offers(&self, stock: &Stock, tenant: &str) -> Vec<Unavailable> {
+        if !self.tenants.contains_key(tenant) {
+            return Vec::new();
+        }
+        let known = stock.tools().iter().filter(|one| one.is_known_to(tenant));
+        known
+            .filter_map(|one| {
+                let why = self.taken(tenant, one).err()?;
+                let enable = format!("add a definition of `{}` with `enabled = true`", one.tool.id);
+                Some(Unavailable::new(&one.tool, why, enable))
+            })
+            .collect()
+    }
+}
+
+struct Reader<'a> {
+    stock: &'a Stock,
+    known: Known<'a>,
+    file: &'a str,
+    problems: Vec<Problem>,
+    tenants: HashMap<String, Taken>,
+}
+
+impl Reader<'_> {
+    fn wrong(&mut self, message: String) {
+        self.problems.push(Problem::error(self.file, message));
+    }
+
+    /// One tool by its id or its short name.
+    fn tool(&mut self, place: &str, name: &str) -> Option<String> {
+        let before = self.problems.len();
+        let globs = self.known.globs(self.file, place, &[name.to_owned()], &mut self.problems);
+        if self.problems.len() > before {
+            return None;
+        }
+        let exact = globs.iter().next().filter(|glob| glob.is_exact());
+        let id = exact.map(|glob| glob.as_str().to_owned());
+        if id.is_none() {
+            self.wrong(format!("{place}: `{name}` stands for many tools; name one"));
+        }
+        id
+    }
+
+    fn tenant(&mut self, tenant: &Tenant) {
+        let place = format!("tenant `{}`", tenant.id);
+        if tenant.id.is_empty() || self.tenants.contains_key(&tenant.id) {
+            return self.wrong(format!("{place} is there twice, or has no id"));
+        }
+        for who in tenant.administrators.iter().filter(|who| who.kind == PrincipalKind::Agent) {
+            self.wrong(format!("{place}: `{who}` is an agent and cannot be an administrator"));
+        }
+        let mut definitions = HashMap::new();
+        for definition in &tenant.definitions {
+            let Some(id) = self.tool(&place, &definition.tool) else { continue };
+            if let (Some(range), Some(stocked)) = (&definition.version, self.stock.get(&id))
+                && !range.matches(&stocked.tool.contract.version)
+            {
+                let version = &stocked.tool.contract.version;
+                let message = format!("{place}: `{id}` is here as {version}, outside of `{range}`");
+                self.problems.push(Problem::warning(self.file, message));
+            }
+            if definitions.insert(id.clone(), definition.clone()).is_some() {
+                self.wrong(format!("{place}: `{id}` is defined twice"));
+            }
+        }
+        let administrators = tenant.administrators.clone();
+        let taken = Taken { administrators, definitions, agents: HashMap::new() };
+        self.tenants.insert(tenant.id.clone(), taken);
+    }
+
+    fn agent(&mut self, agent: &Agent) {
+        let place = format!("agent `{}`", agent.id);
+        let tools = match &agent.tools {
+            Some(tools) => self.globs(&place, tools),
+            None => Globs::everything(),
+        };
+        let modes = agent.modes.iter();
+        let modes = modes.map(|(mode, tools)| (*mode, self.globs(&place, tools))).collect();
+        let mut activations = HashMap::new();
+        for activation in &agent.activations {
+            let Some(id) = self.tool(&place, &activation.tool) else { continue };
+            self.activation(&place, &agent.tenant, &id, activation);
+            let said = (activation.enabled, activation.overrides.clone());
+            if activations.insert(id.clone(), said).is_some() {
+                self.wrong(format!("{place}: `{id}` is activated twice"));
+            }
+        }
+        let equipped = Equipped { tools, modes, activations };
+        let Some(taken) = self.tenants.get_mut(&agent.tenant) else {
+            return self.wrong(format!("{place}: there is no tenant `{}`", agent.tenant));
+        };
+        if agent.id.is_empty() || taken.agents.insert(agent.id.clone(), equipped).is_some() {
+            self.wrong(format!("{place} is there twice, or has no id"));
+        }
+    }
+
+    fn globs(&mut self, place: &str, written: &[String]) -> Globs {
+        self.known.globs(self.file, place, written, &mut self.problems)
+    }
+
+    /// Looser rules need an administrator's approval on record.
+    fn activation(&mut self, place: &str, tenant: &str, id: &str, activation: &Activation) {
+        if let Some(senseless) = activation.overrides.senseless() {
+            self.wrong(format!("{place}: `{id}`: {senseless}"));
+        }
+        let Some(stocked) = self.stock.get(id) else { return };
+        let loosened = activation.overrides.loosened(&stocked.tool.contract);
+        let administrators = self.tenants.get(tenant).map(|taken| taken.administrators.as_slice());
+        let is_approved = activation
+            .approved_by
+            .as_ref()
+            .is_some_and(|who| administrators.unwrap_or_default().contains(who));
+        if loosened.is_empty() || is_approved {
+            return;
+        }
+        let message = format!(
+            "{place}: the overrides of `{id}` are looser than its contract: {}",
+            haft_core::nearest::list(&loosened)
+        );
+        let help = match &activation.approved_by {
+            Some(who) => format!("`{who}` is not an administrator of the tenant"),
+            None => "have an administrator of the tenant approve it: `approved_by`".into(),
+        };
+        self.problems.push(Problem::error(self.file, message).help(help));
+    }
+}

@@ -1,0 +1,119 @@
+//! Tenants, agents and what they may use, as they are written.
+
+use std::collections::BTreeMap;
+
+use haft_core::call::Principal;
+use haft_core::contract::Mode;
+use semver::VersionReq;
+use serde::{Deserialize, Serialize};
+
+use super::overrides::Overrides;
+use crate::policy::{Delegation, Grant};
+
+/// Everything that is on record.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Records {
+    /// Who has tools.
+    pub tenants: Vec<Tenant>,
+    /// Who uses them.
+    pub agents: Vec<Agent>,
+    /// Who may act for whom.
+    pub delegations: Vec<Delegation>,
+    /// Who may use which connection.
+    pub grants: Vec<Grant>,
+}
+
+impl Records {
+    /// One tenant with one agent that may use the whole toolset, inside what policy allows.
+    #[must_use]
+    pub fn of_one(tenant: &str, agent: &str) -> Self {
+        Self {
+            tenants: vec![Tenant { id: tenant.into(), ..Tenant::default() }],
+            agents: vec![Agent { id: agent.into(), tenant: tenant.into(), ..Agent::default() }],
+            ..Self::default()
+        }
+    }
+}
+
+/// A tenant.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tenant {
+    /// Its id.
+    pub id: String,
+    /// Who may approve that an agent's rules are looser than a contract.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub administrators: Vec<Principal>,
+    /// What it has taken, or left, beside its own toolset.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub definitions: Vec<Definition>,
+}
+
+/// What a tenant says about a tool.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Definition {
+    /// The tool.
+    pub tool: String,
+    /// The versions that the tenant has taken; any when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<VersionReq>,
+    /// Whether the tenant has it. Left out, it has what is its own, and nothing discovered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    /// Where it came from. What was discovered is not made one's own by saying so.
+    #[serde(default)]
+    pub source: Origin,
+}
+
+/// Where a tool came from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// A toolset that somebody here answers for.
+    #[default]
+    Own,
+    /// An upstream server or a marketplace.
+    Discovered,
+}
+
+/// An agent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Agent {
+    /// Its id.
+    pub id: String,
+    /// Whose it is.
+    pub tenant: String,
+    /// Only these tools; all that the tenant has when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
+    /// Only these tools in a mode.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub modes: BTreeMap<Mode, Vec<String>>,
+    /// What is said about single tools.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub activations: Vec<Activation>,
+}
+
+/// What is said about one tool of one agent.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Activation {
+    /// The tool.
+    pub tool: String,
+    /// Whether the agent may use it.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+    /// Where the agent's rules differ from the contract.
+    #[serde(default)]
+    pub overrides: Overrides,
+    /// The administrator who approved that they are looser.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_by: Option<Principal>,
+}
+
+fn yes() -> bool {
+    true
+}

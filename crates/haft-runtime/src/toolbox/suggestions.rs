@@ -1,0 +1,76 @@
+//! What agents asked for and did not have, counted for administrators.
+
+use std::collections::HashMap;
+
+use parking_lot::Mutex;
+use serde::Serialize;
+
+/// How many different wishes of one tenant are counted.
+const MOST: usize = 1000;
+/// How many tenants have wishes.
+const MOST_TENANTS: usize = 10_000;
+/// Longer names are no tools.
+const LONGEST: usize = 128;
+
+/// A tool that an agent asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Suggestion {
+    /// The agent.
+    pub agent: String,
+    /// The name that it asked for.
+    pub tool: String,
+    /// How often.
+    pub calls: u64,
+}
+
+/// Calls that were refused for want of a tool. Bounded: models make names up.
+#[derive(Debug, Default)]
+pub struct Suggestions(Mutex<HashMap<String, HashMap<(String, String), u64>>>);
+
+impl Suggestions {
+    /// Counts a call that was refused for want of a tool.
+    pub fn note(&self, tenant: &str, agent: &str, tool: &str) {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+        if tool.is_empty() || tool.len() > LONGEST || !tool.chars().all(is_name) {
+            return;
+        }
+        let mut all = self.0.lock();
+        if all.len() >= MOST_TENANTS && !all.contains_key(tenant) {
+            return;
+        }
+        let wishes = all.entry(tenant.to_owned()).or_default();
+        let key = (agent.to_owned(), tool.to_owned());
+        if let Some(calls) = wishes.get_mut(&key) {
+            *calls = calls.saturating_add(1);
+            return;
+        }
+        // What was asked for once makes room; what is asked for often stays.
+        if wishes.len() >= MOST {
+            wishes.retain(|_, calls| *calls > 1);
+        }
+        if wishes.len() < MOST {
+            wishes.insert(key, 1);
+        }
+    }
+
+    /// What a tenant's agents asked for, the most wanted first.
+    #[must_use]
+    pub fn of(&self, tenant: &str) -> Vec<Suggestion> {
+        let all = self.0.lock();
+        let wishes = all.get(tenant).into_iter().flatten();
+        let mut wishes: Vec<Suggestion> = wishes
+            .map(|((agent, tool), calls)| Suggestion {
+                agent: agent.clone(),
+                tool: tool.clone(),
+                calls: *calls,
+            })
+            .collect();
+        wishes.sort_by(|one, other| {
+            other
+                .calls
+                .cmp(&one.calls)
+                .then_with(|| (&one.tool, &one.agent).cmp(&(&other.tool, &other.agent)))
+        });
+        wishes
+    }
+}

@@ -1,0 +1,81 @@
+//! Why a tool is not there, and what would enable it.
+
+use std::sync::Arc;
+
+use haft_core::registry::Tool;
+use serde::Serialize;
+
+/// A tool of the tenant that the agent cannot use.
+#[derive(Clone, Debug)]
+pub struct Unavailable {
+    /// The tool.
+    pub tool: Arc<Tool>,
+    /// Why.
+    pub why: Why,
+    /// What would enable it, in words that an agent may repeat.
+    pub enable: String,
+    /// The rule that decided, for operators.
+    pub rule: Option<String>,
+}
+
+/// Why a tool is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// It was discovered, and nobody has turned it on for the tenant.
+    NeedsDefinition,
+    /// The tenant has turned it off.
+    DisabledForTenant,
+    /// The tenant has taken other versions of it.
+    Version,
+    /// Nothing runs it yet.
+    Unbound,
+    /// It is not among the agent's tools.
+    NotInAgentTools,
+    /// It is turned off for the agent.
+    DisabledForAgent,
+    /// It is not for this mode.
+    Mode,
+    /// It needs a connection that there is not.
+    ConnectionMissing,
+    /// Policy denies it.
+    Policy,
+    /// Its contract's condition does not hold.
+    Availability,
+    /// It needs approval, and policy hides such tools.
+    ApprovalHidden,
+    /// This run is narrowed to other tools.
+    Narrowed,
+}
+
+impl Why {
+    /// The word used in resources and tables.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::NeedsDefinition => "needs_definition",
+            Self::DisabledForTenant => "disabled_for_tenant",
+            Self::Version => "version",
+            Self::Unbound => "unbound",
+            Self::NotInAgentTools => "not_in_agent_tools",
+            Self::DisabledForAgent => "disabled_for_agent",
+            Self::Mode => "mode",
+            Self::ConnectionMissing => "connection_missing",
+            Self::Policy => "policy",
+            Self::Availability => "availability",
+            Self::ApprovalHidden => "approval_hidden",
+            Self::Narrowed => "narrowed",
+        }
+    }
+}
+
+impl Unavailable {
+    pub(crate) fn new(tool: &Arc<Tool>, why: Why, enable: impl Into<String>) -> Self {
+        Self { tool: Arc::clone(tool), why, enable: enable.into(), rule: None }
+    }
+
+    pub(crate) fn by(mut self, rule: String) -> Self {
+        self.rule = Some(rule);
+        self
+    }
+}
