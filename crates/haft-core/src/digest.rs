@@ -38,6 +38,28 @@ impl Digest {
         Self::of_bytes(canonical(value).as_bytes())
     }
 
+    /// A digest from its 32 bytes.
+    #[must_use]
+    pub fn from_raw(bytes: &[u8; 32]) -> Self {
+        Self(format!("{PREFIX}{}", hex(bytes)))
+    }
+
+    /// Its 32 bytes: what stores keep.
+    ///
+    /// ```
+    /// use haft_core::Digest;
+    /// let digest = Digest::of_bytes(b"haft");
+    /// assert_eq!(Digest::from_raw(&digest.raw()), digest);
+    /// ```
+    #[must_use]
+    pub fn raw(&self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(self.hex().as_bytes().chunks_exact(2)) {
+            *byte = pair.iter().fold(0, |value, digit| value << 4 | nibble(*digit));
+        }
+        bytes
+    }
+
     /// The 64 hexadecimal digits.
     #[must_use]
     pub fn hex(&self) -> &str {
@@ -92,9 +114,19 @@ pub fn canonical(value: &Value) -> String {
 /// Lowercase hexadecimal.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
-    use fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or_default();
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.push(digit(byte >> 4));
+        text.push(digit(byte & 0xf));
+    }
+    text
+}
+
+/// The value of a digit that was checked when the digest was made.
+fn nibble(digit: u8) -> u8 {
+    match digit {
+        b'a'..=b'f' => digit - b'a' + 10,
+        _ => digit.wrapping_sub(b'0'),
+    }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 use crate::Digest;
 use crate::call::Principal;
@@ -156,7 +157,7 @@ pub struct AuditEntry {
     pub tenant: String,
     /// What: `call`, `effect`, `confirmation`, `settle`, `note`.
     pub kind: String,
-    /// What it says, canonical JSON.
+    /// What it says, JSON. The hash is over this very text.
     pub body: String,
     /// The hash of the entry before.
     pub previous: Digest,
@@ -165,17 +166,21 @@ pub struct AuditEntry {
 }
 
 impl AuditEntry {
-    /// The hash that an entry must have.
+    /// The hash that an entry must have: SHA-256 over its fields, each with its length before it,
+    /// so that no two entries run together. Stores compute it for every call, so it is not taken
+    /// over JSON.
     #[must_use]
     pub fn expected_hash(&self) -> Digest {
-        Digest::of_json(&serde_json::json!([
-            self.number,
-            self.at_ms,
-            self.tenant,
-            self.kind,
-            self.body,
-            self.previous,
-        ]))
+        let mut hash = Sha256::new();
+        hash.update(b"haft audit entry 1\n");
+        hash.update(self.number.to_be_bytes());
+        hash.update(self.at_ms.to_be_bytes());
+        for text in [&self.tenant, &self.kind, &self.body] {
+            hash.update((text.len() as u64).to_be_bytes());
+            hash.update(text.as_bytes());
+        }
+        hash.update(self.previous.raw());
+        Digest::from_raw(&hash.finalize().into())
     }
 }
 

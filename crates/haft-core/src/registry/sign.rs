@@ -1,4 +1,4 @@
-//! Ed25519 signatures over a registry's statement.
+//! Ed25519 signatures over statements: of a registry, of the audit trail's head.
 
 use std::fmt;
 
@@ -38,7 +38,10 @@ impl SigningKey {
         PublicKey(self.0.verifying_key())
     }
 
-    pub(super) fn sign(&self, statement: &str) -> Signature {
+    /// Signs a statement. Its first words must say what kind of statement it is, so that a
+    /// signature for one purpose never serves another.
+    #[must_use]
+    pub fn sign(&self, statement: &str) -> Signature {
         Signature { key: self.public(), value: hex(&self.0.sign(statement.as_bytes()).to_bytes()) }
     }
 }
@@ -81,7 +84,10 @@ pub struct Signature {
 }
 
 impl Signature {
-    pub(super) fn covers(&self, statement: &str) -> bool {
+    /// Whether this is the key's signature under a statement. Whether the key is trusted is another
+    /// question.
+    #[must_use]
+    pub fn covers(&self, statement: &str) -> bool {
         let Some(bytes) = unhex::<64>(&self.value) else { return false };
         let signature = ed25519_dalek::Signature::from_bytes(&bytes);
         self.key.0.verify(statement.as_bytes(), &signature).is_ok()

@@ -1,0 +1,177 @@
+//! Durable effects per second: claim and settle, each on disk before it is answered, beside bare
+//! SQLite with one durable commit per insert on the same disk, in the same run.
+//!
+//! `cargo run --release -p haft-store --example throughput [DIR [SECONDS]]`
+#![expect(clippy::print_stdout, reason = "the figures are its output")]
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use haft_core::Digest;
+use haft_core::call::Principal;
+use haft_core::contract::{Mode, SideEffectPolicy};
+use haft_core::ledger::{Claim, Claimed, Effect, Ending, Keep, State};
+use haft_core::port::Ledger;
+use haft_core::record::{InvocationRecord, Stage};
+use haft_store::{Memory, Options, Sqlite};
+use serde_json::json;
+
+type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// What came of a run.
+struct Run {
+    per_second: f64,
+    p50: Duration,
+    p99: Duration,
+}
+
+fn main() -> Outcome<()> {
+    let mut arguments = std::env::args().skip(1);
+    let base = arguments.next().map_or_else(std::env::temp_dir, PathBuf::from);
+    let seconds = arguments.next().map_or(Ok(3), |text| text.parse())?;
+    let time = Duration::from_secs(seconds);
+    let dir = tempfile::tempdir_in(base)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build()?;
+
+    let bare = bare(&dir.path().join("bare.db"), time)?;
+    show("bare rusqlite, one commit per insert", &bare, &bare);
+    for callers in [1, 64] {
+        let path = dir.path().join(format!("{callers}.db"));
+        let store = Arc::new(Sqlite::open(path, Options::default())?);
+        let run = runtime.block_on(drive(store, callers, time))?;
+        show(&format!("sqlite, claim + settle, {callers} callers"), &run, &bare);
+    }
+    let run = runtime.block_on(drive(Arc::new(Memory::new()), 64, time))?;
+    show("memory, claim + settle, 64 callers", &run, &bare);
+    Ok(())
+}
+
+fn show(what: &str, run: &Run, bare: &Run) {
+    let ratio = run.per_second / bare.per_second;
+    println!(
+        "{what:40} {:>9.0}/s  {ratio:>5.2} × bare  p50 {:>7.0?}  p99 {:>7.0?}",
+        run.per_second, run.p50, run.p99
+    );
+}
+
+/// Inserts of the same size, each with a commit of its own.
+fn bare(path: &Path, time: Duration) -> Outcome<Run> {
+    let conn = rusqlite::Connection::open(path)?;
+    conn.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;")?;
+    conn.execute_batch("CREATE TABLE rows (id INTEGER PRIMARY KEY, body TEXT) STRICT")?;
+    let body = "x".repeat(600);
+    let mut took = Vec::new();
+    let start = Instant::now();
+    while start.elapsed() < time {
+        let began = Instant::now();
+        conn.prepare_cached("INSERT INTO rows (body) VALUES (?1)")?.execute((&body,))?;
+        took.push(began.elapsed());
+    }
+    Ok(figures(took, start.elapsed()))
+}
+
+async fn drive<L: Ledger + 'static>(store: Arc<L>, callers: u64, time: Duration) -> Outcome<Run> {
+    let start = Instant::now();
+    let callers: Vec<_> = (0..callers)
+        .map(|caller| {
+            let store = Arc::clone(&store);
+            tokio::spawn(async move {
+                let mut took = Vec::new();
+                for number in 0.. {
+                    if start.elapsed() >= time {
+                        break;
+                    }
+                    let began = Instant::now();
+                    call(&*store, caller, number).await?;
+                    took.push(began.elapsed());
+                }
+                Outcome::Ok(took)
+            })
+        })
+        .collect();
+    let mut took = Vec::new();
+    for caller in callers {
+        took.extend(caller.await??);
+    }
+    Ok(figures(took, start.elapsed()))
+}
+
+fn figures(mut took: Vec<Duration>, elapsed: Duration) -> Run {
+    took.sort_unstable();
+    let at = |percent: usize| took.get(took.len() * percent / 100).copied().unwrap_or_default();
+    #[expect(clippy::cast_precision_loss, reason = "a few millions at most")]
+    let per_second = took.len() as f64 / elapsed.as_secs_f64();
+    Run { per_second, p50: at(50), p99: at(99) }
+}
+
+async fn call<L: Ledger>(store: &L, caller: u64, number: u64) -> Outcome<()> {
+    let key = Digest::of_bytes(format!("{caller} {number}").as_bytes());
+    let call = format!("call_{number:012}_{caller:02}");
+    let arguments = json!({ "to": "mara@example.org", "amount": number });
+    let claim = Claim {
+        fingerprint: key.clone(),
+        act: key.clone(),
+        key: key.clone(),
+        lease_ms: 30_000,
+        keep: Keep { result_ms: 86_400_000, key_ms: 2_592_000_000 },
+        confirmation: None,
+        despite_similar: false,
+        effect: Effect {
+            call: call.clone(),
+            tenant: "acme".into(),
+            agent: "assistant".into(),
+            actor: Principal::agent("assistant"),
+            subject: None,
+            session: None,
+            turn: 1,
+            turn_group: None,
+            mode: Mode::Text,
+            tool: "core__send_money".into(),
+            tool_version: "1.0.0".into(),
+            tool_digest: key,
+            registry_version: "1.0.00000000".into(),
+            policy: SideEffectPolicy::Irreversible,
+            arguments: arguments.clone(),
+            connection: None,
+            compensates: None,
+        },
+    };
+    let Claimed::Fresh(ticket) = store.claim(claim).await? else {
+        return Err("a fresh key was not fresh".into());
+    };
+    let record = InvocationRecord {
+        call,
+        model_call: None,
+        tenant: "acme".into(),
+        agent: "assistant".into(),
+        actor: Principal::agent("assistant"),
+        subject: None,
+        session: None,
+        turn: 1,
+        mode: Mode::Text,
+        tool: "core__send_money".into(),
+        tool_version: Some("1.0.0".into()),
+        registry_version: Some("1.0.00000000".into()),
+        arguments,
+        result: Some(json!({ "ok": true })),
+        error: None,
+        message: None,
+        stage: Stage::Publish,
+        rule: None,
+        cached: false,
+        attempts: 1,
+        warnings: Vec::new(),
+        started_at_ms: 1,
+        duration_us: number,
+    };
+    let ending = Ending {
+        state: State::Succeeded,
+        result: Some(json!({ "ok": true, "id": number })),
+        error: None,
+        intents: Vec::new(),
+    };
+    store.settle(&ticket, ending, Some(record)).await?;
+    Ok(())
+}

@@ -1,0 +1,87 @@
+//! Which records a filter means, and a tool's calls in figures.
+
+use haft_core::ledger::EffectRecord;
+use haft_core::port::{CallFilter, CallStats, EffectFilter};
+use haft_core::record::InvocationRecord;
+
+/// What a limit of nothing means.
+const USUAL_LIMIT: usize = 100;
+
+pub(crate) fn limit(asked: usize) -> usize {
+    if asked == 0 { USUAL_LIMIT } else { asked }
+}
+
+fn agrees<T: PartialEq>(wanted: &Option<T>, is: &T) -> bool {
+    wanted.as_ref().is_none_or(|wanted| wanted == is)
+}
+
+fn is_some<T: PartialEq>(wanted: &Option<T>, is: &Option<T>) -> bool {
+    wanted.is_none() || wanted == is
+}
+
+pub(crate) fn is_meant(filter: &CallFilter, record: &InvocationRecord) -> bool {
+    filter.tenant == record.tenant
+        && agrees(&filter.agent, &record.agent)
+        && agrees(&filter.tool, &record.tool)
+        && is_some(&filter.session, &record.session)
+        && is_some(&filter.error, &record.error)
+        && filter.ok.is_none_or(|ok| ok == record.error.is_none())
+        && filter.since_ms.is_none_or(|since| record.started_at_ms >= since)
+        && agrees(&filter.call, &record.call)
+}
+
+pub(crate) fn effect_is_meant(filter: &EffectFilter, record: &EffectRecord) -> bool {
+    let effect = &record.effect;
+    filter.tenant == effect.tenant
+        && (filter.states.is_empty() || filter.states.contains(&record.state))
+        && agrees(&filter.tool, &effect.tool)
+        && is_some(&filter.session, &effect.session)
+        && is_some(&filter.turn_group, &effect.turn_group)
+        && agrees(&filter.policy, &effect.policy)
+}
+
+/// One call in figures.
+pub(crate) struct Timed {
+    pub(crate) tool: String,
+    pub(crate) failed: bool,
+    pub(crate) duration_us: u64,
+}
+
+/// Exact figures per tool, tools in order of their names.
+pub(crate) fn stats(mut calls: Vec<Timed>) -> Vec<CallStats> {
+    calls.sort_unstable_by(|a, b| (&a.tool, a.duration_us).cmp(&(&b.tool, b.duration_us)));
+    calls.chunk_by(|a, b| a.tool == b.tool).map(of_tool).collect()
+}
+
+/// Of calls of one tool, fastest first.
+fn of_tool(calls: &[Timed]) -> CallStats {
+    // The nearest rank: the smallest value that so many in a hundred do not exceed.
+    let at = |percent: usize| {
+        let rank = (calls.len() * percent).div_ceil(100);
+        calls.get(rank.saturating_sub(1)).map_or(0, |call| call.duration_us)
+    };
+    CallStats {
+        tool: calls.first().map(|call| call.tool.clone()).unwrap_or_default(),
+        calls: calls.len() as u64,
+        errors: calls.iter().filter(|call| call.failed).count() as u64,
+        p50_us: at(50),
+        p99_us: at(99),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_exact_by_the_nearest_rank() {
+        let timed = |n: u64| Timed { tool: "a".into(), failed: n == 7, duration_us: n };
+        let figures = stats((1..=200).rev().map(timed).collect());
+        assert_eq!(
+            figures,
+            [CallStats { tool: "a".into(), calls: 200, errors: 1, p50_us: 100, p99_us: 198 }]
+        );
+        assert_eq!(stats(vec![timed(7)])[0].p99_us, 7);
+        assert!(stats(Vec::new()).is_empty());
+    }
+}

@@ -1,0 +1,231 @@
+//! The ports on the store in memory.
+
+use std::future::ready;
+use std::sync::atomic::Ordering;
+
+use haft_core::call::Principal;
+use haft_core::ledger::{Claim, Claimed, EffectRecord, Ending, Settled, Ticket};
+use haft_core::port::{
+    Blocks, Boxed, CallFilter, CallStats, Confirmations, EffectFilter, Journal, Ledger, Resolve,
+    Sessions, Store, StoreError, Undo,
+};
+use haft_core::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
+use haft_core::session::{Block, Session};
+use serde_json::Value;
+
+use super::Memory;
+use crate::figures::{self, Timed};
+use crate::steps;
+use crate::tables::{Res, Tables as _};
+
+type Answer<'a, T> = Boxed<'a, Res<T>>;
+
+fn answer<'a, T: Send + 'a>(result: Res<T>) -> Answer<'a, T> {
+    Box::pin(ready(result))
+}
+
+impl Memory {
+    /// A step that writes into the trail, after what waits to be put there.
+    fn write<'a, T: Send + 'a>(
+        &self,
+        step: impl FnOnce(&mut super::rows::Rows) -> Res<T>,
+    ) -> Answer<'a, T> {
+        answer(self.on(|rows| {
+            rows.catch_up()?;
+            step(rows)
+        }))
+    }
+}
+
+impl Ledger for Memory {
+    fn claim<'a>(&'a self, claim: Claim) -> Answer<'a, Claimed> {
+        self.write(|rows| steps::ledger::claim(rows, &claim))
+    }
+
+    fn settle<'a>(
+        &'a self,
+        ticket: &'a Ticket,
+        ending: Ending,
+        record: Option<InvocationRecord>,
+    ) -> Answer<'a, Settled> {
+        self.write(|rows| steps::ledger::settle(rows, ticket, &ending, record.as_ref()))
+    }
+
+    fn effect<'a>(&'a self, tenant: &'a str, call: &'a str) -> Answer<'a, EffectRecord> {
+        answer(self.on(|rows| {
+            let head = rows.head_of_call(tenant, call)?.ok_or(StoreError::Missing)?;
+            rows.effect(head.id)
+        }))
+    }
+
+    fn effects<'a>(&'a self, filter: EffectFilter) -> Answer<'a, Vec<EffectRecord>> {
+        answer(self.on(|rows| {
+            let newest = rows.effects.values().rev().map(|row| &row.record);
+            let meant = newest.filter(|record| figures::effect_is_meant(&filter, record));
+            Ok(meant.take(figures::limit(filter.limit)).cloned().collect())
+        }))
+    }
+
+    fn resolve<'a>(
+        &'a self,
+        tenant: &'a str,
+        call: &'a str,
+        resolve: Resolve,
+    ) -> Answer<'a, EffectRecord> {
+        self.write(|rows| steps::ledger::resolve(rows, tenant, call, &resolve))
+    }
+
+    fn undo<'a>(&'a self, tenant: &'a str, call: &'a str, step: Undo) -> Answer<'a, EffectRecord> {
+        self.write(|rows| steps::ledger::undo(rows, tenant, call, &step))
+    }
+
+    fn recover<'a>(&'a self) -> Answer<'a, Vec<EffectRecord>> {
+        self.write(steps::ledger::recover)
+    }
+
+    fn purge<'a>(&'a self) -> Answer<'a, u64> {
+        self.write(|rows| {
+            let mut gone = 0;
+            loop {
+                let (went, more) = steps::ledger::purge(rows)?;
+                gone += went;
+                if !more {
+                    return Ok(gone);
+                }
+            }
+        })
+    }
+}
+
+impl Journal for Memory {
+    fn record(&self, record: InvocationRecord) {
+        let dropped = self.on(|rows| rows.keep_for_later(record));
+        self.shared.dropped.fetch_add(dropped, Ordering::Relaxed);
+    }
+
+    fn note<'a>(&'a self, tenant: &'a str, kind: &'a str, body: Value) -> Answer<'a, ()> {
+        self.write(|rows| steps::journal::note(rows, tenant, kind, &body))
+    }
+
+    fn calls<'a>(&'a self, filter: CallFilter) -> Answer<'a, Vec<InvocationRecord>> {
+        self.write(|rows| {
+            let meant = rows.calls.iter().rev().filter(|one| figures::is_meant(&filter, one));
+            let mut calls: Vec<_> = meant.cloned().collect();
+            // Stable, so that of two that began together the one recorded later comes first.
+            calls.sort_by_key(|record| std::cmp::Reverse(record.started_at_ms));
+            calls.truncate(figures::limit(filter.limit));
+            Ok(calls)
+        })
+    }
+
+    fn stats<'a>(&'a self, filter: CallFilter) -> Answer<'a, Vec<CallStats>> {
+        self.write(|rows| {
+            let meant = rows.calls.iter().filter(|one| figures::is_meant(&filter, one));
+            let timed = meant.map(|record| Timed {
+                tool: record.tool.clone(),
+                failed: record.error.is_some(),
+                duration_us: record.duration_us,
+            });
+            Ok(figures::stats(timed.collect()))
+        })
+    }
+
+    fn audit<'a>(&'a self, from: u64, limit: usize) -> Answer<'a, Vec<AuditEntry>> {
+        self.write(|rows| {
+            let entries = rows.audit.iter().filter(|entry| entry.number >= from);
+            Ok(entries.take(figures::limit(limit)).cloned().collect())
+        })
+    }
+
+    fn flush<'a>(&'a self) -> Answer<'a, ()> {
+        self.write(|_| Ok(()))
+    }
+}
+
+impl Confirmations for Memory {
+    fn ask<'a>(&'a self, confirmation: Confirmation) -> Answer<'a, Confirmation> {
+        self.write(|rows| steps::confirmations::ask(rows, &confirmation))
+    }
+
+    fn confirmation<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, Confirmation> {
+        answer(self.on(|rows| rows.confirmation(tenant, id)?.ok_or(StoreError::Missing)))
+    }
+
+    fn confirmations<'a>(
+        &'a self,
+        tenant: &'a str,
+        status: Option<ConfirmationStatus>,
+    ) -> Answer<'a, Vec<Confirmation>> {
+        answer(self.on(|rows| {
+            let meant = |one: &&Confirmation| {
+                one.tenant == tenant && status.is_none_or(|status| status == one.status)
+            };
+            let mut found: Vec<_> = rows.confirmations.values().filter(meant).cloned().collect();
+            found.sort_by(|a, b| (b.asked_at_ms, &b.id).cmp(&(a.asked_at_ms, &a.id)));
+            Ok(found)
+        }))
+    }
+
+    fn decide<'a>(
+        &'a self,
+        tenant: &'a str,
+        id: &'a str,
+        approve: bool,
+        by: &'a Principal,
+    ) -> Answer<'a, Confirmation> {
+        self.write(|rows| steps::confirmations::decide(rows, tenant, id, approve, by))
+    }
+}
+
+impl Sessions for Memory {
+    fn session<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, Session> {
+        let key = (tenant.to_owned(), id.to_owned());
+        answer(self.on(|rows| rows.sessions.get(&key).cloned().ok_or(StoreError::Missing)))
+    }
+
+    fn save<'a>(&'a self, session: Session) -> Answer<'a, Session> {
+        answer(self.on(|rows| steps::sessions::save(rows, session)))
+    }
+}
+
+impl Blocks for Memory {
+    fn block<'a>(
+        &'a self,
+        tenant: &'a str,
+        principal: &'a Principal,
+        for_ms: u64,
+        reason: &'a str,
+    ) -> Answer<'a, (Block, bool)> {
+        self.shared.any_blocks.store(true, Ordering::Release);
+        answer(self.on(|rows| steps::sessions::block(rows, tenant, principal, for_ms, reason)))
+    }
+
+    fn blocked<'a>(
+        &'a self,
+        tenant: &'a str,
+        principal: &'a Principal,
+    ) -> Answer<'a, Option<Block>> {
+        answer(self.on(|rows| {
+            let now_ms = rows.now_ms();
+            Ok(rows.block(tenant, principal)?.filter(|block| block.until_ms > now_ms))
+        }))
+    }
+
+    fn any_blocks(&self) -> bool {
+        self.shared.any_blocks.load(Ordering::Acquire)
+    }
+
+    fn unblock<'a>(&'a self, tenant: &'a str, principal: &'a Principal) -> Answer<'a, ()> {
+        answer(self.on(|rows| steps::sessions::unblock(rows, tenant, principal)))
+    }
+}
+
+impl Store for Memory {
+    fn now_ms(&self) -> i64 {
+        self.shared.clock.now_ms()
+    }
+
+    fn is_writable(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,305 @@
+//! The tables of the store in memory: plain maps, no locks, no waiting.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
+
+use haft_core::Digest;
+use haft_core::call::Principal;
+use haft_core::ledger::{Claim, EffectRecord, Ending, Keep, State};
+use haft_core::port::StoreError;
+use haft_core::record::{AuditEntry, Confirmation, InvocationRecord};
+use haft_core::session::{Block, Session};
+
+use crate::machine::{Head, Owner, later};
+use crate::steps;
+use crate::steps::ledger::drop_body;
+use crate::tables::{Due, Res, Tables};
+use crate::trail::Link;
+
+/// At most so many records of calls wait for somebody to look.
+const WAITING: usize = 65_536;
+
+#[derive(Default)]
+pub(crate) struct Rows {
+    asking: Owner,
+    now_ms: i64,
+    alive: HashSet<Owner>,
+    joined: u64,
+    last_id: i64,
+    pub(super) effects: BTreeMap<i64, Row>,
+    /// Those that are started or unknown: few, and looked through by every claim.
+    open: BTreeSet<i64>,
+    by_key: HashMap<[u8; 32], i64>,
+    by_call: HashMap<(String, String), i64>,
+    pub(super) confirmations: BTreeMap<(String, String), Confirmation>,
+    pub(super) sessions: HashMap<(String, String), Session>,
+    pub(super) blocks: HashMap<(String, Principal), Block>,
+    link: Link,
+    pub(super) audit: Vec<AuditEntry>,
+    pub(super) calls: Vec<InvocationRecord>,
+    waiting: VecDeque<(i64, InvocationRecord)>,
+}
+
+/// An effect, and what the rules need to know besides its record.
+pub(super) struct Row {
+    pub(super) record: EffectRecord,
+    act: [u8; 32],
+    owner: Owner,
+    lease_until_ms: i64,
+    keep: Keep,
+    due_at_ms: Option<i64>,
+}
+
+impl Row {
+    fn head(&self, id: i64) -> Head {
+        Head {
+            id,
+            tenant: self.record.effect.tenant.clone(),
+            call: self.record.effect.call.clone(),
+            key: self.record.key.raw(),
+            fingerprint: self.record.fingerprint.raw(),
+            state: self.record.state,
+            epoch: self.record.epoch,
+            class: self.record.effect.policy,
+            owner: self.owner,
+            lease_until_ms: self.lease_until_ms,
+            keep: self.keep,
+        }
+    }
+}
+
+impl Rows {
+    /// A new owner.
+    pub(crate) fn join(&mut self) -> Owner {
+        self.joined += 1;
+        let owner = u128::from(self.joined).to_be_bytes();
+        self.alive.insert(owner);
+        owner
+    }
+
+    pub(crate) fn leave(&mut self, owner: Owner) {
+        self.alive.remove(&owner);
+    }
+
+    /// Whoever asks next, and when.
+    pub(crate) fn begin(&mut self, owner: Owner, now_ms: i64) {
+        self.asking = owner;
+        self.now_ms = now_ms;
+    }
+
+    /// Takes a record for later; returns how many had to go.
+    pub(super) fn keep_for_later(&mut self, record: InvocationRecord) -> u64 {
+        let full = self.waiting.len() >= WAITING;
+        if full {
+            self.waiting.pop_front();
+        }
+        self.waiting.push_back((self.now_ms, record));
+        u64::from(full)
+    }
+
+    /// Puts the records that wait into the trail.
+    pub(super) fn catch_up(&mut self) -> Res<()> {
+        let now_ms = self.now_ms;
+        while let Some((at_ms, record)) = self.waiting.pop_front() {
+            self.now_ms = at_ms;
+            steps::journal::record(self, &record)?;
+        }
+        self.now_ms = now_ms;
+        Ok(())
+    }
+
+    fn open_heads(&self, meant: impl Fn(&Row) -> bool) -> Vec<Head> {
+        let open = self.open.iter().filter_map(|id| Some((*id, self.effects.get(id)?)));
+        open.filter(|(_, row)| meant(row)).map(|(id, row)| row.head(id)).collect()
+    }
+
+    fn track(&mut self, id: i64, state: State) {
+        if matches!(state, State::Started | State::Unknown) {
+            self.open.insert(id);
+        } else {
+            self.open.remove(&id);
+        }
+    }
+
+    fn row(&mut self, id: i64) -> Res<&mut Row> {
+        self.effects.get_mut(&id).ok_or(StoreError::Missing)
+    }
+
+    fn remove(&mut self, id: i64) {
+        self.open.remove(&id);
+        if let Some(row) = self.effects.remove(&id) {
+            self.by_key.remove(&row.record.key.raw());
+            let effect = row.record.effect;
+            self.by_call.remove(&(effect.tenant, effect.call));
+        }
+    }
+}
+
+impl Tables for Rows {
+    fn now_ms(&self) -> i64 {
+        self.now_ms
+    }
+
+    fn is_alive(&mut self, owner: Owner) -> bool {
+        self.alive.contains(&owner)
+    }
+
+    fn head(&mut self, key: &[u8; 32]) -> Res<Option<Head>> {
+        let id = self.by_key.get(key);
+        Ok(id.and_then(|id| self.effects.get(id).map(|row| row.head(*id))))
+    }
+
+    fn head_of_call(&mut self, tenant: &str, call: &str) -> Res<Option<Head>> {
+        let id = self.by_call.get(&(tenant.to_owned(), call.to_owned()));
+        Ok(id.and_then(|id| self.effects.get(id).map(|row| row.head(*id))))
+    }
+
+    fn effect(&mut self, id: i64) -> Res<EffectRecord> {
+        Ok(self.row(id)?.record.clone())
+    }
+
+    fn open_acts(&mut self, tenant: &str, act: &[u8; 32]) -> Res<Vec<Head>> {
+        let same = |row: &Row| row.act == *act && row.record.effect.tenant == tenant;
+        Ok(self.open_heads(same))
+    }
+
+    fn started_elsewhere(&mut self) -> Res<Vec<Head>> {
+        let asking = self.asking;
+        Ok(self.open_heads(|row| row.record.state == State::Started && row.owner != asking))
+    }
+
+    fn due(&mut self, limit: usize) -> Res<Vec<(i64, Due)>> {
+        let due = self
+            .effects
+            .iter()
+            .filter(|(_, row)| row.due_at_ms.is_some_and(|at| at <= self.now_ms));
+        let what = |row: &Row| {
+            let ended = row.record.ended_at_ms.unwrap_or_default();
+            let entry_at_ms = later(ended, row.keep.key_ms);
+            if entry_at_ms <= self.now_ms { Due::Entry } else { Due::Body { entry_at_ms } }
+        };
+        Ok(due.take(limit).map(|(id, row)| (*id, what(row))).collect())
+    }
+
+    fn start(&mut self, claim: &Claim, epoch: u64) -> Res<()> {
+        let key = claim.key.raw();
+        if let Some(earlier) = self.by_key.get(&key) {
+            self.remove(*earlier);
+        }
+        self.last_id += 1;
+        let id = self.last_id;
+        self.by_key.insert(key, id);
+        let effect = &claim.effect;
+        self.by_call.insert((effect.tenant.clone(), effect.call.clone()), id);
+        let record = EffectRecord {
+            effect: effect.clone(),
+            key: claim.key.clone(),
+            fingerprint: claim.fingerprint.clone(),
+            state: State::Started,
+            epoch,
+            started_at_ms: self.now_ms,
+            ended_at_ms: None,
+            result: None,
+            error: None,
+            intents: Vec::new(),
+            confirmation: claim.confirmation.as_ref().map(|spend| spend.id.clone()),
+            resolution: None,
+            compensation_id: None,
+            compensation_result: None,
+        };
+        let row = Row {
+            record,
+            act: claim.act.raw(),
+            owner: self.asking,
+            lease_until_ms: later(self.now_ms, claim.lease_ms),
+            keep: claim.keep,
+            due_at_ms: None,
+        };
+        self.effects.insert(id, row);
+        self.open.insert(id);
+        Ok(())
+    }
+
+    fn end(&mut self, head: &Head, ending: &Ending, due_at_ms: Option<i64>) -> Res<()> {
+        let now_ms = self.now_ms;
+        let row = self.row(head.id)?;
+        row.record.state = ending.state;
+        row.record.ended_at_ms = Some(now_ms);
+        row.record.result.clone_from(&ending.result);
+        row.record.error.clone_from(&ending.error);
+        row.record.intents.clone_from(&ending.intents);
+        row.due_at_ms = due_at_ms;
+        self.track(head.id, ending.state);
+        Ok(())
+    }
+
+    fn put_effect(&mut self, id: i64, record: &EffectRecord, due_at_ms: Option<i64>) -> Res<()> {
+        let row = self.row(id)?;
+        row.record = record.clone();
+        row.due_at_ms = due_at_ms;
+        self.track(id, record.state);
+        Ok(())
+    }
+
+    fn forget(&mut self, id: i64, what: Due) -> Res<()> {
+        match what {
+            Due::Entry => self.remove(id),
+            Due::Body { entry_at_ms } => {
+                let row = self.row(id)?;
+                drop_body(&mut row.record);
+                row.due_at_ms = Some(entry_at_ms);
+            }
+        }
+        Ok(())
+    }
+
+    fn confirmation(&mut self, tenant: &str, id: &str) -> Res<Option<Confirmation>> {
+        Ok(self.confirmations.get(&(tenant.to_owned(), id.to_owned())).cloned())
+    }
+
+    fn bound(&mut self, tenant: &str, binding: &[u8; 32]) -> Res<Vec<Confirmation>> {
+        let binding = Digest::from_raw(binding);
+        let same = |one: &&Confirmation| one.tenant == tenant && one.binding == binding;
+        Ok(self.confirmations.values().filter(same).cloned().collect())
+    }
+
+    fn put_confirmation(&mut self, confirmation: &Confirmation) -> Res<()> {
+        let key = (confirmation.tenant.clone(), confirmation.id.clone());
+        self.confirmations.insert(key, confirmation.clone());
+        Ok(())
+    }
+
+    fn revision(&mut self, tenant: &str, session: &str) -> Res<Option<u64>> {
+        let key = (tenant.to_owned(), session.to_owned());
+        Ok(self.sessions.get(&key).map(|session| session.revision))
+    }
+
+    fn put_session(&mut self, session: &Session) -> Res<()> {
+        let key = (session.tenant.clone(), session.id.clone());
+        self.sessions.insert(key, session.clone());
+        Ok(())
+    }
+
+    fn block(&mut self, tenant: &str, principal: &Principal) -> Res<Option<Block>> {
+        Ok(self.blocks.get(&(tenant.to_owned(), principal.clone())).cloned())
+    }
+
+    fn put_block(&mut self, block: &Block) -> Res<()> {
+        self.blocks.insert((block.tenant.clone(), block.principal.clone()), block.clone());
+        Ok(())
+    }
+
+    fn drop_block(&mut self, tenant: &str, principal: &Principal) -> Res<bool> {
+        Ok(self.blocks.remove(&(tenant.to_owned(), principal.clone())).is_some())
+    }
+
+    fn append(&mut self, tenant: &str, kind: &str, body: String) -> Res<u64> {
+        let entry = self.link.next(self.now_ms, tenant, kind, body);
+        self.audit.push(entry);
+        Ok(self.link.number)
+    }
+
+    fn put_call(&mut self, _number: u64, record: &InvocationRecord) -> Res<()> {
+        self.calls.push(record.clone());
+        Ok(())
+    }
+}

@@ -1,0 +1,297 @@
+//! The store in one SQLite file, for one machine and several processes.
+//!
+//! Beside the database `haft.db` there are `haft.db.owners/` (who is alive), `haft.db.key` (the key
+//! of the audit trail's checkpoints, readable by its owner alone), `haft.db.checkpoints` (those
+//! checkpoints), and `haft.db.blocks` (there may be blocks).
+
+mod fault;
+mod owner;
+mod port;
+mod read;
+mod reader;
+mod row;
+mod schema;
+mod shared;
+mod tx;
+mod verify;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use haft_core::port::StoreError;
+use haft_core::registry::{PublicKey, SigningKey};
+use rusqlite::Connection;
+use serde_json::json;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::clock::{Clock, Steady, System};
+use crate::tables::{Res, Tables as _};
+use crate::trail::{self, Checkpoint, Signing};
+use owner::Owners;
+use reader::Readers;
+use shared::{Shared, Suspicion};
+use tx::Tx;
+use writer::{Job, Task, Writer};
+
+pub use verify::verify;
+
+/// How a database is opened.
+#[derive(Clone)]
+pub struct Options {
+    /// Where the time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// How many writes may wait; callers wait for room, records of calls without effects do not.
+    pub queue: usize,
+    /// How long to wait for another process that writes.
+    pub busy: Duration,
+    /// After so many entries the head of the audit trail is signed; 0 is never.
+    pub checkpoint_every: u64,
+    /// Check the whole audit trail before anything is done, and stop effects of those whose
+    /// entries were touched until [`Sqlite::acknowledge`].
+    pub verify_on_open: bool,
+    /// The largest size of the database in bytes; beyond, it is full like a disk.
+    pub max_bytes: Option<u64>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            clock: Arc::new(System::default()),
+            queue: 1_024,
+            busy: Duration::from_secs(5),
+            checkpoint_every: 4_096,
+            verify_on_open: false,
+            max_bytes: None,
+        }
+    }
+}
+
+/// A store in a SQLite file.
+///
+/// ```
+/// use haft_core::port::Journal as _;
+/// use haft_store::{Options, Sqlite};
+///
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("haft.db");
+/// let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+/// let store = Sqlite::open(&path, Options::default()).unwrap();
+/// runtime.block_on(store.note("acme", "note", serde_json::json!("hello"))).unwrap();
+/// drop(store); // waits until everything is written
+///
+/// let key = Sqlite::signing_key(&path).unwrap().public();
+/// let verified = haft_store::sqlite::verify(&path, &key, &Sqlite::checkpoints(&path));
+/// assert_eq!(verified.unwrap().unwrap().entries, 1);
+/// ```
+pub struct Sqlite {
+    path: PathBuf,
+    shared: Arc<Shared>,
+    queue: Option<mpsc::Sender<Box<dyn Task>>>,
+    writer: Option<JoinHandle<()>>,
+    readers: Readers,
+}
+
+impl Sqlite {
+    /// Opens a database, or makes one. Blocks while it does.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be used, and why: it is another program's, of a newer haft, not
+    /// writable.
+    pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, StoreError> {
+        let path = path.as_ref().to_owned();
+        let conn = connect(&path, &options)?;
+        let owners = Owners::new(beside(&path, "owners")).map_err(|error| no_owner(&error))?;
+        owners.tidy().map_err(|error| no_owner(&error))?;
+        let alive = owners.enter().map_err(|error| no_owner(&error))?;
+        let shared = Arc::new(share(&conn, &path, &options)?);
+        let signing = signing(&conn, &path, &options)?;
+        if options.verify_on_open {
+            let key = Self::signing_key(&path)?.public();
+            shared.suspect(verify::suspicion(&conn, &key, &Self::checkpoints(&path))?);
+        }
+        let readers = Readers::start(&path, options.busy)?;
+        let (queue, tasks) = mpsc::channel(options.queue.max(1));
+        let thread = std::thread::Builder::new().name("haft-store-write".to_owned());
+        let for_writer = Arc::clone(&shared);
+        let writer = thread.spawn(move || {
+            let shared = for_writer;
+            Writer { conn, owners, alive, shared, signing, since_checkpoint: 0 }.work(tasks);
+        });
+        let writer = writer.map_err(|error| {
+            StoreError::Unavailable(format!("no thread to write with: {error}"))
+        })?;
+        Ok(Self { path, shared, queue: Some(queue), writer: Some(writer), readers })
+    }
+
+    /// Where a database's checkpoints are.
+    #[must_use]
+    pub fn checkpoints(path: &Path) -> PathBuf {
+        beside(path, "checkpoints")
+    }
+
+    /// The key beside a database, made when there is none.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read or made.
+    pub fn signing_key(path: &Path) -> Result<SigningKey, StoreError> {
+        trail::key(&beside(path, "key"))
+    }
+
+    /// The key that this database's checkpoints are verified with.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read or made.
+    pub fn public_key(&self) -> Result<PublicKey, StoreError> {
+        Ok(Self::signing_key(&self.path)?.public())
+    }
+
+    /// How many records of calls were dropped because the queue was full.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.shared.dropped.load(Ordering::Relaxed)
+    }
+
+    /// How often a checkpoint of the audit trail could not be written.
+    #[must_use]
+    pub fn unsigned(&self) -> u64 {
+        self.shared.unsigned.load(Ordering::Relaxed)
+    }
+
+    /// Signs the head of the audit trail and appends that to the checkpoints.
+    ///
+    /// # Errors
+    ///
+    /// When the store or the file cannot be written.
+    pub async fn checkpoint(&self, key: &SigningKey) -> Result<Checkpoint, StoreError> {
+        let (link, now_ms) = self.write(|tx| Ok((tx.link.clone(), tx.now_ms()))).await?;
+        let checkpoint = Checkpoint::sign(&link, now_ms, key);
+        trail::append(&Self::checkpoints(&self.path), &checkpoint).map_err(|error| {
+            StoreError::Unavailable(format!("the checkpoint cannot be written: {error}"))
+        })?;
+        Ok(checkpoint)
+    }
+
+    /// Goes on although the audit trail was touched: somebody has looked into it. That they have is
+    /// written into the trail, for every tenant to see.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be written; effects stay stopped.
+    pub async fn acknowledge(&self, by: &str) -> Result<(), StoreError> {
+        let by = by.to_owned();
+        self.write(move |tx| {
+            let body = json!({ "by": by }).to_string();
+            let number = tx.append("", "acknowledge", body)?;
+            let sql = "INSERT INTO acknowledged (number, at_ms, by) VALUES (?1, ?2, ?3)";
+            tx.execute(sql, (row::signed(number), tx.now_ms(), by)).map(drop)
+        })
+        .await?;
+        self.shared.suspect(Suspicion::None);
+        Ok(())
+    }
+
+    /// Changes how large the database may become.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be set.
+    pub async fn set_max_bytes(&self, max_bytes: Option<u64>) -> Result<(), StoreError> {
+        self.write(move |tx| limit_size(tx.conn, max_bytes).map_err(|error| fault::of_read(&error)))
+            .await
+    }
+
+    /// Takes a step in the writer's next transaction, and answers once it is durable.
+    async fn write<T: Send + 'static>(
+        &self,
+        step: impl FnOnce(&mut Tx<'_>) -> Res<T> + Send + 'static,
+    ) -> Res<T> {
+        if let Some(why) = self.shared.poisoned() {
+            return Err(why);
+        }
+        let gone = || StoreError::Unavailable("the store's writer is gone; restart".to_owned());
+        let queue = self.queue.as_ref().ok_or_else(gone)?;
+        let (answer, wait) = oneshot::channel();
+        queue.send(Box::new(Job::new(step, answer))).await.map_err(|_| gone())?;
+        let lost = |_| StoreError::InDoubt("the store's writer is gone; restart".to_owned());
+        wait.await.map_err(lost)?
+    }
+}
+
+impl Drop for Sqlite {
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
+        }
+    }
+}
+
+impl std::fmt::Debug for Sqlite {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sqlite").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+fn connect(path: &Path, options: &Options) -> Res<Connection> {
+    let failed = |error: rusqlite::Error| {
+        StoreError::Unavailable(format!("`{}` cannot be opened: {error}", path.display()))
+    };
+    let mut conn = Connection::open(path).map_err(failed)?;
+    conn.busy_timeout(options.busy).map_err(failed)?;
+    conn.set_prepared_statement_cache_capacity(128);
+    conn.execute_batch(schema::PRAGMAS).map_err(failed)?;
+    schema::migrate(&mut conn)?;
+    limit_size(&conn, options.max_bytes).map_err(failed)?;
+    Ok(conn)
+}
+
+fn limit_size(conn: &Connection, max_bytes: Option<u64>) -> rusqlite::Result<()> {
+    let page: i64 = conn.pragma_query_value(None, "page_size", |row| row.get(0))?;
+    let pages = max_bytes.map_or(i64::from(u32::MAX) - 1, |bytes| row::signed(bytes) / page.max(1));
+    conn.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
+}
+
+fn share(conn: &Connection, path: &Path, options: &Options) -> Res<Shared> {
+    let sql = "SELECT max(now_ms, (SELECT coalesce(max(at_ms), 0) FROM audit)) FROM clock";
+    let stored = read::one(conn, sql, (), |row| row.get(0))?.unwrap_or_default();
+    let clock = Steady::new(Arc::clone(&options.clock), stored);
+    Ok(Shared::new(clock, beside(path, "blocks"), read::any_blocks(conn)?))
+}
+
+fn signing(conn: &Connection, path: &Path, options: &Options) -> Res<Option<Signing>> {
+    if options.checkpoint_every == 0 {
+        return Ok(None);
+    }
+    let path_of = Sqlite::checkpoints(path);
+    let covered = match trail::read(&path_of) {
+        Ok(Ok(checkpoints)) => checkpoints.iter().map(|one| one.number).max().unwrap_or_default(),
+        // Whatever is wrong with the file is for `verify` to say.
+        Ok(Err(_)) | Err(_) => 0,
+    };
+    let last = writer::last_link(conn).map_err(|error| fault::of_read(&error))?;
+    Ok(Some(Signing {
+        key: Sqlite::signing_key(path)?,
+        path: path_of,
+        every: options.checkpoint_every,
+        covered: covered.min(last.number),
+    }))
+}
+
+/// A file beside the database.
+fn beside(path: &Path, what: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(what);
+    PathBuf::from(name)
+}
+
+fn no_owner(error: &std::io::Error) -> StoreError {
+    StoreError::Unavailable(format!("the database's owners cannot be told apart: {error}"))
+}

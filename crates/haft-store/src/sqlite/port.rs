@@ -1,0 +1,202 @@
+//! The ports on the store in SQLite.
+
+use std::sync::atomic::Ordering;
+
+use haft_core::call::Principal;
+use haft_core::ledger::{Claim, Claimed, EffectRecord, Ending, Settled, Ticket};
+use haft_core::port::{
+    Blocks, Boxed, CallFilter, CallStats, Confirmations, EffectFilter, Journal, Ledger, Resolve,
+    Sessions, Store, Undo,
+};
+use haft_core::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
+use haft_core::session::{Block, Session};
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use super::writer::Job;
+use super::{Sqlite, read};
+use crate::steps;
+use crate::tables::Res;
+
+type Answer<'a, T> = Boxed<'a, Res<T>>;
+
+impl Ledger for Sqlite {
+    fn claim<'a>(&'a self, claim: Claim) -> Answer<'a, Claimed> {
+        Box::pin(async move {
+            self.shared.trusts(&claim.effect.tenant)?;
+            self.write(move |tx| steps::ledger::claim(tx, &claim)).await
+        })
+    }
+
+    fn settle<'a>(
+        &'a self,
+        ticket: &'a Ticket,
+        ending: Ending,
+        record: Option<InvocationRecord>,
+    ) -> Answer<'a, Settled> {
+        let ticket = ticket.clone();
+        Box::pin(self.write(move |tx| steps::ledger::settle(tx, &ticket, &ending, record.as_ref())))
+    }
+
+    fn effect<'a>(&'a self, tenant: &'a str, call: &'a str) -> Answer<'a, EffectRecord> {
+        let (tenant, call) = (tenant.to_owned(), call.to_owned());
+        Box::pin(self.readers.ask(move |conn| read::effect(conn, &tenant, &call)))
+    }
+
+    fn effects<'a>(&'a self, filter: EffectFilter) -> Answer<'a, Vec<EffectRecord>> {
+        Box::pin(self.readers.ask(move |conn| read::effects(conn, &filter)))
+    }
+
+    fn resolve<'a>(
+        &'a self,
+        tenant: &'a str,
+        call: &'a str,
+        resolve: Resolve,
+    ) -> Answer<'a, EffectRecord> {
+        let (tenant, call) = (tenant.to_owned(), call.to_owned());
+        Box::pin(self.write(move |tx| steps::ledger::resolve(tx, &tenant, &call, &resolve)))
+    }
+
+    fn undo<'a>(&'a self, tenant: &'a str, call: &'a str, step: Undo) -> Answer<'a, EffectRecord> {
+        let (tenant, call) = (tenant.to_owned(), call.to_owned());
+        Box::pin(self.write(move |tx| steps::ledger::undo(tx, &tenant, &call, &step)))
+    }
+
+    fn recover<'a>(&'a self) -> Answer<'a, Vec<EffectRecord>> {
+        Box::pin(self.write(|tx| steps::ledger::recover(tx)))
+    }
+
+    fn purge<'a>(&'a self) -> Answer<'a, u64> {
+        Box::pin(async move {
+            let mut gone = 0;
+            loop {
+                let (went, more) = self.write(|tx| steps::ledger::purge(tx)).await?;
+                gone += went;
+                if !more {
+                    return Ok(gone);
+                }
+            }
+        })
+    }
+}
+
+impl Journal for Sqlite {
+    fn record(&self, record: InvocationRecord) {
+        let (nobody, _) = oneshot::channel();
+        let step = move |tx: &mut super::Tx<'_>| steps::journal::record(tx, &record);
+        let taken = self.queue.as_ref().map(|it| it.try_send(Box::new(Job::new(step, nobody))));
+        if !matches!(taken, Some(Ok(()))) {
+            self.shared.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn note<'a>(&'a self, tenant: &'a str, kind: &'a str, body: Value) -> Answer<'a, ()> {
+        let (tenant, kind) = (tenant.to_owned(), kind.to_owned());
+        Box::pin(self.write(move |tx| steps::journal::note(tx, &tenant, &kind, &body)))
+    }
+
+    fn calls<'a>(&'a self, filter: CallFilter) -> Answer<'a, Vec<InvocationRecord>> {
+        Box::pin(self.readers.ask(move |conn| read::calls(conn, &filter)))
+    }
+
+    fn stats<'a>(&'a self, filter: CallFilter) -> Answer<'a, Vec<CallStats>> {
+        Box::pin(self.readers.ask(move |conn| read::stats(conn, &filter)))
+    }
+
+    fn audit<'a>(&'a self, from: u64, limit: usize) -> Answer<'a, Vec<AuditEntry>> {
+        Box::pin(self.readers.ask(move |conn| read::audit(conn, from, limit)))
+    }
+
+    fn flush<'a>(&'a self) -> Answer<'a, ()> {
+        // Whatever was queued before is written in the same transaction or in an earlier one.
+        Box::pin(self.write(|_| Ok(())))
+    }
+}
+
+impl Confirmations for Sqlite {
+    fn ask<'a>(&'a self, confirmation: Confirmation) -> Answer<'a, Confirmation> {
+        Box::pin(self.write(move |tx| steps::confirmations::ask(tx, &confirmation)))
+    }
+
+    fn confirmation<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, Confirmation> {
+        let (tenant, id) = (tenant.to_owned(), id.to_owned());
+        Box::pin(self.readers.ask(move |conn| read::confirmation(conn, &tenant, &id)))
+    }
+
+    fn confirmations<'a>(
+        &'a self,
+        tenant: &'a str,
+        status: Option<ConfirmationStatus>,
+    ) -> Answer<'a, Vec<Confirmation>> {
+        let tenant = tenant.to_owned();
+        Box::pin(self.readers.ask(move |conn| read::confirmations(conn, &tenant, status)))
+    }
+
+    fn decide<'a>(
+        &'a self,
+        tenant: &'a str,
+        id: &'a str,
+        approve: bool,
+        by: &'a Principal,
+    ) -> Answer<'a, Confirmation> {
+        let (tenant, id, by) = (tenant.to_owned(), id.to_owned(), by.clone());
+        Box::pin(self.write(move |tx| steps::confirmations::decide(tx, &tenant, &id, approve, &by)))
+    }
+}
+
+impl Sessions for Sqlite {
+    fn session<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, Session> {
+        let (tenant, id) = (tenant.to_owned(), id.to_owned());
+        Box::pin(self.readers.ask(move |conn| read::session(conn, &tenant, &id)))
+    }
+
+    fn save<'a>(&'a self, session: Session) -> Answer<'a, Session> {
+        Box::pin(self.write(move |tx| steps::sessions::save(tx, session)))
+    }
+}
+
+impl Blocks for Sqlite {
+    fn block<'a>(
+        &'a self,
+        tenant: &'a str,
+        principal: &'a Principal,
+        for_ms: u64,
+        reason: &'a str,
+    ) -> Answer<'a, (Block, bool)> {
+        let (tenant, principal, reason) = (tenant.to_owned(), principal.clone(), reason.to_owned());
+        Box::pin(async move {
+            self.shared.expect_blocks()?;
+            self.write(move |tx| steps::sessions::block(tx, &tenant, &principal, for_ms, &reason))
+                .await
+        })
+    }
+
+    fn blocked<'a>(
+        &'a self,
+        tenant: &'a str,
+        principal: &'a Principal,
+    ) -> Answer<'a, Option<Block>> {
+        let (tenant, principal) = (tenant.to_owned(), principal.clone());
+        let now_ms = self.shared.clock.now_ms();
+        Box::pin(self.readers.ask(move |conn| read::blocked(conn, &tenant, &principal, now_ms)))
+    }
+
+    fn any_blocks(&self) -> bool {
+        self.shared.any_blocks()
+    }
+
+    fn unblock<'a>(&'a self, tenant: &'a str, principal: &'a Principal) -> Answer<'a, ()> {
+        let (tenant, principal) = (tenant.to_owned(), principal.clone());
+        Box::pin(self.write(move |tx| steps::sessions::unblock(tx, &tenant, &principal)))
+    }
+}
+
+impl Store for Sqlite {
+    fn now_ms(&self) -> i64 {
+        self.shared.clock.now_ms()
+    }
+
+    fn is_writable(&self) -> bool {
+        self.shared.is_writable()
+    }
+}

@@ -1,0 +1,215 @@
+//! What is only read.
+
+use std::fmt::Write as _;
+
+use haft_core::call::Principal;
+use haft_core::ledger::{EffectRecord, State};
+use haft_core::port::{CallFilter, CallStats, EffectFilter, StoreError};
+use haft_core::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
+use haft_core::session::{Block, Session};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension as _, Row, params_from_iter};
+
+use super::fault::of_read;
+use super::row::{self, effect_columns, signed};
+use crate::figures::{self, Timed};
+use crate::steps::journal;
+use crate::tables::Res;
+
+pub(super) const EFFECT_BY_ID: &str =
+    concat!("SELECT ", effect_columns!(), " FROM effects WHERE id = ?1");
+pub(super) const CONFIRMATION: &str =
+    "SELECT body FROM confirmations WHERE tenant = ?1 AND id = ?2";
+pub(super) const BLOCK: &str =
+    "SELECT until_ms, reason FROM blocks WHERE tenant = ?1 AND principal = ?2";
+
+/// Conditions, and the values in them.
+struct Where {
+    sql: String,
+    values: Vec<Value>,
+}
+
+impl Where {
+    fn new(select: &str, tenant: &str) -> Self {
+        let sql = format!("{select} WHERE tenant = ?1");
+        Self { sql, values: vec![Value::Text(tenant.to_owned())] }
+    }
+
+    /// A condition that ends where its value belongs.
+    fn and(&mut self, condition: &str, value: impl Into<Value>) {
+        self.values.push(value.into());
+        let _ = write!(self.sql, " AND {condition} ?{}", self.values.len());
+    }
+
+    fn and_some<T: Into<Value>>(&mut self, condition: &str, value: Option<T>) {
+        if let Some(value) = value {
+            self.and(condition, value);
+        }
+    }
+
+    fn limit(&mut self, limit: usize) {
+        self.values.push(Value::Integer(signed(figures::limit(limit) as u64)));
+        let _ = write!(self.sql, " LIMIT ?{}", self.values.len());
+    }
+
+    fn all<T>(
+        self,
+        conn: &Connection,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Res<Vec<T>> {
+        let statement = conn.prepare_cached(&self.sql);
+        let found = statement
+            .and_then(|mut it| it.query_map(params_from_iter(self.values), read)?.collect());
+        found.map_err(|error| of_read(&error))
+    }
+}
+
+pub(super) fn effect(conn: &Connection, tenant: &str, call: &str) -> Res<EffectRecord> {
+    let sql = concat!(
+        "SELECT ",
+        effect_columns!(),
+        " FROM effects WHERE call = ?1 AND tenant = ?2 ORDER BY id DESC LIMIT 1"
+    );
+    one(conn, sql, (call, tenant), row::effect)?.ok_or(StoreError::Missing)
+}
+
+pub(super) fn effects(conn: &Connection, filter: &EffectFilter) -> Res<Vec<EffectRecord>> {
+    let select = concat!("SELECT ", effect_columns!(), " FROM effects");
+    let mut query = Where::new(select, &filter.tenant);
+    let needs_attention =
+        |state: &State| matches!(state, State::Unknown | State::Compensating | State::Stuck);
+    if !filter.states.is_empty() && filter.states.iter().all(needs_attention) {
+        // Word for word the condition of the index of the few effects that wait for somebody.
+        query.sql.push_str(" AND state IN ('unknown', 'compensating', 'stuck')");
+    }
+    if !filter.states.is_empty() {
+        let words: Vec<_> = filter.states.iter().map(|state| state.as_str()).collect();
+        // Our own words, none of which needs quoting.
+        let _ = write!(query.sql, " AND state IN ('{}')", words.join("', '"));
+    }
+    query.and_some("tool =", filter.tool.clone());
+    query.and_some("session =", filter.session.clone());
+    query.and_some("turn_group =", filter.turn_group.clone());
+    query.and_some("class =", filter.policy.map(|class| class.as_str().to_owned()));
+    query.sql.push_str(" ORDER BY id DESC");
+    query.limit(filter.limit);
+    query.all(conn, row::effect)
+}
+
+fn of_calls(select: &str, filter: &CallFilter) -> Where {
+    let mut query = Where::new(select, &filter.tenant);
+    query.and_some("agent =", filter.agent.clone());
+    query.and_some("tool =", filter.tool.clone());
+    query.and_some("session =", filter.session.clone());
+    query.and_some("error =", filter.error.map(|kind| kind.as_str().to_owned()));
+    query.and_some("(error IS NULL) =", filter.ok);
+    query.and_some("started_at_ms >=", filter.since_ms);
+    query.and_some("call =", filter.call.clone());
+    query
+}
+
+pub(super) fn calls(conn: &Connection, filter: &CallFilter) -> Res<Vec<InvocationRecord>> {
+    let mut query = of_calls("SELECT number FROM calls", filter);
+    query.sql.push_str(" ORDER BY started_at_ms DESC, number DESC");
+    query.limit(filter.limit);
+    let numbers = query.all(conn, |found| found.get::<_, i64>(0))?;
+    let body = |number| -> Res<InvocationRecord> {
+        let sql = "SELECT kind, body FROM audit WHERE number = ?1";
+        let found = one(conn, sql, (number,), |row| {
+            Ok(journal::recorded(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?))
+        })?;
+        found.unwrap_or_else(|| {
+            Err(StoreError::Tampered(format!("entry {number} of the audit trail is missing")))
+        })
+    };
+    numbers.into_iter().map(body).collect()
+}
+
+pub(super) fn stats(conn: &Connection, filter: &CallFilter) -> Res<Vec<CallStats>> {
+    let query = of_calls("SELECT tool, error IS NOT NULL, duration_us FROM calls", filter);
+    let timed = query.all(conn, |found| {
+        let duration_us = row::unsigned(found, 2)?;
+        Ok(Timed { tool: found.get(0)?, failed: found.get(1)?, duration_us })
+    })?;
+    Ok(figures::stats(timed))
+}
+
+pub(super) fn audit(conn: &Connection, from: u64, limit: usize) -> Res<Vec<AuditEntry>> {
+    let sql = "SELECT number, at_ms, tenant, kind, body, previous, hash FROM audit \
+               WHERE number >= ?1 ORDER BY number LIMIT ?2";
+    let limit = signed(figures::limit(limit) as u64);
+    all(conn, sql, (signed(from), limit), row::audit)
+}
+
+pub(super) fn confirmation(conn: &Connection, tenant: &str, id: &str) -> Res<Confirmation> {
+    let body = one(conn, CONFIRMATION, (tenant, id), |found| row::json(found, 0))?;
+    body.flatten().ok_or(StoreError::Missing)
+}
+
+pub(super) fn confirmations(
+    conn: &Connection,
+    tenant: &str,
+    status: Option<ConfirmationStatus>,
+) -> Res<Vec<Confirmation>> {
+    let mut query = Where::new("SELECT body FROM confirmations", tenant);
+    query.and_some("status =", status.map(|status| status.as_str().to_owned()));
+    query.sql.push_str(" ORDER BY asked_at_ms DESC, id DESC");
+    Ok(query.all(conn, |found| row::json(found, 0))?.into_iter().flatten().collect())
+}
+
+pub(super) fn session(conn: &Connection, tenant: &str, id: &str) -> Res<Session> {
+    let sql = "SELECT body FROM sessions WHERE tenant = ?1 AND id = ?2";
+    let body = one(conn, sql, (tenant, id), |found| row::json(found, 0))?;
+    body.flatten().ok_or(StoreError::Missing)
+}
+
+pub(super) fn blocked(
+    conn: &Connection,
+    tenant: &str,
+    principal: &Principal,
+    now_ms: i64,
+) -> Res<Option<Block>> {
+    let params = (tenant, principal.to_string());
+    let found = one(conn, BLOCK, params, |found| block(found, tenant, principal))?;
+    Ok(found.filter(|block| block.until_ms > now_ms))
+}
+
+pub(super) fn any_blocks(conn: &Connection) -> Res<bool> {
+    let found = one(conn, "SELECT 1 FROM blocks LIMIT 1", (), |row| row.get::<_, i64>(0))?;
+    Ok(found.is_some())
+}
+
+pub(super) fn block(
+    found: &Row<'_>,
+    tenant: &str,
+    principal: &Principal,
+) -> rusqlite::Result<Block> {
+    Ok(Block {
+        tenant: tenant.to_owned(),
+        principal: principal.clone(),
+        until_ms: found.get(0)?,
+        reason: found.get(1)?,
+    })
+}
+
+pub(super) fn one<T>(
+    conn: &Connection,
+    sql: &str,
+    params: impl rusqlite::Params,
+    read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+) -> Res<Option<T>> {
+    let statement = conn.prepare_cached(sql);
+    let found = statement.and_then(|mut it| it.query_row(params, read).optional());
+    found.map_err(|error| of_read(&error))
+}
+
+fn all<T>(
+    conn: &Connection,
+    sql: &str,
+    params: impl rusqlite::Params,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> Res<Vec<T>> {
+    let statement = conn.prepare_cached(sql);
+    let found = statement.and_then(|mut it| it.query_map(params, read)?.collect());
+    found.map_err(|error| of_read(&error))
+}

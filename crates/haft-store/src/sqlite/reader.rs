@@ -1,0 +1,84 @@
+//! The threads that read: off the async threads, and never in the writer's way.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use haft_core::port::StoreError;
+use parking_lot::Mutex;
+use rusqlite::{Connection, OpenFlags};
+use tokio::sync::{mpsc, oneshot};
+
+use super::fault::of_read;
+use crate::tables::Res;
+
+type Query = Box<dyn FnOnce(&Connection) + Send>;
+
+/// How many read at once.
+const READERS: usize = 2;
+
+/// How many may wait for a reader.
+const WAITING: usize = 256;
+
+pub(super) struct Readers {
+    queue: Option<mpsc::Sender<Query>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Readers {
+    pub(super) fn start(path: &Path, busy: Duration) -> Res<Self> {
+        let (queue, queries) = mpsc::channel::<Query>(WAITING);
+        let queries = Arc::new(Mutex::new(queries));
+        let mut threads = Vec::with_capacity(READERS);
+        for _ in 0..READERS {
+            let conn = open(path, busy)?;
+            let queries = Arc::clone(&queries);
+            let thread = thread::Builder::new().name("haft-store-read".to_owned());
+            let spawned = thread.spawn(move || {
+                loop {
+                    // Whoever waits for a query holds the lock; the others wait for the lock.
+                    let query = queries.lock().blocking_recv();
+                    let Some(query) = query else { return };
+                    query(&conn);
+                }
+            });
+            threads.push(spawned.map_err(|error| {
+                StoreError::Unavailable(format!("no thread to read with: {error}"))
+            })?);
+        }
+        Ok(Self { queue: Some(queue), threads })
+    }
+
+    pub(super) async fn ask<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&Connection) -> Res<T> + Send + 'static,
+    ) -> Res<T> {
+        let gone = || StoreError::Unavailable("the store is closed".to_owned());
+        let (answer, wait) = oneshot::channel();
+        let query: Query = Box::new(move |conn| {
+            let _ = answer.send(query(conn));
+        });
+        let queue = self.queue.as_ref().ok_or_else(gone)?;
+        queue.send(query).await.map_err(|_| gone())?;
+        wait.await.map_err(|_| gone())?
+    }
+}
+
+impl Drop for Readers {
+    fn drop(&mut self) {
+        self.queue = None;
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A connection that cannot write.
+pub(super) fn open(path: &Path, busy: Duration) -> Res<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(path, flags).map_err(|error| of_read(&error))?;
+    conn.busy_timeout(busy).map_err(|error| of_read(&error))?;
+    conn.set_prepared_statement_cache_capacity(64);
+    Ok(conn)
+}

@@ -1,0 +1,115 @@
+//! Rows as our words.
+
+use haft_core::Digest;
+use haft_core::contract::SideEffectPolicy;
+use haft_core::ledger::{EffectRecord, Keep, State};
+use haft_core::record::AuditEntry;
+use rusqlite::types::Type;
+use rusqlite::{Error, Result, Row};
+use serde::de::DeserializeOwned;
+
+use crate::machine::Head;
+
+/// The columns of [`head`], in its order.
+macro_rules! head_columns {
+    () => {
+        "id, tenant, call, key, fingerprint, state, epoch, class, owner, lease_until_ms, \
+         keep_result_ms, keep_key_ms"
+    };
+}
+pub(super) use head_columns;
+
+pub(super) fn head(row: &Row<'_>) -> Result<Head> {
+    Ok(Head {
+        id: row.get(0)?,
+        tenant: row.get(1)?,
+        call: row.get(2)?,
+        key: row.get(3)?,
+        fingerprint: row.get(4)?,
+        state: word(row, 5, State::parse)?,
+        epoch: unsigned(row, 6)?,
+        class: word(row, 7, class)?,
+        owner: row.get(8)?,
+        lease_until_ms: row.get(9)?,
+        keep: Keep { result_ms: unsigned(row, 10)?, key_ms: unsigned(row, 11)? },
+    })
+}
+
+/// The columns of [`effect`], in its order.
+macro_rules! effect_columns {
+    () => {
+        "effect, key, fingerprint, state, epoch, started_at_ms, ended_at_ms, result, error, \
+         intents, confirmation, resolution, compensation_id, compensation_result"
+    };
+}
+pub(super) use effect_columns;
+
+pub(super) fn effect(row: &Row<'_>) -> Result<EffectRecord> {
+    Ok(EffectRecord {
+        effect: json(row, 0)?.ok_or_else(|| unreadable(0, "no effect"))?,
+        key: digest(row, 1)?,
+        fingerprint: digest(row, 2)?,
+        state: word(row, 3, State::parse)?,
+        epoch: unsigned(row, 4)?,
+        started_at_ms: row.get(5)?,
+        ended_at_ms: row.get(6)?,
+        result: json(row, 7)?,
+        error: json(row, 8)?,
+        intents: json(row, 9)?.unwrap_or_default(),
+        confirmation: row.get(10)?,
+        resolution: json(row, 11)?,
+        compensation_id: row.get(12)?,
+        compensation_result: json(row, 13)?,
+    })
+}
+
+/// `number, at_ms, tenant, kind, body, previous, hash`.
+pub(super) fn audit(row: &Row<'_>) -> Result<AuditEntry> {
+    Ok(AuditEntry {
+        number: unsigned(row, 0)?,
+        at_ms: row.get(1)?,
+        tenant: row.get(2)?,
+        kind: row.get(3)?,
+        body: row.get(4)?,
+        previous: digest(row, 5)?,
+        hash: digest(row, 6)?,
+    })
+}
+
+pub(super) fn unsigned(row: &Row<'_>, at: usize) -> Result<u64> {
+    row.get::<_, i64>(at).map(|number| u64::try_from(number).unwrap_or_default())
+}
+
+/// A number as SQLite keeps it.
+pub(super) fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+pub(super) fn digest(row: &Row<'_>, at: usize) -> Result<Digest> {
+    row.get(at).map(|bytes| Digest::from_raw(&bytes))
+}
+
+/// JSON text, or nothing. An answer of `null` is not the same as none.
+pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, at: usize) -> Result<Option<T>> {
+    let text = row.get_ref(at)?.as_str_or_null()?;
+    text.map(|text| serde_json::from_str(text).map_err(|error| unreadable(at, error))).transpose()
+}
+
+fn word<T>(row: &Row<'_>, at: usize, parse: impl FnOnce(&str) -> Option<T>) -> Result<T> {
+    let word = row.get_ref(at)?.as_str()?;
+    parse(word).ok_or_else(|| unreadable(at, format!("`{word}` is no word of ours")))
+}
+
+fn class(word: &str) -> Option<SideEffectPolicy> {
+    let classes = [
+        SideEffectPolicy::Pure,
+        SideEffectPolicy::Idempotent,
+        SideEffectPolicy::Compensatable,
+        SideEffectPolicy::Irreversible,
+    ];
+    classes.into_iter().find(|class| class.as_str() == word)
+}
+
+fn unreadable(at: usize, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+    Error::FromSqlConversionFailure(at, Type::Text, why.into())
+}

@@ -1,0 +1,60 @@
+//! The tables, and how an older file becomes a newer one.
+
+use haft_core::port::StoreError;
+use rusqlite::{Connection, TransactionBehavior};
+
+/// "haft", so that another program's database is not taken for ours.
+const APPLICATION_ID: i32 = 0x6861_6674;
+
+/// What each version adds. Never changed once released; new ones go to the end.
+const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql")];
+
+/// How a connection that writes is set up. Checkpoints of the write-ahead log are made by the
+/// writer, because SQLite keeps their failures to itself.
+pub(super) const PRAGMAS: &str = "
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    PRAGMA foreign_keys = ON;
+    PRAGMA wal_autocheckpoint = 0;
+    PRAGMA cache_size = -32768;
+    PRAGMA temp_store = MEMORY;
+    PRAGMA trusted_schema = OFF;
+";
+
+/// Brings the file to the newest version, one step per transaction: killed in between, it goes on
+/// where it was. Two processes do not get into each other's way.
+pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
+    let newest = MIGRATIONS.len();
+    loop {
+        let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        let number = |name| tx.pragma_query_value(None, name, |row| row.get(0)).map_err(failed);
+        let (version, application): (i64, i64) =
+            (number("user_version")?, number("application_id")?);
+        if application != i64::from(APPLICATION_ID) && !is_empty(&tx)? {
+            return Err(StoreError::Unavailable(
+                "the file is another program's database; name another file".to_owned(),
+            ));
+        }
+        let version = usize::try_from(version).unwrap_or(usize::MAX);
+        if version > newest {
+            return Err(StoreError::Unavailable(format!(
+                "the database has schema {version} and this haft knows up to {newest}; \
+                 use the newer haft that wrote it"
+            )));
+        }
+        let Some(migration) = MIGRATIONS.get(version) else { return Ok(()) };
+        tx.execute_batch(migration).map_err(failed)?;
+        tx.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
+        tx.pragma_update(None, "user_version", (version + 1) as i64).map_err(failed)?;
+        tx.commit().map_err(failed)?;
+    }
+}
+
+fn is_empty(conn: &Connection) -> Result<bool, StoreError> {
+    conn.query_row("SELECT count(*) = 0 FROM sqlite_schema", (), |row| row.get(0)).map_err(failed)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
+fn failed(error: rusqlite::Error) -> StoreError {
+    StoreError::Unavailable(format!("the database cannot be prepared: {error}"))
+}

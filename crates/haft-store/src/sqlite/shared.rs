@@ -1,0 +1,156 @@
+//! What the handle, the writer and the readers know together.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+
+use haft_core::port::StoreError;
+use parking_lot::Mutex;
+use rusqlite::ErrorCode;
+
+use super::fault::Judgement;
+use crate::clock::Steady;
+
+/// So long after a write found no room, another may try.
+const RETRY_MS: i64 = 1_000;
+
+/// A block that another process made is noticed after so long.
+const LOOK_FOR_BLOCKS_MS: i64 = 200;
+
+pub(super) struct Shared {
+    pub(super) clock: Steady,
+    poison: Mutex<Option<String>>,
+    is_poisoned: AtomicBool,
+    /// When a write last found no room; 0 when there is room.
+    full_at_ms: AtomicI64,
+    pub(super) dropped: AtomicU64,
+    pub(super) unsigned: AtomicU64,
+    suspicion: Mutex<Suspicion>,
+    is_suspicious: AtomicBool,
+    /// There may be blocks if this file is there.
+    blocks: PathBuf,
+    any_blocks: AtomicBool,
+    looked_at_ms: AtomicI64,
+}
+
+/// Whose effects are stopped because the audit trail was touched.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Suspicion {
+    /// Nobody's.
+    #[default]
+    None,
+    /// Those of these tenants.
+    Of(HashSet<String>, String),
+    /// Everybody's: it cannot be told whose entries were touched.
+    All(String),
+}
+
+impl Shared {
+    pub(super) fn new(clock: Steady, blocks: PathBuf, any_blocks: bool) -> Self {
+        Self {
+            clock,
+            poison: Mutex::new(None),
+            is_poisoned: AtomicBool::new(false),
+            full_at_ms: AtomicI64::new(0),
+            dropped: AtomicU64::new(0),
+            unsigned: AtomicU64::new(0),
+            suspicion: Mutex::new(Suspicion::None),
+            is_suspicious: AtomicBool::new(false),
+            blocks,
+            any_blocks: AtomicBool::new(any_blocks),
+            looked_at_ms: AtomicI64::new(0),
+        }
+    }
+
+    /// Why nothing may be written any more.
+    pub(super) fn poisoned(&self) -> Option<StoreError> {
+        if !self.is_poisoned.load(Ordering::Acquire) {
+            return None;
+        }
+        self.poison.lock().clone().map(StoreError::Unavailable)
+    }
+
+    pub(super) fn poison(&self, why: &str) {
+        self.poison.lock().get_or_insert_with(|| why.to_owned());
+        self.is_poisoned.store(true, Ordering::Release);
+    }
+
+    /// Draws the consequences of an error, and returns what callers are told.
+    pub(super) fn blame(&self, judgement: &Judgement, error: &rusqlite::Error) -> StoreError {
+        if judgement.poisons {
+            self.poison(&format!(
+                "the disk failed earlier ({error}) and nothing is written any more; check the \
+                 disk, then restart"
+            ));
+        }
+        if error.sqlite_error_code() == Some(ErrorCode::DiskFull) {
+            self.full_at_ms.store(self.clock.now_ms().max(1), Ordering::Release);
+        }
+        judgement.error.clone()
+    }
+
+    pub(super) fn has_room(&self) {
+        if self.full_at_ms.load(Ordering::Relaxed) != 0 {
+            self.full_at_ms.store(0, Ordering::Release);
+        }
+    }
+
+    /// While there is no room, now and then somebody may try.
+    pub(super) fn is_writable(&self) -> bool {
+        let full_at_ms = self.full_at_ms.load(Ordering::Acquire);
+        let may_try = full_at_ms == 0 || self.clock.now_ms() - full_at_ms >= RETRY_MS;
+        may_try && !self.is_poisoned.load(Ordering::Acquire)
+    }
+
+    /// A checkpoint of the trail could not be written. The entries are safe; the next checkpoint
+    /// covers them.
+    pub(super) fn unsigned(&self, _error: &io::Error) {
+        self.unsigned.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn suspect(&self, suspicion: Suspicion) {
+        let any = suspicion != Suspicion::None;
+        *self.suspicion.lock() = suspicion;
+        self.is_suspicious.store(any, Ordering::Release);
+    }
+
+    /// Refuses effects of a tenant whose trail was touched.
+    pub(super) fn trusts(&self, tenant: &str) -> Result<(), StoreError> {
+        if !self.is_suspicious.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        match &*self.suspicion.lock() {
+            Suspicion::All(why) => Err(StoreError::Tampered(why.clone())),
+            Suspicion::Of(tenants, why) if tenants.contains(tenant) => {
+                Err(StoreError::Tampered(why.clone()))
+            }
+            Suspicion::Of(..) | Suspicion::None => Ok(()),
+        }
+    }
+
+    pub(super) fn any_blocks(&self) -> bool {
+        if self.any_blocks.load(Ordering::Acquire) {
+            return true;
+        }
+        let now_ms = self.clock.now_ms();
+        if now_ms - self.looked_at_ms.load(Ordering::Relaxed) < LOOK_FOR_BLOCKS_MS {
+            return false;
+        }
+        self.looked_at_ms.store(now_ms, Ordering::Relaxed);
+        let any = self.blocks.exists();
+        if any {
+            self.any_blocks.store(true, Ordering::Release);
+        }
+        any
+    }
+
+    /// Tells every process that there may be blocks from now on.
+    pub(super) fn expect_blocks(&self) -> Result<(), StoreError> {
+        std::fs::write(&self.blocks, "").map_err(|error| {
+            StoreError::Unavailable(format!("`{}`: {error}", self.blocks.display()))
+        })?;
+        self.any_blocks.store(true, Ordering::Release);
+        Ok(())
+    }
+}

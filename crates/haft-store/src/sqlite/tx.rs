@@ -1,0 +1,302 @@
+//! The tables in SQLite, inside the writer's transaction.
+
+use haft_core::call::Principal;
+use haft_core::ledger::{Claim, EffectRecord, Ending};
+use haft_core::port::StoreError;
+use haft_core::record::{Confirmation, InvocationRecord};
+use haft_core::session::{Block, Session};
+use rusqlite::{Connection, OptionalExtension as _, Params, Row, params};
+use serde::Serialize;
+
+use super::fault;
+use super::owner::Owners;
+use super::row::{self, head_columns, signed};
+use crate::machine::{Head, Owner, later};
+use crate::steps::journal::written;
+use crate::tables::{Due, Res, Tables};
+use crate::trail::Link;
+
+/// A transaction.
+pub(super) struct Tx<'c> {
+    pub(super) conn: &'c Connection,
+    pub(super) owners: &'c Owners,
+    pub(super) owner: Owner,
+    pub(super) now_ms: i64,
+    /// The end of the audit trail.
+    pub(super) link: Link,
+    /// The first error of the database, for the writer to judge.
+    pub(super) failure: Option<rusqlite::Error>,
+}
+
+impl Tx<'_> {
+    /// Takes an error's full story for the writer, and gives the short one to the step.
+    fn try_<T>(&mut self, result: rusqlite::Result<T>) -> Res<T> {
+        result.map_err(|error| {
+            let said = fault::of_read(&error);
+            self.failure.get_or_insert(error);
+            said
+        })
+    }
+
+    pub(super) fn execute(&mut self, sql: &str, params: impl Params) -> Res<usize> {
+        let done = self.conn.prepare_cached(sql).and_then(|mut it| it.execute(params));
+        self.try_(done)
+    }
+
+    pub(super) fn one<T>(
+        &mut self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Res<Option<T>> {
+        let statement = self.conn.prepare_cached(sql);
+        let found = statement.and_then(|mut it| it.query_row(params, read).optional());
+        self.try_(found)
+    }
+
+    fn all<T>(
+        &mut self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Res<Vec<T>> {
+        let statement = self.conn.prepare_cached(sql);
+        let found = statement.and_then(|mut it| it.query_map(params, read)?.collect());
+        self.try_(found)
+    }
+}
+
+/// JSON text for a column that may be empty.
+fn text<T: Serialize>(value: Option<&T>) -> Res<Option<String>> {
+    value.map(written).transpose()
+}
+
+fn intents<T: Serialize>(intents: &[T]) -> Res<Option<String>> {
+    if intents.is_empty() { Ok(None) } else { written(&intents).map(Some) }
+}
+
+impl Tables for Tx<'_> {
+    fn now_ms(&self) -> i64 {
+        self.now_ms
+    }
+
+    fn is_alive(&mut self, owner: Owner) -> bool {
+        owner == self.owner || self.owners.is_alive(owner)
+    }
+
+    fn head(&mut self, key: &[u8; 32]) -> Res<Option<Head>> {
+        let sql = concat!("SELECT ", head_columns!(), " FROM effects WHERE key = ?1");
+        self.one(sql, (key,), row::head)
+    }
+
+    fn head_of_call(&mut self, tenant: &str, call: &str) -> Res<Option<Head>> {
+        let sql = concat!(
+            "SELECT ",
+            head_columns!(),
+            " FROM effects WHERE call = ?1 AND tenant = ?2 ORDER BY id DESC LIMIT 1"
+        );
+        self.one(sql, (call, tenant), row::head)
+    }
+
+    fn effect(&mut self, id: i64) -> Res<EffectRecord> {
+        self.one(super::read::EFFECT_BY_ID, (id,), row::effect)?.ok_or(StoreError::Missing)
+    }
+
+    fn open_acts(&mut self, tenant: &str, act: &[u8; 32]) -> Res<Vec<Head>> {
+        let sql = concat!(
+            "SELECT ",
+            head_columns!(),
+            " FROM effects WHERE act = ?1 AND state IN ('started', 'unknown') AND tenant = ?2"
+        );
+        self.all(sql, (act, tenant), row::head)
+    }
+
+    fn started_elsewhere(&mut self) -> Res<Vec<Head>> {
+        let sql = concat!(
+            "SELECT ",
+            head_columns!(),
+            " FROM effects WHERE state = 'started' AND owner <> ?1 ORDER BY id"
+        );
+        self.all(sql, (self.owner,), row::head)
+    }
+
+    fn due(&mut self, limit: usize) -> Res<Vec<(i64, Due)>> {
+        let sql = "SELECT id, ended_at_ms, keep_key_ms FROM effects \
+                   WHERE due_at_ms IS NOT NULL AND due_at_ms <= ?1 ORDER BY due_at_ms LIMIT ?2";
+        let now_ms = self.now_ms;
+        self.all(sql, (now_ms, signed(limit as u64)), |found| {
+            let entry_at_ms = later(found.get(1)?, row::unsigned(found, 2)?);
+            let what = if entry_at_ms <= now_ms { Due::Entry } else { Due::Body { entry_at_ms } };
+            Ok((found.get(0)?, what))
+        })
+    }
+
+    fn start(&mut self, claim: &Claim, epoch: u64) -> Res<()> {
+        let sql = "INSERT OR REPLACE INTO effects (key, fingerprint, act, tenant, call, tool, \
+                   session, turn_group, class, state, epoch, owner, lease_until_ms, \
+                   keep_result_ms, keep_key_ms, started_at_ms, effect, confirmation) VALUES \
+                   (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'started', ?10, ?11, ?12, ?13, ?14, ?15, \
+                   ?16, ?17)";
+        let effect = &claim.effect;
+        let (owner, now_ms) = (self.owner, self.now_ms);
+        let params = params![
+            claim.key.raw(),
+            claim.fingerprint.raw(),
+            claim.act.raw(),
+            effect.tenant,
+            effect.call,
+            effect.tool,
+            effect.session,
+            effect.turn_group,
+            effect.policy.as_str(),
+            signed(epoch),
+            owner,
+            later(now_ms, claim.lease_ms),
+            signed(claim.keep.result_ms),
+            signed(claim.keep.key_ms),
+            now_ms,
+            written(effect)?,
+            claim.confirmation.as_ref().map(|spend| &spend.id),
+        ];
+        self.execute(sql, params).map(drop)
+    }
+
+    fn end(&mut self, head: &Head, ending: &Ending, due_at_ms: Option<i64>) -> Res<()> {
+        let sql = "UPDATE effects SET state = ?2, ended_at_ms = ?3, result = ?4, error = ?5, \
+                   intents = ?6, due_at_ms = ?7 WHERE id = ?1";
+        let now_ms = self.now_ms;
+        let params = params![
+            head.id,
+            ending.state.as_str(),
+            now_ms,
+            text(ending.result.as_ref())?,
+            text(ending.error.as_ref())?,
+            intents(&ending.intents)?,
+            due_at_ms,
+        ];
+        self.execute(sql, params).map(drop)
+    }
+
+    fn put_effect(&mut self, id: i64, record: &EffectRecord, due_at_ms: Option<i64>) -> Res<()> {
+        let sql = "UPDATE effects SET state = ?2, ended_at_ms = ?3, result = ?4, error = ?5, \
+                   intents = ?6, resolution = ?7, compensation_id = ?8, compensation_result = ?9, \
+                   due_at_ms = ?10 WHERE id = ?1";
+        let params = params![
+            id,
+            record.state.as_str(),
+            record.ended_at_ms,
+            text(record.result.as_ref())?,
+            text(record.error.as_ref())?,
+            intents(&record.intents)?,
+            text(record.resolution.as_ref())?,
+            record.compensation_id,
+            text(record.compensation_result.as_ref())?,
+            due_at_ms,
+        ];
+        self.execute(sql, params).map(drop)
+    }
+
+    fn forget(&mut self, id: i64, what: Due) -> Res<()> {
+        match what {
+            Due::Entry => self.execute("DELETE FROM effects WHERE id = ?1", (id,)),
+            Due::Body { entry_at_ms } => self.execute(
+                "UPDATE effects SET result = NULL, intents = NULL, compensation_result = NULL, \
+                 due_at_ms = ?2 WHERE id = ?1",
+                (id, entry_at_ms),
+            ),
+        }
+        .map(drop)
+    }
+
+    fn confirmation(&mut self, tenant: &str, id: &str) -> Res<Option<Confirmation>> {
+        let body =
+            self.one(super::read::CONFIRMATION, (tenant, id), |found| row::json(found, 0))?;
+        Ok(body.flatten())
+    }
+
+    fn bound(&mut self, tenant: &str, binding: &[u8; 32]) -> Res<Vec<Confirmation>> {
+        let sql = "SELECT body FROM confirmations WHERE tenant = ?1 AND binding = ?2";
+        let bodies = self.all(sql, (tenant, binding), |found| row::json(found, 0))?;
+        Ok(bodies.into_iter().flatten().collect())
+    }
+
+    fn put_confirmation(&mut self, confirmation: &Confirmation) -> Res<()> {
+        let sql = "INSERT INTO confirmations (tenant, id, binding, status, asked_at_ms, body) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (tenant, id) DO UPDATE SET \
+                   status = excluded.status, body = excluded.body";
+        let params = params![
+            confirmation.tenant,
+            confirmation.id,
+            confirmation.binding.raw(),
+            confirmation.status.as_str(),
+            confirmation.asked_at_ms,
+            written(confirmation)?,
+        ];
+        self.execute(sql, params).map(drop)
+    }
+
+    fn revision(&mut self, tenant: &str, session: &str) -> Res<Option<u64>> {
+        let sql = "SELECT revision FROM sessions WHERE tenant = ?1 AND id = ?2";
+        self.one(sql, (tenant, session), |found| row::unsigned(found, 0))
+    }
+
+    fn put_session(&mut self, session: &Session) -> Res<()> {
+        let sql = "INSERT INTO sessions (tenant, id, revision, body) VALUES (?1, ?2, ?3, ?4) \
+                   ON CONFLICT (tenant, id) DO UPDATE SET revision = excluded.revision, \
+                   body = excluded.body";
+        let body = written(session)?;
+        self.execute(sql, (&session.tenant, &session.id, signed(session.revision), body)).map(drop)
+    }
+
+    fn block(&mut self, tenant: &str, principal: &Principal) -> Res<Option<Block>> {
+        let params = (tenant, principal.to_string());
+        self.one(super::read::BLOCK, params, |found| super::read::block(found, tenant, principal))
+    }
+
+    fn put_block(&mut self, block: &Block) -> Res<()> {
+        let sql = "INSERT INTO blocks (tenant, principal, until_ms, reason) VALUES \
+                   (?1, ?2, ?3, ?4) ON CONFLICT (tenant, principal) DO UPDATE SET \
+                   until_ms = excluded.until_ms, reason = excluded.reason";
+        let principal = block.principal.to_string();
+        self.execute(sql, (&block.tenant, principal, block.until_ms, &block.reason)).map(drop)
+    }
+
+    fn drop_block(&mut self, tenant: &str, principal: &Principal) -> Res<bool> {
+        let sql = "DELETE FROM blocks WHERE tenant = ?1 AND principal = ?2";
+        Ok(self.execute(sql, (tenant, principal.to_string()))? > 0)
+    }
+
+    fn append(&mut self, tenant: &str, kind: &str, body: String) -> Res<u64> {
+        let entry = self.link.next(self.now_ms, tenant, kind, body);
+        let sql = "INSERT INTO audit (number, at_ms, tenant, kind, body, previous, hash) VALUES \
+                   (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        let params = params![
+            signed(entry.number),
+            entry.at_ms,
+            entry.tenant,
+            entry.kind,
+            entry.body,
+            entry.previous.raw(),
+            entry.hash.raw(),
+        ];
+        self.execute(sql, params)?;
+        Ok(entry.number)
+    }
+
+    fn put_call(&mut self, number: u64, record: &InvocationRecord) -> Res<()> {
+        let sql = "INSERT INTO calls (number, tenant, agent, tool, session, call, error, \
+                   started_at_ms, duration_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+        let params = params![
+            signed(number),
+            record.tenant,
+            record.agent,
+            record.tool,
+            record.session,
+            record.call,
+            record.error.map(haft_core::ErrorKind::as_str),
+            record.started_at_ms,
+            signed(record.duration_us),
+        ];
+        self.execute(sql, params).map(drop)
+    }
+}

@@ -1,0 +1,121 @@
+//! Checks the audit trail of a database.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::Duration;
+
+use haft_core::port::StoreError;
+use haft_core::record::AuditEntry;
+use haft_core::registry::PublicKey;
+use rusqlite::Connection;
+
+use super::fault::of_read;
+use super::shared::Suspicion;
+use super::{reader, row};
+use crate::tables::Res;
+use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Verified};
+
+/// The faults up to here a person has looked at.
+#[derive(Clone, Copy, Default)]
+struct Acknowledged {
+    number: u64,
+    at_ms: i64,
+}
+
+/// Checks a database's audit trail against itself and against the checkpoints in a file.
+///
+/// # Errors
+///
+/// When the files cannot be read. What is wrong with the trail is in the inner result.
+pub fn verify(
+    path: &Path,
+    key: &PublicKey,
+    checkpoints: &Path,
+) -> Result<Result<Verified, Broken>, StoreError> {
+    let conn = reader::open(path, Duration::from_secs(5))?;
+    let checkpoints = match signed(checkpoints)? {
+        Ok(checkpoints) => checkpoints,
+        Err(broken) => return Ok(Err(broken)),
+    };
+    let mut chain = match Chain::new(checkpoints, key) {
+        Ok(chain) => chain,
+        Err(broken) => return Ok(Err(broken)),
+    };
+    let mut first = None;
+    each(&conn, |entry| {
+        if first.is_none() {
+            first = chain.take(entry).err();
+        }
+    })?;
+    Ok(first.map_or_else(|| chain.end(), Err))
+}
+
+/// Whom to stop, because of faults that nobody has acknowledged.
+pub(super) fn suspicion(conn: &Connection, key: &PublicKey, path: &Path) -> Res<Suspicion> {
+    let looked = acknowledged(conn)?;
+    let all = |broken: &Broken| Ok(Suspicion::All(in_words(broken)));
+    let checkpoints = match signed(path)? {
+        Ok(checkpoints) => checkpoints,
+        Err(broken) => return all(&broken),
+    };
+    let newer = checkpoints.into_iter().filter(|one| one.at_ms > looked.at_ms).collect();
+    let mut chain = match Chain::new(newer, key) {
+        Ok(chain) => chain,
+        Err(broken) => return all(&broken),
+    };
+    let mut faults = Vec::new();
+    each(conn, |entry| {
+        if let Err(broken) = chain.take(entry)
+            && broken.number > looked.number
+        {
+            faults.push(broken);
+        }
+    })?;
+    faults.extend(chain.end().err());
+    Ok(suspects(&faults))
+}
+
+/// An entry whose content alone was changed is its tenant's affair. Anything else can be due to an
+/// entry that is no longer there to say whose it was.
+fn suspects(faults: &[Broken]) -> Suspicion {
+    let Some(first) = faults.first() else { return Suspicion::None };
+    let owner = |broken: &Broken| broken.tenant.clone().filter(|_| broken.fault == Fault::Hash);
+    match faults.iter().map(owner).collect::<Option<HashSet<String>>>() {
+        Some(tenants) => Suspicion::Of(tenants, in_words(first)),
+        None => Suspicion::All(in_words(first)),
+    }
+}
+
+fn in_words(broken: &Broken) -> String {
+    format!("{broken}; look into it with `haft audit verify`, then acknowledge it")
+}
+
+fn acknowledged(conn: &Connection) -> Res<Acknowledged> {
+    let sql = "SELECT coalesce(max(number), 0), coalesce(max(at_ms), 0) FROM acknowledged";
+    let found = super::read::one(conn, sql, (), |found| {
+        Ok(Acknowledged { number: row::unsigned(found, 0)?, at_ms: found.get(1)? })
+    })?;
+    Ok(found.unwrap_or_default())
+}
+
+fn signed(path: &Path) -> Res<Result<Vec<Checkpoint>, Broken>> {
+    trail::read(path).map_err(|error| {
+        StoreError::Unavailable(format!(
+            "the checkpoints in `{}` cannot be read: {error}",
+            path.display()
+        ))
+    })
+}
+
+fn each(conn: &Connection, mut take: impl FnMut(&AuditEntry)) -> Res<()> {
+    let sql = "SELECT number, at_ms, tenant, kind, body, previous, hash FROM audit ORDER BY number";
+    let mut read = || -> rusqlite::Result<()> {
+        let mut statement = conn.prepare(sql)?;
+        let mut rows = statement.query(())?;
+        while let Some(found) = rows.next()? {
+            take(&row::audit(found)?);
+        }
+        Ok(())
+    };
+    read().map_err(|error| of_read(&error))
+}

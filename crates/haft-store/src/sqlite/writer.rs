@@ -1,0 +1,224 @@
+//! The one thread that writes. It takes whatever waits, does it in one transaction, commits once,
+//! and only then answers everybody.
+
+use std::sync::Arc;
+
+use haft_core::port::StoreError;
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use super::Shared;
+use super::fault::{During, judge};
+use super::owner::{Alive, Owners};
+use super::row;
+use super::tx::Tx;
+use crate::tables::Res;
+use crate::trail::{Link, Signing};
+
+/// At most so many tasks share a commit.
+const GROUP: usize = 256;
+
+/// After so many tasks the write-ahead log is copied into the database, so that it does not grow
+/// for ever.
+const TASKS_BETWEEN_CHECKPOINTS: usize = 8_192;
+
+/// Something to write.
+pub(super) trait Task: Send {
+    /// Does it, inside a transaction.
+    fn run(&mut self, tx: &mut Tx<'_>);
+
+    /// Tells whoever waits: what came of it, or what became of the whole transaction.
+    fn answer(self: Box<Self>, instead: Option<StoreError>);
+
+    /// Takes back what it came to: the database undid it.
+    fn fail(&mut self, error: StoreError);
+}
+
+/// A step with somebody who waits for what comes of it.
+pub(super) struct Job<T, F> {
+    step: Option<F>,
+    came: Option<Res<T>>,
+    answer: oneshot::Sender<Res<T>>,
+}
+
+impl<T, F> Job<T, F> {
+    pub(super) fn new(step: F, answer: oneshot::Sender<Res<T>>) -> Self {
+        Self { step: Some(step), came: None, answer }
+    }
+}
+
+impl<T: Send, F: FnOnce(&mut Tx<'_>) -> Res<T> + Send> Task for Job<T, F> {
+    fn run(&mut self, tx: &mut Tx<'_>) {
+        self.came = self.step.take().map(|step| step(tx));
+    }
+
+    fn answer(self: Box<Self>, instead: Option<StoreError>) {
+        let Self { came, answer, .. } = *self;
+        let lost = || Err(StoreError::Unavailable("the step was not taken".to_owned()));
+        let came = instead.map_or_else(|| came.unwrap_or_else(lost), Err);
+        // Whoever asked may have gone; what was written stays written.
+        let _ = answer.send(came);
+    }
+
+    fn fail(&mut self, error: StoreError) {
+        self.came = Some(Err(error));
+    }
+}
+
+/// What the thread works with.
+pub(super) struct Writer {
+    pub(super) conn: Connection,
+    pub(super) owners: Owners,
+    pub(super) alive: Alive,
+    pub(super) shared: Arc<Shared>,
+    pub(super) signing: Option<Signing>,
+    pub(super) since_checkpoint: usize,
+}
+
+impl Writer {
+    /// Works until nobody can ask any more.
+    pub(super) fn work(mut self, mut queue: mpsc::Receiver<Box<dyn Task>>) {
+        let mut group = Vec::with_capacity(GROUP);
+        while queue.blocking_recv_many(&mut group, GROUP) > 0 {
+            let tasks = group.len();
+            self.write(&mut group);
+            self.since_checkpoint += tasks;
+            if self.since_checkpoint >= TASKS_BETWEEN_CHECKPOINTS {
+                self.checkpoint();
+            }
+        }
+        self.close();
+    }
+
+    fn write(&mut self, group: &mut Vec<Box<dyn Task>>) {
+        let written = match self.shared.poisoned() {
+            Some(why) => Err(why),
+            None => self.transact(group),
+        };
+        match written {
+            Ok((link, now_ms)) => {
+                self.shared.has_room();
+                group.drain(..).for_each(|task| task.answer(None));
+                self.sign(&link, now_ms, false);
+            }
+            Err(error) => group.drain(..).for_each(|task| task.answer(Some(error.clone()))),
+        }
+    }
+
+    /// Everything in one transaction. An error here is everybody's.
+    fn transact(&mut self, group: &mut [Box<dyn Task>]) -> Res<(Link, i64)> {
+        let shared = Arc::clone(&self.shared);
+        let blame = |error: &rusqlite::Error, during| shared.blame(&judge(error, during), error);
+        self.execute("BEGIN IMMEDIATE").map_err(|error| blame(&error, During::Work))?;
+        let done = self.tasks(group);
+        let (link, now_ms) = match done {
+            Ok(done) => done,
+            Err(error) => {
+                let said = blame(&error, During::Work);
+                self.roll_back();
+                return Err(said);
+            }
+        };
+        if let Err(error) = self.execute("COMMIT") {
+            let said = blame(&error, During::Commit);
+            self.roll_back();
+            return Err(said);
+        }
+        Ok((link, now_ms))
+    }
+
+    fn tasks(&self, group: &mut [Box<dyn Task>]) -> rusqlite::Result<(Link, i64)> {
+        let mut tx = self.begun()?;
+        let alone = group.len() == 1;
+        for task in group {
+            let before = tx.link.clone();
+            if !alone {
+                self.execute("SAVEPOINT task")?;
+            }
+            task.run(&mut tx);
+            match tx.failure.take() {
+                None if alone => {}
+                None => self.execute("RELEASE task")?,
+                // The only one, or the database gave up the whole transaction.
+                Some(error) if alone || self.conn.is_autocommit() => return Err(error),
+                Some(error) => {
+                    let judgement = judge(&error, During::Work);
+                    if judgement.poisons {
+                        return Err(error);
+                    }
+                    self.execute("ROLLBACK TO task")?;
+                    self.execute("RELEASE task")?;
+                    tx.link = before;
+                    task.fail(self.shared.blame(&judgement, &error));
+                }
+            }
+        }
+        let mut clock = self.conn.prepare_cached("UPDATE clock SET now_ms = ?1")?;
+        clock.execute((tx.now_ms,))?;
+        Ok((tx.link, tx.now_ms))
+    }
+
+    /// A transaction that knows the time and the end of the trail, whoever has written since.
+    fn begun(&self) -> rusqlite::Result<Tx<'_>> {
+        let mut clock = self.conn.prepare_cached("SELECT now_ms FROM clock")?;
+        let stored = clock.query_row((), |found| found.get(0))?;
+        Ok(Tx {
+            conn: &self.conn,
+            owners: &self.owners,
+            owner: self.alive.owner,
+            now_ms: self.shared.clock.not_before(stored),
+            link: last_link(&self.conn)?,
+            failure: None,
+        })
+    }
+
+    fn execute(&self, sql: &str) -> rusqlite::Result<()> {
+        self.conn.prepare_cached(sql)?.execute(()).map(drop)
+    }
+
+    fn roll_back(&self) {
+        if !self.conn.is_autocommit()
+            && let Err(error) = self.conn.execute_batch("ROLLBACK")
+        {
+            // A transaction that cannot be ended cannot be followed by another.
+            self.shared.poison(&format!("a transaction could not be undone ({error}); restart"));
+        }
+    }
+
+    /// Copies the log into the database. A failure here is one of the disk, as in a commit.
+    fn checkpoint(&mut self) {
+        self.since_checkpoint = 0;
+        let done = self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
+        if let Err(error) = done {
+            self.shared.blame(&judge(&error, During::Work), &error);
+        }
+    }
+
+    fn sign(&mut self, link: &Link, now_ms: i64, now_or_never: bool) {
+        if let Some(signing) = &mut self.signing
+            && let Err(error) = signing.consider(link, now_ms, now_or_never)
+        {
+            self.shared.unsigned(&error);
+        }
+    }
+
+    fn close(mut self) {
+        if self.shared.poisoned().is_some() {
+            return;
+        }
+        if let Ok(link) = last_link(&self.conn) {
+            let now_ms = self.shared.clock.now_ms();
+            self.sign(&link, now_ms, true);
+        }
+    }
+}
+
+pub(super) fn last_link(conn: &Connection) -> rusqlite::Result<Link> {
+    let sql = "SELECT number, hash FROM audit ORDER BY number DESC LIMIT 1";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query(())?;
+    match rows.next()? {
+        Some(found) => Ok(Link { number: row::unsigned(found, 0)?, hash: row::digest(found, 1)? }),
+        None => Ok(Link::default()),
+    }
+}

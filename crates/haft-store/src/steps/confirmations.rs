@@ -1,0 +1,62 @@
+//! The steps of asking for approval.
+
+use haft_core::call::Principal;
+use haft_core::port::StoreError;
+use haft_core::record::{Confirmation, ConfirmationStatus};
+use serde_json::json;
+
+use crate::tables::{Res, Tables};
+
+pub(crate) fn ask(on: &mut impl Tables, asked: &Confirmation) -> Res<Confirmation> {
+    let now_ms = on.now_ms();
+    let open = |known: &Confirmation| {
+        matches!(known.status, ConfirmationStatus::Pending | ConfirmationStatus::Approved)
+            && known.expires_at_ms > now_ms
+    };
+    if let Some(known) = on.bound(&asked.tenant, &asked.binding.raw())?.into_iter().find(open) {
+        return Ok(known);
+    }
+    if on.confirmation(&asked.tenant, &asked.id)?.is_some() {
+        return Err(StoreError::WrongState(
+            "a confirmation with this id was asked for before; take a new id".to_owned(),
+        ));
+    }
+    on.put_confirmation(asked)?;
+    Ok(asked.clone())
+}
+
+pub(crate) fn decide(
+    on: &mut impl Tables,
+    tenant: &str,
+    id: &str,
+    approve: bool,
+    by: &Principal,
+) -> Res<Confirmation> {
+    let mut confirmation = on.confirmation(tenant, id)?.ok_or(StoreError::Missing)?;
+    may_decide(&confirmation, by, on.now_ms())?;
+    confirmation.status =
+        if approve { ConfirmationStatus::Approved } else { ConfirmationStatus::Denied };
+    confirmation.decided_by = Some(by.clone());
+    on.put_confirmation(&confirmation)?;
+    let body = json!({ "id": id, "status": confirmation.status.as_str(), "by": by });
+    on.append(tenant, "confirmation", body.to_string())?;
+    Ok(confirmation)
+}
+
+/// Whoever acts cannot approve, and neither can the agent through which they do.
+fn may_decide(confirmation: &Confirmation, by: &Principal, now_ms: i64) -> Res<()> {
+    let wrong = |why: &str| Err(StoreError::WrongState(why.to_owned()));
+    if *by == confirmation.actor || *by == Principal::agent(confirmation.agent.as_str()) {
+        return wrong("whoever asks cannot approve; another principal has to decide");
+    }
+    match confirmation.status {
+        ConfirmationStatus::Pending => {}
+        ConfirmationStatus::Approved | ConfirmationStatus::Denied | ConfirmationStatus::Spent => {
+            return wrong("the confirmation has been decided; send the call again to ask anew");
+        }
+    }
+    if confirmation.expires_at_ms <= now_ms {
+        return wrong("the confirmation has expired; send the call again to ask anew");
+    }
+    Ok(())
+}

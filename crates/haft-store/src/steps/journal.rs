@@ -1,0 +1,87 @@
+//! The journal's steps: notes and records of calls.
+
+use haft_core::ledger::{Ending, State, Ticket};
+use haft_core::port::StoreError;
+use haft_core::record::InvocationRecord;
+use haft_core::{Digest, ToolError};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::machine::Head;
+use crate::tables::{Res, Tables};
+
+/// The audit entry of a settled effect, and of an outcome that came too late.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Settlement<'a> {
+    call: &'a str,
+    key: &'a Digest,
+    epoch: u64,
+    state: State,
+    /// The late outcome is nowhere else, so that all of it is here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    late: Option<Late<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record: Option<&'a InvocationRecord>,
+}
+
+#[derive(Serialize)]
+struct Late<'a> {
+    /// Where the effect stood.
+    found: State,
+    result: Option<&'a Value>,
+    error: Option<&'a ToolError>,
+}
+
+/// The part of an audit entry that is the record of a call.
+#[derive(Deserialize)]
+struct Recorded {
+    record: InvocationRecord,
+}
+
+pub(crate) fn settled(
+    ticket: &Ticket,
+    ending: &Ending,
+    record: Option<&InvocationRecord>,
+    head: &Head,
+) -> Res<String> {
+    let late = crate::machine::on_settle(head, ticket.epoch, ending.state)
+        != crate::machine::Settling::Write;
+    written(&Settlement {
+        call: &ticket.call,
+        key: &ticket.key,
+        epoch: ticket.epoch,
+        state: ending.state,
+        late: late.then_some(Late {
+            found: head.state,
+            result: ending.result.as_ref(),
+            error: ending.error.as_ref(),
+        }),
+        record,
+    })
+}
+
+/// The record of a call, as the audit trail has it.
+pub(crate) fn recorded(kind: &str, body: &str) -> Res<InvocationRecord> {
+    let read = if kind == "call" {
+        serde_json::from_str(body)
+    } else {
+        serde_json::from_str::<Recorded>(body).map(|recorded| recorded.record)
+    };
+    read.map_err(|error| StoreError::Tampered(format!("a call's record cannot be read: {error}")))
+}
+
+pub(crate) fn record(on: &mut impl Tables, record: &InvocationRecord) -> Res<()> {
+    let number = on.append(&record.tenant, "call", written(record)?)?;
+    on.put_call(number, record)
+}
+
+pub(crate) fn note(on: &mut impl Tables, tenant: &str, kind: &str, body: &Value) -> Res<()> {
+    on.append(tenant, kind, written(body)?).map(drop)
+}
+
+/// JSON. Our own words always can be written; were one not to, nothing is stored.
+pub(crate) fn written(value: &impl Serialize) -> Res<String> {
+    serde_json::to_string(value)
+        .map_err(|error| StoreError::Unavailable(format!("a value cannot be written: {error}")))
+}

@@ -1,0 +1,275 @@
+//! The ledger's steps: claim, settle, resolve, undo, recover, purge.
+
+use haft_core::contract::SideEffectPolicy;
+use haft_core::ledger::{
+    Claim, Claimed, EffectRecord, Ending, Resolution, Settled, State, Ticket, Unspendable,
+};
+use haft_core::port::{Resolve, StoreError, Undo};
+use haft_core::record::{ConfirmationStatus, InvocationRecord};
+use serde_json::json;
+
+use super::journal;
+use crate::machine::{self, Asked, Decision, Head, Running, Settling};
+use crate::tables::{Due, Res, Tables};
+
+/// At most so many entries are forgotten in one transaction, so that nobody waits long behind it.
+const PURGED_AT_ONCE: usize = 500;
+
+pub(crate) fn claim(on: &mut impl Tables, claim: &Claim) -> Res<Claimed> {
+    let now_ms = on.now_ms();
+    let fingerprint = claim.fingerprint.raw();
+    let asked = Asked { fingerprint: &fingerprint, class: claim.effect.policy, now_ms };
+    let head = on.head(&claim.key.raw())?;
+    let decision = machine::on_claim(head.as_ref(), asked, || {
+        head.as_ref().is_some_and(|head| on.is_alive(head.owner))
+    });
+    match (decision, head) {
+        (Decision::Fresh { epoch }, _) => begin(on, claim, epoch),
+        (Decision::InFlight, Some(head)) => Ok(Claimed::InFlight(seen(on, &head)?)),
+        (Decision::Answered, Some(head)) => Ok(Claimed::Answered(seen(on, &head)?)),
+        (Decision::Unknown, Some(head)) => Ok(Claimed::Unknown(seen(on, &head)?)),
+        (Decision::BecomesUnknown, Some(head)) => {
+            Ok(Claimed::Unknown(Box::new(give_up(on, &head)?)))
+        }
+        (Decision::Conflict, _) | (_, None) => Ok(Claimed::Conflict),
+    }
+}
+
+fn begin(on: &mut impl Tables, claim: &Claim, epoch: u64) -> Res<Claimed> {
+    if !claim.despite_similar
+        && let Some(similar) = similar(on, claim)?
+    {
+        return Ok(Claimed::Similar(similar));
+    }
+    if let Some(why) = spend(on, claim)? {
+        return Ok(Claimed::Unspendable(why));
+    }
+    on.start(claim, epoch)?;
+    let call = claim.effect.call.clone();
+    Ok(Claimed::Fresh(Ticket { key: claim.key.clone(), epoch, call }))
+}
+
+/// An effect under another key that is the same act, and of which nobody knows whether it happened.
+/// One whose process is gone counts, whether or not anybody has noticed before.
+fn similar(on: &mut impl Tables, claim: &Claim) -> Res<Option<Box<EffectRecord>>> {
+    let key = claim.key.raw();
+    for head in on.open_acts(&claim.effect.tenant, &claim.act.raw())? {
+        if head.key == key {
+            continue;
+        }
+        if head.state == State::Unknown {
+            return Ok(Some(seen(on, &head)?));
+        }
+        let now_ms = on.now_ms();
+        let running =
+            machine::on_started(&head, claim.effect.policy, now_ms, || on.is_alive(head.owner));
+        if running == Running::NobodyKnows {
+            return Ok(Some(Box::new(give_up(on, &head)?)));
+        }
+    }
+    Ok(None)
+}
+
+fn spend(on: &mut impl Tables, claim: &Claim) -> Res<Option<Unspendable>> {
+    let Some(spend) = &claim.confirmation else { return Ok(None) };
+    let tenant = &claim.effect.tenant;
+    let Some(mut confirmation) = on.confirmation(tenant, &spend.id)? else {
+        return Ok(Some(Unspendable::NotApproved));
+    };
+    if confirmation.binding != spend.binding {
+        return Ok(Some(Unspendable::OtherCall));
+    }
+    match confirmation.status {
+        ConfirmationStatus::Pending | ConfirmationStatus::Denied => {
+            return Ok(Some(Unspendable::NotApproved));
+        }
+        ConfirmationStatus::Spent => return Ok(Some(Unspendable::Spent)),
+        ConfirmationStatus::Approved => {}
+    }
+    if confirmation.expires_at_ms <= on.now_ms() {
+        return Ok(Some(Unspendable::Expired));
+    }
+    confirmation.status = ConfirmationStatus::Spent;
+    on.put_confirmation(&confirmation)?;
+    let body = json!({ "id": confirmation.id, "status": "spent", "call": claim.effect.call });
+    on.append(tenant, "confirmation", body.to_string())?;
+    Ok(None)
+}
+
+/// The entry as it may be answered with: without a body whose time is over, purged or not.
+fn seen(on: &mut impl Tables, head: &Head) -> Res<Box<EffectRecord>> {
+    let mut record = on.effect(head.id)?;
+    if let Some(ended) = record.ended_at_ms
+        && machine::may_be_forgotten(head.state)
+        && machine::later(ended, head.keep.result_ms) <= on.now_ms()
+    {
+        drop_body(&mut record);
+    }
+    Ok(Box::new(record))
+}
+
+/// What goes when an entry's body does.
+pub(crate) fn drop_body(record: &mut EffectRecord) {
+    record.result = None;
+    record.intents.clear();
+    record.compensation_result = None;
+}
+
+/// From started to unknown.
+fn give_up(on: &mut impl Tables, head: &Head) -> Res<EffectRecord> {
+    let mut record = on.effect(head.id)?;
+    record.state = State::Unknown;
+    record.ended_at_ms = Some(on.now_ms());
+    on.put_effect(head.id, &record, None)?;
+    let why = if on.is_alive(head.owner) { "lease" } else { "owner" };
+    let body = json!({
+        "call": head.call, "epoch": head.epoch, "state": "unknown", "lost": why,
+    });
+    on.append(&head.tenant, "unknown", body.to_string())?;
+    Ok(record)
+}
+
+pub(crate) fn settle(
+    on: &mut impl Tables,
+    ticket: &Ticket,
+    ending: &Ending,
+    record: Option<&InvocationRecord>,
+) -> Res<Settled> {
+    let head = on.head(&ticket.key.raw())?.ok_or(StoreError::Missing)?;
+    let settling = machine::on_settle(&head, ticket.epoch, ending.state);
+    let kind = match settling {
+        Settling::Write => "settle",
+        Settling::TooLate => "late",
+        Settling::NoEnding => {
+            let word = ending.state.as_str();
+            return Err(StoreError::WrongState(format!(
+                "an attempt ends in `succeeded`, `failed` or `unknown`, not in `{word}`"
+            )));
+        }
+    };
+    let number = on.append(&head.tenant, kind, journal::settled(ticket, ending, record, &head)?)?;
+    if let Some(record) = record {
+        on.put_call(number, record)?;
+    }
+    if settling == Settling::TooLate {
+        return Ok(Settled::TooLate(head.state));
+    }
+    let has_body = ending.result.is_some() || !ending.intents.is_empty();
+    let due = machine::due_at_ms(ending.state, on.now_ms(), head.keep, has_body);
+    on.end(&head, ending, due)?;
+    Ok(Settled::Written)
+}
+
+pub(crate) fn resolve(
+    on: &mut impl Tables,
+    tenant: &str,
+    call: &str,
+    resolve: &Resolve,
+) -> Res<EffectRecord> {
+    let head = on.head_of_call(tenant, call)?.ok_or(StoreError::Missing)?;
+    let Some(state) = machine::on_resolve(head.state, resolve.happened) else {
+        let is = head.state.as_str();
+        return Err(StoreError::WrongState(format!(
+            "the effect is `{is}`; only an `unknown` one can be settled by hand"
+        )));
+    };
+    let mut record = on.effect(head.id)?;
+    record.state = state;
+    record.resolution = Some(Resolution {
+        happened: resolve.happened,
+        by: resolve.by.clone(),
+        note: resolve.note.clone(),
+        at_ms: on.now_ms(),
+    });
+    if resolve.happened && resolve.result.is_some() {
+        record.result.clone_from(&resolve.result);
+    }
+    record.ended_at_ms = Some(on.now_ms());
+    on.put_effect(head.id, &record, due(&head, &record))?;
+    let body = json!({
+        "call": call, "epoch": head.epoch, "state": state.as_str(),
+        "by": resolve.by, "note": resolve.note, "result": resolve.result,
+    });
+    on.append(tenant, "resolve", body.to_string())?;
+    Ok(record)
+}
+
+pub(crate) fn undo(
+    on: &mut impl Tables,
+    tenant: &str,
+    call: &str,
+    step: &Undo,
+) -> Res<EffectRecord> {
+    let head = on.head_of_call(tenant, call)?.ok_or(StoreError::Missing)?;
+    let mut record = on.effect(head.id)?;
+    if record.effect.compensates.is_some() {
+        return Err(StoreError::WrongState(
+            "the effect is itself the undoing of another; that is not undone".to_owned(),
+        ));
+    }
+    let resolved = record.resolution.as_ref().is_some_and(|said| said.happened);
+    let Some(state) = machine::on_undo(head.state, resolved, step) else {
+        let is = head.state.as_str();
+        return Err(StoreError::WrongState(format!(
+            "the effect is `{is}`, which does not allow this step; look at `haft effects`"
+        )));
+    };
+    record.state = state;
+    let body = match step {
+        Undo::Begin { by } => {
+            record.compensation_id = Some(by.clone());
+            record.compensation_result = None;
+            json!({ "call": call, "state": state.as_str(), "by": by })
+        }
+        Undo::Done { result } => {
+            record.compensation_result = Some(result.clone());
+            json!({ "call": call, "state": state.as_str(), "result": result })
+        }
+        Undo::Stuck { why } => {
+            record.compensation_result = Some(json!({ "stuck": why }));
+            json!({ "call": call, "state": state.as_str(), "why": why })
+        }
+        Undo::Back => {
+            record.compensation_id = None;
+            record.compensation_result = None;
+            json!({ "call": call, "state": state.as_str() })
+        }
+    };
+    on.put_effect(head.id, &record, due(&head, &record))?;
+    on.append(tenant, "undo", body.to_string())?;
+    Ok(record)
+}
+
+fn due(head: &Head, record: &EffectRecord) -> Option<i64> {
+    let has_body = record.result.is_some()
+        || !record.intents.is_empty()
+        || record.compensation_result.is_some();
+    machine::due_at_ms(record.state, record.ended_at_ms?, head.keep, has_body)
+}
+
+/// Effects whose process is gone and which may have happened become unknown; the others are left
+/// for the next claim to begin again.
+pub(crate) fn recover(on: &mut impl Tables) -> Res<Vec<EffectRecord>> {
+    let mut lost = Vec::new();
+    for head in on.started_elsewhere()? {
+        if on.is_alive(head.owner) {
+            continue;
+        }
+        let running = machine::on_started(&head, SideEffectPolicy::Pure, on.now_ms(), || false);
+        if running == Running::NobodyKnows {
+            lost.push(give_up(on, &head)?);
+        }
+    }
+    Ok(lost)
+}
+
+/// Forgets some of what is due. Returns how many entries went, and whether there may be more.
+pub(crate) fn purge(on: &mut impl Tables) -> Res<(u64, bool)> {
+    let due = on.due(PURGED_AT_ONCE)?;
+    let mut gone = 0;
+    for (id, what) in &due {
+        on.forget(*id, *what)?;
+        gone += u64::from(*what == Due::Entry);
+    }
+    Ok((gone, due.len() == PURGED_AT_ONCE))
+}

@@ -1,0 +1,78 @@
+//! What the steps ask of a store: rows in, rows out, inside one transaction.
+
+use haft_core::call::Principal;
+use haft_core::ledger::{Claim, EffectRecord, Ending};
+use haft_core::port::StoreError;
+use haft_core::record::{Confirmation, InvocationRecord};
+use haft_core::session::{Block, Session};
+
+use crate::machine::{Head, Owner};
+
+pub(crate) type Res<T> = Result<T, StoreError>;
+
+/// One transaction on the tables of a store.
+pub(crate) trait Tables {
+    /// Now, the same for the whole transaction.
+    fn now_ms(&self) -> i64;
+
+    fn is_alive(&mut self, owner: Owner) -> bool;
+
+    fn head(&mut self, key: &[u8; 32]) -> Res<Option<Head>>;
+
+    fn head_of_call(&mut self, tenant: &str, call: &str) -> Res<Option<Head>>;
+
+    /// The whole entry.
+    fn effect(&mut self, id: i64) -> Res<EffectRecord>;
+
+    /// Started and unknown effects of the same act.
+    fn open_acts(&mut self, tenant: &str, act: &[u8; 32]) -> Res<Vec<Head>>;
+
+    /// Every started effect of other owners.
+    fn started_elsewhere(&mut self) -> Res<Vec<Head>>;
+
+    /// Ids of entries of which something is due to be forgotten, and whether that is the entry.
+    fn due(&mut self, limit: usize) -> Res<Vec<(i64, Due)>>;
+
+    /// Writes a new attempt, in place of the earlier one where there is one.
+    fn start(&mut self, claim: &Claim, epoch: u64) -> Res<()>;
+
+    /// Writes the outcome of an attempt.
+    fn end(&mut self, head: &Head, ending: &Ending, due_at_ms: Option<i64>) -> Res<()>;
+
+    /// Writes what may change in an entry after its attempt.
+    fn put_effect(&mut self, id: i64, record: &EffectRecord, due_at_ms: Option<i64>) -> Res<()>;
+
+    fn forget(&mut self, id: i64, what: Due) -> Res<()>;
+
+    fn confirmation(&mut self, tenant: &str, id: &str) -> Res<Option<Confirmation>>;
+
+    /// Confirmations with the same binding.
+    fn bound(&mut self, tenant: &str, binding: &[u8; 32]) -> Res<Vec<Confirmation>>;
+
+    fn put_confirmation(&mut self, confirmation: &Confirmation) -> Res<()>;
+
+    fn revision(&mut self, tenant: &str, session: &str) -> Res<Option<u64>>;
+
+    fn put_session(&mut self, session: &Session) -> Res<()>;
+
+    fn block(&mut self, tenant: &str, principal: &Principal) -> Res<Option<Block>>;
+
+    fn put_block(&mut self, block: &Block) -> Res<()>;
+
+    fn drop_block(&mut self, tenant: &str, principal: &Principal) -> Res<bool>;
+
+    /// Appends to the audit trail; returns the entry's number.
+    fn append(&mut self, tenant: &str, kind: &str, body: String) -> Res<u64>;
+
+    /// Makes a call findable whose record is in the audit trail under this number.
+    fn put_call(&mut self, number: u64, record: &InvocationRecord) -> Res<()>;
+}
+
+/// What is due to be forgotten.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// The answer; the entry itself goes at this time.
+    Body { entry_at_ms: i64 },
+    /// Everything.
+    Entry,
+}

@@ -1,0 +1,148 @@
+//! The audit trail: a chain of hashes, signed checkpoints of its head, and the check of both.
+
+mod check;
+mod file;
+
+use std::fmt;
+
+use haft_core::Digest;
+use haft_core::record::AuditEntry;
+use haft_core::registry::{PublicKey, Signature, SigningKey};
+use serde::{Deserialize, Serialize};
+
+pub(crate) use check::Chain;
+pub(crate) use file::{Signing, append, key, read};
+
+/// The end of the chain, to which the next entry is linked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Link {
+    pub(crate) number: u64,
+    pub(crate) hash: Digest,
+}
+
+impl Default for Link {
+    /// What the first entry is linked to.
+    fn default() -> Self {
+        Self { number: 0, hash: Digest::from_raw(&[0; 32]) }
+    }
+}
+
+impl Link {
+    /// Makes the next entry, and moves on to it.
+    pub(crate) fn next(
+        &mut self,
+        at_ms: i64,
+        tenant: &str,
+        kind: &str,
+        body: String,
+    ) -> AuditEntry {
+        self.number += 1;
+        let previous = self.hash.clone();
+        let mut entry = AuditEntry {
+            number: self.number,
+            at_ms,
+            tenant: tenant.to_owned(),
+            kind: kind.to_owned(),
+            body,
+            hash: previous.clone(),
+            previous,
+        };
+        entry.hash = entry.expected_hash();
+        self.hash.clone_from(&entry.hash);
+        entry
+    }
+}
+
+/// The chain's head at a moment, signed: kept outside of the database, it tells when the tail was
+/// cut off or the whole chain rewritten.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Checkpoint {
+    /// The last entry.
+    pub number: u64,
+    /// Its hash.
+    pub hash: Digest,
+    /// When, in milliseconds of the Unix epoch by the store's clock.
+    pub at_ms: i64,
+    /// Over all of the above.
+    pub signature: Signature,
+}
+
+impl Checkpoint {
+    pub(crate) fn sign(link: &Link, at_ms: i64, key: &SigningKey) -> Self {
+        let signature = key.sign(&statement(link.number, &link.hash, at_ms));
+        Self { number: link.number, hash: link.hash.clone(), at_ms, signature }
+    }
+
+    /// Whether it is what this key has signed.
+    #[must_use]
+    pub fn is_signed_by(&self, key: &PublicKey) -> bool {
+        self.signature.key == *key
+            && self.signature.covers(&statement(self.number, &self.hash, self.at_ms))
+    }
+}
+
+fn statement(number: u64, hash: &Digest, at_ms: i64) -> String {
+    format!("haft audit checkpoint 1\n{number}\n{hash}\n{at_ms}\n")
+}
+
+/// A chain without a fault.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Verified {
+    /// How many entries there are.
+    pub entries: u64,
+    /// The last one's hash.
+    pub head: Digest,
+    /// How many checkpoints agree.
+    pub checkpoints: u64,
+}
+
+/// The first entry that is not as it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Its number.
+    pub number: u64,
+    /// Whose it is, where it is there to say so.
+    pub tenant: Option<String>,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+/// What is wrong with a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The entry's content is not what its hash was taken over.
+    Hash,
+    /// An entry is missing.
+    Gap,
+    /// The entry is not linked to the one before it.
+    Chain,
+    /// The entry is not the one that was signed.
+    Rewritten,
+    /// The entry was signed, and the chain ends before it.
+    CutTail,
+    /// The checkpoint was not signed with the key, or cannot be read.
+    Checkpoint,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.number;
+        match self.fault {
+            Fault::Hash => write!(f, "entry {number} was changed: its hash does not fit"),
+            Fault::Gap => write!(f, "entry {number} is missing"),
+            Fault::Chain => {
+                write!(f, "entry {number} does not follow from the one before: one was rewritten")
+            }
+            Fault::Rewritten => write!(f, "entry {number} is not the one that was signed"),
+            Fault::CutTail => {
+                write!(f, "the trail was cut: entry {number} was signed and is not there")
+            }
+            Fault::Checkpoint => {
+                write!(f, "the checkpoint of entry {number} is not signed with this key")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Broken {}

@@ -1,0 +1,180 @@
+//! Checks a chain, entry by entry.
+
+use std::collections::BTreeMap;
+
+use haft_core::record::AuditEntry;
+use haft_core::registry::PublicKey;
+
+use super::{Broken, Checkpoint, Fault, Link, Verified};
+
+/// The check of a chain, fed with its entries in order.
+pub(crate) struct Chain {
+    last: Link,
+    signed: BTreeMap<u64, Checkpoint>,
+    agreed: u64,
+}
+
+impl Chain {
+    /// A check from the first entry on.
+    pub(crate) fn new(checkpoints: Vec<Checkpoint>, key: &PublicKey) -> Result<Self, Broken> {
+        if let Some(forged) = checkpoints.iter().find(|one| !one.is_signed_by(key)) {
+            return Err(broken(forged.number, None, Fault::Checkpoint));
+        }
+        // Two checkpoints of one entry must agree; the later one in the file is compared.
+        let signed = checkpoints.into_iter().map(|one| (one.number, one)).collect();
+        Ok(Self { last: Link::default(), signed, agreed: 0 })
+    }
+
+    /// Takes the next entry, and goes on after it whatever is wrong with it.
+    pub(crate) fn take(&mut self, entry: &AuditEntry) -> Result<(), Broken> {
+        let expected = self.last.number + 1;
+        let linked = entry.previous == self.last.hash;
+        self.last = Link { number: entry.number, hash: entry.hash.clone() };
+        let wrong = |fault| Err(broken(entry.number, Some(entry.tenant.clone()), fault));
+        if entry.number != expected {
+            return Err(broken(expected, None, Fault::Gap));
+        }
+        if !linked {
+            return wrong(Fault::Chain);
+        }
+        if entry.hash != entry.expected_hash() {
+            return wrong(Fault::Hash);
+        }
+        match self.signed.remove(&entry.number) {
+            Some(signed) if signed.hash != entry.hash => wrong(Fault::Rewritten),
+            Some(_) => {
+                self.agreed += 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the check: what was signed must have been there.
+    pub(crate) fn end(self) -> Result<Verified, Broken> {
+        match self.signed.keys().find(|number| **number > self.last.number) {
+            Some(number) => Err(broken(*number, None, Fault::CutTail)),
+            None => Ok(Verified {
+                entries: self.last.number,
+                head: self.last.hash,
+                checkpoints: self.agreed,
+            }),
+        }
+    }
+}
+
+fn broken(number: u64, tenant: Option<String>, fault: Fault) -> Broken {
+    Broken { number, tenant, fault }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_core::registry::SigningKey;
+
+    use super::*;
+
+    fn key() -> SigningKey {
+        SigningKey::from_seed(&[7; 32])
+    }
+
+    fn chain() -> (Vec<AuditEntry>, Vec<Checkpoint>) {
+        let mut link = Link::default();
+        let mut entries = Vec::new();
+        let mut checkpoints = Vec::new();
+        for number in 1..=6 {
+            entries.push(link.next(number, "acme", "note", format!("{{\"n\":{number}}}")));
+            if number % 2 == 0 {
+                checkpoints.push(Checkpoint::sign(&link, number, &key()));
+            }
+        }
+        (entries, checkpoints)
+    }
+
+    fn verdict(entries: &[AuditEntry], checkpoints: Vec<Checkpoint>) -> Result<Verified, Broken> {
+        let mut chain = Chain::new(checkpoints, &key().public())?;
+        entries.iter().try_for_each(|entry| chain.take(entry))?;
+        chain.end()
+    }
+
+    #[track_caller]
+    fn check(touch: impl FnOnce(&mut Vec<AuditEntry>, &mut Vec<Checkpoint>), words: &str) {
+        let (mut entries, mut checkpoints) = chain();
+        touch(&mut entries, &mut checkpoints);
+        assert_eq!(verdict(&entries, checkpoints).unwrap_err().to_string(), words);
+    }
+
+    fn seal(entries: &mut [AuditEntry], from: usize) {
+        for at in from..entries.len() {
+            if at > 0 {
+                entries[at].previous = entries[at - 1].hash.clone();
+            }
+            entries[at].hash = entries[at].expected_hash();
+        }
+    }
+
+    #[test]
+    fn a_chain_that_nobody_touched_is_verified() {
+        let (entries, checkpoints) = chain();
+        let verified = verdict(&entries, checkpoints).unwrap();
+        assert_eq!((verified.entries, verified.checkpoints), (6, 3));
+    }
+
+    #[test]
+    fn a_changed_entry_is_named() {
+        check(
+            |entries, _| entries[2].body = "{}".into(),
+            "entry 3 was changed: its hash does not fit",
+        );
+        check(
+            |entries, _| entries[4].tenant = "other".into(),
+            "entry 5 was changed: its hash does not fit",
+        );
+        check(
+            |entries, _| {
+                entries[2].body = "{}".into();
+                entries[2].hash = entries[2].expected_hash();
+            },
+            "entry 4 does not follow from the one before: one was rewritten",
+        );
+    }
+
+    #[test]
+    fn a_missing_entry_is_named() {
+        check(|entries, _| drop(entries.remove(3)), "entry 4 is missing");
+        check(|entries, _| drop(entries.remove(0)), "entry 1 is missing");
+    }
+
+    #[test]
+    fn a_chain_that_was_written_anew_is_not_the_one_that_was_signed() {
+        check(
+            |entries, _| {
+                entries[2].body = "{}".into();
+                seal(entries, 2);
+            },
+            "entry 4 is not the one that was signed",
+        );
+    }
+
+    #[test]
+    fn a_cut_tail_is_noticed() {
+        check(
+            |entries, _| entries.truncate(4),
+            "the trail was cut: entry 6 was signed and is not there",
+        );
+    }
+
+    #[test]
+    fn a_forged_checkpoint_is_refused() {
+        check(
+            |_, checkpoints| checkpoints[1].number = 5,
+            "the checkpoint of entry 5 is not signed with this key",
+        );
+        check(
+            |_, checkpoints| {
+                let link = Link { number: 6, hash: checkpoints[2].hash.clone() };
+                checkpoints[2] = Checkpoint::sign(&link, 6, &SigningKey::from_seed(&[8; 32]));
+            },
+            "the checkpoint of entry 6 is not signed with this key",
+        );
+    }
+}

@@ -1,0 +1,107 @@
+//! The files beside a database: its signing key, and the checkpoints signed with it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use haft_core::port::StoreError;
+use haft_core::registry::SigningKey;
+
+use super::{Broken, Checkpoint, Fault, Link};
+
+/// Signs the head every so many entries.
+pub(crate) struct Signing {
+    pub(crate) key: SigningKey,
+    pub(crate) path: PathBuf,
+    pub(crate) every: u64,
+    /// The last entry that is covered.
+    pub(crate) covered: u64,
+}
+
+impl Signing {
+    /// Signs when enough was written since the last time, or when `now_or_never`.
+    pub(crate) fn consider(
+        &mut self,
+        link: &Link,
+        at_ms: i64,
+        now_or_never: bool,
+    ) -> io::Result<()> {
+        let new = link.number.saturating_sub(self.covered);
+        if new == 0 || self.every == 0 || (new < self.every && !now_or_never) {
+            return Ok(());
+        }
+        append(&self.path, &Checkpoint::sign(link, at_ms, &self.key))?;
+        self.covered = link.number;
+        Ok(())
+    }
+}
+
+/// Appends a checkpoint as one line, in one write, so that processes do not write into each other.
+pub(crate) fn append(path: &Path, checkpoint: &Checkpoint) -> io::Result<()> {
+    let mut line = serde_json::to_string(checkpoint)?;
+    line.push('\n');
+    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+    file.write_all(line.as_bytes())?;
+    file.sync_data()
+}
+
+/// Reads checkpoints. A last line without its end is a write that was interrupted; any other line
+/// that cannot be read was touched.
+pub(crate) fn read(path: &Path) -> io::Result<Result<Vec<Checkpoint>, Broken>> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) => return Err(error),
+    };
+    let whole = text.rfind('\n').map_or("", |end| text.get(..end).unwrap_or_default());
+    Ok(whole.lines().try_fold(Vec::new(), |mut read, line| {
+        let last = read.last().map_or(0, |one: &Checkpoint| one.number);
+        let broken = Broken { number: last + 1, tenant: None, fault: Fault::Checkpoint };
+        read.push(serde_json::from_str(line).map_err(|_| broken)?);
+        Ok(read)
+    }))
+}
+
+/// The key beside a database; made when there is none, readable by its owner alone.
+pub(crate) fn key(path: &Path) -> Result<SigningKey, StoreError> {
+    let failed = |what: &str, error: &dyn std::fmt::Display| {
+        StoreError::Unavailable(format!("the signing key `{}` {what}: {error}", path.display()))
+    };
+    match fs::read_to_string(path) {
+        Ok(pem) => return SigningKey::from_pem(&pem).map_err(|error| failed("is", &error)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(failed("cannot be read", &error)),
+    }
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed).map_err(|error| failed("cannot be made", &error))?;
+    let key = SigningKey::from_seed(&seed);
+    let pem = key.to_pem().map_err(|error| failed("cannot be made", &error))?;
+    match put_new(path, &pem) {
+        Ok(()) => Ok(key),
+        // Another process was faster: theirs is the key.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self::key(path),
+        Err(error) => Err(failed("cannot be written", &error)),
+    }
+}
+
+/// Writes a file that only its owner can read, whole or not at all, unless there is one.
+fn put_new(path: &Path, text: &str) -> io::Result<()> {
+    let mut name = [0; 8];
+    getrandom::fill(&mut name).map_err(|error| io::Error::other(error.to_string()))?;
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(format!(".{}", haft_core::digest::hex(&name)));
+    let aside = PathBuf::from(aside);
+    let written = write_private(&aside, text).and_then(|()| fs::hard_link(&aside, path));
+    let removed = fs::remove_file(&aside);
+    written.and(removed)
+}
+
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file: File = options.open(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}

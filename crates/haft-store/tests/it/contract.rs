@@ -1,0 +1,10 @@
+//! What every store must do, written once.
+
+mod claiming;
+mod confirmations;
+mod forgetting;
+mod journal;
+mod sessions;
+mod settling;
+mod undoing;
+mod unknown;

@@ -1,0 +1,175 @@
+//! Approvals: asked for once, given by somebody else, spent with the claim.
+
+use haft_core::Principal;
+use haft_core::ledger::{Claimed, State, Unspendable};
+use haft_core::port::StoreError;
+use haft_core::record::{Confirmation, ConfirmationStatus};
+
+use crate::bed::{START, claim, confirmation, contract, fresh, kinds, settled, spending, word};
+
+fn ines() -> Principal {
+    Principal::user("ines")
+}
+
+contract! {
+    the_same_question_is_asked_once(bed) {
+        let store = bed.open();
+        let first = store.ask(confirmation("c1", "b")).await.unwrap();
+        assert_eq!(first, confirmation("c1", "b"));
+        assert_eq!(store.ask(confirmation("c2", "b")).await.unwrap().id, "c1");
+        store.decide("acme", "c1", true, &ines()).await.unwrap();
+        assert_eq!(store.ask(confirmation("c3", "b")).await.unwrap().id, "c1", "it is approved");
+        assert_eq!(store.ask(confirmation("c4", "other")).await.unwrap().id, "c4");
+        let taken = store.ask(confirmation("c4", "yet another")).await;
+        assert!(matches!(taken, Err(StoreError::WrongState(_))));
+        fresh(&*store, spending("k", "c1", "b")).await;
+        assert_eq!(store.ask(confirmation("c5", "b")).await.unwrap().id, "c5", "it is spent");
+    }
+
+    a_question_that_expired_or_was_declined_is_asked_again(bed) {
+        let store = bed.open();
+        store.ask(confirmation("c1", "b")).await.unwrap();
+        store.decide("acme", "c1", false, &ines()).await.unwrap();
+        store.ask(confirmation("c2", "b")).await.unwrap();
+        bed.clock.advance(100_000);
+        let third = Confirmation { expires_at_ms: START + 300_000, ..confirmation("c3", "b") };
+        assert_eq!(store.ask(third).await.unwrap().id, "c3");
+    }
+
+    whoever_asks_cannot_approve(bed) {
+        let store = bed.open();
+        let by_a_user = Confirmation { actor: Principal::user("mara"), ..confirmation("c", "b") };
+        store.ask(by_a_user).await.unwrap();
+        for by in [Principal::user("mara"), Principal::agent("assistant")] {
+            let refused = store.decide("acme", "c", true, &by).await;
+            assert!(matches!(refused, Err(StoreError::WrongState(_))), "{by}");
+        }
+        let decided = store.decide("acme", "c", true, &ines()).await.unwrap();
+        assert_eq!(decided.status, ConfirmationStatus::Approved);
+        assert_eq!(decided.decided_by, Some(ines()));
+        assert_eq!(store.confirmation("acme", "c").await.unwrap(), decided);
+    }
+
+    it_is_decided_once_in_time_and_by_its_tenant(bed) {
+        let store = bed.open();
+        for id in ["c1", "c2"] {
+            store.ask(confirmation(id, id)).await.unwrap();
+        }
+        store.decide("acme", "c1", false, &ines()).await.unwrap();
+        let again = store.decide("acme", "c1", true, &ines()).await;
+        assert!(matches!(again, Err(StoreError::WrongState(_))));
+        let foreign = store.decide("other", "c2", true, &ines()).await;
+        assert_eq!(foreign, Err(StoreError::Missing));
+        assert_eq!(store.confirmation("other", "c2").await, Err(StoreError::Missing));
+        bed.clock.advance(100_000);
+        let late = store.decide("acme", "c2", true, &ines()).await;
+        assert!(matches!(late, Err(StoreError::WrongState(_))));
+        assert_eq!(kinds(&*store).await, ["confirmation"]);
+    }
+
+    an_approval_is_spent_with_the_claim_and_only_once(bed) {
+        let store = bed.open();
+        store.ask(confirmation("c", "b")).await.unwrap();
+        store.decide("acme", "c", true, &ines()).await.unwrap();
+        fresh(&*store, spending("k", "c", "b")).await;
+        let spent = store.confirmation("acme", "c").await.unwrap();
+        assert_eq!(spent.status, ConfirmationStatus::Spent);
+        let record = store.effect("acme", "call of k").await.unwrap();
+        assert_eq!(record.confirmation.as_deref(), Some("c"));
+        let again = store.claim(spending("k2", "c", "b")).await.unwrap();
+        assert_eq!(again, Claimed::Unspendable(Unspendable::Spent));
+        assert_eq!(store.effect("acme", "call of k2").await, Err(StoreError::Missing));
+        assert_eq!(kinds(&*store).await, ["confirmation", "confirmation"]);
+    }
+
+    what_cannot_be_spent_writes_nothing_and_burns_nothing(bed) {
+        let store = bed.open();
+        for (id, approve) in [("yes", true), ("no", false)] {
+            store.ask(confirmation(id, id)).await.unwrap();
+            store.decide("acme", id, approve, &ines()).await.unwrap();
+        }
+        store.ask(confirmation("open", "open")).await.unwrap();
+        let table = [
+            ("yes", "something else", Unspendable::OtherCall),
+            ("no", "no", Unspendable::NotApproved),
+            ("open", "open", Unspendable::NotApproved),
+            ("none", "none", Unspendable::NotApproved),
+        ];
+        for (id, binding, why) in table {
+            let claimed = store.claim(spending("k", id, binding)).await.unwrap();
+            assert_eq!(claimed, Claimed::Unspendable(why), "{id}");
+            assert_eq!(store.effect("acme", "call of k").await, Err(StoreError::Missing));
+        }
+        let mut foreign = spending("k", "yes", "yes");
+        foreign.effect.tenant = "other".into();
+        let claimed = store.claim(foreign).await.unwrap();
+        assert_eq!(claimed, Claimed::Unspendable(Unspendable::NotApproved));
+        fresh(&*store, spending("k", "yes", "yes")).await;
+    }
+
+    an_approval_expires_to_the_millisecond(bed) {
+        let store = bed.open();
+        for id in ["a", "b"] {
+            store.ask(confirmation(id, id)).await.unwrap();
+            store.decide("acme", id, true, &ines()).await.unwrap();
+        }
+        bed.clock.advance(99_999);
+        fresh(&*store, spending("k", "a", "a")).await;
+        bed.clock.advance(1);
+        let late = store.claim(spending("k2", "b", "b")).await.unwrap();
+        assert_eq!(late, Claimed::Unspendable(Unspendable::Expired));
+    }
+
+    who_is_answered_without_an_attempt_needs_no_approval(bed) {
+        let store = bed.open();
+        settled(&*store, claim("done"), State::Succeeded).await;
+        settled(&*store, claim("lost"), State::Unknown).await;
+        fresh(&*store, claim("running")).await;
+        let table = [("done", "answered"), ("lost", "unknown"), ("running", "in flight")];
+        for (key, words) in table {
+            let claimed = store.claim(spending(key, "none", "none")).await.unwrap();
+            assert_eq!(word(&claimed), words);
+        }
+    }
+
+    a_spent_approval_stays_spent_when_its_process_dies(bed) {
+        let (dead, store) = (bed.open(), bed.open());
+        dead.ask(confirmation("c", "b")).await.unwrap();
+        dead.decide("acme", "c", true, &ines()).await.unwrap();
+        fresh(&*dead, spending("k", "c", "b")).await;
+        drop(dead);
+        assert_eq!(store.recover().await.unwrap().len(), 1);
+        let again = store.claim(spending("k2", "c", "b")).await.unwrap();
+        assert_eq!(again, Claimed::Unspendable(Unspendable::Spent));
+    }
+
+    of_two_processes_one_spends(bed) {
+        let (one, two) = (bed.open(), bed.open());
+        one.ask(confirmation("c", "b")).await.unwrap();
+        one.decide("acme", "c", true, &ines()).await.unwrap();
+        let (first, second) =
+            tokio::join!(one.claim(spending("k1", "c", "b")), two.claim(spending("k2", "c", "b")));
+        let mut words = [word(&first.unwrap()), word(&second.unwrap())];
+        words.sort();
+        assert_eq!(words, ["Spent", "fresh 1"]);
+    }
+
+    confirmations_are_listed_newest_first(bed) {
+        let store = bed.open();
+        for (n, id) in ["a", "b", "c"].into_iter().enumerate() {
+            let asked_at_ms = START + n as i64;
+            let asked = Confirmation { asked_at_ms, ..confirmation(id, id) };
+            store.ask(asked).await.unwrap();
+        }
+        store.decide("acme", "b", true, &ines()).await.unwrap();
+        let ids = |found: Vec<Confirmation>| -> String {
+            found.into_iter().map(|one| one.id).collect()
+        };
+        assert_eq!(ids(store.confirmations("acme", None).await.unwrap()), "cba");
+        let pending = Some(ConfirmationStatus::Pending);
+        assert_eq!(ids(store.confirmations("acme", pending).await.unwrap()), "ca");
+        let approved = Some(ConfirmationStatus::Approved);
+        assert_eq!(ids(store.confirmations("acme", approved).await.unwrap()), "b");
+        assert_eq!(ids(store.confirmations("other", None).await.unwrap()), "");
+    }
+}

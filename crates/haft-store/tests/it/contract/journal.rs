@@ -1,0 +1,115 @@
+//! Records of calls, and the audit trail.
+
+use haft_core::error::ErrorKind;
+use haft_core::port::{CallFilter, CallStats};
+use haft_core::record::InvocationRecord;
+use serde_json::json;
+
+use crate::bed::{START, call_record, contract, kinds};
+
+fn acme() -> CallFilter {
+    CallFilter { tenant: "acme".into(), ..CallFilter::default() }
+}
+
+contract! {
+    a_recorded_call_is_found_as_it_was(bed) {
+        let store = bed.open();
+        let record = call_record("c1", "core__kb_search", 10);
+        store.record(record.clone());
+        store.flush().await.unwrap();
+        assert_eq!(store.calls(acme()).await.unwrap(), [record]);
+        assert_eq!(kinds(&*store).await, ["call"]);
+    }
+
+    calls_are_found_by_what_they_are_newest_first(bed) {
+        let store = bed.open();
+        store.record(call_record("c1", "a", 10));
+        store.record(InvocationRecord {
+            error: Some(ErrorKind::Denied),
+            session: None,
+            started_at_ms: START + 5,
+            ..call_record("c2", "b", 20)
+        });
+        store.record(InvocationRecord {
+            agent: "other".into(),
+            started_at_ms: START - 5,
+            ..call_record("c3", "a", 30)
+        });
+        store.record(InvocationRecord { tenant: "other".into(), ..call_record("c4", "a", 40) });
+        store.record(call_record("c5", "a", 50));
+        store.flush().await.unwrap();
+        let by = |change: &dyn Fn(&mut CallFilter)| {
+            let mut filter = acme();
+            change(&mut filter);
+            filter
+        };
+        let table: [(CallFilter, &[&str]); 10] = [
+            (acme(), &["c2", "c5", "c1", "c3"]),
+            (by(&|f| f.limit = 2), &["c2", "c5"]),
+            (by(&|f| f.agent = Some("other".into())), &["c3"]),
+            (by(&|f| f.tool = Some("a".into())), &["c5", "c1", "c3"]),
+            (by(&|f| f.session = Some("s1".into())), &["c5", "c1", "c3"]),
+            (by(&|f| f.error = Some(ErrorKind::Denied)), &["c2"]),
+            (by(&|f| f.ok = Some(true)), &["c5", "c1", "c3"]),
+            (by(&|f| f.ok = Some(false)), &["c2"]),
+            (by(&|f| f.since_ms = Some(START)), &["c2", "c5", "c1"]),
+            (by(&|f| f.call = Some("c1".into())), &["c1"]),
+        ];
+        for (filter, expected) in table {
+            let found = store.calls(filter.clone()).await.unwrap();
+            let calls: Vec<_> = found.iter().map(|one| one.call.as_str()).collect();
+            assert_eq!(calls, expected, "{filter:?}");
+        }
+    }
+
+    figures_are_exact_and_over_every_call_that_is_meant(bed) {
+        let store = bed.open();
+        for n in 1..=200 {
+            store.record(call_record(&format!("c{n}"), "a", 201 - n));
+        }
+        store.record(InvocationRecord {
+            error: Some(ErrorKind::Timeout),
+            ..call_record("d", "b", 7)
+        });
+        store.flush().await.unwrap();
+        let a = CallStats { tool: "a".into(), calls: 200, errors: 0, p50_us: 100, p99_us: 198 };
+        let b = CallStats { tool: "b".into(), calls: 1, errors: 1, p50_us: 7, p99_us: 7 };
+        let narrow = CallFilter { limit: 1, ..acme() };
+        assert_eq!(store.stats(narrow).await.unwrap(), [a, b.clone()]);
+        let failed = CallFilter { ok: Some(false), ..acme() };
+        assert_eq!(store.stats(failed).await.unwrap(), [b]);
+    }
+
+    the_trail_is_a_chain(bed) {
+        let store = bed.open();
+        for n in 0..5 {
+            store.note("acme", "note", json!({ "n": n, "text": "é\n" })).await.unwrap();
+            bed.clock.advance(10);
+        }
+        let trail = store.audit(1, 0).await.unwrap();
+        assert_eq!(trail.len(), 5);
+        for (at, entry) in trail.iter().enumerate() {
+            assert_eq!(entry.number, at as u64 + 1);
+            assert_eq!(entry.at_ms, START + 10 * at as i64);
+            assert_eq!(entry.hash, entry.expected_hash());
+            if at > 0 {
+                assert_eq!(entry.previous, trail[at - 1].hash);
+            }
+        }
+        let body: serde_json::Value = serde_json::from_str(&trail[3].body).unwrap();
+        assert_eq!(body, json!({ "n": 3, "text": "é\n" }));
+        assert_eq!(store.audit(3, 2).await.unwrap(), trail[2..4]);
+        assert!(store.audit(6, 0).await.unwrap().is_empty());
+    }
+
+    two_processes_write_one_chain(bed) {
+        let (one, two) = (bed.open(), bed.open());
+        for n in 0..10 {
+            one.note("acme", "note", json!(n)).await.unwrap();
+            two.note("acme", "note", json!(n)).await.unwrap();
+        }
+        let trail = one.audit(1, 100).await.unwrap();
+        assert_eq!(trail.len(), 20);
+        assert!(trail.windows(2).all(|pair| pair[1].previous == pair[0].hash));
+    }
+}

@@ -1,0 +1,116 @@
+//! Sessions and blocks.
+
+use std::collections::VecDeque;
+
+use haft_core::Principal;
+use haft_core::contract::Mode;
+use haft_core::port::StoreError;
+use haft_core::session::{Phase, Session, Turn};
+use serde_json::json;
+
+use crate::bed::{START, contract};
+
+fn session() -> Session {
+    Session {
+        id: "s1".into(),
+        tenant: "acme".into(),
+        agent: "assistant".into(),
+        principal: Principal::user("mara"),
+        mode: Mode::Voice,
+        registry_version: "1.0.abcdef01".into(),
+        phase: Phase::Active,
+        turn: Turn {
+            number: 1,
+            group: "g1".into(),
+            retrieval_calls: 0,
+            searched: false,
+            calls: 0,
+            aborted: false,
+        },
+        suppress_audio: true,
+        suppress_transcript: false,
+        pending_message: Some(json!({ "text": "hello" })),
+        deferred: Vec::new(),
+        waiting: VecDeque::from([json!("later")]),
+        recent: VecDeque::new(),
+        created_at_ms: START,
+        revision: 0,
+    }
+}
+
+contract! {
+    a_session_is_found_as_it_was_saved(bed) {
+        let store = bed.open();
+        let saved = store.save(session()).await.unwrap();
+        assert_eq!(saved, Session { revision: 1, ..session() });
+        assert_eq!(store.session("acme", "s1").await.unwrap(), saved);
+        assert_eq!(store.session("other", "s1").await, Err(StoreError::Missing));
+        drop(store);
+        assert_eq!(bed.open().session("acme", "s1").await.unwrap(), saved);
+    }
+
+    a_session_is_written_only_on_what_was_read(bed) {
+        let store = bed.open();
+        let first = store.save(session()).await.unwrap();
+        assert_eq!(store.save(session()).await, Err(StoreError::Stale), "it exists");
+        let second = store.save(first.clone()).await.unwrap();
+        assert_eq!(second.revision, 2);
+        assert_eq!(store.save(first).await, Err(StoreError::Stale));
+        let unknown = Session { id: "s2".into(), revision: 3, ..session() };
+        assert_eq!(store.save(unknown).await, Err(StoreError::Missing));
+        assert_eq!(store.session("acme", "s1").await.unwrap().revision, 2);
+    }
+
+    a_block_holds_until_its_end(bed) {
+        let store = bed.open();
+        let mara = Principal::user("mara");
+        assert!(!store.any_blocks());
+        let (block, extended) = store.block("acme", &mara, 1_000, "spam").await.unwrap();
+        assert_eq!((block.until_ms, extended), (START + 1_000, false));
+        assert!(store.any_blocks());
+        assert_eq!(store.blocked("acme", &mara).await.unwrap(), Some(block));
+        for (tenant, who) in [("other", mara.clone()), ("acme", Principal::agent("mara"))] {
+            assert_eq!(store.blocked(tenant, &who).await.unwrap(), None);
+        }
+        bed.clock.advance(999);
+        assert!(store.blocked("acme", &mara).await.unwrap().is_some());
+        bed.clock.advance(1);
+        assert_eq!(store.blocked("acme", &mara).await.unwrap(), None);
+    }
+
+    a_repetition_extends_a_block_from_its_end(bed) {
+        let store = bed.open();
+        let mara = Principal::user("mara");
+        store.block("acme", &mara, 1_000, "spam").await.unwrap();
+        bed.clock.advance(400);
+        let (block, extended) = store.block("acme", &mara, 500, "more").await.unwrap();
+        assert_eq!((block.until_ms, extended), (START + 1_500, true));
+        assert_eq!(block.reason, "more");
+        bed.clock.advance(5_000);
+        let (block, extended) = store.block("acme", &mara, 500, "again").await.unwrap();
+        assert_eq!((block.until_ms, extended), (START + 5_900, false));
+    }
+
+    a_block_is_lifted(bed) {
+        let store = bed.open();
+        let mara = Principal::user("mara");
+        assert_eq!(store.unblock("acme", &mara).await, Err(StoreError::Missing));
+        store.block("acme", &mara, 1_000, "spam").await.unwrap();
+        assert_eq!(store.unblock("other", &mara).await, Err(StoreError::Missing));
+        store.unblock("acme", &mara).await.unwrap();
+        assert_eq!(store.blocked("acme", &mara).await.unwrap(), None);
+    }
+
+    a_block_is_seen_by_other_processes_and_after_a_restart(bed) {
+        let (one, two) = (bed.open(), bed.open());
+        let mara = Principal::user("mara");
+        assert!(!two.any_blocks());
+        one.block("acme", &mara, 10_000, "spam").await.unwrap();
+        bed.clock.advance(200);
+        assert!(two.any_blocks());
+        assert!(two.blocked("acme", &mara).await.unwrap().is_some());
+        drop((one, two));
+        let three = bed.open();
+        assert!(three.any_blocks() && three.blocked("acme", &mara).await.unwrap().is_some());
+    }
+}

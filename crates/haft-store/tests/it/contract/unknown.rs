@@ -1,0 +1,153 @@
+//! What nobody knows: how it comes about, what it stops, and how it ends.
+
+use haft_core::contract::SideEffectPolicy as Class;
+use haft_core::ledger::{Claimed, State};
+use haft_core::port::{EffectFilter, Resolve, StoreError};
+use serde_json::json;
+
+use crate::bed::{LEASE, START, claim, contract, digest, fresh, kinds, of_class, settled, word};
+
+fn said(happened: bool) -> Resolve {
+    Resolve { happened, by: "user:ines".into(), note: "asked the bank".into(), result: None }
+}
+
+fn same_act(key: &str) -> haft_core::ledger::Claim {
+    haft_core::ledger::Claim { act: digest("one act"), ..claim(key) }
+}
+
+contract! {
+    what_nobody_knows_stays_so_until_somebody_says(bed) {
+        let store = bed.open();
+        settled(&*store, claim("k"), State::Unknown).await;
+        bed.clock.advance(1_000_000_000);
+        store.purge().await.unwrap();
+        assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "unknown");
+    }
+
+    what_happened_is_answered(bed) {
+        let store = bed.open();
+        settled(&*store, claim("k"), State::Unknown).await;
+        bed.clock.advance(500);
+        let with = Resolve { result: Some(json!("receipt")), ..said(true) };
+        let record = store.resolve("acme", "call of k", with).await.unwrap();
+        assert_eq!(record.state, State::Happened);
+        let resolution = record.resolution.clone().unwrap();
+        assert_eq!((resolution.by.as_str(), resolution.at_ms), ("user:ines", START + 500));
+        let again = store.claim(claim("k")).await.unwrap();
+        assert_eq!(again, Claimed::Answered(Box::new(record)));
+        assert_eq!(kinds(&*store).await, ["settle", "resolve"]);
+    }
+
+    what_did_not_happen_may_be_tried_again(bed) {
+        let store = bed.open();
+        settled(&*store, claim("k"), State::Unknown).await;
+        let record = store.resolve("acme", "call of k", said(false)).await.unwrap();
+        assert_eq!(record.state, State::NotHappened);
+        assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "fresh 2");
+    }
+
+    only_the_unknown_is_settled_by_hand(bed) {
+        let store = bed.open();
+        fresh(&*store, claim("running")).await;
+        settled(&*store, claim("done"), State::Succeeded).await;
+        settled(&*store, claim("failed"), State::Failed).await;
+        for key in ["running", "done", "failed"] {
+            let refused = store.resolve("acme", &format!("call of {key}"), said(true)).await;
+            assert!(matches!(refused, Err(StoreError::WrongState(_))), "{key}");
+        }
+        let foreign = store.resolve("other", "call of done", said(true)).await;
+        assert_eq!(foreign, Err(StoreError::Missing));
+    }
+
+    the_same_act_under_a_new_key_is_refused_while_one_is_unknown(bed) {
+        let store = bed.open();
+        let unknown = settled(&*store, same_act("first"), State::Unknown).await;
+        let similar = store.claim(same_act("second")).await.unwrap();
+        assert_eq!(similar, Claimed::Similar(Box::new(unknown)));
+        let other = store.claim(claim("another act")).await.unwrap();
+        assert_eq!(word(&other), "fresh 1");
+        let overruled = haft_core::ledger::Claim { despite_similar: true, ..same_act("second") };
+        assert_eq!(word(&store.claim(overruled).await.unwrap()), "fresh 1");
+        store.resolve("acme", "call of first", said(true)).await.unwrap();
+        assert_eq!(word(&store.claim(same_act("third")).await.unwrap()), "fresh 1");
+    }
+
+    another_tenants_unknown_act_stops_nobody(bed) {
+        let store = bed.open();
+        settled(&*store, same_act("first"), State::Unknown).await;
+        let mut other = same_act("second");
+        other.effect.tenant = "other".into();
+        assert_eq!(word(&store.claim(other).await.unwrap()), "fresh 1");
+    }
+
+    the_same_act_is_refused_before_anybody_noticed_that_its_process_died(bed) {
+        let (dead, store) = (bed.open(), bed.open());
+        fresh(&*dead, same_act("first")).await;
+        drop(dead);
+        assert_eq!(word(&store.claim(same_act("second")).await.unwrap()), "similar");
+        assert_eq!(store.effect("acme", "call of first").await.unwrap().state, State::Unknown);
+        assert_eq!(kinds(&*store).await, ["unknown"]);
+    }
+
+    the_same_act_may_run_beside_one_that_is_running_well(bed) {
+        let store = bed.open();
+        fresh(&*store, same_act("first")).await;
+        assert_eq!(word(&store.claim(same_act("second")).await.unwrap()), "fresh 1");
+        bed.clock.advance(LEASE);
+        assert_eq!(word(&store.claim(same_act("third")).await.unwrap()), "similar");
+    }
+
+    what_a_dead_process_left_is_recovered_by_its_class(bed) {
+        let (dead, store) = (bed.open(), bed.open());
+        let classes =
+            [Class::Pure, Class::Idempotent, Class::Compensatable, Class::Irreversible];
+        for class in classes {
+            fresh(&*dead, of_class(class.as_str(), class)).await;
+            fresh(&*store, of_class(&format!("own {}", class.as_str()), class)).await;
+        }
+        assert!(store.recover().await.unwrap().is_empty(), "nobody is dead");
+        drop(dead);
+        let lost = store.recover().await.unwrap();
+        let calls: Vec<_> = lost.iter().map(|record| record.effect.call.as_str()).collect();
+        assert_eq!(calls, ["call of compensatable", "call of irreversible"]);
+        assert!(lost.iter().all(|record| record.state == State::Unknown));
+        assert!(store.recover().await.unwrap().is_empty(), "once is enough");
+        assert_eq!(kinds(&*store).await, ["unknown", "unknown"]);
+        let again = store.claim(of_class("idempotent", Class::Idempotent)).await.unwrap();
+        assert_eq!(word(&again), "fresh 2");
+    }
+
+    effects_are_found_by_what_they_are_newest_first(bed) {
+        let store = bed.open();
+        settled(&*store, claim("a"), State::Unknown).await;
+        settled(&*store, claim("b"), State::Succeeded).await;
+        let mut other = of_class("c", Class::Compensatable);
+        other.effect.tool = "core__book".into();
+        other.effect.session = None;
+        other.effect.turn_group = Some("g2".into());
+        fresh(&*store, other).await;
+        let all = EffectFilter { tenant: "acme".into(), ..EffectFilter::default() };
+        let by = |change: &dyn Fn(&mut EffectFilter)| {
+            let mut filter = all.clone();
+            change(&mut filter);
+            filter
+        };
+        let table: [(EffectFilter, &[&str]); 9] = [
+            (all.clone(), &["c", "b", "a"]),
+            (by(&|f| f.limit = 2), &["c", "b"]),
+            (by(&|f| f.states = vec![State::Unknown]), &["a"]),
+            (by(&|f| f.states = vec![State::Unknown, State::Started]), &["c", "a"]),
+            (by(&|f| f.tool = Some("core__book".into())), &["c"]),
+            (by(&|f| f.session = Some("s1".into())), &["b", "a"]),
+            (by(&|f| f.turn_group = Some("g2".into())), &["c"]),
+            (by(&|f| f.policy = Some(Class::Compensatable)), &["c"]),
+            (by(&|f| f.tenant = "other".into()), &[]),
+        ];
+        for (filter, expected) in table {
+            let found = store.effects(filter.clone()).await.unwrap();
+            let keys: Vec<_> =
+                found.iter().map(|one| one.effect.call.trim_start_matches("call of ")).collect();
+            assert_eq!(keys, expected, "{filter:?}");
+        }
+    }
+}

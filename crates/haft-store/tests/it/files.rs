@@ -1,0 +1,142 @@
+//! Which files are taken, and what lies beside them.
+
+use std::fs;
+use std::sync::Arc;
+
+use haft_core::port::{Journal as _, StoreError};
+use haft_store::{Options, Sqlite};
+use rusqlite::Connection;
+
+use crate::bed::{Bed, call_record};
+
+#[track_caller]
+fn check(bed: &Bed, words: &str) {
+    let refused = Sqlite::open(bed.path(), Options::default()).unwrap_err();
+    assert_eq!(refused, StoreError::Unavailable(words.to_owned()));
+}
+
+#[test]
+fn a_newer_schema_is_refused() {
+    let bed = Bed::sqlite();
+    drop(bed.open());
+    let conn = Connection::open(bed.path()).unwrap();
+    conn.pragma_update(None, "user_version", 99).unwrap();
+    check(
+        &bed,
+        "the database has schema 99 and this haft knows up to 1; use the newer haft that wrote it",
+    );
+}
+
+#[test]
+fn another_programs_database_is_refused_and_left_alone() {
+    let bed = Bed::sqlite();
+    let conn = Connection::open(bed.path()).unwrap();
+    conn.execute_batch("CREATE TABLE theirs (x)").unwrap();
+    check(&bed, "the file is another program's database; name another file");
+    let tables: i64 =
+        conn.query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0)).unwrap();
+    assert_eq!(tables, 1);
+}
+
+#[test]
+fn what_is_no_database_is_refused() {
+    let bed = Bed::sqlite();
+    fs::write(bed.path(), "not a database, but long enough to be looked at").unwrap();
+    let refused = Sqlite::open(bed.path(), Options::default()).unwrap_err();
+    assert!(refused.to_string().contains("cannot be opened"), "{refused}");
+}
+
+/// A migration that was killed leaves nothing, and the next open makes it whole.
+#[test]
+fn several_processes_may_make_the_database_at_once() {
+    let bed = Arc::new(Bed::sqlite());
+    let threads: Vec<_> = (0..4)
+        .map(|_| {
+            let bed = Arc::clone(&bed);
+            std::thread::spawn(move || bed.open().is_writable())
+        })
+        .collect();
+    assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
+}
+
+#[tokio::test]
+async fn the_audit_trail_is_append_only_even_by_hand() {
+    let bed = Bed::sqlite();
+    let store = bed.open();
+    store.note("acme", "note", serde_json::json!(1)).await.unwrap();
+    let conn = Connection::open(bed.path()).unwrap();
+    for sql in ["DELETE FROM audit", "UPDATE audit SET body = '{}'"] {
+        let refused = conn.execute(sql, ()).unwrap_err();
+        assert_eq!(refused.to_string(), "the audit trail is append-only");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_key_is_its_owners_alone_and_stays_the_same() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let bed = Bed::sqlite();
+    let first = bed.open_sqlite(|_| ()).public_key().unwrap();
+    let second = bed.open_sqlite(|_| ()).public_key().unwrap();
+    assert_eq!(first, second);
+    let key = bed.path().with_extension("db.key");
+    assert_eq!(fs::metadata(key).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+/// A store whose queue is full drops records of calls without effects, and says how many.
+#[tokio::test]
+async fn records_that_find_no_room_are_counted() {
+    let bed = Bed::sqlite();
+    let store = bed.open_sqlite(|options| options.queue = 1);
+    // Another process holds the database, so that the writer waits.
+    let other = Connection::open(bed.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    for n in 0..10 {
+        store.record(call_record(&format!("c{n}"), "a", n));
+    }
+    other.execute_batch("COMMIT").unwrap();
+    store.flush().await.unwrap();
+    let filter = haft_core::port::CallFilter { tenant: "acme".into(), ..Default::default() };
+    let written = store.calls(filter).await.unwrap().len() as u64;
+    assert!(store.dropped() >= 8 && store.dropped() + written == 10, "{}", store.dropped());
+}
+
+#[tokio::test]
+async fn a_database_that_another_process_holds_too_long_is_not_available() {
+    let bed = Bed::sqlite();
+    let store = bed.open_sqlite(|options| options.busy = std::time::Duration::from_millis(20));
+    let other = Connection::open(bed.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let refused = store.note("acme", "note", serde_json::json!(1)).await;
+    let why = "another process holds the database; try again";
+    assert_eq!(refused, Err(StoreError::Unavailable(why.into())));
+    other.execute_batch("COMMIT").unwrap();
+    store.note("acme", "note", serde_json::json!(1)).await.unwrap();
+}
+
+/// The indexes that keep claims cheap, however large the ledger is.
+#[test]
+fn hot_questions_are_answered_from_an_index() {
+    let bed = Bed::sqlite();
+    drop(bed.open());
+    let conn = Connection::open(bed.path()).unwrap();
+    let table = [
+        ("act = ?1 AND state IN ('started', 'unknown') AND tenant = ?2", "effects_open (act=?)"),
+        ("state = 'started' AND owner <> ?1", "effects_started"),
+        ("due_at_ms IS NOT NULL AND due_at_ms <= ?1 ORDER BY due_at_ms", "effects_due"),
+        (
+            "tenant = ?1 AND state IN ('unknown', 'compensating', 'stuck') AND state IN \
+             ('unknown') ORDER BY id DESC LIMIT 5",
+            "effects_attention",
+        ),
+    ];
+    for (condition, index) in table {
+        let sql = format!("EXPLAIN QUERY PLAN SELECT tool FROM effects WHERE {condition}");
+        let mut statement = conn.prepare(&sql).unwrap();
+        let unbound = vec![rusqlite::types::Null; statement.parameter_count()];
+        let plan: String =
+            statement.query_row(rusqlite::params_from_iter(unbound), |row| row.get(3)).unwrap();
+        assert!(plan.contains(index), "{condition}: {plan}");
+    }
+}

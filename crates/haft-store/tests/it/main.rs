@@ -1,0 +1,14 @@
+//! The stores from outside: one contract for all of them, then what only SQLite has to stand.
+
+#[cfg(test)]
+mod bed;
+#[cfg(test)]
+mod contract;
+#[cfg(test)]
+mod crash;
+#[cfg(test)]
+mod disk;
+#[cfg(test)]
+mod files;
+#[cfg(test)]
+mod trail;

@@ -1,0 +1,133 @@
+//! The audit trail on disk: checkpoints, tampering, and what follows.
+
+use haft_core::port::{Journal as _, Ledger as _, StoreError};
+use haft_store::sqlite::verify;
+use haft_store::trail::Fault;
+use haft_store::{Broken, Sqlite, Verified};
+use rusqlite::Connection;
+use serde_json::json;
+
+use crate::bed::{Bed, claim, word};
+
+/// Six entries: of acme and other in turn, with a checkpoint of the last.
+async fn written() -> Bed {
+    let bed = Bed::sqlite();
+    let store = bed.open_sqlite(|_| ());
+    for n in 0..6 {
+        let tenant = if n % 2 == 0 { "acme" } else { "other" };
+        store.note(tenant, "note", json!({ "n": n })).await.unwrap();
+    }
+    bed
+}
+
+fn touch(bed: &Bed, sql: &str) {
+    let conn = Connection::open(bed.path()).unwrap();
+    let unlock = "DROP TRIGGER audit_keeps; DROP TRIGGER audit_keeps_all;";
+    conn.execute_batch(&format!("{unlock}{sql}")).unwrap();
+}
+
+fn verdict(bed: &Bed) -> Result<Verified, Broken> {
+    let key = Sqlite::signing_key(&bed.path()).unwrap().public();
+    verify(&bed.path(), &key, &Sqlite::checkpoints(&bed.path())).unwrap()
+}
+
+#[tokio::test]
+async fn a_trail_that_nobody_touched_is_verified() {
+    let verified = verdict(&written().await).unwrap();
+    assert_eq!((verified.entries, verified.checkpoints), (6, 1));
+}
+
+#[tokio::test]
+async fn the_first_bad_entry_is_named() {
+    let table = [
+        ("UPDATE audit SET body = '{}' WHERE number = 3", 3, Fault::Hash),
+        ("UPDATE audit SET tenant = 'x' WHERE number IN (4, 5)", 4, Fault::Hash),
+        ("UPDATE audit SET at_ms = 0 WHERE number = 1", 1, Fault::Hash),
+        ("DELETE FROM audit WHERE number = 2", 2, Fault::Gap),
+        ("DELETE FROM audit WHERE number >= 5", 6, Fault::CutTail),
+        ("UPDATE audit SET previous = zeroblob(32) WHERE number = 4", 4, Fault::Chain),
+    ];
+    for (sql, number, fault) in table {
+        let bed = written().await;
+        touch(&bed, sql);
+        let broken = verdict(&bed).unwrap_err();
+        assert_eq!((broken.number, broken.fault), (number, fault), "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn a_checkpoint_is_made_on_demand_on_closing_and_every_so_often() {
+    let bed = Bed::sqlite();
+    let store = bed.open_sqlite(|options| options.checkpoint_every = 2);
+    for n in 0..5 {
+        store.note("acme", "note", json!(n)).await.unwrap();
+    }
+    let key = Sqlite::signing_key(&bed.path()).unwrap();
+    let checkpoint = store.checkpoint(&key).await.unwrap();
+    assert_eq!(checkpoint.number, 5);
+    assert!(checkpoint.is_signed_by(&key.public()));
+    drop(store);
+    let lines = std::fs::read_to_string(Sqlite::checkpoints(&bed.path())).unwrap();
+    let numbers: Vec<u64> = lines
+        .lines()
+        .map(|line| serde_json::from_str::<haft_store::Checkpoint>(line).unwrap().number)
+        .collect();
+    assert_eq!(numbers, [2, 4, 5, 5], "two by count, one on demand, one on closing");
+    assert_eq!(verdict(&bed).unwrap().checkpoints, 3);
+}
+
+#[tokio::test]
+async fn a_checkpoint_that_was_cut_off_while_it_was_written_is_no_fault() {
+    let bed = written().await;
+    let path = Sqlite::checkpoints(&bed.path());
+    let mut text = std::fs::read_to_string(&path).unwrap();
+    text.push_str("{\"number\":9");
+    std::fs::write(&path, &text).unwrap();
+    assert_eq!(verdict(&bed).unwrap().entries, 6);
+    std::fs::write(&path, text + "\n").unwrap();
+    assert_eq!(verdict(&bed).unwrap_err().fault, Fault::Checkpoint);
+}
+
+#[tokio::test]
+async fn a_tenant_whose_entry_was_touched_is_stopped_until_somebody_has_looked() {
+    let bed = written().await;
+    touch(&bed, "UPDATE audit SET body = '{}' WHERE number = 3");
+    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    let refused = store.claim(claim("k")).await.unwrap_err();
+    let StoreError::Tampered(why) = refused else { panic!("{refused:?}") };
+    assert!(why.starts_with("entry 3 was changed"), "{why}");
+    let mut other = claim("k2");
+    other.effect.tenant = "other".into();
+    assert_eq!(word(&store.claim(other).await.unwrap()), "fresh 1", "others go on");
+    store.acknowledge("user:ines").await.unwrap();
+    assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "fresh 1");
+    drop(store);
+    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    assert_eq!(word(&store.claim(claim("k3")).await.unwrap()), "fresh 1", "and stay so");
+    assert_eq!(verdict(&bed).unwrap_err().number, 3, "the fault is still told");
+}
+
+#[tokio::test]
+async fn everybody_is_stopped_when_nobody_can_tell_whose_entries_are_gone() {
+    let bed = written().await;
+    touch(&bed, "DELETE FROM audit WHERE number >= 5");
+    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    for tenant in ["acme", "other", "third"] {
+        let mut claim = claim(tenant);
+        claim.effect.tenant = tenant.into();
+        let refused = store.claim(claim).await;
+        assert!(matches!(refused, Err(StoreError::Tampered(_))), "{tenant}");
+    }
+    bed.clock.advance(1);
+    store.acknowledge("user:ines").await.unwrap();
+    drop(store);
+    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "fresh 1");
+}
+
+#[tokio::test]
+async fn a_trail_in_order_stops_nobody() {
+    let bed = written().await;
+    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "fresh 1");
+}
