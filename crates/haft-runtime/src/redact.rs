@@ -1,34 +1,20 @@
-//! stub
-use serde_json::Value;
-#[derive(Clone)]
-pub struct DigestKey;
-impl DigestKey {
-    pub fn from_secret(_: &[u8; 32]) -> Self {
-        DigestKey
-    }
-}
-pub struct View;
-impl View {
-    pub fn compile(_: &[String]) -> Result<Self, String> {
-        Ok(View)
-    }
-    pub fn of(&self, v: &Value) -> Value {
-        v.clone()
-    }
-    pub fn of_arguments(&self, v: &Value, _: &DigestKey) -> Value {
-        v.clone()
-    }
-}
-#[derive(Default)]
-pub struct Scrubber;
-impl Scrubber {
-    pub fn scrub(&self, v: Value) -> Result<Value, String> {
-        Ok(v)
-    }
-    pub fn text(&self, t: &str) -> String {
-        t.into()
-    }
-}
-pub fn clean_text(t: &str, _: usize) -> String {
-    t.into()
-}
+//! What leaves the conversation: the allowlist view for UI, events and telemetry, and the scrubbing
+//! of known secrets from everything that anyone sees.
+//!
+//! Two different questions, two different tools. A [`View`] answers *may this be seen at all?* by
+//! listing what may; whatever a new version of a tool adds is left out until somebody lists it. A
+//! [`Scrubber`] answers *is a secret in here?* by knowing the secrets.
+
+mod clean;
+mod decode;
+mod mark;
+mod pattern;
+mod scrub;
+mod view;
+
+pub use clean::clean_text;
+pub(crate) use clean::is_hidden;
+pub use mark::Marker;
+pub use pattern::{Secret, SecretRefused};
+pub use scrub::{Scrubber, Unscrubbed};
+pub use view::View;

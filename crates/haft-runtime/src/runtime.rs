@@ -18,13 +18,15 @@ use haft_core::{Call, Caller, Digest, Envelope, ErrorKind, Registry, ToolError};
 use serde_json::json;
 
 pub use builder::{BuildError, Builder};
+pub use confirmations::Decided;
+pub use sessions::Signalled;
 
 use crate::attach::Running;
 use crate::path;
 use crate::policy::Problem;
 use crate::policy::{Budget, Rules, Supersede};
 use crate::rate::Rates;
-use crate::redact::{DigestKey, Scrubber};
+use crate::redact::{Marker, Scrubber};
 use crate::session::Book;
 use crate::settings::Settings;
 use crate::shelf::Shelf;
@@ -50,7 +52,7 @@ pub(crate) struct Inner {
     pub(crate) publish: Arc<dyn Publish>,
     pub(crate) settings: Settings,
     pub(crate) tokens: TokenKey,
-    digests: DigestKey,
+    marker: Arc<Marker>,
     pub(crate) book: Book,
     pub(crate) running: Arc<Running>,
     pub(crate) rates: Rates,
@@ -187,7 +189,7 @@ impl Runtime {
     ///
     /// What is wrong with its names.
     pub fn load(&self, registry: Registry) -> Result<(), Vec<Problem>> {
-        let shelf = Arc::new(Shelf::new(registry, self.inner.digests.clone())?);
+        let shelf = Arc::new(Shelf::new(registry, self.inner.marker.clone())?);
         self.inner.shelves.rcu(|shelves| {
             let mut by_version = shelves.by_version.clone();
             by_version.insert(shelf.version.clone(), shelf.clone());

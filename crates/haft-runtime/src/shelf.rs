@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::arguments::Reader;
 use crate::policy::Problem;
-use crate::redact::{DigestKey, View};
+use crate::redact::{Marker, View};
 use crate::toolbox::{self, Stock};
 
 /// One registry.
@@ -19,7 +19,7 @@ pub(crate) struct Shelf {
     pub(crate) stock: Stock,
     /// Compiled when first used: a registry of ten thousand tools loads at once.
     loaded: HashMap<String, OnceLock<Result<Arc<Loaded>, String>>>,
-    digests: DigestKey,
+    marker: Arc<Marker>,
 }
 
 /// A tool, ready to be called.
@@ -28,11 +28,11 @@ pub(crate) struct Loaded {
     pub(crate) output: Option<Validator>,
     pub(crate) view: View,
     arguments: View,
-    digests: DigestKey,
+    marker: Arc<Marker>,
 }
 
 impl Shelf {
-    pub(crate) fn new(registry: Registry, digests: DigestKey) -> Result<Self, Vec<Problem>> {
+    pub(crate) fn new(registry: Registry, marker: Arc<Marker>) -> Result<Self, Vec<Problem>> {
         let loaded = registry.tools.iter().map(|tool| (tool.id.clone(), OnceLock::new())).collect();
         let stock = Stock::new(&[toolbox::Shelf::own(&registry)])?;
         Ok(Self {
@@ -40,33 +40,33 @@ impl Shelf {
             registry: Arc::new(registry),
             stock,
             loaded,
-            digests,
+            marker,
         })
     }
 
     /// What a tool compiles to.
     pub(crate) fn loaded(&self, tool: &Tool) -> Result<Arc<Loaded>, String> {
         match self.loaded.get(&tool.id) {
-            Some(place) => place.get_or_init(|| Loaded::compile(tool, &self.digests)).clone(),
+            Some(place) => place.get_or_init(|| Loaded::compile(tool, &self.marker)).clone(),
             None => Err(format!("`{}` is not in registry {}", tool.id, self.version)),
         }
     }
 }
 
 impl Loaded {
-    fn compile(tool: &Tool, digests: &DigestKey) -> Result<Arc<Self>, String> {
+    fn compile(tool: &Tool, marker: &Arc<Marker>) -> Result<Arc<Self>, String> {
         let redaction = &tool.contract.redaction;
         Ok(Arc::new(Self {
             reader: Reader::compile(tool)?,
             output: tool.contract.output.as_ref().map(validator::compile).transpose()?,
-            view: View::compile(&redaction.allow)?,
-            arguments: View::compile(&redaction.allow_args)?,
-            digests: digests.clone(),
+            view: View::compile(&redaction.allow),
+            arguments: View::compile(&redaction.allow_args),
+            marker: marker.clone(),
         }))
     }
 
     /// The arguments as UI, events and telemetry see them.
     pub(crate) fn seen_arguments(&self, arguments: &Value) -> Value {
-        self.arguments.of_arguments(arguments, &self.digests)
+        self.arguments.arguments_view(arguments, &self.marker)
     }
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow, bail};
 use haft_core::call::{Caller, Principal};
-use haft_core::{Registry, ToolError};
-use haft_exec::{Executors, Js, JsSettings, Native};
+use haft_core::{Digest, ToolError};
+use haft_exec::{Executors, Js, Native, js};
 use haft_runtime::Runtime;
-use haft_runtime::policy::{Policy, Problem};
+use haft_runtime::policy::Policy;
 use haft_store::{Options, Sqlite};
 
 use crate::config::Config;
@@ -28,16 +28,20 @@ impl Desk {
         let config = at.config()?;
         let registry = at.registry(registry, out)?;
         let store = Arc::new(open_store(&config)?);
-        let directory = config.directory(&registry)?;
-        let (policy, problems) = policy(&config, &registry);
-        for problem in &problems {
+        let policy = config.policy(&registry).unwrap_or_else(|problems| {
+            for problem in &problems {
+                out.note(&problem.to_string());
+            }
+            Policy::deny_all("the policy is broken")
+        });
+        for problem in policy.warnings() {
             out.note(&problem.to_string());
         }
         let runtime = Runtime::builder(registry, store.clone(), executors())
             .policy(Arc::new(policy))
-            .budgets(config.rules.budgets())
-            .directory(directory)
-            .secret(store.secret("runtime")?)
+            .rules(config.rules.clone())
+            .records(config.records())
+            .secret(secret(&config)?)
             .build()?;
         Ok(Self { runtime, store, config })
     }
@@ -74,15 +78,15 @@ pub(crate) fn open_store(config: &Config) -> anyhow::Result<Sqlite> {
 
 /// Native functions first, then the sandbox.
 pub(crate) fn executors() -> Arc<Executors> {
-    Arc::new(Executors::new().with(Native::new()).with(Js::new(JsSettings::default())))
+    Arc::new(Executors::new().with(Native::new()).with(Js::new(js::Settings::default())))
 }
 
-/// The policy, or one that denies everything, and what is wrong with it.
-fn policy(config: &Config, registry: &Registry) -> (Policy, Vec<Problem>) {
-    match config.policy(registry) {
-        Ok(policy) => policy,
-        Err(problems) => (Policy::deny_all("the policy is broken"), problems),
-    }
+/// The installation's secret, which only the holder of the store's key can make: its signature under
+/// a sentence that is signed for nothing else. So approvals outlive a restart.
+fn secret(config: &Config) -> anyhow::Result<[u8; 32]> {
+    let key = Sqlite::signing_key(&config.database())?;
+    let signature = key.sign("haft: the secret of this installation, 1");
+    Ok(Digest::of_bytes(signature.value.as_bytes()).raw())
 }
 
 /// An error of the path, for people.

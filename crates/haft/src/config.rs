@@ -1,10 +1,13 @@
-//! `haft.toml`: which toolset, and which registries are trusted.
+//! `haft.toml`: which toolset, which registries are trusted, where things are remembered, and who
+//! may do what.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
-use haft_core::Digest;
 use haft_core::registry::{Pin, PublicKey, Trust, version_of};
+use haft_core::{Digest, Registry};
+use haft_runtime::policy::{Delegation, Grant, Policy, Problem, Rules, Source, Text, suggest};
+use haft_runtime::toolbox::{Agent, Records, Tenant};
 use serde::Deserialize;
 
 /// The file's name.
@@ -17,6 +20,24 @@ struct RawConfig {
     toolset: Option<PathBuf>,
     #[serde(default)]
     registry: RawRegistry,
+    #[serde(default)]
+    store: RawStore,
+    #[serde(default)]
+    policy: Rules,
+    #[serde(default)]
+    tenants: Vec<Tenant>,
+    #[serde(default)]
+    agents: Vec<Agent>,
+    #[serde(default)]
+    delegations: Vec<Delegation>,
+    #[serde(default)]
+    grants: Vec<Grant>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawStore {
+    path: Option<PathBuf>,
 }
 
 #[derive(Default, Deserialize)]
@@ -36,6 +57,14 @@ pub(crate) struct Config {
     pub(crate) toolset: Option<PathBuf>,
     /// What a registry must prove.
     pub(crate) trust: Trust,
+    /// The database.
+    store: Option<PathBuf>,
+    /// What is allowed.
+    pub(crate) rules: Rules,
+    /// Tenants, agents, delegations and grants.
+    pub(crate) records: Records,
+    /// What it is called in messages.
+    file: String,
 }
 
 impl Config {
@@ -57,7 +86,7 @@ impl Config {
             // The line itself is not repeated: a key may stand on it.
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             let line = before.matches('\n').count() + 1;
-            anyhow!("`{}`, line {line}: {}", file.display(), error.message())
+            anyhow!("`{}`, line {line}: {}", file.display(), suggest(error.message()))
         })?;
         let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
         let pin = match (raw.registry.digest, raw.registry.version) {
@@ -75,8 +104,64 @@ impl Config {
         Ok(Self {
             toolset: raw.toolset.map(|toolset| folder.join(toolset)),
             trust: Trust { pin, key: raw.registry.key, last: None },
+            store: raw.store.path.map(|path| folder.join(path)),
+            rules: raw.policy,
+            records: Records {
+                tenants: raw.tenants,
+                agents: raw.agents,
+                delegations: raw.delegations,
+                grants: raw.grants,
+            },
+            file: file.display().to_string(),
             folder: Some(folder),
         })
+    }
+
+    /// The database: the one that is named, else one beside the configuration.
+    pub(crate) fn database(&self) -> PathBuf {
+        let folder = self.folder.clone().unwrap_or_default();
+        self.store.clone().unwrap_or_else(|| folder.join(".haft").join("haft.db"))
+    }
+
+    /// Tenants and agents; where none are named there is one of each, both called `default`.
+    pub(crate) fn records(&self) -> Records {
+        match self.records.tenants.is_empty() && self.records.agents.is_empty() {
+            true => Records {
+                delegations: self.records.delegations.clone(),
+                grants: self.records.grants.clone(),
+                ..Records::of_one("default", "default")
+            },
+            false => self.records.clone(),
+        }
+    }
+
+    /// The tenant of an agent.
+    pub(crate) fn tenant_of(&self, agent: &str) -> String {
+        let found = self.records.agents.iter().find(|one| one.id == agent);
+        found.map_or_else(|| "default".to_owned(), |one| one.tenant.clone())
+    }
+
+    /// The policy, checked against the tools that there are.
+    pub(crate) fn policy(&self, registry: &Registry) -> Result<Policy, Vec<Problem>> {
+        let folder = self.folder.clone().unwrap_or_default();
+        let mut cedar = Vec::new();
+        for file in &self.rules.cedar {
+            match std::fs::read_to_string(folder.join(file)) {
+                Ok(text) => cedar.push(Text { file: file.clone(), text }),
+                Err(error) => {
+                    let message = format!("`{file}` cannot be read: {error}");
+                    return Err(vec![Problem::error(&self.file, message)]);
+                }
+            }
+        }
+        let source = Source {
+            file: self.file.clone(),
+            rules: self.rules.clone(),
+            cedar,
+            delegations: self.records.delegations.clone(),
+            grants: self.records.grants.clone(),
+        };
+        Policy::load(&source, &[registry])
     }
 
     /// Where the last accepted registry is remembered. Only a project with a configuration has

@@ -3,6 +3,7 @@
 //! **Knows** arguments, files named on the command line, and the terminal. **Holds no logic** of
 //! its own: what a command does is done by the library crates.
 
+mod assembly;
 mod cli;
 mod commands;
 mod config;
@@ -21,6 +22,8 @@ use output::{Exit, Output};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // The sandbox is this program, started anew.
+    haft_exec::js::serve_if_asked();
     let arguments = cli::Arguments::parse();
     let mut out = Output::new(arguments.color);
     let at = source::Place { toolset: arguments.toolset, config: arguments.config };
@@ -34,6 +37,14 @@ fn main() -> ExitCode {
         Command::Diff(options) => commands::diff::run(&options, &mut out),
         Command::Export(options) => commands::export::run(&at, &options, &mut out),
         Command::Import(options) => commands::import::run(&at, &options, &mut out),
+        Command::Call(options) => commands::call::run(&at, &options, &mut out),
+        Command::Test(options) => commands::test::run(&at, &options, &mut out),
+        Command::Why(options) => commands::why::run(&at, &options, &mut out),
+        Command::Calls(options) => commands::calls::run(&at, &options, &mut out),
+        Command::Effects(options) => commands::effects::run(&at, &options, &mut out),
+        Command::Undo(options) => commands::undo::run(&at, &options, &mut out),
+        Command::Confirmations(options) => commands::confirmations::run(&at, &options, &mut out),
+        Command::Audit(options) => commands::audit::run(&at, &options, &mut out),
         Command::Verify(options) => commands::verify::run(&at, &options, &mut out),
         Command::Keygen(options) => commands::keygen::run(&options, &mut out),
         Command::Explain(options) => commands::explain::run(&options, &mut out),

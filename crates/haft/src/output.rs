@@ -117,3 +117,9 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     }
     text
 }
+
+/// An instant, for people.
+pub(crate) fn instant(at_ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(at_ms)
+        .map_or_else(|_| at_ms.to_string(), |at| format!("{at:.0}"))
+}

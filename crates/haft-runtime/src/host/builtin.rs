@@ -13,6 +13,17 @@ fn unknown(capability: &str, method: &str) -> ToolError {
     ToolError::new(ErrorKind::Internal, format!("`{capability}` has no method `{method}`"))
 }
 
+/// What a handler says to others, without secrets.
+fn scrubbed(inner: &Inner, mut value: Value) -> Result<Value, ToolError> {
+    match inner.secrets().value(&mut value) {
+        Ok(_) => Ok(value),
+        Err(why) => {
+            let message = "what the handler said could not be made safe to pass on";
+            Err(ToolError::new(ErrorKind::RedactionFailed, message).caused_by(why))
+        }
+    }
+}
+
 /// `clock.now() → {iso, epochMs}`.
 pub(super) fn clock(inner: &Inner, method: &str) -> Result<Value, ToolError> {
     match method {
@@ -34,10 +45,7 @@ pub(super) async fn audit(
     if method != "log" {
         return Err(unknown("audit", method));
     }
-    let note = inner.secrets().scrub(arguments).map_err(|why| {
-        ToolError::new(ErrorKind::RedactionFailed, "the note could not be made safe to keep")
-            .caused_by(why)
-    })?;
+    let note = scrubbed(inner, arguments)?;
     let tool = scope.through.last();
     let body = json!({ "call": scope.call, "tool": tool, "note": note });
     let written = inner.store.note(&scope.caller.tenant, "note", body).await;
@@ -60,10 +68,7 @@ pub(super) fn messaging(
     if scope.session.id.is_none() || !inner.publish.is_listening() {
         return Err(ToolError::new(ErrorKind::Transient, "the client is not connected"));
     }
-    let payload = inner.secrets().scrub(message).map_err(|why| {
-        ToolError::new(ErrorKind::RedactionFailed, "the message could not be made safe to send")
-            .caused_by(why)
-    })?;
+    let payload = scrubbed(inner, message)?;
     inner.publish.publish(&Event {
         kind: EventKind::Message,
         tenant: scope.caller.tenant.to_string(),

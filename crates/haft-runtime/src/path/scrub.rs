@@ -9,7 +9,11 @@ use serde_json::Value;
 
 use super::check::Checked;
 use super::join::Joined;
+use crate::redact::clean_text;
 use crate::runtime::Inner;
+
+/// Longer messages are cut: they are for a model to read.
+const MAX_MESSAGE: usize = 4_000;
 
 /// An end that may be remembered and shown. Made here and nowhere else.
 pub(crate) struct Redacted {
@@ -25,8 +29,8 @@ pub(crate) fn both_views(inner: &Inner, call: &Joined, checked: Checked) -> Reda
     let Checked { state, result, intents, stage } = checked;
     let secrets = inner.secrets();
     match result {
-        Ok(data) => match secrets.scrub(data) {
-            Ok(data) => {
+        Ok(mut data) => match secrets.value(&mut data) {
+            Ok(_) => {
                 let view = Some(call.loaded.view.of(&data));
                 Redacted { state, result: Ok(data), view, intents, stage }
             }
@@ -49,10 +53,15 @@ pub(crate) fn both_views(inner: &Inner, call: &Joined, checked: Checked) -> Reda
 
 /// An error whose words are safe to show and to log.
 pub(crate) fn clean(inner: &Inner, mut error: ToolError) -> ToolError {
-    let secrets = inner.secrets();
-    error.message = secrets.text(&error.message);
-    error.suggestion = secrets.text(&error.suggestion);
-    error.source = error.source.as_deref().map(|source| secrets.text(source));
-    error.details = error.details.and_then(|details| secrets.scrub(details).ok());
-    error
+    match inner.secrets().error(&mut error) {
+        Ok(_) => {
+            error.message = clean_text(&error.message, MAX_MESSAGE);
+            error
+        }
+        // What cannot be made safe is not shown; what went wrong still has a name.
+        Err(_) => ToolError {
+            partial_side_effects: error.partial_side_effects,
+            ..ToolError::new(error.kind, "the tool's own words could not be made safe to show")
+        },
+    }
 }

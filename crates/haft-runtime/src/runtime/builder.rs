@@ -13,7 +13,7 @@ use haft_core::record::Event;
 use super::{Inner, Rulebook, Runtime, Shelves};
 use crate::policy::{Policy, Problem, Rules};
 use crate::rate::Rates;
-use crate::redact::{DigestKey, Scrubber};
+use crate::redact::{Marker, Scrubber};
 use crate::session::Book;
 use crate::settings::Settings;
 use crate::shelf::Shelf;
@@ -25,6 +25,8 @@ use crate::toolbox::{Catalogs, Directory, Records, Suggestions};
 pub enum BuildError {
     /// The system gave no randomness for keys.
     NoRandomness(String),
+    /// The search for secrets could not be prepared.
+    Secrets(String),
     /// What is wrong with names, tenants or agents.
     Problems(Vec<Problem>),
 }
@@ -33,6 +35,7 @@ impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoRandomness(why) => write!(f, "the system gives no random numbers: {why}"),
+            Self::Secrets(why) => write!(f, "the search for secrets could not be prepared: {why}"),
             Self::Problems(problems) => {
                 let all: Vec<_> = problems.iter().map(ToString::to_string).collect();
                 f.write_str(&all.join("; "))
@@ -65,7 +68,7 @@ pub struct Builder {
     capabilities: HashMap<Capability, Arc<dyn Provide>>,
     publish: Arc<dyn Publish>,
     settings: Settings,
-    scrubber: Scrubber,
+    scrubber: Option<Scrubber>,
     secret: Option<[u8; 32]>,
 }
 
@@ -87,7 +90,7 @@ impl Runtime {
             capabilities: HashMap::new(),
             publish: Arc::new(Silence),
             settings: Settings::default(),
-            scrubber: Scrubber::default(),
+            scrubber: None,
             secret: None,
         }
     }
@@ -139,7 +142,7 @@ impl Builder {
     /// What must never be shown.
     #[must_use]
     pub fn secrets(mut self, scrubber: Scrubber) -> Self {
-        self.scrubber = scrubber;
+        self.scrubber = Some(scrubber);
         self
     }
 
@@ -166,8 +169,12 @@ impl Builder {
                 bytes
             }
         };
-        let digests = DigestKey::from_secret(&secret);
-        let shelf = Shelf::new(self.registry, digests.clone()).map_err(BuildError::Problems)?;
+        let marker = Arc::new(Marker::new(secret));
+        let scrubber = match self.scrubber {
+            Some(scrubber) => scrubber,
+            None => Scrubber::new(&[]).map_err(|why| BuildError::Secrets(why.to_string()))?,
+        };
+        let shelf = Shelf::new(self.registry, marker.clone()).map_err(BuildError::Problems)?;
         let directory = Directory::load(&self.records, &shelf.stock, "haft.toml")
             .map_err(BuildError::Problems)?;
         let shelf = Arc::new(shelf);
@@ -179,7 +186,7 @@ impl Builder {
                 rules: ArcSwap::from_pointee(Rulebook::new(decide, self.rules)),
                 directory: ArcSwap::from_pointee(directory),
                 catalogs: Catalogs::new(1_000),
-                scrubber: ArcSwap::from_pointee(self.scrubber),
+                scrubber: ArcSwap::from_pointee(scrubber),
                 book: Book::new(self.store.clone()),
                 store: self.store,
                 executors: self.executors,
@@ -187,7 +194,7 @@ impl Builder {
                 publish: self.publish,
                 settings: self.settings,
                 tokens: TokenKey::from_bytes(secret),
-                digests,
+                marker,
                 running: Arc::default(),
                 rates: Rates::default(),
                 tasks: Arc::default(),

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use haft_core::Digest;
 use haft_core::call::Principal;
@@ -10,20 +11,22 @@ use haft_core::port::Decide;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
-use super::catalog::{Catalog, Seen, version};
+use super::catalog::{Catalog, Seen};
 use super::directory::Directory;
 use super::stock::Stock;
 
 /// How many catalogs are kept.
 const MOST: usize = 1024;
 
-/// Keeps catalogs for as long as nothing that they are made from has changed.
+/// Keeps catalogs until somebody says that what they are made from has changed.
 ///
 /// What changes with the time alone (a delegation that ends, a rule about office hours) is noticed
 /// after `max_age_ms`; the gate decides each call anew in any case.
 #[derive(Debug)]
 pub struct Catalogs {
     max_age_ms: i64,
+    /// Raised by every change. A catalog that was begun before one does not count after it.
+    round: AtomicU64,
     kept: Mutex<HashMap<Key, Kept>>,
 }
 
@@ -31,10 +34,12 @@ pub struct Catalogs {
 struct Kept {
     catalog: Catalog,
     built_ms: i64,
+    round: u64,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Key {
+    stock: Digest,
     tenant: Arc<str>,
     agent: Arc<str>,
     actor: Principal,
@@ -47,8 +52,9 @@ struct Key {
 }
 
 impl Key {
-    fn of(seen: &Seen<'_>) -> Self {
+    fn of(stock: &Stock, seen: &Seen<'_>) -> Self {
         Self {
+            stock: stock.version().clone(),
             tenant: Arc::clone(&seen.caller.tenant),
             agent: Arc::clone(&seen.caller.agent),
             actor: seen.caller.actor.clone(),
@@ -66,7 +72,13 @@ impl Catalogs {
     /// Keeps catalogs for at most so long.
     #[must_use]
     pub fn new(max_age_ms: i64) -> Self {
-        Self { max_age_ms, kept: Mutex::default() }
+        Self { max_age_ms, round: AtomicU64::new(0), kept: Mutex::default() }
+    }
+
+    /// Stock, directory or policy have changed: what was put together before no longer counts.
+    pub fn forget(&self) {
+        self.round.fetch_add(1, Ordering::AcqRel);
+        self.kept.lock().clear();
     }
 
     /// The catalog, put together where it is not there or no longer holds.
@@ -77,10 +89,10 @@ impl Catalogs {
         policy: &dyn Decide,
         seen: &Seen<'_>,
     ) -> Catalog {
-        let key = Key::of(seen);
-        let now: Digest = version(stock, directory, policy);
+        let key = Key::of(stock, seen);
+        let round = self.round.load(Ordering::Acquire);
         if let Some(kept) = self.kept.lock().get(&key)
-            && *kept.catalog.version() == now
+            && kept.round == round
             && seen.now_ms.saturating_sub(kept.built_ms) < self.max_age_ms
         {
             return kept.catalog.clone();
@@ -89,12 +101,12 @@ impl Catalogs {
         let catalog = Catalog::build(stock, directory, policy, seen);
         let mut kept = self.kept.lock();
         if kept.len() >= MOST {
-            kept.retain(|_, one| *one.catalog.version() == now);
+            kept.retain(|_, one| one.round == round);
         }
         if kept.len() >= MOST {
             kept.clear();
         }
-        kept.insert(key, Kept { catalog: catalog.clone(), built_ms: seen.now_ms });
+        kept.insert(key, Kept { catalog: catalog.clone(), built_ms: seen.now_ms, round });
         catalog
     }
 }

@@ -69,6 +69,27 @@ impl Why {
     }
 }
 
+impl Why {
+    /// In words that an agent may repeat.
+    #[must_use]
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::NeedsDefinition => "nobody has turned it on",
+            Self::DisabledForTenant => "it is turned off",
+            Self::Version => "another version of it is in use",
+            Self::Unbound => "nothing runs it yet",
+            Self::NotInAgentTools => "it is not among this agent's tools",
+            Self::DisabledForAgent => "it is turned off for this agent",
+            Self::Mode => "it is not for this mode",
+            Self::ConnectionMissing => "it needs a connection that there is not",
+            Self::Policy => "policy does not allow it",
+            Self::Availability => "its condition does not hold now",
+            Self::ApprovalHidden => "it needs an approval that cannot be asked for here",
+            Self::Narrowed => "this run is narrowed to other tools",
+        }
+    }
+}
+
 impl Unavailable {
     pub(crate) fn new(tool: &Arc<Tool>, why: Why, enable: impl Into<String>) -> Self {
         Self { tool: Arc::clone(tool), why, enable: enable.into(), rule: None }

@@ -3,6 +3,7 @@
 use std::future::ready;
 use std::sync::atomic::Ordering;
 
+use haft_core::Digest;
 use haft_core::call::Principal;
 use haft_core::ledger::{Claim, Claimed, EffectRecord, Ending, Settled, Ticket};
 use haft_core::port::{
@@ -54,6 +55,13 @@ impl Ledger for Memory {
     fn effect<'a>(&'a self, tenant: &'a str, call: &'a str) -> Answer<'a, EffectRecord> {
         answer(self.on(|rows| {
             let head = rows.head_of_call(tenant, call)?.ok_or(StoreError::Missing)?;
+            rows.effect(head.id)
+        }))
+    }
+
+    fn by_key<'a>(&'a self, key: &'a Digest) -> Answer<'a, EffectRecord> {
+        answer(self.on(|rows| {
+            let head = rows.head(&key.raw())?.ok_or(StoreError::Missing)?;
             rows.effect(head.id)
         }))
     }

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use haft_core::Digest;
 use haft_core::call::Principal;
 use haft_core::ledger::{Claim, Claimed, EffectRecord, Ending, Settled, Ticket};
 use haft_core::port::{
@@ -41,6 +42,11 @@ impl Ledger for Sqlite {
     fn effect<'a>(&'a self, tenant: &'a str, call: &'a str) -> Answer<'a, EffectRecord> {
         let (tenant, call) = (tenant.to_owned(), call.to_owned());
         Box::pin(self.readers.ask(move |conn| read::effect(conn, &tenant, &call)))
+    }
+
+    fn by_key<'a>(&'a self, key: &'a Digest) -> Answer<'a, EffectRecord> {
+        let key = key.raw();
+        Box::pin(self.readers.ask(move |conn| read::by_key(conn, &key)))
     }
 
     fn effects<'a>(&'a self, filter: EffectFilter) -> Answer<'a, Vec<EffectRecord>> {

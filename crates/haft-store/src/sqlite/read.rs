@@ -73,6 +73,11 @@ pub(super) fn effect(conn: &Connection, tenant: &str, call: &str) -> Res<EffectR
     one(conn, sql, (call, tenant), row::effect)?.ok_or(StoreError::Missing)
 }
 
+pub(super) fn by_key(conn: &Connection, key: &[u8; 32]) -> Res<EffectRecord> {
+    let sql = concat!("SELECT ", effect_columns!(), " FROM effects WHERE key = ?1");
+    one(conn, sql, (key,), row::effect)?.ok_or(StoreError::Missing)
+}
+
 pub(super) fn effects(conn: &Connection, filter: &EffectFilter) -> Res<Vec<EffectRecord>> {
     let select = concat!("SELECT ", effect_columns!(), " FROM effects");
     let mut query = Where::new(select, &filter.tenant);

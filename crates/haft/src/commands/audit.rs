@@ -1,1 +1,68 @@
 //! `haft audit`
+
+use anyhow::Context as _;
+use haft_store::{Sqlite, sqlite};
+use serde_json::json;
+
+use crate::assembly::{block_on, open_store};
+use crate::cli::{Audit, AuditAction};
+use crate::output::{Exit, Output};
+use crate::source::Place;
+
+pub(crate) fn run(at: &Place, options: &Audit, out: &mut Output) -> anyhow::Result<Exit> {
+    match &options.action {
+        AuditAction::Verify { json } => verify(at, *json, out),
+        AuditAction::Checkpoint => checkpoint(at, out),
+        AuditAction::Acknowledge { note } => acknowledge(at, note, out),
+    }
+}
+
+fn verify(at: &Place, as_json: bool, out: &mut Output) -> anyhow::Result<Exit> {
+    let path = at.config()?.database();
+    if !path.exists() {
+        anyhow::bail!("there is no store at `{}` yet: make a call first", path.display());
+    }
+    let key = Sqlite::signing_key(&path)?.public();
+    let verified = sqlite::verify(&path, &key, &Sqlite::checkpoints(&path))?;
+    let (exit, text, json) = match &verified {
+        Ok(found) => (
+            Exit::Done,
+            format!("intact: {} entries, head {}", found.entries, found.head),
+            json!({ "intact": true, "entries": found.entries, "head": found.head }),
+        ),
+        Err(broken) => (
+            Exit::Findings,
+            format!("not intact: {broken}"),
+            json!({ "intact": false, "entry": broken.number, "why": broken.to_string() }),
+        ),
+    };
+    if as_json {
+        out.json(&json)?
+    } else {
+        out.line(&text)
+    }
+    Ok(exit)
+}
+
+fn checkpoint(at: &Place, out: &mut Output) -> anyhow::Result<Exit> {
+    block_on(async {
+        let config = at.config()?;
+        let store = open_store(&config)?;
+        let key = Sqlite::signing_key(&config.database())?;
+        let made = store.checkpoint(&key).await.context("no checkpoint was written")?;
+        out.line(&format!(
+            "signed entry {} in {}",
+            made.number,
+            Sqlite::checkpoints(&config.database()).display()
+        ));
+        Ok(Exit::Done)
+    })
+}
+
+fn acknowledge(at: &Place, note: &str, out: &mut Output) -> anyhow::Result<Exit> {
+    block_on(async {
+        open_store(&at.config()?)?.acknowledge(note).await?;
+        out.line("noted in the trail; side effects are taken again");
+        Ok(Exit::Done)
+    })
+}

@@ -1,7 +1,8 @@
 //! `haft explain`
 
-use anyhow::anyhow;
+use anyhow::bail;
 use haft_build::code::{ALL, Code};
+use haft_core::ErrorKind;
 
 use crate::cli::Explain;
 use crate::output::{Exit, Output, table};
@@ -15,10 +16,22 @@ pub(crate) fn run(options: &Explain, out: &mut Output) -> anyhow::Result<Exit> {
             })
             .collect();
         out.result(&table(&["CODE", "SEVERITY", "MEANING"], &rows));
+        let rows: Vec<Vec<String>> =
+            ErrorKind::ALL.iter().map(|kind| vec![kind.to_string(), title(*kind)]).collect();
+        out.line("");
+        out.result(&table(&["HOW A CALL ENDS", "MEANING"], &rows));
         return Ok(Exit::Done);
     };
-    let code = Code::find(id)
-        .ok_or_else(|| anyhow!("there is no code `{id}`; `haft explain` lists them"))?;
-    out.line(code.page.trim_end());
+    let page = match (Code::find(id), ErrorKind::parse(id)) {
+        (Some(code), _) => code.page,
+        (None, Some(kind)) => kind.page(),
+        (None, None) => bail!("there is no code `{id}`; `haft explain` lists them"),
+    };
+    out.line(page.trim_end());
     Ok(Exit::Done)
+}
+
+fn title(kind: ErrorKind) -> String {
+    let heading = kind.page().lines().next().unwrap_or_default();
+    heading.split_once(": ").map(|(_, title)| title.to_owned()).unwrap_or_default()
 }

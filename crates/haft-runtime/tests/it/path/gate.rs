@@ -4,7 +4,7 @@ use haft_core::contract::Mode;
 use haft_core::port::{CallFilter, Journal as _};
 use haft_core::{Call, ErrorKind};
 use haft_runtime::policy::Rules;
-use haft_runtime::toolbox::{Activation, Agent, Records, Tenant};
+use haft_runtime::toolbox::{Activation, Agent, Overrides, Records, Tenant};
 use serde_json::json;
 
 use super::world::{World, call, caller, kind};
@@ -13,7 +13,8 @@ use super::world::{World, call, caller, kind};
 async fn without_a_policy_nothing_is_allowed() {
     let world = World::with(Rules::default(), |builder| builder);
     assert_eq!(kind(&world.call(call("find", "k")).await), ErrorKind::Unavailable);
-    let denied = world.store.calls(CallFilter { tenant: "default".into(), ..CallFilter::default() });
+    let denied =
+        world.store.calls(CallFilter { tenant: "default".into(), ..CallFilter::default() });
     let denied = denied.await.unwrap();
     assert_eq!(denied.len(), 1);
     assert!(denied[0].rule.is_some(), "{:?}", denied[0]);
@@ -40,7 +41,12 @@ async fn an_agent_learns_why_and_what_would_help() {
         agents: vec![Agent {
             id: "default".into(),
             tenant: "default".into(),
-            activations: vec![Activation { tool: "find".into(), enabled: false, ..Activation::default() }],
+            activations: vec![Activation {
+                tool: "find".into(),
+                enabled: false,
+                overrides: Overrides::default(),
+                approved_by: None,
+            }],
             ..Agent::default()
         }],
         ..Records::default()
