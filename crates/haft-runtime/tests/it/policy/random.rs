@@ -26,6 +26,11 @@ impl Dice {
         &all[usize::try_from(at).unwrap()]
     }
 
+    fn word(&mut self, all: &[&'static str]) -> &'static str {
+        let word: &&'static str = self.pick(all);
+        word
+    }
+
     fn some<'a, T>(&mut self, all: &'a [T]) -> Vec<&'a T> {
         all.iter().filter(|_| self.roll(3) == 0).collect()
     }
@@ -57,9 +62,9 @@ fn rule(dice: &mut Dice) -> Rule {
     let rule = Rule {
         permit: dice.roll(2) == 0,
         asks: dice.roll(3) == 0,
-        who: *dice.pick(&WHO),
-        tool: *dice.pick(&TOOLS),
-        when: *dice.pick(&WHEN),
+        who: dice.word(&WHO),
+        tool: dice.word(&TOOLS),
+        when: dice.word(&WHEN),
     };
     // Only an order has these arguments.
     match rule.when {
@@ -107,26 +112,20 @@ struct World {
 
 fn world(dice: &mut Dice) -> World {
     let delegation = |dice: &mut Dice| {
-        let (actor, subject) = ((*dice.pick(&PEOPLE)).to_owned(), (*dice.pick(&PEOPLE)).to_owned());
+        let (actor, subject) = (dice.word(&PEOPLE).to_owned(), dice.word(&PEOPLE).to_owned());
         let until = NOW + i64::try_from(dice.roll(48)).unwrap() * 1_800_000;
-        let tenant = (*dice.pick(&TENANTS)).to_owned();
-        (tenant, actor, subject, *dice.pick(&GLOBS), dice.roll(2) == 0, until)
+        let tenant = dice.word(&TENANTS).to_owned();
+        (tenant, actor, subject, dice.word(&GLOBS), dice.roll(2) == 0, until)
     };
     let grant = |dice: &mut Dice| {
-        let connection = *dice.pick(&CONNECTIONS);
+        let connection = dice.word(&CONNECTIONS);
         let who = ["*", "user:*", "user:mara", "agent:helper"];
-        let tenant = (*dice.pick(&TENANTS)).to_owned();
-        (
-            tenant,
-            connection,
-            (*dice.pick(&who)).to_owned(),
-            provider(connection),
-            *dice.pick(&GLOBS),
-        )
+        let tenant = dice.word(&TENANTS).to_owned();
+        (tenant, connection, dice.word(&who).to_owned(), provider(connection), dice.word(&GLOBS))
     };
     World {
         allow: dice.some(&GLOBS).into_iter().copied().chain(["shop__order"]).collect(),
-        deny: if dice.roll(2) == 0 { vec![*dice.pick(&GLOBS[3..])] } else { Vec::new() },
+        deny: if dice.roll(2) == 0 { vec![dice.word(&GLOBS[3..])] } else { Vec::new() },
         approve: dice.some(&APPROVE).into_iter().copied().collect(),
         rules: (0..dice.roll(6)).map(|_| rule(dice)).collect(),
         delegations: (0..dice.roll(12)).map(|_| delegation(dice)).collect(),
@@ -169,11 +168,11 @@ fn loaded(world: &World) -> Policy {
 
 fn question(dice: &mut Dice) -> Question {
     let mut question = Question::new()
-        .tenant(*dice.pick(&TENANTS))
-        .actor(*dice.pick(&PEOPLE))
+        .tenant(dice.word(&TENANTS))
+        .actor(dice.word(&PEOPLE))
         .at(NOW + i64::try_from(dice.roll(48)).unwrap() * 1_800_000);
     if dice.roll(3) == 0 {
-        question = question.subject(*dice.pick(&PEOPLE));
+        question = question.subject(dice.word(&PEOPLE));
     }
     if dice.roll(2) == 0 {
         question = question.mode(Mode::Voice);
@@ -182,7 +181,7 @@ fn question(dice: &mut Dice) -> Question {
         question = question.session("s1");
     }
     if dice.roll(2) == 0 {
-        question = question.through(*dice.pick(&CONNECTIONS));
+        question = question.through(dice.word(&CONNECTIONS));
     }
     let users = [
         json!({}),
