@@ -181,3 +181,73 @@ impl Hasher for Ready {
         self.0 = hash;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use haft_core::registry::Tool;
+    use serde_json::json;
+
+    fn tool() -> Tool {
+        let digest = format!("sha256:{}", "0".repeat(64));
+        serde_json::from_value(json!({
+            "id": "core__x", "digest": digest, "parameters": [], "summary": "", "doc": "",
+            "handler": {"kind": "native"},
+            "contract": {
+                "toolId": "x", "version": "1.0.0", "description": "", "category": "utility",
+                "sideEffects": "none", "effect": "read_only", "sideEffectPolicy": "pure",
+                "idempotent": true, "requiresConfirmation": false, "allowedModes": ["text"],
+                "latencyBudgetMs": 1, "parameters": {}, "redaction": {"allow": []},
+                "arguments": {"mode": "lenient", "fraction": "refuse"},
+            },
+        }))
+        .unwrap()
+    }
+
+    fn ask<'a>(caller: &'a Caller, tool: &'a Tool, now_ms: i64) -> Ask<'a> {
+        Ask {
+            caller,
+            tool,
+            mode: Mode::Text,
+            arguments: None,
+            session: None,
+            connection: None,
+            now_ms,
+        }
+    }
+
+    #[test]
+    fn it_never_holds_more_than_two_generations() {
+        let (cache, tool) = (Cache::new(), tool());
+        for n in 0..3 * MOST {
+            let caller = Caller::agent("t", &format!("a{n}"));
+            assert_eq!(cache.get(&ask(&caller, &tool, 0), Reach::default(), || (n, 1)), n);
+        }
+        let kept: usize =
+            cache.generations.read().iter().flat_map(HashMap::values).map(Vec::len).sum();
+        assert!((MOST..=2 * MOST).contains(&kept), "{kept}");
+    }
+
+    #[test]
+    fn an_answer_is_kept_until_its_end() {
+        let (cache, tool) = (Cache::new(), tool());
+        let caller = Caller::agent("t", "a");
+        let at = |now_ms, answer| {
+            cache.get(&ask(&caller, &tool, now_ms), Reach::default(), || (answer, 10))
+        };
+        assert_eq!([at(0, 1), at(9, 2), at(10, 3), at(11, 4)], [1, 1, 3, 4]);
+    }
+
+    #[test]
+    fn users_are_told_apart_only_where_a_rule_looks_at_them() {
+        let tool = tool();
+        for (user, expected) in [(true, 2), (false, 1)] {
+            let cache = Cache::new();
+            let mut caller = Caller::agent("t", "a");
+            let reach = Reach { user, session: false };
+            cache.get(&ask(&caller, &tool, 0), reach, || (1, 10));
+            caller.user = Arc::new(Map::from_iter([("level".to_owned(), json!(1))]));
+            assert_eq!(cache.get(&ask(&caller, &tool, 0), reach, || (2, 10)), expected);
+        }
+    }
+}

@@ -25,7 +25,10 @@ pub struct Suggestion {
 
 /// Calls that were refused for want of a tool. Bounded: models make names up.
 #[derive(Debug, Default)]
-pub struct Suggestions(Mutex<HashMap<String, HashMap<(String, String), u64>>>);
+pub struct Suggestions(Mutex<HashMap<String, Wishes>>);
+
+/// By agent and tool.
+type Wishes = HashMap<(String, String), u64>;
 
 impl Suggestions {
     /// Counts a call that was refused for want of a tool.

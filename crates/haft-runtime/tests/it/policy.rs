@@ -1,7 +1,9 @@
 //! Policy from outside: data in, decisions with their rules out.
 
+mod examples;
 mod loading;
 mod random;
+mod speed;
 pub(crate) mod world;
 
 use haft_core::contract::{Mode, SideEffectPolicy};

@@ -213,14 +213,10 @@ fn short_names_stand_for_one_tool_or_say_which() {
     let seen = Seen::new(&question.caller, Mode::Text, NOW);
     let seen = Catalog::build(&stock(), &directory(records).unwrap(), &policy, &seen);
     assert_eq!(seen.get("strict").unwrap().tool.id, "shop__strict");
-    match seen.find("find") {
-        Found::Ambiguous(ids) => assert_eq!(ids, ["mcp__mail__find", "shop__find"]),
-        other => panic!("{other:?}"),
-    }
-    match seen.find("order") {
-        Found::Unavailable(one) => assert_eq!(one.why.as_str(), "disabled_for_agent"),
-        other => panic!("{other:?}"),
-    }
+    let Found::Ambiguous(ids) = seen.find("find") else { panic!("{:?}", seen.find("find")) };
+    assert_eq!(ids, ["mcp__mail__find", "shop__find"]);
+    let Found::Unavailable(one) = seen.find("order") else { panic!("{:?}", seen.find("order")) };
+    assert_eq!(one.why.as_str(), "disabled_for_agent");
 }
 
 #[test]
