@@ -1,7 +1,7 @@
 //! Durable effects per second: claim and settle, each on disk before it is answered, beside bare
 //! SQLite with one durable commit per insert on the same disk, in the same run.
 //!
-//! `cargo run --release -p haft-store --example throughput [DIR [SECONDS]]`
+//! `cargo run --release -p haft-store --example throughput [DIR [SECONDS [CALLERS…]]]`
 #![expect(clippy::print_stdout, reason = "the figures are its output")]
 
 use std::error::Error;
@@ -25,6 +25,16 @@ struct Run {
     per_second: f64,
     p50: Duration,
     p99: Duration,
+    /// Of the processor, for one call; nothing where it cannot be told.
+    cpu: Duration,
+}
+
+/// What the processor has done for us so far, by Linux's count of hundredths of seconds.
+fn cpu() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let ticks = after_name.split_whitespace().skip(11).take(2);
+    Duration::from_millis(ticks.filter_map(|text| text.parse::<u64>().ok()).sum::<u64>() * 10)
 }
 
 fn main() -> Outcome<()> {
@@ -32,18 +42,22 @@ fn main() -> Outcome<()> {
     let base = arguments.next().map_or_else(std::env::temp_dir, PathBuf::from);
     let seconds = arguments.next().map_or(Ok(3), |text| text.parse())?;
     let time = Duration::from_secs(seconds);
+    let mut callers: Vec<u64> = arguments.map(|text| text.parse()).collect::<Result<_, _>>()?;
+    if callers.is_empty() {
+        callers = vec![1, 64];
+    }
     let dir = tempfile::tempdir_in(base)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build()?;
 
     let bare = bare(&dir.path().join("bare.db"), time)?;
     show("bare rusqlite, one commit per insert", &bare, &bare);
-    for callers in [1, 64] {
+    for callers in callers {
         let path = dir.path().join(format!("{callers}.db"));
         let store = Arc::new(Sqlite::open(path, Options::default())?);
         let run = runtime.block_on(drive(store, callers, time))?;
         show(&format!("sqlite, claim + settle, {callers} callers"), &run, &bare);
     }
-    let run = runtime.block_on(drive(Arc::new(Memory::new()), 64, time))?;
+    let run = runtime.block_on(drive(Arc::new(Memory::new()), 64, time / 4))?;
     show("memory, claim + settle, 64 callers", &run, &bare);
     Ok(())
 }
@@ -51,8 +65,8 @@ fn main() -> Outcome<()> {
 fn show(what: &str, run: &Run, bare: &Run) {
     let ratio = run.per_second / bare.per_second;
     println!(
-        "{what:40} {:>9.0}/s  {ratio:>5.2} × bare  p50 {:>7.0?}  p99 {:>7.0?}",
-        run.per_second, run.p50, run.p99
+        "{what:40} {:>9.0}/s  {ratio:>5.2} × bare  p50 {:>7.0?}  p99 {:>7.0?}  cpu {:>5.1?}",
+        run.per_second, run.p50, run.p99, run.cpu
     );
 }
 
@@ -63,17 +77,17 @@ fn bare(path: &Path, time: Duration) -> Outcome<Run> {
     conn.execute_batch("CREATE TABLE rows (id INTEGER PRIMARY KEY, body TEXT) STRICT")?;
     let body = "x".repeat(600);
     let mut took = Vec::new();
-    let start = Instant::now();
+    let (start, worked) = (Instant::now(), cpu());
     while start.elapsed() < time {
         let began = Instant::now();
         conn.prepare_cached("INSERT INTO rows (body) VALUES (?1)")?.execute((&body,))?;
         took.push(began.elapsed());
     }
-    Ok(figures(took, start.elapsed()))
+    Ok(figures(took, start.elapsed(), cpu() - worked))
 }
 
 async fn drive<L: Ledger + 'static>(store: Arc<L>, callers: u64, time: Duration) -> Outcome<Run> {
-    let start = Instant::now();
+    let (start, worked) = (Instant::now(), cpu());
     let callers: Vec<_> = (0..callers)
         .map(|caller| {
             let store = Arc::clone(&store);
@@ -95,15 +109,16 @@ async fn drive<L: Ledger + 'static>(store: Arc<L>, callers: u64, time: Duration)
     for caller in callers {
         took.extend(caller.await??);
     }
-    Ok(figures(took, start.elapsed()))
+    Ok(figures(took, start.elapsed(), cpu() - worked))
 }
 
-fn figures(mut took: Vec<Duration>, elapsed: Duration) -> Run {
+fn figures(mut took: Vec<Duration>, elapsed: Duration, worked: Duration) -> Run {
     took.sort_unstable();
     let at = |percent: usize| took.get(took.len() * percent / 100).copied().unwrap_or_default();
     #[expect(clippy::cast_precision_loss, reason = "a few millions at most")]
     let per_second = took.len() as f64 / elapsed.as_secs_f64();
-    Run { per_second, p50: at(50), p99: at(99) }
+    let calls = u32::try_from(took.len().max(1)).unwrap_or(u32::MAX);
+    Run { per_second, p50: at(50), p99: at(99), cpu: worked / calls }
 }
 
 async fn call<L: Ledger>(store: &L, caller: u64, number: u64) -> Outcome<()> {

@@ -215,12 +215,16 @@ impl Sqlite {
         if let Some(why) = self.shared.poisoned() {
             return Err(why);
         }
-        let gone = || StoreError::Unavailable("the store's writer is gone; restart".to_owned());
-        let queue = self.queue.as_ref().ok_or_else(gone)?;
+        let gone = || {
+            let why = "the store's writer is gone; restart".to_owned();
+            self.shared.poison(&why);
+            why
+        };
+        let never = || StoreError::Unavailable(gone());
+        let queue = self.queue.as_ref().ok_or_else(never)?;
         let (answer, wait) = oneshot::channel();
-        queue.send(Box::new(Job::new(step, answer))).await.map_err(|_| gone())?;
-        let lost = |_| StoreError::InDoubt("the store's writer is gone; restart".to_owned());
-        wait.await.map_err(lost)?
+        queue.send(Box::new(Job::new(step, answer))).await.map_err(|_| never())?;
+        wait.await.map_err(|_| StoreError::InDoubt(gone()))?
     }
 }
 

@@ -85,7 +85,7 @@ pub(super) fn effects(conn: &Connection, filter: &EffectFilter) -> Res<Vec<Effec
         |state: &State| matches!(state, State::Unknown | State::Compensating | State::Stuck);
     if !filter.states.is_empty() && filter.states.iter().all(needs_attention) {
         // Word for word the condition of the index of the few effects that wait for somebody.
-        query.sql.push_str(" AND state IN ('unknown', 'compensating', 'stuck')");
+        query.sql.push_str(" AND (state = 'unknown' OR state = 'compensating' OR state = 'stuck')");
     }
     if !filter.states.is_empty() {
         let words: Vec<_> = filter.states.iter().map(|state| state.as_str()).collect();

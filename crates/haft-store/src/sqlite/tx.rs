@@ -106,7 +106,7 @@ impl Tables for Tx<'_> {
         let sql = concat!(
             "SELECT ",
             head_columns!(),
-            " FROM effects WHERE act = ?1 AND state IN ('started', 'unknown') AND tenant = ?2"
+            " FROM effects WHERE act = ?1 AND (state = 'started' OR state = 'unknown') AND tenant = ?2"
         );
         self.all(sql, (act, tenant), row::head)
     }

@@ -2,6 +2,7 @@
 //! and only then answers everybody.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use haft_core::port::StoreError;
 use rusqlite::Connection;
@@ -22,10 +23,17 @@ const GROUP: usize = 256;
 /// for ever.
 const TASKS_BETWEEN_CHECKPOINTS: usize = 8_192;
 
+/// For this part of the time that a commit takes, the writer waits for more to share it.
+const PATIENCE: u32 = 8;
+const LONGEST_PATIENCE: Duration = Duration::from_millis(1);
+
+/// A transaction that wrote nothing writes down the time only when so much has passed.
+const CLOCK_MS: i64 = 1_000;
+
 /// Something to write.
 pub(super) trait Task: Send {
-    /// Does it, inside a transaction.
-    fn run(&mut self, tx: &mut Tx<'_>);
+    /// Does it, inside a transaction. Returns whether to keep what it wrote.
+    fn run(&mut self, tx: &mut Tx<'_>) -> bool;
 
     /// Tells whoever waits: what came of it, or what became of the whole transaction.
     fn answer(self: Box<Self>, instead: Option<StoreError>);
@@ -48,8 +56,11 @@ impl<T, F> Job<T, F> {
 }
 
 impl<T: Send, F: FnOnce(&mut Tx<'_>) -> Res<T> + Send> Task for Job<T, F> {
-    fn run(&mut self, tx: &mut Tx<'_>) {
-        self.came = self.step.take().map(|step| step(tx));
+    fn run(&mut self, tx: &mut Tx<'_>) -> bool {
+        let came = self.step.take().map(|step| step(tx));
+        let keep = matches!(came, Some(Ok(_)));
+        self.came = came;
+        keep
     }
 
     fn answer(self: Box<Self>, instead: Option<StoreError>) {
@@ -62,6 +73,32 @@ impl<T: Send, F: FnOnce(&mut Tx<'_>) -> Res<T> + Send> Task for Job<T, F> {
 
     fn fail(&mut self, error: StoreError) {
         self.came = Some(Err(error));
+    }
+}
+
+/// The group before this one.
+#[derive(Default)]
+struct Last {
+    tasks: usize,
+    took: Duration,
+}
+
+impl Last {
+    /// Those who were just answered often ask again at once. Without a moment's patience they would
+    /// miss this commit, and two halves of the callers would wait for each other's commits in turn.
+    fn gather(&self, queue: &mut mpsc::Receiver<Box<dyn Task>>, group: &mut Vec<Box<dyn Task>>) {
+        if self.tasks < 2 {
+            return;
+        }
+        let expected = (group.len() + self.tasks).min(GROUP);
+        let until = Instant::now() + (self.took / PATIENCE).min(LONGEST_PATIENCE);
+        while group.len() < expected {
+            match queue.try_recv() {
+                Ok(task) => group.push(task),
+                Err(_) if Instant::now() < until => std::thread::yield_now(),
+                Err(_) => return,
+            }
+        }
     }
 }
 
@@ -79,9 +116,13 @@ impl Writer {
     /// Works until nobody can ask any more.
     pub(super) fn work(mut self, mut queue: mpsc::Receiver<Box<dyn Task>>) {
         let mut group = Vec::with_capacity(GROUP);
+        let mut last = Last::default();
         while queue.blocking_recv_many(&mut group, GROUP) > 0 {
+            last.gather(&mut queue, &mut group);
             let tasks = group.len();
+            let began = Instant::now();
             self.write(&mut group);
+            last = Last { tasks, took: began.elapsed() };
             self.since_checkpoint += tasks;
             if self.since_checkpoint >= TASKS_BETWEEN_CHECKPOINTS {
                 self.checkpoint();
@@ -127,49 +168,52 @@ impl Writer {
         Ok((link, now_ms))
     }
 
+    /// Each task inside a savepoint of its own: one that fails takes nothing with it.
     fn tasks(&self, group: &mut [Box<dyn Task>]) -> rusqlite::Result<(Link, i64)> {
-        let mut tx = self.begun()?;
-        let alone = group.len() == 1;
+        let (mut tx, stored_ms) = self.begun()?;
+        let before = self.conn.total_changes();
         for task in group {
-            let before = tx.link.clone();
-            if !alone {
-                self.execute("SAVEPOINT task")?;
-            }
-            task.run(&mut tx);
-            match tx.failure.take() {
-                None if alone => {}
-                None => self.execute("RELEASE task")?,
-                // The only one, or the database gave up the whole transaction.
-                Some(error) if alone || self.conn.is_autocommit() => return Err(error),
-                Some(error) => {
-                    let judgement = judge(&error, During::Work);
-                    if judgement.poisons {
-                        return Err(error);
-                    }
-                    self.execute("ROLLBACK TO task")?;
-                    self.execute("RELEASE task")?;
-                    tx.link = before;
-                    task.fail(self.shared.blame(&judgement, &error));
+            let link = tx.link.clone();
+            self.execute("SAVEPOINT task")?;
+            let keep = task.run(&mut tx);
+            if let Some(error) = tx.failure.take() {
+                let judgement = judge(&error, During::Work);
+                // The database gave up the whole transaction, or the disk failed.
+                if judgement.poisons || self.conn.is_autocommit() {
+                    return Err(error);
                 }
+                task.fail(self.shared.blame(&judgement, &error));
+                self.execute("ROLLBACK TO task")?;
+                tx.link = link;
+            } else if !keep {
+                self.execute("ROLLBACK TO task")?;
+                tx.link = link;
             }
+            self.execute("RELEASE task")?;
         }
-        let mut clock = self.conn.prepare_cached("UPDATE clock SET now_ms = ?1")?;
-        clock.execute((tx.now_ms,))?;
+        // Nobody was told anything new: a commit without a change costs nothing.
+        let wrote = self.conn.total_changes() != before;
+        if wrote || tx.now_ms - stored_ms >= CLOCK_MS {
+            let mut clock = self.conn.prepare_cached("UPDATE clock SET now_ms = ?1")?;
+            clock.execute((tx.now_ms,))?;
+        }
         Ok((tx.link, tx.now_ms))
     }
 
-    /// A transaction that knows the time and the end of the trail, whoever has written since.
-    fn begun(&self) -> rusqlite::Result<Tx<'_>> {
+    /// A transaction that knows the time and the end of the trail, whoever has written since; and
+    /// the time that is stored.
+    fn begun(&self) -> rusqlite::Result<(Tx<'_>, i64)> {
         let mut clock = self.conn.prepare_cached("SELECT now_ms FROM clock")?;
-        let stored = clock.query_row((), |found| found.get(0))?;
-        Ok(Tx {
+        let stored_ms = clock.query_row((), |found| found.get(0))?;
+        let tx = Tx {
             conn: &self.conn,
             owners: &self.owners,
             owner: self.alive.owner,
-            now_ms: self.shared.clock.not_before(stored),
+            now_ms: self.shared.clock.not_before(stored_ms),
             link: last_link(&self.conn)?,
             failure: None,
-        })
+        };
+        Ok((tx, stored_ms))
     }
 
     fn execute(&self, sql: &str) -> rusqlite::Result<()> {

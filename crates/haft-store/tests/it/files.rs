@@ -46,7 +46,6 @@ fn what_is_no_database_is_refused() {
     assert!(refused.to_string().contains("cannot be opened"), "{refused}");
 }
 
-/// A migration that was killed leaves nothing, and the next open makes it whole.
 #[test]
 fn several_processes_may_make_the_database_at_once() {
     let bed = Arc::new(Bed::sqlite());
@@ -122,12 +121,15 @@ fn hot_questions_are_answered_from_an_index() {
     drop(bed.open());
     let conn = Connection::open(bed.path()).unwrap();
     let table = [
-        ("act = ?1 AND state IN ('started', 'unknown') AND tenant = ?2", "effects_open (act=?)"),
+        (
+            "act = ?1 AND (state = 'started' OR state = 'unknown') AND tenant = ?2",
+            "effects_open (act=?)",
+        ),
         ("state = 'started' AND owner <> ?1", "effects_started"),
         ("due_at_ms IS NOT NULL AND due_at_ms <= ?1 ORDER BY due_at_ms", "effects_due"),
         (
-            "tenant = ?1 AND state IN ('unknown', 'compensating', 'stuck') AND state IN \
-             ('unknown') ORDER BY id DESC LIMIT 5",
+            "tenant = ?1 AND (state = 'unknown' OR state = 'compensating' OR state = 'stuck') \
+             AND state IN ('unknown') ORDER BY id DESC LIMIT 5",
             "effects_attention",
         ),
     ];
