@@ -1,1 +1,41 @@
 //! Running a handler: native functions, and JavaScript in a sandbox that can be killed.
+//!
+//! **Knows** how to run what a contract names and how such a run can end. **Does not know** policy,
+//! ledgers, sessions or chat formats: it gets a [`Job`](haft_core::port::Job) from the one path and
+//! says how it [`Ended`](haft_core::port::Ended).
+//!
+//! - [`Native`] runs Rust functions, each under its tool's id;
+//! - [`Js`] runs `handler.js` in a pool of child processes;
+//! - [`Executors`] asks them in turn.
+//!
+//! ```
+//! use haft_core::ToolError;
+//! use haft_exec::native::{Context, Native};
+//! use serde::{Deserialize, Serialize};
+//!
+//! #[derive(Deserialize)]
+//! struct Greet {
+//!     name: String,
+//! }
+//!
+//! #[derive(Serialize)]
+//! struct Greeting {
+//!     text: String,
+//! }
+//!
+//! async fn greet(args: Greet, _: Context) -> Result<Greeting, ToolError> {
+//!     Ok(Greeting { text: format!("hello {}", args.name) })
+//! }
+//!
+//! let native = Native::new().tool("core__greet", greet);
+//! assert!(native.has("core__greet"));
+//! ```
+
+pub mod dispatch;
+pub mod js;
+pub mod native;
+mod said;
+
+pub use dispatch::Executors;
+pub use js::Js;
+pub use native::Native;

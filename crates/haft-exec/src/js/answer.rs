@@ -1,0 +1,169 @@
+//! What a handler's end means.
+
+use haft_core::error::{ErrorKind, ToolError};
+use haft_core::outcome::Intent;
+use haft_core::port::{Ended, Job};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::frame::End;
+use crate::said::{self, MAX_TEXT, shortened};
+
+/// What a handler says about its own failure.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Failure {
+    kind: Option<Value>,
+    message: Option<Value>,
+    retryable: Option<bool>,
+    partial_side_effects: Option<bool>,
+    suggestion: Option<String>,
+}
+
+/// Something that was thrown.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Thrown {
+    name: String,
+    message: String,
+    stack: String,
+}
+
+pub(super) fn read(end: End, json: &str, job: &Job) -> Ended {
+    match end {
+        End::Returned => returned(json),
+        End::Failed => Ended::Failed(failure(serde_json::from_str(json).unwrap_or_default())),
+        End::Thrown => thrown(json),
+        End::Unwritable => Ended::Failed(
+            fault("the handler returned something that is not JSON")
+                .caused_by(place(&serde_json::from_str(json).unwrap_or_default())),
+        ),
+        End::TooLong => too_long(json),
+        End::TimedOut => Ended::Lost(timed_out(job)),
+        End::OutOfMemory => out_of_memory(),
+        End::Stuck => Ended::Failed(fault("the handler waits for something that never comes")),
+        End::NotBegun => Ended::NotBegun(
+            ToolError::new(ErrorKind::Internal, "the handler could not be begun")
+                .caused_by(shortened(json, MAX_TEXT)),
+        ),
+    }
+}
+
+pub(super) fn timed_out(job: &Job) -> ToolError {
+    let message = format!("the tool did not finish within {} ms", job.deadline.as_millis());
+    ToolError::new(ErrorKind::Timeout, message)
+}
+
+/// A fault of the handler's code. What it did before that is not known here.
+fn fault(message: impl Into<String>) -> ToolError {
+    let mut error = ToolError::new(ErrorKind::Internal, message);
+    error.partial_side_effects = true;
+    error
+}
+
+fn returned(json: &str) -> Ended {
+    let instead = |what: &str| {
+        Ended::Failed(fault(format!("the handler returned {what} instead of {{ok, data}}")))
+    };
+    if json.is_empty() {
+        return instead("nothing");
+    }
+    let value: Value = match serde_json::from_str(json) {
+        Ok(value) => value,
+        Err(why) => {
+            let message = "the handler's answer cannot be read; nest it less";
+            return Ended::Failed(fault(message).caused_by(why));
+        }
+    };
+    let mut fields = match value {
+        Value::Object(fields) => fields,
+        Value::Null => return instead("null"),
+        Value::Bool(_) => return instead("a boolean"),
+        Value::Number(_) => return instead("a number"),
+        Value::String(_) => return instead("a text"),
+        Value::Array(_) => return instead("a list"),
+    };
+    match fields.get("ok") {
+        Some(Value::Bool(true)) => {
+            let Some(data) = fields.shift_remove("data") else {
+                return instead("an object without `data`");
+            };
+            match intents(fields.shift_remove("intents")) {
+                Ok(intents) => Ended::Returned { data, intents },
+                Err(why) => Ended::Failed(
+                    fault("the handler returned intents that do not exist").caused_by(why),
+                ),
+            }
+        }
+        Some(Value::Bool(false)) => match fields.shift_remove("error") {
+            Some(error @ Value::Object(_)) => {
+                Ended::Failed(failure(serde_json::from_value(error).unwrap_or_default()))
+            }
+            _ => instead("`ok: false` without an `error`"),
+        },
+        _ => instead("an object without `ok`"),
+    }
+}
+
+fn intents(value: Option<Value>) -> Result<Vec<Intent>, serde_json::Error> {
+    match value {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(value) => serde_json::from_value(value),
+    }
+}
+
+/// A handler that says what went wrong is believed, in words that are its to use.
+fn failure(failure: Failure) -> ToolError {
+    let word = failure.kind.as_ref().and_then(Value::as_str).unwrap_or_default();
+    let kind = said::kind_of(word);
+    let text = failure.message.as_ref().and_then(Value::as_str).unwrap_or_default();
+    let message = if text.is_empty() { "the tool failed" } else { text };
+    let mut error = ToolError::new(kind, shortened(message, MAX_TEXT));
+    let known = kind != ErrorKind::Internal || word == "internal" || word == "INTERNAL";
+    if !known {
+        error.source = Some(format!("the handler said `{}`", shortened(word, 64).escape_debug()));
+    }
+    if let Some(retryable) = failure.retryable.filter(|_| known) {
+        error.retryable = retryable;
+    }
+    error.partial_side_effects =
+        failure.partial_side_effects.unwrap_or(false) || word == ErrorKind::UnknownOutcome.as_str();
+    if let Some(suggestion) = failure.suggestion.filter(|text| !text.is_empty()) {
+        error.suggestion = shortened(&suggestion, MAX_TEXT);
+    }
+    error
+}
+
+fn thrown(json: &str) -> Ended {
+    let thrown: Thrown = serde_json::from_str(json).unwrap_or_default();
+    if thrown.name == "InternalError" && thrown.message == "out of memory" {
+        return out_of_memory();
+    }
+    Ended::Failed(fault("the tool failed on a fault in its handler").caused_by(place(&thrown)))
+}
+
+fn out_of_memory() -> Ended {
+    Ended::Lost(ToolError::new(ErrorKind::Internal, "the tool ran out of memory"))
+}
+
+/// What was thrown, and where, for the log.
+fn place(thrown: &Thrown) -> String {
+    let message = format!("{}: {}", thrown.name, thrown.message);
+    let line = thrown.stack.lines().find_map(|line| {
+        let at = line.find("handler.js:")?;
+        Some(line.get(at..)?.trim_end_matches(')'))
+    });
+    let text = match line {
+        Some(line) => format!("{message} at {line}"),
+        None => message,
+    };
+    shortened(&text, MAX_TEXT).escape_debug().to_string()
+}
+
+fn too_long(length: &str) -> Ended {
+    let length: u64 = length.parse().unwrap_or_default();
+    let message = format!("the handler's answer has {length} bytes, more than it may have");
+    let mut error = ToolError::new(ErrorKind::InvalidOutput, message);
+    error.partial_side_effects = true;
+    Ended::Failed(error)
+}

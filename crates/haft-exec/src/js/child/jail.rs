@@ -1,0 +1,157 @@
+//! What a child gives up before it runs anything that is not ours.
+//!
+//! Every step that fails is written down and gone on from: the pool shows what holds on this
+//! machine. What is refused here is a second wall; the first is that a realm has no way to ask.
+
+use std::collections::HashSet;
+use std::os::fd::RawFd;
+
+use nix::sys::resource::{Resource, setrlimit};
+
+use crate::js::Isolation;
+
+/// What the process may use beside the engine's own limit.
+const SLACK_BYTES: u64 = 64 << 20;
+/// Allocators reserve address space that they never touch.
+const ADDRESS_SPACE: u64 = 8 << 30;
+/// A child lives for thousands of calls; whatever runs longer has lost its parent.
+const CPU_SECONDS: u64 = 3600;
+
+/// Before anything else: nothing of the parent's is left but the two pipes.
+pub(super) fn enter(memory: u64) -> Isolation {
+    let mut isolation = Isolation::default();
+    close_inherited();
+    let data = memory.saturating_add(SLACK_BYTES);
+    let limits = [
+        ("core", Resource::RLIMIT_CORE, 0),
+        ("data", Resource::RLIMIT_DATA, data),
+        ("address space", Resource::RLIMIT_AS, data.saturating_add(ADDRESS_SPACE)),
+        ("cpu", Resource::RLIMIT_CPU, CPU_SECONDS),
+        ("file size", Resource::RLIMIT_FSIZE, 0),
+    ];
+    isolation.limits = limit(&mut isolation.missing, &limits);
+    own_process(&mut isolation.missing);
+    isolation
+}
+
+/// Last, when everything is loaded: no more files, no more processes, no more system calls.
+pub(super) fn seal(isolation: &mut Isolation) {
+    let limits = [("processes", Resource::RLIMIT_NPROC, 0), ("files", Resource::RLIMIT_NOFILE, 3)];
+    isolation.limits &= limit(&mut isolation.missing, &limits);
+    match filter::install() {
+        Ok(()) => isolation.system_calls = true,
+        Err(why) => isolation.missing.push(format!("the system call filter: {why}")),
+    }
+}
+
+fn limit(missing: &mut Vec<String>, limits: &[(&str, Resource, u64)]) -> bool {
+    let mut all = true;
+    for (name, resource, most) in limits {
+        if let Err(why) = setrlimit(*resource, *most, *most) {
+            missing.push(format!("the limit on {name}: {why}"));
+            all = false;
+        }
+    }
+    all
+}
+
+/// Ours are closed on their own when a program is started; other libraries' may not be.
+fn close_inherited() {
+    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else { return };
+    let open: HashSet<RawFd> = entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|fd| *fd > 2)
+        .collect();
+    for fd in open {
+        // The directory's own is closed by now; that it fails is expected.
+        let _ = nix::unistd::close(fd);
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn own_process(missing: &mut Vec<String>) {
+    use nix::sys::{prctl, signal::Signal};
+
+    let steps = [
+        ("dying with the parent", prctl::set_pdeathsig(Signal::SIGKILL)),
+        ("no new privileges", prctl::set_no_new_privs()),
+        ("no inspection by others", prctl::set_dumpable(false)),
+    ];
+    for (name, step) in steps {
+        if let Err(why) = step {
+            missing.push(format!("{name}: {why}"));
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn own_process(missing: &mut Vec<String>) {
+    missing.push("dying with the parent: Linux only".to_owned());
+}
+
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod filter {
+    use std::collections::BTreeMap;
+
+    use seccompiler::{
+        BpfProgram, Error, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op,
+        SeccompCondition as Condition, SeccompFilter, SeccompRule, TargetArch, apply_filter,
+    };
+
+    /// What memory, time and the end of a process need.
+    const ALWAYS: &[i64] = &[
+        libc::SYS_munmap,
+        libc::SYS_mremap,
+        libc::SYS_madvise,
+        libc::SYS_brk,
+        libc::SYS_futex,
+        libc::SYS_exit,
+        libc::SYS_exit_group,
+        libc::SYS_rt_sigreturn,
+        libc::SYS_rt_sigprocmask,
+        libc::SYS_sigaltstack,
+        libc::SYS_clock_gettime,
+        libc::SYS_gettimeofday,
+        libc::SYS_getrandom,
+        libc::SYS_sched_yield,
+        libc::SYS_restart_syscall,
+    ];
+
+    const STDIN: u64 = 0;
+    const STDOUT: u64 = 1;
+
+    pub(super) fn install() -> Result<(), Error> {
+        let program: BpfProgram = SeccompFilter::new(
+            rules()?,
+            SeccompAction::KillProcess,
+            SeccompAction::Allow,
+            TargetArch::try_from(std::env::consts::ARCH)?,
+        )?
+        .try_into()?;
+        apply_filter(&program)
+    }
+
+    fn rules() -> Result<BTreeMap<i64, Vec<SeccompRule>>, Error> {
+        let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+            ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
+        let only = |argument, op, value| -> Result<Vec<SeccompRule>, Error> {
+            let condition = Condition::new(argument, Len::Dword, op, value)?;
+            Ok(vec![SeccompRule::new(vec![condition])?])
+        };
+        rules.insert(libc::SYS_read, only(0, Op::Eq, STDIN)?);
+        rules.insert(libc::SYS_write, only(0, Op::Eq, STDOUT)?);
+        // Memory, never code.
+        let executable = u64::from(libc::PROT_EXEC.unsigned_abs());
+        rules.insert(libc::SYS_mmap, only(2, Op::MaskedEq(executable), 0)?);
+        rules.insert(libc::SYS_mprotect, only(2, Op::MaskedEq(executable), 0)?);
+        Ok(rules)
+    }
+}
+
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+mod filter {
+    pub(super) fn install() -> Result<(), &'static str> {
+        Err("there is none for this machine")
+    }
+}

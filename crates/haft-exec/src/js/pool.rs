@@ -1,0 +1,254 @@
+//! The children: kept warm, lent to one call at a time, replaced when they are spent.
+//!
+//! A keeper thread starts them and waits for those that end. It lives as long as the pool, which
+//! the children must not outlive.
+
+use std::collections::VecDeque;
+use std::process::Child;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+
+use super::frame::{End, FromChild};
+use super::worker::Worker;
+use super::{Isolation, Settings};
+
+/// How long a child may take to put away what a handler left.
+const TIDYING: Duration = Duration::from_secs(2);
+
+pub(super) struct Pool {
+    settings: Settings,
+    state: Mutex<State>,
+    keeper: Sender<Order>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Ready for a call, longest first: the others are still making their next engine.
+    idle: VecDeque<Worker>,
+    waiting: VecDeque<oneshot::Sender<Result<Lease, String>>>,
+    /// Idle, lent or being started.
+    alive: usize,
+    isolation: Isolation,
+}
+
+enum Order {
+    Start,
+    Reap(Child),
+}
+
+impl Pool {
+    pub(super) fn start(settings: Settings) -> Arc<Self> {
+        let (keeper, orders) = mpsc::channel();
+        let warm = settings.warm.min(settings.most.max(1));
+        let state = Mutex::new(State { alive: warm, ..State::default() });
+        let pool = Arc::new(Self { settings: settings.clone(), state, keeper });
+        let weak = Arc::downgrade(&pool);
+        let thread = thread::Builder::new().name("haft-js".to_owned());
+        // Without the thread every order fails, and callers are told so.
+        drop(thread.spawn(move || keep(&orders, &weak, &settings)));
+        for _ in 0..warm {
+            pool.order_start(&mut pool.state.lock());
+        }
+        pool
+    }
+
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(super) fn isolation(&self) -> Isolation {
+        self.state.lock().isolation.clone()
+    }
+
+    /// A child for one call, waited for where all are busy.
+    pub(super) async fn take(self: &Arc<Self>) -> Result<Lease, String> {
+        let waits = {
+            let mut state = self.state.lock();
+            while let Some(worker) = state.idle.pop_front() {
+                if worker.is_fit() {
+                    return Ok(Lease::fresh(self, worker));
+                }
+                self.reap(&mut state, worker);
+            }
+            let (tell, waits) = oneshot::channel();
+            state.waiting.push_back(tell);
+            self.grow(&mut state);
+            waits
+        };
+        waits.await.unwrap_or_else(|_| Err("the pool has ended".to_owned()))
+    }
+
+    /// Gives a ready child to who waits longest, or keeps it.
+    fn arrived(self: &Arc<Self>, mut worker: Worker) {
+        // It may have been killed since it said so.
+        if !worker.is_fit() {
+            return self.discard(worker);
+        }
+        let mut state = self.state.lock();
+        while let Some(waits) = state.waiting.pop_front() {
+            match waits.send(Ok(Lease::fresh(self, worker))) {
+                Ok(()) => return,
+                Err(Ok(mut lease)) => match lease.worker.take() {
+                    Some(back) => worker = back,
+                    None => return,
+                },
+                Err(Err(_)) => return,
+            }
+        }
+        state.idle.push_back(worker);
+    }
+
+    /// Ends a child and starts another where one is missed.
+    fn discard(&self, worker: Worker) {
+        let mut state = self.state.lock();
+        self.reap(&mut state, worker);
+        if !state.waiting.is_empty() || state.alive < self.settings.warm {
+            self.grow(&mut state);
+        }
+    }
+
+    fn reap(&self, state: &mut State, worker: Worker) {
+        state.alive = state.alive.saturating_sub(1);
+        if let Some(child) = worker.kill() {
+            drop(self.keeper.send(Order::Reap(child)));
+        }
+    }
+
+    fn grow(&self, state: &mut State) {
+        if state.alive < self.settings.most.max(1) {
+            state.alive += 1;
+            self.order_start(state);
+        }
+    }
+
+    fn order_start(&self, state: &mut State) {
+        if self.keeper.send(Order::Start).is_err() {
+            failed(state, "its thread could not be started");
+        }
+    }
+}
+
+/// Every idle child ends with the pool; lent ones end with their leases.
+impl Drop for Pool {
+    fn drop(&mut self) {
+        for worker in self.state.get_mut().idle.drain(..) {
+            if let Some(child) = worker.kill() {
+                drop(self.keeper.send(Order::Reap(child)));
+            }
+        }
+    }
+}
+
+fn keep(orders: &Receiver<Order>, pool: &Weak<Pool>, settings: &Settings) {
+    for order in orders {
+        match order {
+            Order::Start => {
+                if pool.strong_count() == 0 {
+                    continue;
+                }
+                let started = Worker::start(settings);
+                let Some(pool) = pool.upgrade() else { continue };
+                match started {
+                    Ok((worker, isolation)) => {
+                        pool.state.lock().isolation = isolation;
+                        pool.arrived(worker);
+                    }
+                    Err(why) => failed(&mut pool.state.lock(), &why),
+                }
+            }
+            Order::Reap(mut child) => drop(child.wait()),
+        }
+    }
+}
+
+/// No child came. Whoever waits is told; the next call tries again.
+fn failed(state: &mut State, why: &str) {
+    state.alive = state.alive.saturating_sub(1);
+    // Those that are there will come back to the others.
+    if state.alive == 0 {
+        for waits in state.waiting.drain(..) {
+            drop(waits.send(Err(why.to_owned())));
+        }
+    }
+}
+
+/// A child lent to one call. Dropped before the call was sent, the child goes back; dropped while
+/// the handler runs, it is killed.
+pub(super) struct Lease {
+    pool: Arc<Pool>,
+    worker: Option<Worker>,
+    begun: bool,
+}
+
+impl Lease {
+    fn fresh(pool: &Arc<Pool>, worker: Worker) -> Self {
+        Self { pool: pool.clone(), worker: Some(worker), begun: false }
+    }
+
+    /// The child, not yet used.
+    pub(super) fn worker(&mut self) -> Option<&mut Worker> {
+        self.worker.as_mut()
+    }
+
+    /// The child, to be used from now on.
+    pub(super) fn begin(&mut self) -> Option<&mut Worker> {
+        self.begun = true;
+        self.worker.as_mut()
+    }
+
+    /// Gives the child back once it is ready for the next call.
+    pub(super) fn back(mut self, end: End) {
+        let Some(mut worker) = self.worker.take() else { return };
+        worker.calls += 1;
+        if end == End::OutOfMemory || worker.is_spent(&self.pool.settings) {
+            return self.pool.discard(worker);
+        }
+        let pool = self.pool.clone();
+        let mut tidying = Self { pool: pool.clone(), worker: Some(worker), begun: true };
+        // Dropped with its runtime, the lease ends the child.
+        tokio::spawn(async move {
+            let ready = match tidying.worker.as_mut() {
+                Some(worker) => tokio::time::timeout(TIDYING, until_ready(worker)).await,
+                None => return,
+            };
+            if ready == Ok(true)
+                && let Some(worker) = tidying.worker.take()
+            {
+                pool.arrived(worker);
+            }
+        });
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some(worker) = self.worker.take() {
+            if self.begun {
+                self.pool.discard(worker);
+            } else {
+                self.pool.arrived(worker);
+            }
+        }
+    }
+}
+
+async fn until_ready(worker: &mut Worker) -> bool {
+    let Ok((line, inbox)) = worker.line() else { return false };
+    let mut buffer = [0; 256];
+    loop {
+        match inbox.next() {
+            Ok(Some(FromChild::Ready(_))) => return true,
+            Ok(None) => {}
+            Ok(Some(FromChild::Ask { .. } | FromChild::Done { .. })) | Err(_) => return false,
+        }
+        match line.read(&mut buffer).await {
+            Ok(0) | Err(_) => return false,
+            Ok(length) => inbox.push(buffer.get(..length).unwrap_or_default()),
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! One call with one child: the call goes out, what the handler asks for is answered, the end comes
+//! back.
+
+use std::collections::VecDeque;
+use std::io;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
+use haft_core::contract::Capability;
+use haft_core::error::{ErrorKind, ToolError};
+use haft_core::port::{Boxed, Host, Job};
+use haft_core::registry::Implementation;
+use serde_json::{Value, json};
+
+use super::Settings;
+use super::frame::{Call, End, FromChild, MAX_FRAME, Message as _, ToChild};
+use super::worker::{Line, Worker};
+
+/// What a result may have around its data: `ok`, `intents`.
+const AROUND: u64 = 64 << 10;
+/// How much a handler may ask for at the same time; the rest waits its turn.
+const AT_ONCE: usize = 64;
+
+/// The call, as it is sent. A source goes to each child once.
+pub(super) fn call(
+    worker: &mut Worker,
+    job: &Job,
+    budget: Duration,
+    settings: &Settings,
+) -> Result<Call, ToolError> {
+    let Implementation::Js { digest, source } = &job.tool.handler else {
+        let message = format!("`{}` is not written in JavaScript", job.tool.id);
+        return Err(ToolError::new(ErrorKind::Internal, message));
+    };
+    let arguments = job.arguments.to_string();
+    let context = context(job).to_string();
+    if arguments.len() + context.len() + source.len() > MAX_FRAME - (64 << 10) {
+        let message = "the arguments are too large for a handler";
+        return Err(ToolError::new(ErrorKind::InvalidArguments, message));
+    }
+    let digest = digest.to_string();
+    let source = if worker.learns(&digest) { source.clone() } else { String::new() };
+    let capabilities: Vec<&str> =
+        job.tool.contract.capabilities.iter().map(|capability| capability.in_js()).collect();
+    let allowed = job.tool.contract.limits.max_result_bytes.unwrap_or(0);
+    Ok(Call {
+        digest,
+        source,
+        arguments,
+        context,
+        capabilities: json!(capabilities).to_string(),
+        seed: seed(job.provider_key.as_deref().unwrap_or(&job.scope.call)),
+        budget_ms: u64::try_from(budget.as_millis()).unwrap_or(u64::MAX).max(1),
+        answer_bytes: settings.answer_bytes.max(allowed).saturating_add(AROUND),
+        asks: settings.asks,
+        ask_bytes: settings.ask_bytes,
+    })
+}
+
+/// What a handler may know about its call.
+fn context(job: &Job) -> Value {
+    let scope = &job.scope;
+    let view = &scope.session;
+    let mut session = json!(view);
+    if let Some(fields) = session.as_object_mut() {
+        fields.insert("mode".to_owned(), json!(scope.mode));
+        // The tool registry architecture's name for `active`.
+        fields.insert("isActive".to_owned(), json!(view.active));
+        let state = json!({
+            "turn": view.turn,
+            "suppressAudio": view.suppress_audio,
+            "suppressTranscript": view.suppress_transcript,
+        });
+        fields.insert("state".to_owned(), state);
+    }
+    let contract = &job.tool.contract;
+    json!({
+        "mode": scope.mode,
+        "session": session,
+        "tool": {
+            "id": job.tool.id,
+            "version": contract.version.to_string(),
+            "idempotent": contract.idempotent,
+        },
+        "callId": scope.call,
+    })
+}
+
+/// FNV-1a: the same on every machine and in every version.
+fn seed(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// What broke a conversation off.
+pub(super) enum Broken {
+    /// The child was gone before it had the call: it can be sent to another one.
+    Unsent,
+    /// The handler may have run.
+    Lost(String),
+}
+
+impl From<&str> for Broken {
+    fn from(why: &str) -> Self {
+        Self::Lost(why.to_owned())
+    }
+}
+
+impl From<String> for Broken {
+    fn from(why: String) -> Self {
+        Self::Lost(why)
+    }
+}
+
+/// Holds the conversation.
+pub(super) async fn hold(
+    worker: &mut Worker,
+    call: Call,
+    job: &Job,
+    told_bytes: u64,
+) -> Result<(End, String), Broken> {
+    let (line, inbox) = worker.line().map_err(|why| why.to_string())?;
+    send(line, &ToChild::Call(call).frame()).await.map_err(|_| Broken::Unsent)?;
+    let mut out = VecDeque::new();
+    let mut asks = Asks::new(job);
+    let mut end = None;
+    let mut buffer = vec![0; 16 << 10];
+    loop {
+        while end.is_none() {
+            match inbox.next().map_err(|_| "the child sent no message of ours")? {
+                Some(FromChild::Ask { id, capability, method, json }) => {
+                    asks.take(id, &capability, method, &json)?;
+                }
+                Some(FromChild::Done { end: how, json }) => end = Some((how, json)),
+                Some(FromChild::Ready(_)) => return Err("the child is confused".into()),
+                None => break,
+            }
+        }
+        // What was asked for and not waited for is still carried out.
+        if asks.is_done()
+            && let Some(end) = end
+        {
+            return Ok(end);
+        }
+        let (to_write, _) = out.as_slices();
+        tokio::select! {
+            biased;
+            written = line.write(to_write), if !to_write.is_empty() && end.is_none() => {
+                let written = written.map_err(|why| format!("the child does not read: {why}"))?;
+                out.drain(..written);
+            }
+            length = line.read(&mut buffer), if end.is_none() => {
+                match length.map_err(|why| format!("the child cannot be read: {why}"))? {
+                    0 => return Err("the child ended".into()),
+                    length => inbox.push(buffer.get(..length).unwrap_or_default()),
+                }
+            }
+            Some((id, answer)) = asks.next(), if !asks.is_done() => {
+                out.extend(told(id, answer, told_bytes).frame());
+            }
+        }
+    }
+}
+
+/// Sends the call. A child that has not read it whole cannot have begun it, and until it has, it
+/// says nothing.
+async fn send(line: &Line, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let written = line.write(bytes).await?;
+        bytes = bytes.get(written..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// What the handler asked for.
+struct Asks<'j> {
+    job: &'j Job,
+    running: FuturesUnordered<Boxed<'static, (u64, Result<Value, ToolError>)>>,
+    queued: VecDeque<Boxed<'static, (u64, Result<Value, ToolError>)>>,
+}
+
+impl<'j> Asks<'j> {
+    fn new(job: &'j Job) -> Self {
+        Self { job, running: FuturesUnordered::new(), queued: VecDeque::new() }
+    }
+
+    /// Begins a question, or queues it. A child that names what the contract does not list has
+    /// broken out of its realm.
+    fn take(&mut self, id: u64, name: &str, method: String, json: &str) -> Result<(), String> {
+        let listed = &self.job.tool.contract.capabilities;
+        let Some(capability) = listed.iter().copied().find(|listed| listed.in_js() == name) else {
+            return Err(format!("the child asked for `{}`", name.escape_debug()));
+        };
+        let arguments = serde_json::from_str(json);
+        let host = self.job.host.clone();
+        let ask: Boxed<'static, _> = Box::pin(async move {
+            let answer = match arguments {
+                Ok(arguments) => asked(host, capability, method, arguments).await,
+                Err(why) => Err(unreadable(&why)),
+            };
+            (id, answer)
+        });
+        if self.running.len() < AT_ONCE {
+            self.running.push(ask);
+        } else {
+            self.queued.push_back(ask);
+        }
+        Ok(())
+    }
+
+    async fn next(&mut self) -> Option<(u64, Result<Value, ToolError>)> {
+        let answer = self.running.next().await;
+        if let Some(ask) = self.queued.pop_front() {
+            self.running.push(ask);
+        }
+        answer
+    }
+
+    fn is_done(&self) -> bool {
+        self.running.is_empty() && self.queued.is_empty()
+    }
+}
+
+async fn asked(
+    host: Arc<dyn Host>,
+    capability: Capability,
+    method: String,
+    arguments: Value,
+) -> Result<Value, ToolError> {
+    let asked = host.call(capability, &method, arguments);
+    AssertUnwindSafe(asked).catch_unwind().await.unwrap_or_else(|_| {
+        let message = format!("`{}.{method}` broke off", capability.in_js());
+        let mut error = ToolError::new(ErrorKind::Internal, message);
+        error.partial_side_effects = true;
+        Err(error)
+    })
+}
+
+fn unreadable(why: &serde_json::Error) -> ToolError {
+    ToolError::new(ErrorKind::Internal, "the call cannot be read; nest less").caused_by(why)
+}
+
+fn told(id: u64, answer: Result<Value, ToolError>, most: u64) -> ToChild {
+    let (ok, json) = match answer {
+        Ok(value) => (true, value.to_string()),
+        Err(error) => (false, json!(error).to_string()),
+    };
+    if json.len() as u64 <= most {
+        return ToChild::Answer { id, ok, json };
+    }
+    let message = format!("the answer has {} bytes; at most {most} are passed on", json.len());
+    let error = ToolError::new(ErrorKind::Permanent, message).suggest("ask for less");
+    ToChild::Answer { id, ok: false, json: json!(error).to_string() }
+}

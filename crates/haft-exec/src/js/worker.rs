@@ -1,0 +1,188 @@
+//! The pool's side of one child: its process and the two pipes.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use tokio::net::unix::pipe;
+use tokio::runtime::{Handle, Id};
+
+use super::frame::{FromChild, Inbox};
+use super::{ASKED, Isolation, Settings};
+
+/// A child that does not say that it is ready in this time is given up.
+const START: Duration = Duration::from_secs(10);
+/// How many sources a child remembers.
+const SOURCES: usize = 256;
+
+/// One child.
+pub(super) struct Worker {
+    child: Option<Child>,
+    to: File,
+    from: File,
+    line: Option<Line>,
+    /// What was read and not yet taken.
+    pub(super) inbox: Inbox,
+    known: HashSet<String>,
+    /// How many calls it has served.
+    pub(super) calls: u64,
+}
+
+impl Worker {
+    /// Starts a child and waits until it is ready. To be called from a thread that lives as long as
+    /// the child should: the system ends it with the thread that started it.
+    pub(super) fn start(settings: &Settings) -> Result<(Self, Isolation), String> {
+        let program = match &settings.program {
+            Some(program) => program.clone(),
+            None => std::env::current_exe().map_err(|why| why.to_string())?,
+        };
+        let mut child = Command::new(&program)
+            .arg(ASKED)
+            .arg(settings.memory_bytes.to_string())
+            .env_clear()
+            .env("TZ", "UTC0")
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|why| format!("{} does not start: {why}", program.display()))?;
+        let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err("the child has no pipes".to_owned());
+        };
+        let mut worker = Self {
+            child: Some(child),
+            to: File::from(OwnedFd::from(to)),
+            from: File::from(OwnedFd::from(from)),
+            line: None,
+            inbox: Inbox::default(),
+            known: HashSet::new(),
+            calls: 0,
+        };
+        let isolation = worker.wait_until_ready().map_err(|why| {
+            format!("{} does not serve handlers ({why}); call `serve_if_asked` first thing in its `main`", program.display())
+        })?;
+        worker.unblock().map_err(|why| why.to_string())?;
+        Ok((worker, isolation))
+    }
+
+    fn wait_until_ready(&mut self) -> Result<Isolation, String> {
+        let end = Instant::now() + START;
+        let mut buffer = [0; 4096];
+        loop {
+            match self.inbox.next() {
+                Ok(Some(FromChild::Ready(json))) => {
+                    return serde_json::from_str(&json).map_err(|why| why.to_string());
+                }
+                Ok(None) => {}
+                Ok(Some(FromChild::Ask { .. } | FromChild::Done { .. })) | Err(_) => {
+                    return Err("it says something else".to_owned());
+                }
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+            let mut pipes = [PollFd::new(self.from.as_fd(), PollFlags::POLLIN)];
+            match poll(&mut pipes, timeout) {
+                Ok(0) => return Err("it is silent".to_owned()),
+                Ok(_) => {}
+                Err(nix::Error::EINTR) => continue,
+                Err(why) => return Err(why.to_string()),
+            }
+            match (&self.from).read(&mut buffer) {
+                Ok(0) => return Err("it ended".to_owned()),
+                Ok(length) => self.inbox.push(buffer.get(..length).unwrap_or_default()),
+                Err(why) => return Err(why.to_string()),
+            }
+        }
+    }
+
+    fn unblock(&self) -> nix::Result<()> {
+        fcntl(&self.to, FcntlArg::F_SETFL(OFlag::O_NONBLOCK | OFlag::O_WRONLY))?;
+        fcntl(&self.from, FcntlArg::F_SETFL(OFlag::O_NONBLOCK))?;
+        Ok(())
+    }
+
+    /// Whether an idle child is still there. One that speaks unasked is not wanted either.
+    pub(super) fn is_fit(&self) -> bool {
+        let read = (&self.from).read(&mut [0; 1]);
+        read.is_err_and(|why| why.kind() == io::ErrorKind::WouldBlock)
+    }
+
+    /// Remembers that the child gets a source; false where it has it already.
+    pub(super) fn learns(&mut self, digest: &str) -> bool {
+        !self.known.contains(digest) && self.known.insert(digest.to_owned())
+    }
+
+    /// Whether it has done its part.
+    pub(super) fn is_spent(&self, settings: &Settings) -> bool {
+        self.calls >= settings.calls_per_child || self.known.len() >= SOURCES
+    }
+
+    /// The pipes and the inbox, for the runtime that polls now.
+    pub(super) fn line(&mut self) -> io::Result<(&Line, &mut Inbox)> {
+        let runtime = Handle::try_current().map_err(io::Error::other)?.id();
+        if self.line.as_ref().is_none_or(|line| line.runtime != runtime) {
+            // Clones, because a runtime that is gone takes with it what it knew.
+            self.line = Some(Line {
+                runtime,
+                to: pipe::Sender::from_owned_fd(self.to.try_clone()?.into())?,
+                from: pipe::Receiver::from_owned_fd(self.from.try_clone()?.into())?,
+            });
+        }
+        let line = self.line.as_ref().ok_or(io::ErrorKind::NotConnected)?;
+        Ok((line, &mut self.inbox))
+    }
+
+    /// Kills it at once. Whoever gets the process waits for it.
+    pub(super) fn kill(mut self) -> Option<Child> {
+        let mut child = self.child.take()?;
+        drop(child.kill());
+        Some(child)
+    }
+}
+
+/// No child outlives its worker, and none is left as a zombie.
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            drop(child.kill());
+            drop(child.wait());
+        }
+    }
+}
+
+/// The pipes, known to one runtime.
+pub(super) struct Line {
+    runtime: Id,
+    to: pipe::Sender,
+    from: pipe::Receiver,
+}
+
+impl Line {
+    /// Writes as much as fits. Can be dropped at any time without losing anything.
+    pub(super) async fn write(&self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            self.to.writable().await?;
+            match self.to.try_write(bytes) {
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
+                written => return written,
+            }
+        }
+    }
+
+    /// Reads what is there. Can be dropped at any time without losing anything.
+    pub(super) async fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            self.from.readable().await?;
+            match self.from.try_read(buffer) {
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
+                read => return read,
+            }
+        }
+    }
+}

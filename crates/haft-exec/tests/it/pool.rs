@@ -1,0 +1,250 @@
+//! S12: children that die, and what becomes of calls, processes and file descriptors.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use haft_core::error::ErrorKind;
+use haft_core::port::{Execute as _, Job};
+use haft_exec::Js;
+use haft_exec::js::Settings;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use crate::rig::{Stubs, data, error, job, pool, run, scope, settings, tool};
+
+const GOOD: &str = "export const execute = () => ({ ok: true, data: 1 });";
+const LOOP: &str =
+    "export async function execute({ context }) { await context.clock.now(); for (;;); }";
+
+/// This process's children: number and state.
+fn children() -> Vec<(i32, char)> {
+    let own = std::process::id().to_string();
+    let stat = |entry: fs::DirEntry| {
+        let pid: i32 = entry.file_name().to_str()?.parse().ok()?;
+        let text = fs::read_to_string(entry.path().join("stat")).ok()?;
+        let mut rest = text.rsplit_once(')')?.1.split_whitespace();
+        let state = rest.next()?.chars().next()?;
+        (rest.next()? == own).then_some((pid, state))
+    };
+    fs::read_dir("/proc").unwrap().flatten().filter_map(stat).collect()
+}
+
+fn living() -> BTreeSet<i32> {
+    children().into_iter().filter(|(_, state)| *state != 'Z').map(|(pid, _)| pid).collect()
+}
+
+fn descriptors() -> usize {
+    fs::read_dir("/proc/self/fd").unwrap().count()
+}
+
+/// Waits until something holds; the system takes its time to end a process.
+async fn until(what: &str, holds: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < end, "{what}: {:?}", children());
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+fn one() -> i32 {
+    let living = living();
+    assert_eq!(living.len(), 1, "{living:?}");
+    *living.first().unwrap()
+}
+
+/// A call that has certainly begun, and never ends by itself.
+fn endless(host: &Arc<Stubs>, deadline: Duration) -> Job {
+    let tool = tool(LOOP, &json!(["clock"]));
+    Job::new(tool, json!({}), scope("c"), host.clone(), deadline, None)
+}
+
+fn clock(begun: &Arc<Semaphore>) -> Arc<Stubs> {
+    let begun = begun.clone();
+    Arc::new(Stubs::default().on("clock.now", move |_| {
+        begun.add_permits(1);
+        Ok(Value::Null)
+    }))
+}
+
+#[tokio::test]
+async fn two_hundred_kills_leave_nothing_behind() {
+    let js = pool(2);
+    for _ in 0..4 {
+        assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
+    }
+    let before = descriptors();
+    for round in 0..100 {
+        // While it waits for work: the next call gets another one.
+        let victims = living();
+        for victim in &victims {
+            let _ = kill(Pid::from_raw(*victim), Signal::SIGKILL);
+        }
+        until("they are dead", || living().is_disjoint(&victims)).await;
+        assert_eq!(data(run(&js, GOOD, json!({})).await), 1, "round {round}");
+    }
+    until("children are replaced and reaped", || {
+        let all = children();
+        all.len() <= 2 && all.iter().all(|(_, state)| *state != 'Z')
+    })
+    .await;
+    assert!(descriptors() <= before + 2, "{} before, {} after", before, descriptors());
+    assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
+}
+
+#[tokio::test]
+async fn a_child_that_is_killed_while_it_runs_is_lost() {
+    let js = Arc::new(pool(1));
+    for _ in 0..10 {
+        assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
+        let begun = Arc::new(Semaphore::new(0));
+        let job = endless(&clock(&begun), Duration::from_secs(20));
+        let running = tokio::spawn({
+            let js = js.clone();
+            async move { js.execute(job).await }
+        });
+        begun.acquire().await.unwrap().forget();
+        kill(Pid::from_raw(one()), Signal::SIGKILL).unwrap();
+        let (way, error) = error(running.await.unwrap());
+        assert_eq!((way, error.kind), ("lost", ErrorKind::Internal));
+        assert_eq!(error.message, "the tool broke off while it was running");
+    }
+    assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
+}
+
+#[tokio::test]
+async fn a_dropped_call_takes_its_child_along() {
+    let js = Arc::new(pool(1));
+    let begun = Arc::new(Semaphore::new(0));
+    let job = endless(&clock(&begun), Duration::from_secs(600));
+    let running = tokio::spawn({
+        let js = js.clone();
+        async move { js.execute(job).await }
+    });
+    begun.acquire().await.unwrap().forget();
+    let child = one();
+    running.abort();
+    assert!(running.await.unwrap_err().is_cancelled());
+    until("the child is gone", || children().iter().all(|(pid, _)| *pid != child)).await;
+    assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
+}
+
+#[tokio::test]
+async fn a_dropped_pool_takes_its_children_along() {
+    let before = descriptors();
+    let js = pool(3);
+    assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
+    until("three are warm", || living().len() == 3).await;
+    drop(js);
+    until("none is left", || children().is_empty()).await;
+    until("no descriptor is left", || descriptors() <= before + 4).await;
+}
+
+#[tokio::test]
+async fn a_call_that_waits_for_a_child_has_its_deadline_counting() {
+    let js = Arc::new(pool(1));
+    let begun = Arc::new(Semaphore::new(0));
+    let job = endless(&clock(&begun), Duration::from_secs(600));
+    let running = tokio::spawn({
+        let js = js.clone();
+        async move { js.execute(job).await }
+    });
+    begun.acquire().await.unwrap().forget();
+    let host = Arc::new(Stubs::default());
+    let limit = Duration::from_millis(100);
+    let waits = Job::new(tool(GOOD, &json!([])), json!({}), scope("c"), host, limit, None);
+    let (way, error) = error(js.execute(waits).await);
+    assert_eq!((way, error.kind), ("not begun", ErrorKind::Timeout));
+    running.abort();
+    // Who gave up waiting is not in the way of the next.
+    assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
+}
+
+#[tokio::test]
+async fn a_child_is_replaced_after_its_calls() {
+    let js = Js::new(Settings { calls_per_child: 3, ..settings(1) });
+    let mut seen = Vec::new();
+    for _ in 0..9 {
+        assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
+        until("a child is there", || living().len() == 1).await;
+        seen.push(one());
+    }
+    let different: BTreeSet<_> = seen.iter().collect();
+    assert!((3..=4).contains(&different.len()), "{seen:?}");
+}
+
+#[tokio::test]
+async fn a_program_that_is_no_sandbox_is_named() {
+    for (program, why) in [("/nowhere/at/all", "does not start"), ("/bin/true", "`serve_if_asked`")]
+    {
+        let js = Js::new(Settings { program: Some(program.into()), ..settings(2) });
+        let (way, error) = error(run(&js, GOOD, json!({})).await);
+        assert_eq!((way, error.kind), ("not begun", ErrorKind::Internal));
+        let source = error.source.unwrap();
+        assert!(source.contains(why) && source.contains(program), "{source}");
+    }
+}
+
+#[test]
+fn a_pool_outlives_the_runtime_that_it_was_used_in() {
+    let js = pool(1);
+    for _ in 0..3 {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        assert_eq!(data(runtime.block_on(run(&js, GOOD, json!({})))), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_callers_share_few_children() {
+    let js = Arc::new(pool(2));
+    let source = "export const execute = ({ args }) => ({ ok: true, data: args.n });";
+    let calls: Vec<_> = (0..200)
+        .map(|n| {
+            let js = js.clone();
+            tokio::spawn(async move {
+                let host = Arc::new(Stubs::default());
+                data(js.execute(job(tool(source, &json!([])), json!({"n": n}), host)).await)
+            })
+        })
+        .collect();
+    for (n, call) in calls.into_iter().enumerate() {
+        assert_eq!(call.await.unwrap(), n);
+    }
+    assert!(living().len() <= 2);
+}
+
+#[tokio::test]
+async fn a_child_has_nothing_but_its_pipes() {
+    use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+
+    // A file that some library forgot to keep to itself.
+    let leaked = fs::File::open("/proc/self/status").unwrap();
+    fcntl(&leaked, FcntlArg::F_SETFD(FdFlag::empty())).unwrap();
+    let js = pool(1);
+    let isolation = js.isolation().await.unwrap();
+    let child = one();
+    let status = fs::read_to_string(format!("/proc/{child}/status")).unwrap();
+    let line = |name: &str| {
+        let found = status.lines().find(|line| line.starts_with(name)).unwrap();
+        found.split_whitespace().nth(1).unwrap().to_owned()
+    };
+    assert_eq!(line("NoNewPrivs:"), "1");
+    assert_eq!(line("Threads:"), "1");
+    assert_eq!(line("Seccomp:") == "2", isolation.system_calls);
+    assert_eq!(
+        isolation.system_calls && isolation.limits,
+        isolation.missing.is_empty(),
+        "{isolation:?}"
+    );
+    // A child cannot be looked into except by the superuser.
+    if let Ok(open) = fs::read_dir(format!("/proc/{child}/fd")) {
+        let open: BTreeSet<_> = open.flatten().map(|fd| fd.file_name()).collect();
+        assert_eq!(open, ["0", "1", "2"].map(Into::into).into());
+        assert_eq!(fs::read_to_string(format!("/proc/{child}/environ")).unwrap(), "TZ=UTC0\0");
+        assert_eq!(fs::read_link(format!("/proc/{child}/cwd")).unwrap().to_str(), Some("/"));
+    }
+    drop(leaked);
+}
