@@ -41,9 +41,13 @@ fn every_page_that_is_linked_exists() {
     for page in [
         "README.md",
         "CONTRIBUTING.md",
+        "docs/arguments.md",
+        "docs/calls.md",
         "docs/cli.md",
+        "docs/config.md",
         "docs/contract.md",
         "docs/import.md",
+        "docs/policy.md",
         "docs/registry.md",
     ] {
         let text = fs::read_to_string(root().join(page)).unwrap();

@@ -1,0 +1,27 @@
+//! A program of its own that runs a tool through the one path.
+
+use std::sync::Arc;
+
+use haft_core::port::Invoke as _;
+use haft_core::{Call, Caller, Registry, ToolError};
+use haft_exec::Native;
+use haft_runtime::Runtime;
+use haft_runtime::policy::{Policy, Rules, Source};
+use haft_store::Memory;
+use serde_json::{Value, json};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let registry = Registry::load(include_str!("embed/tool_registry.json"), &Default::default())?;
+    let greet = |args: Value, _| async move { Ok::<_, ToolError>(json!({ "text": format!("hello {}", args["name"]) })) };
+    let rules = Rules { allow: vec!["demo__*".into()], ..Rules::default() };
+    let source = Source { rules: rules.clone(), ..Source::default() };
+    let policy = Policy::load(&source, &[&registry]).map_err(|problems| format!("{problems:?}"))?;
+    let native = Native::new().tool("demo__greet", greet);
+    let runtime = Runtime::builder(registry, Arc::new(Memory::new()), Arc::new(native))
+        .policy(Arc::new(policy))
+        .build()?;
+    let call = Call::new(Caller::agent("default", "default"), "greet", r#"{"name": "mara"}"#);
+    println!("{}", serde_json::to_string_pretty(&runtime.invoke(call).await)?);
+    Ok(())
+}
