@@ -94,3 +94,30 @@ pub fn errors(validator: &Validator, value: &Value) -> Vec<(String, String)> {
         .flat_map(|error| words::about_value(&error, &validator.schema))
         .collect()
 }
+
+/// One thing that keeps a value from being valid, for people and for programs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// A JSON pointer into the value.
+    pub path: String,
+    /// The keyword of JSON Schema that complains.
+    pub keyword: String,
+    /// In words.
+    pub message: String,
+    /// What that keyword says, or the names that are known where one is not.
+    pub expected: Option<Value>,
+}
+
+/// As [`errors`], with what was expected, and no more than `most` of them: a long list can be wrong
+/// in every element.
+#[must_use]
+pub fn problems(validator: &Validator, value: &Value, most: usize) -> Vec<Problem> {
+    let each = validator.compiled.iter_errors(value).flat_map(|error| {
+        let keyword = error.kind().keyword().to_owned();
+        let expected = words::expectation(&error, &validator.schema);
+        words::about_value(&error, &validator.schema).into_iter().map(move |(path, message)| {
+            Problem { path, keyword: keyword.clone(), message, expected: expected.clone() }
+        })
+    });
+    each.take(most).collect()
+}

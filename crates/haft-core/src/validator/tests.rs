@@ -250,3 +250,23 @@ fn hostile_patterns_take_linear_time() {
     let text = "a".repeat(50_000) + "b";
     assert!(!validator.is_valid(&json!(text)));
 }
+
+#[test]
+fn a_problem_says_what_was_expected() {
+    let schema = json!({
+        "$defs": {"size": {"type": "integer", "maximum": 3}},
+        "properties": {"size": {"$ref": "#/$defs/size"}, "colour": {"enum": ["red"]}},
+        "additionalProperties": false
+    });
+    let validator = compile(&schema).unwrap();
+    let found = problems(&validator, &json!({"size": 4, "colour": "blue", "colr": 1}), 10);
+    let found: Vec<_> = found
+        .iter()
+        .map(|p| (p.path.as_str(), p.keyword.as_str(), p.expected.clone().unwrap()))
+        .collect();
+    assert!(found.contains(&("/size", "maximum", json!(3))), "{found:?}");
+    assert!(found.contains(&("/colour", "enum", json!(["red"]))), "{found:?}");
+    let names = ("/colr", "additionalProperties", json!(["size", "colour"]));
+    assert!(found.contains(&names), "{found:?}");
+    assert_eq!(problems(&validator, &json!({"size": 4, "colour": "blue"}), 1).len(), 1);
+}

@@ -223,6 +223,15 @@ fn siblings<'s>(error: &ValidationError<'_>, schema: &'s Value) -> Vec<&'s str> 
     known.into_iter().flat_map(|known| known.keys().map(String::as_str)).collect()
 }
 
+/// What the keyword that complains says; for a name that is not known, the names that are.
+pub(super) fn expectation(error: &ValidationError<'_>, schema: &Value) -> Option<Value> {
+    use ValidationErrorKind as Kind;
+    if let Kind::AdditionalProperties { .. } | Kind::UnevaluatedProperties { .. } = error.kind() {
+        return Some(siblings(error, schema).into());
+    }
+    schema.pointer(&error.schema_path().to_string()).cloned()
+}
+
 /// `/filters/0/name` as `` `filters[0].name` ``.
 fn subject(pointer: &str) -> String {
     if pointer.is_empty() {
