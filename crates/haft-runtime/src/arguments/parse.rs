@@ -1,0 +1,144 @@
+//! From what came to one JSON object: strict reading, and the repairs that concern the whole.
+
+use haft_adm::strict::{self, Limits, Problem as TextProblem};
+use haft_core::call::RawArguments;
+use haft_core::contract::Leniency;
+use haft_core::outcome::Warning;
+use serde_json::{Map, Value, json};
+
+use super::invalid::{Invalid, Problem, Reason};
+use super::repair::shown;
+use super::{MAX_BYTES, MAX_DEPTH, MAX_TOLD, MAX_VALUES};
+
+/// What came, as a value.
+pub(super) struct Parsed {
+    pub(super) value: Value,
+    /// The text inside a string that held the arguments.
+    held: Option<String>,
+    pub(super) warnings: Vec<Warning>,
+}
+
+impl Parsed {
+    /// Takes the text that was inside a string.
+    pub(super) fn take_held(&mut self) -> Option<String> {
+        self.held.take()
+    }
+}
+
+/// Reads what came. Only lenient tools take empty text, `null` or a string for the object.
+pub(super) fn parse(raw: &RawArguments, leniency: Leniency) -> Result<Parsed, Invalid> {
+    let lenient = leniency == Leniency::Lenient;
+    let value = match raw {
+        RawArguments::Value(value) => value.clone(),
+        RawArguments::Text(text) if text.trim_ascii().is_empty() => {
+            return if lenient { Ok(nothing("empty_to_object", text)) } else { Err(empty()) };
+        }
+        RawArguments::Text(text) => read(text)?,
+    };
+    match value {
+        Value::Null if lenient => Ok(nothing("null_to_object", &Value::Null.to_string())),
+        Value::String(text) if lenient => unfold(text),
+        value @ (Value::Null
+        | Value::Bool(_)
+        | Value::Number(_)
+        | Value::String(_)
+        | Value::Array(_)
+        | Value::Object(_)) => Ok(Parsed { value, held: None, warnings: Vec::new() }),
+    }
+}
+
+/// The text that numbers of the arguments were written in.
+pub(super) fn text_of<'a>(raw: &'a RawArguments, held: Option<&'a str>) -> Option<&'a str> {
+    match (held, raw) {
+        (Some(held), _) => Some(held),
+        (None, RawArguments::Text(text)) => Some(text),
+        (None, RawArguments::Value(_)) => None,
+    }
+}
+
+/// Strict JSON within our limits, `depth` levels of it.
+pub(super) fn strictly(text: &str, depth: usize) -> Result<Value, haft_adm::Errors> {
+    let limits = Limits::default().with_bytes(MAX_BYTES).with_depth(depth).with_values(MAX_VALUES);
+    strict::parse(text, limits)
+}
+
+fn read(text: &str) -> Result<Value, Invalid> {
+    strictly(text, MAX_DEPTH).map_err(|errors| Invalid {
+        reason: Reason::InvalidJson,
+        problems: errors.into_iter().take(MAX_TOLD).map(problem).collect(),
+        warnings: Vec::new(),
+    })
+}
+
+/// A string that holds the arguments. One that does not is left for the schema to refuse.
+fn unfold(text: String) -> Result<Parsed, Invalid> {
+    if text.trim_ascii().is_empty() {
+        return Ok(nothing("empty_to_object", &text));
+    }
+    if !text.trim_ascii_start().starts_with('{') {
+        return Ok(Parsed { value: Value::String(text), held: None, warnings: Vec::new() });
+    }
+    let value = read(&text)?;
+    let warning = Warning {
+        path: String::new(),
+        code: "string_to_arguments".to_owned(),
+        message: "the arguments came as a string that holds JSON; send the object itself"
+            .to_owned(),
+        before: Some(shown(&json!(text))),
+        after: Some(shown(&value)),
+    };
+    Ok(Parsed { value, held: Some(text), warnings: vec![warning] })
+}
+
+fn nothing(code: &str, text: &str) -> Parsed {
+    let warning = Warning {
+        path: String::new(),
+        code: code.to_owned(),
+        message: "no arguments were sent; an empty object is used".to_owned(),
+        before: Some(shown(&json!(text))),
+        after: Some(json!({})),
+    };
+    Parsed { value: Value::Object(Map::new()), held: None, warnings: vec![warning] }
+}
+
+fn empty() -> Invalid {
+    let message = "no arguments were sent; send `{}` where there are none";
+    Invalid {
+        reason: Reason::InvalidJson,
+        problems: vec![Problem::new(String::new(), "unexpected_end", message)],
+        warnings: Vec::new(),
+    }
+}
+
+fn problem(error: haft_adm::Error) -> Problem {
+    let code = match &error.kind {
+        haft_adm::ErrorKind::Text(problem) => code_of(problem),
+        haft_adm::ErrorKind::Shape(_)
+        | haft_adm::ErrorKind::Declaration(_)
+        | haft_adm::ErrorKind::Schema(_)
+        | haft_adm::ErrorKind::Argument(_)
+        | haft_adm::ErrorKind::Outcome(_) => "invalid",
+    };
+    let message = error.to_string();
+    Problem::new(error.pointer, code, message)
+}
+
+fn code_of(problem: &TextProblem) -> &'static str {
+    match problem {
+        TextProblem::TooLarge { .. } => "too_large",
+        TextProblem::TooManyValues { .. } => "too_many_values",
+        TextProblem::TooDeep { .. } => "too_deep",
+        TextProblem::NotUtf8 => "not_utf8",
+        TextProblem::ByteOrderMark => "byte_order_mark",
+        TextProblem::End { .. } => "unexpected_end",
+        TextProblem::Unexpected { .. } => "unexpected_text",
+        TextProblem::Trailing => "trailing_text",
+        TextProblem::DuplicateKey { .. } => "duplicate_key",
+        TextProblem::ControlCharacter { .. } => "control_character",
+        TextProblem::LoneSurrogate => "lone_surrogate",
+        TextProblem::IntegerTooLarge { .. } => "integer_rounded",
+        TextProblem::NumberTooLarge { .. } => "number_too_large",
+        TextProblem::NumberInexact { .. } => "number_inexact",
+        TextProblem::NotFinite => "number_not_finite",
+    }
+}

@@ -1,0 +1,100 @@
+//! Texts that do not look like what they are.
+
+use serde_json::Value;
+use unicode_script::{Script, UnicodeScript as _};
+
+use crate::redact::is_hidden;
+
+/// More spaces in a row than any honest text has: they push the rest out of sight.
+const MANY_SPACES: usize = 20;
+/// The most findings that are told.
+const MOST: usize = 50;
+
+/// Every argument that looks like something else, and why.
+pub(super) fn of(arguments: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    look(arguments, "", &mut found);
+    found
+}
+
+fn look(value: &Value, path: &str, found: &mut Vec<String>) {
+    match value {
+        Value::String(text) => judge(text, path, found),
+        Value::Array(list) => {
+            for (index, value) in list.iter().enumerate() {
+                look(value, &format!("{path}[{index}]"), found);
+            }
+        }
+        Value::Object(map) => {
+            for (name, value) in map {
+                let shown: String = name.escape_debug().collect();
+                let path = if path.is_empty() { shown } else { format!("{path}.{shown}") };
+                judge(name, &path, found);
+                look(value, &path, found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn judge(text: &str, path: &str, found: &mut Vec<String>) {
+    if found.len() >= MOST {
+        return;
+    }
+    if let Some(hidden) = text.chars().find(|letter| is_hidden(*letter)) {
+        let code = u32::from(hidden);
+        found.push(format!("`{path}` has characters that cannot be seen (U+{code:04X})"));
+    }
+    if text.contains(&" ".repeat(MANY_SPACES)) {
+        found.push(format!("`{path}` has a long run of spaces"));
+    }
+    if let Some(word) = text.split(|letter: char| !letter.is_alphanumeric()).find(|w| is_mixed(w)) {
+        found.push(format!("`{path}` mixes alphabets that look alike in `{word}`"));
+    }
+    if text.chars().any(is_styled) {
+        found.push(format!("`{path}` has letters that only look like ordinary ones"));
+    }
+    if let Some(host) = hosts(text).find(|host| is_strange(host)) {
+        found.push(format!("`{path}` names `{host}`, which may look like another address"));
+    }
+}
+
+/// Whether letters of two alphabets that share shapes stand in one word.
+fn is_mixed(word: &str) -> bool {
+    const ALIKE: [Script; 6] = [
+        Script::Latin,
+        Script::Cyrillic,
+        Script::Greek,
+        Script::Armenian,
+        Script::Cherokee,
+        Script::Coptic,
+    ];
+    let alike = |letter: char| Some(letter.script()).filter(|script| ALIKE.contains(script));
+    let mut scripts = word.chars().filter_map(alike);
+    scripts.next().is_some_and(|first| scripts.any(|script| script != first))
+}
+
+/// Full-width and mathematical letters.
+fn is_styled(letter: char) -> bool {
+    matches!(letter, '\u{FF01}'..='\u{FF5E}' | '\u{1D400}'..='\u{1D7FF}')
+}
+
+/// What could be a host: words with a dot inside, after an `@` or a scheme if there is one.
+fn hosts(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|letter: char| letter.is_whitespace() || "\"'<>()[],;".contains(letter));
+    words.filter_map(|word| {
+        let after_scheme = word.split_once("://").map_or(word, |(_, rest)| rest);
+        let authority = after_scheme.split(['/', '?', '#']).next()?;
+        let host = authority.rsplit('@').next()?.split(':').next()?.trim_matches('.');
+        host.contains('.').then_some(host)
+    })
+}
+
+/// A host whose letters are not all ASCII, or that says so in punycode.
+fn is_strange(host: &str) -> bool {
+    let letters = host.chars().filter(|letter| letter.is_alphabetic());
+    let lower = host.to_ascii_lowercase();
+    letters.clone().any(|letter| !letter.is_ascii())
+        && host.rsplit('.').next().is_some_and(|top| top.is_ascii())
+        || lower.split('.').any(|label| label.starts_with("xn--"))
+}

@@ -1,0 +1,20 @@
+//! What leaves the conversation: the allowlist view for UI, events and telemetry, and the scrubbing
+//! of known secrets from everything that anyone sees.
+//!
+//! Two different questions, two different tools. A [`View`] answers *may this be seen at all?* by
+//! listing what may; whatever a new version of a tool adds is left out until somebody lists it. A
+//! [`Scrubber`] answers *is a secret in here?* by knowing the secrets.
+
+mod clean;
+mod decode;
+mod mark;
+mod pattern;
+mod scrub;
+mod view;
+
+pub use clean::clean_text;
+pub(crate) use clean::is_hidden;
+pub use mark::Marker;
+pub use pattern::{Secret, SecretRefused};
+pub use scrub::{Scrubber, Unscrubbed};
+pub use view::View;

@@ -1,0 +1,72 @@
+//! Texts of others, made fit for a log line or a model.
+
+/// A text on one line, without control characters, terminal sequences, or characters that hide or
+/// reorder others, and no longer than `most` characters.
+///
+/// ```
+/// use haft_runtime::redact::clean_text;
+///
+/// assert_eq!(clean_text("done\x1b[31m!\r\nroot: ok\u{202e}", 80), "done! root: ok");
+/// assert_eq!(clean_text("a long story", 6), "a long…");
+/// ```
+#[must_use]
+pub fn clean_text(text: &str, most: usize) -> String {
+    let mut clean = String::with_capacity(text.len().min(most * 4));
+    let mut count = 0;
+    let mut rest = text.chars();
+    while let Some(letter) = rest.next() {
+        let kept = match letter {
+            '\u{1b}' | '\u{9b}' => {
+                skip_sequence(letter, &mut rest);
+                continue;
+            }
+            '\n' | '\r' | '\t' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => ' ',
+            hidden if is_hidden(hidden) => continue,
+            letter => letter,
+        };
+        // Stuffing with line ends leaves one space.
+        if kept == ' ' && (clean.is_empty() || clean.ends_with(' ')) {
+            continue;
+        }
+        if count == most {
+            clean.push('…');
+            return clean;
+        }
+        clean.push(kept);
+        count += 1;
+    }
+    clean.truncate(clean.trim_end().len());
+    clean
+}
+
+/// Steps over what a terminal would obey: `ESC [ … letter`, `ESC ] … BEL`, `ESC x`.
+fn skip_sequence(start: char, rest: &mut std::str::Chars<'_>) {
+    let mut look = rest.clone();
+    let kind = if start == '\u{9b}' { Some('[') } else { look.next() };
+    match kind {
+        Some('[') => {
+            let end = look.find(|letter| !matches!(letter, '0'..='?' | ' '..='/'));
+            if end.is_some() {
+                *rest = look;
+            }
+        }
+        Some(']' | 'P' | '^' | '_' | 'X') => {
+            let end = look.find(|letter| matches!(letter, '\u{7}' | '\u{9c}' | '\\'));
+            if end.is_some() {
+                *rest = look;
+            }
+        }
+        Some(_) | None => *rest = look,
+    }
+}
+
+/// Whether a character cannot be seen, or changes how others are seen.
+pub(crate) fn is_hidden(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter,
+            '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
+            | '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}'
+            | '\u{2060}'..='\u{206F}' | '\u{2800}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}'
+            | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}' | '\u{FFFE}' | '\u{FFFF}'
+            | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
+}

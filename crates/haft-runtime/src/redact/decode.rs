@@ -1,0 +1,144 @@
+//! Escapes undone, with the way back: which part of the text each byte came from.
+//!
+//! A secret can be escaped in part and in either case, so its escaped spellings cannot be listed.
+//! The text is unescaped instead and looked through once more.
+
+use std::borrow::Cow;
+
+/// A text, or what it is without its escapes.
+pub(super) struct Layer<'t> {
+    pub(super) bytes: Cow<'t, [u8]>,
+    /// For each byte where it begins and ends in the text; empty for the text itself.
+    origin: Vec<(u32, u32)>,
+}
+
+/// A way of escaping.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Escape {
+    /// `%2F`
+    Percent,
+    /// `a+b`, as forms write a space.
+    Plus,
+    /// `\u002f`, `\/`, `\x2f`
+    Backslash,
+    /// `&amp;`, `&#47;`, `&#x2f;`
+    Entity,
+    /// Line ends, which base64 in mails and keys is folded with.
+    Fold,
+}
+
+impl Escape {
+    pub(super) const ALL: [Self; 5] =
+        [Self::Percent, Self::Plus, Self::Backslash, Self::Entity, Self::Fold];
+
+    fn begins(self, byte: u8) -> bool {
+        match self {
+            Self::Percent => byte == b'%',
+            Self::Plus => byte == b'+',
+            Self::Backslash => byte == b'\\',
+            Self::Entity => byte == b'&',
+            Self::Fold => byte == b'\n' || byte == b'\r',
+        }
+    }
+
+    /// What stands at the front of the bytes: how many of them, and what they mean.
+    fn read(self, bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
+        match self {
+            Self::Percent => Some((3, vec![u8::try_from(code(bytes.get(1..3)?, 16)?).ok()?])),
+            Self::Plus => Some((1, vec![b' '])),
+            Self::Backslash => backslash(bytes),
+            Self::Entity => entity(bytes),
+            Self::Fold => Some((1, Vec::new())),
+        }
+    }
+}
+
+impl<'t> Layer<'t> {
+    pub(super) fn of(text: &'t str) -> Self {
+        Self { bytes: Cow::Borrowed(text.as_bytes()), origin: Vec::new() }
+    }
+
+    /// Where a range of bytes came from.
+    pub(super) fn origin(&self, start: usize, end: usize) -> (usize, usize) {
+        let first = self.origin.get(start);
+        let last = end.checked_sub(1).and_then(|last| self.origin.get(last));
+        match (first, last) {
+            (Some((start, _)), Some((_, end))) => (*start as usize, *end as usize),
+            _ => (start, end),
+        }
+    }
+
+    /// The layer without one kind of escape, if there is any.
+    pub(super) fn undo(&self, escape: Escape) -> Option<Layer<'static>> {
+        self.bytes.iter().any(|byte| escape.begins(*byte)).then_some(())?;
+        let mut plain = Vec::with_capacity(self.bytes.len());
+        let mut origins = Vec::with_capacity(self.bytes.len());
+        let (mut at, mut changed) = (0, false);
+        while let Some(byte) = self.bytes.get(at) {
+            let rest = self.bytes.get(at..).unwrap_or_default();
+            let read = escape.begins(*byte).then(|| escape.read(rest)).flatten();
+            changed |= read.is_some();
+            let (length, meant) = read.unwrap_or_else(|| (1, vec![*byte]));
+            let (start, end) = self.origin(at, at + length);
+            let origin = (u32::try_from(start).ok()?, u32::try_from(end).ok()?);
+            origins.extend(meant.iter().map(|_| origin));
+            plain.extend(meant);
+            at += length;
+        }
+        changed.then_some(Layer { bytes: Cow::Owned(plain), origin: origins })
+    }
+}
+
+fn code(digits: &[u8], radix: u32) -> Option<u32> {
+    let text = std::str::from_utf8(digits).ok()?;
+    let all = text.chars().all(|digit| digit.is_digit(radix));
+    all.then(|| u32::from_str_radix(text, radix).ok()).flatten()
+}
+
+fn utf8(code: u32) -> Option<Vec<u8>> {
+    char::from_u32(code).map(|letter| letter.to_string().into_bytes())
+}
+
+fn backslash(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
+    let one = |byte: u8| Some((2, vec![byte]));
+    match *bytes.get(1)? {
+        same @ (b'"' | b'\\' | b'/' | b'\'') => one(same),
+        b'b' => one(8),
+        b'f' => one(12),
+        b'n' => one(b'\n'),
+        b'r' => one(b'\r'),
+        b't' => one(b'\t'),
+        b'x' => Some((4, vec![u8::try_from(code(bytes.get(2..4)?, 16)?).ok()?])),
+        b'u' => {
+            let first = code(bytes.get(2..6)?, 16)?;
+            let second = || {
+                let pair = bytes.get(6..8)? == b"\\u";
+                pair.then(|| code(bytes.get(8..12)?, 16)).flatten()
+            };
+            match (first, second()) {
+                (0xd800..0xdc00, Some(second @ 0xdc00..0xe000)) => {
+                    Some((12, utf8(0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00))?))
+                }
+                (first, _) => Some((6, utf8(first)?)),
+            }
+        }
+        _ => None,
+    }
+}
+
+fn entity(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
+    let end = bytes.iter().take(12).position(|byte| *byte == b';')?;
+    let name = bytes.get(1..end)?;
+    let meant = match name {
+        b"amp" => 38,
+        b"lt" => 60,
+        b"gt" => 62,
+        b"quot" => 34,
+        b"apos" => 39,
+        b"nbsp" => 160,
+        [b'#', b'x' | b'X', digits @ ..] => code(digits, 16)?,
+        [b'#', digits @ ..] => code(digits, 10)?,
+        _ => return None,
+    };
+    Some((end + 1, utf8(meant)?))
+}

@@ -1,0 +1,118 @@
+//! A secret, and the spellings under which it could come back.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use haft_core::digest::hex;
+use zeroize::Zeroizing;
+
+/// A secret and the name that is shown instead of it. It cannot be printed, compared or written.
+pub struct Secret {
+    pub(super) label: String,
+    pub(super) value: Zeroizing<String>,
+}
+
+/// Why something cannot be scrubbed as a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecretRefused {
+    /// Fewer than [`Secret::MIN_CHARACTERS`] characters.
+    TooShort,
+    /// The label is not made of letters, digits and `_.:-`, or is longer than 64 of them.
+    Label,
+}
+
+impl std::fmt::Display for SecretRefused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::TooShort => {
+                "the secret has fewer than 6 characters and would be found in ordinary text; use a \
+                 longer one"
+            }
+            Self::Label => "a secret's label has 1 to 64 letters, digits or `_.:-`",
+        })
+    }
+}
+
+impl std::error::Error for SecretRefused {}
+
+impl Secret {
+    /// Shorter ones are refused: replacing every `abc` would spoil ordinary text, and the holes
+    /// would tell what the secret is.
+    pub const MIN_CHARACTERS: usize = 6;
+
+    /// A secret, and what to show instead: `[secret:<label>]`.
+    ///
+    /// # Errors
+    ///
+    /// If it is too short to be told from ordinary text, or the label has other characters than
+    /// names have.
+    pub fn new(label: &str, value: impl Into<String>) -> Result<Self, SecretRefused> {
+        let value = Zeroizing::new(value.into());
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte);
+        if label.is_empty() || label.len() > 64 || !label.bytes().all(plain) {
+            return Err(SecretRefused::Label);
+        }
+        if value.chars().count() < Self::MIN_CHARACTERS {
+            return Err(SecretRefused::TooShort);
+        }
+        Ok(Self { label: label.to_owned(), value })
+    }
+}
+
+/// One spelling of a secret.
+pub(super) struct Pattern {
+    pub(super) bytes: Zeroizing<Vec<u8>>,
+    /// Characters before and after that hold some bits of the secret too.
+    pub(super) before: usize,
+    pub(super) after: usize,
+}
+
+impl Pattern {
+    fn plain(bytes: impl Into<Vec<u8>>) -> Self {
+        Self { bytes: Zeroizing::new(bytes.into()), before: 0, after: 0 }
+    }
+}
+
+/// The spellings in which case matters: the secret, its longer lines, and base64.
+pub(super) fn exact(secret: &str) -> Vec<Pattern> {
+    let mut patterns = vec![Pattern::plain(secret)];
+    if secret.contains(['\n', '\r']) {
+        let joined: String = secret.split(['\n', '\r']).collect();
+        patterns.push(Pattern::plain(joined));
+        // A part of a key is as good as lost too; its first and last lines are everyone's.
+        let lines = secret.lines().map(str::trim).filter(|line| line.len() >= 16);
+        patterns.extend(lines.filter(|line| !line.starts_with("-----")).map(Pattern::plain));
+    }
+    for shift in 0..3 {
+        patterns.extend(base64(secret.as_bytes(), shift));
+    }
+    patterns
+}
+
+/// The spellings in which case does not matter: hexadecimal, with and without separators.
+pub(super) fn folded(secret: &str) -> Vec<Pattern> {
+    let digits = Zeroizing::new(hex(secret.as_bytes()));
+    let pairs: Vec<String> = secret.bytes().map(|byte| hex(&[byte])).collect();
+    let joined = [":", " ", "-"].map(|between| Pattern::plain(pairs.join(between)));
+    std::iter::once(Pattern::plain(digits.as_bytes())).chain(joined).collect()
+}
+
+/// How base64 writes a secret that begins `shift` bytes into a group of three. What stands around
+/// it is not known, so only the characters that the secret alone decides are looked for.
+fn base64(secret: &[u8], shift: usize) -> Vec<Pattern> {
+    let mut padded = Zeroizing::new(vec![0; shift]);
+    padded.extend_from_slice(secret);
+    let skipped = [0, 2, 3].get(shift).copied().unwrap_or(0);
+    let cut = usize::from(!padded.len().is_multiple_of(3));
+    let mut patterns = Vec::new();
+    for engine in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
+        let text = Zeroizing::new(engine.encode(&*padded));
+        let core = text.get(skipped..text.len().saturating_sub(cut)).unwrap_or_default();
+        let (before, after) = (usize::from(shift > 0), cut);
+        patterns.push(Pattern { bytes: Zeroizing::new(core.into()), before, after });
+    }
+    // Without `+` and `/` both alphabets write the same.
+    if patterns.first().map(|p| &p.bytes) == patterns.get(1).map(|p| &p.bytes) {
+        patterns.truncate(1);
+    }
+    patterns
+}

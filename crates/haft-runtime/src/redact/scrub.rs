@@ -1,0 +1,299 @@
+//! Known secrets, taken out of whatever anyone sees.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use haft_core::ToolError;
+use serde_json::{Map, Value};
+
+use super::decode::{Escape, Layer};
+use super::pattern::{self, Pattern, Secret};
+
+/// The most bytes of text in one value.
+const MAX_BYTES: usize = 64 << 20;
+/// The most arrays and objects inside one another.
+const MAX_DEPTH: usize = 128;
+/// Escapes inside escapes are undone this often.
+const MAX_LAYERS: usize = 3;
+
+/// Replaces secrets by `[secret:<label>]`, in the spellings that echo servers and error messages
+/// give back: as they are, in base64 at any alignment, in hexadecimal, and behind percent, JSON,
+/// HTML or form escapes, whole or in part, up to three deep.
+///
+/// Not covered: a secret split over several strings of a value, compressed, encrypted, reversed or
+/// otherwise computed on.
+///
+/// Built once for a set of secrets; build a new one when the set changes.
+///
+/// ```
+/// use haft_runtime::redact::{Scrubber, Secret};
+///
+/// let secrets = [Secret::new("conn_7", "s3cr3t/token").unwrap()];
+/// let scrubber = Scrubber::new(&secrets).unwrap();
+/// let said = scrubber.text("401 for Bearer s3cr3t%2Ftoken").unwrap();
+/// assert_eq!(said, "401 for Bearer [secret:conn_7]");
+/// ```
+pub struct Scrubber {
+    exact: Option<Finder>,
+    folded: Option<Finder>,
+    labels: Vec<String>,
+    /// Whether a secret could stand as a bare number.
+    numeric: bool,
+    /// Whether a form's `+` could stand for a part of a secret.
+    spaced: bool,
+}
+
+/// The value cannot be looked through; it must be withheld.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unscrubbed {
+    /// Nested too deeply.
+    TooDeep,
+    /// Too much text.
+    TooLarge,
+    /// The secrets cannot be looked for at all.
+    TooManySecrets,
+}
+
+impl fmt::Display for Unscrubbed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TooDeep => "the value is nested too deeply to be searched for secrets",
+            Self::TooLarge => "the value is too large to be searched for secrets",
+            Self::TooManySecrets => "there are too many secrets to search for",
+        })
+    }
+}
+
+impl std::error::Error for Unscrubbed {}
+
+struct Finder {
+    automaton: AhoCorasick,
+    /// For each pattern: the secret, and what to take away before and after a match.
+    about: Vec<(usize, usize, usize)>,
+}
+
+impl Finder {
+    fn new(patterns: Vec<(usize, Pattern)>, ignore_case: bool) -> Result<Option<Self>, Unscrubbed> {
+        if patterns.is_empty() {
+            return Ok(None);
+        }
+        let automaton = AhoCorasick::builder()
+            .ascii_case_insensitive(ignore_case)
+            .match_kind(MatchKind::Standard)
+            .build(patterns.iter().map(|(_, pattern)| pattern.bytes.as_slice()))
+            .map_err(|_| Unscrubbed::TooManySecrets)?;
+        let about = patterns.iter().map(|(at, p)| (*at, p.before, p.after)).collect();
+        Ok(Some(Self { automaton, about }))
+    }
+
+    fn find(&self, layer: &Layer<'_>, found: &mut Vec<Span>) {
+        // Overlapping ones too: of two secrets that share letters, neither may leave a rest.
+        for hit in self.automaton.find_overlapping_iter(&layer.bytes) {
+            let (secret, before, after) =
+                self.about.get(hit.pattern().as_usize()).copied().unwrap_or_default();
+            let start = extend(&layer.bytes, hit.start(), before, Direction::Back);
+            let end = extend(&layer.bytes, hit.end(), after, Direction::On);
+            let (start, end) = layer.origin(start, end);
+            found.push(Span { start, end, secret });
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Direction {
+    Back,
+    On,
+}
+
+/// The characters of base64 around a match hold the bits at the secret's ends.
+fn extend(bytes: &[u8], mut at: usize, count: usize, direction: Direction) -> usize {
+    let belongs = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
+    for _ in 0..count {
+        match direction {
+            Direction::Back => {
+                let here = at.checked_sub(1).and_then(|at| bytes.get(at));
+                at -= usize::from(here.is_some_and(|byte| belongs(*byte)));
+            }
+            Direction::On => at += usize::from(bytes.get(at).is_some_and(|byte| belongs(*byte))),
+        }
+    }
+    at
+}
+
+#[derive(Clone, Copy)]
+struct Span {
+    start: usize,
+    end: usize,
+    secret: usize,
+}
+
+impl Scrubber {
+    /// Prepares to look for these secrets.
+    ///
+    /// # Errors
+    ///
+    /// If there are more than the search can hold.
+    pub fn new(secrets: &[Secret]) -> Result<Self, Unscrubbed> {
+        let all = |spell: fn(&str) -> Vec<Pattern>| {
+            let numbered = secrets.iter().enumerate();
+            numbered.flat_map(|(at, s)| spell(&s.value).into_iter().map(move |p| (at, p))).collect()
+        };
+        let numeric = |byte: u8| byte.is_ascii_digit() || b".-+eE".contains(&byte);
+        Ok(Self {
+            exact: Finder::new(all(pattern::exact), false)?,
+            folded: Finder::new(all(pattern::folded), true)?,
+            labels: secrets.iter().map(|secret| secret.label.clone()).collect(),
+            numeric: secrets.iter().any(|secret| secret.value.bytes().all(numeric)),
+            spaced: secrets.iter().any(|secret| secret.value.contains(' ')),
+        })
+    }
+
+    /// A text without secrets.
+    ///
+    /// # Errors
+    ///
+    /// If it is too large to be looked through; then it must be withheld.
+    pub fn text<'t>(&self, text: &'t str) -> Result<Cow<'t, str>, Unscrubbed> {
+        if text.len() > MAX_BYTES {
+            return Err(Unscrubbed::TooLarge);
+        }
+        if self.labels.is_empty() {
+            return Ok(Cow::Borrowed(text));
+        }
+        let mut found = Vec::new();
+        self.search(&Layer::of(text), MAX_LAYERS, &mut found);
+        Ok(self.replaced(text, found))
+    }
+
+    /// Takes the secrets out of every text of a value, names of members included. Says whether
+    /// there were any.
+    ///
+    /// # Errors
+    ///
+    /// If it is too large or nested too deeply; then it must be withheld, since a part of it may
+    /// already have been looked through and the rest not.
+    pub fn value(&self, value: &mut Value) -> Result<bool, Unscrubbed> {
+        let mut left = MAX_BYTES;
+        self.scrub(value, MAX_DEPTH, &mut left)
+    }
+
+    /// Takes the secrets out of everything that an error says, to the model and to the log.
+    ///
+    /// # Errors
+    ///
+    /// As for values.
+    pub fn error(&self, error: &mut ToolError) -> Result<bool, Unscrubbed> {
+        let mut changed = false;
+        let texts = [&mut error.message, &mut error.suggestion];
+        for text in texts.into_iter().chain(&mut error.source) {
+            changed |= self.in_place(text)?;
+        }
+        if let Some(details) = &mut error.details {
+            changed |= self.value(details)?;
+        }
+        Ok(changed)
+    }
+
+    fn in_place(&self, text: &mut String) -> Result<bool, Unscrubbed> {
+        let replaced = match self.text(text)? {
+            Cow::Borrowed(_) => return Ok(false),
+            Cow::Owned(replaced) => replaced,
+        };
+        *text = replaced;
+        Ok(true)
+    }
+
+    fn scrub(&self, value: &mut Value, depth: usize, left: &mut usize) -> Result<bool, Unscrubbed> {
+        let depth = depth.checked_sub(1).ok_or(Unscrubbed::TooDeep)?;
+        match value {
+            Value::Null | Value::Bool(_) => Ok(false),
+            Value::Number(number) => {
+                if !self.numeric {
+                    return Ok(false);
+                }
+                let written = number.to_string();
+                let hidden = match self.text(&written)? {
+                    Cow::Borrowed(_) => return Ok(false),
+                    Cow::Owned(hidden) => hidden,
+                };
+                *value = Value::String(hidden);
+                Ok(true)
+            }
+            Value::String(text) => {
+                *left = left.checked_sub(text.len()).ok_or(Unscrubbed::TooLarge)?;
+                self.in_place(text)
+            }
+            Value::Array(list) => {
+                let mut changed = false;
+                for value in list {
+                    changed |= self.scrub(value, depth, left)?;
+                }
+                Ok(changed)
+            }
+            Value::Object(map) => self.members(map, depth, left),
+        }
+    }
+
+    fn members(
+        &self,
+        map: &mut Map<String, Value>,
+        depth: usize,
+        left: &mut usize,
+    ) -> Result<bool, Unscrubbed> {
+        let (mut changed, mut named) = (false, false);
+        for (name, value) in map.iter_mut() {
+            *left = left.checked_sub(name.len()).ok_or(Unscrubbed::TooLarge)?;
+            named |= matches!(self.text(name)?, Cow::Owned(_));
+            changed |= self.scrub(value, depth, left)?;
+        }
+        if named {
+            for (name, value) in std::mem::take(map) {
+                let shown = self.text(&name)?.into_owned();
+                // Two names may hide the same secret; neither value is lost.
+                let mut unique = shown.clone();
+                let mut count = 1_usize;
+                while map.contains_key(&unique) {
+                    count += 1;
+                    unique = format!("{shown}#{count}");
+                }
+                map.insert(unique, value);
+            }
+        }
+        Ok(changed | named)
+    }
+
+    fn search(&self, layer: &Layer<'_>, left: usize, found: &mut Vec<Span>) {
+        for finder in self.exact.iter().chain(&self.folded) {
+            finder.find(layer, found);
+        }
+        let Some(left) = left.checked_sub(1) else { return };
+        for escape in Escape::ALL {
+            if (escape != Escape::Plus || self.spaced)
+                && let Some(plain) = layer.undo(escape)
+            {
+                self.search(&plain, left, found);
+            }
+        }
+    }
+
+    fn replaced<'t>(&self, text: &'t str, mut found: Vec<Span>) -> Cow<'t, str> {
+        if found.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        found.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
+        let mut clean = String::with_capacity(text.len());
+        let mut at = 0;
+        for span in found {
+            // What begins inside of the last one is covered by its label.
+            if span.start >= at {
+                clean.push_str(text.get(at..span.start).unwrap_or_default());
+                let label = self.labels.get(span.secret).map_or("", String::as_str);
+                clean.push_str(&format!("[secret:{label}]"));
+            }
+            at = at.max(span.end);
+        }
+        clean.push_str(text.get(at..).unwrap_or_default());
+        Cow::Owned(clean)
+    }
+}
