@@ -12,7 +12,7 @@ fn pair() -> impl Strategy<Value = (Value, Value)> {
         (-1000..1000_i64).prop_map(|n| (json!({"type": "integer"}), json!(n))),
         (-1e6..1e6_f64).prop_map(|n| (json!({"type": "number"}), json!(n))),
         "[ -~]{0,12}".prop_map(|text| (json!({"type": "string"}), json!(text))),
-        prop_oneof!["true", "42", "1.0", "\\[1\\]", "null"]
+        prop_oneof!["true", "42", "1\\.0", "\\[1\\]", "null"]
             .prop_map(|text| (json!({"type": "string"}), json!(text))),
         (0..3_usize).prop_map(|at| {
             let words = ["Red", "green", "GREEN"];
