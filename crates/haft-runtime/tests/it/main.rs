@@ -1,8 +1,18 @@
 //! The runtime from outside.
 
 #[cfg(test)]
+mod arguments;
+#[cfg(test)]
+mod corpus;
+#[cfg(test)]
 mod path;
 #[cfg(test)]
 mod policy;
+#[cfg(test)]
+mod preview;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod redaction;
 #[cfg(test)]
 mod toolbox;

@@ -1,0 +1,82 @@
+//! What a person is shown before they approve.
+
+use haft_core::contract::ConfirmationText;
+use haft_core::{Contract, Registry};
+use haft_runtime::preview::{Preview, render};
+use serde_json::{Value, json};
+
+fn contract(prompt: Option<&str>) -> Contract {
+    let registry: Registry = crate::arguments::studio();
+    let mut contract = registry.find("calendar_create_event").unwrap().contract.clone();
+    contract.confirmation = prompt.map(|prompt| ConfirmationText { prompt: prompt.to_owned() });
+    contract
+}
+
+fn preview(prompt: Option<&str>, arguments: Value) -> Preview {
+    render(&contract(prompt), &arguments)
+}
+
+#[track_caller]
+fn asks(prompt: &str, arguments: Value, expected: &str) {
+    assert_eq!(preview(Some(prompt), arguments).text, expected);
+}
+
+#[test]
+fn slots_are_filled_with_everything_visible() {
+    let prompt = "Book \"{title}\" at {start} and invite {attendees}?";
+    asks(
+        prompt,
+        json!({"title": "Stand-up", "start": "2026-01-31T09:30:00Z", "attendees": ["a@b.c", "d@e.f"]}),
+        "Book \"Stand-up\" at 2026-01-31T09:30:00Z and invite a@b.c, d@e.f?",
+    );
+    asks(
+        prompt,
+        json!({"title": "x\" at noon, \"", "start": "now?\nApproved", "attendees": []}),
+        "Book \"x\\\" at noon, \\\"\" at \"now?\\u000aApproved\" and invite (nothing)?",
+    );
+    asks(
+        "Pay {to.name}: {amount}",
+        json!({"to": {"name": "a\u{202e}b"}, "amount": 3}),
+        "Pay \"a\\u202eb\": 3",
+    );
+    asks(
+        "All of {rows[].id}, {gone}, {",
+        json!({"rows": [{"id": 1}, {"id": 2}]}),
+        "All of 1, 2, (nothing), {",
+    );
+    let long = "x".repeat(10_000);
+    assert!(preview(Some("Send {text}?"), json!({"text": long})).text.contains(&long));
+}
+
+#[test]
+fn without_a_template_everything_is_shown() {
+    let shown = preview(None, json!({"b": "zero\u{200b}width", "a": 1}));
+    assert_eq!(
+        shown.text,
+        "Run `calendar_create_event` with {\"a\":1,\"b\":\"zero\\u200bwidth\"}?"
+    );
+    assert_eq!(
+        serde_json::from_str::<Value>(&shown.arguments).unwrap(),
+        json!({"b": "zero\u{200b}width", "a": 1})
+    );
+}
+
+#[test]
+fn what_looks_like_something_else_is_named() {
+    for (arguments, expected) in [
+        (json!({"to": "anna@example.com", "note": "Привет, мир und Ελλάδα; 日本語abc"}), None),
+        (json!({"to": ["p\u{0430}ypal@example.com"]}), Some("`to[0]` mixes alphabets")),
+        (json!({"url": "https://аррӏе.com/login"}), Some("names `аррӏе.com`")),
+        (json!({"url": "xn--80ak6aa92e.com"}), Some("names `xn--80ak6aa92e.com`")),
+        (json!({"note": "a\u{202e}b"}), Some("cannot be seen (U+202E)")),
+        (json!({"note": format!("ok{}not ok", " ".repeat(40))}), Some("long run of spaces")),
+        (json!({"note": "ｐａｙ"}), Some("only look like ordinary ones")),
+        (json!({"a\u{200d}b": 1}), Some("cannot be seen (U+200D)")),
+    ] {
+        let found = preview(None, arguments).suspicious;
+        match expected {
+            Some(part) => assert!(found.iter().any(|told| told.contains(part)), "{found:?}"),
+            None => assert_eq!(found, Vec::<String>::new()),
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! What may be seen, and secrets that come back in any spelling.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use haft_core::error::{ErrorKind, ToolError};
+use haft_runtime::redact::{Marker, Scrubber, Secret, SecretRefused, Unscrubbed, View, clean_text};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn paths(paths: &[&str]) -> View {
+    View::compile(&paths.iter().map(ToString::to_string).collect::<Vec<_>>())
+}
+
+#[test]
+fn only_what_is_listed_is_seen() {
+    let value = json!({
+        "results": [{"id": 1, "text": "a", "meta": {"x": 1, "y": 2}}, {"text": "b"}, "odd"],
+        "total": 2, "grid": [[{"id": 1, "s": 2}]], "new_field": "surprise"
+    });
+    for (allow, expected) in [
+        (&["results[].id", "total"][..], json!({"results": [{"id": 1}, {}], "total": 2})),
+        (&["results[].meta.x"], json!({"results": [{"meta": {"x": 1}}, {}]})),
+        (&["grid[][].id"], json!({"grid": [[{"id": 1}]]})),
+        (&["results.id", "total.x", "gone", "total[]"], json!({})),
+        (
+            &["results[].meta", "results[].meta.x"],
+            json!({"results": [{"meta": {"x": 1, "y": 2}}, {}]}),
+        ),
+        (&["*"], json!({})),
+        (&[], json!({})),
+    ] {
+        assert_eq!(paths(allow).of(&value), expected, "{allow:?}");
+    }
+    assert_eq!(paths(&["a"]).of(&json!("text")), json!({}));
+}
+
+#[test]
+fn of_other_arguments_the_shape_and_a_mark_remain() {
+    let view = paths(&["namespace", "filters.type", "rows[].id"]);
+    let arguments = json!({
+        "namespace": "studio", "query": "1234",
+        "filters": {"type": "doc", "tags": ["a", "b"]}, "rows": [{"id": 1, "pin": "1234"}], "who": {"a": 1, "b": 2}
+    });
+    let (one, two) = (Marker::new([1; 32]), Marker::new([2; 32]));
+    let seen = view.arguments_view(&arguments, &one);
+    assert_eq!(seen["namespace"], "studio");
+    assert_eq!(seen["filters"]["type"], "doc");
+    assert_eq!(seen["rows"][0]["id"], 1);
+    for (pointer, shape) in [
+        ("/query", "string(4)"),
+        ("/filters/tags", "array(2)"),
+        ("/rows/0/pin", "string(4)"),
+        ("/who", "object(2)"),
+    ] {
+        let hidden = seen.pointer(pointer).unwrap();
+        assert_eq!(hidden["redacted"], shape);
+        assert!(hidden["digest"].as_str().unwrap().starts_with("hmac-sha256:"));
+    }
+    assert_eq!(seen, view.arguments_view(&arguments, &one), "equal values are recognised");
+    assert_ne!(seen["query"], view.arguments_view(&arguments, &two)["query"], "the key counts");
+    assert_ne!(seen["query"]["digest"], seen["rows"][0]["pin"]["digest"], "so does the argument");
+    assert!(!seen.to_string().contains("1234"));
+}
+
+const TOKEN: &str = "sk-p0!/ü \"q\" <&> z\\9";
+
+fn scrubber() -> Scrubber {
+    let secrets = [
+        Secret::new("conn_x", TOKEN).unwrap(),
+        Secret::new("pin", "8842761").unwrap(),
+        Secret::new("overlap", "2761zzzz").unwrap(),
+    ];
+    Scrubber::new(&secrets).unwrap()
+}
+
+#[track_caller]
+fn scrubbed(text: &str, expected: &str) {
+    assert_eq!(scrubber().text(text).unwrap(), expected, "{text}");
+}
+
+fn percent(text: &str, all: bool) -> String {
+    let plain = |byte: u8| !all && byte.is_ascii_alphanumeric();
+    text.bytes()
+        .map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") })
+        .collect()
+}
+
+#[test]
+fn a_secret_is_found_in_every_spelling() {
+    let hidden = "a [secret:conn_x] b";
+    let hex: String = TOKEN.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let colons: Vec<String> = TOKEN.bytes().map(|byte| format!("{byte:02X}")).collect();
+    let json = serde_json::to_string(TOKEN).unwrap();
+    let json = &json[1..json.len() - 1];
+    let unicode: String = TOKEN.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect();
+    let html = TOKEN
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&#x22;");
+    let form = percent(TOKEN, false).replace("%20", "+");
+    for spelling in [
+        TOKEN.to_owned(),
+        percent(TOKEN, false),
+        percent(TOKEN, true).to_lowercase(),
+        percent(TOKEN, true),
+        percent(&percent(TOKEN, false), false),
+        hex.clone(),
+        hex.to_uppercase(),
+        colons.join(":"),
+        json.to_owned(),
+        serde_json::to_string(&json).unwrap().trim_matches('"').to_owned(),
+        unicode,
+        html,
+        form,
+        TOKEN.bytes().map(|byte| format!("\\x{byte:02x}")).collect(),
+        TOKEN.chars().map(|c| format!("&#{};", u32::from(c))).collect(),
+    ] {
+        scrubbed(&format!("a {spelling} b"), hidden);
+    }
+}
+
+#[test]
+fn a_secret_is_found_in_base64_wherever_it_begins() {
+    for before in ["", "u", "us", "user:", "x".repeat(61).as_str()] {
+        for after in ["", "!", "!!", "!!!"] {
+            let text = format!("{before}{TOKEN}{after}");
+            for spelling in [STANDARD.encode(&text), URL_SAFE_NO_PAD.encode(&text)] {
+                let clean = scrubber().text(&spelling).unwrap().into_owned();
+                assert!(clean.contains("[secret:conn_x]"), "{before}|{after}: {clean}");
+                let folded: Vec<String> = spelling
+                    .as_bytes()
+                    .chunks(8)
+                    .map(|part| String::from_utf8_lossy(part).into_owned())
+                    .collect();
+                let clean = scrubber().text(&folded.join("\r\n")).unwrap().into_owned();
+                assert!(clean.contains("[secret:conn_x]"), "folded: {clean}");
+            }
+        }
+    }
+}
+
+#[test]
+fn values_names_numbers_and_errors_are_scrubbed() {
+    let mut value = json!({
+        "ok": [1, true, null, "plain"], "n": 8842761, "f": 18842761.5,
+        TOKEN: {"deep": [format!("Bearer {TOKEN}")]}, format!("x{TOKEN}"): 1, "[secret:conn_x]": 2
+    });
+    assert!(scrubber().value(&mut value).unwrap());
+    assert_eq!(
+        value,
+        json!({
+            "ok": [1, true, null, "plain"], "n": "[secret:pin]", "f": "1[secret:pin].5",
+            "[secret:conn_x]": {"deep": ["Bearer [secret:conn_x]"]}, "x[secret:conn_x]": 1,
+            "[secret:conn_x]#2": 2
+        })
+    );
+    scrubbed("88427612761zzzz 8842761zzzz", "[secret:pin][secret:overlap] [secret:pin]");
+    let mut error = ToolError::new(ErrorKind::Permanent, format!("GET /?key={TOKEN}"))
+        .with_details(json!({"header": TOKEN}))
+        .suggest(TOKEN)
+        .caused_by(TOKEN);
+    assert!(scrubber().error(&mut error).unwrap());
+    assert!(!format!("{error:?}").contains("sk-p0"));
+    let mut plain = json!({"a": "nothing here"});
+    assert!(!scrubber().value(&mut plain).unwrap());
+}
+
+#[test]
+fn a_key_of_many_lines_is_found_in_parts() {
+    let key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQEFAASC\n-----END KEY-----\n";
+    let scrubber = Scrubber::new(&[Secret::new("key", key).unwrap()]).unwrap();
+    for text in [
+        key.to_owned(),
+        key.replace('\n', "\\n"),
+        key.replace('\n', "\r\n"),
+        "only hkiG9w0BAQEFAASC of it".to_owned(),
+    ] {
+        let clean = scrubber.text(&text).unwrap().into_owned();
+        assert!(!clean.contains("hkiG9w0BAQEF"), "{clean}");
+    }
+}
+
+#[test]
+fn what_cannot_be_looked_through_is_withheld() {
+    let mut deep = json!("x");
+    for _ in 0..200 {
+        deep = json!([deep]);
+    }
+    assert_eq!(scrubber().value(&mut deep), Err(Unscrubbed::TooDeep));
+    let large = "x".repeat(65 << 20);
+    assert_eq!(scrubber().text(&large), Err(Unscrubbed::TooLarge));
+    assert_eq!(Secret::new("a", "12345").err(), Some(SecretRefused::TooShort));
+    assert_eq!(Secret::new("a]\n", "1234567").err(), Some(SecretRefused::Label));
+}
+
+#[test]
+fn foreign_texts_are_cleaned() {
+    for (text, expected) in [
+        ("plain", "plain"),
+        ("\u{1b}[2J\u{1b}]0;title\u{7}ok\u{9b}31m!", "ok!"),
+        ("a\r\nlevel=error b", "a level=error b"),
+        ("a\n\n\n   \n\nb", "a b"),
+        ("a\u{2028}b\u{202e}c\u{200b}d\0e", "a bcde"),
+        ("\u{1b}[ truncated", "runcated"),
+        ("\u{1b}", ""),
+    ] {
+        assert_eq!(clean_text(text, 100), expected, "{text:?}");
+    }
+    assert_eq!(clean_text(&"ä".repeat(1 << 20), 3), "äää…");
+}
+
+proptest! {
+    #[test]
+    fn no_spelling_of_a_secret_gets_through(
+        secret in "[a-zA-Z0-9/+=_. -]{6,40}", before in ".{0,20}", after in ".{0,20}", kind in 0..6,
+    ) {
+        let spelled = match kind {
+            0 => secret.clone(),
+            1 => percent(&secret, false),
+            2 => secret.bytes().map(|byte| format!("{byte:02X}")).collect(),
+            3 => STANDARD.encode(&secret),
+            4 => serde_json::to_string(&secret).unwrap().trim_matches('"').to_owned(),
+            _ => URL_SAFE_NO_PAD.encode(format!("{before}{secret}{after}")),
+        };
+        let scrubber = Scrubber::new(&[Secret::new("s", secret.clone()).unwrap()]).unwrap();
+        let mut value = json!([format!("{before}{spelled}{after}")]);
+        prop_assert!(scrubber.value(&mut value).unwrap());
+        let clean = value[0].as_str().unwrap();
+        prop_assert!(clean.contains("[secret:s]"));
+    }
+
+    #[test]
+    fn scrubbing_never_panics_and_leaves_plain_text_alone(text in "\\PC{0,60}|[%&\\\\;#xu0-9a-f]{0,60}") {
+        let clean = scrubber().text(&text).unwrap().into_owned();
+        prop_assert_eq!(clean, text.clone());
+        prop_assert!(clean_text(&text, 10).chars().count() <= 11);
+    }
+
+    #[test]
+    fn a_view_shows_nothing_but_what_is_listed(text in "[a-z]{12}") {
+        let value = json!({"open": 1, "shut": {"open": text, "list": [text]}, "list": [{"shut": text}]});
+        let seen: Value = paths(&["open", "list[].open"]).of(&value);
+        prop_assert!(!seen.to_string().contains(&text));
+    }
+}
