@@ -190,7 +190,7 @@ impl Sqlite {
             let body = json!({ "by": by }).to_string();
             let number = tx.append("", "acknowledge", body)?;
             let sql = "INSERT INTO acknowledged (number, at_ms, by) VALUES (?1, ?2, ?3)";
-            tx.execute(sql, (row::signed(number), tx.now_ms(), by)).map(drop)
+            tx.execute(sql, (row::signed(number), tx.now_ms(), &by)).map(drop)
         })
         .await?;
         self.shared.suspect(Suspicion::None);
@@ -210,7 +210,7 @@ impl Sqlite {
     /// Takes a step in the writer's next transaction, and answers once it is durable.
     async fn write<T: Send + 'static>(
         &self,
-        step: impl FnOnce(&mut Tx<'_>) -> Res<T> + Send + 'static,
+        step: impl FnMut(&mut Tx<'_>) -> Res<T> + Send + 'static,
     ) -> Res<T> {
         if let Some(why) = self.shared.poisoned() {
             return Err(why);

@@ -157,7 +157,7 @@ impl Sessions for Sqlite {
     }
 
     fn save<'a>(&'a self, session: Session) -> Answer<'a, Session> {
-        Box::pin(self.write(move |tx| steps::sessions::save(tx, session)))
+        Box::pin(self.write(move |tx| steps::sessions::save(tx, session.clone())))
     }
 }
 

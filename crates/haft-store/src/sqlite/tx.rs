@@ -115,7 +115,8 @@ impl Tables for Tx<'_> {
         let sql = concat!(
             "SELECT ",
             head_columns!(),
-            " FROM effects WHERE state = 'started' AND owner <> ?1 ORDER BY id"
+            " FROM effects WHERE (state = 'started' OR state = 'unknown') AND state = 'started' \
+             AND owner <> ?1 ORDER BY id"
         );
         self.all(sql, (self.owner,), row::head)
     }

@@ -32,7 +32,8 @@ const CLOCK_MS: i64 = 1_000;
 
 /// Something to write.
 pub(super) trait Task: Send {
-    /// Does it, inside a transaction. Returns whether to keep what it wrote.
+    /// Does it, inside a transaction. Returns whether to keep what it wrote. When the transaction
+    /// is undone, it may be asked again.
     fn run(&mut self, tx: &mut Tx<'_>) -> bool;
 
     /// Tells whoever waits: what came of it, or what became of the whole transaction.
@@ -44,22 +45,22 @@ pub(super) trait Task: Send {
 
 /// A step with somebody who waits for what comes of it.
 pub(super) struct Job<T, F> {
-    step: Option<F>,
+    step: F,
     came: Option<Res<T>>,
     answer: oneshot::Sender<Res<T>>,
 }
 
 impl<T, F> Job<T, F> {
     pub(super) fn new(step: F, answer: oneshot::Sender<Res<T>>) -> Self {
-        Self { step: Some(step), came: None, answer }
+        Self { step, came: None, answer }
     }
 }
 
-impl<T: Send, F: FnOnce(&mut Tx<'_>) -> Res<T> + Send> Task for Job<T, F> {
+impl<T: Send, F: FnMut(&mut Tx<'_>) -> Res<T> + Send> Task for Job<T, F> {
     fn run(&mut self, tx: &mut Tx<'_>) -> bool {
-        let came = self.step.take().map(|step| step(tx));
-        let keep = matches!(came, Some(Ok(_)));
-        self.came = came;
+        let came = (self.step)(tx);
+        let keep = came.is_ok();
+        self.came = Some(came);
         keep
     }
 
@@ -132,64 +133,59 @@ impl Writer {
     }
 
     fn write(&mut self, group: &mut Vec<Box<dyn Task>>) {
-        let written = match self.shared.poisoned() {
-            Some(why) => Err(why),
-            None => self.transact(group),
-        };
-        match written {
-            Ok((link, now_ms)) => {
+        match self.attempt(group) {
+            Ok(Some((link, now_ms))) => {
                 self.shared.has_room();
                 group.drain(..).for_each(|task| task.answer(None));
                 self.sign(&link, now_ms, false);
             }
+            // Whoever spoilt it keeps its own error.
+            Ok(None) if group.len() == 1 => group.drain(..).for_each(|task| task.answer(None)),
+            // Each with a commit of its own, then: one task in a million may cost that, whereas
+            // savepoints would cost every task a copy of every page that it touches, and do not
+            // help when the disk is full, because SQLite then gives up the whole transaction.
+            Ok(None) => group.drain(..).for_each(|task| self.write(&mut vec![task])),
             Err(error) => group.drain(..).for_each(|task| task.answer(Some(error.clone()))),
         }
     }
 
-    /// Everything in one transaction. An error here is everybody's.
-    fn transact(&mut self, group: &mut [Box<dyn Task>]) -> Res<(Link, i64)> {
-        let shared = Arc::clone(&self.shared);
-        let blame = |error: &rusqlite::Error, during| shared.blame(&judge(error, during), error);
+    /// Everything in one transaction. An error is everybody's. Nothing comes of it, and nothing is
+    /// written, when one task spoilt it for the others.
+    fn attempt(&self, group: &mut [Box<dyn Task>]) -> Res<Option<(Link, i64)>> {
+        if let Some(why) = self.shared.poisoned() {
+            return Err(why);
+        }
+        let blame =
+            |error: &rusqlite::Error, during| self.shared.blame(&judge(error, during), error);
         self.execute("BEGIN IMMEDIATE").map_err(|error| blame(&error, During::Work))?;
-        let done = self.tasks(group);
-        let (link, now_ms) = match done {
-            Ok(done) => done,
+        match self.tasks(group) {
+            Ok(Some(done)) => match self.execute("COMMIT") {
+                Ok(()) => Ok(Some(done)),
+                Err(error) => {
+                    let said = blame(&error, During::Commit);
+                    self.roll_back();
+                    Err(said)
+                }
+            },
+            Ok(None) => {
+                self.roll_back();
+                Ok(None)
+            }
             Err(error) => {
                 let said = blame(&error, During::Work);
                 self.roll_back();
-                return Err(said);
+                Err(said)
             }
-        };
-        if let Err(error) = self.execute("COMMIT") {
-            let said = blame(&error, During::Commit);
-            self.roll_back();
-            return Err(said);
         }
-        Ok((link, now_ms))
     }
 
-    /// Each task inside a savepoint of its own: one that fails takes nothing with it.
-    fn tasks(&self, group: &mut [Box<dyn Task>]) -> rusqlite::Result<(Link, i64)> {
+    fn tasks(&self, group: &mut [Box<dyn Task>]) -> rusqlite::Result<Option<(Link, i64)>> {
         let (mut tx, stored_ms) = self.begun()?;
         let before = self.conn.total_changes();
         for task in group {
-            let link = tx.link.clone();
-            self.execute("SAVEPOINT task")?;
-            let keep = task.run(&mut tx);
-            if let Some(error) = tx.failure.take() {
-                let judgement = judge(&error, During::Work);
-                // The database gave up the whole transaction, or the disk failed.
-                if judgement.poisons || self.conn.is_autocommit() {
-                    return Err(error);
-                }
-                task.fail(self.shared.blame(&judgement, &error));
-                self.execute("ROLLBACK TO task")?;
-                tx.link = link;
-            } else if !keep {
-                self.execute("ROLLBACK TO task")?;
-                tx.link = link;
+            if !self.run(&mut tx, task.as_mut())? {
+                return Ok(None);
             }
-            self.execute("RELEASE task")?;
         }
         // Nobody was told anything new: a commit without a change costs nothing.
         let wrote = self.conn.total_changes() != before;
@@ -197,7 +193,22 @@ impl Writer {
             let mut clock = self.conn.prepare_cached("UPDATE clock SET now_ms = ?1")?;
             clock.execute((tx.now_ms,))?;
         }
-        Ok((tx.link, tx.now_ms))
+        Ok(Some((tx.link, tx.now_ms)))
+    }
+
+    /// Returns whether the transaction is as it should be after this task.
+    fn run(&self, tx: &mut Tx<'_>, task: &mut dyn Task) -> rusqlite::Result<bool> {
+        let before = self.conn.total_changes();
+        let keep = task.run(tx);
+        let Some(error) = tx.failure.take() else {
+            return Ok(keep || self.conn.total_changes() == before);
+        };
+        let judgement = judge(&error, During::Work);
+        if judgement.poisons {
+            return Err(error);
+        }
+        task.fail(self.shared.blame(&judgement, &error));
+        Ok(false)
     }
 
     /// A transaction that knows the time and the end of the trail, whoever has written since; and

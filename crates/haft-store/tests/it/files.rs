@@ -125,7 +125,10 @@ fn hot_questions_are_answered_from_an_index() {
             "act = ?1 AND (state = 'started' OR state = 'unknown') AND tenant = ?2",
             "effects_open (act=?)",
         ),
-        ("state = 'started' AND owner <> ?1", "effects_started"),
+        (
+            "(state = 'started' OR state = 'unknown') AND state = 'started' AND owner <> ?1",
+            "effects_open",
+        ),
         ("due_at_ms IS NOT NULL AND due_at_ms <= ?1 ORDER BY due_at_ms", "effects_due"),
         (
             "tenant = ?1 AND (state = 'unknown' OR state = 'compensating' OR state = 'stuck') \

@@ -35,7 +35,6 @@ CREATE INDEX effects_turn_group ON effects (turn_group) WHERE turn_group IS NOT 
 -- These hold few rows at a time, whatever the ledger's size. Conditions with OR, not with IN: for
 -- a longer list SQLite would build a table for every row that is written.
 CREATE INDEX effects_open ON effects (act) WHERE state = 'started' OR state = 'unknown';
-CREATE INDEX effects_started ON effects (owner) WHERE state = 'started';
 CREATE INDEX effects_attention ON effects (tenant)
     WHERE state = 'unknown' OR state = 'compensating' OR state = 'stuck';
 CREATE INDEX effects_due ON effects (due_at_ms) WHERE due_at_ms IS NOT NULL;
