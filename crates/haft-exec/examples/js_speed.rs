@@ -27,6 +27,10 @@ use haft_exec::js::{Settings, serve_if_asked};
 use serde_json::{Value, json};
 use tokio::net::unix::pipe;
 
+// What the `haft` binary has: a child must get along with it, too.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const ROUNDS: usize = 5_000;
 const ECHO: &str = "echo";
 /// About as much as a call of `kb_search` carries.
@@ -117,7 +121,8 @@ async fn calls(js: &Js, source: &str) -> Vec<Duration> {
     let tool = Arc::new(tool(source));
     let mut times = Vec::with_capacity(ROUNDS);
     for round in 0..ROUNDS + 100 {
-        let arguments = json!({"query": "lighting lead", "filters": {"type": "person"}, "top_k": 3});
+        let arguments =
+            json!({"query": "lighting lead", "filters": {"type": "person"}, "top_k": 3});
         let scope = Arc::new(Scope {
             call: format!("call_{round}"),
             caller: Caller::agent("studio", "assistant"),

@@ -1,7 +1,7 @@
 //! Approval: by another, for exactly this, once.
 
 use haft_core::call::Principal;
-use haft_core::{ErrorKind, Envelope};
+use haft_core::{Envelope, ErrorKind};
 use haft_runtime::Runtime;
 use serde_json::{Value, json};
 
@@ -54,7 +54,10 @@ async fn a_token_holds_for_one_call() {
     assert_eq!(kind(&world.call(somebody).await), ErrorKind::ConfirmationRefused);
     // The mismatch has not used it up, and spelling the default out changes nothing.
     assert!(world.call(with("k", json!({ "count": 1, "item": "lamp" }))).await.is_ok());
-    assert_eq!(kind(&world.call(with("k2", json!({ "item": "lamp" }))).await), ErrorKind::ConfirmationRefused);
+    assert_eq!(
+        kind(&world.call(with("k2", json!({ "item": "lamp" }))).await),
+        ErrorKind::ConfirmationRefused
+    );
     assert_eq!(world.acts("gift"), 1);
 }
 

@@ -75,8 +75,14 @@ async fn undoing_goes_backwards_and_once() {
         [UndoneStatus::CannotBeUndone, UndoneStatus::Undone, UndoneStatus::Undone],
         "{undone:?}"
     );
-    let order: Vec<_> = world.script.acts.lock().iter().filter(|(tool, _)| tool == "shop__unbook")
-        .map(|(_, arguments)| arguments["item"].clone()).collect();
+    let order: Vec<_> = world
+        .script
+        .acts
+        .lock()
+        .iter()
+        .filter(|(tool, _)| tool == "shop__unbook")
+        .map(|(_, arguments)| arguments["item"].clone())
+        .collect();
     assert_eq!(order, [json!("b"), json!("a")]);
     let again = world.runtime.undo(&operator(), &target).await.unwrap();
     assert_eq!(again[1].status, UndoneStatus::AlreadyUndone);
@@ -143,7 +149,12 @@ async fn a_batch_stops_at_a_critical_failure() {
     world.next("get", Does::Ends(failed(ErrorKind::Permanent)));
     let mut optional = Planned::from(call("get", "1"));
     optional.critical = false;
-    let steps = vec![optional, call("order", "2").into(), call("odrer", "3").into(), call("order", "4").into()];
+    let steps = vec![
+        optional,
+        call("order", "2").into(),
+        call("odrer", "3").into(),
+        call("order", "4").into(),
+    ];
     let ended = world.runtime.batch(steps).await.unwrap();
     let ok: Vec<_> = ended
         .iter()

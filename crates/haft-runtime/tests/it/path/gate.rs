@@ -13,7 +13,8 @@ use super::world::{World, call, caller, kind};
 async fn without_a_policy_nothing_is_allowed() {
     let world = World::with(Rules::default(), |builder| builder);
     assert_eq!(kind(&world.call(call("find", "k")).await), ErrorKind::Unavailable);
-    let denied = world.store.calls(CallFilter { tenant: "default".into(), ..CallFilter::default() });
+    let denied =
+        world.store.calls(CallFilter { tenant: "default".into(), ..CallFilter::default() });
     let denied = denied.await.unwrap();
     assert_eq!(denied.len(), 1);
     assert!(denied[0].rule.is_some(), "{:?}", denied[0]);
@@ -40,7 +41,11 @@ async fn an_agent_learns_why_and_what_would_help() {
         agents: vec![Agent {
             id: "default".into(),
             tenant: "default".into(),
-            activations: vec![Activation { tool: "find".into(), enabled: false, ..Activation::default() }],
+            activations: vec![Activation {
+                tool: "find".into(),
+                enabled: false,
+                ..Activation::default()
+            }],
             ..Agent::default()
         }],
         ..Records::default()

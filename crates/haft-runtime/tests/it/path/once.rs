@@ -192,7 +192,11 @@ async fn a_writing_call_needs_a_key_or_a_session() {
     bare.key = None;
     assert_eq!(kind(&world.call(bare).await), ErrorKind::IdempotencyKeyRequired);
     for key in ["", "a b", "a\nb", "\u{0}", "ключ", &"x".repeat(256)] {
-        assert_eq!(kind(&world.call(call("order", key)).await), ErrorKind::InvalidArguments, "{key:?}");
+        assert_eq!(
+            kind(&world.call(call("order", key)).await),
+            ErrorKind::InvalidArguments,
+            "{key:?}"
+        );
     }
     assert!(world.call(call("order", "a:b")).await.is_ok());
 }

@@ -129,7 +129,8 @@ async fn a_call_that_is_sent_again_is_answered_again() {
     text.over().await;
     let rules = Rules {
         allow: vec!["shop__*".into()],
-        modes: [(Mode::Text, Spending { retrieval_calls: Some(1_000), ..Spending::default() })].into(),
+        modes: [(Mode::Text, Spending { retrieval_calls: Some(1_000), ..Spending::default() })]
+            .into(),
         ..Rules::default()
     };
     let many = In::world(World::with(rules, |builder| builder), Mode::Text).await;
@@ -204,9 +205,7 @@ async fn a_superseded_chain_shares_its_key() {
 #[tokio::test]
 async fn intents_are_applied_deferred_and_refused() {
     let end = |after| Intent::EndVoiceSession { after };
-    let returned = |intents: Vec<Intent>| {
-        Does::Ends(Ended::Returned { data: json!({}), intents })
-    };
+    let returned = |intents: Vec<Intent>| Does::Ends(Ended::Returned { data: json!({}), intents });
     let voice = In::mode(Mode::Voice).await;
     let wanted = vec![
         end(After::FarewellSpoken),

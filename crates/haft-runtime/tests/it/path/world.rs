@@ -147,27 +147,60 @@ pub(crate) fn tools() -> Registry {
         vec![
             tool("shop__find", with(json!({"tags": ["search"]}))),
             tool("shop__get", with(json!({}))),
-            tool("shop__compute", with(json!({"category": "utility", "capabilities": ["call_tool", "clock"]}))),
+            tool(
+                "shop__compute",
+                with(json!({"category": "utility", "capabilities": ["call_tool", "clock"]})),
+            ),
             tool("shop__put", writes("idempotent", json!({}))),
             tool("shop__order", writes("irreversible", json!({}))),
             tool("shop__charge", writes("irreversible", json!({"idempotencyKeyFields": ["item"]}))),
-            tool("shop__relay", writes("irreversible", json!({"capabilities": ["call_tool", "moderation", "messaging", "audit"]}))),
-            tool("shop__gift", writes("irreversible", json!({
-                "requiresConfirmation": true, "confirmation": {"prompt": "Give {item} {count} times?"},
-            }))),
-            tool("shop__bulk", writes("irreversible", json!({
-                "requiresConfirmation": {"when": "context.arguments.count > 3"},
-            }))),
-            tool("shop__typed", writes("irreversible", json!({
-                "output": {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}},
-            }))),
-            tool("shop__book", writes("compensatable", json!({
-                "compensation": {"tool": "unbook", "arguments": {
-                    "item": {"from": "/arguments/item"},
-                }},
-                "probe": {"tool": "booked", "arguments": {"item": {"from": "/arguments/item"}},
-                          "happened": "/result/found"},
-            }))),
+            tool(
+                "shop__relay",
+                writes(
+                    "irreversible",
+                    json!({"capabilities": ["call_tool", "moderation", "messaging", "audit"]}),
+                ),
+            ),
+            tool(
+                "shop__gift",
+                writes(
+                    "irreversible",
+                    json!({
+                        "requiresConfirmation": true, "confirmation": {"prompt": "Give {item} {count} times?"},
+                    }),
+                ),
+            ),
+            tool(
+                "shop__bulk",
+                writes(
+                    "irreversible",
+                    json!({
+                        "requiresConfirmation": {"when": "context.arguments.count > 3"},
+                    }),
+                ),
+            ),
+            tool(
+                "shop__typed",
+                writes(
+                    "irreversible",
+                    json!({
+                        "output": {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}},
+                    }),
+                ),
+            ),
+            tool(
+                "shop__book",
+                writes(
+                    "compensatable",
+                    json!({
+                        "compensation": {"tool": "unbook", "arguments": {
+                            "item": {"from": "/arguments/item"},
+                        }},
+                        "probe": {"tool": "booked", "arguments": {"item": {"from": "/arguments/item"}},
+                                  "happened": "/result/found"},
+                    }),
+                ),
+            ),
             tool("shop__unbook", writes("idempotent", json!({"requiresConfirmation": true}))),
             tool("shop__booked", with(json!({}))),
             tool("shop__rare", with(json!({"limits": {"rate": {"calls": 2, "windowMs": 1000}}}))),
