@@ -40,6 +40,9 @@ const ASKED: &str = "haft:sandbox";
 /// The engine stops itself at the deadline; what it cannot stop is killed this much later.
 const GRACE: Duration = Duration::from_millis(15);
 
+/// No handler runs longer, whatever a contract says.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Serves a pool and does not return, if this process was started for that; otherwise does nothing.
 ///
 /// To be called first thing in `main`, before threads are started and files are opened.
@@ -140,7 +143,7 @@ impl Execute for Js {
 
     fn execute<'a>(&'a self, job: Job) -> Boxed<'a, Ended> {
         Box::pin(async move {
-            let end = Instant::now() + job.deadline;
+            let end = Instant::now() + job.deadline.min(LONGEST);
             loop {
                 let lease = match tokio::time::timeout_at(end, self.pool.take()).await {
                     Ok(Ok(lease)) => lease,

@@ -27,19 +27,13 @@ pub(super) fn serve(memory: u64) -> ! {
     let Ok(first) = Realm::new(&library, limit) else { exit(3) };
     drop(first);
     jail::seal(&mut isolation);
-    let ready = FromChild::Ready(serde_json::to_string(&isolation).unwrap_or_default());
-    if wire.send(&ready).is_err() {
-        exit(0);
-    }
+    let mut ready = serde_json::to_string(&isolation).unwrap_or_default();
     loop {
         let Ok(realm) = Realm::new(&library, limit) else { exit(3) };
         // A child that cannot reach its pool has nothing more to do.
+        let Ok(()) = wire.send(&FromChild::Ready(std::mem::take(&mut ready))) else { exit(0) };
         let Ok(ToChild::Call(call)) = wire.receive() else { exit(0) };
         let done = realm.run(&mut library, &call, &wire);
-        if wire.send(&done).is_err() {
-            exit(0);
-        }
-        drop(realm);
-        let Ok(()) = wire.send(&FromChild::Ready(String::new())) else { exit(0) };
+        let Ok(()) = wire.send(&done) else { exit(0) };
     }
 }

@@ -39,7 +39,7 @@ async fn run_with(native: Native, arguments: Value, host: Arc<Stubs>, limit: Dur
 #[tokio::test]
 async fn arguments_and_answers_have_types() {
     let echo = async |args: Echo, _: Context| Ok(Echoed { text: args.text });
-    let native = Native::new().tool("core__probe", move |args, context| echo(args, context));
+    let native = Native::new().tool("core__probe", echo);
     assert_eq!(run(native, json!({"text": "hi"})).await, returned(json!({"text": "hi"})));
 }
 

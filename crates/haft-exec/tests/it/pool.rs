@@ -164,6 +164,14 @@ async fn a_call_that_waits_for_a_child_has_its_deadline_counting() {
 }
 
 #[tokio::test]
+async fn a_deadline_beyond_all_time_is_no_trouble() {
+    let host = Arc::new(Stubs::default());
+    let tool = tool(GOOD, &json!([]));
+    let job = Job::new(tool, json!({}), scope("c"), host, Duration::MAX, None);
+    assert_eq!(data(pool(1).execute(job).await), 1);
+}
+
+#[tokio::test]
 async fn a_child_is_replaced_after_its_calls() {
     let js = Js::new(Settings { calls_per_child: 3, ..settings(1) });
     let mut seen = Vec::new();

@@ -21,7 +21,7 @@ const CPU_SECONDS: u64 = 3600;
 pub(super) fn enter(memory: u64) -> Isolation {
     let mut isolation = Isolation::default();
     close_inherited();
-    let data = memory.saturating_add(SLACK_BYTES);
+    let data = reserved_bytes().saturating_add(memory).saturating_add(SLACK_BYTES);
     let limits = [
         ("core", Resource::RLIMIT_CORE, 0),
         ("data", Resource::RLIMIT_DATA, data),
@@ -42,6 +42,14 @@ pub(super) fn seal(isolation: &mut Isolation) {
         Ok(()) => isolation.system_calls = true,
         Err(why) => isolation.missing.push(format!("the system call filter: {why}")),
     }
+}
+
+/// What the process has reserved already: some allocators take a gigabyte ahead and touch little.
+fn reserved_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmData:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kilobytes.unwrap_or(0).saturating_mul(1024)
 }
 
 fn limit(missing: &mut Vec<String>, limits: &[(&str, Resource, u64)]) -> bool {
@@ -118,23 +126,45 @@ mod filter {
         libc::SYS_restart_syscall,
     ];
 
+    /// What allocators ask in passing and can do without; no is answer enough. The last two are
+    /// what a filter is put up with: after this one there is no other.
+    const REFUSED: &[i64] = &[
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_access,
+        libc::SYS_faccessat,
+        libc::SYS_getcpu,
+        libc::SYS_getrusage,
+        libc::SYS_mbind,
+        libc::SYS_sysinfo,
+        libc::SYS_prctl,
+        libc::SYS_seccomp,
+    ];
+
     const STDIN: u64 = 0;
     const STDOUT: u64 = 1;
 
+    /// Two filters, of which the kernel takes the harder answer: one kills, one says no.
     pub(super) fn install() -> Result<(), Error> {
-        let program: BpfProgram = SeccompFilter::new(
-            rules()?,
-            SeccompAction::KillProcess,
-            SeccompAction::Allow,
-            TargetArch::try_from(std::env::consts::ARCH)?,
-        )?
-        .try_into()?;
+        apply(rules()?, SeccompAction::KillProcess, SeccompAction::Allow)?;
+        let refused = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+        let no = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+        apply(refused, SeccompAction::Allow, no)
+    }
+
+    fn apply(
+        rules: BTreeMap<i64, Vec<SeccompRule>>,
+        otherwise: SeccompAction,
+        matched: SeccompAction,
+    ) -> Result<(), Error> {
+        let arch = TargetArch::try_from(std::env::consts::ARCH)?;
+        let program: BpfProgram =
+            SeccompFilter::new(rules, otherwise, matched, arch)?.try_into()?;
         apply_filter(&program)
     }
 
     fn rules() -> Result<BTreeMap<i64, Vec<SeccompRule>>, Error> {
         let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
-            ALWAYS.iter().map(|call| (*call, Vec::new())).collect();
+            ALWAYS.iter().chain(REFUSED).map(|call| (*call, Vec::new())).collect();
         let only = |argument, op, value| -> Result<Vec<SeccompRule>, Error> {
             let condition = Condition::new(argument, Len::Dword, op, value)?;
             Ok(vec![SeccompRule::new(vec![condition])?])
