@@ -365,7 +365,7 @@ fn no_random_question_is_answered_differently_by_the_reference() {
     while asked < cases() {
         let world = world(&mut dice);
         let policy = loaded(&world);
-        for _ in 0..100 {
+        for _ in 0..200 {
             let tool = &tools[*dice.pick(&world.tools)];
             let given = arguments(&mut dice, tool);
             let q = question(&mut dice, &world).with(given.clone());
