@@ -137,10 +137,13 @@ fn judge(
     let good = errors.is_empty();
     let more = errors.len().saturating_sub(ENOUGH);
     errors.truncate(ENOUGH);
+    if good {
+        return true;
+    }
     let spans = spans_of(&block.text);
     let against = if code == &code::EXAMPLE_DRIFT { "schema" } else { "output" };
     for (pointer, why) in &errors {
-        let span = spans.find(&format!("{prefix}{pointer}"), Part::Value);
+        let span = spans.find(&block.text, &format!("{prefix}{pointer}"), Part::Value);
         let place = span.map_or_else(|| block.fence(), |span| block.place(span));
         let message = format!("example {number} does not match the {against}: {why}");
         out.add(code, At::Bytes(File::Doc, place), message)
@@ -150,7 +153,7 @@ fn judge(
         let message = format!("example {number} has {more} more such mistakes");
         out.add(code, At::Bytes(File::Doc, block.fence()), message);
     }
-    good
+    false
 }
 
 /// Mistakes that one example is reported with.
