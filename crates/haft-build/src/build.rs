@@ -4,11 +4,13 @@
 mod across;
 mod cache;
 mod provenance;
+mod same;
 mod unchanged;
 
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use haft_core::registry::{Build, Entry, LoadError, Parts, SigningKey, Trust, version_of};
@@ -45,6 +47,8 @@ pub struct Checked {
     pub folders: usize,
     /// How many of them were compiled this time.
     pub compiled: usize,
+    /// Taken over all entries, so once.
+    digest: OnceLock<Option<Digest>>,
 }
 
 /// Checks the toolset at `path`. `progress` is called with how many folders are done, of how many.
@@ -64,7 +68,14 @@ pub fn check(
 ) -> Result<Checked, OpenError> {
     let (toolset, mut diagnostics) = Toolset::open(path)?;
     let Some(toolset) = toolset else {
-        return Ok(Checked { toolset, diagnostics, entries: Vec::new(), folders: 0, compiled: 0 });
+        return Ok(Checked {
+            toolset,
+            diagnostics,
+            entries: Vec::new(),
+            folders: 0,
+            compiled: 0,
+            digest: OnceLock::new(),
+        });
     };
     let (folders, idle) =
         toolset.folders().map_err(|error| OpenError::Io(toolset.root.join(TOOLS), error))?;
@@ -86,6 +97,7 @@ pub fn check(
         entries,
         folders: folders.len(),
         compiled: work.compiled,
+        digest: OnceLock::new(),
     };
     if let Some(scans) = work.settled {
         unchanged::remember(&checked, &scans);
@@ -178,7 +190,7 @@ impl Checked {
     /// The digest of the registry that these tools make.
     #[must_use]
     pub fn digest(&self) -> Option<Digest> {
-        self.parts().map(|parts| parts.digest())
+        self.digest.get_or_init(|| self.parts().map(|parts| parts.digest())).clone()
     }
 
     /// The version of the registry that these tools make.
@@ -219,29 +231,17 @@ impl Checked {
     /// that nothing that watches it wakes; a signed one is always written, because the signature
     /// covers the build time.
     pub fn write_to(&self, path: &Path, key: Option<&SigningKey>) -> io::Result<Written> {
-        let text = self.write(key).ok_or_else(|| io::Error::other("there is no toolset"))?;
+        // The digest is wanted right after; nothing else is left to do meanwhile.
+        let (text, _) = in_pool(|| rayon::join(|| self.write(key), || self.digest()));
+        let text = text.ok_or_else(|| io::Error::other("there is no toolset"))?;
         let fixed_time = provenance::fixed_time().is_some();
-        let same =
-            key.is_none() && !fixed_time && is_same(&fs::read(path).unwrap_or_default(), &text);
+        let same = key.is_none() && !fixed_time && same::holds(path, &text);
         if !same {
             write_whole(path, &text)?;
         }
         unchanged::remember_written(self, path);
         Ok(if same { Written::UpToDate } else { Written::New })
     }
-}
-
-/// Whether two registry files differ in nothing but `build.at`, which stands at their start.
-fn is_same(old: &[u8], new: &str) -> bool {
-    const START: &[u8] = b"{\"build\":{\"at\":\"";
-    let after_time = |text: &'_ [u8]| -> Option<usize> {
-        let rest = text.strip_prefix(START)?;
-        Some(START.len() + rest.iter().position(|byte| *byte == b'"')?)
-    };
-    let (Some(from_old), Some(from_new)) = (after_time(old), after_time(new.as_bytes())) else {
-        return false;
-    };
-    old.get(from_old..) == new.as_bytes().get(from_new..)
 }
 
 /// Writes a file whole or not at all: a reader never sees half of it. It is not forced to the

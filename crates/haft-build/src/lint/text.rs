@@ -93,6 +93,9 @@ pub(crate) fn has_secret(text: &str) -> bool {
 /// nobody sees.
 pub(crate) fn printable(text: String) -> String {
     let text = masked(text);
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text;
+    }
     let plain = |c: char| !c.is_control() && !is_invisible(c);
     if text.chars().all(plain) {
         return text;
@@ -143,11 +146,21 @@ const MARKS: &[(&str, usize)] = &[
     ("-----BEGIN EC PRIVATE KEY", 0),
 ];
 
-/// All marks at once: every text of every tool is looked through.
+/// All marks at once, wherever they start.
 static FINDER: LazyLock<Option<AhoCorasick>> =
     LazyLock::new(|| AhoCorasick::new(MARKS.iter().map(|(mark, _)| mark)).ok());
 
+/// Whether there is any mark at all. Every text of every tool is looked through, and a search that
+/// may stop at the first mark has faster ways than one that must find those that overlap.
+static ANY: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let kind = aho_corasick::MatchKind::LeftmostFirst;
+    AhoCorasick::builder().match_kind(kind).build(MARKS.iter().map(|(mark, _)| mark)).ok()
+});
+
 fn secrets(text: &str) -> Vec<Range<usize>> {
+    if ANY.as_ref().is_some_and(|any| !any.is_match(text)) {
+        return Vec::new();
+    }
     let Some(finder) = FINDER.as_ref() else { return Vec::new() };
     let mut found = Vec::new();
     let mut measured = 0;
