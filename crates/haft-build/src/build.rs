@@ -5,6 +5,7 @@ mod across;
 mod cache;
 mod provenance;
 mod same;
+mod seen;
 mod unchanged;
 
 use std::fs;
@@ -20,9 +21,10 @@ use rayon::prelude::*;
 use crate::code::Severity;
 use crate::compile::{self, Compiled};
 use crate::diagnostic::Diagnostic;
-use crate::folder::{self, Scan};
+use crate::folder;
 use crate::toolset::{OpenError, TOOLS, Toolset};
 
+use seen::Source;
 pub use unchanged::{Unchanged, unchanged};
 
 /// Whether earlier work is reused.
@@ -80,7 +82,12 @@ pub fn check(
     let (folders, idle) =
         toolset.folders().map_err(|error| OpenError::Io(toolset.root.join(TOOLS), error))?;
     diagnostics.extend(across::names(&folders, &idle));
-    let work = in_pool(|| compile_all(&toolset, &folders, reuse, progress));
+    let remembered = match reuse {
+        Reuse::Unchanged => cache::read(&toolset),
+        Reuse::Nothing => Vec::new(),
+    };
+    let memory = cache::Cache::load(&toolset, &remembered);
+    let work = in_pool(|| compile_all(&toolset, &folders, &memory, reuse, progress));
     let mut entries = Vec::with_capacity(work.tools.len());
     for tool in work.tools {
         diagnostics.extend(tool.diagnostics);
@@ -99,17 +106,17 @@ pub fn check(
         compiled: work.compiled,
         digest: OnceLock::new(),
     };
-    if let Some(scans) = work.settled {
-        unchanged::remember(&checked, &scans);
+    if let Some(sources) = work.settled {
+        unchanged::remember(&checked, &sources);
     }
     Ok(checked)
 }
 
-struct Work {
+struct Work<'a> {
     tools: Vec<Compiled>,
     compiled: usize,
     /// All folders as they were seen, where the build is worth remembering as a whole.
-    settled: Option<Vec<Scan>>,
+    settled: Option<Vec<Source<'a>>>,
 }
 
 /// Parsing recurses with the depth of its input; the depth is bounded, and this is room for it.
@@ -123,45 +130,50 @@ fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     }
 }
 
-fn compile_all(
+fn compile_all<'a>(
     toolset: &Toolset,
     folders: &[String],
+    memory: &'a cache::Cache<'a>,
     reuse: Reuse,
     progress: &(dyn Fn(usize, usize) + Sync),
-) -> Work {
+) -> Work<'a> {
     let tools = toolset.root.join(TOOLS);
-    let remembered = match reuse {
-        Reuse::Unchanged => cache::read(toolset),
-        Reuse::Nothing => Vec::new(),
-    };
-    let memory = cache::Cache::load(toolset, &remembered);
     let done = AtomicUsize::new(0);
-    let fresh = AtomicUsize::new(0);
-    let results: Vec<(Option<Scan>, Compiled)> = folders
+    let results: Vec<(Option<Source<'a>>, Compiled)> = folders
         .par_iter()
         .map(|name| {
-            let scan = folder::scan(&toolset.root, &tools.join(name), name);
-            let compiled = match &scan {
-                Ok(scan) => memory.recall(scan).unwrap_or_else(|| {
-                    fresh.fetch_add(1, Ordering::Relaxed);
-                    compile::tool(toolset, scan)
-                }),
-                Err(error) => across::unreadable(name, error),
+            let result = match memory.recall(name, &tools) {
+                Some((known, compiled)) => (Some(Source::Known(known)), compiled),
+                None => compile(toolset, &tools, name),
             };
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, folders.len());
-            (scan.ok(), compiled)
+            result
         })
         .collect();
-    let fresh = fresh.into_inner();
+    let fresh =
+        results.iter().filter(|(source, _)| matches!(source, Some(Source::Fresh(_)))).count();
     let changed = fresh > 0 || memory.len() != folders.len();
     let worth = reuse == Reuse::Unchanged && (changed || !unchanged::is_remembered(toolset));
     if worth && changed {
-        memory.save(results.iter().filter_map(|(scan, tool)| Some((scan.as_ref()?, tool))));
+        memory.save(&results);
     }
-    let (scans, tools): (Vec<Option<Scan>>, Vec<Compiled>) = results.into_iter().unzip();
-    let settled =
-        scans.into_iter().map(|scan| scan.filter(|scan| worth && !memory.is_racy(scan))).collect();
+    let (sources, tools): (Vec<Option<Source<'_>>>, Vec<Compiled>) = results.into_iter().unzip();
+    let settled = |source: &Source<'_>| match source {
+        Source::Known(_) => worth,
+        Source::Fresh(scan) => worth && !memory.is_racy(scan),
+    };
+    let settled = sources.into_iter().map(|source| source.filter(settled)).collect();
     Work { tools, compiled: fresh, settled }
+}
+
+fn compile<'a>(toolset: &Toolset, tools: &Path, name: &str) -> (Option<Source<'a>>, Compiled) {
+    match folder::scan(&toolset.root, &tools.join(name), name) {
+        Ok(scan) => {
+            let compiled = compile::tool(toolset, &scan);
+            (Some(Source::Fresh(scan)), compiled)
+        }
+        Err(error) => (None, across::unreadable(name, &error)),
+    }
 }
 
 impl Checked {

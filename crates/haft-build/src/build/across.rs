@@ -58,7 +58,7 @@ pub(super) fn references(
     folders: &[String],
     entries: &mut Vec<Entry>,
 ) -> Vec<Diagnostic> {
-    if !entries.iter().any(|entry| lint::toolset::speaks_of_others(&entry.json)) {
+    if !entries.par_iter().any(|entry| lint::toolset::speaks_of_others(&entry.json)) {
         return Vec::new();
     }
     let parsed: HashMap<String, Tool> = entries
