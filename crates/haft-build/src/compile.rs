@@ -151,7 +151,10 @@ fn json(text: &str, file: &File, out: &mut Findings) -> Option<Value> {
             | ErrorKind::Argument(_)
             | ErrorKind::Outcome(_) => &code::NOT_JSON,
         };
-        out.add(code, at, error.kind.to_string());
+        let finding = out.add(code, at, error.kind.to_string());
+        if let Some(hint) = crate::diagnostic::json_hint(text, start) {
+            finding.help(hint);
+        }
     }
     None
 }

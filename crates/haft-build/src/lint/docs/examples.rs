@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::markdown::{Block, Document};
 use crate::code::{self, Code};
-use crate::diagnostic::{At, File, Findings, Part, spans_of};
+use crate::diagnostic::{At, File, Findings, Part, json_hint, spans_of};
 use haft_core::validator;
 
 /// What a block of JSON shows.
@@ -58,8 +58,9 @@ fn parse(block: &Block, number: usize, out: &mut Findings) -> Option<Value> {
             |position| block.place(position.offset..position.offset + 1),
         );
         let message = format!("example {number} is not JSON: {}", error.kind);
+        let hint = error.position.and_then(|place| json_hint(&block.text, place.offset));
         out.add(&code::EXAMPLE_NOT_JSON, At::Bytes(File::Doc, place), message)
-            .help("mark a block that is not meant to be read with ```json ignore");
+            .help(hint.unwrap_or("mark a block that is not meant to be read with ```json ignore"));
     }
     None
 }
