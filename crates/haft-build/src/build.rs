@@ -4,11 +4,14 @@
 mod across;
 mod cache;
 mod provenance;
+mod same;
+mod seen;
 mod unchanged;
 
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use haft_core::registry::{Build, Entry, LoadError, Parts, SigningKey, Trust, version_of};
@@ -18,9 +21,10 @@ use rayon::prelude::*;
 use crate::code::Severity;
 use crate::compile::{self, Compiled};
 use crate::diagnostic::Diagnostic;
-use crate::folder::{self, Scan};
+use crate::folder;
 use crate::toolset::{OpenError, TOOLS, Toolset};
 
+use seen::Source;
 pub use unchanged::{Unchanged, unchanged};
 
 /// Whether earlier work is reused.
@@ -45,6 +49,8 @@ pub struct Checked {
     pub folders: usize,
     /// How many of them were compiled this time.
     pub compiled: usize,
+    /// Taken over all entries, so once.
+    digest: OnceLock<Option<Digest>>,
 }
 
 /// Checks the toolset at `path`. `progress` is called with how many folders are done, of how many.
@@ -64,12 +70,24 @@ pub fn check(
 ) -> Result<Checked, OpenError> {
     let (toolset, mut diagnostics) = Toolset::open(path)?;
     let Some(toolset) = toolset else {
-        return Ok(Checked { toolset, diagnostics, entries: Vec::new(), folders: 0, compiled: 0 });
+        return Ok(Checked {
+            toolset,
+            diagnostics,
+            entries: Vec::new(),
+            folders: 0,
+            compiled: 0,
+            digest: OnceLock::new(),
+        });
     };
     let (folders, idle) =
         toolset.folders().map_err(|error| OpenError::Io(toolset.root.join(TOOLS), error))?;
     diagnostics.extend(across::names(&folders, &idle));
-    let work = in_pool(|| compile_all(&toolset, &folders, reuse, progress));
+    let remembered = match reuse {
+        Reuse::Unchanged => cache::read(&toolset),
+        Reuse::Nothing => Vec::new(),
+    };
+    let memory = cache::Cache::load(&toolset, &remembered);
+    let work = in_pool(|| compile_all(&toolset, &folders, &memory, reuse, progress));
     let mut entries = Vec::with_capacity(work.tools.len());
     for tool in work.tools {
         diagnostics.extend(tool.diagnostics);
@@ -86,18 +104,19 @@ pub fn check(
         entries,
         folders: folders.len(),
         compiled: work.compiled,
+        digest: OnceLock::new(),
     };
-    if let Some(scans) = work.settled {
-        unchanged::remember(&checked, &scans);
+    if let Some(sources) = work.settled {
+        unchanged::remember(&checked, &sources);
     }
     Ok(checked)
 }
 
-struct Work {
+struct Work<'a> {
     tools: Vec<Compiled>,
     compiled: usize,
     /// All folders as they were seen, where the build is worth remembering as a whole.
-    settled: Option<Vec<Scan>>,
+    settled: Option<Vec<Source<'a>>>,
 }
 
 /// Parsing recurses with the depth of its input; the depth is bounded, and this is room for it.
@@ -111,45 +130,50 @@ fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     }
 }
 
-fn compile_all(
+fn compile_all<'a>(
     toolset: &Toolset,
     folders: &[String],
+    memory: &'a cache::Cache<'a>,
     reuse: Reuse,
     progress: &(dyn Fn(usize, usize) + Sync),
-) -> Work {
+) -> Work<'a> {
     let tools = toolset.root.join(TOOLS);
-    let remembered = match reuse {
-        Reuse::Unchanged => cache::read(toolset),
-        Reuse::Nothing => Vec::new(),
-    };
-    let memory = cache::Cache::load(toolset, &remembered);
     let done = AtomicUsize::new(0);
-    let fresh = AtomicUsize::new(0);
-    let results: Vec<(Option<Scan>, Compiled)> = folders
+    let results: Vec<(Option<Source<'a>>, Compiled)> = folders
         .par_iter()
         .map(|name| {
-            let scan = folder::scan(&toolset.root, &tools.join(name), name);
-            let compiled = match &scan {
-                Ok(scan) => memory.recall(scan).unwrap_or_else(|| {
-                    fresh.fetch_add(1, Ordering::Relaxed);
-                    compile::tool(toolset, scan)
-                }),
-                Err(error) => across::unreadable(name, error),
+            let result = match memory.recall(name, &tools) {
+                Some((known, compiled)) => (Some(Source::Known(known)), compiled),
+                None => compile(toolset, &tools, name),
             };
             progress(done.fetch_add(1, Ordering::Relaxed) + 1, folders.len());
-            (scan.ok(), compiled)
+            result
         })
         .collect();
-    let fresh = fresh.into_inner();
+    let fresh =
+        results.iter().filter(|(source, _)| matches!(source, Some(Source::Fresh(_)))).count();
     let changed = fresh > 0 || memory.len() != folders.len();
     let worth = reuse == Reuse::Unchanged && (changed || !unchanged::is_remembered(toolset));
     if worth && changed {
-        memory.save(results.iter().filter_map(|(scan, tool)| Some((scan.as_ref()?, tool))));
+        memory.save(&results);
     }
-    let (scans, tools): (Vec<Option<Scan>>, Vec<Compiled>) = results.into_iter().unzip();
-    let settled =
-        scans.into_iter().map(|scan| scan.filter(|scan| worth && !memory.is_racy(scan))).collect();
+    let (sources, tools): (Vec<Option<Source<'_>>>, Vec<Compiled>) = results.into_iter().unzip();
+    let settled = |source: &Source<'_>| match source {
+        Source::Known(_) => worth,
+        Source::Fresh(scan) => worth && !memory.is_racy(scan),
+    };
+    let settled = sources.into_iter().map(|source| source.filter(settled)).collect();
     Work { tools, compiled: fresh, settled }
+}
+
+fn compile<'a>(toolset: &Toolset, tools: &Path, name: &str) -> (Option<Source<'a>>, Compiled) {
+    match folder::scan(&toolset.root, &tools.join(name), name) {
+        Ok(scan) => {
+            let compiled = compile::tool(toolset, &scan);
+            (Some(Source::Fresh(scan)), compiled)
+        }
+        Err(error) => (None, across::unreadable(name, &error)),
+    }
 }
 
 impl Checked {
@@ -178,7 +202,7 @@ impl Checked {
     /// The digest of the registry that these tools make.
     #[must_use]
     pub fn digest(&self) -> Option<Digest> {
-        self.parts().map(|parts| parts.digest())
+        self.digest.get_or_init(|| self.parts().map(|parts| parts.digest())).clone()
     }
 
     /// The version of the registry that these tools make.
@@ -219,29 +243,17 @@ impl Checked {
     /// that nothing that watches it wakes; a signed one is always written, because the signature
     /// covers the build time.
     pub fn write_to(&self, path: &Path, key: Option<&SigningKey>) -> io::Result<Written> {
-        let text = self.write(key).ok_or_else(|| io::Error::other("there is no toolset"))?;
+        // The digest is wanted right after; nothing else is left to do meanwhile.
+        let (text, _) = in_pool(|| rayon::join(|| self.write(key), || self.digest()));
+        let text = text.ok_or_else(|| io::Error::other("there is no toolset"))?;
         let fixed_time = provenance::fixed_time().is_some();
-        let same =
-            key.is_none() && !fixed_time && is_same(&fs::read(path).unwrap_or_default(), &text);
+        let same = key.is_none() && !fixed_time && same::holds(path, &text);
         if !same {
             write_whole(path, &text)?;
         }
         unchanged::remember_written(self, path);
         Ok(if same { Written::UpToDate } else { Written::New })
     }
-}
-
-/// Whether two registry files differ in nothing but `build.at`, which stands at their start.
-fn is_same(old: &[u8], new: &str) -> bool {
-    const START: &[u8] = b"{\"build\":{\"at\":\"";
-    let after_time = |text: &'_ [u8]| -> Option<usize> {
-        let rest = text.strip_prefix(START)?;
-        Some(START.len() + rest.iter().position(|byte| *byte == b'"')?)
-    };
-    let (Some(from_old), Some(from_new)) = (after_time(old), after_time(new.as_bytes())) else {
-        return false;
-    };
-    old.get(from_old..) == new.as_bytes().get(from_new..)
 }
 
 /// Writes a file whole or not at all: a reader never sees half of it. It is not forced to the

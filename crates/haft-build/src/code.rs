@@ -117,6 +117,7 @@ codes! {
     EMPTY_SECTION = "H204", Error, false;
     GENERATED_SECTION = "H205", Warning, true;
     REPEATED_SECTION = "H206", Error, false;
+    PLACEHOLDER = "H207", Warning, true;
     EXAMPLE_NOT_JSON = "H211", Error, false;
     EXAMPLE_DRIFT = "H212", Error, false;
     RESPONSE_DRIFT = "H213", Error, false;

@@ -1,12 +1,13 @@
 //! One tool: from its folder to its entry in the registry.
 
 mod run_by;
+mod seal;
 
 use haft_core::contract::Capability;
 use haft_core::names;
 use haft_core::registry::{Entry, Implementation, Tool};
 use haft_core::{Contract, Digest, Parameter, parameters};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::code::{self, Code, Severity};
 use crate::contract_shape;
@@ -33,8 +34,7 @@ pub(crate) fn tool(toolset: &Toolset, scan: &Scan) -> Compiled {
     let folder = folder::read(scan, &mut out);
     folder_name(&toolset.namespace, &folder.name, &mut out);
     check_texts(&folder, &mut out);
-    let raw = folder.text(&File::Contract).and_then(|text| contract(text, toolset, &mut out));
-    let whole = raw.as_ref().map(|raw| Value::Object(raw.clone()));
+    let whole = folder.text(&File::Contract).and_then(|text| contract(text, toolset, &mut out));
     if let Some(contract) = &whole {
         check_contract(&folder.name, contract, &mut out);
     }
@@ -51,8 +51,8 @@ pub(crate) fn tool(toolset: &Toolset, scan: &Scan) -> Compiled {
     let allowed = allowances(whole.as_ref());
     idle_answers(&allowed, &mut out);
     let place = format!("{TOOLS}/{}", folder.name);
-    let resolved = match (raw, implementation, blocked(&out, &allowed)) {
-        (Some(raw), Some(handler), false) => resolve::contract(raw)
+    let resolved = match (whole, implementation, blocked(&out, &allowed)) {
+        (Some(Value::Object(raw)), Some(handler), false) => resolve::contract(raw)
             .map_err(|why| {
                 out.contract(&code::WRONG_TYPE, "", format!("the contract cannot be read: {why}"));
             })
@@ -62,7 +62,7 @@ pub(crate) fn tool(toolset: &Toolset, scan: &Scan) -> Compiled {
     };
     let entry = resolved.and_then(|(contract, handler)| {
         let doc = folder.text(&File::Doc).unwrap_or_default();
-        seal(toolset, contract, example, summary.trim(), doc, handler)
+        sealed(toolset, contract, example, summary.trim(), doc, handler)
     });
     let allowed: Vec<&str> = allowed.iter().map(String::as_str).collect();
     Compiled { diagnostics: out.locate(&place, &allowed, &folder), entry }
@@ -101,7 +101,7 @@ fn folder_name(namespace: &names::Namespace, name: &str, out: &mut Findings) {
 }
 
 /// Reads the contract strictly and checks its shape.
-fn contract(text: &str, toolset: &Toolset, out: &mut Findings) -> Option<Map<String, Value>> {
+fn contract(text: &str, toolset: &Toolset, out: &mut Findings) -> Option<Value> {
     let value = json(text, &File::Contract, out)?;
     let Value::Object(mut contract) = value else {
         out.contract(&code::WRONG_TYPE, "", "a contract is a JSON object");
@@ -114,10 +114,11 @@ fn contract(text: &str, toolset: &Toolset, out: &mut Findings) -> Option<Map<Str
         true => lint::text::values(&whole, out),
         false => lint::text::check(&File::Contract, text, out),
     }
-    inexact(&whole, String::new(), out);
+    if has_inexact(&whole) {
+        inexact(&whole, String::new(), out);
+    }
     shape::check(&contract_shape::CONTRACT, &whole, &File::Contract, "", out);
-    let Value::Object(contract) = whole else { return None };
-    Some(contract)
+    Some(whole)
 }
 
 /// A contract stands three levels deep in a registry, which is read with a limit of its own.
@@ -150,7 +151,10 @@ fn json(text: &str, file: &File, out: &mut Findings) -> Option<Value> {
             | ErrorKind::Argument(_)
             | ErrorKind::Outcome(_) => &code::NOT_JSON,
         };
-        out.add(code, at, error.kind.to_string());
+        let finding = out.add(code, at, error.kind.to_string());
+        if let Some(hint) = crate::diagnostic::json_hint(text, start) {
+            finding.help(hint);
+        }
     }
     None
 }
@@ -158,11 +162,25 @@ fn json(text: &str, file: &File, out: &mut Findings) -> Option<Value> {
 /// Beyond this, canonical JSON (and every JavaScript reader) would round an integer.
 const MAX_EXACT: f64 = 9_007_199_254_740_991.0;
 
+fn is_inexact(number: &serde_json::Number) -> bool {
+    let size = number.as_f64().unwrap_or_default().abs();
+    size.fract() == 0.0 && size > MAX_EXACT
+}
+
+/// Hardly any contract has such a number; only one that does is walked with pointers.
+fn has_inexact(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => is_inexact(number),
+        Value::Array(list) => list.iter().any(has_inexact),
+        Value::Object(map) => map.values().any(has_inexact),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
+}
+
 fn inexact(value: &Value, at: String, out: &mut Findings) {
     match value {
         Value::Number(number) => {
-            let size = number.as_f64().unwrap_or_default().abs();
-            if size.fract() == 0.0 && size > MAX_EXACT {
+            if is_inexact(number) {
                 out.contract(
                     &code::INEXACT_NUMBER,
                     at,
@@ -289,7 +307,7 @@ fn blocked(out: &Findings, allowed: &[String]) -> bool {
     })
 }
 
-fn seal(
+fn sealed(
     toolset: &Toolset,
     contract: Contract,
     example: Option<Value>,
@@ -309,7 +327,7 @@ fn seal(
         doc: doc.to_owned(),
         handler,
     };
-    Some(Entry::seal(&tool))
+    Some(seal::entry(&tool))
 }
 
 /// A parameter without an example of its own takes the one from the document.

@@ -1,6 +1,7 @@
 //! What the compiler has to say: one finding, where it is, and what to do about it.
 
 mod finding;
+mod hint;
 pub mod render;
 mod spans;
 
@@ -13,6 +14,7 @@ use crate::code::{Code, Severity};
 pub(crate) use finding::Texts;
 pub use finding::{At, File, Finding, Findings, Part};
 pub(crate) use haft_core::pointer::escape;
+pub(crate) use hint::json_hint;
 pub(crate) use spans::{spans_of, token_end};
 
 /// A finding with its place worked out.

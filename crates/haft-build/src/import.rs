@@ -88,6 +88,8 @@ pub enum ImportError {
         /// What is wrong with it.
         why: String,
     },
+    /// The text is a Swagger 2.0 document, which says most things in other places.
+    Swagger,
     /// The text can be read and is something else.
     NotDefinitions {
         /// What was expected.
@@ -104,6 +106,11 @@ impl fmt::Display for ImportError {
                 read::MOST_BYTES
             ),
             Self::Unreadable { format, why } => write!(f, "the source is not {format}: {why}"),
+            Self::Swagger => f.write_str(
+                "the source is a Swagger 2.0 document, and OpenAPI 3 is read; convert it first: \
+                 `npx swagger2openapi FILE`, or open it in editor.swagger.io and choose \
+                 \"Convert to OpenAPI 3\"",
+            ),
             Self::NotDefinitions { expected } => {
                 write!(f, "the source holds no definitions; expected {expected}")
             }

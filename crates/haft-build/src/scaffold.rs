@@ -93,6 +93,22 @@ pub fn create(root: &Path, name: &str, category: Category) -> Result<Created, Cr
     Ok(Created { folder, files: files.into_iter().map(|(name, _)| name).collect(), toolset })
 }
 
+/// Whether a section of a document still says what `haft new` wrote there.
+pub(crate) fn is_untouched(section: &str, body: &str) -> bool {
+    let heading = format!("## {section}\n");
+    let template = include_str!("scaffold/doc.md");
+    let written = template.split_once(&heading).map(|(_, rest)| rest);
+    let written = written.map(|rest| rest.split("\n## ").next().unwrap_or(rest).trim());
+    // The example fits its contract, whoever wrote it.
+    section != "Examples" && written == Some(body)
+}
+
+/// Whether a summary still says what `haft new` wrote.
+pub(crate) fn is_untouched_summary(text: &str) -> bool {
+    let template = include_str!("scaffold/doc_summary.md").trim();
+    template.split_once("{{title}}").is_some_and(|(_, rest)| text.trim().ends_with(rest))
+}
+
 fn write(path: &Path, text: &str) -> Result<(), CreateError> {
     fs::write(path, text).map_err(|error| CreateError::Io(path.to_owned(), error))
 }

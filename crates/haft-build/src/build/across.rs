@@ -1,18 +1,20 @@
 //! What is wrong with the toolset as a whole, and with tools that speak of each other.
 
-use std::collections::HashMap;
-use std::fs;
+use std::collections::{HashMap, HashSet};
 use std::io;
 
+use haft_adm::strict;
 use haft_core::names::id_of_folder;
-use haft_core::registry::{Entry, Tool};
+use haft_core::registry::Entry;
 use rayon::prelude::*;
+use serde_json::Value;
 
 use crate::code;
 use crate::compile::Compiled;
 use crate::diagnostic::{At, Diagnostic, File, Findings, Texts};
 use crate::folder::{self, Unlisted};
 use crate::lint;
+use crate::resolve;
 use crate::toolset::{FILE, TOOLS, Toolset};
 
 /// No tools, patterns that match nothing, names that clash.
@@ -52,28 +54,29 @@ pub(super) fn unreadable(name: &str, why: &Unlisted) -> Compiled {
     Compiled { diagnostics, entry: None }
 }
 
-/// Checks the tools against each other and drops the entries of those that fail.
+/// Checks the tools against each other and drops the entries of those that fail. Tools that have
+/// other errors are checked too, so that one run says all there is to say.
 pub(super) fn references(
     toolset: &Toolset,
     folders: &[String],
     entries: &mut Vec<Entry>,
 ) -> Vec<Diagnostic> {
-    if !entries.iter().any(|entry| lint::toolset::speaks_of_others(&entry.json)) {
+    let ids: Vec<String> = folders.iter().map(|folder| id_of_folder(folder)).collect();
+    let broken = broken(toolset, folders, &ids, entries);
+    let spoken = entries.par_iter().any(|entry| lint::toolset::speaks_of_others(&entry.json));
+    if !spoken && !broken.values().any(|contract| contract.speaks) {
         return Vec::new();
     }
-    let parsed: HashMap<String, Tool> = entries
-        .par_iter()
-        .filter_map(|entry| serde_json::from_str(&entry.json).ok())
-        .map(|tool: Tool| (tool.contract.tool_id.clone(), tool))
-        .collect();
-    let ids: Vec<String> = folders.iter().map(|folder| id_of_folder(folder)).collect();
+    let sealed = entries.par_iter().filter_map(|entry| contract_of(&entry.json));
+    let mut parsed: HashMap<String, Value> = sealed.collect();
+    parsed.extend(broken.into_iter().map(|(id, contract)| (id, contract.value)));
     let known: Vec<&str> = ids.iter().map(String::as_str).collect();
     let mut said = Vec::new();
     for (folder, id) in folders.iter().zip(&ids) {
-        let Some(tool) = parsed.get(id) else { continue };
-        let findings = lint::toolset::check(tool, &|name| parsed.get(name), &known);
+        let Some(contract) = parsed.get(id) else { continue };
+        let findings = lint::toolset::check(contract, &|name| parsed.get(name), &known);
         if findings.has_errors() {
-            entries.retain(|entry| entry.id != tool.id);
+            entries.retain(|entry| tool_id(&entry.id) != id);
         }
         if !findings.list().is_empty() {
             said.extend(place(toolset, folder, findings));
@@ -82,10 +85,56 @@ pub(super) fn references(
     said
 }
 
+/// The contract in a sealed entry, and whose it is.
+fn contract_of(entry: &str) -> Option<(String, Value)> {
+    let mut tool: Value = serde_json::from_str(entry).ok()?;
+    let contract = tool.get_mut("contract")?.take();
+    Some((contract.get("toolId")?.as_str()?.to_owned(), contract))
+}
+
+/// The part of a canonical id that the folder names.
+fn tool_id(id: &str) -> &str {
+    id.split_once("__").map_or(id, |(_, own)| own)
+}
+
+/// A contract that did not become an entry, as far as it can be read.
+struct Broken {
+    value: Value,
+    speaks: bool,
+}
+
+fn broken(
+    toolset: &Toolset,
+    folders: &[String],
+    ids: &[String],
+    entries: &[Entry],
+) -> HashMap<String, Broken> {
+    let sealed: HashSet<&str> = entries.iter().map(|entry| tool_id(&entry.id)).collect();
+    let pairs = folders.iter().zip(ids).filter(|(_, id)| !sealed.contains(id.as_str()));
+    let pairs: Vec<(&String, &String)> = pairs.collect();
+    let read = |(folder, id): &(&String, &String)| {
+        let text = contract_text(toolset, folder)?;
+        let speaks = lint::toolset::speaks_of_others(&text);
+        let Ok(Value::Object(mut map)) = strict::parse(&text, strict::Limits::default()) else {
+            return None;
+        };
+        resolve::with_defaults(&mut map, &toolset.defaults);
+        Some(((*id).clone(), Broken { value: Value::Object(map), speaks }))
+    };
+    pairs.par_iter().filter_map(read).collect()
+}
+
+/// The text of a contract, read with the same care as when it is compiled.
+fn contract_text(toolset: &Toolset, folder: &str) -> Option<String> {
+    let path = toolset.root.join(TOOLS).join(folder);
+    let scan = folder::scan(&toolset.root, &path, folder).ok()?;
+    let found = scan.files.iter().find(|found| found.name == File::Contract.name())?;
+    folder::read_text(found, &File::Contract, folder::Limit::CONTRACT, &mut Findings::default())
+}
+
 /// The contract is read again for its positions: the tool may have come from the cache.
 fn place(toolset: &Toolset, folder: &str, findings: Findings) -> Vec<Diagnostic> {
-    let file = toolset.root.join(TOOLS).join(folder).join("schema.json");
-    let text = fs::read_to_string(file).map(folder::normalise).unwrap_or_default();
+    let text = contract_text(toolset, folder).unwrap_or_default();
     findings.locate(&format!("{TOOLS}/{folder}"), &[], &Contract(text))
 }
 

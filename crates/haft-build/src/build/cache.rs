@@ -1,6 +1,8 @@
 //! What the last build found out, so that unchanged tools are not compiled again.
 //!
-//! One file under `.haft/` in the toolset. Another version of haft, other defaults or a file that
+//! One file under `.haft/` in the toolset: a key, then a record for each tool. What is compiled
+//! later is appended, and a later record stands for an earlier one, so that one changed tool does
+//! not write thousands of others anew. Another version of haft, other defaults or a file that
 //! cannot be read mean an empty cache, and so does an entry that does not match its digest. Whoever
 //! can write into it could as well change the sources; still, a build that is signed does not use
 //! it.
@@ -8,7 +10,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fs;
-use std::io::{BufWriter, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -16,6 +18,7 @@ use haft_core::Digest;
 use haft_core::registry::Entry;
 use serde::{Deserialize, Serialize};
 
+use super::seen::{Seen, Source};
 use crate::code::{Code, Severity};
 use crate::compile::Compiled;
 use crate::diagnostic::Diagnostic;
@@ -31,21 +34,24 @@ pub(super) struct Cache<'a> {
     key: String,
     started: u128,
     tools: HashMap<&'a str, Remembered<'a>>,
+    state: State,
+}
+
+/// What can be done with the file that is there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// More can be written at its end.
+    Open,
+    /// It is missing, of something else, damaged, or more than half of it is overtaken.
+    Spent,
 }
 
 /// Everything is borrowed, on the way in from the bytes of the file and on the way out from the
 /// build: the entries are most of a registry, and one changed tool should not copy them all.
 #[derive(Serialize, Deserialize)]
-struct Stored<'a> {
-    key: &'a str,
+pub(super) struct Remembered<'a> {
     #[serde(borrow)]
-    tools: Vec<Remembered<'a>>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Remembered<'a> {
-    folder: &'a str,
-    stamps: Cow<'a, str>,
+    pub(super) seen: Seen<'a>,
     #[serde(borrow)]
     diagnostics: Vec<Said<'a>>,
     entry: Option<(&'a str, Cow<'a, str>, &'a str)>,
@@ -127,17 +133,10 @@ pub(super) fn own_folder(root: &Path) -> Option<PathBuf> {
 impl<'a> Cache<'a> {
     pub(super) fn load(toolset: &Toolset, bytes: &'a [u8]) -> Self {
         let key = key(toolset);
-        let stored: Option<Stored<'a>> =
-            postcard::from_bytes(bytes).ok().filter(|stored: &Stored<'a>| stored.key == key);
+        let (tools, state) = records(&key, bytes);
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        Self {
-            file: file(toolset),
-            key,
-            started: now.map_or(0, |now| now.as_nanos()),
-            tools: stored
-                .map(|stored| stored.tools.into_iter().map(|tool| (tool.folder, tool)).collect())
-                .unwrap_or_default(),
-        }
+        let started = now.map_or(0, |now| now.as_nanos());
+        Self { file: file(toolset), key, started, tools, state }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -145,11 +144,8 @@ impl<'a> Cache<'a> {
     }
 
     /// What is known of a folder whose files have not changed.
-    pub(super) fn recall(&self, scan: &Scan) -> Option<Compiled> {
-        let known = self.tools.get(scan.name.as_str())?;
-        if known.stamps != stamps(scan) {
-            return None;
-        }
+    pub(super) fn recall(&self, name: &str, tools: &Path) -> Option<(&Remembered<'a>, Compiled)> {
+        let known = self.tools.get(name).filter(|known| known.seen.is_still_so(tools))?;
         let diagnostics: Option<Vec<_>> = known.diagnostics.iter().map(Said::again).collect();
         let entry = match &known.entry {
             Some((id, digest, json)) => {
@@ -159,29 +155,36 @@ impl<'a> Cache<'a> {
             }
             None => None,
         };
-        Some(Compiled { diagnostics: diagnostics?, entry })
+        Some((known, Compiled { diagnostics: diagnostics?, entry }))
     }
 
     /// Remembers a build. Failing to is no failure: the next build is only slower.
-    pub(super) fn save<'b>(&self, tools: impl Iterator<Item = (&'b Scan, &'b Compiled)>) {
-        let tools = tools
-            .filter(|(scan, _)| !self.is_racy(scan))
-            .map(|(scan, compiled)| Remembered {
-                folder: &scan.name,
-                stamps: Cow::Owned(stamps(scan)),
-                diagnostics: compiled.diagnostics.iter().map(Said::from).collect(),
-                entry: compiled.entry.as_ref().map(|entry| {
-                    (entry.id.as_str(), Cow::Owned(entry.digest.to_string()), entry.json.as_str())
-                }),
-            })
-            .collect();
-        let stored = Stored { key: &self.key, tools };
+    pub(super) fn save(&self, tools: &[(Option<Source<'_>>, Compiled)]) {
         let Some(folder) = self.file.parent().and_then(Path::parent).and_then(own_folder) else {
             return;
         };
+        let fresh = tools.iter().filter_map(|(source, compiled)| match source.as_ref()? {
+            Source::Fresh(scan) => (!self.is_racy(scan)).then(|| remembered(scan, compiled)),
+            Source::Known(_) => None,
+        });
+        let known = tools.iter().filter_map(|(source, _)| match source.as_ref()? {
+            Source::Known(known) => Some(*known),
+            Source::Fresh(_) => None,
+        });
+        let known: Vec<&Remembered<'_>> = known.collect();
+        let mut bytes = Vec::new();
+        // Folders that are gone would stay in a file that only grows.
+        if self.state == State::Open && tools.len() >= self.len() {
+            fresh.for_each(|record| append(&mut bytes, &record));
+            let file = fs::OpenOptions::new().append(true).open(&self.file);
+            let _ = file.and_then(|mut file| file.write_all(&bytes));
+            return;
+        }
+        append(&mut bytes, &self.key);
+        known.into_iter().for_each(|record| append(&mut bytes, record));
+        fresh.for_each(|record| append(&mut bytes, &record));
         let temporary = folder.join(format!("build.cache.{}", std::process::id()));
-        let written = write(&stored, &temporary).is_some();
-        if !written || fs::rename(&temporary, &self.file).is_err() {
+        if replace(&temporary, &self.file, &bytes).is_err() {
             let _ = fs::remove_file(&temporary);
         }
     }
@@ -193,9 +196,47 @@ impl<'a> Cache<'a> {
     }
 }
 
-fn write(stored: &Stored<'_>, path: &Path) -> Option<()> {
-    let file = BufWriter::with_capacity(1 << 16, fs::File::create(path).ok()?);
-    postcard::to_io(stored, file).ok()?.flush().ok()
+/// The records of the file, the latest of each tool.
+fn records<'a>(key: &str, bytes: &'a [u8]) -> (HashMap<&'a str, Remembered<'a>>, State) {
+    let mut tools = HashMap::new();
+    let mut sizes: HashMap<&str, usize> = HashMap::new();
+    let mut overtaken = 0;
+    let found = postcard::take_from_bytes::<&str>(bytes).ok().filter(|(found, _)| *found == key);
+    let Some((_, mut rest)) = found else { return (tools, State::Spent) };
+    while !rest.is_empty() {
+        // What follows a damaged record cannot be told apart from it.
+        let Ok((record, after)) = postcard::take_from_bytes::<Remembered<'a>>(rest) else {
+            return (tools, State::Spent);
+        };
+        let size = rest.len() - after.len();
+        overtaken += sizes.insert(record.seen.name, size).unwrap_or_default();
+        tools.insert(record.seen.name, record);
+        rest = after;
+    }
+    let state = if overtaken * 2 > bytes.len() { State::Spent } else { State::Open };
+    (tools, state)
+}
+
+fn remembered<'b>(scan: &'b Scan, compiled: &'b Compiled) -> Remembered<'b> {
+    Remembered {
+        seen: Seen::of(scan),
+        diagnostics: compiled.diagnostics.iter().map(Said::from).collect(),
+        entry: compiled.entry.as_ref().map(|entry| {
+            (entry.id.as_str(), Cow::Owned(entry.digest.to_string()), entry.json.as_str())
+        }),
+    }
+}
+
+/// A record that cannot be written is left out; its tool is compiled again.
+fn append(bytes: &mut Vec<u8>, record: &impl Serialize) {
+    if let Ok(record) = postcard::to_stdvec(record) {
+        bytes.extend_from_slice(&record);
+    }
+}
+
+fn replace(temporary: &Path, file: &Path, bytes: &[u8]) -> io::Result<()> {
+    fs::write(temporary, bytes)?;
+    fs::rename(temporary, file)
 }
 
 /// Everything besides a folder's own files that its result depends on.
@@ -208,20 +249,4 @@ pub(super) fn key(toolset: &Toolset) -> String {
         toolset.defaults,
     ]);
     Digest::of_json(&parts).to_string()
-}
-
-fn stamps(scan: &Scan) -> String {
-    use std::fmt::Write as _;
-    let mut text = String::with_capacity(scan.files.len() * 64);
-    for found in &scan.files {
-        let stamp = &found.stamp;
-        // The name is written as JSON, so that no name can look like the stamp of another.
-        let name = serde_json::Value::String(found.name.clone());
-        let _ = write!(
-            text,
-            "{name}{:?}:{}:{}:{:?};",
-            found.entry, stamp.size, stamp.modified, stamp.changed
-        );
-    }
-    text
 }

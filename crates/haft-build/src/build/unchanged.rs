@@ -7,10 +7,11 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::cache::{self, Said};
+use super::seen::{Seen, Source};
 use super::{Checked, in_pool, provenance};
 use crate::code::Severity;
 use crate::diagnostic::Diagnostic;
-use crate::folder::{self, Scan, Stamp};
+use crate::folder::{self, Stamp};
 use crate::toolset::{TOOLS, Toolset};
 
 /// A toolset that is as it was when it was built last.
@@ -28,28 +29,11 @@ pub struct Unchanged {
 #[derive(Serialize, Deserialize)]
 struct Stored<'a> {
     key: String,
-    folders: Vec<Seen>,
+    #[serde(borrow)]
+    folders: Vec<Seen<'a>>,
     version: String,
     #[serde(borrow)]
     diagnostics: Vec<Said<'a>>,
-}
-
-/// A folder as it was. Its own stamp moves when entries come or go, so that looking at the files
-/// that were there is enough: no folder needs to be listed.
-#[derive(Serialize, Deserialize)]
-struct Seen {
-    name: String,
-    stamp: Stamp,
-    files: Vec<(String, Stamp)>,
-}
-
-impl Seen {
-    fn is_still_so(&self, tools: &Path) -> bool {
-        let folder = tools.join(&self.name);
-        let as_it_was = |path: &Path, stamp: &Stamp| folder::stamp(path).as_ref() == Some(stamp);
-        as_it_was(&folder, &self.stamp)
-            && self.files.iter().all(|(name, stamp)| as_it_was(&folder.join(name), stamp))
-    }
 }
 
 /// A registry file that was written, as it was then.
@@ -69,7 +53,7 @@ pub fn unchanged(path: &Path) -> Option<Unchanged> {
     let bytes = cache::read_own(&place(&toolset.root, "toolset"))?;
     let stored: Stored<'_> = postcard::from_bytes(&bytes).ok()?;
     let (names, _) = toolset.folders().ok()?;
-    let same_names = stored.folders.iter().map(|seen| &seen.name).eq(&names);
+    let same_names = stored.folders.iter().map(|seen| seen.name).eq(names.iter());
     if stored.key != key(&toolset) || !same_names {
         return None;
     }
@@ -119,21 +103,11 @@ pub(super) fn is_remembered(toolset: &Toolset) -> bool {
     stored.is_ok_and(|(stored, _)| stored == key(toolset))
 }
 
-pub(super) fn remember(checked: &Checked, scans: &[Scan]) {
+pub(super) fn remember(checked: &Checked, sources: &[Source<'_>]) {
     let (Some(toolset), Some(version)) = (&checked.toolset, checked.version()) else { return };
-    let files = |scan: &Scan| {
-        scan.files.iter().map(|found| (found.name.clone(), found.stamp.clone())).collect()
-    };
     let stored = Stored {
         key: key(toolset),
-        folders: scans
-            .iter()
-            .map(|scan| Seen {
-                name: scan.name.clone(),
-                stamp: scan.stamp.clone(),
-                files: files(scan),
-            })
-            .collect(),
+        folders: sources.iter().map(Source::seen).collect(),
         version,
         diagnostics: checked.diagnostics.iter().map(Said::from).collect(),
     };

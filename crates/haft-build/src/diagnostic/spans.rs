@@ -1,13 +1,12 @@
 //! From JSON pointers to bytes of the file.
 
+mod scan;
+
 use std::collections::HashMap;
 use std::ops::Range;
 
-use jsonc_parser::ast::{ObjectPropName, Value};
-use jsonc_parser::common::Ranged;
-use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
-
 use super::{File, Part};
+use scan::Node;
 
 /// What was worked out about each file, once.
 #[derive(Default)]
@@ -24,7 +23,7 @@ impl Spans {
         pointer: &str,
         part: Part,
     ) -> Option<Range<usize>> {
-        self.files.entry(file.clone()).or_insert_with(|| spans_of(text)).find(pointer, part)
+        self.files.entry(file.clone()).or_insert_with(|| spans_of(text)).find(text, pointer, part)
     }
 
     /// Line and column, from 1, in characters.
@@ -39,89 +38,56 @@ impl Spans {
     }
 }
 
-/// Where every member of one JSON text stands.
-pub(crate) struct Places(HashMap<String, Place>);
-
-struct Place {
-    key: Option<Range<usize>>,
-    value: Range<usize>,
-    /// The end of the value's first line.
-    first_line: usize,
-}
+/// Where every member of one JSON text stands: the values in the order of the text, each before
+/// what is in it.
+pub(crate) struct Places(Vec<Node>);
 
 impl Places {
     /// The bytes of a place, or of the nearest one around it: a field that is missing is reported
-    /// at the object that lacks it.
-    pub(crate) fn find(&self, pointer: &str, part: Part) -> Option<Range<usize>> {
-        if let Some(place) = self.0.get(pointer) {
-            return Some(match (part, &place.key) {
-                (Part::Key, Some(key)) => key.clone(),
-                (Part::Key, None) | (Part::Value, _) => place.shown(),
-            });
-        }
-        let (mut around, _) = pointer.rsplit_once('/')?;
-        loop {
-            if let Some(place) = self.0.get(around) {
-                return Some(place.key.clone().unwrap_or_else(|| place.shown()));
+    /// at the object that lacks it. `text` is what the places were found in.
+    pub(crate) fn find(&self, text: &str, pointer: &str, part: Part) -> Option<Range<usize>> {
+        let mut at = 0;
+        let mut part = part;
+        for step in pointer.split('/').skip(1) {
+            match self.below(text, at, step) {
+                Some(below) => at = below,
+                None => {
+                    part = Part::Key;
+                    break;
+                }
             }
-            around = around.rsplit_once('/')?.0;
+        }
+        let node = self.0.get(at)?;
+        match (part, &node.key) {
+            (Part::Key, Some(key)) => Some(key.clone()),
+            (Part::Key, None) | (Part::Value, _) => Some(node.shown(text)),
         }
     }
-}
 
-impl Place {
-    /// Underlining a whole object over forty lines shows nothing; its first line does.
-    fn shown(&self) -> Range<usize> {
-        self.value.start..self.first_line
+    /// The member or element that one step of a pointer leads to. Of two members with one name it
+    /// is the later: that is the offender.
+    fn below(&self, text: &str, at: usize, step: &str) -> Option<usize> {
+        let mut inside = self.inside(at).enumerate();
+        if self.0.get(at)?.is_list(text) {
+            let wanted: usize = step.parse().ok()?;
+            return inside.find(|(index, _)| *index == wanted).map(|(_, below)| below);
+        }
+        let name = step.replace("~1", "/").replace("~0", "~");
+        let named = |below: &usize| self.0.get(*below).is_some_and(|node| node.is(text, &name));
+        inside.map(|(_, below)| below).filter(named).last()
+    }
+
+    /// The values directly inside of one.
+    fn inside(&self, at: usize) -> impl Iterator<Item = usize> {
+        let end = self.0.get(at).map_or(0, |node| node.after);
+        std::iter::successors(Some(at + 1), |below| self.0.get(*below).map(|node| node.after))
+            .take_while(move |below| *below < end)
     }
 }
 
-/// The text has been read strictly before, so the parser's lenient ways don't matter here.
+/// The text has been read strictly before; where it was not, some places are not found.
 pub(crate) fn spans_of(text: &str) -> Places {
-    let mut found = HashMap::new();
-    if let Ok(parsed) = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default())
-        && let Some(root) = &parsed.value
-    {
-        walk(text, root, None, String::new(), &mut found);
-    }
-    Places(found)
-}
-
-fn walk(
-    text: &str,
-    value: &Value<'_>,
-    key: Option<Range<usize>>,
-    at: String,
-    out: &mut HashMap<String, Place>,
-) {
-    match value {
-        Value::Object(object) => {
-            for property in &object.properties {
-                let name = match &property.name {
-                    ObjectPropName::String(name) => name.value.as_ref(),
-                    ObjectPropName::Word(name) => name.value,
-                };
-                let range = property.name.range();
-                let path = format!("{at}/{}", haft_core::pointer::escape(name));
-                // Of two members with one name the later one is kept: it is the offender.
-                walk(text, &property.value, Some(range.start..range.end), path, out);
-            }
-        }
-        Value::Array(array) => {
-            for (index, element) in array.elements.iter().enumerate() {
-                walk(text, element, None, format!("{at}/{index}"), out);
-            }
-        }
-        Value::StringLit(_)
-        | Value::NumberLit(_)
-        | Value::BooleanLit(_)
-        | Value::NullKeyword(_) => {}
-    }
-    let range = value.range();
-    let whole = range.start..range.end;
-    let line = text.get(whole.clone()).and_then(|inside| inside.find('\n'));
-    let first_line = line.map_or(range.end, |end| range.start + end);
-    out.insert(at, Place { key, value: whole, first_line });
+    Places(scan::nodes(text))
 }
 
 /// Where the word, text or number that starts at `start` ends: enough to underline it.

@@ -86,7 +86,8 @@ pub(crate) fn scan(root: &Path, folder: &Path, name: &str) -> Result<Scan, Unlis
         let path = entry.path();
         let (kind, stamp) = match entry.file_type() {
             Ok(kind) if kind.is_symlink() => through_link(root, &path),
-            Ok(_) => look(&path),
+            // Asked of the listing, the system does not walk the whole path again.
+            Ok(_) => entry.metadata().map_or((Entry::Unreadable, Stamp::none()), of),
             Err(_) => (Entry::Unreadable, Stamp::none()),
         };
         files.push(Found { name, path, entry: kind, stamp });
@@ -118,7 +119,10 @@ fn through_link(root: &Path, path: &Path) -> (Entry, Stamp) {
 }
 
 fn look(path: &Path) -> (Entry, Stamp) {
-    let Ok(metadata) = fs::metadata(path) else { return (Entry::Unreadable, Stamp::none()) };
+    fs::metadata(path).map_or((Entry::Unreadable, Stamp::none()), of)
+}
+
+fn of(metadata: fs::Metadata) -> (Entry, Stamp) {
     let kind = match metadata.file_type() {
         kind if kind.is_file() => Entry::File,
         kind if kind.is_dir() => Entry::Folder,

@@ -1,6 +1,7 @@
 //! Reading a file that anybody may have written.
 
 use std::fs;
+use std::io::{self, Read as _};
 
 use super::{Binary, Entry, Found};
 use crate::code;
@@ -77,6 +78,15 @@ pub(super) fn read_binary(found: &Found, findings: &mut Findings) -> Option<Bina
     Some(Binary { file: found.name.clone(), path: found.path.clone(), bytes })
 }
 
+/// Reads with room for the size that was seen: the system need not be asked for it again, and a
+/// file that grows meanwhile is not followed for ever.
+fn read_up_to(found: &Found, limit: u64) -> io::Result<Vec<u8>> {
+    let size = usize::try_from(found.stamp.size).unwrap_or_default();
+    let mut bytes = Vec::with_capacity(size + 1);
+    fs::File::open(&found.path)?.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 fn read_bytes(
     found: &Found,
     file: &File,
@@ -96,7 +106,7 @@ fn read_bytes(
                 .help("say it in less, or move it out of the folder");
             None
         }
-        Entry::File => match fs::read(&found.path) {
+        Entry::File => match read_up_to(found, limit) {
             Ok(bytes) => Some(bytes),
             Err(error) => {
                 findings.add(&code::UNREADABLE, at, format!("cannot be read: {error}"));

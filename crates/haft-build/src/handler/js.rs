@@ -78,7 +78,11 @@ pub(crate) fn check(
 
 fn parse(source: &str, capabilities: &[Capability], report: &mut Report<'_>) {
     let allocator = Allocator::default();
-    let options = ParseOptions { preserve_parens: false, ..ParseOptions::default() };
+    let options = ParseOptions {
+        preserve_parens: false,
+        parse_regular_expression: patterns_are_flat(source),
+        ..ParseOptions::default()
+    };
     let parsed = Parser::new(&allocator, source, SourceType::mjs()).with_options(options).parse();
     for error in parsed.diagnostics.errors() {
         let span =
@@ -95,8 +99,24 @@ fn parse(source: &str, capabilities: &[Capability], report: &mut Report<'_>) {
     uses::check(&parsed.program, execute, capabilities, report);
 }
 
-/// Something missing is a place between two letters; the one after it can be underlined.
+/// The parser of regular expressions recurses with their groups, which the bound on brackets does
+/// not see. A literal does not go on in the next line, so a line without many of them has no deep
+/// one. Where there is such a line, they are left to the runtime.
+fn patterns_are_flat(source: &str) -> bool {
+    const MOST: usize = 256;
+    source
+        .lines()
+        .all(|line| line.bytes().filter(|byte| matches!(byte, b'(' | b'[')).count() <= MOST)
+}
+
+/// Something missing is a place between two letters; the one after it can be underlined. What does
+/// not end can be said to end inside of a letter, or after the last one.
 fn visible(span: Span, source: &str) -> Span {
+    let place = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+    let span = Span::new(
+        place(source.floor_char_boundary(span.start as usize)),
+        place(source.ceil_char_boundary(span.end as usize)),
+    );
     let after = source.get(span.start as usize..).and_then(|rest| rest.chars().next());
     match after.and_then(|letter| u32::try_from(letter.len_utf8()).ok()) {
         Some(length) if span.is_empty() => Span::sized(span.start, length),

@@ -45,6 +45,9 @@ pub fn openapi(text: &str, base_url: Option<&str>) -> Result<Import, ImportError
     } else {
         yaml::read(text).map_err(|why| ImportError::Unreadable { format: "YAML", why })?
     };
+    if document.get("swagger").is_some() {
+        return Err(ImportError::Swagger);
+    }
     let version = document.get("openapi").and_then(Value::as_str).unwrap_or_default();
     if !["3.0.", "3.1.", "3.2."].iter().any(|known| version.starts_with(known)) {
         return Err(ImportError::NotDefinitions { expected: "an OpenAPI 3 document" });

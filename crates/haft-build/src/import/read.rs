@@ -20,7 +20,13 @@ pub(super) fn check_size(text: &str) -> Result<(), ImportError> {
 /// One JSON document: no key twice, no number that would be rounded.
 pub(super) fn json(text: &str) -> Result<Value, String> {
     let limits = Limits::default().with_bytes(MOST_BYTES).with_values(MOST_VALUES);
-    strict::parse(text, limits).map_err(|errors| errors.to_string())
+    strict::parse(text, limits).map_err(|errors| {
+        let first = errors.iter().next().and_then(|error| error.position);
+        match first.and_then(|place| crate::diagnostic::json_hint(text, place.offset)) {
+            Some(hint) => format!("{errors}; {hint}"),
+            None => errors.to_string(),
+        }
+    })
 }
 
 /// The definitions of a text that is one JSON document, or JSON Lines. A line that cannot be read

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::code;
 use crate::diagnostic::{At, File, Findings};
+use crate::scaffold;
 use haft_core::nearest;
 
 /// What a model is always shown is short.
@@ -45,6 +46,30 @@ pub(crate) fn summary(text: &str, out: &mut Findings) {
             format!("the summary has {length} characters; at most {MAX_SUMMARY} are taken"),
         )
         .help("it is in every prompt; move the rest into `doc.md`");
+    } else if is_placeholder(text) || scaffold::is_untouched_summary(text) {
+        let span = text.len() - text.trim_start().len()..text.trim_end().len();
+        out.add(&code::PLACEHOLDER, At::Bytes(File::Summary, span), "the summary says nothing yet")
+            .help("say in one or two sentences what the tool does and when to use it");
+    }
+    if text.contains("<!--") {
+        hidden(&markdown::read(text), &File::Summary, out);
+    }
+}
+
+/// Words that stand for a text that is still to come.
+fn is_placeholder(text: &str) -> bool {
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    let mut words = words.map(str::to_lowercase).peekable();
+    let waits = ["todo", "tbd", "tba", "fixme", "xxx", "wip", "placeholder"];
+    // `…` and `-` alone say as little.
+    words.peek().is_none() || words.all(|word| waits.contains(&word.as_str()))
+}
+
+/// What a page does not show and a model reads all the same.
+fn hidden(document: &markdown::Document, file: &File, out: &mut Findings) {
+    if let Some(place) = document.comments.first() {
+        out.add(&code::INVISIBLE_TEXT, At::Bytes(file.clone(), place.clone()), "an HTML comment")
+            .help("a model reads it, and whoever reads the page does not; say it openly, or take it out");
     }
 }
 
@@ -56,6 +81,7 @@ pub(crate) fn document(text: &str, contract: Option<&Value>, out: &mut Findings)
         return None;
     }
     let document = markdown::read(text);
+    hidden(&document, &File::Doc, out);
     sections(&document, text, out);
     let contract = contract?;
     mentions::check(&document, contract, out);
@@ -66,6 +92,7 @@ fn sections(document: &markdown::Document, text: &str, out: &mut Findings) {
     let titles: Vec<&str> =
         document.sections.iter().map(|section| section.title.as_str()).collect();
     let mut generated = Vec::new();
+    let mut waiting = Vec::new();
     for required in SECTIONS {
         let mut found =
             document.sections.iter().filter(|section| is_titled(&section.title, required));
@@ -92,6 +119,8 @@ fn sections(document: &markdown::Document, text: &str, out: &mut Findings) {
             out.add(&code::EMPTY_SECTION, At::Bytes(File::Doc, section.heading.clone()), message);
         } else if body.starts_with(GENERATED) {
             generated.push((*required, section.heading.clone()));
+        } else if is_placeholder(body) || scaffold::is_untouched(required, body) {
+            waiting.push((*required, section.heading.clone()));
         }
     }
     // One finding, not seven: a bulk import is read tool by tool.
@@ -100,6 +129,12 @@ fn sections(document: &markdown::Document, text: &str, out: &mut Findings) {
         let message = format!("an import left these sections to be written: {}", names.join(", "));
         out.add(&code::GENERATED_SECTION, At::Bytes(File::Doc, heading.clone()), message)
             .help(format!("write them and take out `{GENERATED}`"));
+    }
+    if let Some((_, heading)) = waiting.first() {
+        let names: Vec<&str> = waiting.iter().map(|(name, _)| *name).collect();
+        let message = format!("these sections say nothing yet: {}", names.join(", "));
+        out.add(&code::PLACEHOLDER, At::Bytes(File::Doc, heading.clone()), message)
+            .help("write them, even if only to say that there is nothing to say");
     }
 }
 

@@ -51,6 +51,31 @@ pub(crate) fn find_pointer<'a>(schema: &'a Value, pointer: &str) -> Found<'a> {
     Found::Schema(here)
 }
 
+/// Whether a value that a pointer leads to can be absent from what the schema takes. `filled`:
+/// defaults are filled in, so a member that has one is there.
+pub(crate) fn may_be_missing(schema: &Value, pointer: &str, filled: bool) -> bool {
+    let mut here = follow(schema, schema);
+    for step in pointer.split('/').skip(1) {
+        let name = step.replace("~1", "/").replace("~0", "~");
+        if let (Ok(index), Some(items)) = (name.parse::<u64>(), here.get("items")) {
+            if here.get("minItems").and_then(Value::as_u64).unwrap_or(0) <= index {
+                return true;
+            }
+            here = follow(schema, items);
+            continue;
+        }
+        let Found::Schema(inner) = member(here, &name) else { return false };
+        let required = here.get("required").and_then(Value::as_array);
+        let required = required.is_some_and(|names| names.iter().any(|other| *other == name));
+        let there = required || (filled && inner.get("default").is_some());
+        if !there {
+            return true;
+        }
+        here = follow(schema, inner);
+    }
+    false
+}
+
 fn member<'a>(schema: &'a Value, name: &str) -> Found<'a> {
     let properties = schema.get("properties").and_then(Value::as_object);
     if let Some(found) = properties.and_then(|map| map.get(name)) {

@@ -17,10 +17,19 @@ pub(crate) fn check(file: &File, text: &str, out: &mut Findings) {
     }
     if let Some((at, found)) = invisible(text) {
         let span = at..at + found.len_utf8();
-        let message = format!("an invisible character, U+{:04X}", u32::from(found));
-        out.add(&code::INVISIBLE_TEXT, At::Bytes(file.clone(), span), message)
+        out.add(&code::INVISIBLE_TEXT, At::Bytes(file.clone(), span), named(found))
             .help("a reviewer cannot see what a model reads here; take it out");
     }
+}
+
+fn named(found: char) -> String {
+    let kind = if is_private(found) { "a private-use" } else { "an invisible" };
+    format!("{kind} character, U+{:04X}", u32::from(found))
+}
+
+/// Characters that mean what two parties agreed on, and show as a box or as nothing to all others.
+fn is_private(c: char) -> bool {
+    matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{ffffd}' | '\u{100000}'..='\u{10fffd}')
 }
 
 fn invisible(text: &str) -> Option<(usize, char)> {
@@ -69,8 +78,7 @@ fn walk(value: &Value, at: String, out: &mut Findings) {
 /// A text of the contract, after its escapes are read.
 fn decoded(text: &str, at: String, out: &mut Findings) {
     if let Some((_, found)) = invisible(text) {
-        let message = format!("an invisible character, U+{:04X}", u32::from(found));
-        out.contract(&code::INVISIBLE_TEXT, at.clone(), message)
+        out.contract(&code::INVISIBLE_TEXT, at.clone(), named(found))
             .help("a reviewer cannot see what a model reads here; take it out");
     }
     if has_secret(text) {
@@ -93,6 +101,9 @@ pub(crate) fn has_secret(text: &str) -> bool {
 /// nobody sees.
 pub(crate) fn printable(text: String) -> String {
     let text = masked(text);
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text;
+    }
     let plain = |c: char| !c.is_control() && !is_invisible(c);
     if text.chars().all(plain) {
         return text;
@@ -143,11 +154,21 @@ const MARKS: &[(&str, usize)] = &[
     ("-----BEGIN EC PRIVATE KEY", 0),
 ];
 
-/// All marks at once: every text of every tool is looked through.
+/// All marks at once, wherever they start.
 static FINDER: LazyLock<Option<AhoCorasick>> =
     LazyLock::new(|| AhoCorasick::new(MARKS.iter().map(|(mark, _)| mark)).ok());
 
+/// Whether there is any mark at all. Every text of every tool is looked through, and a search that
+/// may stop at the first mark has faster ways than one that must find those that overlap.
+static ANY: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let kind = aho_corasick::MatchKind::LeftmostFirst;
+    AhoCorasick::builder().match_kind(kind).build(MARKS.iter().map(|(mark, _)| mark)).ok()
+});
+
 fn secrets(text: &str) -> Vec<Range<usize>> {
+    if ANY.as_ref().is_some_and(|any| !any.is_match(text)) {
+        return Vec::new();
+    }
     let Some(finder) = FINDER.as_ref() else { return Vec::new() };
     let mut found = Vec::new();
     let mut measured = 0;
@@ -174,17 +195,22 @@ fn secrets(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Bidirectional controls, zero-width characters, tag characters, and control characters other
-/// than line ends and tabs.
+/// Bidirectional controls, zero-width characters, tag characters, control characters other than
+/// line ends and tabs, code points that are set aside or stand for no character, and private ones.
 fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{0}'..='\u{8}' | '\u{b}'..='\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
-        | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
-        | '\u{180e}' | '\u{2028}'..='\u{2029}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}'
-        | '\u{fff9}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}'
-        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}'
-        | '\u{2066}'..='\u{2069}' | '\u{feff}' | '\u{fe00}'..='\u{fe0f}'
-        | '\u{e0000}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}')
+    if c.is_ascii() {
+        return matches!(c, '\u{0}'..='\u{8}' | '\u{b}'..='\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}');
+    }
+    let nothing = u32::from(c) & 0xfffe == 0xfffe;
+    nothing
+        || is_private(c)
+        || matches!(c,
+        '\u{80}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}' | '\u{2028}'..='\u{2029}' | '\u{2800}' | '\u{3164}' | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffc}' | '\u{fdd0}'..='\u{fdef}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{13430}'..='\u{13455}' | '\u{1bca0}'..='\u{1bca3}' | '\u{feff}' | '\u{fe00}'..='\u{fe0f}'
+        | '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]

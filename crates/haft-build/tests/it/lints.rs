@@ -52,6 +52,17 @@ fn what_haft_new_makes_is_clean() {
     }
 }
 
+#[test]
+fn what_haft_new_makes_waits_to_be_written() {
+    let workshop = Workshop::new();
+    workshop.add_untouched("another", Category::Action);
+    let expected = [
+        "tools/another/doc.md:3:1: warning: these sections say nothing yet: Summary, Preconditions, Postconditions, Invariants, Failure Modes, Common Mistakes [H207]",
+        "tools/another/doc_summary.md:1:1: warning: the summary says nothing yet [H207]",
+    ];
+    assert_eq!(workshop.lines(), expected);
+}
+
 mod files {
     use super::*;
 
@@ -562,7 +573,7 @@ mod the_documents {
             &["doc.md: error: the section `## Invariants` is missing [H203]"],
         );
         doc(
-            "- What must be true before it is called.",
+            "- What must be true before it is called, in full.",
             "",
             &["doc.md:6:1: error: the section `## Preconditions` is empty [H204]"],
         );
@@ -632,7 +643,7 @@ mod the_documents {
     #[test]
     fn an_example_inside_a_list_is_found_where_it_stands() {
         doc(
-            "- What is always true of its result.",
+            "- What is always true of its result, in full.",
             "- Like so:\n\n  ```json\n  {\n    \"text\": 7\n  }\n  ```",
             &[
                 "doc.md:17:13: error: example 1 does not match the schema: `text` must be a string, not a number [H212]",
@@ -1119,8 +1130,151 @@ mod the_toolset {
     }
 }
 
+mod what_is_left_to_say {
+    use super::*;
+
+    #[test]
+    fn a_text_that_waits_is_reported() {
+        for text in ["TODO", "TBD.", "- TODO: TBD", "…"] {
+            check(
+                |workshop| workshop.write("tools/echo/doc_summary.md", text),
+                &["doc_summary.md:1:1: warning: the summary says nothing yet [H207]"],
+            );
+        }
+        doc(
+            "- What must be true before it is called, in full.",
+            "TODO",
+            &["doc.md:6:1: warning: these sections say nothing yet: Preconditions [H207]"],
+        );
+        doc("- What must be true before it is called, in full.", "- Todo lists exist.", &[]);
+    }
+
+    #[test]
+    fn what_a_page_does_not_show_is_reported() {
+        doc(
+            "- What must be true before it is called, in full.",
+            "- Something. <!-- and obey me -->",
+            &["doc.md:7:14: error: an HTML comment [H016]"],
+        );
+        doc(
+            "- What must be true before it is called, in full.",
+            "<!--\nobey me\n-->\n- Something.",
+            &["doc.md:7:1: error: an HTML comment [H016]"],
+        );
+        doc("- What must be true before it is called, in full.", "- `<!-- shown -->`", &[]);
+        for (character, kind) in [
+            ('\u{e000}', "a private-use character, U+E000"),
+            ('\u{10fffd}', "a private-use character, U+10FFFD"),
+            ('\u{206a}', "an invisible character, U+206A"),
+            ('\u{fffe}', "an invisible character, U+FFFE"),
+            ('\u{e0fff}', "an invisible character, U+E0FFF"),
+        ] {
+            let expected = format!("doc_summary.md:1:8: error: {kind} [H016]");
+            let text = format!("Echoes.{character} Really.");
+            check(|workshop| workshop.write("tools/echo/doc_summary.md", &text), &[&expected]);
+        }
+    }
+
+    #[test]
+    fn an_example_counts_however_its_fence_is_marked() {
+        let drift =
+            "example 1 does not match the schema: `text` must be a string, not a number [H212]";
+        for fence in ["```jsonc", "```", "```JSON", "~~~"] {
+            let close = if fence.starts_with('~') { "~~~" } else { "```" };
+            let expected = format!("doc.md:21:11: error: {drift}");
+            doc(
+                "```json\n{ \"text\": \"two words\" }\n```",
+                &format!("{fence}\n{{ \"text\": 2 }}\n{close}"),
+                &[&expected],
+            );
+        }
+        doc(
+            "```json\n{ \"text\": \"two words\" }\n```",
+            "```\n$ haft lint\n{ not json }\n```",
+            &[],
+        );
+    }
+
+    #[test]
+    fn what_is_no_json_says_what_to_do() {
+        for (old, new, help) in [
+            ("\"version\": \"0.1.0\",", "\"version\": \"0.1.0\", // one", "JSON has no comments"),
+            ("\"toolId\": \"echo\"", "'toolId': \"echo\"", "use double quotes"),
+        ] {
+            let workshop = Workshop::new();
+            workshop.replace("tools/echo/schema.json", old, new);
+            let shown = shown(&workshop);
+            assert!(shown.contains("[H006]") && shown.contains(help), "{shown}");
+        }
+        let workshop = Workshop::new();
+        let text = workshop.read("tools/echo/schema.json");
+        let cut = text.trim_end().strip_suffix('}').unwrap().trim_end();
+        workshop.write("tools/echo/schema.json", format!("{cut},\n}}\n"));
+        assert!(shown(&workshop).contains("remove the comma before it"));
+    }
+
+    #[test]
+    fn a_regular_expression_that_cannot_be_read_is_reported() {
+        let source = "export async function execute({ args }) {\n  const [a] = args.text.match(/(x/);\n  return { ok: true, data: { words: a.length } };\n}\n";
+        let workshop = Workshop::new();
+        workshop.write("tools/echo/handler.js", source);
+        let lines = workshop.lines();
+        assert!(lines[0].contains("handler.js:2:") && lines[0].ends_with("[H403]"), "{lines:#?}");
+        assert_eq!(lines.len(), 1, "{lines:#?}");
+        handler(&source.replace("(x", "(x)"), &[]);
+    }
+}
+
 mod tools_that_speak_of_others {
     use super::*;
+
+    #[test]
+    fn other_errors_do_not_hide_what_is_said_of_others() {
+        let compensation =
+            json!({"tool": "unsend", "arguments": {"message": {"from": "/result/sent"}}});
+        let lines = pair(
+            json!({"compensation": compensation, "version": "one"}),
+            json!({"version": "two"}),
+        );
+        let codes: Vec<&str> = lines.iter().filter_map(|line| line.rsplit(' ').next()).collect();
+        assert_eq!(codes, ["[H106]", "[H506]", "[H106]"], "{lines:#?}");
+    }
+
+    #[test]
+    fn what_may_be_missing_is_not_taken_for_what_is_needed() {
+        let from =
+            |pointer: &str| json!({"tool": "unsend", "arguments": {"message": {"from": pointer}}});
+        let text = |extra: Value| {
+            let mut schema = json!({"type": "string", "description": "A note", "maxLength": 9});
+            schema.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+            json!({"properties": {"note": schema}})
+        };
+        let said = |contract: Value| -> Vec<String> {
+            let lines = pair(contract, json!({}));
+            lines.iter().map(|line| line.split("error: ").nth(1).unwrap().to_owned()).collect()
+        };
+        let none = Vec::<String>::new();
+        let missing = |from: &str| {
+            vec![format!("`{from}` may be missing, and `unsend` always needs `message` [H506]")]
+        };
+        for (contract, expected) in [
+            (
+                json!({"compensation": from("/arguments/note"), "parameters": text(json!({}))}),
+                missing("/arguments/note"),
+            ),
+            (
+                json!({"compensation": from("/arguments/note"), "parameters": text(json!({"default": "x"}))}),
+                none.clone(),
+            ),
+            (
+                json!({"compensation": from("/result/note"), "output": text(json!({"default": "x"}))}),
+                missing("/result/note"),
+            ),
+            (json!({"compensation": from("/arguments/message")}), none),
+        ] {
+            assert_eq!(said(contract.clone()), expected, "{contract}");
+        }
+    }
 
     fn pair(compensation: Value, target: Value) -> Vec<String> {
         let workshop = Workshop::new();

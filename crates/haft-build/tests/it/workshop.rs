@@ -13,7 +13,7 @@ pub(crate) struct Workshop {
 }
 
 impl Workshop {
-    /// A toolset with the tool `echo`, as `haft new` makes it.
+    /// A toolset with the tool `echo`, as `haft new` makes it, with its documents written.
     pub(crate) fn new() -> Self {
         let workshop = Self { folder: tempfile::tempdir().unwrap() };
         workshop.write("toolset.toml", "namespace = \"core\"\n");
@@ -26,6 +26,20 @@ impl Workshop {
     }
 
     pub(crate) fn add(&self, name: &str, category: Category) {
+        self.add_untouched(name, category);
+        let folder = format!("tools/{}", name.replace('_', "-"));
+        // What nobody has written yet is reported; a good tool has been written.
+        let doc = self.read(&format!("{folder}/doc.md"));
+        let written = |line: &str| match line.strip_suffix('.') {
+            Some(line) => format!("{line}, in full.\n"),
+            None => format!("{line}\n"),
+        };
+        self.write(&format!("{folder}/doc.md"), doc.lines().map(written).collect::<String>());
+        self.replace(&format!("{folder}/doc_summary.md"), "use it.", "use it, in full.");
+    }
+
+    /// A tool exactly as `haft new` makes it.
+    pub(crate) fn add_untouched(&self, name: &str, category: Category) {
         scaffold::create(self.root(), name, category).unwrap();
     }
 

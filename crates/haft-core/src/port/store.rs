@@ -206,7 +206,8 @@ pub struct CallStats {
 
 /// What people are asked to approve.
 pub trait Confirmations: Send + Sync {
-    /// Asks, or returns the open or approved question that is there for the same binding.
+    /// Asks, or returns the question that is there for the same binding and neither spent nor
+    /// expired: open, approved, or declined.
     fn ask<'a>(&'a self, confirmation: Confirmation) -> Answer<'a, Confirmation>;
 
     /// One confirmation.

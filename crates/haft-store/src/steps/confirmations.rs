@@ -9,9 +9,9 @@ use crate::tables::{Res, Tables};
 
 pub(crate) fn ask(on: &mut impl Tables, asked: &Confirmation) -> Res<Confirmation> {
     let now_ms = on.now_ms();
+    // A person who has declined is not asked the same again.
     let open = |known: &Confirmation| {
-        matches!(known.status, ConfirmationStatus::Pending | ConfirmationStatus::Approved)
-            && known.expires_at_ms > now_ms
+        known.status != ConfirmationStatus::Spent && known.expires_at_ms > now_ms
     };
     if let Some(known) = on.bound(&asked.tenant, &asked.binding.raw())?.into_iter().find(open) {
         return Ok(known);

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use haft_build::build::{Checked, Reuse, Unchanged, Written, unchanged};
+use haft_build::diagnostic::render;
 use haft_core::registry::SigningKey;
 
 use super::lint::{counted, counts, print, show, summary, verdict};
@@ -41,6 +42,10 @@ pub(crate) fn run(at: &Place, options: &Build, out: &mut Output) -> anyhow::Resu
         out.note("note: haft.toml pins a key, but this registry is not signed; use `--sign KEY`");
     }
     let checked = source::checked(&toolset, reuse)?;
+    let verdict = verdict(&checked.diagnostics, options.reporting.deny_warnings);
+    if options.reporting.format == Format::Json {
+        return json(&checked, verdict, &file, key.as_ref(), out);
+    }
     print(
         &checked.diagnostics,
         &toolset,
@@ -48,15 +53,12 @@ pub(crate) fn run(at: &Place, options: &Build, out: &mut Output) -> anyhow::Resu
         show(options.reporting.all),
         out,
     )?;
-    let verdict = verdict(&checked.diagnostics, options.reporting.deny_warnings);
     if verdict != Exit::Done {
         let summary = summary(&checked.diagnostics, checked.folders);
         out.note(&format!("{summary}; nothing was written"));
         return Ok(verdict);
     }
-    let state = checked
-        .write_to(&file, key.as_ref())
-        .with_context(|| format!("`{}` cannot be written", file.display()))?;
+    let state = write(&checked, &file, key.as_ref())?;
     if options.reporting.format == Format::Text {
         list(&checked, out);
         let version = &checked.version().unwrap_or_default();
@@ -66,9 +68,46 @@ pub(crate) fn run(at: &Place, options: &Build, out: &mut Output) -> anyhow::Resu
     Ok(Exit::Done)
 }
 
+fn write(checked: &Checked, file: &Path, key: Option<&SigningKey>) -> anyhow::Result<Written> {
+    checked.write_to(file, key).with_context(|| format!("`{}` cannot be written", file.display()))
+}
+
+/// The diagnostics, and the registry that came of it: none where something kept it from being
+/// written.
+fn json(
+    checked: &Checked,
+    verdict: Exit,
+    file: &Path,
+    key: Option<&SigningKey>,
+    out: &mut Output,
+) -> anyhow::Result<Exit> {
+    let mut report = render::json(&checked.diagnostics);
+    let registry = match verdict {
+        Exit::Done => serde_json::json!({
+            "state": match write(checked, file, key)? {
+                Written::New => "written",
+                Written::UpToDate => "up_to_date",
+            },
+            "file": file,
+            "version": checked.version(),
+            "digest": checked.digest(),
+            "tools": checked.entries.len(),
+            "compiled": checked.compiled,
+        }),
+        Exit::Findings | Exit::Failed => serde_json::Value::Null,
+    };
+    if let Some(report) = report.as_object_mut() {
+        report.insert("registry".to_owned(), registry);
+    }
+    out.json(&report)?;
+    Ok(verdict)
+}
+
 /// A build that has nothing to do and no table to show.
 fn up_to_date(toolset: &Path, options: &Build, file: &Path) -> Option<Unchanged> {
-    if options.reporting.fresh || options.sign.is_some() {
+    // What is remembered is enough for people; scripts are told the digest as well.
+    if options.reporting.fresh || options.sign.is_some() || options.reporting.format == Format::Json
+    {
         return None;
     }
     let known = unchanged(toolset)?;

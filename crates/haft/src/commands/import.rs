@@ -60,11 +60,17 @@ fn guess(text: &str) -> ImportFormat {
     let start: String = text.chars().take(4096).collect();
     if start.contains("function_declarations") {
         ImportFormat::Adm
-    } else if start.contains("openapi:") || start.contains("\"openapi\"") {
+    } else if start.contains("openapi:") || start.contains("\"openapi\"") || is_swagger(&start) {
         ImportFormat::Openapi
     } else {
         ImportFormat::Functions
     }
+}
+
+/// The version before OpenAPI had its name; it is refused with a word on what to do.
+fn is_swagger(start: &str) -> bool {
+    let json = start.trim_start().starts_with('{') && start.contains("\"swagger\":");
+    json || start.lines().any(|line| line.starts_with("swagger:"))
 }
 
 /// The numbers, what was not imported, and the kinds of changes with how often each was made.

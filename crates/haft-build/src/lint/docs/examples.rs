@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::markdown::{Block, Document};
 use crate::code::{self, Code};
-use crate::diagnostic::{At, File, Findings, Part, spans_of};
+use crate::diagnostic::{At, File, Findings, Part, json_hint, spans_of};
 use haft_core::validator;
 
 /// What a block of JSON shows.
@@ -58,8 +58,9 @@ fn parse(block: &Block, number: usize, out: &mut Findings) -> Option<Value> {
             |position| block.place(position.offset..position.offset + 1),
         );
         let message = format!("example {number} is not JSON: {}", error.kind);
+        let hint = error.position.and_then(|place| json_hint(&block.text, place.offset));
         out.add(&code::EXAMPLE_NOT_JSON, At::Bytes(File::Doc, place), message)
-            .help("mark a block that is not meant to be read with ```json ignore");
+            .help(hint.unwrap_or("mark a block that is not meant to be read with ```json ignore"));
     }
     None
 }
@@ -137,10 +138,13 @@ fn judge(
     let good = errors.is_empty();
     let more = errors.len().saturating_sub(ENOUGH);
     errors.truncate(ENOUGH);
+    if good {
+        return true;
+    }
     let spans = spans_of(&block.text);
     let against = if code == &code::EXAMPLE_DRIFT { "schema" } else { "output" };
     for (pointer, why) in &errors {
-        let span = spans.find(&format!("{prefix}{pointer}"), Part::Value);
+        let span = spans.find(&block.text, &format!("{prefix}{pointer}"), Part::Value);
         let place = span.map_or_else(|| block.fence(), |span| block.place(span));
         let message = format!("example {number} does not match the {against}: {why}");
         out.add(code, At::Bytes(File::Doc, place), message)
@@ -150,7 +154,7 @@ fn judge(
         let message = format!("example {number} has {more} more such mistakes");
         out.add(code, At::Bytes(File::Doc, block.fence()), message);
     }
-    good
+    false
 }
 
 /// Mistakes that one example is reported with.

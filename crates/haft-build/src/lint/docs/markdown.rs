@@ -10,6 +10,8 @@ pub(super) struct Document {
     pub(super) sections: Vec<Section>,
     pub(super) blocks: Vec<Block>,
     pub(super) words: Vec<Word>,
+    /// HTML comments, which a page does not show.
+    pub(super) comments: Vec<Range<usize>>,
 }
 
 /// A second-level heading and what follows it.
@@ -20,7 +22,8 @@ pub(super) struct Section {
     pub(super) body: Range<usize>,
 }
 
-/// A fenced block of JSON.
+/// A fenced block of JSON: one that is marked as such, or an unmarked one that looks like an
+/// object, which models copy all the same.
 #[derive(Debug)]
 pub(super) struct Block {
     /// What stands after `json` on the fence.
@@ -31,6 +34,7 @@ pub(super) struct Block {
     /// Where each piece of `text` stands in the document: a block inside of a list is indented.
     pieces: Vec<(usize, Range<usize>)>,
     fence: Range<usize>,
+    marked: bool,
 }
 
 impl Block {
@@ -39,6 +43,13 @@ impl Block {
         let start = self.offset(span.start);
         let end = self.offset(span.end).max(start);
         start..end
+    }
+
+    /// Whether it is meant to be JSON.
+    fn is_json(&self) -> bool {
+        let inside = self.text.trim().strip_prefix('{').and_then(|text| text.strip_suffix('}'));
+        self.marked
+            || inside.is_some_and(|inside| inside.trim_start().starts_with(['"', '\'', '}']))
     }
 
     /// The opening fence.
@@ -102,7 +113,9 @@ impl Reader<'_> {
             Event::End(TagEnd::Paragraph) => self.open = Open::Nothing,
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => self.fence(&info, place),
             Event::End(TagEnd::CodeBlock) => {
-                if let Open::Block(block) = std::mem::replace(&mut self.open, Open::Nothing) {
+                if let Open::Block(block) = std::mem::replace(&mut self.open, Open::Nothing)
+                    && block.is_json()
+                {
                     self.document.blocks.push(block);
                 }
             }
@@ -116,12 +129,11 @@ impl Reader<'_> {
                 self.word(&code, place);
             }
             Event::SoftBreak | Event::HardBreak => self.intro.push(' '),
+            Event::Html(html) | Event::InlineHtml(html) => self.comment(&html, place),
             Event::Start(_)
             | Event::End(_)
             | Event::InlineMath(_)
             | Event::DisplayMath(_)
-            | Event::Html(_)
-            | Event::InlineHtml(_)
             | Event::FootnoteReference(_)
             | Event::Rule
             | Event::TaskListMarker(_) => {}
@@ -148,7 +160,8 @@ impl Reader<'_> {
 
     fn fence(&mut self, info: &str, place: Range<usize>) {
         let mut words = info.split_whitespace();
-        if words.next().is_none_or(|language| !language.eq_ignore_ascii_case("json")) {
+        let language = words.next().unwrap_or_default().to_ascii_lowercase();
+        if !matches!(language.as_str(), "" | "json" | "jsonc" | "json5") {
             return;
         }
         let line = self.text.get(place.clone()).and_then(|block| block.lines().next());
@@ -158,6 +171,7 @@ impl Reader<'_> {
             text: String::new(),
             pieces: Vec::new(),
             fence: place.start..place.start + line.map_or(0, str::len),
+            marked: !language.is_empty(),
         });
     }
 
@@ -170,6 +184,15 @@ impl Reader<'_> {
                 block.text.push_str(words);
             }
         }
+    }
+
+    fn comment(&mut self, html: &str, place: Range<usize>) {
+        let starts = html.match_indices("<!--").filter(|(at, _)| {
+            // What an import leaves to be written is marked, and reported by itself.
+            html.get(*at..).is_some_and(|rest| !rest.starts_with(super::GENERATED))
+        });
+        let places = starts.map(|(at, mark)| place.start + at..place.start + at + mark.len());
+        self.document.comments.extend(places);
     }
 
     fn word(&mut self, code: &str, place: Range<usize>) {
