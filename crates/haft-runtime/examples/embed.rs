@@ -13,7 +13,9 @@ use serde_json::{Value, json};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let registry = Registry::load(include_str!("embed/registry.json"), &Default::default())?;
-    let greet = |args: Value, _| async move { Ok::<_, ToolError>(json!({ "text": format!("hello {}", args["name"]) })) };
+    let greet = |args: Value, _| async move {
+        Ok::<_, ToolError>(json!({ "text": format!("hello {}", args["name"]) }))
+    };
     let rules = Rules { allow: vec!["demo__*".into()], ..Rules::default() };
     let source = Source { rules: rules.clone(), ..Source::default() };
     let policy = Policy::load(&source, &[&registry]).map_err(|problems| format!("{problems:?}"))?;

@@ -17,8 +17,12 @@ use serde_json::{Map, Value, json};
 pub use compare::Difference;
 use stubs::{Stub, Stubs};
 
-use crate::policy::Rules;
+use crate::policy::Grant;
 use crate::runtime::Runtime;
+use crate::toolbox::Records;
+
+/// The connection of every test.
+const CONNECTION: &str = "trial";
 
 /// `tests.json`.
 #[derive(Clone, Debug, Deserialize)]
@@ -83,7 +87,7 @@ pub async fn run(
     let stubs = Arc::new(Stubs::read(&test.stubs)?);
     let mut builder = Runtime::builder(registry.clone(), store, executors)
         .policy(Arc::new(Anything))
-        .rules(Rules::default());
+        .records(records(registry, tool));
     for capability in Capability::ALL {
         builder = builder.provide(capability, Arc::new(Stub { capability, stubs: stubs.clone() }));
     }
@@ -96,8 +100,21 @@ pub async fn run(
     Ok(Verdicts { differences, envelope })
 }
 
+/// One tenant with one agent, and the connection that the tool needs.
+fn records(registry: &Registry, tool: &str) -> Records {
+    let needed = registry.find(tool).and_then(|tool| tool.contract.connection.as_ref());
+    let grants = needed.map(|needed| Grant {
+        connection: CONNECTION.to_owned(),
+        provider: needed.provider.clone(),
+        tenant: "default".to_owned(),
+        principals: vec!["*".to_owned()],
+        tools: vec!["*".to_owned()],
+    });
+    Records { grants: grants.into_iter().collect(), ..Records::of_one("default", "default") }
+}
+
 async fn make(runtime: &Runtime, tool: &str, test: &Test) -> Result<Envelope, ToolError> {
-    let mut caller = Caller::agent("default", "trial");
+    let mut caller = Caller::agent("default", "default");
     caller.subject = Some(Principal::user("trial"));
     let session = runtime.open(&caller, test.mode).await?;
     if test.session.get("active") == Some(&json!(false)) {
@@ -106,6 +123,8 @@ async fn make(runtime: &Runtime, tool: &str, test: &Test) -> Result<Envelope, To
     let mut call = Call::new(caller, tool, test.args.clone());
     call.mode = test.mode;
     call.session = Some(session.id);
+    call.connection = Some(CONNECTION.to_owned());
+    call.connections = vec![CONNECTION.to_owned()];
     let envelope = runtime.invoke(call.clone()).await;
     let asked = match &envelope.result {
         Err(error) if error.kind == ErrorKind::ConfirmationRequired => {

@@ -58,12 +58,14 @@ struct Counts {
     passed: usize,
     failed: usize,
     without: Vec<String>,
+    /// Their handlers are not part of this program.
+    elsewhere: Vec<String>,
 }
 
 fn once(toolset: &Path, options: &Test, out: &mut Output) -> anyhow::Result<Exit> {
     let registry = compiled(toolset, out)?;
     let start = Instant::now();
-    let mut counts = Counts { passed: 0, failed: 0, without: Vec::new() };
+    let mut counts = Counts { passed: 0, failed: 0, without: Vec::new(), elsewhere: Vec::new() };
     let mut results = Vec::new();
     block_on(async {
         let executors: Arc<dyn Execute> = executors();
@@ -72,6 +74,10 @@ fn once(toolset: &Path, options: &Test, out: &mut Output) -> anyhow::Result<Exit
                 counts.without.push(tool.contract.tool_id.clone());
                 continue;
             };
+            if !executors.can_run(tool) {
+                counts.elsewhere.push(tool.contract.tool_id.clone());
+                continue;
+            }
             for case in file.tests.iter().filter(|case| wanted(case, options)) {
                 let result =
                     one(&registry, tool, case, executors.clone(), &mut counts, options, out)
@@ -82,7 +88,7 @@ fn once(toolset: &Path, options: &Test, out: &mut Output) -> anyhow::Result<Exit
         Ok(())
     })?;
     if options.json {
-        out.json(&json!({ "passed": counts.passed, "failed": counts.failed, "withoutTests": counts.without, "tests": results }))?;
+        out.json(&json!({ "passed": counts.passed, "failed": counts.failed, "withoutTests": counts.without, "notRun": counts.elsewhere, "tests": results }))?;
     } else {
         summary(&counts, start, out);
     }
@@ -159,12 +165,15 @@ async fn one(
 }
 
 fn summary(counts: &Counts, start: Instant, out: &mut Output) {
-    let Counts { passed, failed, without } = counts;
+    let Counts { passed, failed, without, elsewhere } = counts;
     out.line(&format!(
         "\n{passed} passed, {failed} failed in {:.1} s",
         start.elapsed().as_secs_f64()
     ));
     if !without.is_empty() {
         out.note(&format!("without tests: {}", without.join(", ")));
+    }
+    if !elsewhere.is_empty() {
+        out.note(&format!("not run, since nothing here runs them: {}", elsewhere.join(", ")));
     }
 }
