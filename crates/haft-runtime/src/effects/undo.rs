@@ -134,18 +134,26 @@ impl Runtime {
             Ok(arguments) => arguments,
             Err(why) => return (UndoneStatus::CannotBeUndone, why),
         };
-        let tenant = &effect.effect.tenant;
-        let id = identity::fresh("undo");
-        if effect.state != State::Compensating {
-            let begun =
-                self.inner.store.undo(tenant, &effect.effect.call, Undo::Begin { by: id }).await;
-            if let Err(error) = begun {
-                return (UndoneStatus::Stuck, error.to_string());
-            }
+        if let Err(error) = self.take_up(&effect).await {
+            return (UndoneStatus::Stuck, error.to_string());
         }
         let call = compensating(&effect, &compensation.tool, arguments);
         let envelope = self.insist(by, call).await;
         self.conclude(&effect, envelope).await
+    }
+
+    /// Marks an effect as being undone. One that was left so, or is stuck, is taken up again: the
+    /// compensation's key keeps it from being done twice.
+    async fn take_up(&self, effect: &EffectRecord) -> Result<(), StoreError> {
+        let (tenant, call) = (&effect.effect.tenant, &effect.effect.call);
+        if effect.state == State::Compensating {
+            return Ok(());
+        }
+        if effect.state == State::Stuck {
+            self.inner.store.undo(tenant, call, Undo::Back).await?;
+        }
+        let by = identity::fresh("undo");
+        self.inner.store.undo(tenant, call, Undo::Begin { by }).await.map(drop)
     }
 
     /// Tries a few times; the key is the same, so it is done once.
@@ -197,10 +205,16 @@ impl Runtime {
                 (Undo::Stuck { why: why.clone() }, UndoneStatus::Stuck, why)
             }
         };
-        let tenant = &effect.effect.tenant;
-        match self.inner.store.undo(tenant, &effect.effect.call, step).await {
-            Ok(_) => (status, message),
-            Err(error) => {
+        let (tenant, call) = (&effect.effect.tenant, &effect.effect.call);
+        let Err(error) = self.inner.store.undo(tenant, call, step).await else {
+            return (status, message);
+        };
+        // Somebody else who undid it at the same time has written it down.
+        match self.inner.store.effect(tenant, call).await {
+            Ok(now) if now.state == State::Compensated => {
+                (UndoneStatus::AlreadyUndone, "undone".to_owned())
+            }
+            Ok(_) | Err(_) => {
                 (UndoneStatus::Stuck, format!("{message}, which could not be recorded: {error}"))
             }
         }

@@ -34,7 +34,7 @@ impl Prepared {
     /// What was asked for: repaired, but without defaults and clamps, so that a repetition is
     /// still the same when those have changed.
     pub(crate) fn accepted(&self) -> Cow<'_, Value> {
-        self.arguments.received()
+        self.arguments.accepted()
     }
 
     /// The question to policy, with arguments.
@@ -44,7 +44,8 @@ impl Prepared {
 }
 
 pub(crate) fn arguments(trip: &mut Trip, admitted: Admitted) -> Result<Prepared, Refusal> {
-    let read = admitted.loaded.reader.read(&admitted.call.arguments, admitted.mode);
+    let rules = admitted.tool.arguments;
+    let read = admitted.loaded.reader.read_under(&admitted.call.arguments, admitted.mode, rules);
     match read {
         Ok(mut arguments) => {
             trip.warnings = std::mem::take(&mut arguments.warnings);
