@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use haft_core::contract::{Capability, Mode, SideEffectPolicy};
+use haft_core::ledger::EffectRecord;
 use haft_core::port::{
-    Ask, Boxed, Decide, Decision, Execute, Invoke, Provide, Publish, Standing, Store,
+    Ask, Boxed, Decide, Decision, Execute, Invoke, Provide, Publish, Standing, Store, StoreError,
 };
 use haft_core::record::{Confirmation, Event, EventKind};
 use haft_core::{Call, Caller, Digest, Envelope, ErrorKind, Registry, ToolError};
@@ -233,6 +234,18 @@ impl Runtime {
     #[must_use]
     pub fn suggestions(&self) -> &Suggestions {
         &self.inner.suggestions
+    }
+
+    /// Takes over what processes that are gone have left, and forgets what may be forgotten. To be
+    /// called at the start and from time to time. Returns the effects whose outcome is unknown now.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be written.
+    pub async fn tend(&self) -> Result<Vec<EffectRecord>, StoreError> {
+        let left = self.inner.store.recover().await?;
+        self.inner.store.purge().await?;
+        Ok(left)
     }
 
     /// Waits for effects that are being carried out, at most so long. Returns how many are left;

@@ -1,10 +1,14 @@
 //! Puts a runtime together from `haft.toml`: registry, store, policy, directory, executors.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow, bail};
+use haft_build::diagnostic::render::Colour;
 use haft_core::call::{Caller, Principal};
+use haft_core::port::Publish;
+use haft_core::record::{Event, EventKind};
 use haft_core::{Digest, ToolError};
 use haft_exec::{Executors, Js, Native, js};
 use haft_runtime::Runtime;
@@ -41,9 +45,23 @@ impl Desk {
             .policy(Arc::new(policy))
             .rules(config.rules.clone())
             .records(config.records())
+            .settings(config.settings.clone())
+            .publish(Arc::new(Client { colour: out.colour() }))
             .secret(secret(&config)?)
             .build()?;
         Ok(Self { runtime, store, config })
+    }
+
+    /// Takes over what commands that were killed have left.
+    pub(crate) async fn tend(&self, out: &Output) -> anyhow::Result<()> {
+        let left = self.runtime.tend().await.context("the store cannot be written")?;
+        for effect in left {
+            let (call, tool) = (&effect.effect.call, &effect.effect.tool);
+            out.note(&format!(
+                "unknown: nobody knows whether {call} ({tool}) was carried out; see `haft effects`"
+            ));
+        }
+        Ok(())
     }
 
     /// The tenant of an agent, where the command line does not say.
@@ -65,6 +83,43 @@ impl Desk {
     }
 }
 
+/// The terminal is the session's client: it shows the messages of handlers.
+struct Client {
+    colour: Colour,
+}
+
+impl Publish for Client {
+    fn publish(&self, event: &Event) {
+        if event.kind == EventKind::Message {
+            let mark = match self.colour {
+                Colour::Yes => "\u{1b}[1mmessage\u{1b}[0m",
+                Colour::No => "message",
+            };
+            // Nobody is left to tell when standard error is gone.
+            let _ = writeln!(std::io::stderr(), "{mark}: {}", plain(&event.payload.to_string()));
+        }
+    }
+}
+
+/// Text in which nothing moves the cursor, changes colours or hides: whatever is not plain is
+/// written as an escape.
+pub(crate) fn plain(text: &str) -> String {
+    let shown = |c: char| c == '\n' || !(c.is_control() || hidden(c));
+    if text.chars().all(shown) {
+        return text.to_owned();
+    }
+    text.chars()
+        .map(|c| if shown(c) { c.to_string() } else { format!("\\u{{{:x}}}", u32::from(c)) })
+        .collect()
+}
+
+/// Characters that take no room or turn the direction of writing.
+fn hidden(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
 /// The database of the configuration.
 pub(crate) fn open_store(config: &Config) -> anyhow::Result<Sqlite> {
     let path = config.database();
@@ -72,7 +127,8 @@ pub(crate) fn open_store(config: &Config) -> anyhow::Result<Sqlite> {
         std::fs::create_dir_all(folder)
             .with_context(|| format!("`{}` cannot be made", folder.display()))?;
     }
-    Sqlite::open(&path, Options::default())
+    let options = Options { verify_on_open: config.verify, ..Options::default() };
+    Sqlite::open(&path, options)
         .with_context(|| format!("the store `{}` cannot be opened", path.display()))
 }
 
