@@ -71,7 +71,7 @@ async fn carry_out(
     // Durable before the first byte leaves.
     let ticket = match claim::begin(inner, &mut trip, &joined).await {
         Ok(ticket) => ticket,
-        Err(end) => return publish::ended(inner, trip, end).await,
+        Err(end) => return publish::not_run(inner, trip, &joined, end).await,
     };
     fail_point("after_claim").await;
     publish::started(inner, &trip, &joined);

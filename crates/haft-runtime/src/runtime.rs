@@ -155,9 +155,10 @@ impl Inner {
         }
     }
 
-    /// Whether a call names a tool that writes. One that cannot be found does nothing.
-    pub(crate) fn would_write(&self, call: &Call) -> bool {
-        let Some(shelf) = self.shelf(None) else { return false };
+    /// Whether a call names a tool that writes, in the registry of its session. One that cannot be
+    /// found does nothing.
+    pub(crate) fn would_write(&self, call: &Call, registry_version: &str) -> bool {
+        let Some(shelf) = self.shelf(Some(registry_version)) else { return false };
         let catalog = self.catalog(&shelf, &call.caller, call.mode);
         catalog
             .get(&call.tool)

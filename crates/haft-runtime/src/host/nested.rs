@@ -29,7 +29,7 @@ impl Bound {
         // The same call of the same handler has the same place, so a handler that is run again
         // repeats nothing.
         call.key = self.key.as_ref().map(|key| format!("{key}.{number}"));
-        if inner.would_write(&call) {
+        if inner.would_write(&call, &scope.session.registry_version) {
             if self.class == SideEffectPolicy::Pure {
                 return Err(ToolError::new(
                     ErrorKind::Denied,

@@ -32,6 +32,18 @@ pub(crate) async fn ended(inner: &Arc<Inner>, trip: Trip, mut answer: Answer) ->
     Envelope { meta: trip.meta(answer.cached), result: answer.result, intents: Vec::new() }
 }
 
+/// The end of a call that has its place in the session and did not run: a repetition that was
+/// answered, or one that the ledger refused.
+pub(crate) async fn not_run(
+    inner: &Arc<Inner>,
+    trip: Trip,
+    call: &Approved,
+    answer: Answer,
+) -> Envelope {
+    settle_session(inner, &trip, call, &answer).await;
+    ended(inner, trip, answer).await
+}
+
 /// A call is about to run.
 pub(crate) fn started(inner: &Inner, trip: &Trip, call: &Joined) {
     if !inner.publish.is_listening() {

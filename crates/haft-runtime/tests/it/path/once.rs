@@ -106,6 +106,19 @@ async fn an_effect_of_unknown_outcome_is_never_repeated() {
 }
 
 #[tokio::test]
+async fn what_does_no_harm_twice_is_asked_for_again_under_its_provider_key() {
+    let world = World::new();
+    world.next("put", Does::ActsThen(lost()));
+    world.next("put", Does::ActsThen(lost()));
+    // Tried twice by itself in text mode; then the caller is told that nobody knows.
+    assert_eq!(kind(&world.call(call("put", "k")).await), ErrorKind::UnknownOutcome);
+    assert!(world.call(call("put", "k")).await.is_ok());
+    let keys = world.script.keys.lock().clone();
+    assert_eq!(keys.len(), 3);
+    assert!(keys.iter().all(|key| *key == keys[0]));
+}
+
+#[tokio::test]
 async fn a_failure_after_a_part_was_done_is_unknown() {
     let world = World::new();
     let mut error = ToolError::new(ErrorKind::Transient, "half of it");

@@ -146,6 +146,21 @@ async fn a_call_that_is_sent_again_is_answered_again() {
     assert!(!many.world.call(last).await.meta.cached);
 }
 
+#[tokio::test]
+async fn a_call_that_the_ledger_refused_leaves_its_id_free() {
+    let text = In::mode(Mode::Text).await;
+    let with = |item: &str| {
+        let mut call = text.call("order", item);
+        (call.id, call.key) = (Some("c1".into()), Some("k".into()));
+        call
+    };
+    let mut first = with("lamp");
+    first.id = Some("c0".into());
+    assert!(text.world.call(first).await.is_ok());
+    assert_eq!(kind(&text.world.call(with("chair")).await), ErrorKind::Conflict);
+    assert!(text.world.call(with("lamp")).await.meta.cached);
+}
+
 fn superseding(rule: Supersede) -> World {
     let rules = Rules {
         allow: vec!["shop__*".into()],
