@@ -1,8 +1,9 @@
 //! `claim`: the idempotency key, and the ledger's record before the first byte leaves.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use haft_core::call::RawArguments;
 use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{Claim, Claimed, Effect, EffectRecord, State, Ticket, Unspendable};
 use haft_core::port::StoreError;
@@ -112,12 +113,19 @@ fn fresh_enough(inner: &Inner, call: &Authorized) -> Result<(), ToolError> {
 pub(crate) struct Granted {
     ticket: Option<Ticket>,
     leading: Option<Leading>,
+    /// By a clock that nobody sets.
+    at: Instant,
 }
 
 impl Granted {
     /// Whether the ledger has it.
     pub(crate) fn is_effect(&self) -> bool {
         self.ticket.is_some()
+    }
+
+    /// How long ago. A process that was stopped for a while may have been given up by others.
+    pub(crate) fn age(&self) -> Duration {
+        self.at.elapsed()
     }
 
     pub(crate) fn ticket(&self) -> Option<&Ticket> {
@@ -143,8 +151,12 @@ pub(crate) async fn begin(
     trip: &mut Trip,
     joined: &Joined,
 ) -> Result<Granted, Answer> {
-    let Some(key) = &joined.key else { return Ok(Granted { ticket: None, leading: None }) };
+    let Some(key) = &joined.key else {
+        return Ok(Granted { ticket: None, leading: None, at: Instant::now() });
+    };
     super::fail_point("before_claim").await;
+    // Before the ledger's own clock starts, so that the lease is never thought longer than it is.
+    let at = Instant::now();
     let claim = record(inner, trip, joined, key);
     let claimed = match inner.store.claim(claim.clone()).await {
         // Written or not? The claim carries this call's own id, so asking again tells.
@@ -152,11 +164,11 @@ pub(crate) async fn begin(
         answer => answer,
     };
     match claimed {
-        Ok(Claimed::Fresh(ticket)) => Ok(granted(inner, &key.digest, ticket)),
+        Ok(Claimed::Fresh(ticket)) => Ok(granted(inner, &key.digest, ticket, at)),
         // The first answer was lost, and it was this very call that was recorded.
         Ok(Claimed::InFlight(record)) if record.effect.call == trip.id => {
             let (key, epoch, call) = (&key.digest, record.epoch, record.effect.call);
-            Ok(granted(inner, key, Ticket { key: key.clone(), epoch, call }))
+            Ok(granted(inner, key, Ticket { key: key.clone(), epoch, call }, at))
         }
         Ok(Claimed::Answered(record)) => Err(replayed(&record)),
         Ok(Claimed::InFlight(record)) => Err(attach(inner, key, &record).await),
@@ -186,9 +198,9 @@ pub(crate) async fn begin(
     }
 }
 
-fn granted(inner: &Inner, key: &Digest, ticket: Ticket) -> Granted {
+fn granted(inner: &Inner, key: &Digest, ticket: Ticket, at: Instant) -> Granted {
     let leading = inner.running.lead(key, &ticket.call);
-    Granted { ticket: Some(ticket), leading: Some(leading) }
+    Granted { ticket: Some(ticket), leading: Some(leading), at }
 }
 
 fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
@@ -219,10 +231,20 @@ fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
             registry_version: trip.registry_version.as_deref().unwrap_or_default().to_owned(),
             policy: joined.class(),
             arguments: joined.effective().clone(),
+            raw_arguments: raw(joined),
             connection: call.connection.clone(),
             compensates: call.compensates.clone(),
         },
     }
+}
+
+/// What came, where it is not what is used.
+fn raw(joined: &Joined) -> Option<Value> {
+    let came = match &joined.call().arguments {
+        RawArguments::Text(text) => Value::String(text.clone()),
+        RawArguments::Value(value) => value.clone(),
+    };
+    (came != *joined.effective()).then_some(came)
 }
 
 /// Waits for the answer of the call that this one repeats.

@@ -85,6 +85,12 @@ async fn attempt(
     granted: &Granted,
     deadline: Duration,
 ) -> Ended {
+    if is_late(inner, call, granted) {
+        return Ended::NotBegun(ToolError::new(
+            ErrorKind::Cancelled,
+            "the process was held up for too long, so the call was not begun",
+        ));
+    }
     let scope = Arc::new(scope(trip, call));
     let host = Arc::new(Bound::new(inner, &call.tool.tool, scope.clone(), granted.provider_key()));
     #[expect(clippy::disallowed_methods, reason = "this is the one place where handlers are run")]
@@ -105,6 +111,17 @@ async fn attempt(
         ))
     });
     certain(&call.tool.tool.handler, &host, ended)
+}
+
+/// A process that was stopped after it had recorded the effect may have been given up meanwhile:
+/// somebody may have settled it as not happened, and asked for it again.
+fn is_late(inner: &Inner, call: &Joined, granted: &Granted) -> bool {
+    match call.class() {
+        SideEffectPolicy::Pure | SideEffectPolicy::Idempotent => false,
+        SideEffectPolicy::Compensatable | SideEffectPolicy::Irreversible => {
+            granted.age() > inner.settings.lease_grace
+        }
+    }
 }
 
 /// A sandboxed handler reaches the world only through its host. One that failed before it used a
