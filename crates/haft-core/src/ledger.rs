@@ -298,6 +298,9 @@ pub struct Ticket {
     pub epoch: u64,
     /// The call.
     pub call: String,
+    /// An earlier attempt under this key may have been carried out. Then this one cannot say that
+    /// nothing was done.
+    pub in_doubt: bool,
 }
 
 /// What became of an attempt.

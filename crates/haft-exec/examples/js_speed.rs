@@ -141,6 +141,7 @@ async fn calls(js: &Js, source: &str, pace: Pace) -> Vec<Duration> {
             mode: Mode::Text,
             session: SessionView::default(),
             connection: None,
+            only: None,
             through: Vec::new(),
         });
         let limit = Duration::from_secs(5);

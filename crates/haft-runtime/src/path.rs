@@ -51,9 +51,9 @@ async fn decide(inner: &Arc<Inner>, trip: &mut Trip, call: Call) -> Result<Appro
     // Cheap and without arguments: most calls that must not run end here.
     let admitted = gate::admit(inner, found).await?;
     // The rules that follow look at what will really be used, not at what the model wrote.
-    let prepared = prepare::arguments(trip, admitted)?;
+    let prepared = prepare::arguments(inner, trip, admitted)?;
     let authorized = authorize::decide(inner, trip, prepared)?;
-    confirm::require(inner, authorized).await
+    confirm::require(inner, trip, authorized).await
 }
 
 /// From a call that may run to its answer.
@@ -76,7 +76,8 @@ async fn carry_out(
     fail_point("after_claim").await;
     publish::started(inner, &trip, &joined);
     // Whoever asked and is gone before anything was done wanted nothing.
-    let ended = match caller.is_gone() && ticket.is_effect() {
+    let unwanted = caller.is_gone() && ticket.is_effect() && !ticket.is_followed();
+    let ended = match unwanted {
         true => execute::called_off(),
         false => execute::run(inner, &mut trip, &joined, &ticket).await,
     };

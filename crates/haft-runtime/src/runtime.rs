@@ -20,6 +20,7 @@ use serde_json::json;
 
 pub use builder::{BuildError, Builder};
 pub use confirmations::Decided;
+pub(crate) use confirmations::asked;
 pub use sessions::Signalled;
 
 use crate::attach::Running;
@@ -165,12 +166,12 @@ impl Inner {
             .is_some_and(|tool| tool.tool.contract.side_effect_policy != SideEffectPolicy::Pure)
     }
 
-    pub(crate) fn announce_confirmation(&self, asked: &Confirmation) {
+    pub(crate) fn announce(&self, asked: &Confirmation, kind: EventKind) {
         if !self.publish.is_listening() {
             return;
         }
         self.publish.publish(&Event {
-            kind: EventKind::ConfirmationRequested,
+            kind,
             tenant: asked.tenant.clone(),
             agent: asked.agent.clone(),
             session: asked.session.clone(),
@@ -178,7 +179,12 @@ impl Inner {
             call: String::new(),
             tool: asked.tool.clone(),
             at_ms: asked.asked_at_ms,
-            payload: json!({ "id": asked.id, "expiresAtMs": asked.expires_at_ms }),
+            payload: json!({
+                "id": asked.id,
+                "status": asked.status,
+                "decidedBy": asked.decided_by,
+                "expiresAtMs": asked.expires_at_ms,
+            }),
         });
     }
 }

@@ -147,7 +147,10 @@ pub enum Settling {
 /// Whether an outcome counts: that of the running attempt does, and a late success of the attempt
 /// that was given up as unknown.
 pub fn on_settle(head: &Head, epoch: u64, ending: State) -> Settling {
-    let late_success = head.state == State::Unknown && ending == State::Succeeded;
+    // The handler itself says that it was done: that counts more than a probe or a person who said
+    // that it was not.
+    let late_success =
+        matches!(head.state, State::Unknown | State::NotHappened) && ending == State::Succeeded;
     match ending {
         State::Succeeded | State::Failed | State::Unknown => {
             if head.epoch == epoch && (head.state == State::Started || late_success) {

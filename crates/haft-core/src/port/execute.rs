@@ -62,6 +62,8 @@ pub struct Scope {
     pub session: SessionView,
     /// The connection, an opaque id.
     pub connection: Option<String>,
+    /// The only tools that the run may use, where it is narrowed to some.
+    pub only: Option<Vec<String>>,
     /// The tools that called this one, outermost first, this one last.
     pub through: Vec<String>,
 }

@@ -7,9 +7,9 @@ use haft_core::record::ConfirmationStatus;
 use haft_core::{Call, Caller, Envelope, ErrorKind, ToolError};
 use serde::Serialize;
 
-use super::{arguments, refused};
+use super::{arguments, for_people, refused};
 use crate::identity;
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, asked};
 
 /// What to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,6 +59,7 @@ impl Runtime {
     ///
     /// There is no such effect, or the ledger cannot be read.
     pub async fn undo(&self, by: &Caller, target: &UndoTarget) -> Result<Vec<Undone>, ToolError> {
+        for_people(by)?;
         let effects = match target {
             UndoTarget::Call(call) => {
                 vec![self.inner.store.effect(&by.tenant, call).await.map_err(|e| refused(&e))?]
@@ -173,13 +174,7 @@ impl Runtime {
     /// Runs a compensation. Where it asks for approval, whoever undoes gives it.
     async fn approved(&self, by: &Caller, mut call: Call) -> Envelope {
         let envelope = self.invoke(call.clone()).await;
-        let asked = match &envelope.result {
-            Err(error) if error.kind == ErrorKind::ConfirmationRequired => {
-                error.details.as_ref().and_then(|d| d.pointer("/confirmation/id")?.as_str())
-            }
-            Ok(_) | Err(_) => None,
-        };
-        let Some(id) = asked else { return envelope };
+        let Some(id) = asked(&envelope) else { return envelope };
         match self.confirm(&by.tenant, id, true, &by.actor).await {
             Ok(decided) if decided.confirmation.status == ConfirmationStatus::Approved => {
                 call.confirmation = decided.token;
@@ -199,6 +194,10 @@ impl Runtime {
             Err(error) if withheld(&error) => {
                 let result = serde_json::Value::Null;
                 (Undo::Done { result }, UndoneStatus::Undone, error.message)
+            }
+            // Somebody else is at it, and will write down what came of it.
+            Err(error) if error.kind == ErrorKind::InFlight => {
+                return (UndoneStatus::Unknown, "it is being undone".to_owned());
             }
             Err(error) => {
                 let why = format!("undoing it failed: {}", error.message);

@@ -1,5 +1,6 @@
 //! `check`: the answer against the contract, and what the end means for the effect.
 
+use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::State;
 use haft_core::outcome::{Intent, Warning};
 use haft_core::port::Ended;
@@ -60,6 +61,11 @@ fn in_doubt(call: &Joined, error: ToolError) -> Checked {
     )
     .caused_by(cause);
     unknown.partial_side_effects = true;
+    if call.class() == SideEffectPolicy::Idempotent {
+        unknown.retryable = true;
+        unknown.idempotency_required = true;
+        "it may be sent again, under the same key and no other".clone_into(&mut unknown.suggestion);
+    }
     Checked {
         state: State::Unknown,
         result: Err(unknown),
@@ -68,7 +74,8 @@ fn in_doubt(call: &Joined, error: ToolError) -> Checked {
     }
 }
 
-fn withheld(call: &Joined, mut error: ToolError) -> ToolError {
+/// What was done stays done; the answer is withheld, and the error says both.
+pub(crate) fn withheld(call: &Joined, mut error: ToolError) -> ToolError {
     if !call.is_pure() {
         error.message = format!("it was done, but its answer is withheld: {}", error.message);
         "do not repeat it; tell the user that it was done and that the answer cannot be shown"

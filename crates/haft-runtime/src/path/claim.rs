@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::authorize::Authorized;
 use super::join::Joined;
-use super::{Answer, Refusal, Trip, execute};
+use super::{Answer, Refusal, Trip, confirm, execute};
 use crate::attach::Leading;
 use crate::runtime::Inner;
 use crate::settings::millis;
@@ -128,6 +128,11 @@ impl Granted {
         self.at.elapsed()
     }
 
+    /// Whether duplicates wait for the answer.
+    pub(crate) fn is_followed(&self) -> bool {
+        self.leading.as_ref().is_some_and(Leading::is_followed)
+    }
+
     pub(crate) fn ticket(&self) -> Option<&Ticket> {
         self.ticket.as_ref()
     }
@@ -168,7 +173,12 @@ pub(crate) async fn begin(
         // The first answer was lost, and it was this very call that was recorded.
         Ok(Claimed::InFlight(record)) if record.effect.call == trip.id => {
             let (key, epoch, call) = (&key.digest, record.epoch, record.effect.call);
-            Ok(granted(inner, key, Ticket { key: key.clone(), epoch, call }, at))
+            Ok(granted(
+                inner,
+                key,
+                Ticket { key: key.clone(), epoch, call, in_doubt: record.epoch > 1 },
+                at,
+            ))
         }
         Ok(Claimed::Answered(record)) => Err(replayed(&record)),
         Ok(Claimed::InFlight(record)) => Err(attach(inner, key, &record).await),
@@ -187,6 +197,10 @@ pub(crate) async fn begin(
             &record,
             "the same act was asked for before and its outcome is not known; it was not begun again",
         ))),
+        // A repetition that turned out to be a new attempt: now a person is asked.
+        Ok(Claimed::Unspendable(Unspendable::NotApproved)) => {
+            Err(refused(confirm::ask(inner, joined).await))
+        }
         Ok(Claimed::Unspendable(why)) => Err(refused(unspendable(why))),
         Err(error) => Err(refused(
             ToolError::new(
@@ -206,7 +220,7 @@ fn granted(inner: &Inner, key: &Digest, ticket: Ticket, at: Instant) -> Granted 
 fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
     let call = joined.call();
     let tool = &joined.tool.tool;
-    let lease = execute::deadline(inner, joined).saturating_add(inner.settings.lease_grace);
+    let lease = execute::longest(inner, joined).saturating_add(inner.settings.lease_grace);
     Claim {
         key: key.digest.clone(),
         fingerprint: key.fingerprint.clone(),
@@ -214,7 +228,7 @@ fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
         lease_ms: millis(lease),
         keep: inner.settings.keep(joined.class()),
         confirmation: joined.spend.clone(),
-        despite_similar: call.overrule.similar_unknown || call.occurrence > 1,
+        despite_similar: call.overrule.similar_unknown,
         effect: Effect {
             call: trip.id.clone(),
             tenant: call.caller.tenant.to_string(),
@@ -249,19 +263,18 @@ fn raw(joined: &Joined) -> Option<Value> {
 
 /// Waits for the answer of the call that this one repeats.
 async fn attach(inner: &Inner, key: &Key, record: &EffectRecord) -> Answer {
-    let wait = inner.settings.attach_for;
-    if let Ok(Some(answer)) = tokio::time::timeout(wait, inner.running.follow(&key.digest)).await {
-        let mut answer = Answer::clone(&answer);
-        answer.cached = true;
-        return answer;
+    let until = tokio::time::Instant::now() + inner.settings.attach_for;
+    let followed = tokio::time::timeout_at(until, inner.running.follow(&key.digest)).await;
+    if let Ok(Some(answer)) = followed {
+        // What the handler asked of the session is applied once, by the call that ran.
+        return Answer { intents: Vec::new(), cached: true, ..Answer::clone(&answer) };
     }
-    elsewhere(inner, record, wait).await
+    elsewhere(inner, record, until).await
 }
 
 /// Another process runs it: look until it has ended, or for as long as is reasonable.
-async fn elsewhere(inner: &Inner, record: &EffectRecord, wait: Duration) -> Answer {
+async fn elsewhere(inner: &Inner, record: &EffectRecord, until: tokio::time::Instant) -> Answer {
     const PAUSE: Duration = Duration::from_millis(50);
-    let until = tokio::time::Instant::now() + wait;
     loop {
         let seen = inner.store.effect(&record.effect.tenant, &record.effect.call).await;
         match seen {
@@ -309,7 +322,7 @@ pub(crate) fn unknown(record: &EffectRecord, message: &str) -> ToolError {
     error
 }
 
-fn unspendable(why: Unspendable) -> ToolError {
+pub(crate) fn unspendable(why: Unspendable) -> ToolError {
     let (kind, message) = match why {
         Unspendable::NotApproved => {
             (ErrorKind::ConfirmationRequired, "a person has to approve this call first")

@@ -35,6 +35,13 @@ pub(crate) fn deadline(inner: &Inner, call: &Approved) -> Duration {
     most
 }
 
+/// How long all attempts and the pauses between them may take.
+pub(crate) fn longest(inner: &Inner, call: &Approved) -> Duration {
+    let retries = inner.policy().budget(call.mode).retries;
+    let pauses = inner.settings.backoff.saturating_mul(1 << retries.min(16));
+    deadline(inner, call).saturating_mul(retries.saturating_add(1)).saturating_add(pauses)
+}
+
 /// The end of a call whose caller went away before anything was done.
 pub(crate) fn called_off() -> Ended {
     Ended::NotBegun(ToolError::new(
@@ -54,14 +61,33 @@ pub(crate) async fn run(
     // In voice nobody waits for a second try.
     let retries = inner.policy().budget(call.mode).retries;
     let mut pause = inner.settings.backoff;
+    let mut in_doubt = granted.ticket().is_some_and(|ticket| ticket.in_doubt);
     loop {
         trip.attempts += 1;
         let ended = attempt(inner, trip, call, granted, deadline).await;
         if trip.attempts > retries || !may_retry(call.class(), &ended) {
-            return ended;
+            return if in_doubt { doubtful(ended) } else { ended };
         }
+        in_doubt |= may_have_acted(&ended);
         tokio::time::sleep(pause).await;
         pause = pause.saturating_mul(2);
+    }
+}
+
+/// Whether an attempt may have done something.
+fn may_have_acted(ended: &Ended) -> bool {
+    match ended {
+        Ended::Returned { .. } | Ended::Lost(_) => true,
+        Ended::Failed(error) => error.partial_side_effects,
+        Ended::NotBegun(_) => false,
+    }
+}
+
+/// An attempt that failed does not know what the one before it did.
+fn doubtful(ended: Ended) -> Ended {
+    match ended {
+        Ended::Failed(error) | Ended::NotBegun(error) => Ended::Lost(error),
+        Ended::Returned { .. } | Ended::Lost(_) => ended,
     }
 }
 
@@ -128,10 +154,13 @@ fn is_late(inner: &Inner, call: &Joined, granted: &Granted) -> bool {
 /// capability that writes has certainly done nothing.
 fn certain(handler: &Implementation, host: &Bound, ended: Ended) -> Ended {
     let sandboxed = matches!(handler, Implementation::Js { .. } | Implementation::Wasm { .. });
-    if !sandboxed || host.has_written() {
-        return ended;
-    }
     match ended {
+        // Something was done by its means, whatever it says itself.
+        Ended::Failed(mut error) if host.has_done() => {
+            error.partial_side_effects = true;
+            Ended::Failed(error)
+        }
+        _ if !sandboxed || host.has_written() => ended,
         Ended::Failed(mut error) => {
             error.partial_side_effects = false;
             Ended::Failed(error)
@@ -153,6 +182,7 @@ fn scope(trip: &Trip, call: &Joined) -> Scope {
             trip.registry_version.as_deref().unwrap_or_default(),
         ),
         connection: call.call().connection.clone(),
+        only: call.call().only.clone(),
         through,
     }
 }

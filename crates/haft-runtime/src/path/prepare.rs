@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::gate::Admitted;
 use super::{Refusal, Trip};
 use crate::arguments::Prepared as Arguments;
+use crate::runtime::Inner;
 
 /// A call whose arguments fit the contract.
 pub(crate) struct Prepared {
@@ -43,7 +44,11 @@ impl Prepared {
     }
 }
 
-pub(crate) fn arguments(trip: &mut Trip, admitted: Admitted) -> Result<Prepared, Refusal> {
+pub(crate) fn arguments(
+    inner: &Inner,
+    trip: &mut Trip,
+    admitted: Admitted,
+) -> Result<Prepared, Refusal> {
     let rules = admitted.tool.arguments;
     let read = admitted.loaded.reader.read_under(&admitted.call.arguments, admitted.mode, rules);
     match read {
@@ -51,6 +56,9 @@ pub(crate) fn arguments(trip: &mut Trip, admitted: Admitted) -> Result<Prepared,
             trip.warnings = std::mem::take(&mut arguments.warnings);
             trip.clamps = std::mem::take(&mut arguments.clamps);
             trip.arguments = admitted.loaded.seen_arguments(&arguments.effective);
+            if inner.secrets().value(&mut trip.arguments).is_err() {
+                trip.arguments = Value::Null;
+            }
             Ok(Prepared { admitted, arguments })
         }
         Err(invalid) => {

@@ -48,7 +48,10 @@ pub(crate) async fn tool(
     call: Call,
 ) -> Result<Resolved, Refusal> {
     let session = match &call.session {
-        Some(id) => Some(own_session(inner, &call, id).await?),
+        Some(id) => {
+            let loaded = inner.book.load(&call.caller, id).await;
+            Some(loaded.map_err(|error| Refusal::at(Stage::Resolve, error))?)
+        }
         None => None,
     };
     let mode = session.as_ref().map_or(call.mode, |session| session.mode);
@@ -68,20 +71,6 @@ pub(crate) async fn tool(
     })?;
     let now_ms = trip.started_at_ms;
     Ok(Resolved { call, session, mode, tool, loaded, now_ms })
-}
-
-async fn own_session(inner: &Inner, call: &Call, id: &str) -> Result<Session, Refusal> {
-    let at = |error| Refusal::at(Stage::Resolve, error);
-    let session = inner.book.load(&call.caller.tenant, id).await.map_err(at)?;
-    // A session of somebody else is as good as none.
-    if session.agent != *call.caller.agent || session.principal != *call.caller.principal() {
-        let error = ToolError::new(
-            ErrorKind::SessionInactive,
-            format!("there is no session `{}`", super::trip::shown(id)),
-        );
-        return Err(at(error.suggest("start a session first")));
-    }
-    Ok(session)
 }
 
 fn pinned_is_gone(version: Option<&str>) -> Refusal {

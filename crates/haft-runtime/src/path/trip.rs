@@ -113,8 +113,9 @@ impl Trip {
 
     /// What a caller is told when the task that ran its effect is gone.
     pub(crate) fn lost(&self) -> Envelope {
-        let error = ToolError::new(ErrorKind::UnknownOutcome, "the call was cut off")
+        let mut error = ToolError::new(ErrorKind::UnknownOutcome, "the call was cut off")
             .with_details(serde_json::json!({ "call": self.id }));
+        error.partial_side_effects = true;
         Envelope { result: Err(error), intents: Vec::new(), meta: self.meta(false) }
     }
 }

@@ -119,9 +119,8 @@ fn only_the_running_attempt_settles_and_a_late_success_ends_an_unknown() {
                 let ends = matches!(ending, State::Succeeded | State::Failed | State::Unknown);
                 let expected = match (state, ending, epoch) {
                     _ if !ends => Settling::NoEnding,
-                    (State::Started, _, 4) | (State::Unknown, State::Succeeded, 4) => {
-                        Settling::Write
-                    }
+                    (State::Started, _, 4)
+                    | (State::Unknown | State::NotHappened, State::Succeeded, 4) => Settling::Write,
                     _ => Settling::TooLate,
                 };
                 let found = on_settle(&head(state, Class::Irreversible), epoch, ending);

@@ -88,8 +88,11 @@ async fn session(
     };
     if options.turn {
         let over = haft_runtime::session::Signal::TurnComplete;
-        desk.runtime.signal(caller, id, over).await.map_err(said)?;
-        desk.runtime.message(caller, id, serde_json::Value::Null).await.map_err(said)?;
+        let over = desk.runtime.signal(caller, id, over).await.map_err(said)?;
+        // Messages that waited have begun the next turn already.
+        if over.messages.is_empty() {
+            desk.runtime.message(caller, id, serde_json::Value::Null).await.map_err(said)?;
+        }
     }
     Ok(Some(id.to_owned()))
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use haft_core::call::Principal;
+use haft_core::contract::Capability;
 use haft_core::ledger::State;
 use haft_core::port::{Ended, Invoke as _, Ledger as _};
 use haft_core::{ErrorKind, ToolError};
@@ -272,4 +273,69 @@ async fn what_a_killed_process_left_is_unknown_and_not_repeated() {
         assert_eq!(found.result.err().map(|error| error.kind), again, "{tool}");
         assert_eq!(world.acts(tool), acts, "{tool}");
     }
+}
+
+#[tokio::test]
+async fn a_failure_after_an_attempt_in_doubt_is_unknown() {
+    for second in [not_begun(), failed(ErrorKind::Permanent)] {
+        let world = World::new();
+        world.next("put", Does::ActsThen(lost()));
+        world.next("put", Does::Ends(second));
+        let first = world.call(call("put", "k")).await;
+        assert_eq!(kind(&first), ErrorKind::UnknownOutcome);
+        let error = first.result.unwrap_err();
+        assert!(error.retryable && error.idempotency_required, "{error:?}");
+        // And the next attempt knows no better.
+        world.next("put", Does::Ends(failed(ErrorKind::Permanent)));
+        assert_eq!(kind(&world.call(call("put", "k")).await), ErrorKind::UnknownOutcome);
+        assert!(world.call(call("put", "k")).await.is_ok());
+    }
+}
+
+#[tokio::test]
+async fn a_handler_that_fails_after_something_was_done_has_not_failed() {
+    let world = World::new();
+    world.next(
+        "relay",
+        Does::UsesThenFails(Capability::CallTool, "order", json!({ "item": "lamp" })),
+    );
+    assert_eq!(kind(&world.call(call("relay", "k")).await), ErrorKind::UnknownOutcome);
+    assert_eq!(world.acts("order"), 1);
+    // What it used refused to act, so nothing was done.
+    let world = World::new();
+    world.next("relay", Does::UsesThenFails(Capability::CallTool, "order", json!({ "item": 7 })));
+    assert_eq!(kind(&world.call(call("relay", "k2")).await), ErrorKind::Permanent);
+}
+
+#[tokio::test]
+async fn nested_calls_have_the_same_key_in_whatever_order() {
+    let world = World::new();
+    let order = |item: &str| (Capability::CallTool, "order", json!({ "item": item }));
+    let mut both = vec![order("a"), order("b")];
+    world.next("again", Does::UsesAll(both.clone(), lost()));
+    both.reverse();
+    world.next("again", Does::UsesAll(both, lost()));
+    world.call(call("again", "k")).await;
+    assert_eq!(world.script.keys.lock().len(), 4, "two runs of the handler, two orders");
+    assert_eq!(world.acts("order"), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_goes_away_does_not_call_off_what_others_wait_for() {
+    let world = Arc::new(World::new());
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    world.next("order", Does::Waits(begun.clone(), go.clone()));
+    let leader = tokio::spawn({
+        let world = world.clone();
+        async move { world.call(call("order", "k")).await }
+    });
+    begun.notified().await;
+    let follower = tokio::spawn({
+        let world = world.clone();
+        async move { world.call(call("order", "k")).await }
+    });
+    leader.abort();
+    let _ = leader.await;
+    go.notify_one();
+    assert!(follower.await.unwrap().is_ok());
 }
