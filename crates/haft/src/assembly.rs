@@ -75,6 +75,10 @@ impl Desk {
             Some(tenant) => tenant.to_owned(),
             None => self.config.tenant_of(agent),
         };
+        for (what, id) in [("--agent", agent), ("--tenant", tenant.as_str())] {
+            Principal::parse(&format!("agent:{id}"))
+                .map_err(|_| anyhow!("{what}: `{}` is not an id", plain(id)))?;
+        }
         let mut caller = Caller::agent(&tenant, agent);
         if let Some(actor) = actor {
             caller.actor = Principal::parse(actor).map_err(anyhow::Error::msg).context("--as")?;
@@ -109,7 +113,15 @@ pub(crate) fn plain(text: &str) -> String {
         return text.to_owned();
     }
     text.chars()
-        .map(|c| if shown(c) { c.to_string() } else { format!("\\u{{{:x}}}", u32::from(c)) })
+        .map(|c| match shown(c) {
+            true => c.to_string(),
+            // As JSON writes them, so that what is JSON stays JSON.
+            false => {
+                let mut units = [0; 2];
+                let units = c.encode_utf16(&mut units);
+                units.iter().map(|unit| format!("\\u{unit:04x}")).collect()
+            }
+        })
         .collect()
 }
 
@@ -123,13 +135,22 @@ fn hidden(c: char) -> bool {
 /// The database of the configuration.
 pub(crate) fn open_store(config: &Config) -> anyhow::Result<Sqlite> {
     let path = config.database();
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("`{}` cannot be made", folder.display()))?;
+    if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
+        make(folder).with_context(|| format!("`{}` cannot be made", folder.display()))?;
     }
     let options = Options { verify_on_open: config.verify, ..Options::default() };
     Sqlite::open(&path, options)
         .with_context(|| format!("the store `{}` cannot be opened", path.display()))
+}
+
+/// A folder for what is nobody else's business: readable by its owner, and not to be committed.
+fn make(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)?;
+    std::fs::write(folder.join(".gitignore"), "*\n")
 }
 
 /// Native functions first, then the sandbox.

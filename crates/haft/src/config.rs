@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::assembly::plain;
 use anyhow::{Context as _, anyhow, bail};
 use haft_core::registry::{Pin, PublicKey, Trust, version_of};
 use haft_core::{Digest, Registry};
@@ -42,7 +43,7 @@ struct RawConfig {
 #[serde(default, deny_unknown_fields)]
 struct RawStore {
     path: Option<PathBuf>,
-    verify: bool,
+    verify: Option<bool>,
 }
 
 /// Milliseconds, unless the name says otherwise.
@@ -133,7 +134,7 @@ impl Config {
             // The line itself is not repeated: a key may stand on it.
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             let line = before.matches('\n').count() + 1;
-            anyhow!("`{}`, line {line}: {}", file.display(), suggest(error.message()))
+            anyhow!("`{}`, line {line}: {}", file.display(), plain(&suggest(error.message())))
         })?;
         let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
         let pin = match (raw.registry.digest, raw.registry.version) {
@@ -152,7 +153,7 @@ impl Config {
             toolset: raw.toolset.map(|toolset| folder.join(toolset)),
             trust: Trust { pin, key: raw.registry.key, last: None },
             store: raw.store.path.map(|path| folder.join(path)),
-            verify: raw.store.verify,
+            verify: raw.store.verify.unwrap_or(true),
             settings: raw.runtime.resolve().with_context(|| format!("`{}`", file.display()))?,
             rules: raw.policy,
             records: Records {

@@ -68,6 +68,13 @@ impl Key {
     }
 }
 
+impl Key {
+    /// Whether an entry under this key is about the same arguments.
+    pub(crate) fn fits(&self, record: &EffectRecord) -> bool {
+        record.fingerprint == self.fingerprint
+    }
+}
+
 /// The arguments that make two calls the same act: the declared ones, else all.
 fn business(call: &Authorized) -> Value {
     match &call.tool.tool.contract.idempotency_key_fields {

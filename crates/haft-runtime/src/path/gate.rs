@@ -30,27 +30,16 @@ impl Deref for Admitted {
     }
 }
 
+/// (What a turn has left is asked where the call takes its place in the session: a call that was made
+/// before is answered, whatever has been used up since.)
 pub(crate) async fn admit(inner: &Arc<Inner>, found: Resolved) -> Result<Admitted, Refusal> {
     let refuse = |error: ToolError| Refusal::at(Stage::Gate, error);
     depth(inner, &found)?;
     requested(&found)?;
     blocked(inner, &found).await?;
     let policy = inner.policy();
-    if let Some(session) = &found.session {
-        if session.phase != Phase::Active {
-            return Err(refuse(ToolError::new(
-                ErrorKind::SessionInactive,
-                "the session has ended",
-            )));
-        }
-        // What was sent before is answered as before, whatever has been used up since.
-        if !is_resent(&found) {
-            if session.turn.aborted {
-                return Err(refuse(superseded()));
-            }
-            let budget = policy.budget(found.mode);
-            within_budget(&session.turn, &found.tool.tool, budget).map_err(refuse)?;
-        }
+    if found.session.as_ref().is_some_and(|session| session.phase != Phase::Active) {
+        return Err(refuse(ToolError::new(ErrorKind::SessionInactive, "the session has ended")));
     }
     let standing = policy.standing(&found.ask());
     if let Standing::Settled(decision) = &standing

@@ -33,9 +33,12 @@ pub(crate) async fn ended(inner: &Arc<Inner>, trip: Trip, mut answer: Answer) ->
         },
         Err(error) => Err(scrub::clean(inner, error)),
     };
-    let end = answer.result.as_ref().map(|_| None);
-    inner.store.record(trip.record(answer.stage, end, answer.cached));
-    result_event(inner, &trip, &answer);
+    // A dry run is no call.
+    if !trip.dry_run {
+        let end = answer.result.as_ref().map(|_| None);
+        inner.store.record(trip.record(answer.stage, end, answer.cached));
+        result_event(inner, &trip, &answer);
+    }
     Envelope { meta: trip.meta(answer.cached), result: answer.result, intents: Vec::new() }
 }
 

@@ -64,6 +64,11 @@ pub(crate) async fn tool(
     let tool = available(inner, &catalog, &call)?;
     trip.tool.clone_from(&tool.tool.id);
     trip.tool_version = Some(tool.tool.contract.version.to_string());
+    if !inner.executors.can_run(&tool.tool) {
+        let message = format!("`{}` cannot be used here: nothing here runs it", tool.tool.id);
+        let error = ToolError::new(ErrorKind::Unavailable, message);
+        return Err(Refusal::at(Stage::Resolve, error).by("unbound"));
+    }
     let loaded = shelf.loaded(&tool.tool).map_err(|why| {
         let error =
             ToolError::new(ErrorKind::Internal, "the tool cannot be used: its contract is broken");

@@ -30,6 +30,7 @@ pub(crate) struct Trip {
     pub(crate) warnings: Vec<Warning>,
     pub(crate) clamps: Vec<Clamped>,
     pub(crate) attempts: u32,
+    pub(crate) dry_run: bool,
     pub(crate) started: Instant,
     pub(crate) started_at_ms: i64,
 }
@@ -51,6 +52,7 @@ impl Trip {
             warnings: Vec::new(),
             clamps: Vec::new(),
             attempts: 0,
+            dry_run: call.dry_run,
             started: Instant::now(),
             started_at_ms: inner.store.now_ms(),
         }

@@ -31,8 +31,8 @@ pub(crate) fn run(at: &Place, options: &Call, out: &mut Output) -> anyhow::Resul
         }
         let envelope = desk.runtime.invoke(request).await;
         desk.runtime.drain(DRAIN).await;
-        desk.store.flush().await.context("the call's record could not be written")?;
         show(&envelope, options, out)?;
+        desk.store.flush().await.context("the call's record could not be written")?;
         Ok(if envelope.is_ok() { Exit::Done } else { Exit::Findings })
     })
 }
@@ -105,7 +105,8 @@ fn fresh_key() -> anyhow::Result<String> {
 
 fn show(envelope: &Envelope, options: &Call, out: &mut Output) -> anyhow::Result<()> {
     if options.json {
-        return out.json(envelope);
+        out.line(&plain(&serde_json::to_string_pretty(envelope)?));
+        return Ok(());
     }
     let meta = &envelope.meta;
     match &envelope.result {

@@ -49,19 +49,11 @@ fn show(one: &Confirmation, now: i64, out: &mut Output) -> anyhow::Result<()> {
     out.line(&format!("{}  {status}  until {}", one.id, instant(one.expires_at_ms)));
     out.line(&format!("  {}", plain(&one.preview)));
     out.line(&format!("  {} asks to call {}", one.actor, one.tool));
-    out.line(&format!("  with {}", ascii(&serde_json::to_string(&one.arguments)?)));
+    out.line(&format!("  with {}", plain(&serde_json::to_string(&one.arguments)?)));
     for warning in &one.suspicious {
         out.line(&format!("  look twice: {}", plain(warning)));
     }
     Ok(())
-}
-
-/// What is approved must be what is seen, letter by letter.
-fn ascii(text: &str) -> String {
-    let plain = |c: char| c.is_ascii() && !c.is_ascii_control();
-    text.chars()
-        .map(|c| if plain(c) { c.to_string() } else { format!("\\u{{{:x}}}", u32::from(c)) })
-        .collect()
 }
 
 async fn decide(

@@ -2,11 +2,11 @@
 
 use haft_core::Tool;
 use haft_core::call::Call;
-use haft_core::port::{Invoke as _, Standing};
+use haft_core::port::{Invoke as _, Standing, Verdict};
 use haft_runtime::toolbox::{Catalog, Found};
 use serde_json::{Value, json};
 
-use crate::assembly::{Desk, block_on};
+use crate::assembly::{Desk, block_on, plain};
 use crate::cli::Why;
 use crate::commands::call::mode;
 use crate::output::{Exit, Output, table};
@@ -56,7 +56,12 @@ fn one(catalog: &Catalog, name: &str) -> Value {
                 "tool": tool.tool.id,
                 "allowed": true,
                 "decision": decision,
-                "requiresConfirmation": tool.requires_confirmation,
+                "requiresConfirmation": match &tool.standing {
+                    Standing::Settled(decision) if decision.verdict == Verdict::RequireApproval => {
+                        json!(true)
+                    }
+                    Standing::Settled(_) | Standing::Open => json!(tool.requires_confirmation),
+                },
             })
         }
         Found::Unavailable(tool) => json!({
@@ -92,8 +97,9 @@ fn text(answer: &Value, name: &str, options: &Why, out: &mut Output) -> anyhow::
         out.line(&format!("  asks a person: {asks}"));
     } else {
         out.line(&format!(
-            "`{}` may not use `{name}` in {mode} mode: {}",
-            options.agent,
+            "`{}` may not use `{}` in {mode} mode: {}",
+            plain(&options.agent),
+            plain(name),
             say("/inWords")
         ));
         out.line(&format!("  why:    {}", say("/why")));
