@@ -1,5 +1,5 @@
 //! How fast a warm call of a JavaScript handler is, next to the bare round trip to a child process
-//! over the same kind of pipes, in one run:
+//! over the same kind of pipes, in one run; and how soon after its deadline a handler is stopped:
 //!
 //! ```text
 //! cargo run --release -p haft-exec --example js_speed
@@ -34,6 +34,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// The first block is not counted.
 const BLOCKS: usize = 11;
 const ROUNDS: usize = 200;
+const STOP: Duration = Duration::from_millis(100);
+const STOPS: usize = 20;
 const ECHO: &str = "echo";
 /// About as much as a call of `kb_search` carries.
 const MESSAGE: usize = 512;
@@ -63,6 +65,38 @@ fn main() {
         let mut runtime = runtime;
         let runtime = runtime.enable_all().build().unwrap();
         runtime.block_on(async { tokio::spawn(measure(name)).await.unwrap() });
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async { tokio::spawn(stops()).await.unwrap() });
+}
+
+/// Handlers that never end: some the engine can stop, of some it must be rid with its process.
+const ENDLESS: [(&str, &str); 4] = [
+    ("a loop", "for (;;);"),
+    ("a loop that catches everything", "for (;;) { try { null.x } catch {} finally { continue } }"),
+    ("one native call", "Array.prototype.copyWithin.call({ length: 2 ** 30 }, 0, 1);"),
+    (
+        "native calls on long texts",
+        "const a = 'a'.repeat(4e6); for (;;) a.indexOf('a'.repeat(2e6) + 'b');",
+    ),
+];
+
+async fn stops() {
+    println!("stopped after a deadline of {} ms", STOP.as_millis());
+    let js = Js::new(Settings { warm: 1, most: 1, ..Settings::default() });
+    for (name, text) in ENDLESS {
+        let tool = tool(&format!("export function execute() {{ {text} }}"));
+        let mut late = Vec::new();
+        for round in 0..STOPS {
+            js.isolation().await.unwrap();
+            let start = Instant::now();
+            let ended = js.execute(job(&tool, round, STOP)).await;
+            late.push(start.elapsed().saturating_sub(STOP).as_secs_f64() * 1e3);
+            assert!(matches!(ended, Ended::Lost(_)), "{ended:?}");
+        }
+        late.sort_by(f64::total_cmp);
+        let (middle, last) = (late.get(STOPS / 2).unwrap(), late.last().unwrap());
+        println!("  {name:40} p50 {middle:5.1}  most {last:5.1} ms late");
     }
 }
 
@@ -216,7 +250,7 @@ impl Echo {
     }
 }
 
-async fn call(js: &Js, tool: &Arc<Tool>, round: usize) -> Duration {
+fn job(tool: &Arc<Tool>, round: usize, limit: Duration) -> Job {
     let arguments = json!({"query": "lighting lead", "filters": {"type": "person"}, "top_k": 3});
     let scope = Arc::new(Scope {
         call: format!("call_{round}"),
@@ -226,8 +260,11 @@ async fn call(js: &Js, tool: &Arc<Tool>, round: usize) -> Duration {
         connection: None,
         through: Vec::new(),
     });
-    let limit = Duration::from_secs(5);
-    let job = Job::new(tool.clone(), arguments, scope, Arc::new(Answers), limit, None);
+    Job::new(tool.clone(), arguments, scope, Arc::new(Answers), limit, None)
+}
+
+async fn call(js: &Js, tool: &Arc<Tool>, round: usize) -> Duration {
+    let job = job(tool, round, Duration::from_secs(5));
     let start = Instant::now();
     let ended = js.execute(job).await;
     let took = start.elapsed();
