@@ -259,7 +259,7 @@ fn job(tool: &Arc<Tool>, round: usize, limit: Duration) -> Job {
         session: SessionView::default(),
         connection: None,
         only: None,
-            through: Vec::new(),
+        through: Vec::new(),
     });
     Job::new(tool.clone(), arguments, scope, Arc::new(Answers), limit, None)
 }
