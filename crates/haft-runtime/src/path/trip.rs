@@ -56,19 +56,19 @@ impl Trip {
         }
     }
 
-    /// The meta of the envelope.
-    pub(crate) fn meta(&self, cached: bool) -> Meta {
+    /// The meta of the envelope: the end of the trip.
+    pub(crate) fn meta(self, cached: bool) -> Meta {
         Meta {
-            // The model's own id where it has one: the same from start to result.
-            call_id: self.model_id.clone().unwrap_or_else(|| self.id.clone()),
-            record_id: self.id.clone(),
-            tool: self.tool.clone(),
-            tool_version: self.tool_version.clone(),
-            registry_version: self.registry_version.as_deref().map(str::to_owned),
             duration_ms: self.started.elapsed().as_secs_f64() * 1000.0,
+            // The model's own id where it has one: the same from start to result.
+            call_id: self.model_id.unwrap_or_else(|| self.id.clone()),
+            record_id: self.id,
+            tool: self.tool,
+            tool_version: self.tool_version,
+            registry_version: self.registry_version.as_deref().map(str::to_owned),
             cached,
-            warnings: self.warnings.clone(),
-            clamps: self.clamps.clone(),
+            warnings: self.warnings,
+            clamps: self.clamps,
             attempts: self.attempts,
         }
     }
@@ -115,17 +115,17 @@ impl Trip {
     pub(crate) fn lost(&self) -> Envelope {
         let error = ToolError::new(ErrorKind::UnknownOutcome, "the call was cut off")
             .with_details(serde_json::json!({ "call": self.id }));
-        Envelope { result: Err(error), intents: Vec::new(), meta: self.meta(false) }
+        Envelope { result: Err(error), intents: Vec::new(), meta: self.clone().meta(false) }
     }
 }
 
 /// A name that somebody made up, safe to repeat.
 pub(crate) fn shown(name: &str) -> String {
     const MOST: usize = 128;
-    let plain = |c: char| c.is_ascii_graphic();
-    if name.len() <= MOST && name.chars().all(plain) {
+    if name.len() <= MOST && name.bytes().all(|byte| byte.is_ascii_graphic()) {
         return name.to_owned();
     }
+    let plain = |c: char| c.is_ascii_graphic();
     let kept: String = name.chars().take(MOST).map(|c| if plain(c) { c } else { '?' }).collect();
     if name.chars().count() > MOST { format!("{kept}…") } else { kept }
 }
