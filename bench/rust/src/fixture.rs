@@ -47,8 +47,8 @@ impl Fixture {
         let mut contract = json!({
             "toolId": name, "version": "1.0.0", "description": "searches the knowledge base",
             "category": "retrieval", "idempotent": pure, "requiresConfirmation": false,
-            "sideEffects": if pure { "read_only" } else { "external" },
-            "effect": if pure { "read_only" } else { "destructive" },
+            "sideEffects": if pure { "read_only" } else { "writes" },
+            "effect": if pure { "read_only" } else { "external_side_effect" },
             "sideEffectPolicy": class, "allowedModes": ["text"], "latencyBudgetMs": 1000,
             "parameters": self.schema, "capabilities": [], "limits": {},
             "arguments": { "mode": "lenient", "fraction": "refuse" },

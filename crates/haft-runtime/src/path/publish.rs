@@ -24,7 +24,7 @@ pub(crate) async fn refused(inner: &Arc<Inner>, mut trip: Trip, refusal: Refusal
 }
 
 /// The end of a call that did not run now: refused late, or answered from memory.
-pub(crate) async fn ended(inner: &Arc<Inner>, trip: Trip, mut answer: Answer) -> Envelope {
+pub(crate) async fn ended(inner: &Arc<Inner>, mut trip: Trip, mut answer: Answer) -> Envelope {
     answer.result = answer.result.map_err(|error| scrub::clean(inner, error));
     let end = answer.result.as_ref().map(|_| None);
     inner.store.record(trip.record(answer.stage, end, answer.cached));

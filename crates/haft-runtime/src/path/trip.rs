@@ -73,9 +73,10 @@ impl Trip {
         }
     }
 
-    /// The record, as far as it is known before the end.
+    /// The record, as far as it is known before the end. There is one for each call, so the
+    /// arguments go with it.
     pub(crate) fn record(
-        &self,
+        &mut self,
         stage: Stage,
         end: Result<Option<Value>, &ToolError>,
         cached: bool,
@@ -97,7 +98,7 @@ impl Trip {
             tool: self.tool.clone(),
             tool_version: self.tool_version.clone(),
             registry_version: self.registry_version.as_deref().map(str::to_owned),
-            arguments: self.arguments.clone(),
+            arguments: std::mem::take(&mut self.arguments),
             result,
             error: error.map(|error| error.kind),
             message: error.map(|error| error.message.clone()),
