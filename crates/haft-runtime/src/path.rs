@@ -85,7 +85,7 @@ async fn carry_out(
     let checked = check::output(inner, &mut trip, &joined, ended);
     let safe = scrub::both_views(inner, &joined, checked);
     // Durable before anyone sees it.
-    let answer = settle::record(inner, &trip, &joined, ticket, safe).await;
+    let answer = settle::record(inner, &mut trip, &joined, ticket, safe).await;
     fail_point("after_record").await;
     publish::answered(inner, trip, &joined, answer).await
 }

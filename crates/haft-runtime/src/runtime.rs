@@ -127,11 +127,17 @@ impl Inner {
         }
     }
 
-    /// The tools of a caller.
-    pub(crate) fn catalog(&self, shelf: &Shelf, caller: &Caller, mode: Mode) -> Catalog {
+    /// The tools of a caller at a time.
+    pub(crate) fn catalog(
+        &self,
+        shelf: &Shelf,
+        caller: &Caller,
+        mode: Mode,
+        now_ms: i64,
+    ) -> Catalog {
         let rules = self.rules.load();
         let directory = self.directory.load();
-        let mut seen = Seen::new(caller, mode, self.store.now_ms());
+        let mut seen = Seen::new(caller, mode, now_ms);
         seen.hide_approval = rules.rules.hide_approval;
         self.catalogs.get(&shelf.stock, &directory, &*rules.decide, &seen)
     }
@@ -160,7 +166,7 @@ impl Inner {
     /// found does nothing.
     pub(crate) fn would_write(&self, call: &Call, registry_version: &str) -> bool {
         let Some(shelf) = self.shelf(Some(registry_version)) else { return false };
-        let catalog = self.catalog(&shelf, &call.caller, call.mode);
+        let catalog = self.catalog(&shelf, &call.caller, call.mode, self.store.now_ms());
         catalog
             .get(&call.tool)
             .is_some_and(|tool| tool.tool.contract.side_effect_policy != SideEffectPolicy::Pure)
@@ -228,7 +234,7 @@ impl Runtime {
     #[must_use]
     pub fn catalog(&self, caller: &Caller, mode: Mode) -> Catalog {
         let shelf = self.inner.shelves.load().current.clone();
-        self.inner.catalog(&shelf, caller, mode)
+        self.inner.catalog(&shelf, caller, mode, self.inner.store.now_ms())
     }
 
     /// The store.

@@ -1,10 +1,12 @@
 //! `execute`: binds capabilities for this call only, and runs the handler under its deadline.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use haft_core::contract::SideEffectPolicy;
-use haft_core::port::{Ended, Job, Scope};
+use haft_core::port::{Boxed, Ended, Job, Scope};
 use haft_core::registry::Implementation;
 use haft_core::{ErrorKind, ToolError};
 
@@ -130,7 +132,7 @@ async fn attempt(
     );
     super::fail_point("before_execute").await;
     let run = inner.executors.execute(job);
-    let ended = tokio::time::timeout(deadline, run).await.unwrap_or_else(|_| {
+    let ended = within(deadline, run).await.unwrap_or_else(|| {
         Ended::Lost(ToolError::new(
             ErrorKind::Timeout,
             format!("the tool did not answer within {} ms", deadline.as_millis()),
@@ -147,6 +149,14 @@ fn is_late(inner: &Inner, call: &Joined, granted: &Granted) -> bool {
         SideEffectPolicy::Compensatable | SideEffectPolicy::Irreversible => {
             granted.age() > inner.settings.lease_grace
         }
+    }
+}
+
+/// Awaits a run until the deadline. What ends at once costs no timer.
+async fn within(deadline: Duration, mut run: Boxed<'_, Ended>) -> Option<Ended> {
+    match poll_fn(|task| Poll::Ready(run.as_mut().poll(task))).await {
+        Poll::Ready(ended) => Some(ended),
+        Poll::Pending => tokio::time::timeout(deadline, run).await.ok(),
     }
 }
 

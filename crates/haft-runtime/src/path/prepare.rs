@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Deref;
 
-use haft_core::port::Ask;
+use haft_core::port::{Ask, Standing};
 use haft_core::record::Stage;
 use serde_json::Value;
 
@@ -36,6 +36,11 @@ impl Prepared {
     /// still the same when those have changed.
     pub(crate) fn accepted(&self) -> Cow<'_, Value> {
         self.arguments.accepted()
+    }
+
+    /// What policy said before the arguments were known, for whoever says it last.
+    pub(super) fn take_standing(&mut self) -> Standing {
+        std::mem::replace(&mut self.admitted.standing, Standing::Open)
     }
 
     /// The question to policy, with arguments.

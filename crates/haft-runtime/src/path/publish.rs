@@ -24,7 +24,7 @@ pub(crate) async fn refused(inner: &Arc<Inner>, mut trip: Trip, refusal: Refusal
 }
 
 /// The end of a call that did not run now: refused late, or answered from memory.
-pub(crate) async fn ended(inner: &Arc<Inner>, trip: Trip, mut answer: Answer) -> Envelope {
+pub(crate) async fn ended(inner: &Arc<Inner>, mut trip: Trip, mut answer: Answer) -> Envelope {
     answer.result = match answer.result {
         // A secret may have become known since the answer was kept.
         Ok(mut data) => match inner.secrets().value(&mut data) {

@@ -60,10 +60,9 @@ pub(crate) async fn tool(
     trip.turn = session.as_ref().map_or(0, |session| session.turn.number);
     let shelf = inner.shelf(version).ok_or_else(|| pinned_is_gone(version))?;
     trip.registry_version = Some(shelf.version.clone());
-    let catalog = inner.catalog(&shelf, &call.caller, mode);
+    let catalog = inner.catalog(&shelf, &call.caller, mode, trip.started_at_ms);
     let tool = available(inner, &catalog, &call)?;
     trip.tool.clone_from(&tool.tool.id);
-    trip.tool_version = Some(tool.tool.contract.version.to_string());
     if !inner.executors.can_run(&tool.tool) {
         let message = format!("`{}` cannot be used here: nothing here runs it", tool.tool.id);
         let error = ToolError::new(ErrorKind::Unavailable, message);
@@ -74,6 +73,7 @@ pub(crate) async fn tool(
             ToolError::new(ErrorKind::Internal, "the tool cannot be used: its contract is broken");
         Refusal::at(Stage::Resolve, error.caused_by(why))
     })?;
+    trip.tool_version = Some(loaded.version.clone());
     let now_ms = trip.started_at_ms;
     Ok(Resolved { call, session, mode, tool, loaded, now_ms })
 }
@@ -92,13 +92,17 @@ fn pinned_is_gone(version: Option<&str>) -> Refusal {
 /// A tool that the tenant does not have is told apart from one that does not exist by nobody. For
 /// one that it has, the agent learns why it may not use it and what would change that.
 fn available(inner: &Inner, catalog: &Catalog, call: &Call) -> Result<Arc<EffectiveTool>, Refusal> {
+    if let Found::Tool(tool) = catalog.find(&call.tool)
+        && names(call, &tool.tool)
+    {
+        return Ok(tool.clone());
+    }
     let asked = super::trip::shown(&call.tool);
     let refuse = |message: String, help: String| {
         let error = ToolError::new(ErrorKind::Unavailable, message).suggest(help);
         Refusal::at(Stage::Resolve, error)
     };
     match catalog.find(&call.tool) {
-        Found::Tool(tool) if names(call, &tool.tool) => Ok(tool.clone()),
         Found::Tool(_) | Found::Narrowed(_) => Err(refuse(
             format!("`{asked}` is not part of this run"),
             "use one of the tools that this run was given".to_owned(),

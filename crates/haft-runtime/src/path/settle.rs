@@ -17,7 +17,7 @@ use crate::runtime::Inner;
 
 pub(crate) async fn record(
     inner: &Arc<Inner>,
-    trip: &Trip,
+    trip: &mut Trip,
     call: &Joined,
     granted: Granted,
     safe: Redacted,
