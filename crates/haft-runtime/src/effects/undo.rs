@@ -135,11 +135,22 @@ impl Runtime {
             Err(why) => return (UndoneStatus::CannotBeUndone, why),
         };
         let tenant = &effect.effect.tenant;
-        let id = identity::fresh("undo");
-        if effect.state != State::Compensating {
-            let begun =
-                self.inner.store.undo(tenant, &effect.effect.call, Undo::Begin { by: id }).await;
-            if let Err(error) = begun {
+        let begin = Undo::Begin { by: identity::fresh("undo") };
+        // Someone tries again what was stuck. The key has stayed the same, so what was done is not
+        // done again.
+        let steps = match effect.state {
+            State::Compensating => vec![],
+            State::Stuck => vec![Undo::Back, begin],
+            State::Succeeded
+            | State::Happened
+            | State::Started
+            | State::Failed
+            | State::Unknown
+            | State::NotHappened
+            | State::Compensated => vec![begin],
+        };
+        for step in steps {
+            if let Err(error) = self.inner.store.undo(tenant, &effect.effect.call, step).await {
                 return (UndoneStatus::Stuck, error.to_string());
             }
         }
