@@ -1,7 +1,7 @@
 //! `claim`: the idempotency key, and the ledger's record before the first byte leaves.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{Claim, Claimed, Effect, EffectRecord, State, Ticket, Unspendable};
@@ -112,6 +112,16 @@ fn fresh_enough(inner: &Inner, call: &Authorized) -> Result<(), ToolError> {
 pub(crate) struct Granted {
     ticket: Option<Ticket>,
     leading: Option<Leading>,
+    /// Until when others believe that this attempt is being carried out.
+    lease: Option<Lease>,
+}
+
+/// A lease by this process's own clock, counted from before it was asked for: it ends here no later
+/// than it does for others, however long the process was stopped in between.
+#[derive(Clone, Copy)]
+struct Lease {
+    from: Instant,
+    lasts: Duration,
 }
 
 impl Granted {
@@ -122,6 +132,13 @@ impl Granted {
 
     pub(crate) fn ticket(&self) -> Option<&Ticket> {
         self.ticket.as_ref()
+    }
+
+    /// How long there still is to begin and to end: nothing once others may have given it up. A
+    /// call without effects has all the time in the world.
+    pub(crate) fn time_left(&self) -> Option<Duration> {
+        let Some(Lease { from, lasts }) = self.lease else { return Some(Duration::MAX) };
+        lasts.checked_sub(from.elapsed()).filter(|left| !left.is_zero())
     }
 
     /// The same for every attempt under one key, for providers that deduplicate by themselves.
@@ -143,20 +160,23 @@ pub(crate) async fn begin(
     trip: &mut Trip,
     joined: &Joined,
 ) -> Result<Granted, Answer> {
-    let Some(key) = &joined.key else { return Ok(Granted { ticket: None, leading: None }) };
+    let Some(key) = &joined.key else {
+        return Ok(Granted { ticket: None, leading: None, lease: None });
+    };
     super::fail_point("before_claim").await;
     let claim = record(inner, trip, joined, key);
+    let lease = Lease { from: Instant::now(), lasts: Duration::from_millis(claim.lease_ms) };
     let claimed = match inner.store.claim(claim.clone()).await {
         // Written or not? The claim carries this call's own id, so asking again tells.
         Err(StoreError::InDoubt(_)) => inner.store.claim(claim).await,
         answer => answer,
     };
     match claimed {
-        Ok(Claimed::Fresh(ticket)) => Ok(granted(inner, &key.digest, ticket)),
+        Ok(Claimed::Fresh(ticket)) => Ok(granted(inner, &key.digest, ticket, lease)),
         // The first answer was lost, and it was this very call that was recorded.
         Ok(Claimed::InFlight(record)) if record.effect.call == trip.id => {
             let (key, epoch, call) = (&key.digest, record.epoch, record.effect.call);
-            Ok(granted(inner, key, Ticket { key: key.clone(), epoch, call }))
+            Ok(granted(inner, key, Ticket { key: key.clone(), epoch, call }, lease))
         }
         Ok(Claimed::Answered(record)) => Err(replayed(&record)),
         Ok(Claimed::InFlight(record)) => Err(attach(inner, key, &record).await),
@@ -186,9 +206,9 @@ pub(crate) async fn begin(
     }
 }
 
-fn granted(inner: &Inner, key: &Digest, ticket: Ticket) -> Granted {
+fn granted(inner: &Inner, key: &Digest, ticket: Ticket, lease: Lease) -> Granted {
     let leading = inner.running.lead(key, &ticket.call);
-    Granted { ticket: Some(ticket), leading: Some(leading) }
+    Granted { ticket: Some(ticket), leading: Some(leading), lease: Some(lease) }
 }
 
 fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {

@@ -43,6 +43,15 @@ pub(crate) fn called_off() -> Ended {
     ))
 }
 
+/// The end of a call whose process was stopped for so long that others have given it up: whatever
+/// they decided since, it must not begin now.
+fn too_late() -> Ended {
+    let mut error =
+        ToolError::new(ErrorKind::Timeout, "there was no time left to begin, so nothing was done");
+    error.retryable = false;
+    Ended::NotBegun(error)
+}
+
 /// Runs the handler, and again where class, error and mode allow it.
 pub(crate) async fn run(
     inner: &Arc<Inner>,
@@ -97,6 +106,9 @@ async fn attempt(
         granted.provider_key(),
     );
     super::fail_point("before_execute").await;
+    // The last look at the clock before the first byte leaves.
+    let Some(left) = granted.time_left() else { return too_late() };
+    let deadline = deadline.min(left);
     let run = inner.executors.execute(job);
     let ended = tokio::time::timeout(deadline, run).await.unwrap_or_else(|_| {
         Ended::Lost(ToolError::new(

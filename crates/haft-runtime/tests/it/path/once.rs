@@ -1,11 +1,14 @@
 //! Done once: keys, duplicates, unknown outcomes, retries.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use haft_core::call::Principal;
 use haft_core::ledger::State;
 use haft_core::port::{Ended, Invoke as _, Ledger as _};
 use haft_core::{ErrorKind, ToolError};
+use haft_runtime::Settings;
+use haft_runtime::policy::Rules;
 use serde_json::json;
 use tokio::sync::Notify;
 
@@ -258,5 +261,24 @@ async fn what_a_killed_process_left_is_unknown_and_not_repeated() {
         let found = world.call(call(tool, "k")).await;
         assert_eq!(found.result.err().map(|error| error.kind), again, "{tool}");
         assert_eq!(world.acts(tool), acts, "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn what_others_have_given_up_is_not_begun_any_more() {
+    // As if the process had been stopped between its claim and the first byte: the lease is over.
+    let rules = Rules { allow: vec!["shop__*".into()], ..Rules::default() };
+    let over = Settings {
+        default_timeout: Duration::ZERO,
+        lease_grace: Duration::ZERO,
+        ..Settings::default()
+    };
+    let world = World::with(rules, |builder| builder.settings(over));
+    for tool in ["order", "book", "put"] {
+        let ended = world.call(call(tool, "k")).await;
+        assert_eq!(kind(&ended), ErrorKind::Timeout);
+        assert_eq!(world.acts(tool), 0, "{tool}");
+        let record = world.store.effect("default", &ended.meta.record_id).await.unwrap();
+        assert_eq!(record.state, State::Failed, "it certainly did nothing");
     }
 }
