@@ -8,6 +8,7 @@ use haft_core::{Call, Caller, Envelope, ErrorKind, ToolError};
 use serde::Serialize;
 
 use super::{arguments, refused};
+use crate::fail::fail_point;
 use crate::identity;
 use crate::runtime::Runtime;
 
@@ -155,7 +156,9 @@ impl Runtime {
             }
         }
         let call = compensating(&effect, &compensation.tool, arguments);
+        fail_point("comp_before").await;
         let envelope = self.insist(by, call).await;
+        fail_point("comp_after").await;
         self.conclude(&effect, envelope).await
     }
 
