@@ -63,14 +63,29 @@ pub(crate) async fn run(
     // In voice nobody waits for a second try.
     let retries = inner.policy().budget(call.mode).retries;
     let mut pause = inner.settings.backoff;
+    let mut in_doubt = false;
     loop {
         trip.attempts += 1;
         let ended = attempt(inner, trip, call, granted, deadline).await;
         if trip.attempts > retries || !may_retry(call.class(), &ended) {
-            return ended;
+            return if in_doubt { doubted(ended) } else { ended };
         }
+        in_doubt |= match &ended {
+            Ended::Lost(_) => true,
+            Ended::Failed(error) => error.partial_side_effects,
+            Ended::Returned { .. } | Ended::NotBegun(_) => false,
+        };
         tokio::time::sleep(pause).await;
         pause = pause.saturating_mul(2);
+    }
+}
+
+/// The end of an attempt after one that may have done something: that this one did nothing does not
+/// say that nothing was done.
+fn doubted(ended: Ended) -> Ended {
+    match ended {
+        Ended::Failed(error) | Ended::NotBegun(error) => Ended::Lost(error),
+        Ended::Returned { .. } | Ended::Lost(_) => ended,
     }
 }
 

@@ -282,3 +282,17 @@ async fn what_others_have_given_up_is_not_begun_any_more() {
         assert_eq!(record.state, State::Failed, "it certainly did nothing");
     }
 }
+
+#[tokio::test]
+async fn a_failure_after_an_attempt_in_doubt_does_not_say_that_nothing_was_done() {
+    for second in [not_begun(), failed(ErrorKind::Permanent)] {
+        let world = World::new();
+        world.next("put", Does::ActsThen(lost()));
+        world.next("put", Does::Ends(second));
+        let ended = world.call(call("put", "k")).await;
+        assert_eq!(kind(&ended), ErrorKind::UnknownOutcome, "{ended:?}");
+        assert_eq!(world.acts("put"), 1);
+        let record = world.store.effect("default", &ended.meta.record_id).await.unwrap();
+        assert_eq!(record.state, State::Unknown);
+    }
+}
