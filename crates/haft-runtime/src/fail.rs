@@ -1,4 +1,4 @@
-//! Places where a test build can be made to stop or pause, to see what survives.
+//! Places where a test build can be made to die, stop or wait, to see what survives.
 //!
 //! Without the `failpoints` feature there is nothing here.
 
@@ -7,10 +7,11 @@
 #[inline(always)]
 pub(crate) async fn fail_point(_name: &str) {}
 
-/// A named place on the path. `HAFT_FAIL=name:kill` ends the process here as `kill -9` would,
-/// `name:pause` waits for ever, `name:kill:7` does it the seventh time.
+/// A named place. `HAFT_FAIL=name:kill` sends the process a real `SIGKILL` here, `name:stop` a
+/// `SIGSTOP`, after which it goes on when somebody sends `SIGCONT`, and `name:pause` waits for ever;
+/// `name:kill:7` does it the seventh time.
 #[cfg(feature = "failpoints")]
-pub(crate) async fn fail_point(name: &str) {
+pub async fn fail_point(name: &str) {
     points::reached(name).await;
 }
 
@@ -18,6 +19,9 @@ pub(crate) async fn fail_point(name: &str) {
 mod points {
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicU64, Ordering};
+
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
 
     struct Point {
         name: String,
@@ -46,9 +50,13 @@ mod points {
             return;
         }
         match point.action.as_str() {
-            // The test harness sees the mark and sends a real SIGKILL; nothing runs after this.
             "kill" => {
-                std::process::abort();
+                let _ = kill(Pid::this(), Signal::SIGKILL);
+                // The signal may take a moment; nothing of ours runs in it.
+                std::future::pending().await
+            }
+            "stop" => {
+                let _ = kill(Pid::this(), Signal::SIGSTOP);
             }
             _ => std::future::pending().await,
         }

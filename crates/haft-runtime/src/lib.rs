@@ -7,6 +7,9 @@ pub mod arguments;
 mod attach;
 pub mod batch;
 pub mod effects;
+#[cfg(feature = "failpoints")]
+pub mod fail;
+#[cfg(not(feature = "failpoints"))]
 mod fail;
 mod host;
 mod identity;

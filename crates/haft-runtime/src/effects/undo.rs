@@ -8,6 +8,7 @@ use haft_core::{Call, Caller, Envelope, ErrorKind, ToolError};
 use serde::Serialize;
 
 use super::{arguments, for_people, refused};
+use crate::fail::fail_point;
 use crate::identity;
 use crate::runtime::{Runtime, asked};
 
@@ -139,7 +140,9 @@ impl Runtime {
             return (UndoneStatus::Stuck, error.to_string());
         }
         let call = compensating(&effect, &compensation.tool, arguments);
+        fail_point("comp_before").await;
         let envelope = self.insist(by, call).await;
+        fail_point("comp_after").await;
         self.conclude(&effect, envelope).await
     }
 

@@ -1,12 +1,15 @@
 //! Done once: keys, duplicates, unknown outcomes, retries.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use haft_core::call::Principal;
 use haft_core::contract::Capability;
 use haft_core::ledger::State;
 use haft_core::port::{Ended, Invoke as _, Ledger as _};
 use haft_core::{ErrorKind, ToolError};
+use haft_runtime::Settings;
+use haft_runtime::policy::Rules;
 use serde_json::json;
 use tokio::sync::Notify;
 
@@ -338,4 +341,19 @@ async fn a_caller_that_goes_away_does_not_call_off_what_others_wait_for() {
     let _ = leader.await;
     go.notify_one();
     assert!(follower.await.unwrap().is_ok());
+}
+
+#[tokio::test]
+async fn what_others_may_have_given_up_is_not_begun_any_more() {
+    // As if the process had been stopped between its claim and the first byte.
+    let rules = Rules { allow: vec!["shop__*".into()], ..Rules::default() };
+    let held_up = Settings { lease_grace: Duration::ZERO, ..Settings::default() };
+    let world = World::with(rules, |builder| builder.settings(held_up));
+    for tool in ["order", "book"] {
+        let ended = world.call(call(tool, "k")).await;
+        assert_eq!(kind(&ended), ErrorKind::Cancelled);
+        assert_eq!(world.acts(tool), 0, "{tool}");
+        let record = world.store.effect("default", &ended.meta.record_id).await.unwrap();
+        assert_eq!(record.state, State::Failed, "it certainly did nothing");
+    }
 }
