@@ -114,13 +114,13 @@ pub fn canonical(value: &Value) -> String {
 /// Lowercase hexadecimal.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
-    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or_default();
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        text.push(digit(byte >> 4));
-        text.push(digit(byte & 0xf));
-    }
-    text
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect()
+}
+
+/// The digit of a number below sixteen, without a branch: every call writes a few hundred.
+fn digit(nibble: u8) -> char {
+    let letter = u8::from(nibble > 9) * (b'a' - b'9' - 1);
+    char::from(b'0' + nibble + letter)
 }
 
 /// The value of a digit that was checked when the digest was made.

@@ -180,6 +180,9 @@ pub struct Effect {
     pub policy: SideEffectPolicy,
     /// The effective arguments.
     pub arguments: Value,
+    /// The arguments as they came, where that is something else: a text, or the value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw_arguments: Option<Value>,
     /// The connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<String>,
@@ -295,6 +298,9 @@ pub struct Ticket {
     pub epoch: u64,
     /// The call.
     pub call: String,
+    /// An earlier attempt under this key may have been carried out. Then this one cannot say that
+    /// nothing was done.
+    pub in_doubt: bool,
 }
 
 /// What became of an attempt.

@@ -1,5 +1,5 @@
 //! How fast a warm call of a JavaScript handler is, next to the bare round trip to a child process
-//! over the same kind of pipes, in one run:
+//! over the same kind of pipes, in one run; and how soon after its deadline a handler is stopped:
 //!
 //! ```text
 //! cargo run --release -p haft-exec --example js_speed
@@ -13,7 +13,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::os::fd::OwnedFd;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -31,7 +31,11 @@ use tokio::net::unix::pipe;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const ROUNDS: usize = 5_000;
+/// The first block is not counted.
+const BLOCKS: usize = 11;
+const ROUNDS: usize = 200;
+const STOP: Duration = Duration::from_millis(100);
+const STOPS: usize = 20;
 const ECHO: &str = "echo";
 /// About as much as a call of `kb_search` carries.
 const MESSAGE: usize = 512;
@@ -62,6 +66,38 @@ fn main() {
         let runtime = runtime.enable_all().build().unwrap();
         runtime.block_on(async { tokio::spawn(measure(name)).await.unwrap() });
     }
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async { tokio::spawn(stops()).await.unwrap() });
+}
+
+/// Handlers that never end: some the engine can stop, of some it must be rid with its process.
+const ENDLESS: [(&str, &str); 4] = [
+    ("a loop", "for (;;);"),
+    ("a loop that catches everything", "for (;;) { try { null.x } catch {} finally { continue } }"),
+    ("one native call", "Array.prototype.copyWithin.call({ length: 2 ** 30 }, 0, 1);"),
+    (
+        "native calls on long texts",
+        "const a = 'a'.repeat(4e6); for (;;) a.indexOf('a'.repeat(2e6) + 'b');",
+    ),
+];
+
+async fn stops() {
+    println!("stopped after a deadline of {} ms", STOP.as_millis());
+    let js = Js::new(Settings { warm: 1, most: 1, ..Settings::default() });
+    for (name, text) in ENDLESS {
+        let tool = tool(&format!("export function execute() {{ {text} }}"));
+        let mut late = Vec::new();
+        for round in 0..STOPS {
+            js.isolation().await.unwrap();
+            let start = Instant::now();
+            let ended = js.execute(job(&tool, round, STOP)).await;
+            late.push(start.elapsed().saturating_sub(STOP).as_secs_f64() * 1e3);
+            assert!(matches!(ended, Ended::Lost(_)), "{ended:?}");
+        }
+        late.sort_by(f64::total_cmp);
+        let (middle, last) = (late.get(STOPS / 2).unwrap(), late.last().unwrap());
+        println!("  {name:40} p50 {middle:5.1}  most {last:5.1} ms late");
+    }
 }
 
 /// The bare child: gives every message back.
@@ -76,90 +112,168 @@ fn echo() {
 
 async fn measure(name: &str) {
     println!("runtime with {name}");
-    let bare = bare().await;
-    show("bare round trip", &bare, &bare);
-    let plain = "export const execute = ({ args }) => ({ ok: true, data: args });";
-    let asking = "export async function execute({ args, context }) {
-        const { results, total } = await context.kb.search({ query: args.query });
-        return { ok: true, data: { results, total } };
-    }";
-    for children in [1, 2] {
-        let js = Js::new(Settings { warm: children, most: children, ..Settings::default() });
-        println!("  with {children} children");
-        for (name, source) in [("a call", plain), ("a call and one capability", asking)] {
-            show(&format!("{name}, child ready"), &calls(&js, source, Pace::Ready).await, &bare);
-            show(&format!("{name}, back to back"), &calls(&js, source, Pace::AtOnce).await, &bare);
+    let plain = tool("export const execute = ({ args }) => ({ ok: true, data: args });");
+    let asking = tool(
+        "export async function execute({ args, context }) {
+            const { results, total } = await context.kb.search({ query: args.query });
+            return { ok: true, data: { results, total } };
+        }",
+    );
+    let pool = |children| {
+        Arc::new(Js::new(Settings { warm: children, most: children, ..Settings::default() }))
+    };
+    let (one, two) = (pool(1), pool(2));
+    let (rested, hurried) = (Pace::Rested, Pace::AtOnce);
+    let mut echo = Echo::start();
+    let mut series = [
+        Series::new("bare round trip, rested", rested, None),
+        Series::new("bare round trip, back to back", hurried, None),
+        Series::new("call, rested", rested, Some((&one, &plain))),
+        Series::new("call and one capability, rested", rested, Some((&one, &asking))),
+        Series::new("call, back to back, 1 child", hurried, Some((&one, &plain))),
+        Series::new("call, back to back, 2 children", hurried, Some((&two, &plain))),
+        Series::new("call and one capability, b.t.b., 2 ch.", hurried, Some((&two, &asking))),
+    ];
+    // Interleaved: whatever else the machine does hits all of them alike.
+    for block in 0..BLOCKS {
+        for series in &mut series {
+            series.run(&mut echo, block > 0).await;
         }
+    }
+    echo.end();
+    for row in &series {
+        let bare = series.iter().find(|bare| bare.is_bare_of(row.pace));
+        row.show(bare.unwrap_or(row));
     }
 }
 
 /// When the next call comes.
 #[derive(Clone, Copy, PartialEq)]
 enum Pace {
-    /// When a child has its next engine ready: what a caller sees who is not alone in a hurry.
-    Ready,
+    /// After a while in which the child has made its next engines.
+    Rested,
     /// At once: the child puts away the last engine and makes the next one meanwhile.
     AtOnce,
 }
 
-async fn bare() -> Vec<Duration> {
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .arg(ECHO)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let to = pipe::Sender::from_owned_fd(OwnedFd::from(child.stdin.take().unwrap())).unwrap();
-    let from = pipe::Receiver::from_owned_fd(OwnedFd::from(child.stdout.take().unwrap())).unwrap();
-    let mut buffer = [0; MESSAGE];
-    let mut times = Vec::with_capacity(ROUNDS);
-    for _ in 0..ROUNDS {
+const REST: Duration = Duration::from_millis(2);
+
+struct Series<'a> {
+    name: &'static str,
+    pace: Pace,
+    calls: Option<(&'a Js, &'a Arc<Tool>)>,
+    times: Vec<Duration>,
+}
+
+impl<'a> Series<'a> {
+    fn new(name: &'static str, pace: Pace, calls: Option<(&'a Arc<Js>, &'a Arc<Tool>)>) -> Self {
+        let calls = calls.map(|(js, tool)| (js.as_ref(), tool));
+        Self { name, pace, calls, times: Vec::new() }
+    }
+
+    fn is_bare_of(&self, pace: Pace) -> bool {
+        self.calls.is_none() && self.pace == pace
+    }
+
+    async fn run(&mut self, echo: &mut Echo, counts: bool) {
+        for round in 0..ROUNDS {
+            if self.pace == Pace::Rested {
+                tokio::time::sleep(REST).await;
+            }
+            let took = match self.calls {
+                None => echo.round().await,
+                Some((js, tool)) => call(js, tool, round).await,
+            };
+            if counts {
+                self.times.push(took);
+            }
+        }
+    }
+
+    fn at(&self, part: f64) -> f64 {
+        let mut sorted = self.times.clone();
+        sorted.sort();
+        let index = (sorted.len() as f64 * part) as usize;
+        sorted.get(index).copied().unwrap_or_default().as_secs_f64() * 1e6
+    }
+
+    fn show(&self, bare: &Self) {
+        println!(
+            "  {:40} p10 {:6.1}  p50 {:6.1}  p99 {:7.1} µs  of bare: p10 {:5.2}  p50 {:5.2}",
+            self.name,
+            self.at(0.1),
+            self.at(0.5),
+            self.at(0.99),
+            self.at(0.1) / bare.at(0.1),
+            self.at(0.5) / bare.at(0.5),
+        );
+    }
+}
+
+/// The bare child and its pipes.
+struct Echo {
+    child: Child,
+    to: pipe::Sender,
+    from: pipe::Receiver,
+}
+
+impl Echo {
+    fn start() -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .arg(ECHO)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let to = OwnedFd::from(child.stdin.take().unwrap());
+        let from = OwnedFd::from(child.stdout.take().unwrap());
+        let to = pipe::Sender::from_owned_fd(to).unwrap();
+        Self { child, to, from: pipe::Receiver::from_owned_fd(from).unwrap() }
+    }
+
+    async fn round(&mut self) -> Duration {
+        let mut buffer = [0; MESSAGE];
         let start = Instant::now();
-        to.writable().await.unwrap();
-        assert_eq!(to.try_write(&buffer).unwrap(), MESSAGE);
+        self.to.writable().await.unwrap();
+        assert_eq!(self.to.try_write(&buffer).unwrap(), MESSAGE);
         let mut read = 0;
         while read < MESSAGE {
-            from.readable().await.unwrap();
-            read += from.try_read(&mut buffer).unwrap_or(0);
+            self.from.readable().await.unwrap();
+            read += self.from.try_read(&mut buffer).unwrap_or(0);
         }
-        times.push(start.elapsed());
+        start.elapsed()
     }
-    drop(to);
-    child.wait().unwrap();
-    times
+
+    fn end(mut self) {
+        drop(self.to);
+        self.child.wait().unwrap();
+    }
 }
 
-async fn calls(js: &Js, source: &str, pace: Pace) -> Vec<Duration> {
-    let tool = Arc::new(tool(source));
-    let mut times = Vec::with_capacity(ROUNDS);
-    for round in 0..ROUNDS + 100 {
-        let arguments =
-            json!({"query": "lighting lead", "filters": {"type": "person"}, "top_k": 3});
-        let scope = Arc::new(Scope {
-            call: format!("call_{round}"),
-            caller: Caller::agent("studio", "assistant"),
-            mode: Mode::Text,
-            session: SessionView::default(),
-            connection: None,
-            through: Vec::new(),
-        });
-        let limit = Duration::from_secs(5);
-        let job = Job::new(tool.clone(), arguments, scope, Arc::new(Answers), limit, None);
-        if pace == Pace::Ready {
-            js.isolation().await.unwrap();
-        }
-        let start = Instant::now();
-        let ended = js.execute(job).await;
-        let took = start.elapsed();
-        assert!(matches!(ended, Ended::Returned { .. }), "{ended:?}");
-        if round >= 100 {
-            times.push(took);
-        }
-    }
-    times
+fn job(tool: &Arc<Tool>, round: usize, limit: Duration) -> Job {
+    let arguments = json!({"query": "lighting lead", "filters": {"type": "person"}, "top_k": 3});
+    let scope = Arc::new(Scope {
+        call: format!("call_{round}"),
+        caller: Caller::agent("studio", "assistant"),
+        mode: Mode::Text,
+        session: SessionView::default(),
+        connection: None,
+        only: None,
+        through: Vec::new(),
+    });
+    Job::new(tool.clone(), arguments, scope, Arc::new(Answers), limit, None)
 }
 
-fn tool(source: &str) -> Tool {
+async fn call(js: &Js, tool: &Arc<Tool>, round: usize) -> Duration {
+    let job = job(tool, round, Duration::from_secs(5));
+    let start = Instant::now();
+    let ended = js.execute(job).await;
+    let took = start.elapsed();
+    assert!(matches!(ended, Ended::Returned { .. }), "{ended:?}");
+    took
+}
+
+fn tool(source: &str) -> Arc<Tool> {
     let contract = json!({
         "toolId": "probe", "version": "1.0.0", "description": "a tool to measure with",
         "category": "retrieval", "sideEffects": "read_only", "effect": "read_only",
@@ -168,7 +282,7 @@ fn tool(source: &str) -> Tool {
         "redaction": { "allow": [] }, "arguments": { "mode": "strict", "fraction": "refuse" },
         "capabilities": ["kb"], "limits": {},
     });
-    Tool {
+    Arc::new(Tool {
         id: "core__probe".into(),
         digest: Digest::of_bytes(b"probe"),
         contract: serde_json::from_value(contract).unwrap(),
@@ -179,21 +293,5 @@ fn tool(source: &str) -> Tool {
             digest: Digest::of_bytes(source.as_bytes()),
             source: source.into(),
         },
-    }
-}
-
-fn show(name: &str, times: &[Duration], bare: &[Duration]) {
-    let at = |times: &[Duration], part: f64| {
-        let mut sorted = times.to_vec();
-        sorted.sort();
-        let index = (sorted.len() as f64 * part) as usize;
-        sorted.get(index).copied().unwrap_or_default().as_secs_f64() * 1e6
-    };
-    println!(
-        "  {name:40} p10 {:6.1}  p50 {:6.1}  p99 {:7.1} µs  p10 {:4.1} of bare",
-        at(times, 0.1),
-        at(times, 0.5),
-        at(times, 0.99),
-        at(times, 0.1) / at(bare, 0.1),
-    );
+    })
 }

@@ -32,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use self::pool::{Lease, Pool};
-use self::talk::Broken;
+use self::talk::{Broken, Said};
 
 /// The first argument of a program that is to be a child.
 const ASKED: &str = "haft:sandbox";
@@ -123,8 +123,7 @@ impl Js {
     ///
     /// Why no child could be started.
     pub async fn isolation(&self) -> Result<Isolation, ToolError> {
-        let lease = self.pool.take().await.map_err(cannot_start)?;
-        drop(lease);
+        drop(self.pool.take("").await.map_err(cannot_start)?);
         Ok(self.pool.isolation())
     }
 }
@@ -144,8 +143,12 @@ impl Execute for Js {
     fn execute<'a>(&'a self, job: Job) -> Boxed<'a, Ended> {
         Box::pin(async move {
             let end = Instant::now() + job.deadline.min(LONGEST);
+            let Implementation::Js { digest, .. } = &job.tool.handler else {
+                return Ended::NotBegun(not_js(&job));
+            };
+            let digest = digest.to_string();
             loop {
-                let lease = match tokio::time::timeout_at(end, self.pool.take()).await {
+                let lease = match tokio::time::timeout_at(end, self.pool.take(&digest)).await {
                     Ok(Ok(lease)) => lease,
                     Ok(Err(why)) => return Ended::NotBegun(cannot_start(why)),
                     Err(_) => return Ended::NotBegun(all_busy()),
@@ -170,9 +173,9 @@ impl Js {
         };
         let talk = talk::hold(lease.begin()?, call, job, settings.told_bytes);
         match tokio::time::timeout_at(end + GRACE, talk).await {
-            Ok(Ok((how, json))) => {
-                lease.back(how);
-                Some(answer::read(how, &json, job))
+            Ok(Ok(Said { end, json, ready })) => {
+                lease.back(end, ready);
+                Some(answer::read(end, &json, job))
             }
             Ok(Err(Broken::Unsent)) => None,
             Ok(Err(Broken::Lost(why))) => Some(Ended::Lost(
@@ -182,6 +185,11 @@ impl Js {
             Err(_) => Some(Ended::Lost(answer::timed_out(job))),
         }
     }
+}
+
+fn not_js(job: &Job) -> ToolError {
+    let message = format!("`{}` is not written in JavaScript", job.tool.id);
+    ToolError::new(ErrorKind::Internal, message)
 }
 
 fn cannot_start(why: String) -> ToolError {

@@ -4,18 +4,26 @@ use std::sync::Arc;
 
 use haft_core::port::Invoke as _;
 use haft_core::{Call, Caller, Registry, ToolError};
-use haft_exec::Native;
+use haft_exec::native::{Context, Native};
 use haft_runtime::Runtime;
 use haft_runtime::policy::{Policy, Rules, Source};
 use haft_store::Memory;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
+#[derive(Deserialize)]
+struct Greet {
+    name: String,
+}
+
+async fn greet(args: Greet, _: Context) -> Result<Value, ToolError> {
+    Ok(json!({ "text": format!("hello {}", args.name) }))
+}
+
+#[expect(clippy::print_stdout, reason = "an example shows what it did")]
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let registry = Registry::load(include_str!("embed/registry.json"), &Default::default())?;
-    let greet = |args: Value, _| async move {
-        Ok::<_, ToolError>(json!({ "text": format!("hello {}", args["name"]) }))
-    };
     let rules = Rules { allow: vec!["demo__*".into()], ..Rules::default() };
     let source = Source { rules: rules.clone(), ..Source::default() };
     let policy = Policy::load(&source, &[&registry]).map_err(|problems| format!("{problems:?}"))?;

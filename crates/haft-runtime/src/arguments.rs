@@ -75,6 +75,8 @@ pub struct Prepared {
     /// What the mode reduced.
     pub clamps: Vec<Clamped>,
     received: Received,
+    /// What was repaired, before defaults and clamps; where nothing was, that is what was received.
+    accepted: Option<Received>,
 }
 
 /// How to get from the effective arguments back to what came.
@@ -91,7 +93,18 @@ impl Prepared {
     /// them, and empty text, have become the object already; the caller has the raw text.
     #[must_use]
     pub fn received(&self) -> Cow<'_, Value> {
-        match &self.received {
+        self.back_to(&self.received)
+    }
+
+    /// The arguments as they were accepted: repaired, but without defaults and clamps. Two calls
+    /// that differ only in spelling are the same here, and stay so when a default changes.
+    #[must_use]
+    pub fn accepted(&self) -> Cow<'_, Value> {
+        self.back_to(self.accepted.as_ref().unwrap_or(&self.received))
+    }
+
+    fn back_to<'p>(&'p self, received: &'p Received) -> Cow<'p, Value> {
+        match received {
             Received::Kept(value) => Cow::Borrowed(value),
             Received::First(count) => first(&self.effective, *count),
         }
@@ -144,7 +157,21 @@ impl Reader {
     ///
     /// Everything that is wrong with them, in words that a model can act on.
     pub fn read(&self, raw: &RawArguments, mode: Mode) -> Result<Prepared, Invalid> {
-        let mut parsed = parse::parse(raw, self.rules.mode)?;
+        self.read_under(raw, mode, self.rules)
+    }
+
+    /// The same under other rules than the contract's: an activation can be stricter.
+    ///
+    /// # Errors
+    ///
+    /// As [`read`](Self::read).
+    pub fn read_under(
+        &self,
+        raw: &RawArguments,
+        mode: Mode,
+        rules: Arguments,
+    ) -> Result<Prepared, Invalid> {
+        let mut parsed = parse::parse(raw, rules.mode)?;
         let seen = inspect::inspect(&parsed.value)?;
         let held = parsed.take_held();
         let mut prepared = self.complete(parsed.value, mode);
@@ -155,9 +182,9 @@ impl Reader {
             return Ok(prepared);
         }
         let mut problems = Vec::new();
-        if seen.whole_floats || (!valid && self.rules.mode == Leniency::Lenient) {
+        if seen.whole_floats || (!valid && rules.mode == Leniency::Lenient) {
             let text = parse::text_of(raw, held.as_deref());
-            prepared = self.coerced(prepared, text, mode, &mut problems);
+            prepared = self.coerced(prepared, text, mode, rules, &mut problems);
         }
         self.judge(prepared, problems)
     }
@@ -175,7 +202,7 @@ impl Reader {
                 received = Received::Kept(first(value, count).into_owned());
             }
         });
-        Prepared { effective: value, warnings: Vec::new(), clamps, received }
+        Prepared { effective: value, warnings: Vec::new(), clamps, received, accepted: None }
     }
 
     fn coerced(
@@ -183,6 +210,7 @@ impl Reader {
         before: Prepared,
         text: Option<&str>,
         mode: Mode,
+        rules: Arguments,
         problems: &mut Vec<Problem>,
     ) -> Prepared {
         let mut warnings = before.warnings;
@@ -191,9 +219,15 @@ impl Reader {
             Received::First(count) => first(&before.effective, count).into_owned(),
         };
         let mut value = came.clone();
-        *problems = coerce::mend(&self.plan, self.rules, &mut value, text, &mut warnings);
+        *problems = coerce::mend(&self.plan, rules, &mut value, text, &mut warnings);
         let completed = self.complete(value, mode);
-        Prepared { warnings, received: Received::Kept(came), ..completed }
+        Prepared {
+            effective: completed.effective,
+            clamps: completed.clamps,
+            warnings,
+            received: Received::Kept(came),
+            accepted: Some(completed.received),
+        }
     }
 
     /// The last word: strict, with every error.

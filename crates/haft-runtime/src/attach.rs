@@ -37,6 +37,11 @@ impl Running {
         Leading { running: self.clone(), key: key.clone(), call: call.to_owned(), answer: sender }
     }
 
+    /// Whether a call runs under a key here.
+    pub(crate) fn has(&self, key: &Digest) -> bool {
+        self.calls.lock().contains_key(key)
+    }
+
     /// Waits for the call that runs under a key here. `None` when none does, or when it ended
     /// without an answer.
     pub(crate) async fn follow(&self, key: &Digest) -> Option<Arc<Answer>> {
@@ -47,6 +52,11 @@ impl Running {
 }
 
 impl Leading {
+    /// Whether anybody waits: beside the receiver in the table there is another.
+    pub(crate) fn is_followed(&self) -> bool {
+        self.answer.receiver_count() > 1
+    }
+
     /// Gives the answer to everyone who waits.
     pub(crate) fn answer(&self, answer: Arc<Answer>) {
         self.answer.send_replace(Some(answer));

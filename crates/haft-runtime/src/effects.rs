@@ -7,8 +7,19 @@ mod undo;
 pub use probe::Probed;
 pub use undo::{UndoTarget, Undone, UndoneStatus};
 
+use haft_core::call::PrincipalKind;
 use haft_core::port::StoreError;
-use haft_core::{ErrorKind, ToolError};
+use haft_core::{Caller, ErrorKind, ToolError};
+
+/// A model says neither what happened nor what is to be undone.
+fn for_people(by: &Caller) -> Result<(), ToolError> {
+    match by.actor.kind {
+        PrincipalKind::User | PrincipalKind::Service => Ok(()),
+        PrincipalKind::Agent => {
+            Err(ToolError::new(ErrorKind::Denied, "an agent cannot do this; a person has to"))
+        }
+    }
+}
 
 fn refused(error: &StoreError) -> ToolError {
     match error {

@@ -3,12 +3,14 @@
 mod builtin;
 mod nested;
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 use haft_core::contract::{Capability, SideEffectPolicy};
 use haft_core::port::{Boxed, Host, Scope};
-use haft_core::{ErrorKind, Tool, ToolError};
+use haft_core::{Digest, ErrorKind, Tool, ToolError};
+use parking_lot::Mutex;
 use serde_json::Value;
 
 use crate::runtime::Inner;
@@ -26,8 +28,10 @@ pub(crate) struct Bound {
     /// What keys of nested calls are made from.
     key: Option<String>,
     calls: AtomicU32,
-    nested: AtomicU32,
+    /// How often each tool was called with which arguments.
+    nested: Mutex<HashMap<Digest, u32>>,
     wrote: AtomicBool,
+    done: AtomicBool,
 }
 
 impl Bound {
@@ -44,14 +48,30 @@ impl Bound {
             class: tool.contract.side_effect_policy,
             key,
             calls: AtomicU32::new(0),
-            nested: AtomicU32::new(0),
+            nested: Mutex::default(),
             wrote: AtomicBool::new(false),
+            done: AtomicBool::new(false),
         }
     }
 
     /// Whether something that writes was asked for.
     pub(crate) fn has_written(&self) -> bool {
         self.wrote.load(Ordering::SeqCst)
+    }
+
+    /// Whether something that writes was done, or may have been.
+    pub(crate) fn has_done(&self) -> bool {
+        self.done.load(Ordering::SeqCst)
+    }
+
+    /// What a request that writes came to.
+    fn written(&self, answer: &Result<Value, ToolError>) {
+        let undone = answer.as_ref().err().is_some_and(|error| {
+            error.kind != ErrorKind::UnknownOutcome && !error.partial_side_effects
+        });
+        if !undone {
+            self.done.store(true, Ordering::SeqCst);
+        }
     }
 
     /// Before the request leaves, not after: what has been asked for may have been done.
@@ -85,10 +105,15 @@ impl Bound {
         let inner = self.permitted(capability)?;
         // A program's own provider comes before ours.
         if let Some(provider) = inner.capabilities.get(&capability) {
-            if provider.writes(method) {
+            let writes = provider.writes(method);
+            if writes {
                 self.writing();
             }
-            return provider.provide(&self.scope, method, arguments).await;
+            let answer = provider.provide(&self.scope, method, arguments).await;
+            if writes {
+                self.written(&answer);
+            }
+            return answer;
         }
         match capability {
             Capability::CallTool => self.call_tool(&inner, method, arguments).await,
@@ -96,12 +121,16 @@ impl Bound {
             Capability::Audit => builtin::audit(&inner, &self.scope, method, arguments).await,
             Capability::Messaging => {
                 self.writing();
-                builtin::messaging(&inner, &self.scope, method, arguments)
+                let answer = builtin::messaging(&inner, &self.scope, method, arguments);
+                self.written(&answer);
+                answer
             }
             Capability::Voice => builtin::voice(&self.scope, method),
             Capability::Moderation => {
                 self.writing();
-                builtin::moderation(&inner, &self.scope, method, &arguments).await
+                let answer = builtin::moderation(&inner, &self.scope, method, &arguments).await;
+                self.written(&answer);
+                answer
             }
             Capability::Kb | Capability::Http | Capability::Calendar | Capability::Images => {
                 Err(ToolError::new(

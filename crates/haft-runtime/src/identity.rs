@@ -1,19 +1,72 @@
 //! Fresh ids.
 
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use haft_core::digest::hex;
+
+/// Of random bytes that an id has.
+const LENGTH: usize = 16;
+
+/// The system is asked for so many ids' worth at a time: asking costs more than all else here.
+const AT_ONCE: usize = 64;
+
+thread_local! {
+    static SPARE: RefCell<Spare> = const { RefCell::new(Spare { bytes: [0; LENGTH * AT_ONCE], left: 0 }) };
+}
+
+/// Random bytes of the system that no id has used yet.
+struct Spare {
+    bytes: [u8; LENGTH * AT_ONCE],
+    left: usize,
+}
+
+impl Spare {
+    fn take(&mut self) -> Option<[u8; LENGTH]> {
+        if self.left == 0 {
+            getrandom::fill(&mut self.bytes).ok()?;
+            self.left = AT_ONCE;
+        }
+        self.left -= 1;
+        let next = self.bytes.chunks_exact_mut(LENGTH).nth(self.left)?;
+        // Taken out, so that no id can be found here later.
+        let mut taken = [0; LENGTH];
+        taken.swap_with_slice(next);
+        Some(taken)
+    }
+}
 
 /// 128 random bits after a prefix: `call_3f…`. Guessing one is hopeless.
 pub(crate) fn fresh(prefix: &str) -> String {
-    let mut bytes = [0_u8; 16];
-    if getrandom::fill(&mut bytes).is_err() {
+    let bytes = SPARE.try_with(|spare| spare.borrow_mut().take()).ok().flatten();
+    let Some(bytes) = bytes else {
         // A system without randomness: ids are still unique here, by time and count.
-        let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let now = std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .map_or(0, |since| since.as_nanos());
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         return format!("{prefix}_{now:x}{count:x}");
-    }
-    format!("{prefix}_{}", hex(&bytes))
+    };
+    let mut id = String::with_capacity(prefix.len() + 1 + 2 * LENGTH);
+    id.push_str(prefix);
+    id.push('_');
+    id.push_str(&hex(&bytes));
+    id
 }
 
-static COUNT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_id_comes_twice_on_any_thread() {
+        let some = || (0..3 * AT_ONCE).map(|_| fresh("call")).collect::<Vec<_>>();
+        let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(some)).collect();
+        let ids: Vec<_> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+        assert!(ids.iter().all(|id| id.len() == "call_".len() + 2 * LENGTH));
+        assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len());
+    }
+}

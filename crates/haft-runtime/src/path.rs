@@ -51,9 +51,9 @@ async fn decide(inner: &Arc<Inner>, trip: &mut Trip, call: Call) -> Result<Appro
     // Cheap and without arguments: most calls that must not run end here.
     let admitted = gate::admit(inner, found).await?;
     // The rules that follow look at what will really be used, not at what the model wrote.
-    let prepared = prepare::arguments(trip, admitted)?;
+    let prepared = prepare::arguments(inner, trip, admitted)?;
     let authorized = authorize::decide(inner, trip, prepared)?;
-    confirm::require(inner, authorized).await
+    confirm::require(inner, trip, authorized).await
 }
 
 /// From a call that may run to its answer.
@@ -71,12 +71,13 @@ async fn carry_out(
     // Durable before the first byte leaves.
     let ticket = match claim::begin(inner, &mut trip, &joined).await {
         Ok(ticket) => ticket,
-        Err(end) => return publish::ended(inner, trip, end).await,
+        Err(end) => return publish::not_run(inner, trip, &joined, end).await,
     };
     fail_point("after_claim").await;
     publish::started(inner, &trip, &joined);
     // Whoever asked and is gone before anything was done wanted nothing.
-    let ended = match caller.is_gone() && ticket.is_effect() {
+    let unwanted = caller.is_gone() && ticket.is_effect() && !ticket.is_followed();
+    let ended = match unwanted {
         true => execute::called_off(),
         false => execute::run(inner, &mut trip, &joined, &ticket).await,
     };
@@ -84,7 +85,7 @@ async fn carry_out(
     let checked = check::output(inner, &mut trip, &joined, ended);
     let safe = scrub::both_views(inner, &joined, checked);
     // Durable before anyone sees it.
-    let answer = settle::record(inner, &trip, &joined, ticket, safe).await;
+    let answer = settle::record(inner, &mut trip, &joined, ticket, safe).await;
     fail_point("after_record").await;
     publish::answered(inner, trip, &joined, answer).await
 }

@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 /// More windows than this are not kept; the oldest idle ones go first.
 const MAX_WINDOWS: usize = 100_000;
 
-/// Who calls what.
-type Key = (String, String, String);
+/// Who calls what, under which rate.
+type Key = (String, String, String, u64, u64);
 
 /// The recent calls of everyone.
 #[derive(Default)]
@@ -18,33 +18,44 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// Counts a call, or says in how many milliseconds one will be taken again.
+    /// Counts a call under every rate; or under none, and says which is used up and in how many
+    /// milliseconds a call will be taken again.
     pub(crate) fn take(
         &self,
         tenant: &str,
         principal: &str,
         tool: &str,
-        rate: Rate,
+        rates: &[Rate],
         now_ms: i64,
-    ) -> Result<(), u64> {
-        let window = i64::try_from(rate.window_ms).unwrap_or(i64::MAX);
-        let most = usize::try_from(rate.calls).unwrap_or(usize::MAX);
+    ) -> Result<(), (Rate, u64)> {
+        let key = |rate: &Rate| {
+            let (tenant, principal, tool) = (tenant.into(), principal.into(), tool.into());
+            (tenant, principal, tool, rate.calls, rate.window_ms)
+        };
         let mut windows = self.windows.lock();
         if windows.len() >= MAX_WINDOWS {
-            windows.retain(|_, calls| calls.back().is_some_and(|last| now_ms - last < window));
+            windows.retain(|key, calls| calls.back().is_some_and(|at| now_ms - at < length(key.4)));
         }
-        let key = (tenant.to_owned(), principal.to_owned(), tool.to_owned());
-        let calls = windows.entry(key).or_default();
-        while calls.front().is_some_and(|first| now_ms.saturating_sub(*first) >= window) {
-            calls.pop_front();
+        for rate in rates {
+            let calls = windows.entry(key(rate)).or_default();
+            let window = length(rate.window_ms);
+            while calls.front().is_some_and(|first| now_ms.saturating_sub(*first) >= window) {
+                calls.pop_front();
+            }
+            if calls.len() >= usize::try_from(rate.calls).unwrap_or(usize::MAX) {
+                let free = calls.front().map_or(window, |at| at.saturating_add(window) - now_ms);
+                return Err((*rate, u64::try_from(free).unwrap_or(0)));
+            }
         }
-        if calls.len() < most {
-            calls.push_back(now_ms);
-            return Ok(());
+        for rate in rates {
+            windows.entry(key(rate)).or_default().push_back(now_ms);
         }
-        let free_at = calls.front().map_or(window, |first| first.saturating_add(window) - now_ms);
-        Err(u64::try_from(free_at).unwrap_or(0))
+        Ok(())
     }
+}
+
+fn length(window_ms: u64) -> i64 {
+    i64::try_from(window_ms).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -55,7 +66,9 @@ mod tests {
     fn a_window_slides_and_belongs_to_one_caller_and_tool() {
         let rates = Rates::default();
         let rate = Rate { calls: 2, window_ms: 1000 };
-        let take = |who: &str, tool: &str, now| rates.take("t", who, tool, rate, now);
+        let take = |who: &str, tool: &str, now| {
+            rates.take("t", who, tool, &[rate], now).map_err(|(_, wait)| wait)
+        };
         assert_eq!(take("a", "x", 0), Ok(()));
         assert_eq!(take("a", "x", 400), Ok(()));
         assert_eq!(take("a", "x", 900), Err(100));
@@ -68,6 +81,19 @@ mod tests {
     #[test]
     fn no_calls_at_all_is_a_rate_too() {
         let rates = Rates::default();
-        assert!(rates.take("t", "a", "x", Rate { calls: 0, window_ms: 10 }, 0).is_err());
+        assert!(rates.take("t", "a", "x", &[Rate { calls: 0, window_ms: 10 }], 0).is_err());
+    }
+
+    #[test]
+    fn two_rates_are_counted_apart_and_together() {
+        let rates = Rates::default();
+        let (short, long) = (Rate { calls: 1, window_ms: 10 }, Rate { calls: 2, window_ms: 1000 });
+        let take = |now| rates.take("t", "a", "x", &[short, long], now);
+        assert_eq!(take(0), Ok(()));
+        assert_eq!(take(5), Err((short, 5)));
+        assert_eq!(take(10), Ok(()));
+        assert_eq!(take(20), Err((long, 980)));
+        // What was refused was not counted.
+        assert_eq!(take(1000), Ok(()));
     }
 }

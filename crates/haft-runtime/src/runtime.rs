@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use haft_core::contract::{Capability, Mode, SideEffectPolicy};
+use haft_core::ledger::EffectRecord;
 use haft_core::port::{
-    Ask, Boxed, Decide, Decision, Execute, Invoke, Provide, Publish, Standing, Store,
+    Ask, Boxed, Decide, Decision, Execute, Invoke, Provide, Publish, Standing, Store, StoreError,
 };
 use haft_core::record::{Confirmation, Event, EventKind};
 use haft_core::{Call, Caller, Digest, Envelope, ErrorKind, Registry, ToolError};
@@ -19,6 +20,7 @@ use serde_json::json;
 
 pub use builder::{BuildError, Builder};
 pub use confirmations::Decided;
+pub(crate) use confirmations::asked;
 pub use sessions::Signalled;
 
 use crate::attach::Running;
@@ -125,11 +127,17 @@ impl Inner {
         }
     }
 
-    /// The tools of a caller.
-    pub(crate) fn catalog(&self, shelf: &Shelf, caller: &Caller, mode: Mode) -> Catalog {
+    /// The tools of a caller at a time.
+    pub(crate) fn catalog(
+        &self,
+        shelf: &Shelf,
+        caller: &Caller,
+        mode: Mode,
+        now_ms: i64,
+    ) -> Catalog {
         let rules = self.rules.load();
         let directory = self.directory.load();
-        let mut seen = Seen::new(caller, mode, self.store.now_ms());
+        let mut seen = Seen::new(caller, mode, now_ms);
         seen.hide_approval = rules.rules.hide_approval;
         self.catalogs.get(&shelf.stock, &directory, &*rules.decide, &seen)
     }
@@ -154,21 +162,22 @@ impl Inner {
         }
     }
 
-    /// Whether a call names a tool that writes. One that cannot be found does nothing.
-    pub(crate) fn would_write(&self, call: &Call) -> bool {
-        let Some(shelf) = self.shelf(None) else { return false };
-        let catalog = self.catalog(&shelf, &call.caller, call.mode);
+    /// Whether a call names a tool that writes, in the registry of its session. One that cannot be
+    /// found does nothing.
+    pub(crate) fn would_write(&self, call: &Call, registry_version: &str) -> bool {
+        let Some(shelf) = self.shelf(Some(registry_version)) else { return false };
+        let catalog = self.catalog(&shelf, &call.caller, call.mode, self.store.now_ms());
         catalog
             .get(&call.tool)
             .is_some_and(|tool| tool.tool.contract.side_effect_policy != SideEffectPolicy::Pure)
     }
 
-    pub(crate) fn announce_confirmation(&self, asked: &Confirmation) {
+    pub(crate) fn announce(&self, asked: &Confirmation, kind: EventKind) {
         if !self.publish.is_listening() {
             return;
         }
         self.publish.publish(&Event {
-            kind: EventKind::ConfirmationRequested,
+            kind,
             tenant: asked.tenant.clone(),
             agent: asked.agent.clone(),
             session: asked.session.clone(),
@@ -176,7 +185,12 @@ impl Inner {
             call: String::new(),
             tool: asked.tool.clone(),
             at_ms: asked.asked_at_ms,
-            payload: json!({ "id": asked.id, "expiresAtMs": asked.expires_at_ms }),
+            payload: json!({
+                "id": asked.id,
+                "status": asked.status,
+                "decidedBy": asked.decided_by,
+                "expiresAtMs": asked.expires_at_ms,
+            }),
         });
     }
 }
@@ -220,7 +234,7 @@ impl Runtime {
     #[must_use]
     pub fn catalog(&self, caller: &Caller, mode: Mode) -> Catalog {
         let shelf = self.inner.shelves.load().current.clone();
-        self.inner.catalog(&shelf, caller, mode)
+        self.inner.catalog(&shelf, caller, mode, self.inner.store.now_ms())
     }
 
     /// The store.
@@ -233,6 +247,18 @@ impl Runtime {
     #[must_use]
     pub fn suggestions(&self) -> &Suggestions {
         &self.inner.suggestions
+    }
+
+    /// Takes over what processes that are gone have left, and forgets what may be forgotten. To be
+    /// called at the start and from time to time. Returns the effects whose outcome is unknown now.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be written.
+    pub async fn tend(&self) -> Result<Vec<EffectRecord>, StoreError> {
+        let left = self.inner.store.recover().await?;
+        self.inner.store.purge().await?;
+        Ok(left)
     }
 
     /// Waits for effects that are being carried out, at most so long. Returns how many are left;

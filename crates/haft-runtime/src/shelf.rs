@@ -24,6 +24,7 @@ pub(crate) struct Shelf {
 
 /// A tool, ready to be called.
 pub(crate) struct Loaded {
+    pub(crate) version: String,
     pub(crate) reader: Reader,
     pub(crate) output: Option<Validator>,
     pub(crate) view: View,
@@ -57,6 +58,7 @@ impl Loaded {
     fn compile(tool: &Tool, marker: &Arc<Marker>) -> Result<Arc<Self>, String> {
         let redaction = &tool.contract.redaction;
         Ok(Arc::new(Self {
+            version: tool.contract.version.to_string(),
             reader: Reader::compile(tool)?,
             output: tool.contract.output.as_ref().map(validator::compile).transpose()?,
             view: View::compile(&redaction.allow),

@@ -26,17 +26,6 @@ impl TokenKey {
         Self(bytes)
     }
 
-    /// A key that is forgotten with the process: approvals do not survive a restart.
-    ///
-    /// # Errors
-    ///
-    /// The system has no randomness to give.
-    pub fn random() -> Result<Self, getrandom::Error> {
-        let mut bytes = [0; 32];
-        getrandom::fill(&mut bytes)?;
-        Ok(Self(bytes))
-    }
-
     /// Makes the token of an approval.
     #[must_use]
     pub fn seal(&self, approval: &Approval) -> String {

@@ -1,6 +1,7 @@
 //! A tool's own tests: calls with stubbed capabilities, taken through the one path.
 //!
-//! Nothing is skipped for a test. Where a person must approve, the trial approves as a person
+//! Capabilities are stubs, so a sandboxed handler reaches nothing real; a native function reaches
+//! what it reaches. Nothing is skipped for a test. Where a person must approve, the trial approves as a person
 //! would; where a session has ended, it has ended.
 
 mod compare;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 
 use haft_core::contract::{Capability, Mode};
 use haft_core::port::{Ask, Decide, Decision, Execute, Invoke as _, Standing, Store, Verdict};
-use haft_core::{Call, Caller, Digest, Envelope, ErrorKind, Principal, Registry, ToolError};
+use haft_core::{Call, Caller, Digest, Envelope, Principal, Registry, ToolError};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -18,7 +19,7 @@ pub use compare::Difference;
 use stubs::{Stub, Stubs};
 
 use crate::policy::Grant;
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, asked};
 use crate::toolbox::Records;
 
 /// The connection of every test.
@@ -126,13 +127,7 @@ async fn make(runtime: &Runtime, tool: &str, test: &Test) -> Result<Envelope, To
     call.connection = Some(CONNECTION.to_owned());
     call.connections = vec![CONNECTION.to_owned()];
     let envelope = runtime.invoke(call.clone()).await;
-    let asked = match &envelope.result {
-        Err(error) if error.kind == ErrorKind::ConfirmationRequired => {
-            error.details.as_ref().and_then(|d| d.pointer("/confirmation/id")?.as_str())
-        }
-        Ok(_) | Err(_) => None,
-    };
-    match asked {
+    match asked(&envelope) {
         Some(id) => {
             let approver = Principal::user("approver");
             call.confirmation = runtime.confirm("default", id, true, &approver).await?.token;

@@ -151,6 +151,7 @@ async fn call<L: Ledger>(store: &L, caller: u64, number: u64) -> Outcome<()> {
             arguments: arguments.clone(),
             connection: None,
             compensates: None,
+            raw_arguments: None,
         },
     };
     let Claimed::Fresh(ticket) = store.claim(claim).await? else {

@@ -82,6 +82,10 @@ pub fn on_claim(
     }
     match head.state {
         State::Failed | State::NotHappened => Decision::Fresh { epoch: head.epoch + 1 },
+        // What does no harm twice is asked for again, under the same provider key.
+        State::Unknown if may_run_again(head.class.max(asked.class)) => {
+            Decision::Fresh { epoch: head.epoch + 1 }
+        }
         State::Unknown => Decision::Unknown,
         State::Succeeded
         | State::Happened
@@ -118,9 +122,14 @@ pub fn on_started(
     if now_ms < head.lease_until_ms && owner_is_alive() {
         return Running::Yes;
     }
-    match head.class.max(class) {
-        SideEffectPolicy::Pure | SideEffectPolicy::Idempotent => Running::MayRunAgain,
-        SideEffectPolicy::Compensatable | SideEffectPolicy::Irreversible => Running::NobodyKnows,
+    if may_run_again(head.class.max(class)) { Running::MayRunAgain } else { Running::NobodyKnows }
+}
+
+/// Whether an effect that may have happened may be asked for again.
+pub fn may_run_again(class: SideEffectPolicy) -> bool {
+    match class {
+        SideEffectPolicy::Pure | SideEffectPolicy::Idempotent => true,
+        SideEffectPolicy::Compensatable | SideEffectPolicy::Irreversible => false,
     }
 }
 
@@ -138,7 +147,10 @@ pub enum Settling {
 /// Whether an outcome counts: that of the running attempt does, and a late success of the attempt
 /// that was given up as unknown.
 pub fn on_settle(head: &Head, epoch: u64, ending: State) -> Settling {
-    let late_success = head.state == State::Unknown && ending == State::Succeeded;
+    // The handler itself says that it was done: that counts more than a probe or a person who said
+    // that it was not.
+    let late_success =
+        matches!(head.state, State::Unknown | State::NotHappened) && ending == State::Succeeded;
     match ending {
         State::Succeeded | State::Failed | State::Unknown => {
             if head.epoch == epoch && (head.state == State::Started || late_success) {

@@ -4,6 +4,7 @@
 //! of the audit trail's checkpoints, readable by its owner alone), `haft.db.checkpoints` (those
 //! checkpoints), and `haft.db.blocks` (there may be blocks).
 
+mod agree;
 mod fault;
 mod owner;
 mod port;
@@ -247,6 +248,9 @@ fn connect(path: &Path, options: &Options) -> Res<Connection> {
     let failed = |error: rusqlite::Error| {
         StoreError::Unavailable(format!("`{}` cannot be opened: {error}", path.display()))
     };
+    make_private(path).map_err(|error| {
+        StoreError::Unavailable(format!("`{}` cannot be made: {error}", path.display()))
+    })?;
     let mut conn = Connection::open(path).map_err(failed)?;
     conn.busy_timeout(options.busy).map_err(failed)?;
     conn.set_prepared_statement_cache_capacity(128);
@@ -254,6 +258,19 @@ fn connect(path: &Path, options: &Options) -> Res<Connection> {
     schema::migrate(&mut conn)?;
     limit_size(&conn, options.max_bytes).map_err(failed)?;
     Ok(conn)
+}
+
+/// Arguments and answers are in there, so a new file is its owner's alone; SQLite gives the files
+/// beside it the same rights.
+fn make_private(path: &Path) -> std::io::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let mut options = std::fs::OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
 }
 
 fn limit_size(conn: &Connection, max_bytes: Option<u64>) -> rusqlite::Result<()> {

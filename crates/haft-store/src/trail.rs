@@ -123,6 +123,9 @@ pub enum Fault {
     CutTail,
     /// The checkpoint was not signed with the key, or cannot be read.
     Checkpoint,
+    /// The ledger says something else about an effect than its entry does, or has one that no entry
+    /// knows.
+    Ledger,
 }
 
 impl fmt::Display for Broken {
@@ -140,6 +143,12 @@ impl fmt::Display for Broken {
             }
             Fault::Checkpoint => {
                 write!(f, "the checkpoint of entry {number} is not signed with this key")
+            }
+            Fault::Ledger if number == 0 => {
+                f.write_str("the ledger has an outcome that no entry of the trail knows")
+            }
+            Fault::Ledger => {
+                write!(f, "the ledger does not say what entry {number} says: it was changed")
             }
         }
     }

@@ -1,10 +1,14 @@
 //! Puts a runtime together from `haft.toml`: registry, store, policy, directory, executors.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow, bail};
+use haft_build::diagnostic::render::Colour;
 use haft_core::call::{Caller, Principal};
+use haft_core::port::Publish;
+use haft_core::record::{Event, EventKind};
 use haft_core::{Digest, ToolError};
 use haft_exec::{Executors, Js, Native, js};
 use haft_runtime::Runtime;
@@ -41,9 +45,23 @@ impl Desk {
             .policy(Arc::new(policy))
             .rules(config.rules.clone())
             .records(config.records())
+            .settings(config.settings.clone())
+            .publish(Arc::new(Client { colour: out.colour() }))
             .secret(secret(&config)?)
             .build()?;
         Ok(Self { runtime, store, config })
+    }
+
+    /// Takes over what commands that were killed have left.
+    pub(crate) async fn tend(&self, out: &Output) -> anyhow::Result<()> {
+        let left = self.runtime.tend().await.context("the store cannot be written")?;
+        for effect in left {
+            let (call, tool) = (&effect.effect.call, &effect.effect.tool);
+            out.note(&format!(
+                "unknown: nobody knows whether {call} ({tool}) was carried out; see `haft effects`"
+            ));
+        }
+        Ok(())
     }
 
     /// The tenant of an agent, where the command line does not say.
@@ -57,6 +75,10 @@ impl Desk {
             Some(tenant) => tenant.to_owned(),
             None => self.config.tenant_of(agent),
         };
+        for (what, id) in [("--agent", agent), ("--tenant", tenant.as_str())] {
+            Principal::parse(&format!("agent:{id}"))
+                .map_err(|_| anyhow!("{what}: `{}` is not an id", plain(id)))?;
+        }
         let mut caller = Caller::agent(&tenant, agent);
         if let Some(actor) = actor {
             caller.actor = Principal::parse(actor).map_err(anyhow::Error::msg).context("--as")?;
@@ -65,15 +87,70 @@ impl Desk {
     }
 }
 
+/// The terminal is the session's client: it shows the messages of handlers.
+struct Client {
+    colour: Colour,
+}
+
+impl Publish for Client {
+    fn publish(&self, event: &Event) {
+        if event.kind == EventKind::Message {
+            let mark = match self.colour {
+                Colour::Yes => "\u{1b}[1mmessage\u{1b}[0m",
+                Colour::No => "message",
+            };
+            // Nobody is left to tell when standard error is gone.
+            let _ = writeln!(std::io::stderr(), "{mark}: {}", plain(&event.payload.to_string()));
+        }
+    }
+}
+
+/// Text in which nothing moves the cursor, changes colours or hides: whatever is not plain is
+/// written as an escape.
+pub(crate) fn plain(text: &str) -> String {
+    let shown = |c: char| c == '\n' || !(c.is_control() || hidden(c));
+    if text.chars().all(shown) {
+        return text.to_owned();
+    }
+    text.chars()
+        .map(|c| match shown(c) {
+            true => c.to_string(),
+            // As JSON writes them, so that what is JSON stays JSON.
+            false => {
+                let mut units = [0; 2];
+                let units = c.encode_utf16(&mut units);
+                units.iter().map(|unit| format!("\\u{unit:04x}")).collect()
+            }
+        })
+        .collect()
+}
+
+/// Characters that take no room or turn the direction of writing.
+fn hidden(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
 /// The database of the configuration.
 pub(crate) fn open_store(config: &Config) -> anyhow::Result<Sqlite> {
     let path = config.database();
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("`{}` cannot be made", folder.display()))?;
+    if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
+        make(folder).with_context(|| format!("`{}` cannot be made", folder.display()))?;
     }
-    Sqlite::open(&path, Options::default())
+    let options = Options { verify_on_open: config.verify, ..Options::default() };
+    Sqlite::open(&path, options)
         .with_context(|| format!("the store `{}` cannot be opened", path.display()))
+}
+
+/// A folder for what is nobody else's business: readable by its owner, and not to be committed.
+fn make(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)?;
+    std::fs::write(folder.join(".gitignore"), "*\n")
 }
 
 /// Native functions first, then the sandbox.

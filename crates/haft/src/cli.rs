@@ -68,7 +68,7 @@ pub(crate) enum Command {
     Import(Import),
     /// Make one call through the one path
     #[command(
-        after_help = "Examples:\n  haft call get_current_time --args '{\"timezone\": \"Europe/Berlin\"}'\n  haft call kb_search --args @query.json --mode voice --dry-run\n  haft call ignore_user --session new --args '{\"duration_seconds\": 60, \"farewell_message\": \"Bye.\"}'"
+        after_help = "Examples:\n  haft call image_draft_prompt --args '{\"subject\": \"a paper lantern\", \"style\": \"watercolour\"}'\n  haft call kb_search --args @query.json --mode voice --dry-run\n  haft call image_draft_prompt --session new --args @draft.json --json"
     )]
     Call(Call),
     /// Run the tests of a toolset's tools

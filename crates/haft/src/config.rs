@@ -2,10 +2,13 @@
 //! may do what.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use crate::assembly::plain;
 use anyhow::{Context as _, anyhow, bail};
 use haft_core::registry::{Pin, PublicKey, Trust, version_of};
 use haft_core::{Digest, Registry};
+use haft_runtime::Settings;
 use haft_runtime::policy::{Delegation, Grant, Policy, Problem, Rules, Source, Text, suggest};
 use haft_runtime::toolbox::{Agent, Records, Tenant};
 use serde::Deserialize;
@@ -23,6 +26,8 @@ struct RawConfig {
     #[serde(default)]
     store: RawStore,
     #[serde(default)]
+    runtime: RawRuntime,
+    #[serde(default)]
     policy: Rules,
     #[serde(default)]
     tenants: Vec<Tenant>,
@@ -35,9 +40,48 @@ struct RawConfig {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 struct RawStore {
     path: Option<PathBuf>,
+    verify: Option<bool>,
+}
+
+/// Milliseconds, unless the name says otherwise.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct RawRuntime {
+    default_timeout_ms: Option<u64>,
+    default_result_bytes: Option<u64>,
+    attach_ms: Option<u64>,
+    confirmation_ttl_s: Option<u64>,
+    request_max_age_s: Option<u64>,
+    keep_results_s: Option<u64>,
+    max_batch: Option<usize>,
+    max_depth: Option<usize>,
+    max_pending_confirmations: Option<usize>,
+}
+
+impl RawRuntime {
+    fn resolve(self) -> anyhow::Result<Settings> {
+        let mut settings = Settings::default();
+        let ms = |given: Option<u64>, kept| given.map_or(kept, Duration::from_millis);
+        let s = |given: Option<u64>, kept| given.map_or(kept, Duration::from_secs);
+        settings.default_timeout = ms(self.default_timeout_ms, settings.default_timeout);
+        settings.attach_for = ms(self.attach_ms, settings.attach_for);
+        settings.confirmation_ttl = s(self.confirmation_ttl_s, settings.confirmation_ttl);
+        settings.request_max_age = s(self.request_max_age_s, settings.request_max_age);
+        settings.keep_results = s(self.keep_results_s, settings.keep_results);
+        settings.default_result_bytes =
+            self.default_result_bytes.unwrap_or(settings.default_result_bytes);
+        settings.max_batch = self.max_batch.unwrap_or(settings.max_batch);
+        settings.max_depth = self.max_depth.unwrap_or(settings.max_depth);
+        settings.max_pending_confirmations =
+            self.max_pending_confirmations.unwrap_or(settings.max_pending_confirmations);
+        if settings.request_max_age >= settings.keep_idempotent_keys {
+            bail!("`runtime.request_max_age_s` must be below the day for which keys are kept");
+        }
+        Ok(settings)
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -59,6 +103,10 @@ pub(crate) struct Config {
     pub(crate) trust: Trust,
     /// The database.
     store: Option<PathBuf>,
+    /// Whether the whole audit trail is checked when the store is opened.
+    pub(crate) verify: bool,
+    /// The numbers of the runtime.
+    pub(crate) settings: Settings,
     /// What is allowed.
     pub(crate) rules: Rules,
     /// Tenants, agents, delegations and grants.
@@ -86,7 +134,7 @@ impl Config {
             // The line itself is not repeated: a key may stand on it.
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             let line = before.matches('\n').count() + 1;
-            anyhow!("`{}`, line {line}: {}", file.display(), suggest(error.message()))
+            anyhow!("`{}`, line {line}: {}", file.display(), plain(&suggest(error.message())))
         })?;
         let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
         let pin = match (raw.registry.digest, raw.registry.version) {
@@ -105,6 +153,8 @@ impl Config {
             toolset: raw.toolset.map(|toolset| folder.join(toolset)),
             trust: Trust { pin, key: raw.registry.key, last: None },
             store: raw.store.path.map(|path| folder.join(path)),
+            verify: raw.store.verify.unwrap_or(true),
+            settings: raw.runtime.resolve().with_context(|| format!("`{}`", file.display()))?,
             rules: raw.policy,
             records: Records {
                 tenants: raw.tenants,

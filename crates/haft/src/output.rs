@@ -217,6 +217,12 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// An instant, for people.
+pub(crate) fn instant(at_ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(at_ms)
+        .map_or_else(|_| at_ms.to_string(), |at| format!("{at:.0}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,10 +256,4 @@ mod tests {
             "NAME   DESCRIPTION\ntop_k  How many results to\n       return at most\n(no room for KIND, REQUIRED; `--json` has them)\n",
         );
     }
-}
-
-/// An instant, for people.
-pub(crate) fn instant(at_ms: i64) -> String {
-    jiff::Timestamp::from_millisecond(at_ms)
-        .map_or_else(|_| at_ms.to_string(), |at| format!("{at:.0}"))
 }

@@ -369,23 +369,18 @@ impl Client {
 
     fn take_probe(&mut self, key: usize, said: &Said) {
         let Some(told) = self.told.get_mut(key) else { return };
-        match said {
+        if matches!(said, Said::Settled { .. }) {
             // Now it is known: called again, it is begun anew or answered.
-            Said::Settled { .. } => {
-                told.tries = 0;
-                self.after(Duration::ZERO, Work::Call(key));
-            }
-            _ if told.asks(TRIES) => self.after(SETTLES, Work::Probe(key)),
-            _ => {}
+            told.tries = 0;
+            self.after(Duration::ZERO, Work::Call(key));
+        } else if told.asks(TRIES) {
+            self.after(SETTLES, Work::Probe(key));
         }
     }
 
     fn take_undo(&mut self, key: usize, said: &Said) {
         let Some(told) = self.told.get_mut(key) else { return };
-        let status = match said {
-            Said::Undone { status } => status.as_str(),
-            _ => "later",
-        };
+        let status = if let Said::Undone { status } = said { status.as_str() } else { "later" };
         match status {
             "undone" | "already_undone" => told.undone = true,
             // It did not happen, so it may be begun.

@@ -16,7 +16,9 @@ use crate::registry::Tool;
 /// One run of one handler, with everything that it is handed.
 ///
 /// Only the path makes jobs: an executor takes nothing else, and making one elsewhere is refused by
-/// the linter. So there is no second way to run a tool.
+/// the linter. So there is no second way to run a tool. (Non-exhaustive: no other crate can write
+/// one down field by field.)
+#[non_exhaustive]
 pub struct Job {
     /// The tool, as the session knows it.
     pub tool: Arc<Tool>,
@@ -60,6 +62,8 @@ pub struct Scope {
     pub session: SessionView,
     /// The connection, an opaque id.
     pub connection: Option<String>,
+    /// The only tools that the run may use, where it is narrowed to some.
+    pub only: Option<Vec<String>>,
     /// The tools that called this one, outermost first, this one last.
     pub through: Vec<String>,
 }

@@ -10,7 +10,9 @@ use crate::Digest;
 use crate::call::Principal;
 use crate::contract::SideEffectPolicy;
 use crate::error::ErrorKind;
-use crate::ledger::{Claim, Claimed, EffectRecord, Ending, Settled, State, Ticket};
+use crate::ledger::{
+    Claim, Claimed, EffectRecord, Ending, Settled, Spend, State, Ticket, Unspendable,
+};
 use crate::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
 use crate::session::{Block, Session};
 
@@ -228,6 +230,15 @@ pub trait Confirmations: Send + Sync {
         approve: bool,
         by: &'a Principal,
     ) -> Answer<'a, Confirmation>;
+
+    /// Uses an approval up for a call without effects, or says why it cannot be. (A claim spends
+    /// its own.)
+    fn spend<'a>(
+        &'a self,
+        tenant: &'a str,
+        call: &'a str,
+        spend: &'a Spend,
+    ) -> Answer<'a, Option<Unspendable>>;
 }
 
 /// Sessions.

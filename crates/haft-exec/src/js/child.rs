@@ -1,20 +1,20 @@
 //! The child's side: takes one call after the other, each in an engine that is thrown away.
 //!
-//! The engine for the next call is made ready while nobody waits. Runtime and realm are new for
-//! every call, so there is nothing that one call could leave for another: no globals, no
-//! prototypes, no modules, no jobs.
+//! The engines for the next calls are made while nobody waits. Runtime and realm are new for every
+//! call, so there is nothing that one call could leave for another: no globals, no prototypes, no
+//! modules, no jobs.
 
 mod compile;
 mod jail;
 mod realm;
+mod stock;
 mod wire;
 
 use std::process::exit;
 
-use self::compile::Library;
-use self::realm::Realm;
+use self::stock::Stock;
 use self::wire::Wire;
-use super::frame::{FromChild, ToChild};
+use super::frame::FromChild;
 
 /// Serves the pool until it hangs up. `memory` is the engine's limit in bytes.
 pub(super) fn serve(memory: u64) -> ! {
@@ -22,18 +22,28 @@ pub(super) fn serve(memory: u64) -> ! {
     drop(std::env::set_current_dir("/"));
     let wire = Wire::new();
     let limit = usize::try_from(memory).unwrap_or(usize::MAX);
-    let Ok(mut library) = Library::new(limit) else { exit(3) };
-    // The first engine of a process loads what the later ones share: the time zone, say.
-    let Ok(first) = Realm::new(&library, limit) else { exit(3) };
-    drop(first);
+    let Ok(mut stock) = Stock::new(limit, wire.clone()) else { exit(3) };
     jail::seal(&mut isolation);
-    let mut ready = serde_json::to_string(&isolation).unwrap_or_default();
+    let Ok(_) = stock.fill() else { exit(3) };
+    let ready = serde_json::to_string(&isolation).unwrap_or_default();
+    // A child that cannot reach its pool has nothing more to do.
+    let Ok(()) = wire.send(&FromChild::Ready(ready)) else { exit(0) };
     loop {
-        let Ok(realm) = Realm::new(&library, limit) else { exit(3) };
-        // A child that cannot reach its pool has nothing more to do.
-        let Ok(()) = wire.send(&FromChild::Ready(std::mem::take(&mut ready))) else { exit(0) };
-        let Ok(ToChild::Call(call)) = wire.receive() else { exit(0) };
-        let done = realm.run(&mut library, &call, &wire);
-        let Ok(()) = wire.send(&done) else { exit(0) };
+        while wire.is_quiet() {
+            match stock.fill() {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(_) => exit(3),
+            }
+        }
+        let Ok(call) = wire.next_call() else { exit(0) };
+        let Ok((end, json, spent)) = stock.run(&call) else { exit(3) };
+        let ready = stock.is_ready();
+        let Ok(()) = wire.send(&FromChild::Done { end, json, ready }) else { exit(0) };
+        drop(spent);
+        if !ready {
+            let Ok(_) = stock.fill() else { exit(3) };
+            let Ok(()) = wire.send(&FromChild::Ready(String::new())) else { exit(0) };
+        }
     }
 }

@@ -29,6 +29,11 @@ impl Inbox {
         self.bytes.extend_from_slice(bytes);
     }
 
+    /// Whether everything was taken.
+    pub(super) fn is_empty(&self) -> bool {
+        self.taken == self.bytes.len()
+    }
+
     /// The next whole message, if it is there.
     pub(super) fn next<M: Message>(&mut self) -> Result<Option<M>, Malformed> {
         let rest = self.bytes.get(self.taken..).unwrap_or_default();
@@ -177,6 +182,8 @@ pub(super) enum FromChild {
         end: End,
         /// The answer or the error, as JSON.
         json: String,
+        /// Whether the child can take the next call at once; otherwise it says when.
+        ready: bool,
     },
 }
 
@@ -281,7 +288,11 @@ impl Message for FromChild {
                 method: fields.text()?,
                 json: fields.text()?,
             }),
-            2 => Some(Self::Done { end: End::of(fields.number()?)?, json: fields.text()? }),
+            2 => Some(Self::Done {
+                end: End::of(fields.number()?)?,
+                json: fields.text()?,
+                ready: fields.number()? == 1,
+            }),
             _ => None,
         }
     }
@@ -292,7 +303,9 @@ impl Message for FromChild {
             Self::Ask { id, capability, method, json } => {
                 frame.tag(1).number(*id).text(capability).text(method).text(json)
             }
-            Self::Done { end, json } => frame.tag(2).number(end.number()).text(json),
+            Self::Done { end, json, ready } => {
+                frame.tag(2).number(end.number()).text(json).number(u64::from(*ready))
+            }
         };
     }
 }
@@ -310,7 +323,7 @@ mod tests {
                 method: "search".into(),
                 json: "{\"é\":1}".into(),
             },
-            FromChild::Done { end: End::Stuck, json: String::new() },
+            FromChild::Done { end: End::Stuck, json: String::new(), ready: true },
         ]
     }
 

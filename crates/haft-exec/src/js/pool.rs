@@ -28,12 +28,19 @@ pub(super) struct Pool {
 
 #[derive(Default)]
 struct State {
-    /// Ready for a call, longest first: the others are still making their next engine.
+    /// Ready for a call, longest first: the others may still be making their next engines.
     idle: VecDeque<Worker>,
     waiting: VecDeque<oneshot::Sender<Result<Lease, String>>>,
     /// Idle, lent or being started.
     alive: usize,
     isolation: Isolation,
+}
+
+impl State {
+    fn next_idle(&mut self, digest: &str) -> Option<Worker> {
+        let known = self.idle.iter().position(|worker| worker.knows(digest));
+        self.idle.remove(known.unwrap_or(0))
+    }
 }
 
 enum Order {
@@ -65,15 +72,14 @@ impl Pool {
         self.state.lock().isolation.clone()
     }
 
-    /// A child for one call, waited for where all are busy.
-    pub(super) async fn take(self: &Arc<Self>) -> Result<Lease, String> {
+    /// A child for one call, waited for where all are busy; if it can be, one that knows the source
+    /// and so may have loaded it already.
+    pub(super) async fn take(self: &Arc<Self>, digest: &str) -> Result<Lease, String> {
         let waits = {
             let mut state = self.state.lock();
-            while let Some(worker) = state.idle.pop_front() {
-                if worker.is_fit() {
-                    return Ok(Lease::fresh(self, worker));
-                }
-                self.reap(&mut state, worker);
+            // One that has died meanwhile cannot be written to, and the call goes to another.
+            if let Some(worker) = state.next_idle(digest) {
+                return Ok(Lease::fresh(self, worker));
             }
             let (tell, waits) = oneshot::channel();
             state.waiting.push_back(tell);
@@ -85,10 +91,6 @@ impl Pool {
 
     /// Gives a ready child to who waits longest, or keeps it.
     fn arrived(self: &Arc<Self>, mut worker: Worker) {
-        // It may have been killed since it said so.
-        if !worker.is_fit() {
-            return self.discard(worker);
-        }
         let mut state = self.state.lock();
         while let Some(waits) = state.waiting.pop_front() {
             match waits.send(Ok(Lease::fresh(self, worker))) {
@@ -201,12 +203,15 @@ impl Lease {
         self.worker.as_mut()
     }
 
-    /// Gives the child back once it is ready for the next call.
-    pub(super) fn back(mut self, end: End) {
+    /// Gives the child back: at once where it is ready for the next call, or as soon as it is.
+    pub(super) fn back(mut self, end: End, ready: bool) {
         let Some(mut worker) = self.worker.take() else { return };
         worker.calls += 1;
         if end == End::OutOfMemory || worker.is_spent(&self.pool.settings) {
             return self.pool.discard(worker);
+        }
+        if ready {
+            return self.pool.arrived(worker);
         }
         let pool = self.pool.clone();
         let mut tidying = Self { pool: pool.clone(), worker: Some(worker), begun: true };

@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
-use haft_core::contract::Capability;
+use haft_core::contract::{Capability, Mode};
 use haft_core::error::{ErrorKind, ToolError};
-use haft_core::port::{Boxed, Host, Job};
+use haft_core::port::{Boxed, Host, Job, SessionView};
 use haft_core::registry::Implementation;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Settings;
@@ -32,11 +33,10 @@ pub(super) fn call(
     settings: &Settings,
 ) -> Result<Call, ToolError> {
     let Implementation::Js { digest, source } = &job.tool.handler else {
-        let message = format!("`{}` is not written in JavaScript", job.tool.id);
-        return Err(ToolError::new(ErrorKind::Internal, message));
+        return Err(super::not_js(job));
     };
     let arguments = job.arguments.to_string();
-    let context = context(job).to_string();
+    let context = context(job)?;
     if arguments.len() + context.len() + source.len() > MAX_FRAME - (64 << 10) {
         let message = "the arguments are too large for a handler";
         return Err(ToolError::new(ErrorKind::InvalidArguments, message));
@@ -61,31 +61,65 @@ pub(super) fn call(
 }
 
 /// What a handler may know about its call.
-fn context(job: &Job) -> Value {
-    let scope = &job.scope;
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Context<'a> {
+    mode: Mode,
+    session: Session<'a>,
+    tool: About<'a>,
+    call_id: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Session<'a> {
+    #[serde(flatten)]
+    view: &'a SessionView,
+    mode: Mode,
+    /// The tool registry architecture's name for `active`.
+    is_active: bool,
+    state: State,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct State {
+    turn: u64,
+    suppress_audio: bool,
+    suppress_transcript: bool,
+}
+
+#[derive(Serialize)]
+struct About<'a> {
+    id: &'a str,
+    version: String,
+    idempotent: bool,
+}
+
+fn context(job: &Job) -> Result<String, ToolError> {
+    let (scope, contract) = (&job.scope, &job.tool.contract);
     let view = &scope.session;
-    let mut session = json!(view);
-    if let Some(fields) = session.as_object_mut() {
-        fields.insert("mode".to_owned(), json!(scope.mode));
-        // The tool registry architecture's name for `active`.
-        fields.insert("isActive".to_owned(), json!(view.active));
-        let state = json!({
-            "turn": view.turn,
-            "suppressAudio": view.suppress_audio,
-            "suppressTranscript": view.suppress_transcript,
-        });
-        fields.insert("state".to_owned(), state);
-    }
-    let contract = &job.tool.contract;
-    json!({
-        "mode": scope.mode,
-        "session": session,
-        "tool": {
-            "id": job.tool.id,
-            "version": contract.version.to_string(),
-            "idempotent": contract.idempotent,
+    let context = Context {
+        mode: scope.mode,
+        session: Session {
+            view,
+            mode: scope.mode,
+            is_active: view.active,
+            state: State {
+                turn: view.turn,
+                suppress_audio: view.suppress_audio,
+                suppress_transcript: view.suppress_transcript,
+            },
         },
-        "callId": scope.call,
+        tool: About {
+            id: &job.tool.id,
+            version: contract.version.to_string(),
+            idempotent: contract.idempotent,
+        },
+        call_id: &scope.call,
+    };
+    serde_json::to_string(&context).map_err(|why| {
+        ToolError::new(ErrorKind::Internal, "the call cannot be told to its handler").caused_by(why)
     })
 }
 
@@ -116,13 +150,23 @@ impl From<String> for Broken {
     }
 }
 
+/// What a child says at a handler's end.
+pub(super) struct Said {
+    /// How it ended.
+    pub(super) end: End,
+    /// The answer or the error, as JSON.
+    pub(super) json: String,
+    /// Whether the child can take the next call at once.
+    pub(super) ready: bool,
+}
+
 /// Holds the conversation.
 pub(super) async fn hold(
     worker: &mut Worker,
     call: Call,
     job: &Job,
     told_bytes: u64,
-) -> Result<(End, String), Broken> {
+) -> Result<Said, Broken> {
     let (line, inbox) = worker.line().map_err(|why| why.to_string())?;
     send(line, &ToChild::Call(call).frame()).await.map_err(|_| Broken::Unsent)?;
     let mut out = VecDeque::new();
@@ -135,13 +179,17 @@ pub(super) async fn hold(
                 Some(FromChild::Ask { id, capability, method, json }) => {
                     asks.take(id, &capability, method, &json)?;
                 }
-                Some(FromChild::Done { end: how, json }) => end = Some((how, json)),
+                Some(FromChild::Done { end: how, json, ready }) => {
+                    end = Some(Said { end: how, json, ready });
+                }
                 Some(FromChild::Ready(_)) => return Err("the child is confused".into()),
                 None => break,
             }
         }
-        // What was asked for and not waited for is still carried out.
+        // What was asked for and not waited for is still carried out, and what the child was begun
+        // to be told is told to the end: it passes over it.
         if asks.is_done()
+            && out.is_empty()
             && let Some(end) = end
         {
             return Ok(end);
@@ -149,9 +197,16 @@ pub(super) async fn hold(
         let (to_write, _) = out.as_slices();
         tokio::select! {
             biased;
-            written = line.write(to_write), if !to_write.is_empty() && end.is_none() => {
-                let written = written.map_err(|why| format!("the child does not read: {why}"))?;
-                out.drain(..written);
+            written = line.write(to_write), if !to_write.is_empty() => {
+                match (written, &mut end) {
+                    (Ok(written), _) => drop(out.drain(..written)),
+                    // What it said last holds, though it is gone.
+                    (Err(_), Some(said)) => {
+                        out.clear();
+                        said.ready = false;
+                    }
+                    (Err(why), None) => return Err(format!("the child does not read: {why}").into()),
+                }
             }
             length = line.read(&mut buffer), if end.is_none() => {
                 match length.map_err(|why| format!("the child cannot be read: {why}"))? {
@@ -160,7 +215,9 @@ pub(super) async fn hold(
                 }
             }
             Some((id, answer)) = asks.next(), if !asks.is_done() => {
-                out.extend(told(id, answer, told_bytes).frame());
+                if end.is_none() {
+                    out.extend(told(id, answer, told_bytes).frame());
+                }
             }
         }
     }

@@ -107,10 +107,9 @@ impl Worker {
         Ok(())
     }
 
-    /// Whether an idle child is still there. One that speaks unasked is not wanted either.
-    pub(super) fn is_fit(&self) -> bool {
-        let read = (&self.from).read(&mut [0; 1]);
-        read.is_err_and(|why| why.kind() == io::ErrorKind::WouldBlock)
+    /// Whether the child has this source.
+    pub(super) fn knows(&self, digest: &str) -> bool {
+        self.known.contains(digest)
     }
 
     /// Remembers that the child gets a source; false where it has it already.

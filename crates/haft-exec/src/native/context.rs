@@ -21,7 +21,7 @@ pub struct Context {
 
 impl Context {
     pub(super) fn of(job: Job) -> (Value, Self) {
-        let Job { tool, arguments, scope, host, deadline, provider_key } = job;
+        let Job { tool, arguments, scope, host, deadline, provider_key, .. } = job;
         (arguments, Self { tool, scope, host, deadline, provider_key })
     }
 

@@ -6,6 +6,8 @@
 )]
 
 #[cfg(test)]
+mod ahead;
+#[cfg(test)]
 mod context;
 #[cfg(test)]
 mod dispatch;

@@ -100,6 +100,7 @@ pub(crate) fn scope(call: &str) -> Arc<Scope> {
         mode: Mode::Text,
         session: SessionView { active: true, turn: 3, ..SessionView::default() },
         connection: None,
+        only: None,
         through: vec!["core__probe".into()],
     })
 }

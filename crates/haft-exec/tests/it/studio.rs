@@ -79,6 +79,11 @@ fn stubs(test: &Value) -> Stubs {
 fn envelope(ended: Ended) -> Value {
     match ended {
         Ended::Returned { data, intents } => json!({"ok": true, "data": data, "intents": intents}),
+        // What failed halfway is in doubt: that is what the path makes of it.
+        Ended::Failed(mut error) if error.partial_side_effects => {
+            error.kind = ErrorKind::UnknownOutcome;
+            json!({"ok": false, "error": error, "source": error.source})
+        }
         Ended::Failed(error) | Ended::NotBegun(error) | Ended::Lost(error) => {
             json!({"ok": false, "error": error, "source": error.source})
         }

@@ -6,7 +6,7 @@ use haft_core::{Call, Caller, ErrorKind, ToolError};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{arguments, refused};
+use super::{arguments, for_people, refused};
 use crate::runtime::Runtime;
 
 /// What a probe found.
@@ -81,6 +81,7 @@ impl Runtime {
         happened: bool,
         note: &str,
     ) -> Result<EffectRecord, ToolError> {
+        for_people(by)?;
         let resolve =
             Resolve { happened, by: by.actor.to_string(), note: note.to_owned(), result: None };
         self.inner.store.resolve(&by.tenant, call, resolve).await.map_err(|e| refused(&e))

@@ -7,10 +7,10 @@ use haft_core::record::ConfirmationStatus;
 use haft_core::{Call, Caller, Envelope, ErrorKind, ToolError};
 use serde::Serialize;
 
-use super::{arguments, refused};
+use super::{arguments, for_people, refused};
 use crate::fail::fail_point;
 use crate::identity;
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, asked};
 
 /// What to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +60,7 @@ impl Runtime {
     ///
     /// There is no such effect, or the ledger cannot be read.
     pub async fn undo(&self, by: &Caller, target: &UndoTarget) -> Result<Vec<Undone>, ToolError> {
+        for_people(by)?;
         let effects = match target {
             UndoTarget::Call(call) => {
                 vec![self.inner.store.effect(&by.tenant, call).await.map_err(|e| refused(&e))?]
@@ -135,31 +136,28 @@ impl Runtime {
             Ok(arguments) => arguments,
             Err(why) => return (UndoneStatus::CannotBeUndone, why),
         };
-        let tenant = &effect.effect.tenant;
-        let begin = Undo::Begin { by: identity::fresh("undo") };
-        // Someone tries again what was stuck. The key has stayed the same, so what was done is not
-        // done again.
-        let steps = match effect.state {
-            State::Compensating => vec![],
-            State::Stuck => vec![Undo::Back, begin],
-            State::Succeeded
-            | State::Happened
-            | State::Started
-            | State::Failed
-            | State::Unknown
-            | State::NotHappened
-            | State::Compensated => vec![begin],
-        };
-        for step in steps {
-            if let Err(error) = self.inner.store.undo(tenant, &effect.effect.call, step).await {
-                return (UndoneStatus::Stuck, error.to_string());
-            }
+        if let Err(error) = self.take_up(&effect).await {
+            return (UndoneStatus::Stuck, error.to_string());
         }
         let call = compensating(&effect, &compensation.tool, arguments);
         fail_point("comp_before").await;
         let envelope = self.insist(by, call).await;
         fail_point("comp_after").await;
         self.conclude(&effect, envelope).await
+    }
+
+    /// Marks an effect as being undone. One that was left so, or is stuck, is taken up again: the
+    /// compensation's key keeps it from being done twice.
+    async fn take_up(&self, effect: &EffectRecord) -> Result<(), StoreError> {
+        let (tenant, call) = (&effect.effect.tenant, &effect.effect.call);
+        if effect.state == State::Compensating {
+            return Ok(());
+        }
+        if effect.state == State::Stuck {
+            self.inner.store.undo(tenant, call, Undo::Back).await?;
+        }
+        let by = identity::fresh("undo");
+        self.inner.store.undo(tenant, call, Undo::Begin { by }).await.map(drop)
     }
 
     /// Tries a few times; the key is the same, so it is done once.
@@ -179,13 +177,7 @@ impl Runtime {
     /// Runs a compensation. Where it asks for approval, whoever undoes gives it.
     async fn approved(&self, by: &Caller, mut call: Call) -> Envelope {
         let envelope = self.invoke(call.clone()).await;
-        let asked = match &envelope.result {
-            Err(error) if error.kind == ErrorKind::ConfirmationRequired => {
-                error.details.as_ref().and_then(|d| d.pointer("/confirmation/id")?.as_str())
-            }
-            Ok(_) | Err(_) => None,
-        };
-        let Some(id) = asked else { return envelope };
+        let Some(id) = asked(&envelope) else { return envelope };
         match self.confirm(&by.tenant, id, true, &by.actor).await {
             Ok(decided) if decided.confirmation.status == ConfirmationStatus::Approved => {
                 call.confirmation = decided.token;
@@ -206,15 +198,25 @@ impl Runtime {
                 let result = serde_json::Value::Null;
                 (Undo::Done { result }, UndoneStatus::Undone, error.message)
             }
+            // Somebody else is at it, and will write down what came of it.
+            Err(error) if error.kind == ErrorKind::InFlight => {
+                return (UndoneStatus::Unknown, "it is being undone".to_owned());
+            }
             Err(error) => {
                 let why = format!("undoing it failed: {}", error.message);
                 (Undo::Stuck { why: why.clone() }, UndoneStatus::Stuck, why)
             }
         };
-        let tenant = &effect.effect.tenant;
-        match self.inner.store.undo(tenant, &effect.effect.call, step).await {
-            Ok(_) => (status, message),
-            Err(error) => {
+        let (tenant, call) = (&effect.effect.tenant, &effect.effect.call);
+        let Err(error) = self.inner.store.undo(tenant, call, step).await else {
+            return (status, message);
+        };
+        // Somebody else who undid it at the same time has written it down.
+        match self.inner.store.effect(tenant, call).await {
+            Ok(now) if now.state == State::Compensated => {
+                (UndoneStatus::AlreadyUndone, "undone".to_owned())
+            }
+            Ok(_) | Err(_) => {
                 (UndoneStatus::Stuck, format!("{message}, which could not be recorded: {error}"))
             }
         }

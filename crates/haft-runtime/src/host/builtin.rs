@@ -110,6 +110,8 @@ pub(super) async fn moderation(
         ));
     };
     let reason = arguments.get("reason").and_then(Value::as_str).unwrap_or("unspecified");
+    let reason = scrubbed(inner, json!(reason))?;
+    let reason = reason.as_str().unwrap_or("unspecified");
     let principal = scope.caller.principal();
     let blocked = inner.store.block(&scope.caller.tenant, principal, seconds * 1000, reason).await;
     let (block, extended) = blocked.map_err(|error| {

@@ -1,11 +1,10 @@
 //! Tools that call tools: through the same path, with a key of their own.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use haft_core::contract::SideEffectPolicy;
-use haft_core::{Call, ErrorKind, ToolError};
-use serde_json::Value;
+use haft_core::{Call, Digest, ErrorKind, ToolError};
+use serde_json::{Value, json};
 
 use super::Bound;
 use crate::path;
@@ -18,18 +17,18 @@ impl Bound {
         tool: &str,
         arguments: Value,
     ) -> Result<Value, ToolError> {
-        let number = self.nested.fetch_add(1, Ordering::SeqCst) + 1;
         let scope = &self.scope;
+        let key = self.key.as_ref().map(|parent| self.place(parent, tool, &arguments));
         let mut call = Call::new(scope.caller.clone(), tool, arguments);
         call.mode = scope.mode;
         call.session.clone_from(&scope.session.id);
         call.connection.clone_from(&scope.connection);
         call.connections = scope.connection.iter().cloned().collect();
         call.through.clone_from(&scope.through);
-        // The same call of the same handler has the same place, so a handler that is run again
-        // repeats nothing.
-        call.key = self.key.as_ref().map(|key| format!("{key}.{number}"));
-        if inner.would_write(&call) {
+        call.only.clone_from(&scope.only);
+        call.key = key;
+        let writes = inner.would_write(&call, &scope.session.registry_version);
+        if writes {
             if self.class == SideEffectPolicy::Pure {
                 return Err(ToolError::new(
                     ErrorKind::Denied,
@@ -42,6 +41,19 @@ impl Bound {
             self.writing();
         }
         let envelope = Box::pin(path::take(inner, call)).await;
+        if writes {
+            self.written(&envelope.result);
+        }
         envelope.result
+    }
+
+    /// The key of a nested call: the same for the same call of the same handler, in whatever order
+    /// its branches run, so a handler that is run again repeats nothing.
+    fn place(&self, parent: &str, tool: &str, arguments: &Value) -> String {
+        let act = Digest::of_json(&json!([parent, tool, arguments]));
+        let mut made = self.nested.lock();
+        let times = made.entry(act.clone()).or_default();
+        *times += 1;
+        format!("nested-{}-{times}", act.hex())
     }
 }

@@ -26,11 +26,11 @@ impl Deref for Authorized {
 pub(crate) fn decide(
     inner: &Inner,
     trip: &mut Trip,
-    prepared: Prepared,
+    mut prepared: Prepared,
 ) -> Result<Authorized, Refusal> {
     // What does not depend on the arguments was decided at the gate.
-    let decision = match &prepared.standing {
-        Standing::Settled(decision) => decision.clone(),
+    let decision = match prepared.take_standing() {
+        Standing::Settled(decision) => decision,
         Standing::Open => inner.policy().decide(&prepared.ask_fully()),
     };
     if decision.verdict == Verdict::Deny {

@@ -1,5 +1,6 @@
 //! `check`: the answer against the contract, and what the end means for the effect.
 
+use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::State;
 use haft_core::outcome::{Intent, Warning};
 use haft_core::port::Ended;
@@ -60,6 +61,11 @@ fn in_doubt(call: &Joined, error: ToolError) -> Checked {
     )
     .caused_by(cause);
     unknown.partial_side_effects = true;
+    if call.class() == SideEffectPolicy::Idempotent {
+        unknown.retryable = true;
+        unknown.idempotency_required = true;
+        "it may be sent again, under the same key and no other".clone_into(&mut unknown.suggestion);
+    }
     Checked {
         state: State::Unknown,
         result: Err(unknown),
@@ -68,7 +74,8 @@ fn in_doubt(call: &Joined, error: ToolError) -> Checked {
     }
 }
 
-fn withheld(call: &Joined, mut error: ToolError) -> ToolError {
+/// What was done stays done; the answer is withheld, and the error says both.
+pub(crate) fn withheld(call: &Joined, mut error: ToolError) -> ToolError {
     if !call.is_pure() {
         error.message = format!("it was done, but its answer is withheld: {}", error.message);
         "do not repeat it; tell the user that it was done and that the answer cannot be shown"
@@ -85,7 +92,8 @@ fn fits(inner: &Inner, call: &Joined, data: &Value) -> Result<(), ToolError> {
             .flatten()
             .min()
             .unwrap_or(inner.settings.default_result_bytes);
-    let size = written_size(data);
+    // Most answers are far too small to be worth counting exactly.
+    let size = if at_most(data) <= most { 0 } else { written_size(data) };
     if size > most {
         return Err(ToolError::new(
             ErrorKind::InvalidOutput,
@@ -104,6 +112,23 @@ fn fits(inner: &Inner, call: &Joined, data: &Value) -> Result<(), ToolError> {
         .collect();
     Err(ToolError::new(ErrorKind::InvalidOutput, "the tool's answer does not fit its contract")
         .caused_by(why.join("; ")))
+}
+
+/// No value is longer than this as JSON text: a byte may become `\u001f`, and no number takes more
+/// than 32.
+fn at_most(data: &Value) -> u64 {
+    let text = |text: &str| (text.len() as u64).saturating_mul(6).saturating_add(2);
+    match data {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 32,
+        Value::String(said) => text(said),
+        Value::Array(list) => list
+            .iter()
+            .map(at_most)
+            .fold(2, |sum: u64, one| sum.saturating_add(one).saturating_add(1)),
+        Value::Object(map) => map.iter().fold(2, |sum: u64, (name, value)| {
+            sum.saturating_add(text(name)).saturating_add(at_most(value)).saturating_add(2)
+        }),
+    }
 }
 
 /// How long the value would be as JSON text.

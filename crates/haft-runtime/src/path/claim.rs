@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use haft_core::call::RawArguments;
 use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{Claim, Claimed, Effect, EffectRecord, State, Ticket, Unspendable};
 use haft_core::port::StoreError;
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::authorize::Authorized;
 use super::join::Joined;
-use super::{Answer, Refusal, Trip, execute};
+use super::{Answer, Refusal, Trip, confirm, execute};
 use crate::attach::Leading;
 use crate::runtime::Inner;
 use crate::settings::millis;
@@ -67,6 +68,13 @@ impl Key {
     }
 }
 
+impl Key {
+    /// Whether an entry under this key is about the same arguments.
+    pub(crate) fn fits(&self, record: &EffectRecord) -> bool {
+        record.fingerprint == self.fingerprint
+    }
+}
+
 /// The arguments that make two calls the same act: the declared ones, else all.
 fn business(call: &Authorized) -> Value {
     match &call.tool.tool.contract.idempotency_key_fields {
@@ -112,16 +120,8 @@ fn fresh_enough(inner: &Inner, call: &Authorized) -> Result<(), ToolError> {
 pub(crate) struct Granted {
     ticket: Option<Ticket>,
     leading: Option<Leading>,
-    /// Until when others believe that this attempt is being carried out.
-    lease: Option<Lease>,
-}
-
-/// A lease by this process's own clock, counted from before it was asked for: it ends here no later
-/// than it does for others, however long the process was stopped in between.
-#[derive(Clone, Copy)]
-struct Lease {
-    from: Instant,
-    lasts: Duration,
+    /// By a clock that nobody sets.
+    at: Instant,
 }
 
 impl Granted {
@@ -130,15 +130,18 @@ impl Granted {
         self.ticket.is_some()
     }
 
-    pub(crate) fn ticket(&self) -> Option<&Ticket> {
-        self.ticket.as_ref()
+    /// How long ago. A process that was stopped for a while may have been given up by others.
+    pub(crate) fn age(&self) -> Duration {
+        self.at.elapsed()
     }
 
-    /// How long there still is to begin and to end: nothing once others may have given it up. A
-    /// call without effects has all the time in the world.
-    pub(crate) fn time_left(&self) -> Option<Duration> {
-        let Some(Lease { from, lasts }) = self.lease else { return Some(Duration::MAX) };
-        lasts.checked_sub(from.elapsed()).filter(|left| !left.is_zero())
+    /// Whether duplicates wait for the answer.
+    pub(crate) fn is_followed(&self) -> bool {
+        self.leading.as_ref().is_some_and(Leading::is_followed)
+    }
+
+    pub(crate) fn ticket(&self) -> Option<&Ticket> {
+        self.ticket.as_ref()
     }
 
     /// The same for every attempt under one key, for providers that deduplicate by themselves.
@@ -161,22 +164,28 @@ pub(crate) async fn begin(
     joined: &Joined,
 ) -> Result<Granted, Answer> {
     let Some(key) = &joined.key else {
-        return Ok(Granted { ticket: None, leading: None, lease: None });
+        return Ok(Granted { ticket: None, leading: None, at: Instant::now() });
     };
     super::fail_point("before_claim").await;
+    // Before the ledger's own clock starts, so that the lease is never thought longer than it is.
+    let at = Instant::now();
     let claim = record(inner, trip, joined, key);
-    let lease = Lease { from: Instant::now(), lasts: Duration::from_millis(claim.lease_ms) };
     let claimed = match inner.store.claim(claim.clone()).await {
         // Written or not? The claim carries this call's own id, so asking again tells.
         Err(StoreError::InDoubt(_)) => inner.store.claim(claim).await,
         answer => answer,
     };
     match claimed {
-        Ok(Claimed::Fresh(ticket)) => Ok(granted(inner, &key.digest, ticket, lease)),
+        Ok(Claimed::Fresh(ticket)) => Ok(granted(inner, &key.digest, ticket, at)),
         // The first answer was lost, and it was this very call that was recorded.
         Ok(Claimed::InFlight(record)) if record.effect.call == trip.id => {
             let (key, epoch, call) = (&key.digest, record.epoch, record.effect.call);
-            Ok(granted(inner, key, Ticket { key: key.clone(), epoch, call }, lease))
+            Ok(granted(
+                inner,
+                key,
+                Ticket { key: key.clone(), epoch, call, in_doubt: record.epoch > 1 },
+                at,
+            ))
         }
         Ok(Claimed::Answered(record)) => Err(replayed(&record)),
         Ok(Claimed::InFlight(record)) => Err(attach(inner, key, &record).await),
@@ -195,6 +204,10 @@ pub(crate) async fn begin(
             &record,
             "the same act was asked for before and its outcome is not known; it was not begun again",
         ))),
+        // A repetition that turned out to be a new attempt: now a person is asked.
+        Ok(Claimed::Unspendable(Unspendable::NotApproved)) => {
+            Err(refused(confirm::ask(inner, joined).await))
+        }
         Ok(Claimed::Unspendable(why)) => Err(refused(unspendable(why))),
         Err(error) => Err(refused(
             ToolError::new(
@@ -206,15 +219,15 @@ pub(crate) async fn begin(
     }
 }
 
-fn granted(inner: &Inner, key: &Digest, ticket: Ticket, lease: Lease) -> Granted {
+fn granted(inner: &Inner, key: &Digest, ticket: Ticket, at: Instant) -> Granted {
     let leading = inner.running.lead(key, &ticket.call);
-    Granted { ticket: Some(ticket), leading: Some(leading), lease: Some(lease) }
+    Granted { ticket: Some(ticket), leading: Some(leading), at }
 }
 
 fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
     let call = joined.call();
     let tool = &joined.tool.tool;
-    let lease = execute::deadline(inner, joined).saturating_add(inner.settings.lease_grace);
+    let lease = execute::longest(inner, joined).saturating_add(inner.settings.lease_grace);
     Claim {
         key: key.digest.clone(),
         fingerprint: key.fingerprint.clone(),
@@ -222,7 +235,7 @@ fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
         lease_ms: millis(lease),
         keep: inner.settings.keep(joined.class()),
         confirmation: joined.spend.clone(),
-        despite_similar: call.overrule.similar_unknown || call.occurrence > 1,
+        despite_similar: call.overrule.similar_unknown,
         effect: Effect {
             call: trip.id.clone(),
             tenant: call.caller.tenant.to_string(),
@@ -239,27 +252,36 @@ fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
             registry_version: trip.registry_version.as_deref().unwrap_or_default().to_owned(),
             policy: joined.class(),
             arguments: joined.effective().clone(),
+            raw_arguments: raw(joined),
             connection: call.connection.clone(),
             compensates: call.compensates.clone(),
         },
     }
 }
 
+/// What came, where it is not what is used.
+fn raw(joined: &Joined) -> Option<Value> {
+    let came = match &joined.call().arguments {
+        RawArguments::Text(text) => Value::String(text.clone()),
+        RawArguments::Value(value) => value.clone(),
+    };
+    (came != *joined.effective()).then_some(came)
+}
+
 /// Waits for the answer of the call that this one repeats.
 async fn attach(inner: &Inner, key: &Key, record: &EffectRecord) -> Answer {
-    let wait = inner.settings.attach_for;
-    if let Ok(Some(answer)) = tokio::time::timeout(wait, inner.running.follow(&key.digest)).await {
-        let mut answer = Answer::clone(&answer);
-        answer.cached = true;
-        return answer;
+    let until = tokio::time::Instant::now() + inner.settings.attach_for;
+    let followed = tokio::time::timeout_at(until, inner.running.follow(&key.digest)).await;
+    if let Ok(Some(answer)) = followed {
+        // What the handler asked of the session is applied once, by the call that ran.
+        return Answer { intents: Vec::new(), cached: true, ..Answer::clone(&answer) };
     }
-    elsewhere(inner, record, wait).await
+    elsewhere(inner, record, until).await
 }
 
 /// Another process runs it: look until it has ended, or for as long as is reasonable.
-async fn elsewhere(inner: &Inner, record: &EffectRecord, wait: Duration) -> Answer {
+async fn elsewhere(inner: &Inner, record: &EffectRecord, until: tokio::time::Instant) -> Answer {
     const PAUSE: Duration = Duration::from_millis(50);
-    let until = tokio::time::Instant::now() + wait;
     loop {
         let seen = inner.store.effect(&record.effect.tenant, &record.effect.call).await;
         match seen {
@@ -307,7 +329,7 @@ pub(crate) fn unknown(record: &EffectRecord, message: &str) -> ToolError {
     error
 }
 
-fn unspendable(why: Unspendable) -> ToolError {
+pub(crate) fn unspendable(why: Unspendable) -> ToolError {
     let (kind, message) = match why {
         Unspendable::NotApproved => {
             (ErrorKind::ConfirmationRequired, "a person has to approve this call first")

@@ -4,15 +4,15 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use haft_core::contract::{Confirmation as Rule, SideEffectPolicy};
-use haft_core::ledger::Spend;
+use haft_core::ledger::{Spend, State};
 use haft_core::port::{StoreError, Verdict};
-use haft_core::record::{Confirmation, ConfirmationStatus, Stage};
+use haft_core::record::{Confirmation, ConfirmationStatus, EventKind, Stage};
 use haft_core::{Call, Digest, ErrorKind, ToolError};
 use serde_json::{Value, json};
 
-use super::Refusal;
 use super::authorize::Authorized;
-use super::claim::Key;
+use super::claim::{self, Key};
+use super::{Refusal, Trip};
 use crate::runtime::Inner;
 use crate::settings::millis;
 use crate::{identity, preview};
@@ -47,19 +47,60 @@ impl Approved {
 
 pub(crate) async fn require(
     inner: &Arc<Inner>,
+    trip: &Trip,
     authorized: Authorized,
 ) -> Result<Approved, Refusal> {
     let key = Key::of(inner, &authorized)?;
     if !is_needed(inner, &authorized) {
         return Ok(Approved { authorized, spend: None, key });
     }
-    let binding = binding(inner, &authorized);
-    let spend = match &authorized.call.confirmation {
-        Some(token) => opened(inner, &authorized, token, binding).await?,
-        None if authorized.call.dry_run => Spend { id: String::new(), binding },
-        None => standing(inner, &authorized, key.as_ref(), binding).await?,
-    };
+    let spend = approval(inner, &authorized, key.as_ref()).await?;
+    // A call with effects spends its approval with the claim; one without has no claim.
+    if key.is_none() && !authorized.call.dry_run {
+        let spent = inner.store.spend(&authorized.call.caller.tenant, &trip.id, &spend).await;
+        let refuse = |error| Err(Refusal::at(Stage::Confirm, error));
+        return match spent {
+            Ok(None) => Ok(Approved { authorized, spend: None, key }),
+            Ok(Some(why)) => refuse(claim::unspendable(why)),
+            Err(error) => refuse(unwritable(&error)),
+        };
+    }
     Ok(Approved { authorized, spend: Some(spend), key })
+}
+
+/// The approval to spend. One without an id can begin nothing: it stands for a repetition that the
+/// ledger will answer, or for a dry run.
+async fn approval(inner: &Inner, call: &Authorized, key: Option<&Key>) -> Result<Spend, Refusal> {
+    let binding = binding(inner, call);
+    let repeats = match key {
+        Some(key) => is_answered(inner, call, key).await,
+        None => false,
+    };
+    match &call.call.confirmation {
+        _ if repeats => Ok(Spend { id: String::new(), binding }),
+        Some(token) => opened(inner, call, token, binding).await,
+        None if call.call.dry_run => Ok(Spend { id: String::new(), binding }),
+        None => standing(inner, call, binding).await,
+    }
+}
+
+/// Whether the ledger will answer for the key, so that nobody need approve again.
+async fn is_answered(inner: &Inner, call: &Authorized, key: &Key) -> bool {
+    let Ok(record) = inner.store.by_key(&key.digest).await else { return false };
+    match record.state {
+        State::Failed | State::NotHappened => false,
+        // What does no harm twice is begun again, and that needs an approval of its own.
+        State::Started | State::Unknown if call.class() == SideEffectPolicy::Idempotent => {
+            inner.running.has(&key.digest)
+        }
+        State::Started
+        | State::Unknown
+        | State::Succeeded
+        | State::Happened
+        | State::Compensating
+        | State::Compensated
+        | State::Stuck => true,
+    }
 }
 
 /// Whether a person must approve: policy says so, or the contract as this agent has it. A condition
@@ -113,24 +154,9 @@ async fn opened(
 }
 
 /// An approval that is on record for exactly this call; else the question is put.
-async fn standing(
-    inner: &Inner,
-    call: &Authorized,
-    key: Option<&Key>,
-    binding: Digest,
-) -> Result<Spend, Refusal> {
-    // A repetition of what has been done needs no second approval: the claim will answer it. With
-    // no approval to spend, it cannot begin anything either.
-    if let Some(key) = key
-        && let Ok(record) = inner.store.by_key(&key.digest).await
-        && !record.state.frees_its_key()
-    {
-        return Ok(Spend { id: String::new(), binding });
-    }
+async fn standing(inner: &Inner, call: &Authorized, binding: Digest) -> Result<Spend, Refusal> {
     let at = |error| Refusal::at(Stage::Confirm, error);
-    room(inner, call).await.map_err(at)?;
-    let question = question(inner, call, binding.clone());
-    let asked = inner.store.ask(question).await.map_err(|error| at(unwritable(&error)))?;
+    let asked = put(inner, call, binding.clone()).await.map_err(at)?;
     match asked.status {
         ConfirmationStatus::Approved => Ok(Spend { id: asked.id, binding }),
         ConfirmationStatus::Denied => Err(at(ToolError::new(
@@ -138,24 +164,45 @@ async fn standing(
             "the person who was asked declined",
         )
         .suggest("do not ask again; offer something else"))),
-        ConfirmationStatus::Pending | ConfirmationStatus::Spent => {
-            inner.announce_confirmation(&asked);
-            Err(at(waits(&asked)))
-        }
+        ConfirmationStatus::Pending | ConfirmationStatus::Spent => Err(at(waits(&asked))),
     }
 }
 
+/// Puts the question for a call that turned out to need one, and says that it waits.
+pub(crate) async fn ask(inner: &Inner, call: &Authorized) -> ToolError {
+    match put(inner, call, binding(inner, call)).await {
+        Ok(asked) => waits(&asked),
+        Err(error) => error,
+    }
+}
+
+async fn put(inner: &Inner, call: &Authorized, binding: Digest) -> Result<Confirmation, ToolError> {
+    room(inner, call, &binding).await?;
+    let question = question(inner, call, binding);
+    let id = question.id.clone();
+    let asked = inner.store.ask(question).await.map_err(|error| unwritable(&error))?;
+    if asked.id == id {
+        inner.announce(&asked, EventKind::ConfirmationRequested);
+    }
+    Ok(asked)
+}
+
 /// Nobody reads five hundred questions of one agent.
-async fn room(inner: &Inner, call: &Authorized) -> Result<(), ToolError> {
+async fn room(inner: &Inner, call: &Authorized, binding: &Digest) -> Result<(), ToolError> {
     let caller = &call.call.caller;
-    let open = inner
-        .store
-        .confirmations(&caller.tenant, Some(ConfirmationStatus::Pending))
-        .await
-        .map_err(|error| unwritable(&error))?;
+    let list = async |status| {
+        let found = inner.store.confirmations(&caller.tenant, Some(status)).await;
+        found.map_err(|error| unwritable(&error))
+    };
+    let open = list(ConfirmationStatus::Pending).await?;
     let now = inner.store.now_ms();
     let own = |c: &&Confirmation| c.agent == *caller.agent && c.expires_at_ms > now;
     if open.iter().filter(own).count() < inner.settings.max_pending_confirmations {
+        return Ok(());
+    }
+    // A question that has been put is not put again.
+    let same = |all: &[Confirmation]| all.iter().any(|one| one.binding == *binding);
+    if same(&open) || same(&list(ConfirmationStatus::Approved).await?) {
         return Ok(());
     }
     Err(ToolError::new(

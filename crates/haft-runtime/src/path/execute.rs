@@ -1,10 +1,12 @@
 //! `execute`: binds capabilities for this call only, and runs the handler under its deadline.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use haft_core::contract::SideEffectPolicy;
-use haft_core::port::{Ended, Job, Scope};
+use haft_core::port::{Boxed, Ended, Job, Scope};
 use haft_core::registry::Implementation;
 use haft_core::{ErrorKind, ToolError};
 
@@ -35,21 +37,19 @@ pub(crate) fn deadline(inner: &Inner, call: &Approved) -> Duration {
     most
 }
 
+/// How long all attempts and the pauses between them may take.
+pub(crate) fn longest(inner: &Inner, call: &Approved) -> Duration {
+    let retries = inner.policy().budget(call.mode).retries;
+    let pauses = inner.settings.backoff.saturating_mul(1 << retries.min(16));
+    deadline(inner, call).saturating_mul(retries.saturating_add(1)).saturating_add(pauses)
+}
+
 /// The end of a call whose caller went away before anything was done.
 pub(crate) fn called_off() -> Ended {
     Ended::NotBegun(ToolError::new(
         ErrorKind::Cancelled,
         "the caller went away before anything was done",
     ))
-}
-
-/// The end of a call whose process was stopped for so long that others have given it up: whatever
-/// they decided since, it must not begin now.
-fn too_late() -> Ended {
-    let mut error =
-        ToolError::new(ErrorKind::Timeout, "there was no time left to begin, so nothing was done");
-    error.retryable = false;
-    Ended::NotBegun(error)
 }
 
 /// Runs the handler, and again where class, error and mode allow it.
@@ -63,26 +63,30 @@ pub(crate) async fn run(
     // In voice nobody waits for a second try.
     let retries = inner.policy().budget(call.mode).retries;
     let mut pause = inner.settings.backoff;
-    let mut in_doubt = false;
+    let mut in_doubt = granted.ticket().is_some_and(|ticket| ticket.in_doubt);
     loop {
         trip.attempts += 1;
         let ended = attempt(inner, trip, call, granted, deadline).await;
         if trip.attempts > retries || !may_retry(call.class(), &ended) {
-            return if in_doubt { doubted(ended) } else { ended };
+            return if in_doubt { doubtful(ended) } else { ended };
         }
-        in_doubt |= match &ended {
-            Ended::Lost(_) => true,
-            Ended::Failed(error) => error.partial_side_effects,
-            Ended::Returned { .. } | Ended::NotBegun(_) => false,
-        };
+        in_doubt |= may_have_acted(&ended);
         tokio::time::sleep(pause).await;
         pause = pause.saturating_mul(2);
     }
 }
 
-/// The end of an attempt after one that may have done something: that this one did nothing does not
-/// say that nothing was done.
-fn doubted(ended: Ended) -> Ended {
+/// Whether an attempt may have done something.
+fn may_have_acted(ended: &Ended) -> bool {
+    match ended {
+        Ended::Returned { .. } | Ended::Lost(_) => true,
+        Ended::Failed(error) => error.partial_side_effects,
+        Ended::NotBegun(_) => false,
+    }
+}
+
+/// An attempt that failed does not know what the one before it did.
+fn doubtful(ended: Ended) -> Ended {
     match ended {
         Ended::Failed(error) | Ended::NotBegun(error) => Ended::Lost(error),
         Ended::Returned { .. } | Ended::Lost(_) => ended,
@@ -109,6 +113,12 @@ async fn attempt(
     granted: &Granted,
     deadline: Duration,
 ) -> Ended {
+    if is_late(inner, call, granted) {
+        return Ended::NotBegun(ToolError::new(
+            ErrorKind::Cancelled,
+            "the process was held up for too long, so the call was not begun",
+        ));
+    }
     let scope = Arc::new(scope(trip, call));
     let host = Arc::new(Bound::new(inner, &call.tool.tool, scope.clone(), granted.provider_key()));
     #[expect(clippy::disallowed_methods, reason = "this is the one place where handlers are run")]
@@ -121,11 +131,8 @@ async fn attempt(
         granted.provider_key(),
     );
     super::fail_point("before_execute").await;
-    // The last look at the clock before the first byte leaves.
-    let Some(left) = granted.time_left() else { return too_late() };
-    let deadline = deadline.min(left);
     let run = inner.executors.execute(job);
-    let ended = tokio::time::timeout(deadline, run).await.unwrap_or_else(|_| {
+    let ended = within(deadline, run).await.unwrap_or_else(|| {
         Ended::Lost(ToolError::new(
             ErrorKind::Timeout,
             format!("the tool did not answer within {} ms", deadline.as_millis()),
@@ -134,14 +141,36 @@ async fn attempt(
     certain(&call.tool.tool.handler, &host, ended)
 }
 
+/// A process that was stopped after it had recorded the effect may have been given up meanwhile:
+/// somebody may have settled it as not happened, and asked for it again.
+fn is_late(inner: &Inner, call: &Joined, granted: &Granted) -> bool {
+    match call.class() {
+        SideEffectPolicy::Pure | SideEffectPolicy::Idempotent => false,
+        SideEffectPolicy::Compensatable | SideEffectPolicy::Irreversible => {
+            granted.age() > inner.settings.lease_grace
+        }
+    }
+}
+
+/// Awaits a run until the deadline. What ends at once costs no timer.
+async fn within(deadline: Duration, mut run: Boxed<'_, Ended>) -> Option<Ended> {
+    match poll_fn(|task| Poll::Ready(run.as_mut().poll(task))).await {
+        Poll::Ready(ended) => Some(ended),
+        Poll::Pending => tokio::time::timeout(deadline, run).await.ok(),
+    }
+}
+
 /// A sandboxed handler reaches the world only through its host. One that failed before it used a
 /// capability that writes has certainly done nothing.
 fn certain(handler: &Implementation, host: &Bound, ended: Ended) -> Ended {
     let sandboxed = matches!(handler, Implementation::Js { .. } | Implementation::Wasm { .. });
-    if !sandboxed || host.has_written() {
-        return ended;
-    }
     match ended {
+        // Something was done by its means, whatever it says itself.
+        Ended::Failed(mut error) if host.has_done() => {
+            error.partial_side_effects = true;
+            Ended::Failed(error)
+        }
+        _ if !sandboxed || host.has_written() => ended,
         Ended::Failed(mut error) => {
             error.partial_side_effects = false;
             Ended::Failed(error)
@@ -163,6 +192,7 @@ fn scope(trip: &Trip, call: &Joined) -> Scope {
             trip.registry_version.as_deref().unwrap_or_default(),
         ),
         connection: call.call().connection.clone(),
+        only: call.call().only.clone(),
         through,
     }
 }

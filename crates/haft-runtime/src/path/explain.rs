@@ -34,8 +34,13 @@ pub(crate) async fn plan(inner: &Arc<Inner>, trip: Trip, call: &Approved) -> Env
             "preview": needs_approval.then(|| preview::render(&tool.contract, call.effective()).text),
         },
         "key": call.key.as_ref().map(|key| &key.digest),
-        "earlier": earlier.map(|record| json!({ "call": record.effect.call, "state": record.state })),
-        "wouldRun": !needs_approval,
+        "earlier": earlier.as_ref().map(|record| json!({
+            "call": record.effect.call,
+            "state": record.state,
+            "sameArguments": call.key.as_ref().is_some_and(|key| key.fits(record)),
+        })),
+        "wouldRun": !needs_approval
+            && earlier.as_ref().is_none_or(|record| record.state.frees_its_key()),
     });
     Envelope { result: Ok(plan), intents: Vec::new(), meta: trip.meta(false) }
 }

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use haft_core::contract::Category;
+use haft_core::contract::{Category, Rate};
 use haft_core::port::{Standing, Verdict};
 use haft_core::record::Stage;
 use haft_core::session::{Phase, Turn};
@@ -30,24 +30,16 @@ impl Deref for Admitted {
     }
 }
 
+/// (What a turn has left is asked where the call takes its place in the session: a call that was made
+/// before is answered, whatever has been used up since.)
 pub(crate) async fn admit(inner: &Arc<Inner>, found: Resolved) -> Result<Admitted, Refusal> {
     let refuse = |error: ToolError| Refusal::at(Stage::Gate, error);
     depth(inner, &found)?;
     requested(&found)?;
     blocked(inner, &found).await?;
     let policy = inner.policy();
-    if let Some(session) = &found.session {
-        if session.phase != Phase::Active {
-            return Err(refuse(ToolError::new(
-                ErrorKind::SessionInactive,
-                "the session has ended",
-            )));
-        }
-        if session.turn.aborted {
-            return Err(refuse(superseded()));
-        }
-        within_budget(&session.turn, &found.tool.tool, policy.budget(found.mode))
-            .map_err(refuse)?;
+    if found.session.as_ref().is_some_and(|session| session.phase != Phase::Active) {
+        return Err(refuse(ToolError::new(ErrorKind::SessionInactive, "the session has ended")));
     }
     let standing = policy.standing(&found.ask());
     if let Standing::Settled(decision) = &standing
@@ -151,22 +143,29 @@ fn rate(inner: &Inner, found: &Resolved) -> Result<(), Refusal> {
     }
     let caller = &found.call.caller;
     let policy = inner.policy();
-    let rates = [found.tool.limits.rate, policy.budget(found.mode).rate];
-    for rate in rates.into_iter().flatten() {
-        let who = caller.principal().to_string();
-        let taken = inner.rates.take(&caller.tenant, &who, &found.tool.tool.id, rate, found.now_ms);
-        if let Err(wait_ms) = taken {
-            let error = ToolError::new(
-                ErrorKind::RateLimited,
-                format!(
-                    "`{}` may be called {} times in {} ms",
-                    found.tool.tool.id, rate.calls, rate.window_ms
-                ),
-            )
+    let of_mode = policy.budget(found.mode).rate;
+    let rates: Vec<Rate> = [found.tool.limits.rate, of_mode].into_iter().flatten().collect();
+    if rates.is_empty() || is_resent(found) {
+        return Ok(());
+    }
+    let who = caller.principal().to_string();
+    let taken = inner.rates.take(&caller.tenant, &who, &found.tool.tool.id, &rates, found.now_ms);
+    taken.map_err(|(rate, wait_ms)| {
+        let message = format!(
+            "`{}` may be called {} times in {} ms",
+            found.tool.tool.id, rate.calls, rate.window_ms
+        );
+        let error = ToolError::new(ErrorKind::RateLimited, message)
             .suggest(format!("call it again in {wait_ms} ms or later"))
             .with_details(json!({ "retryAfterMs": wait_ms }));
-            return Err(Refusal::at(Stage::Gate, error).by("rate"));
-        }
-    }
-    Ok(())
+        Refusal::at(Stage::Gate, error).by("rate")
+    })
+}
+
+/// Whether the session knows the model's id of this call.
+fn is_resent(found: &Resolved) -> bool {
+    let known = |id: &String| {
+        found.session.as_ref().is_some_and(|session| session.recent.iter().any(|one| one.id == *id))
+    };
+    found.call.id.as_ref().is_some_and(known)
 }

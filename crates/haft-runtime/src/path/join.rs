@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use haft_core::contract::SideEffectPolicy;
 use haft_core::record::Stage;
-use haft_core::session::Session;
+use haft_core::session::{Phase, Session};
 use haft_core::{Digest, ErrorKind, ToolError};
 use serde_json::{Value, json};
 
@@ -40,11 +40,12 @@ pub(crate) async fn session(
     approved: Approved,
 ) -> Result<Joined, Answer> {
     let Some(id) = &approved.call().session else { return Ok(Joined { approved }) };
-    let tenant = approved.call().caller.tenant.clone();
+    let caller = approved.call().caller.clone();
     let fingerprint = fingerprint(&approved);
-    let place = |session: &mut Session| take(inner, session, &approved, &fingerprint);
+    let known = is_on_record(inner, &approved).await;
+    let place = |session: &mut Session| take(inner, session, &approved, &fingerprint, known);
     let refused = |error| Answer::refused(Stage::Gate, error);
-    let (session, place) = inner.book.change(&tenant, id, place).await.map_err(refused)?;
+    let (session, place) = inner.book.change(&caller, id, place).await.map_err(refused)?;
     trip.turn = session.turn.number;
     match place {
         Place::Granted => Ok(Joined { approved }),
@@ -53,10 +54,20 @@ pub(crate) async fn session(
     }
 }
 
-fn take(inner: &Inner, session: &mut Session, call: &Approved, fingerprint: &Digest) -> Place {
-    if session.turn.aborted {
-        return Place::Refused(gate::superseded());
-    }
+/// Whether the act has been begun under this key: the ledger will answer for it, so no budget and no
+/// newer message stands in the way.
+async fn is_on_record(inner: &Inner, call: &Approved) -> bool {
+    let Some(key) = &call.key else { return false };
+    inner.store.by_key(&key.digest).await.is_ok_and(|record| !record.state.frees_its_key())
+}
+
+fn take(
+    inner: &Inner,
+    session: &mut Session,
+    call: &Approved,
+    fingerprint: &Digest,
+    known: bool,
+) -> Place {
     let tool = &call.tool.tool;
     let seen = match &call.call().id {
         Some(id) => session::enter(session, id, fingerprint),
@@ -73,6 +84,20 @@ fn take(inner: &Inner, session: &mut Session, call: &Approved, fingerprint: &Dig
         // The same call runs already; it was counted then.
         Seen::Before => return Place::Granted,
         Seen::New => {}
+    }
+    if known {
+        return Place::Granted;
+    }
+    if session.phase != Phase::Active {
+        forget(session, call);
+        let over = ToolError::new(ErrorKind::SessionInactive, "the session has ended");
+        return Place::Refused(over);
+    }
+    // A call of a turn that is over does not run in the next one.
+    let its_turn = call.session.as_ref().map(|session| session.turn.number);
+    if session.turn.aborted || its_turn != Some(session.turn.number) {
+        forget(session, call);
+        return Place::Refused(gate::superseded());
     }
     let policy = inner.policy();
     if let Err(error) = gate::within_budget(&session.turn, tool, policy.budget(call.mode)) {

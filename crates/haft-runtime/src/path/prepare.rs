@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::ops::Deref;
 
-use haft_core::port::Ask;
+use haft_core::port::{Ask, Standing};
 use haft_core::record::Stage;
 use serde_json::Value;
 
 use super::gate::Admitted;
 use super::{Refusal, Trip};
 use crate::arguments::Prepared as Arguments;
+use crate::runtime::Inner;
 
 /// A call whose arguments fit the contract.
 pub(crate) struct Prepared {
@@ -34,7 +35,12 @@ impl Prepared {
     /// What was asked for: repaired, but without defaults and clamps, so that a repetition is
     /// still the same when those have changed.
     pub(crate) fn accepted(&self) -> Cow<'_, Value> {
-        self.arguments.received()
+        self.arguments.accepted()
+    }
+
+    /// What policy said before the arguments were known, for whoever says it last.
+    pub(super) fn take_standing(&mut self) -> Standing {
+        std::mem::replace(&mut self.admitted.standing, Standing::Open)
     }
 
     /// The question to policy, with arguments.
@@ -43,13 +49,21 @@ impl Prepared {
     }
 }
 
-pub(crate) fn arguments(trip: &mut Trip, admitted: Admitted) -> Result<Prepared, Refusal> {
-    let read = admitted.loaded.reader.read(&admitted.call.arguments, admitted.mode);
+pub(crate) fn arguments(
+    inner: &Inner,
+    trip: &mut Trip,
+    admitted: Admitted,
+) -> Result<Prepared, Refusal> {
+    let rules = admitted.tool.arguments;
+    let read = admitted.loaded.reader.read_under(&admitted.call.arguments, admitted.mode, rules);
     match read {
         Ok(mut arguments) => {
             trip.warnings = std::mem::take(&mut arguments.warnings);
             trip.clamps = std::mem::take(&mut arguments.clamps);
             trip.arguments = admitted.loaded.seen_arguments(&arguments.effective);
+            if inner.secrets().value(&mut trip.arguments).is_err() {
+                trip.arguments = Value::Null;
+            }
             Ok(Prepared { admitted, arguments })
         }
         Err(invalid) => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use haft_core::contract::SideEffectPolicy;
 use haft_core::outcome::{Applied, Intent, IntentStatus};
 use haft_core::record::{Event, EventKind, Stage};
-use haft_core::{Envelope, ErrorKind};
+use haft_core::{Envelope, ErrorKind, ToolError};
 use serde_json::{Value, json};
 
 use super::confirm::Approved;
@@ -24,12 +24,43 @@ pub(crate) async fn refused(inner: &Arc<Inner>, mut trip: Trip, refusal: Refusal
 }
 
 /// The end of a call that did not run now: refused late, or answered from memory.
-pub(crate) async fn ended(inner: &Arc<Inner>, trip: Trip, mut answer: Answer) -> Envelope {
-    answer.result = answer.result.map_err(|error| scrub::clean(inner, error));
-    let end = answer.result.as_ref().map(|_| None);
-    inner.store.record(trip.record(answer.stage, end, answer.cached));
-    result_event(inner, &trip, &answer);
+pub(crate) async fn ended(inner: &Arc<Inner>, mut trip: Trip, mut answer: Answer) -> Envelope {
+    answer.result = match answer.result {
+        // A secret may have become known since the answer was kept.
+        Ok(mut data) => match inner.secrets().value(&mut data) {
+            Ok(_) => Ok(data),
+            Err(why) => Err(unsafe_answer().caused_by(why)),
+        },
+        Err(error) => Err(scrub::clean(inner, error)),
+    };
+    // A dry run is no call.
+    if !trip.dry_run {
+        let end = answer.result.as_ref().map(|_| None);
+        inner.store.record(trip.record(answer.stage, end, answer.cached));
+        result_event(inner, &trip, &answer);
+    }
     Envelope { meta: trip.meta(answer.cached), result: answer.result, intents: Vec::new() }
+}
+
+fn unsafe_answer() -> ToolError {
+    let message = "it was done before, but the kept answer could not be made safe to show";
+    ToolError::new(ErrorKind::RedactionFailed, message).with_details(json!({ "done": true }))
+}
+
+/// The end of a call that has its place in the session and did not run: a repetition that was
+/// answered, or one that the ledger refused.
+pub(crate) async fn not_run(
+    inner: &Arc<Inner>,
+    trip: Trip,
+    call: &Approved,
+    answer: Answer,
+) -> Envelope {
+    // A duplicate that waited in vain leaves the place of the call that runs alone.
+    let waits = answer.result.as_ref().is_err_and(|error| error.kind == ErrorKind::InFlight);
+    if !waits {
+        settle_session(inner, &trip, call, &answer).await;
+    }
+    ended(inner, trip, answer).await
 }
 
 /// A call is about to run.
@@ -123,7 +154,7 @@ async fn settle_session(
     let kept = call.call().id.as_ref().map(|id| (id, keepable(answer)));
     let changed = inner
         .book
-        .change(&trip.caller.tenant, id, |session| {
+        .change(&trip.caller, id, |session| {
             if let Some((id, kept)) = &kept {
                 session::answered(session, id, kept.clone());
             }
@@ -139,9 +170,16 @@ async fn settle_session(
         }
     };
     if !applied.is_empty() && inner.publish.is_listening() {
-        emit(inner, trip, EventKind::SessionChanged, json!({ "intents": applied }));
+        let seen: Vec<Value> = applied.iter().map(outline).collect();
+        emit(inner, trip, EventKind::SessionChanged, json!({ "intents": seen }));
     }
     applied
+}
+
+/// An intent as others see it: what kind, and what became of it.
+fn outline(applied: &Applied) -> Value {
+    let kind = json!(applied.intent).get("type").cloned();
+    json!({ "type": kind, "status": applied.status, "reason": applied.reason })
 }
 
 /// What a message that is sent again is answered with; nothing where trying again may help.
@@ -149,6 +187,8 @@ fn keepable(answer: &Answer) -> Option<Value> {
     match &answer.result {
         Ok(data) => Some(json!({ "data": data })),
         Err(error) if error.retryable || answer.stage < Stage::Execute => None,
+        // What is unknown today may be settled tomorrow; the ledger knows.
+        Err(error) if error.kind == ErrorKind::UnknownOutcome => None,
         Err(error) => Some(json!({ "error": error })),
     }
 }

@@ -48,7 +48,10 @@ pub(crate) async fn tool(
     call: Call,
 ) -> Result<Resolved, Refusal> {
     let session = match &call.session {
-        Some(id) => Some(own_session(inner, &call, id).await?),
+        Some(id) => {
+            let loaded = inner.book.load(&call.caller, id).await;
+            Some(loaded.map_err(|error| Refusal::at(Stage::Resolve, error))?)
+        }
         None => None,
     };
     let mode = session.as_ref().map_or(call.mode, |session| session.mode);
@@ -57,31 +60,22 @@ pub(crate) async fn tool(
     trip.turn = session.as_ref().map_or(0, |session| session.turn.number);
     let shelf = inner.shelf(version).ok_or_else(|| pinned_is_gone(version))?;
     trip.registry_version = Some(shelf.version.clone());
-    let catalog = inner.catalog(&shelf, &call.caller, mode);
+    let catalog = inner.catalog(&shelf, &call.caller, mode, trip.started_at_ms);
     let tool = available(inner, &catalog, &call)?;
     trip.tool.clone_from(&tool.tool.id);
-    trip.tool_version = Some(tool.tool.contract.version.to_string());
+    if !inner.executors.can_run(&tool.tool) {
+        let message = format!("`{}` cannot be used here: nothing here runs it", tool.tool.id);
+        let error = ToolError::new(ErrorKind::Unavailable, message);
+        return Err(Refusal::at(Stage::Resolve, error).by("unbound"));
+    }
     let loaded = shelf.loaded(&tool.tool).map_err(|why| {
         let error =
             ToolError::new(ErrorKind::Internal, "the tool cannot be used: its contract is broken");
         Refusal::at(Stage::Resolve, error.caused_by(why))
     })?;
+    trip.tool_version = Some(loaded.version.clone());
     let now_ms = trip.started_at_ms;
     Ok(Resolved { call, session, mode, tool, loaded, now_ms })
-}
-
-async fn own_session(inner: &Inner, call: &Call, id: &str) -> Result<Session, Refusal> {
-    let at = |error| Refusal::at(Stage::Resolve, error);
-    let session = inner.book.load(&call.caller.tenant, id).await.map_err(at)?;
-    // A session of somebody else is as good as none.
-    if session.agent != *call.caller.agent || session.principal != *call.caller.principal() {
-        let error = ToolError::new(
-            ErrorKind::SessionInactive,
-            format!("there is no session `{}`", super::trip::shown(id)),
-        );
-        return Err(at(error.suggest("start a session first")));
-    }
-    Ok(session)
 }
 
 fn pinned_is_gone(version: Option<&str>) -> Refusal {
@@ -98,13 +92,17 @@ fn pinned_is_gone(version: Option<&str>) -> Refusal {
 /// A tool that the tenant does not have is told apart from one that does not exist by nobody. For
 /// one that it has, the agent learns why it may not use it and what would change that.
 fn available(inner: &Inner, catalog: &Catalog, call: &Call) -> Result<Arc<EffectiveTool>, Refusal> {
+    if let Found::Tool(tool) = catalog.find(&call.tool)
+        && names(call, &tool.tool)
+    {
+        return Ok(tool.clone());
+    }
     let asked = super::trip::shown(&call.tool);
     let refuse = |message: String, help: String| {
         let error = ToolError::new(ErrorKind::Unavailable, message).suggest(help);
         Refusal::at(Stage::Resolve, error)
     };
     match catalog.find(&call.tool) {
-        Found::Tool(tool) if names(call, &tool.tool) => Ok(tool.clone()),
         Found::Tool(_) | Found::Narrowed(_) => Err(refuse(
             format!("`{asked}` is not part of this run"),
             "use one of the tools that this run was given".to_owned(),

@@ -5,9 +5,9 @@ use haft_core::ledger::State;
 use haft_core::outcome::Intent;
 use haft_core::record::Stage;
 use haft_core::{ErrorKind, ToolError};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::check::Checked;
+use super::check::{self, Checked};
 use super::join::Joined;
 use crate::redact::clean_text;
 use crate::runtime::Inner;
@@ -26,8 +26,15 @@ pub(crate) struct Redacted {
 }
 
 pub(crate) fn both_views(inner: &Inner, call: &Joined, checked: Checked) -> Redacted {
-    let Checked { state, result, intents, stage } = checked;
+    let Checked { state, result, mut intents, stage } = checked;
     let secrets = inner.secrets();
+    for intent in &mut intents {
+        if let Intent::SetPendingMessage { message } = intent
+            && secrets.value(message).is_err()
+        {
+            *message = Value::Null;
+        }
+    }
     match result {
         Ok(mut data) => match secrets.value(&mut data) {
             Ok(_) => {
@@ -41,6 +48,7 @@ pub(crate) fn both_views(inner: &Inner, call: &Joined, checked: Checked) -> Reda
                     "the answer could not be made safe to show",
                 )
                 .caused_by(why);
+                let error = check::withheld(call, error);
                 Redacted { state, result: Err(error), view: None, intents, stage: Stage::Redact }
             }
         },
@@ -61,6 +69,7 @@ pub(crate) fn clean(inner: &Inner, mut error: ToolError) -> ToolError {
         // What cannot be made safe is not shown; what went wrong still has a name.
         Err(_) => ToolError {
             partial_side_effects: error.partial_side_effects,
+            details: error.details.filter(|details| *details == json!({ "done": true })),
             ..ToolError::new(error.kind, "the tool's own words could not be made safe to show")
         },
     }

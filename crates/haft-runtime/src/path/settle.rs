@@ -17,7 +17,7 @@ use crate::runtime::Inner;
 
 pub(crate) async fn record(
     inner: &Arc<Inner>,
-    trip: &Trip,
+    trip: &mut Trip,
     call: &Joined,
     granted: Granted,
     safe: Redacted,
@@ -39,7 +39,7 @@ pub(crate) async fn record(
             };
             name_call(&mut answer, state, ticket);
             if let Err(error) = write(inner, call, ticket, ending, record).await {
-                answer = unrecorded(&answer, state, ticket, &error);
+                answer = unrecorded(&answer, ticket, &error);
             }
         }
     }
@@ -90,26 +90,13 @@ async fn write(
     }
 }
 
-/// What cannot be recorded is not promised. A success that is not on record is unknown to everyone
-/// who asks later, so it is unknown now; a failure that is not on record may be said, since nothing
-/// was done and nothing will be done under a key that stays claimed.
-fn unrecorded(answer: &Answer, state: State, ticket: &Ticket, error: &StoreError) -> Answer {
-    let mut unknown = ToolError::new(
-        ErrorKind::UnknownOutcome,
-        match state {
-            State::Failed => "the call failed, but that could not be recorded",
-            State::Started
-            | State::Succeeded
-            | State::Unknown
-            | State::Happened
-            | State::NotHappened
-            | State::Compensating
-            | State::Compensated
-            | State::Stuck => "the outcome of the call could not be recorded",
-        },
-    )
-    .with_details(json!({ "call": ticket.call }))
-    .caused_by(error);
+/// What cannot be recorded is not promised: whoever asks later will hear that it is unknown, so that
+/// is what is said now.
+fn unrecorded(answer: &Answer, ticket: &Ticket, error: &StoreError) -> Answer {
+    let mut unknown =
+        ToolError::new(ErrorKind::UnknownOutcome, "the outcome of the call could not be recorded")
+            .with_details(json!({ "call": ticket.call }))
+            .caused_by(error);
     unknown.partial_side_effects = true;
     Answer {
         result: Err(unknown),

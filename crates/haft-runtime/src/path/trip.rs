@@ -30,6 +30,7 @@ pub(crate) struct Trip {
     pub(crate) warnings: Vec<Warning>,
     pub(crate) clamps: Vec<Clamped>,
     pub(crate) attempts: u32,
+    pub(crate) dry_run: bool,
     pub(crate) started: Instant,
     pub(crate) started_at_ms: i64,
 }
@@ -51,31 +52,33 @@ impl Trip {
             warnings: Vec::new(),
             clamps: Vec::new(),
             attempts: 0,
+            dry_run: call.dry_run,
             started: Instant::now(),
             started_at_ms: inner.store.now_ms(),
         }
     }
 
-    /// The meta of the envelope.
-    pub(crate) fn meta(&self, cached: bool) -> Meta {
+    /// The meta of the envelope: the end of the trip.
+    pub(crate) fn meta(self, cached: bool) -> Meta {
         Meta {
-            // The model's own id where it has one: the same from start to result.
-            call_id: self.model_id.clone().unwrap_or_else(|| self.id.clone()),
-            record_id: self.id.clone(),
-            tool: self.tool.clone(),
-            tool_version: self.tool_version.clone(),
-            registry_version: self.registry_version.as_deref().map(str::to_owned),
             duration_ms: self.started.elapsed().as_secs_f64() * 1000.0,
+            // The model's own id where it has one: the same from start to result.
+            call_id: self.model_id.unwrap_or_else(|| self.id.clone()),
+            record_id: self.id,
+            tool: self.tool,
+            tool_version: self.tool_version,
+            registry_version: self.registry_version.as_deref().map(str::to_owned),
             cached,
-            warnings: self.warnings.clone(),
-            clamps: self.clamps.clone(),
+            warnings: self.warnings,
+            clamps: self.clamps,
             attempts: self.attempts,
         }
     }
 
-    /// The record, as far as it is known before the end.
+    /// The record, as far as it is known before the end. There is one for each call, so the
+    /// arguments go with it.
     pub(crate) fn record(
-        &self,
+        &mut self,
         stage: Stage,
         end: Result<Option<Value>, &ToolError>,
         cached: bool,
@@ -97,7 +100,7 @@ impl Trip {
             tool: self.tool.clone(),
             tool_version: self.tool_version.clone(),
             registry_version: self.registry_version.as_deref().map(str::to_owned),
-            arguments: self.arguments.clone(),
+            arguments: std::mem::take(&mut self.arguments),
             result,
             error: error.map(|error| error.kind),
             message: error.map(|error| error.message.clone()),
@@ -113,19 +116,20 @@ impl Trip {
 
     /// What a caller is told when the task that ran its effect is gone.
     pub(crate) fn lost(&self) -> Envelope {
-        let error = ToolError::new(ErrorKind::UnknownOutcome, "the call was cut off")
+        let mut error = ToolError::new(ErrorKind::UnknownOutcome, "the call was cut off")
             .with_details(serde_json::json!({ "call": self.id }));
-        Envelope { result: Err(error), intents: Vec::new(), meta: self.meta(false) }
+        error.partial_side_effects = true;
+        Envelope { result: Err(error), intents: Vec::new(), meta: self.clone().meta(false) }
     }
 }
 
 /// A name that somebody made up, safe to repeat.
 pub(crate) fn shown(name: &str) -> String {
     const MOST: usize = 128;
-    let plain = |c: char| c.is_ascii_graphic();
-    if name.len() <= MOST && name.chars().all(plain) {
+    if name.len() <= MOST && name.bytes().all(|byte| byte.is_ascii_graphic()) {
         return name.to_owned();
     }
+    let plain = |c: char| c.is_ascii_graphic();
     let kept: String = name.chars().take(MOST).map(|c| if plain(c) { c } else { '?' }).collect();
     if name.chars().count() > MOST { format!("{kept}…") } else { kept }
 }

@@ -95,8 +95,14 @@ impl Tree {
             Value::Object(map) if path.is_empty() || !self.members.is_empty() => {
                 let hidden = Tree::default();
                 let seen = |(name, value): (&String, &Value)| {
-                    let inside = self.members.get(name).unwrap_or(&hidden);
-                    (name.clone(), inside.arguments(value, &format!("{path}/{name}"), marker))
+                    let seen = match self.members.get(name) {
+                        Some(inside) if inside.whole => value.clone(),
+                        inside => {
+                            let path = format!("{path}/{name}");
+                            inside.unwrap_or(&hidden).arguments(value, &path, marker)
+                        }
+                    };
+                    (name.clone(), seen)
                 };
                 Value::Object(map.iter().map(seen).collect())
             }

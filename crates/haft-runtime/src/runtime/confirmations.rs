@@ -1,8 +1,8 @@
 //! Approving, as people do it.
 
 use haft_core::port::StoreError;
-use haft_core::record::{Confirmation, ConfirmationStatus};
-use haft_core::{ErrorKind, Principal, ToolError};
+use haft_core::record::{Confirmation, ConfirmationStatus, EventKind};
+use haft_core::{Envelope, ErrorKind, Principal, ToolError};
 
 use super::Runtime;
 use crate::token::Approval;
@@ -32,6 +32,7 @@ impl Runtime {
     ) -> Result<Decided, ToolError> {
         let decided = self.inner.store.decide(tenant, id, approve, by).await;
         let confirmation = decided.map_err(|error| refused(&error))?;
+        self.inner.announce(&confirmation, EventKind::ConfirmationDecided);
         let token = (confirmation.status == ConfirmationStatus::Approved).then(|| {
             self.inner.tokens.seal(&Approval {
                 id: confirmation.id.clone(),
@@ -57,4 +58,11 @@ fn refused(error: &StoreError) -> ToolError {
                 .caused_by(error)
         }
     }
+}
+
+/// The question that a call waits for, where it does.
+pub(crate) fn asked(envelope: &Envelope) -> Option<&str> {
+    let error = envelope.result.as_ref().err()?;
+    let details = error.details.as_ref().filter(|_| error.kind == ErrorKind::ConfirmationRequired);
+    details?.pointer("/confirmation/id")?.as_str()
 }

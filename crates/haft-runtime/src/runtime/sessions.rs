@@ -49,7 +49,7 @@ impl Runtime {
         let arrive = |session: &mut Session| {
             (session.phase == Phase::Active).then(|| session::arrive(session, message.clone()))
         };
-        let (_, arrived) = self.inner.book.change(&caller.tenant, id, arrive).await?;
+        let (_, arrived) = self.inner.book.change(caller, id, arrive).await?;
         arrived.ok_or_else(|| ToolError::new(ErrorKind::SessionInactive, "the session has ended"))
     }
 
@@ -73,9 +73,8 @@ impl Runtime {
             };
             (released, messages)
         };
-        let (session, (released, messages)) =
-            self.inner.book.change(&caller.tenant, id, change).await?;
-        Ok(Signalled { released, messages, session })
+        let (session, (released, messages)) = self.inner.book.change(caller, id, change).await?;
+        Ok(Signalled { released, messages, session: shown(session) })
     }
 
     /// A session as it is now.
@@ -84,7 +83,7 @@ impl Runtime {
     ///
     /// It is missing, or the store cannot be read.
     pub async fn session(&self, caller: &Caller, id: &str) -> Result<Session, ToolError> {
-        self.inner.book.load(&caller.tenant, id).await
+        self.inner.book.load(caller, id).await.map(shown)
     }
 
     /// Ends a session at once.
@@ -93,6 +92,12 @@ impl Runtime {
     ///
     /// It is missing, or the store cannot be written.
     pub async fn close(&self, caller: &Caller, id: &str) -> Result<Session, ToolError> {
-        self.inner.book.end(&caller.tenant, id).await
+        self.inner.book.end(caller, id).await.map(shown)
     }
+}
+
+/// A session without the answers of its calls: those are for the model that made them.
+fn shown(mut session: Session) -> Session {
+    session.recent.clear();
+    session
 }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use haft_core::port::{Store, StoreError};
 use haft_core::session::{Phase, Session};
-use haft_core::{ErrorKind, ToolError};
+use haft_core::{Caller, ErrorKind, ToolError};
 
 use super::intents;
+use crate::path::shown;
 
 /// Somebody else may write in between; so often it is tried again.
 const TRIES: usize = 64;
@@ -23,21 +24,31 @@ impl Book {
     }
 
     /// Loads a session as it is now: what has waited long enough is carried out.
-    pub(crate) async fn load(&self, tenant: &str, id: &str) -> Result<Session, ToolError> {
-        let mut session = self.store.session(tenant, id).await.map_err(|e| refused(id, &e))?;
+    pub(crate) async fn load(&self, caller: &Caller, id: &str) -> Result<Session, ToolError> {
+        let mut session = self.own(caller, id).await?;
         intents::release(&mut session, None, self.store.now_ms());
         Ok(session)
+    }
+
+    /// A session of this caller. One of somebody else is as good as none.
+    async fn own(&self, caller: &Caller, id: &str) -> Result<Session, ToolError> {
+        let found = self.store.session(&caller.tenant, id).await;
+        let session = found.map_err(|error| refused(id, &error))?;
+        match session.agent == *caller.agent && session.principal == *caller.principal() {
+            true => Ok(session),
+            false => Err(refused(id, &StoreError::Missing)),
+        }
     }
 
     /// Changes a session. The change is a function of what is stored, so it can be tried again.
     pub(crate) async fn change<T>(
         &self,
-        tenant: &str,
+        caller: &Caller,
         id: &str,
         mut change: impl FnMut(&mut Session) -> T,
     ) -> Result<(Session, T), ToolError> {
         for _ in 0..TRIES {
-            let before = self.store.session(tenant, id).await.map_err(|e| refused(id, &e))?;
+            let before = self.own(caller, id).await?;
             let mut session = before.clone();
             intents::release(&mut session, None, self.store.now_ms());
             let answer = change(&mut session);
@@ -61,8 +72,8 @@ impl Book {
     }
 
     /// Ends a session at once.
-    pub(crate) async fn end(&self, tenant: &str, id: &str) -> Result<Session, ToolError> {
-        let ended = self.change(tenant, id, |session| session.phase = Phase::Ended).await?;
+    pub(crate) async fn end(&self, caller: &Caller, id: &str) -> Result<Session, ToolError> {
+        let ended = self.change(caller, id, |session| session.phase = Phase::Ended).await?;
         Ok(ended.0)
     }
 }
@@ -71,7 +82,7 @@ fn refused(id: &str, error: &StoreError) -> ToolError {
     match error {
         StoreError::Missing => ToolError::new(
             ErrorKind::SessionInactive,
-            format!("there is no session `{}`", id.escape_debug()),
+            format!("there is no session `{}`", shown(id)),
         )
         .suggest("start a session first"),
         StoreError::Unavailable(_)

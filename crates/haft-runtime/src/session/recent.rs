@@ -15,7 +15,7 @@ const MAX_ANSWER: usize = 64 * 1024;
 pub(crate) enum Seen {
     /// Nothing; it is remembered from now on.
     New,
-    /// The same call is running, or its answer was too large to keep.
+    /// The same call is running, or was cut off.
     Before,
     /// The same call was answered.
     Answered(Value),

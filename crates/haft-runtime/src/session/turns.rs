@@ -19,6 +19,8 @@ pub enum Arrived {
         turn: u64,
         /// Its group.
         group: String,
+        /// What it begins with: messages that had waited, and this one.
+        messages: Vec<Value>,
     },
     /// It waits; a turn is going on.
     Waits {
@@ -40,12 +42,13 @@ pub(crate) enum Before {
 
 /// A message arrives.
 pub(crate) fn arrive(session: &mut Session, message: Value) -> Arrived {
+    session.waiting.push_back(message);
     if session.turn.open && !session.turn.aborted {
-        session.waiting.push_back(message);
         return Arrived::Waits { waiting: session.waiting.len() };
     }
+    let messages = session.waiting.drain(..).collect();
     next(session);
-    Arrived::Begins { turn: session.turn.number, group: session.turn.group.clone() }
+    Arrived::Begins { turn: session.turn.number, group: session.turn.group.clone(), messages }
 }
 
 /// The turn is over. Messages that waited begin the next one, and are returned.

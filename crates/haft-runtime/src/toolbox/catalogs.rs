@@ -1,15 +1,14 @@
 //! Catalogs that were put together before.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher as _, Hash as _, Hasher as _, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use haft_core::Digest;
-use haft_core::call::Principal;
 use haft_core::contract::Mode;
 use haft_core::port::Decide;
-use parking_lot::Mutex;
-use serde_json::{Map, Value};
+use haft_core::{Caller, Digest};
+use parking_lot::RwLock;
 
 use super::catalog::{Catalog, Seen};
 use super::directory::Directory;
@@ -27,24 +26,23 @@ pub struct Catalogs {
     max_age_ms: i64,
     /// Raised by every change. A catalog that was begun before one does not count after it.
     round: AtomicU64,
-    kept: Mutex<HashMap<Key, Kept>>,
+    random: RandomState,
+    /// By a hash of whom they are for, so that looking for one copies nothing.
+    kept: RwLock<HashMap<u64, Kept>>,
 }
 
 #[derive(Debug)]
 struct Kept {
+    key: Key,
     catalog: Catalog,
     built_ms: i64,
     round: u64,
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Debug)]
 struct Key {
     stock: Digest,
-    tenant: Arc<str>,
-    agent: Arc<str>,
-    actor: Principal,
-    subject: Option<Principal>,
-    user: Arc<Map<String, Value>>,
+    caller: Caller,
     mode: Mode,
     session: Option<String>,
     connections: Option<Vec<String>>,
@@ -55,30 +53,44 @@ impl Key {
     fn of(stock: &Stock, seen: &Seen<'_>) -> Self {
         Self {
             stock: stock.version().clone(),
-            tenant: Arc::clone(&seen.caller.tenant),
-            agent: Arc::clone(&seen.caller.agent),
-            actor: seen.caller.actor.clone(),
-            subject: seen.caller.subject.clone(),
-            user: Arc::clone(&seen.caller.user),
+            caller: seen.caller.clone(),
             mode: seen.mode,
             session: seen.session.map(str::to_owned),
             connections: seen.connections.map(<[String]>::to_vec),
             hide_approval: seen.hide_approval,
         }
     }
+
+    fn is(&self, stock: &Stock, seen: &Seen<'_>) -> bool {
+        self.stock == *stock.version()
+            && same(&self.caller, seen.caller)
+            && self.mode == seen.mode
+            && self.session.as_deref() == seen.session
+            && self.connections.as_deref() == seen.connections
+            && self.hide_approval == seen.hide_approval
+    }
+}
+
+fn same(one: &Caller, other: &Caller) -> bool {
+    one.tenant == other.tenant
+        && one.agent == other.agent
+        && one.actor == other.actor
+        && one.subject == other.subject
+        && (Arc::ptr_eq(&one.user, &other.user) || one.user == other.user)
 }
 
 impl Catalogs {
     /// Keeps catalogs for at most so long.
     #[must_use]
     pub fn new(max_age_ms: i64) -> Self {
-        Self { max_age_ms, round: AtomicU64::new(0), kept: Mutex::default() }
+        let (random, kept) = (RandomState::new(), RwLock::default());
+        Self { max_age_ms, round: AtomicU64::new(0), random, kept }
     }
 
     /// Stock, directory or policy have changed: what was put together before no longer counts.
     pub fn forget(&self) {
         self.round.fetch_add(1, Ordering::AcqRel);
-        self.kept.lock().clear();
+        self.kept.write().clear();
     }
 
     /// The catalog, put together where it is not there or no longer holds.
@@ -89,24 +101,49 @@ impl Catalogs {
         policy: &dyn Decide,
         seen: &Seen<'_>,
     ) -> Catalog {
-        let key = Key::of(stock, seen);
+        let hash = self.hash(stock, seen);
         let round = self.round.load(Ordering::Acquire);
-        if let Some(kept) = self.kept.lock().get(&key)
-            && kept.round == round
-            && seen.now_ms.saturating_sub(kept.built_ms) < self.max_age_ms
-        {
+        let holds = |kept: &&Kept| {
+            kept.round == round
+                && seen.now_ms.saturating_sub(kept.built_ms) < self.max_age_ms
+                && kept.key.is(stock, seen)
+        };
+        if let Some(kept) = self.kept.read().get(&hash).filter(holds) {
             return kept.catalog.clone();
         }
         // Built outside of the lock: two callers may both build, and neither waits for the other.
         let catalog = Catalog::build(stock, directory, policy, seen);
-        let mut kept = self.kept.lock();
+        let key = Key::of(stock, seen);
+        self.keep(hash, Kept { key, catalog: catalog.clone(), built_ms: seen.now_ms, round });
+        catalog
+    }
+
+    fn keep(&self, hash: u64, new: Kept) {
+        let mut kept = self.kept.write();
         if kept.len() >= MOST {
-            kept.retain(|_, one| one.round == round);
+            kept.retain(|_, one| one.round == new.round);
         }
         if kept.len() >= MOST {
             kept.clear();
         }
-        kept.insert(key, Kept { catalog: catalog.clone(), built_ms: seen.now_ms, round });
-        catalog
+        // Two who share a hash take turns: that is rare, and costs time alone.
+        kept.insert(hash, new);
+    }
+
+    fn hash(&self, stock: &Stock, seen: &Seen<'_>) -> u64 {
+        let mut state = self.random.build_hasher();
+        let caller = seen.caller;
+        // A part of a digest is as good as all of it, to tell buckets apart.
+        stock.version().short().hash(&mut state);
+        caller.tenant.hash(&mut state);
+        caller.agent.hash(&mut state);
+        caller.actor.hash(&mut state);
+        caller.subject.hash(&mut state);
+        caller.user.hash(&mut state);
+        seen.mode.hash(&mut state);
+        seen.session.hash(&mut state);
+        seen.connections.hash(&mut state);
+        seen.hide_approval.hash(&mut state);
+        state.finish()
     }
 }

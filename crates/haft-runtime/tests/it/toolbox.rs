@@ -416,6 +416,8 @@ fn a_catalog_is_built_again_only_when_something_changed() {
     assert_eq!(tool(&first), tool(&get(&open, NOW + 999)));
     assert_ne!(tool(&first), tool(&get(&open, NOW + 1000)));
     let closed = policy(json!({"allow": ["shop__member"]}), &records());
+    assert!(get(&closed, NOW + 1001).get("shop__find").is_some());
+    catalogs.forget();
     assert!(get(&closed, NOW + 1001).get("shop__find").is_none());
 }
 

@@ -68,6 +68,7 @@ fn claim(key: u8, call: String, class: SideEffectPolicy) -> Claim {
             arguments: json!({}),
             connection: None,
             compensates: None,
+            raw_arguments: None,
         },
     }
 }

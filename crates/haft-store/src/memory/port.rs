@@ -5,7 +5,9 @@ use std::sync::atomic::Ordering;
 
 use haft_core::Digest;
 use haft_core::call::Principal;
-use haft_core::ledger::{Claim, Claimed, EffectRecord, Ending, Settled, Ticket};
+use haft_core::ledger::{
+    Claim, Claimed, EffectRecord, Ending, Settled, Spend, Ticket, Unspendable,
+};
 use haft_core::port::{
     Blocks, Boxed, CallFilter, CallStats, Confirmations, EffectFilter, Journal, Ledger, Resolve,
     Sessions, Store, StoreError, Undo,
@@ -182,6 +184,15 @@ impl Confirmations for Memory {
         by: &'a Principal,
     ) -> Answer<'a, Confirmation> {
         self.write(|rows| steps::confirmations::decide(rows, tenant, id, approve, by))
+    }
+
+    fn spend<'a>(
+        &'a self,
+        tenant: &'a str,
+        call: &'a str,
+        spend: &'a Spend,
+    ) -> Answer<'a, Option<Unspendable>> {
+        self.write(|rows| steps::ledger::spend(rows, tenant, call, spend))
     }
 }
 

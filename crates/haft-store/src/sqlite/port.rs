@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering;
 
 use haft_core::Digest;
 use haft_core::call::Principal;
-use haft_core::ledger::{Claim, Claimed, EffectRecord, Ending, Settled, Ticket};
+use haft_core::ledger::{
+    Claim, Claimed, EffectRecord, Ending, Settled, Spend, Ticket, Unspendable,
+};
 use haft_core::port::{
     Blocks, Boxed, CallFilter, CallStats, Confirmations, EffectFilter, Journal, Ledger, Resolve,
     Sessions, Store, Undo,
@@ -147,6 +149,16 @@ impl Confirmations for Sqlite {
     ) -> Answer<'a, Confirmation> {
         let (tenant, id, by) = (tenant.to_owned(), id.to_owned(), by.clone());
         Box::pin(self.write(move |tx| steps::confirmations::decide(tx, &tenant, &id, approve, &by)))
+    }
+
+    fn spend<'a>(
+        &'a self,
+        tenant: &'a str,
+        call: &'a str,
+        spend: &'a Spend,
+    ) -> Answer<'a, Option<Unspendable>> {
+        let (tenant, call, spend) = (tenant.to_owned(), call.to_owned(), spend.clone());
+        Box::pin(self.write(move |tx| steps::ledger::spend(tx, &tenant, &call, &spend)))
     }
 }
 

@@ -9,6 +9,7 @@ use haft_core::record::AuditEntry;
 use haft_core::registry::PublicKey;
 use rusqlite::Connection;
 
+use super::agree::Words;
 use super::fault::of_read;
 use super::shared::Suspicion;
 use super::{reader, row};
@@ -42,11 +43,18 @@ pub fn verify(
         Err(broken) => return Ok(Err(broken)),
     };
     let mut first = None;
+    let mut words = Words::default();
+    // One view of both tables, whoever writes meanwhile.
+    let conn = conn.unchecked_transaction().map_err(|error| of_read(&error))?;
     each(&conn, |entry| {
+        words.take(entry);
         if first.is_none() {
             first = chain.take(entry).err();
         }
     })?;
+    if first.is_none() {
+        first = words.against(&conn)?;
+    }
     Ok(first.map_or_else(|| chain.end(), Err))
 }
 
@@ -64,7 +72,9 @@ pub(super) fn suspicion(conn: &Connection, key: &PublicKey, path: &Path) -> Res<
         Err(broken) => return all(&broken),
     };
     let mut faults = Vec::new();
+    let mut words = Words::default();
     each(conn, |entry| {
+        words.take(entry);
         if let Err(broken) = chain.take(entry)
             && broken.number > looked.number
         {
@@ -72,6 +82,9 @@ pub(super) fn suspicion(conn: &Connection, key: &PublicKey, path: &Path) -> Res<
         }
     })?;
     faults.extend(chain.end().err());
+    // An effect that no entry knows has no number to compare with what was looked at.
+    let unseen = |broken: &Broken| broken.number > looked.number || looked.number == 0;
+    faults.extend(words.against(conn)?.filter(unseen));
     Ok(suspects(&faults))
 }
 
@@ -79,7 +92,8 @@ pub(super) fn suspicion(conn: &Connection, key: &PublicKey, path: &Path) -> Res<
 /// entry that is no longer there to say whose it was.
 fn suspects(faults: &[Broken]) -> Suspicion {
     let Some(first) = faults.first() else { return Suspicion::None };
-    let owner = |broken: &Broken| broken.tenant.clone().filter(|_| broken.fault == Fault::Hash);
+    let its_own = |broken: &Broken| matches!(broken.fault, Fault::Hash | Fault::Ledger);
+    let owner = |broken: &Broken| broken.tenant.clone().filter(|_| its_own(broken));
     match faults.iter().map(owner).collect::<Option<HashSet<String>>>() {
         Some(tenants) => Suspicion::Of(tenants, in_words(first)),
         None => Suspicion::All(in_words(first)),

@@ -1,6 +1,6 @@
 //! The steps of asking for approval.
 
-use haft_core::call::Principal;
+use haft_core::call::{Principal, PrincipalKind};
 use haft_core::port::StoreError;
 use haft_core::record::{Confirmation, ConfirmationStatus};
 use serde_json::json;
@@ -46,8 +46,9 @@ pub(crate) fn decide(
 /// Whoever acts cannot approve, and neither can the agent through which they do.
 fn may_decide(confirmation: &Confirmation, by: &Principal, now_ms: i64) -> Res<()> {
     let wrong = |why: &str| Err(StoreError::WrongState(why.to_owned()));
-    if *by == confirmation.actor || *by == Principal::agent(confirmation.agent.as_str()) {
-        return wrong("whoever asks cannot approve; another principal has to decide");
+    // A model never approves, its own call or another's.
+    if *by == confirmation.actor || by.kind == PrincipalKind::Agent {
+        return wrong("whoever asks cannot approve, and no agent can; a person has to decide");
     }
     match confirmation.status {
         ConfirmationStatus::Pending => {}

@@ -2,7 +2,7 @@
 
 use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{
-    Claim, Claimed, EffectRecord, Ending, Resolution, Settled, State, Ticket, Unspendable,
+    Claim, Claimed, EffectRecord, Ending, Resolution, Settled, Spend, State, Ticket, Unspendable,
 };
 use haft_core::port::{Resolve, StoreError, Undo};
 use haft_core::record::{ConfirmationStatus, InvocationRecord};
@@ -24,7 +24,11 @@ pub(crate) fn claim(on: &mut impl Tables, claim: &Claim) -> Res<Claimed> {
         head.as_ref().is_some_and(|head| on.is_alive(head.owner))
     });
     match (decision, head) {
-        (Decision::Fresh { epoch }, _) => begin(on, claim, epoch),
+        (Decision::Fresh { epoch }, head) => {
+            let in_doubt =
+                head.is_some_and(|head| matches!(head.state, State::Started | State::Unknown));
+            begin(on, claim, epoch, in_doubt)
+        }
         (Decision::InFlight, Some(head)) => Ok(Claimed::InFlight(seen(on, &head)?)),
         (Decision::Answered, Some(head)) => Ok(Claimed::Answered(seen(on, &head)?)),
         (Decision::Unknown, Some(head)) => Ok(Claimed::Unknown(seen(on, &head)?)),
@@ -35,18 +39,20 @@ pub(crate) fn claim(on: &mut impl Tables, claim: &Claim) -> Res<Claimed> {
     }
 }
 
-fn begin(on: &mut impl Tables, claim: &Claim, epoch: u64) -> Res<Claimed> {
+fn begin(on: &mut impl Tables, claim: &Claim, epoch: u64, in_doubt: bool) -> Res<Claimed> {
     if !claim.despite_similar
         && let Some(similar) = similar(on, claim)?
     {
         return Ok(Claimed::Similar(similar));
     }
-    if let Some(why) = spend(on, claim)? {
+    if let Some(wanted) = &claim.confirmation
+        && let Some(why) = spend(on, &claim.effect.tenant, &claim.effect.call, wanted)?
+    {
         return Ok(Claimed::Unspendable(why));
     }
     on.start(claim, epoch)?;
     let call = claim.effect.call.clone();
-    Ok(Claimed::Fresh(Ticket { key: claim.key.clone(), epoch, call }))
+    Ok(Claimed::Fresh(Ticket { key: claim.key.clone(), epoch, call, in_doubt }))
 }
 
 /// An effect under another key that is the same act, and of which nobody knows whether it happened.
@@ -54,7 +60,8 @@ fn begin(on: &mut impl Tables, claim: &Claim, epoch: u64) -> Res<Claimed> {
 fn similar(on: &mut impl Tables, claim: &Claim) -> Res<Option<Box<EffectRecord>>> {
     let key = claim.key.raw();
     for head in on.open_acts(&claim.effect.tenant, &claim.act.raw())? {
-        if head.key == key {
+        let harmless = machine::may_run_again(head.class.max(claim.effect.policy));
+        if head.key == key || harmless {
             continue;
         }
         if head.state == State::Unknown {
@@ -70,9 +77,13 @@ fn similar(on: &mut impl Tables, claim: &Claim) -> Res<Option<Box<EffectRecord>>
     Ok(None)
 }
 
-fn spend(on: &mut impl Tables, claim: &Claim) -> Res<Option<Unspendable>> {
-    let Some(spend) = &claim.confirmation else { return Ok(None) };
-    let tenant = &claim.effect.tenant;
+/// Uses an approval up, or says why it cannot be.
+pub(crate) fn spend(
+    on: &mut impl Tables,
+    tenant: &str,
+    call: &str,
+    spend: &Spend,
+) -> Res<Option<Unspendable>> {
     let Some(mut confirmation) = on.confirmation(tenant, &spend.id)? else {
         return Ok(Some(Unspendable::NotApproved));
     };
@@ -91,7 +102,7 @@ fn spend(on: &mut impl Tables, claim: &Claim) -> Res<Option<Unspendable>> {
     }
     confirmation.status = ConfirmationStatus::Spent;
     on.put_confirmation(&confirmation)?;
-    let body = json!({ "id": confirmation.id, "status": "spent", "call": claim.effect.call });
+    let body = json!({ "id": confirmation.id, "status": "spent", "call": call });
     on.append(tenant, "confirmation", body.to_string())?;
     Ok(None)
 }

@@ -40,7 +40,11 @@ impl Signing {
 pub(crate) fn append(path: &Path, checkpoint: &Checkpoint) -> io::Result<()> {
     let mut line = serde_json::to_string(checkpoint)?;
     line.push('\n');
-    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
     file.write_all(line.as_bytes())?;
     file.sync_data()
 }

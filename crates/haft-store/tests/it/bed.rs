@@ -115,6 +115,7 @@ pub(crate) fn claim(key: &str) -> Claim {
             arguments: json!({ "to": "bo", "amount": 12 }),
             connection: Some("conn_1".into()),
             compensates: None,
+            raw_arguments: None,
         },
     }
 }

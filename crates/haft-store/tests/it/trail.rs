@@ -1,5 +1,6 @@
 //! The audit trail on disk: checkpoints, tampering, and what follows.
 
+use haft_core::ledger::State;
 use haft_core::port::{Journal as _, Ledger as _, StoreError};
 use haft_store::sqlite::verify;
 use haft_store::trail::Fault;
@@ -7,7 +8,7 @@ use haft_store::{Broken, Sqlite, Verified};
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::bed::{Bed, claim, word};
+use crate::bed::{Bed, claim, ending, fresh, word};
 
 /// Six entries: of acme and other in turn, with a checkpoint of the last.
 async fn written() -> Bed {
@@ -130,4 +131,22 @@ async fn a_trail_in_order_stops_nobody() {
     let bed = written().await;
     let store = bed.open_sqlite(|options| options.verify_on_open = true);
     assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "fresh 1");
+}
+
+#[tokio::test]
+async fn a_ledger_that_was_edited_does_not_fit_the_trail() {
+    for sql in ["UPDATE effects SET state = 'failed'", "UPDATE effects SET call = 'call_other'"] {
+        let bed = Bed::sqlite();
+        {
+            let store = bed.open_sqlite(|_| ());
+            let ticket = fresh(&store, claim("k")).await;
+            store.settle(&ticket, ending(State::Succeeded, Some(json!(1))), None).await.unwrap();
+        }
+        assert!(verdict(&bed).is_ok());
+        touch(&bed, sql);
+        assert_eq!(verdict(&bed).unwrap_err().fault, Fault::Ledger, "{sql}");
+        let store = bed.open_sqlite(|options| options.verify_on_open = true);
+        let refused = store.claim(claim("other")).await.unwrap_err();
+        assert!(matches!(refused, StoreError::Tampered(_)), "{refused}");
+    }
 }

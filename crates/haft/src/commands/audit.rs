@@ -27,7 +27,17 @@ fn verify(at: &Place, as_json: bool, out: &mut Output) -> anyhow::Result<Exit> {
     let (exit, text, json) = match &verified {
         Ok(found) => (
             Exit::Done,
-            format!("intact: {} entries, head {}", found.entries, found.head),
+            match found.checkpoints {
+                0 => format!(
+                    "intact: {} entries, head {}; there are no checkpoints, so a tail that was cut \
+                     off could not be noticed",
+                    found.entries, found.head
+                ),
+                signed => format!(
+                    "intact: {} entries, {signed} checkpoints, head {}",
+                    found.entries, found.head
+                ),
+            },
             json!({ "intact": true, "entries": found.entries, "head": found.head }),
         ),
         Err(broken) => (

@@ -9,7 +9,7 @@ use haft_core::contract::Mode;
 use haft_core::port::{Invoke as _, Journal as _};
 use haft_core::{Caller, Digest, Envelope, Principal};
 
-use crate::assembly::{Desk, block_on, said, text_of};
+use crate::assembly::{Desk, block_on, plain, said, text_of};
 use crate::cli::{Call, ModeName};
 use crate::output::{Exit, Output};
 use crate::source::Place;
@@ -21,6 +21,7 @@ pub(crate) fn run(at: &Place, options: &Call, out: &mut Output) -> anyhow::Resul
     let arguments = text_of(&options.args).context("--args")?;
     block_on(async {
         let desk = Desk::open(at, options.registry.as_deref(), out)?;
+        desk.tend(out).await?;
         let caller = caller(&desk, options)?;
         let mut request = request(options, caller.clone(), arguments);
         request.session = session(&desk, options, &caller, out).await?;
@@ -30,8 +31,8 @@ pub(crate) fn run(at: &Place, options: &Call, out: &mut Output) -> anyhow::Resul
         }
         let envelope = desk.runtime.invoke(request).await;
         desk.runtime.drain(DRAIN).await;
-        desk.store.flush().await.context("the call's record could not be written")?;
         show(&envelope, options, out)?;
+        desk.store.flush().await.context("the call's record could not be written")?;
         Ok(if envelope.is_ok() { Exit::Done } else { Exit::Findings })
     })
 }
@@ -87,8 +88,11 @@ async fn session(
     };
     if options.turn {
         let over = haft_runtime::session::Signal::TurnComplete;
-        desk.runtime.signal(caller, id, over).await.map_err(said)?;
-        desk.runtime.message(caller, id, serde_json::Value::Null).await.map_err(said)?;
+        let over = desk.runtime.signal(caller, id, over).await.map_err(said)?;
+        // Messages that waited have begun the next turn already.
+        if over.messages.is_empty() {
+            desk.runtime.message(caller, id, serde_json::Value::Null).await.map_err(said)?;
+        }
     }
     Ok(Some(id.to_owned()))
 }
@@ -101,16 +105,20 @@ fn fresh_key() -> anyhow::Result<String> {
 
 fn show(envelope: &Envelope, options: &Call, out: &mut Output) -> anyhow::Result<()> {
     if options.json {
-        return out.json(envelope);
+        out.line(&plain(&serde_json::to_string_pretty(envelope)?));
+        return Ok(());
     }
     let meta = &envelope.meta;
     match &envelope.result {
-        Ok(data) => out.json(data)?,
+        Ok(data) => out.line(&plain(&serde_json::to_string_pretty(data)?)),
         Err(error) => {
-            out.error(&format!("[{}] {}", error.kind, error.message));
-            out.note(&format!("  help: {}", error.suggestion));
+            out.error(&format!("[{}] {}", error.kind, plain(&error.message)));
+            out.note(&format!("  help: {}", plain(&error.suggestion)));
+            if let Some(source) = &error.source {
+                out.note(&format!("  cause: {}", plain(source)));
+            }
             if let Some(details) = &error.details {
-                out.note(&format!("  details: {}", serde_json::to_string_pretty(details)?));
+                out.note(&format!("  details: {}", plain(&serde_json::to_string_pretty(details)?)));
             }
             out.note(&format!("  see: haft explain {}", error.kind));
         }
@@ -118,7 +126,7 @@ fn show(envelope: &Envelope, options: &Call, out: &mut Output) -> anyhow::Result
     for warning in &meta.warnings {
         let place =
             if warning.path.is_empty() { String::new() } else { format!("{}: ", warning.path) };
-        out.note(&format!("warning[{}]: {place}{}", warning.code, warning.message));
+        out.note(&format!("warning[{}]: {place}{}", warning.code, plain(&warning.message)));
     }
     for clamp in &meta.clamps {
         let text = |value: &Option<serde_json::Value>| {

@@ -6,7 +6,7 @@ use haft_core::port::{Confirmations as _, Store as _};
 use haft_core::record::{Confirmation, ConfirmationStatus};
 use serde_json::json;
 
-use crate::assembly::{Desk, block_on, open_store, said};
+use crate::assembly::{Desk, block_on, open_store, plain, said};
 use crate::cli::{Confirmations, ConfirmationsAction};
 use crate::output::{Exit, Output, instant};
 use crate::source::Place;
@@ -47,26 +47,13 @@ fn show(one: &Confirmation, now: i64, out: &mut Output) -> anyhow::Result<()> {
     let expired = one.status == ConfirmationStatus::Pending && one.expires_at_ms <= now;
     let status = if expired { "expired" } else { one.status.as_str() };
     out.line(&format!("{}  {status}  until {}", one.id, instant(one.expires_at_ms)));
-    out.line(&format!("  {}", one.preview));
+    out.line(&format!("  {}", plain(&one.preview)));
     out.line(&format!("  {} asks to call {}", one.actor, one.tool));
-    out.line(&format!("  with {}", ascii(&serde_json::to_string(&one.arguments)?)));
+    out.line(&format!("  with {}", plain(&serde_json::to_string(&one.arguments)?)));
     for warning in &one.suspicious {
-        out.line(&format!("  look twice: {warning}"));
+        out.line(&format!("  look twice: {}", plain(warning)));
     }
     Ok(())
-}
-
-/// Whatever is not plain is written as an escape: what is approved must be what is seen.
-fn ascii(text: &str) -> String {
-    text.chars()
-        .map(|c| {
-            if c.is_ascii() && !c.is_ascii_control() {
-                c.to_string()
-            } else {
-                format!("\\u{{{:x}}}", u32::from(c))
-            }
-        })
-        .collect()
 }
 
 async fn decide(

@@ -63,7 +63,7 @@ async fn settle(
     out: &mut Output,
 ) -> anyhow::Result<Exit> {
     let desk = Desk::open(at, None, out)?;
-    desk.store.recover().await?;
+    desk.tend(out).await?;
     let operator = &options.operator;
     let by = desk.caller("default", Some(&operator.tenant), Some(&operator.actor))?;
     let effect = match action {

@@ -12,7 +12,7 @@ use haft_runtime::trial::{self, Test as Case, TestFile};
 use haft_store::Memory;
 use serde_json::{Value, json};
 
-use crate::assembly::{block_on, executors};
+use crate::assembly::{block_on, executors, plain};
 use crate::cli::Test;
 use crate::output::{Exit, Output};
 use crate::source::{Place, compiled};
@@ -150,9 +150,10 @@ async fn one(
         counts.failed += 1;
     }
     if !options.json {
+        let name = plain(&name);
         out.line(&format!("{} {name}", if passed { "ok    " } else { "FAILED" }));
         for problem in &problems {
-            out.line(&format!("         {problem}"));
+            out.line(&format!("         {}", plain(problem)));
         }
         if let (false, Ok(verdict)) = (passed, &verdict)
             && let Err(error) = &verdict.envelope.result

@@ -8,14 +8,13 @@ use crate::output::{Exit, Output, table};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Undo, out: &mut Output) -> anyhow::Result<Exit> {
-    use haft_core::port::Ledger as _;
     let target = match options.target.starts_with("grp_") {
         true => UndoTarget::TurnGroup(options.target.clone()),
         false => UndoTarget::Call(options.target.clone()),
     };
     block_on(async {
         let desk = Desk::open(at, None, out)?;
-        desk.store.recover().await?;
+        desk.tend(out).await?;
         let operator = &options.operator;
         let by = desk.caller("default", Some(&operator.tenant), Some(&operator.actor))?;
         let undone = desk.runtime.undo(&by, &target).await.map_err(said)?;

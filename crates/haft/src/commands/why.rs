@@ -2,11 +2,11 @@
 
 use haft_core::Tool;
 use haft_core::call::Call;
-use haft_core::port::{Invoke as _, Standing};
+use haft_core::port::{Invoke as _, Standing, Verdict};
 use haft_runtime::toolbox::{Catalog, Found};
 use serde_json::{Value, json};
 
-use crate::assembly::{Desk, block_on};
+use crate::assembly::{Desk, block_on, plain};
 use crate::cli::Why;
 use crate::commands::call::mode;
 use crate::output::{Exit, Output, table};
@@ -26,15 +26,21 @@ pub(crate) fn run(at: &Place, options: &Why, out: &mut Output) -> anyhow::Result
             call.key = Some("haft-why".to_owned());
             call.dry_run = true;
             let envelope = desk.runtime.invoke(call).await;
-            answer["withArguments"] = json!(envelope);
+            if let Some(answer) = answer.as_object_mut() {
+                answer.insert("withArguments".to_owned(), json!(envelope));
+            }
         }
         if options.json {
             out.json(&answer)?;
         } else {
             text(&answer, name, options, out)?;
         }
-        Ok(if answer["allowed"] == json!(true) { Exit::Done } else { Exit::Findings })
+        Ok(if is_allowed(&answer) { Exit::Done } else { Exit::Findings })
     })
+}
+
+fn is_allowed(answer: &Value) -> bool {
+    answer.get("allowed") == Some(&Value::Bool(true))
 }
 
 fn one(catalog: &Catalog, name: &str) -> Value {
@@ -50,7 +56,12 @@ fn one(catalog: &Catalog, name: &str) -> Value {
                 "tool": tool.tool.id,
                 "allowed": true,
                 "decision": decision,
-                "requiresConfirmation": tool.requires_confirmation,
+                "requiresConfirmation": match &tool.standing {
+                    Standing::Settled(decision) if decision.verdict == Verdict::RequireApproval => {
+                        json!(true)
+                    }
+                    Standing::Settled(_) | Standing::Open => json!(tool.requires_confirmation),
+                },
             })
         }
         Found::Unavailable(tool) => json!({
@@ -77,16 +88,18 @@ fn text(answer: &Value, name: &str, options: &Why, out: &mut Output) -> anyhow::
     let say =
         |pointer: &str| answer.pointer(pointer).and_then(Value::as_str).unwrap_or("-").to_owned();
     let mode = mode(options.mode).as_str();
-    if answer["allowed"] == json!(true) {
+    if is_allowed(answer) {
         out.line(&format!("`{}` may use `{}` in {mode} mode", options.agent, say("/tool")));
         out.line(&format!("  verdict: {}", say("/decision/verdict")));
         out.line(&format!("  rule:    {}", say("/decision/rule")));
         out.line(&format!("  because: {}", say("/decision/why")));
-        out.line(&format!("  asks a person: {}", answer["requiresConfirmation"]));
+        let asks = answer.get("requiresConfirmation").cloned().unwrap_or_default();
+        out.line(&format!("  asks a person: {asks}"));
     } else {
         out.line(&format!(
-            "`{}` may not use `{name}` in {mode} mode: {}",
-            options.agent,
+            "`{}` may not use `{}` in {mode} mode: {}",
+            plain(&options.agent),
+            plain(name),
             say("/inWords")
         ));
         out.line(&format!("  why:    {}", say("/why")));

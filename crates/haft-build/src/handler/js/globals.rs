@@ -47,8 +47,6 @@ pub(super) fn is_defined(name: &str) -> bool {
 }
 
 static DEFINED: &[&str] = &[
-    "AbortController",
-    "AbortSignal",
     "AggregateError",
     "Array",
     "ArrayBuffer",
@@ -88,12 +86,8 @@ static DEFINED: &[&str] = &[
     "String",
     "Symbol",
     "SyntaxError",
-    "TextDecoder",
-    "TextEncoder",
     "TypeError",
     "URIError",
-    "URL",
-    "URLSearchParams",
     "Uint16Array",
     "Uint32Array",
     "Uint8Array",
@@ -102,8 +96,6 @@ static DEFINED: &[&str] = &[
     "WeakRef",
     "WeakSet",
     "arguments",
-    "atob",
-    "btoa",
     "decodeURI",
     "decodeURIComponent",
     "encodeURI",
@@ -115,7 +107,6 @@ static DEFINED: &[&str] = &[
     "parseFloat",
     "parseInt",
     "queueMicrotask",
-    "structuredClone",
     "undefined",
     "unescape",
 ];

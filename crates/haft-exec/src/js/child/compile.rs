@@ -14,6 +14,8 @@ use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::{Declared, Module, WriteOptions};
 use rquickjs::{CatchResultExt as _, Ctx, Error, Runtime};
 
+use crate::js::frame::Call;
+
 pub(super) const HANDLER: &str = "handler.js";
 pub(super) const PRELUDE: &str = "haft:prelude";
 const HAFT: &str = "haft";
@@ -21,6 +23,24 @@ const HAFT: &str = "haft";
 /// A module's name and bytecode. They live as long as the child: the engine asks for that, and the
 /// pool replaces a child that has seen many sources.
 pub(super) type Compiled = &'static [(&'static str, &'static [u8])];
+
+/// A handler in the company of its capabilities: what a realm can be made for ahead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Handler {
+    /// The source's digest.
+    pub(super) digest: String,
+    /// Its capabilities by their names in `context`, as JSON.
+    pub(super) capabilities: String,
+    /// Its module.
+    pub(super) compiled: Compiled,
+}
+
+impl Handler {
+    /// Whether a call is one of this handler.
+    pub(super) fn serves(&self, call: &Call) -> bool {
+        self.digest == call.digest && self.capabilities == call.capabilities
+    }
+}
 
 /// Everything that was compiled in this child.
 pub(super) struct Library {
@@ -42,17 +62,19 @@ impl Library {
         self.ours
     }
 
-    /// The handler of this digest, compiled where it is new.
-    pub(super) fn handler(&mut self, digest: &str, source: &str) -> Result<Compiled, String> {
-        if let Some(compiled) = self.handlers.get(digest) {
-            return Ok(compiled);
-        }
-        if source.is_empty() {
-            return Err("its source did not arrive".to_owned());
-        }
-        let compiled = self.builder.compile(HANDLER, source)?;
-        self.handlers.insert(digest.to_owned(), compiled);
-        Ok(compiled)
+    /// The handler of a call, compiled where it is new.
+    pub(super) fn handler(&mut self, call: &Call) -> Result<Handler, String> {
+        let compiled = match self.handlers.get(&call.digest) {
+            Some(compiled) => compiled,
+            None if call.source.is_empty() => return Err("its source did not arrive".to_owned()),
+            None => {
+                let compiled = self.builder.compile(HANDLER, &call.source)?;
+                self.handlers.insert(call.digest.clone(), compiled);
+                compiled
+            }
+        };
+        let (digest, capabilities) = (call.digest.clone(), call.capabilities.clone());
+        Ok(Handler { digest, capabilities, compiled })
     }
 }
 

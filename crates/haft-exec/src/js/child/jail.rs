@@ -109,6 +109,10 @@ mod filter {
 
     /// What memory, time and the end of a process need.
     const ALWAYS: &[i64] = &[
+        // Looks whether a pipe has something; it opens nothing.
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_poll,
+        libc::SYS_ppoll,
         libc::SYS_munmap,
         libc::SYS_mremap,
         libc::SYS_madvise,
@@ -183,5 +187,64 @@ mod filter {
 mod filter {
     pub(super) fn install() -> Result<(), &'static str> {
         Err("there is none for this machine")
+    }
+}
+
+#[cfg(all(test, target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod tests {
+    use std::io;
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::{Command, ExitStatus, Stdio, exit};
+
+    use super::*;
+
+    const TRY: &str = "HAFT_JAIL_TRY";
+    const ALONE: &str = "js::child::jail::tests::a_sealed_process_is_killed_for_what_it_tries";
+
+    /// What a process tries after it was sealed.
+    fn attempt(what: &str) {
+        match what {
+            "memory" => drop(std::hint::black_box(vec![1_u8; 8 << 20])),
+            "file" => drop(std::fs::File::open("/etc/hostname")),
+            "directory" => drop(std::fs::create_dir("/tmp/haft-jail")),
+            "socket" => drop(std::net::UdpSocket::bind("127.0.0.1:0")),
+            "process" => drop(Command::new("/bin/true").status()),
+            "thread" => drop(std::thread::Builder::new().spawn(|| ())),
+            "another pipe" => drop(nix::unistd::write(std::io::stderr(), b"out")),
+            "signal" => drop(nix::sys::signal::kill(nix::unistd::getppid(), None)),
+            _ => {}
+        }
+    }
+
+    /// This test again, alone in a process of its own, which enters, seals and tries.
+    fn sealed(what: &str) -> io::Result<ExitStatus> {
+        Command::new(std::env::current_exe()?)
+            .args(["--exact", ALONE, "--nocapture"])
+            .env(TRY, what)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+    }
+
+    #[test]
+    fn a_sealed_process_is_killed_for_what_it_tries() {
+        if let Ok(what) = std::env::var(TRY) {
+            let mut isolation = enter(64 << 20);
+            seal(&mut isolation);
+            if !isolation.system_calls {
+                exit(77);
+            }
+            attempt(&what);
+            exit(0);
+        }
+        let control = sealed("memory").unwrap();
+        if control.code() == Some(77) {
+            return; // This machine has no filters; the pool says so, too.
+        }
+        assert_eq!(control.code(), Some(0), "{control}");
+        for what in ["file", "directory", "socket", "process", "thread", "another pipe", "signal"] {
+            let status = sealed(what).unwrap();
+            assert_eq!(status.signal(), Some(libc::SIGSYS), "{what}: {status}");
+        }
     }
 }

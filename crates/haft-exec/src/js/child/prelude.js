@@ -1,11 +1,12 @@
 // Runs in every realm before the handler does. What it needs later it takes now: the handler may
-// change every built-in of its realm, and none of the functions below may notice.
+// change every built-in of its realm, and none of the functions below may notice. So what runs
+// after the handler's module trusts no prototype.
 
 import { ToolError } from "haft";
 
 const { parse, stringify } = JSON;
 const { freeze, create, defineProperty, setPrototypeOf } = Object;
-const { construct, apply } = Reflect;
+const { construct } = Reflect;
 const PromiseOf = Promise;
 const ProxyOf = Proxy;
 const TypeErrorOf = TypeError;
@@ -63,7 +64,7 @@ const reserved = setPrototypeOf(
 
 const waiting = create(null);
 let send;
-let context;
+let done;
 
 const REFUSED = setPrototypeOf(
   {
@@ -115,54 +116,94 @@ function seeded(a, b) {
   return () => (next() * 0x200000 + (next() >>> 11)) / 0x20000000000000;
 }
 
+// A realm may be made, and its handler loaded, before its call is known. What is random follows from
+// the call; who asks for it sooner is told so, and the realm is not used.
+let seeds;
+let draw;
+let early = false;
+const random = () => {
+  if (draw === undefined) {
+    if (seeds === undefined) {
+      early = true;
+      throw new TypeErrorOf("nothing is random before the call");
+    }
+    draw = seeded(seeds.high, seeds.low);
+  }
+  return draw();
+};
+defineProperty(Math, "random", { value: random, writable: true, configurable: true });
+
+export function seed(high, low) {
+  seeds = { high, low };
+}
+
+export function isEarly() {
+  return early;
+}
+
+// What the handler gets beside its arguments. All of it is made before the call is known and cannot
+// be changed; what the call says about itself is read when it is first asked for.
+const context = {};
+let about;
+let parts;
+
+function part(name) {
+  if (parts === undefined) {
+    parts = parse(about);
+    freeze(parts.session.state);
+    freeze(parts.session);
+    freeze(parts.tool);
+  }
+  return parts[name];
+}
+
 // Before the handler's module is loaded.
-export function prepare(json, capabilities, high, low, native) {
-  send = native;
-  defineProperty(Math, "random", { value: seeded(high, low), writable: true, configurable: true });
-  context = parse(json);
-  freeze(context.session.state);
-  freeze(context.session);
-  freeze(context.tool);
+export function equip(capabilities, asked, ended) {
+  send = asked;
+  done = ended;
+  for (const name of ["mode", "session", "tool", "callId"]) {
+    defineProperty(context, name, { get: () => part(name), enumerable: true });
+  }
   for (const name of parse(capabilities)) {
-    context[name] =
+    const value =
       name === "callTool"
         ? (tool, values = {}) => ask("callTool", text(tool), values)
         : capabilityOf(name);
+    defineProperty(context, name, { value, enumerable: true });
   }
   freeze(context);
 }
 
 // Runs the handler; `done` is called once with how it ended and a JSON text.
-export function start(execute, json, done) {
-  const run = async () => {
-    let value;
-    try {
-      value = await apply(execute, undefined, [{ args: parse(json), context }]);
-    } catch (error) {
-      return thrown(error, done);
-    }
-    let answer;
-    try {
-      answer = stringify(value);
-    } catch (error) {
-      return report("unwritable", error, done);
-    }
-    return done("returned", answer === undefined ? "" : answer);
-  };
-  run();
+export async function start(execute, call, json, high, low) {
+  about = call;
+  seeds ??= { high, low };
+  let value;
+  try {
+    value = await execute({ args: parse(json), context });
+  } catch (error) {
+    return thrown(error);
+  }
+  let answer;
+  try {
+    answer = stringify(value);
+  } catch (error) {
+    return report("unwritable", error);
+  }
+  return done("returned", answer === undefined ? "" : answer);
 }
 
-function thrown(error, done) {
-  if (!made(error)) return report("thrown", error, done);
+function thrown(error) {
+  if (!made(error)) return report("thrown", error);
   try {
     const { kind, message, retryable, partialSideEffects, suggestion } = error;
     return done("failed", stringify({ kind, message, retryable, partialSideEffects, suggestion }));
   } catch (second) {
-    return report("thrown", second, done);
+    return report("thrown", second);
   }
 }
 
-function report(how, error, done) {
+function report(how, error) {
   try {
     const is = typeof error === "object" && error !== null;
     return done(

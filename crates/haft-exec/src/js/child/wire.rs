@@ -5,7 +5,9 @@ use std::io;
 use std::os::fd::AsFd;
 use std::rc::Rc;
 
-use crate::js::frame::{FromChild, Inbox, Message as _, ToChild};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+
+use crate::js::frame::{Call, FromChild, Inbox, Message as _, ToChild};
 
 /// Standard input and output.
 #[derive(Clone)]
@@ -32,6 +34,25 @@ impl Wire {
             rest = rest.get(written..).unwrap_or_default();
         }
         Ok(())
+    }
+
+    /// Whether nothing has come yet.
+    pub(super) fn is_quiet(&self) -> bool {
+        if self.0.try_borrow().is_ok_and(|received| !received.inbox.is_empty()) {
+            return false;
+        }
+        let stdin = io::stdin();
+        let mut pipes = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
+        poll(&mut pipes, PollTimeout::ZERO) == Ok(0)
+    }
+
+    /// Waits for the next call. Answers to what a handler did not wait for may come before it.
+    pub(super) fn next_call(&self) -> io::Result<Call> {
+        loop {
+            if let ToChild::Call(call) = self.receive()? {
+                return Ok(call);
+            }
+        }
     }
 
     /// Waits for the next message.

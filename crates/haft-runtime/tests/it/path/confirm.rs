@@ -139,3 +139,51 @@ async fn an_agent_can_only_ask_so_much() {
     }
     assert_eq!(kind(&world.call(call("gift", "k")).await), ErrorKind::BudgetExceeded);
 }
+
+#[tokio::test]
+async fn an_approval_of_a_tool_without_effects_is_used_once_too() {
+    let world = World::new();
+    let id = asked(&world.call(call("asked", "k")).await);
+    let token = approve(&world.runtime, &id).await;
+    let mut with = call("asked", "k");
+    with.confirmation = Some(token);
+    assert!(world.call(with.clone()).await.is_ok());
+    assert_eq!(kind(&world.call(with).await), ErrorKind::ConfirmationRefused);
+    assert_ne!(asked(&world.call(call("asked", "k")).await), id);
+}
+
+#[tokio::test]
+async fn what_is_begun_again_after_an_unknown_outcome_is_approved_again() {
+    let world = World::new();
+    let id = asked(&world.call(call("wanted", "k")).await);
+    approve(&world.runtime, &id).await;
+    world.next("wanted", Does::ActsThen(lost()));
+    world.next("wanted", Does::ActsThen(lost()));
+    assert_eq!(kind(&world.call(call("wanted", "k")).await), ErrorKind::UnknownOutcome);
+    let again = asked(&world.call(call("wanted", "k")).await);
+    assert_ne!(again, id);
+    approve(&world.runtime, &again).await;
+    assert!(world.call(call("wanted", "k")).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_token_of_a_call_that_was_done_gets_its_answer_even_late() {
+    let world = World::new();
+    let id = asked(&world.call(call("gift", "k")).await);
+    let mut with = call("gift", "k");
+    with.confirmation = Some(approve(&world.runtime, &id).await);
+    assert!(world.call(with.clone()).await.is_ok());
+    world.clock.advance(16 * 60 * 1000);
+    assert!(world.call(with).await.meta.cached);
+}
+
+#[tokio::test]
+async fn no_agent_approves_or_settles_or_undoes() {
+    let world = World::new();
+    let id = asked(&world.call(call("gift", "k")).await);
+    let other = Principal::agent("other");
+    assert!(world.runtime.confirm("default", &id, true, &other).await.is_err());
+    let agent = super::world::caller();
+    let settled = world.runtime.settle(&agent, "call_0", false, "no").await;
+    assert_eq!(settled.unwrap_err().kind, ErrorKind::Denied);
+}

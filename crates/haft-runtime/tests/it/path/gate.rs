@@ -1,13 +1,15 @@
 //! Who may do what, how often, and what they learn when not.
 
-use haft_core::contract::Mode;
-use haft_core::port::{CallFilter, Journal as _};
-use haft_core::{Call, ErrorKind};
+use haft_core::contract::{Capability, Mode};
+use haft_core::outcome::Intent;
+use haft_core::port::{CallFilter, Ended, Journal as _};
+use haft_core::{Call, ErrorKind, ToolError};
 use haft_runtime::policy::Rules;
+use haft_runtime::redact::{Scrubber, Secret};
 use haft_runtime::toolbox::{Activation, Agent, Overrides, Records, Tenant};
 use serde_json::json;
 
-use super::world::{World, call, caller, kind};
+use super::world::{Does, World, call, caller, kind};
 
 #[tokio::test]
 async fn without_a_policy_nothing_is_allowed() {
@@ -143,4 +145,36 @@ async fn what_others_see_of_a_call_is_what_redaction_allows() {
     assert_eq!(calls[0].arguments["item"], "lamp");
     let seen = format!("{:?}{:?}", calls, world.heard.0.lock());
     assert!(!seen.contains("hunter2") && !seen.contains("raw-canary"), "{seen}");
+}
+
+#[tokio::test]
+async fn a_known_secret_is_seen_by_nobody() {
+    let secret = Secret::new("mail", "s3cr3t-t0ken").unwrap();
+    let scrubber = Scrubber::new(&[secret]).unwrap();
+    let rules = Rules { allow: vec!["shop__*".into()], ..Rules::default() };
+    let world = World::with(rules, |builder| builder.secrets(scrubber));
+    let pending = Intent::SetPendingMessage { message: json!("use s3cr3t-t0ken") };
+    let data = json!({ "did": { "item": "s3cr3t-t0ken" } });
+    world.next("order", Does::Ends(Ended::Returned { data, intents: vec![pending] }));
+    let mut first = call("order", "k");
+    first.arguments = json!({ "item": "s3cr3t-t0ken" }).into();
+    let answer = world.call(first).await;
+    assert_eq!(answer.result.as_ref().unwrap()["did"]["item"], "[secret:mail]");
+    let error = ToolError::new(ErrorKind::Permanent, "refused: Bearer s3cr3t-t0ken");
+    world.next("order", Does::Ends(Ended::Failed(error)));
+    let failed = world.call(call("order", "k2")).await;
+    let filter = CallFilter { tenant: "default".into(), ..CallFilter::default() };
+    let calls = world.store.calls(filter).await.unwrap();
+    let seen = format!("{answer:?}{failed:?}{calls:?}{:?}", world.heard.0.lock());
+    assert!(!seen.contains("s3cr3t"), "{seen}");
+}
+
+#[tokio::test]
+async fn nested_calls_stay_inside_a_narrowed_run() {
+    let world = World::new();
+    let mut narrowed = call("relay", "k");
+    narrowed.only = Some(vec!["relay".into()]);
+    world.next("relay", Does::Uses(Capability::CallTool, "order", json!({ "item": "lamp" })));
+    assert_eq!(kind(&world.call(narrowed).await), ErrorKind::Unavailable);
+    assert_eq!(world.acts("order"), 0);
 }

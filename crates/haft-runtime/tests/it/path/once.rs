@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::call::Principal;
+use haft_core::contract::Capability;
 use haft_core::ledger::State;
 use haft_core::port::{Ended, Invoke as _, Ledger as _};
 use haft_core::{ErrorKind, ToolError};
@@ -106,6 +107,19 @@ async fn an_effect_of_unknown_outcome_is_never_repeated() {
         assert!(world.call(knowing).await.is_ok());
         assert_eq!(world.acts(tool), 2);
     }
+}
+
+#[tokio::test]
+async fn what_does_no_harm_twice_is_asked_for_again_under_its_provider_key() {
+    let world = World::new();
+    world.next("put", Does::ActsThen(lost()));
+    world.next("put", Does::ActsThen(lost()));
+    // Tried twice by itself in text mode; then the caller is told that nobody knows.
+    assert_eq!(kind(&world.call(call("put", "k")).await), ErrorKind::UnknownOutcome);
+    assert!(world.call(call("put", "k")).await.is_ok());
+    let keys = world.script.keys.lock().clone();
+    assert_eq!(keys.len(), 3);
+    assert!(keys.iter().all(|key| *key == keys[0]));
 }
 
 #[tokio::test]
@@ -265,34 +279,81 @@ async fn what_a_killed_process_left_is_unknown_and_not_repeated() {
 }
 
 #[tokio::test]
-async fn what_others_have_given_up_is_not_begun_any_more() {
-    // As if the process had been stopped between its claim and the first byte: the lease is over.
-    let rules = Rules { allow: vec!["shop__*".into()], ..Rules::default() };
-    let over = Settings {
-        default_timeout: Duration::ZERO,
-        lease_grace: Duration::ZERO,
-        ..Settings::default()
-    };
-    let world = World::with(rules, |builder| builder.settings(over));
-    for tool in ["order", "book", "put"] {
-        let ended = world.call(call(tool, "k")).await;
-        assert_eq!(kind(&ended), ErrorKind::Timeout);
-        assert_eq!(world.acts(tool), 0, "{tool}");
-        let record = world.store.effect("default", &ended.meta.record_id).await.unwrap();
-        assert_eq!(record.state, State::Failed, "it certainly did nothing");
-    }
-}
-
-#[tokio::test]
-async fn a_failure_after_an_attempt_in_doubt_does_not_say_that_nothing_was_done() {
+async fn a_failure_after_an_attempt_in_doubt_is_unknown() {
     for second in [not_begun(), failed(ErrorKind::Permanent)] {
         let world = World::new();
         world.next("put", Does::ActsThen(lost()));
         world.next("put", Does::Ends(second));
-        let ended = world.call(call("put", "k")).await;
-        assert_eq!(kind(&ended), ErrorKind::UnknownOutcome, "{ended:?}");
-        assert_eq!(world.acts("put"), 1);
+        let first = world.call(call("put", "k")).await;
+        assert_eq!(kind(&first), ErrorKind::UnknownOutcome);
+        let error = first.result.unwrap_err();
+        assert!(error.retryable && error.idempotency_required, "{error:?}");
+        // And the next attempt knows no better.
+        world.next("put", Does::Ends(failed(ErrorKind::Permanent)));
+        assert_eq!(kind(&world.call(call("put", "k")).await), ErrorKind::UnknownOutcome);
+        assert!(world.call(call("put", "k")).await.is_ok());
+    }
+}
+
+#[tokio::test]
+async fn a_handler_that_fails_after_something_was_done_has_not_failed() {
+    let world = World::new();
+    world.next(
+        "relay",
+        Does::UsesThenFails(Capability::CallTool, "order", json!({ "item": "lamp" })),
+    );
+    assert_eq!(kind(&world.call(call("relay", "k")).await), ErrorKind::UnknownOutcome);
+    assert_eq!(world.acts("order"), 1);
+    // What it used refused to act, so nothing was done.
+    let world = World::new();
+    world.next("relay", Does::UsesThenFails(Capability::CallTool, "order", json!({ "item": 7 })));
+    assert_eq!(kind(&world.call(call("relay", "k2")).await), ErrorKind::Permanent);
+}
+
+#[tokio::test]
+async fn nested_calls_have_the_same_key_in_whatever_order() {
+    let world = World::new();
+    let order = |item: &str| (Capability::CallTool, "order", json!({ "item": item }));
+    let mut both = vec![order("a"), order("b")];
+    world.next("again", Does::UsesAll(both.clone(), lost()));
+    both.reverse();
+    world.next("again", Does::UsesAll(both, lost()));
+    world.call(call("again", "k")).await;
+    assert_eq!(world.script.keys.lock().len(), 4, "two runs of the handler, two orders");
+    assert_eq!(world.acts("order"), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_caller_that_goes_away_does_not_call_off_what_others_wait_for() {
+    let world = Arc::new(World::new());
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    world.next("order", Does::Waits(begun.clone(), go.clone()));
+    let leader = tokio::spawn({
+        let world = world.clone();
+        async move { world.call(call("order", "k")).await }
+    });
+    begun.notified().await;
+    let follower = tokio::spawn({
+        let world = world.clone();
+        async move { world.call(call("order", "k")).await }
+    });
+    leader.abort();
+    let _ = leader.await;
+    go.notify_one();
+    assert!(follower.await.unwrap().is_ok());
+}
+
+#[tokio::test]
+async fn what_others_may_have_given_up_is_not_begun_any_more() {
+    // As if the process had been stopped between its claim and the first byte.
+    let rules = Rules { allow: vec!["shop__*".into()], ..Rules::default() };
+    let held_up = Settings { lease_grace: Duration::ZERO, ..Settings::default() };
+    let world = World::with(rules, |builder| builder.settings(held_up));
+    for tool in ["order", "book"] {
+        let ended = world.call(call(tool, "k")).await;
+        assert_eq!(kind(&ended), ErrorKind::Cancelled);
+        assert_eq!(world.acts(tool), 0, "{tool}");
         let record = world.store.effect("default", &ended.meta.record_id).await.unwrap();
-        assert_eq!(record.state, State::Unknown);
+        assert_eq!(record.state, State::Failed, "it certainly did nothing");
     }
 }

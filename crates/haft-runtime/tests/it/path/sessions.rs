@@ -146,6 +146,21 @@ async fn a_call_that_is_sent_again_is_answered_again() {
     assert!(!many.world.call(last).await.meta.cached);
 }
 
+#[tokio::test]
+async fn a_call_that_the_ledger_refused_leaves_its_id_free() {
+    let text = In::mode(Mode::Text).await;
+    let with = |item: &str| {
+        let mut call = text.call("order", item);
+        (call.id, call.key) = (Some("c1".into()), Some("k".into()));
+        call
+    };
+    let mut first = with("lamp");
+    first.id = Some("c0".into());
+    assert!(text.world.call(first).await.is_ok());
+    assert_eq!(kind(&text.world.call(with("chair")).await), ErrorKind::Conflict);
+    assert!(text.world.call(with("lamp")).await.meta.cached);
+}
+
 fn superseding(rule: Supersede) -> World {
     let rules = Rules {
         allow: vec!["shop__*".into()],
@@ -295,4 +310,54 @@ async fn messages_of_handlers_reach_the_client_and_the_trail() {
     assert_eq!(message.payload, json!({ "type": "hello" }));
     assert_eq!(message.session.as_deref(), Some(text.id.as_str()));
     assert!(text.world.store.is_writable());
+}
+
+#[tokio::test]
+async fn what_was_done_is_answered_whatever_waits_or_is_used_up() {
+    let text = In::world(superseding(Supersede::Abort), Mode::Text).await;
+    assert!(text.make("order", "lamp").await.is_ok());
+    text.message("stop").await;
+    // The same act under another call id: it was done, and that is what is said.
+    assert!(text.make("order", "lamp").await.meta.cached);
+    assert_eq!(text.world.acts("order"), 1);
+
+    let voice = In::mode(Mode::Voice).await;
+    let with = |id: &str| {
+        let mut call = voice.call("get", id);
+        call.id = Some(id.into());
+        call
+    };
+    for id in ["a", "b"] {
+        assert!(voice.world.call(with(id)).await.is_ok());
+    }
+    assert!(voice.world.call(with("b")).await.meta.cached);
+    assert_eq!(kind(&voice.world.call(with("c")).await), ErrorKind::BudgetExceeded);
+}
+
+#[tokio::test]
+async fn messages_that_waited_begin_the_next_turn_in_order() {
+    let text = In::world(superseding(Supersede::Abort), Mode::Text).await;
+    text.message("one").await;
+    assert_eq!(kind(&text.make("order", "lamp").await), ErrorKind::Superseded);
+    let Arrived::Begins { messages, turn, .. } = text.message("two").await else {
+        panic!("the turn was over");
+    };
+    assert_eq!((messages, turn), (vec![json!("one"), json!("two")], 2));
+    assert!(text.make("order", "lamp").await.is_ok());
+}
+
+#[tokio::test]
+async fn nobody_else_speaks_in_a_session() {
+    let text = In::mode(Mode::Text).await;
+    let mut other = caller();
+    other.actor = haft_core::Principal::user("jo");
+    let runtime = &text.world.runtime;
+    let refused = [
+        runtime.message(&other, &text.id, json!("hi")).await.unwrap_err(),
+        runtime.signal(&other, &text.id, Signal::TurnComplete).await.unwrap_err(),
+        runtime.session(&other, &text.id).await.unwrap_err(),
+        runtime.close(&other, &text.id).await.unwrap_err(),
+    ];
+    assert!(refused.iter().all(|error| error.kind == ErrorKind::SessionInactive));
+    assert_eq!(text.phase().await, Phase::Active);
 }

@@ -33,6 +33,10 @@ pub(crate) enum Does {
     Waits(Arc<Notify>, Arc<Notify>),
     /// Never ends.
     Hangs,
+    /// Calls a capability, then fails for good.
+    UsesThenFails(Capability, &'static str, Value),
+    /// Calls capabilities one after the other, then ends like this.
+    UsesAll(Vec<(Capability, &'static str, Value)>, Ended),
     /// Calls a capability, then returns what that gave.
     Uses(Capability, &'static str, Value),
 }
@@ -74,6 +78,16 @@ impl Script {
             Some(Does::Hangs) => {
                 act();
                 std::future::pending().await
+            }
+            Some(Does::UsesThenFails(capability, method, arguments)) => {
+                let _ = job.host.call(capability, method, arguments).await;
+                failed(ErrorKind::Permanent)
+            }
+            Some(Does::UsesAll(all, ended)) => {
+                for (capability, method, arguments) in all {
+                    job.host.call(capability, method, arguments).await.unwrap();
+                }
+                ended
             }
             Some(Does::Uses(capability, method, arguments)) => {
                 match job.host.call(capability, method, arguments).await {
@@ -161,6 +175,9 @@ pub(crate) fn tools() -> Registry {
                     json!({"capabilities": ["call_tool", "moderation", "messaging", "audit"]}),
                 ),
             ),
+            tool("shop__again", writes("idempotent", json!({"capabilities": ["call_tool"]}))),
+            tool("shop__asked", with(json!({"requiresConfirmation": true}))),
+            tool("shop__wanted", writes("idempotent", json!({"requiresConfirmation": true}))),
             tool(
                 "shop__gift",
                 writes(

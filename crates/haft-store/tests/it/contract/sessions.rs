@@ -26,6 +26,8 @@ fn session() -> Session {
             searched: false,
             calls: 0,
             aborted: false,
+            open: true,
+            carry: false,
         },
         suppress_audio: true,
         suppress_transcript: false,
