@@ -118,6 +118,9 @@ impl Writer {
     pub(super) fn work(mut self, mut queue: mpsc::Receiver<Box<dyn Task>>) {
         let mut group = Vec::with_capacity(GROUP);
         let mut last = Last::default();
+        // Whoever was killed has left its log behind; if every life ended before its first
+        // checkpoint, the log would grow for ever, and opening it would take longer each time.
+        self.checkpoint();
         while queue.blocking_recv_many(&mut group, GROUP) > 0 {
             last.gather(&mut queue, &mut group);
             let tasks = group.len();

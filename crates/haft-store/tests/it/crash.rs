@@ -138,3 +138,24 @@ async fn inspect(store: &Sqlite, diary: &HashMap<String, String>) {
     }
     store.flush().await.unwrap();
 }
+
+#[test]
+fn the_log_does_not_grow_from_one_short_life_to_the_next() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let (mut lives, mut sizes) = (vec![tempfile::tempdir().unwrap()], Vec::new());
+    for _ in 0..6 {
+        let here = lives.last().unwrap().path().to_owned();
+        let store = Sqlite::open(here.join("haft.db"), Options::default()).unwrap();
+        for _ in 0..50 {
+            runtime.block_on(store.note("acme", "note", json!("hello"))).unwrap();
+        }
+        sizes.push(fs::metadata(here.join("haft.db-wal")).unwrap().len());
+        // What a kill leaves: the files as they are while the store is open.
+        let next = tempfile::tempdir().unwrap();
+        for name in ["haft.db", "haft.db-wal"] {
+            fs::copy(here.join(name), next.path().join(name)).unwrap();
+        }
+        lives.push(next);
+    }
+    assert!(sizes[5] < 2 * sizes[0], "{sizes:?}");
+}
