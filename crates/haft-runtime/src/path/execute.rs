@@ -113,12 +113,6 @@ async fn attempt(
     granted: &Granted,
     deadline: Duration,
 ) -> Ended {
-    if is_late(inner, call, granted) {
-        return Ended::NotBegun(ToolError::new(
-            ErrorKind::Cancelled,
-            "the process was held up for too long, so the call was not begun",
-        ));
-    }
     let scope = Arc::new(scope(trip, call));
     let host = Arc::new(Bound::new(inner, &call.tool.tool, scope.clone(), granted.provider_key()));
     #[expect(clippy::disallowed_methods, reason = "this is the one place where handlers are run")]
@@ -131,6 +125,13 @@ async fn attempt(
         granted.provider_key(),
     );
     super::fail_point("before_execute").await;
+    // The last look at the clock before the first byte leaves: the later, the smaller the gap.
+    if is_late(inner, call, granted) {
+        return Ended::NotBegun(ToolError::new(
+            ErrorKind::Cancelled,
+            "the process was held up for too long, so the call was not begun",
+        ));
+    }
     let run = inner.executors.execute(job);
     let ended = within(deadline, run).await.unwrap_or_else(|| {
         Ended::Lost(ToolError::new(
