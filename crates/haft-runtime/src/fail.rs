@@ -57,6 +57,9 @@ mod points {
             }
             "stop" => {
                 let _ = kill(Pid::this(), Signal::SIGSTOP);
+                // Another thread may take the signal, and this one go on for a moment: it must be
+                // here that it is stopped.
+                std::thread::sleep(std::time::Duration::from_millis(50));
             }
             _ => std::future::pending().await,
         }

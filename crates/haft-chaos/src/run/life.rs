@@ -52,7 +52,7 @@ fn at(point: &str, times: u64) -> Option<String> {
     Some(format!("{point}:kill:{times}"))
 }
 
-/// Every place with every class twice, each undoing place twice, pauses, and kills at random.
+/// Every place with every class, those that write twice; each undoing place twice, pauses, and kills at random.
 pub(super) fn short(dice: &mut Dice) -> Vec<Life> {
     let mut lives = Vec::new();
     for act in Act::ALL {
@@ -61,7 +61,7 @@ pub(super) fn short(dice: &mut Dice) -> Vec<Life> {
             if act == Act::Look && point == "before_claim" {
                 continue;
             }
-            let times = if act == Act::Gift { 1 } else { 2 };
+            let times = if matches!(act, Act::Look | Act::Gift) { 1 } else { 2 };
             for _ in 0..times {
                 let fail = at(point, 1 + dice.roll(8));
                 let killed = Killed { fail, after: 60, only: Some(act), undoes: false };
@@ -78,7 +78,7 @@ pub(super) fn short(dice: &mut Dice) -> Vec<Life> {
         lives.push(Life::Stopped { point, act: Act::Order });
     }
     lives.push(Life::Stopped { point: "mid_body", act: Act::Book });
-    for _ in 0..16 {
+    for _ in 0..8 {
         let after = 20 + dice.roll(150);
         lives.push(Life::Killed(Killed { after, ..Killed::default() }));
     }
