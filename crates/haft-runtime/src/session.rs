@@ -1,6 +1,6 @@
 //! Sessions: a mode for good, a pinned registry, turns with budgets, and a small state machine.
 //!
-//! What a session may do is decided here by plain functions over [`Session`]; [`Book`] loads and
+//! What a session may do is decided here by plain functions over [`Session`]; `Book` loads and
 //! stores it around them, and tries again when somebody else wrote first.
 
 mod book;
