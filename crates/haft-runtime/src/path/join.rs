@@ -88,41 +88,40 @@ fn take(
     if known {
         return Place::Granted;
     }
+    match run_now(inner, session, call) {
+        Ok(()) => {
+            session::count(&mut session.turn, tool);
+            Place::Granted
+        }
+        Err(error) => {
+            forget(session, call);
+            Place::Refused(error)
+        }
+    }
+}
+
+/// Whether the session lets a call run now.
+fn run_now(inner: &Inner, session: &mut Session, call: &Approved) -> Result<(), ToolError> {
     if session.phase != Phase::Active {
-        forget(session, call);
-        let over = ToolError::new(ErrorKind::SessionInactive, "the session has ended");
-        return Place::Refused(over);
+        return Err(ToolError::new(ErrorKind::SessionInactive, "the session has ended"));
     }
     // A call of a turn that is over does not run in the next one.
     let its_turn = call.session.as_ref().map(|session| session.turn.number);
     if session.turn.aborted || its_turn != Some(session.turn.number) {
-        forget(session, call);
-        return Place::Refused(gate::superseded());
+        return Err(gate::superseded());
     }
     let policy = inner.policy();
-    if let Err(error) = gate::within_budget(&session.turn, tool, policy.budget(call.mode)) {
-        forget(session, call);
-        return Place::Refused(error);
+    gate::within_budget(&session.turn, &call.tool.tool, policy.budget(call.mode))?;
+    if call.class() != SideEffectPolicy::Irreversible {
+        return Ok(());
     }
-    if call.class() == SideEffectPolicy::Irreversible {
-        match session::before_irreversible(session, policy.supersede(call.class(), call.mode)) {
-            Before::Run => {}
-            Before::Aborted => {
-                forget(session, call);
-                return Place::Refused(gate::superseded());
-            }
-            Before::Absorbed(messages) => {
-                forget(session, call);
-                return Place::Refused(
-                    gate::superseded()
-                        .suggest("read the newer messages and decide again what to do")
-                        .with_details(json!({ "action": "absorb", "messages": messages })),
-                );
-            }
-        }
+    match session::before_irreversible(session, policy.supersede(call.class(), call.mode)) {
+        Before::Run => Ok(()),
+        Before::Aborted => Err(gate::superseded()),
+        Before::Absorbed(messages) => Err(gate::superseded()
+            .suggest("read the newer messages and decide again what to do")
+            .with_details(json!({ "action": "absorb", "messages": messages }))),
     }
-    session::count(&mut session.turn, tool);
-    Place::Granted
 }
 
 /// A call that did not run leaves no trace under its id.
