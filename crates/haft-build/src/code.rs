@@ -178,4 +178,5 @@ codes! {
     SIGNATURE = "H705", Error, false;
     NOT_PINNED = "H706", Error, false;
     OLDER_REGISTRY = "H707", Error, false;
+    OTHER_PUBLISHER = "H708", Error, false;
 }

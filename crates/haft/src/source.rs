@@ -68,7 +68,7 @@ impl Place {
     /// A registry file, under the trust of `haft.toml`.
     pub(crate) fn load(&self, file: &Path) -> anyhow::Result<Registry> {
         let config = self.config()?;
-        let mark = config.mark().filter(|_| config.trust.key.is_some());
+        let mark = config.mark();
         Ok(accept::load(file, config.trust, mark.as_deref())?)
     }
 }
