@@ -14,7 +14,12 @@
 //! a [`Dialect`], a [`Said`], a [`WireCall`].
 
 pub mod dialect;
+pub mod loss;
+pub mod names;
 pub mod said;
+pub mod tools;
 
 pub use dialect::{Dialect, Strictness};
+pub use loss::{Fate, Loss, Quarantined};
 pub use said::{Broken, BrokenCall, End, Fault, Finish, Said, Turn, Usage, WireCall};
+pub use tools::{Choice, Rendering, Target, render};
