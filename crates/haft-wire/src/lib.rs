@@ -13,13 +13,16 @@
 //! A provider's own words stay in the file that is named after it; what crosses a module's edge is
 //! a [`Dialect`], a [`Said`], a [`WireCall`].
 
+pub mod decode;
 pub mod dialect;
 pub mod loss;
 pub mod names;
+pub mod raw;
 pub mod said;
 pub mod tools;
 
+pub use decode::{Close, Decoder, Limits};
 pub use dialect::{Dialect, Strictness};
 pub use loss::{Fate, Loss, Quarantined};
-pub use said::{Broken, BrokenCall, End, Fault, Finish, Said, Turn, Usage, WireCall};
+pub use said::{Broken, BrokenCall, End, Fault, Finish, RawJson, Said, Turn, Usage, WireCall};
 pub use tools::{Choice, Rendering, Target, render};
