@@ -14,6 +14,7 @@
 //! a [`Dialect`], a [`Said`], a [`WireCall`].
 
 pub mod dialect;
+pub mod results;
 pub mod said;
 
 pub use dialect::{Dialect, Strictness};
