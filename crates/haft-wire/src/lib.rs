@@ -18,6 +18,7 @@ pub mod dialect;
 pub mod loss;
 pub mod names;
 pub mod raw;
+pub mod results;
 pub mod said;
 pub mod tools;
 

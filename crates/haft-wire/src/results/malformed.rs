@@ -1,0 +1,53 @@
+//! Something that was to become a call and cannot be run: answered, so that the model tries again,
+//! and never repeated, because a half-written argument may hold half a secret.
+
+use haft_core::outcome::Meta;
+use haft_core::{Envelope, ErrorKind, ToolError};
+use serde_json::json;
+
+use crate::said::{Broken, BrokenCall};
+
+/// The end of a call that never was one.
+#[must_use]
+pub fn malformed(broken: &BrokenCall, call_id: &str) -> Envelope {
+    let meta =
+        Meta { call_id: call_id.to_owned(), tool: broken.call.name.clone(), ..Meta::default() };
+    Envelope { result: Err(error(broken.why)), intents: Vec::new(), meta }
+}
+
+/// Why it was not run, and what to do.
+#[must_use]
+pub fn error(why: Broken) -> ToolError {
+    let (code, message, advice) = match why {
+        Broken::Cut => (
+            "cut",
+            "the call was cut off before it was whole; nothing was done",
+            "make the call again, whole; if its arguments are long, make them shorter or split the \
+             work into several calls",
+        ),
+        Broken::NotJson => (
+            "not_json",
+            "the arguments are not valid JSON; nothing was done",
+            "make the call again with one JSON object: double quotes, no comments, no trailing \
+             commas, nothing before or after it",
+        ),
+        Broken::Unnamed => (
+            "unnamed",
+            "the call does not say which tool it is for; nothing was done",
+            "make the call again with the name of one of your tools",
+        ),
+        Broken::TooLarge => (
+            "too_large",
+            "the call is larger than can be taken; nothing was done",
+            "make the call again with less in its arguments",
+        ),
+        Broken::Contradiction => (
+            "contradiction",
+            "the pieces of the call contradict one another; nothing was done",
+            "make the call again",
+        ),
+    };
+    ToolError::new(ErrorKind::InvalidArguments, message)
+        .suggest(advice)
+        .with_details(json!({ "malformed": code }))
+}
