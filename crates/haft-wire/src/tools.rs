@@ -1,18 +1,24 @@
 //! Contracts → a provider's tools, and a model's arguments back into the contract's shape.
 //!
 //! One walk over JSON Schema lowers a contract's parameters to what a dialect can say, as its
-//! profile lists it. The walk gives three things: the schema, a report of
+//! [profile] lists it. The walk gives three things: the schema, a report of
 //! everything that is now said otherwise or not at all, and a plan that undoes the changes in
 //! whatever the model sends. A tool of which only something wrong could be said is left out and
 //! listed; the rest of the request does not suffer.
 //!
 //! A [`Rendering`] never changes once it is made: keep it per registry version, agent and target.
 
+pub mod adm;
 mod anthropic;
 pub mod choice;
 mod gemini;
+mod lower;
 mod mcp;
 mod openai;
+mod plan;
+pub mod profile;
+mod show;
+mod spell;
 pub mod target;
 
 use std::collections::HashMap;
@@ -27,6 +33,7 @@ pub use target::{Schemas, Target};
 use crate::loss::{Loss, Quarantined};
 use crate::names::{self, Names};
 use crate::{Dialect, Strictness};
+use plan::Plans;
 
 /// Tools as one dialect shows them, and the way back.
 #[derive(Clone, Debug)]
@@ -48,6 +55,8 @@ pub struct Rendering {
 struct Offered {
     id: String,
     wire: String,
+    /// Nothing where arguments pass untouched.
+    plans: Option<Box<Plans>>,
 }
 
 /// Renders tools for a dialect; the order stays as given.
@@ -79,12 +88,17 @@ impl Target {
         let mut written = Vec::with_capacity(tools.len());
         for tool in tools {
             let name = names.wire(&tool.id);
-            written.push(one(self, tool, name, &tool.contract.parameters));
-            rendering.offer(&tool.id, name);
+            match show::show(self, tool, name, &mut rendering.report) {
+                Ok((shown, plans)) => {
+                    written.push(shown);
+                    rendering.offer(&tool.id, name, plans);
+                }
+                Err(quarantined) => rendering.quarantined.push(quarantined),
+            }
         }
         rendering.tools = match self.dialect {
             Dialect::Gemini | Dialect::GeminiLive => gemini::list(written),
-            Dialect::Adm => Value::Array(written),
+            Dialect::Adm => adm::list(written),
             Dialect::OpenAiChat
             | Dialect::OpenAiResponses
             | Dialect::OpenAiRealtime
@@ -95,29 +109,13 @@ impl Target {
     }
 }
 
-/// One tool in the dialect's own shape.
-fn one(target: Target, tool: &Tool, name: &str, parameters: &Value) -> Value {
-    let description = &tool.contract.description;
-    match target.dialect {
-        Dialect::OpenAiChat => openai::chat(name, description, parameters, target.strictness),
-        Dialect::OpenAiResponses => {
-            openai::responses(name, description, parameters, target.strictness)
-        }
-        Dialect::OpenAiRealtime => openai::realtime(name, description, parameters),
-        Dialect::Anthropic => anthropic::tool(name, description, parameters, target.strictness),
-        Dialect::Gemini | Dialect::GeminiLive | Dialect::Adm => {
-            gemini::declaration(name, description, parameters)
-        }
-        Dialect::Mcp => mcp::tool(name, tool, parameters),
-    }
-}
-
 impl Rendering {
-    fn offer(&mut self, id: &str, wire: &str) {
+    fn offer(&mut self, id: &str, wire: &str, plans: Plans) {
         let place = self.offered.len();
         self.by_wire.insert(wire.to_owned(), place);
         self.by_id.insert(id.to_owned(), place);
-        self.offered.push(Offered { id: id.to_owned(), wire: wire.to_owned() });
+        let plans = (!plans.change_nothing()).then(|| Box::new(plans));
+        self.offered.push(Offered { id: id.to_owned(), wire: wire.to_owned(), plans });
     }
 
     /// What it was rendered for.
@@ -146,8 +144,11 @@ impl Rendering {
     /// be read, and arguments of a tool that was not shown: the one path says what is wrong.
     #[must_use]
     pub fn arguments(&self, wire_name: &str, text: &str) -> RawArguments {
-        let _ = wire_name;
-        RawArguments::Text(text.to_owned())
+        let offered = self.by_wire.get(wire_name).and_then(|place| self.offered.get(*place));
+        match offered.and_then(|offered| offered.plans.as_ref()) {
+            Some(plans) => plans.raise(text),
+            None => RawArguments::Text(text.to_owned()),
+        }
     }
 
     /// What a model would send for arguments in the contract's shape: for replays and tests.
@@ -156,8 +157,12 @@ impl Rendering {
     ///
     /// If the rendering shows no such tool, or the dialect cannot say these arguments.
     pub fn lower_arguments(&self, id: &str, arguments: &Value) -> Result<Value, CannotSay> {
-        self.wire_name(id).ok_or_else(|| CannotSay(format!("`{id}` is not shown")))?;
-        Ok(arguments.clone())
+        let offered = self.by_id.get(id).and_then(|place| self.offered.get(*place));
+        let offered = offered.ok_or_else(|| CannotSay(format!("`{id}` is not shown")))?;
+        match &offered.plans {
+            Some(plans) => plans.say(arguments).map_err(CannotSay),
+            None => Ok(arguments.clone()),
+        }
     }
 }
 

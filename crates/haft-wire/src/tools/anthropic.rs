@@ -2,15 +2,17 @@
 
 use serde_json::{Value, json};
 
+use super::show::Shown;
 use crate::Strictness;
 
-pub(super) fn tool(name: &str, description: &str, schema: &Value, strictness: Strictness) -> Value {
+pub(super) fn tool(shown: &Shown<'_>, strictness: Strictness) -> Value {
+    let Shown { name, description, parameters, .. } = shown;
     match strictness {
         Strictness::Plain => {
-            json!({"name": name, "description": description, "input_schema": schema})
+            json!({"name": name, "description": description, "input_schema": parameters})
         }
-        Strictness::Strict => {
-            json!({"name": name, "description": description, "input_schema": schema, "strict": true})
-        }
+        Strictness::Strict => json!({
+            "name": name, "description": description, "input_schema": parameters, "strict": true,
+        }),
     }
 }

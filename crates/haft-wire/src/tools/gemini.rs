@@ -1,9 +1,27 @@
-//! The shapes of Gemini.
+//! The shapes of Gemini, `generateContent` and Live.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-pub(super) fn declaration(name: &str, description: &str, parameters: &Value) -> Value {
-    json!({"name": name, "description": description, "parametersJsonSchema": parameters})
+use super::show::Shown;
+use super::target::Schemas;
+
+pub(super) fn declaration(shown: &Shown<'_>, schemas: Schemas) -> Value {
+    let (parameters, response) = match schemas {
+        Schemas::Own => ("parameters", "response"),
+        Schemas::JsonSchema => ("parametersJsonSchema", "responseJsonSchema"),
+    };
+    let mut fields = Map::new();
+    fields.insert("name".to_owned(), json!(shown.name));
+    fields.insert("description".to_owned(), json!(shown.description));
+    // A function without parameters leaves them out: an object without members is refused.
+    let members = shown.parameters.get("properties").and_then(Value::as_object);
+    if members.is_some_and(|members| !members.is_empty()) {
+        fields.insert(parameters.to_owned(), json!(shown.parameters));
+    }
+    if let Some(output) = &shown.output {
+        fields.insert(response.to_owned(), output.clone());
+    }
+    Value::Object(fields)
 }
 
 /// All functions are of one tool; a tool without functions is refused.
