@@ -31,6 +31,16 @@ pub fn error(why: Broken) -> ToolError {
             "make the call again with one JSON object: double quotes, no comments, no trailing \
              commas, nothing before or after it",
         ),
+        Broken::NotObject => (
+            "not_object",
+            "the arguments are JSON but not an object; nothing was done",
+            "make the call again with one JSON object, even for a tool without parameters",
+        ),
+        Broken::Withheld => (
+            "withheld",
+            "the message that made the call was withheld by the provider; nothing was done",
+            "say it otherwise, or answer without the call",
+        ),
         Broken::Unnamed => (
             "unnamed",
             "the call does not say which tool it is for; nothing was done",
