@@ -13,9 +13,12 @@
 //! A provider's own words stay in the file that is named after it; what crosses a module's edge is
 //! a [`Dialect`], a [`Said`], a [`WireCall`].
 
+pub mod decode;
 pub mod dialect;
+pub mod raw;
 pub mod results;
 pub mod said;
 
+pub use decode::{Close, Decoder, Limits};
 pub use dialect::{Dialect, Strictness};
-pub use said::{Broken, BrokenCall, End, Fault, Finish, Said, Turn, Usage, WireCall};
+pub use said::{Broken, BrokenCall, End, Fault, Finish, RawJson, Said, Turn, Usage, WireCall};

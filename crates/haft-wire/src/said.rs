@@ -1,7 +1,8 @@
 //! What a model said, in our words: text as it comes, calls when they are whole, one end.
 
 use serde::Serialize;
-use serde_json::Value;
+
+pub use crate::raw::RawJson;
 
 /// One thing that a stream said. After [`Said::End`] nothing follows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -44,6 +45,10 @@ pub struct WireCall {
     pub id: Option<String>,
     /// The tool's name on the wire.
     pub name: String,
+    /// The group that the name belongs to, where the provider has groups: the same name in another
+    /// group is another tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<String>,
     /// One JSON text, whole. Where a provider sends a value, its text; empty where it sent nothing.
     pub arguments: String,
     /// Which of several alternatives made it.
@@ -60,6 +65,9 @@ pub struct BrokenCall {
     pub call: WireCall,
     /// Why it must not be run.
     pub why: Broken,
+    /// Whether [`Turn::replay`] repeats it: then the provider waits for an answer to it, which says
+    /// what was wrong. Where the message as a whole failed or was cut, nobody waits.
+    pub replayed: bool,
 }
 
 /// Why something is not a call.
@@ -70,6 +78,10 @@ pub enum Broken {
     Cut,
     /// Its arguments ended and are not JSON.
     NotJson,
+    /// Its arguments are JSON and not an object.
+    NotObject,
+    /// The provider filtered or refused the message that it belongs to.
+    Withheld,
     /// Nothing says which tool it is for.
     Unnamed,
     /// It is larger than the decoder may hold.
@@ -83,6 +95,9 @@ pub enum Broken {
 pub struct End {
     /// Why it stopped.
     pub finish: Finish,
+    /// The provider's own word for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub word: Option<String>,
     /// What it cost, where the provider says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
@@ -91,13 +106,22 @@ pub struct End {
     pub fault: Option<Fault>,
 }
 
+impl End {
+    /// An end of which nothing else is known.
+    #[must_use]
+    pub fn of(finish: Finish) -> Self {
+        Self { finish, word: None, usage: None, fault: None }
+    }
+}
+
 /// Why a model stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finish {
     /// It was done.
     Stop,
-    /// It waits for the results of its calls.
+    /// It waits for the results of its calls. So it is whenever there are calls and nothing went
+    /// wrong, also where the provider says `stop`.
     Calls,
     /// It ran out of room.
     Length,
@@ -138,14 +162,22 @@ pub struct Usage {
 pub struct Turn {
     /// The text of the first alternative.
     pub text: String,
+    /// The model's reasoning, as far as the provider shows it.
+    pub reasoning: String,
+    /// What the model said in place of an answer.
+    pub refusal: String,
     /// Every call that is whole, in order.
     pub calls: Vec<WireCall>,
     /// What must not be run, and why.
     pub broken: Vec<BrokenCall>,
+    /// The ids of calls that the provider took back.
+    pub cancelled: Vec<String>,
     /// How it ended.
     pub end: End,
     /// What the next request repeats, in the provider's own shape and untouched: signatures,
-    /// encrypted reasoning and ids included. One message, or several items where the dialect has
-    /// items.
-    pub replay: Vec<Value>,
+    /// encrypted reasoning, ids and the digits of numbers included. One message, or several items
+    /// where the dialect has items. It can always be sent: what was cut is not in it, and what is
+    /// no call though the message is whole stands there in a form that providers take
+    /// ([`BrokenCall::replayed`]).
+    pub replay: Vec<RawJson>,
 }

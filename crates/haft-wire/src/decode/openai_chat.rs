@@ -1,0 +1,223 @@
+//! OpenAI Chat Completions: chunks, whole completions, and an assistant's message alone.
+
+mod calls;
+mod replay;
+mod wire;
+
+use self::calls::Calls;
+use self::replay::Repeated;
+use self::wire::{Chunk, Content, Delta};
+use super::notes::{Draft, Notes, Pen, Verdict};
+use super::{Ended, Provider, fault, json};
+use crate::raw::RawJson;
+use crate::said::{Fault, Finish, Usage};
+
+/// What is known of one stream.
+#[derive(Default)]
+pub(super) struct Chat {
+    choices: Vec<Choice>,
+}
+
+#[derive(Default)]
+struct Choice {
+    index: u32,
+    calls: Calls,
+    finish: Option<Ending>,
+    /// Under which name the reasoning came: that is where it is repeated.
+    reasoning: Option<&'static str>,
+    details: Vec<RawJson>,
+}
+
+enum Ending {
+    /// The provider's word.
+    Said(String),
+    /// A message that was handed over whole needs none.
+    Handed,
+}
+
+impl Provider for Chat {
+    fn event(
+        &mut self,
+        name: &[u8],
+        data: &str,
+        pen: &mut Pen<'_>,
+    ) -> Result<Option<Ended>, Fault> {
+        if data.trim_ascii() == "[DONE]" {
+            return Ok(Some(self.ended().unwrap_or_else(|| Ended::new(Finish::Cut, None))));
+        }
+        let chunk: Chunk<'_> = json(data)?;
+        if let Some(fault) = reported(name, data, &chunk) {
+            return Err(fault);
+        }
+        if let Some(usage) = chunk.usage {
+            pen.notes.usage = usage_of(usage.get()).or(pen.notes.usage);
+        }
+        if chunk.is_message() {
+            let message: Delta<'_> = json(data)?;
+            let choice = self.choice(0, pen.notes)?;
+            choice.read(message, Pieces::Whole, pen)?;
+            choice.finish = Some(Ending::Handed);
+        }
+        for part in chunk.choices.unwrap_or_default() {
+            let choice = self.choice(part.index.unwrap_or(0), pen.notes)?;
+            if let Some(delta) = part.delta {
+                choice.read(delta, Pieces::Deltas, pen)?;
+            }
+            if let Some(message) = part.message {
+                choice.read(message, Pieces::Whole, pen)?;
+            }
+            if let Some(word) = part.finish_reason.filter(|word| !word.is_empty()) {
+                pen.notes.hold(word.len())?;
+                choice.finish = Some(Ending::Said(word.into_owned()));
+            }
+        }
+        Ok(None)
+    }
+
+    fn eof(&mut self) -> Option<Ended> {
+        self.ended()
+    }
+
+    fn settle(&mut self, verdict: Verdict, pen: &mut Pen<'_>) -> Vec<RawJson> {
+        self.choices.sort_by_key(|choice| choice.index);
+        let mut replay = Vec::new();
+        for (place, choice) in self.choices.iter_mut().enumerate() {
+            let verdict = choice.verdict(verdict);
+            let repeated = choice.settle(verdict, pen);
+            if place == 0 {
+                let (name, details) = (choice.reasoning, &choice.details);
+                replay.extend(replay::message(&repeated, name, details, pen.notes));
+            }
+        }
+        replay
+    }
+}
+
+/// Whether a message's calls come one by one or piece by piece.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pieces {
+    Deltas,
+    Whole,
+}
+
+impl Chat {
+    fn choice(&mut self, index: u32, notes: &mut Notes) -> Result<&mut Choice, Fault> {
+        let found = self.choices.iter().position(|choice| choice.index == index);
+        let at = match found {
+            Some(at) => at,
+            None => {
+                notes.part()?;
+                self.choices.push(Choice { index, ..Choice::default() });
+                self.choices.len() - 1
+            }
+        };
+        self.choices.get_mut(at).ok_or_else(|| fault("bug", "an alternative was lost"))
+    }
+
+    /// The first alternative speaks for all of them.
+    fn ended(&self) -> Option<Ended> {
+        let first = self.choices.iter().min_by_key(|choice| choice.index)?;
+        Some(match first.finish.as_ref()? {
+            Ending::Said(word) => Ended::new(finish_of(word), Some(word)),
+            Ending::Handed => Ended::new(Finish::Stop, None),
+        })
+    }
+}
+
+impl Choice {
+    fn read(&mut self, delta: Delta<'_>, pieces: Pieces, pen: &mut Pen<'_>) -> Result<(), Fault> {
+        match delta.content {
+            Some(Content::Text(piece)) => pen.text(self.index, &piece.0)?,
+            Some(Content::Parts(parts)) => {
+                for part in parts {
+                    pen.text(self.index, &part.text.unwrap_or_default().0)?;
+                    for thought in part.thinking.unwrap_or_default() {
+                        pen.reasoning(&thought.text.unwrap_or_default().0)?;
+                    }
+                }
+            }
+            None => {}
+        }
+        if let Some(piece) = delta.refusal {
+            pen.refusal(&piece.0)?;
+        }
+        for (name, piece) in
+            [("reasoning_content", delta.reasoning_content), ("reasoning", delta.reasoning)]
+        {
+            let Some(piece) = piece else { continue };
+            // Some send the same reasoning under both names.
+            if *self.reasoning.get_or_insert(name) == name {
+                pen.reasoning(&piece.0)?;
+            }
+        }
+        for detail in delta.reasoning_details.unwrap_or_default() {
+            pen.notes.part()?;
+            pen.notes.hold(detail.get().len())?;
+            self.details.extend(RawJson::new(detail.get().to_owned()));
+        }
+        if let Some(function) = delta.function_call {
+            self.calls.legacy(&function, pen.notes)?;
+        }
+        for call in delta.tool_calls.unwrap_or_default() {
+            self.calls.read(&call, pieces, pen.notes)?;
+        }
+        Ok(())
+    }
+
+    /// An alternative that was not finished is cut, whatever became of the others.
+    fn verdict(&self, all: Verdict) -> Verdict {
+        match (all, &self.finish) {
+            (Verdict::No(_), _) => all,
+            (Verdict::Whole, Some(Ending::Said(word))) => Verdict::of(&finish_of(word), None),
+            (Verdict::Whole, Some(Ending::Handed)) => Verdict::Whole,
+            (Verdict::Whole, None) => Verdict::of(&Finish::Cut, None),
+        }
+    }
+
+    fn settle(&mut self, verdict: Verdict, pen: &mut Pen<'_>) -> Vec<Repeated> {
+        let mut repeated = Vec::new();
+        for slot in self.calls.take() {
+            let (id, name, kind) = (slot.id.clone(), slot.name.clone(), slot.kind);
+            let draft = Draft {
+                id: Some(slot.id),
+                name: slot.name,
+                arguments: slot.arguments.into_text(),
+                choice: self.index,
+                ..Draft::default()
+            };
+            if let Some(arguments) = pen.judge(draft, verdict) {
+                repeated.push(Repeated { id, name, arguments, kind, extra: slot.extra });
+            }
+        }
+        repeated
+    }
+}
+
+fn finish_of(word: &str) -> Finish {
+    match word {
+        // The second halves of these are what providers that imitate OpenAI say.
+        "stop" | "end_turn" | "eos" | "stop_sequence" | "COMPLETE" | "STOP" => Finish::Stop,
+        "tool_calls" | "function_call" | "tool_use" | "tool_call" | "TOOL_CALL" => Finish::Calls,
+        "length" | "max_tokens" | "MAX_TOKENS" | "model_length" => Finish::Length,
+        "content_filter" | "safety" | "SAFETY" | "sensitive" => Finish::Filtered,
+        "refusal" => Finish::Refused,
+        "error" | "network_error" | "insufficient_system_resource" | "ERROR" => Finish::Failed,
+        "cancelled" | "abort" => Finish::Cut,
+        other => Finish::Other(other.to_owned()),
+    }
+}
+
+fn reported(name: &[u8], data: &str, chunk: &Chunk<'_>) -> Option<Fault> {
+    let named = name == b"error";
+    if chunk.error.is_none() && !named && (chunk.choices.is_some() || chunk.is_message()) {
+        return None;
+    }
+    let body = serde_json::from_str(data).ok()?;
+    super::fault::from_body(&body).or_else(|| named.then(|| super::fault::from_object(&body)))
+}
+
+fn usage_of(text: &str) -> Option<Usage> {
+    let usage: serde_json::Value = serde_json::from_str(text).ok()?;
+    let count = |key: &str| usage.get(key).and_then(serde_json::Value::as_u64).unwrap_or(0);
+    Some(Usage { input: count("prompt_tokens"), output: count("completion_tokens") })
+}

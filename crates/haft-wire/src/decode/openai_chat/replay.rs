@@ -1,0 +1,89 @@
+//! The assistant's message, as the next request repeats it.
+
+use serde::Serialize;
+
+use super::calls::Kind;
+use crate::decode::notes::Notes;
+use crate::raw::RawJson;
+
+/// A call that is repeated.
+pub(super) struct Repeated {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) arguments: String,
+    pub(super) kind: Kind,
+    pub(super) extra: Option<RawJson>,
+}
+
+#[derive(Default, Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    /// Null where there is no text: the key has to be there.
+    content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refusal: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_content: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    reasoning_details: &'a [RawJson],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<ToolCall<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function_call: Option<Function<'a>>,
+}
+
+#[derive(Serialize)]
+struct ToolCall<'a> {
+    id: &'a str,
+    r#type: &'static str,
+    function: Function<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extra_content: Option<&'a RawJson>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    arguments: &'a str,
+}
+
+/// Nothing where nothing was said.
+pub(super) fn message(
+    calls: &[Repeated],
+    reasoning: Option<&'static str>,
+    details: &[RawJson],
+    notes: &Notes,
+) -> Option<RawJson> {
+    let some = |text| Some(text).filter(|text: &&str| !text.is_empty());
+    let mut message = Message {
+        role: "assistant",
+        content: some(notes.first_text()),
+        refusal: some(notes.all_refusal()),
+        reasoning_details: details,
+        ..Message::default()
+    };
+    if calls.is_empty() && message.content.is_none() && message.refusal.is_none() {
+        return None;
+    }
+    // Reasoning belongs to the turn in which tools are used; afterwards some providers refuse it.
+    match reasoning.filter(|_| !calls.is_empty()) {
+        Some("reasoning_content") => message.reasoning_content = Some(notes.all_reasoning()),
+        Some(_) => message.reasoning = Some(notes.all_reasoning()),
+        None => {}
+    }
+    for call in calls {
+        let function = Function { name: &call.name, arguments: &call.arguments };
+        match call.kind {
+            Kind::Legacy => message.function_call = Some(function),
+            Kind::Tool => message.tool_calls.push(ToolCall {
+                id: &call.id,
+                r#type: "function",
+                function,
+                extra_content: call.extra.as_ref(),
+            }),
+        }
+    }
+    RawJson::of(&message)
+}

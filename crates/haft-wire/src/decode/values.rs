@@ -1,0 +1,100 @@
+//! JSON objects one after the other, from bytes split anywhere: frames, lines, the elements of a
+//! body that is an array, or one whole response.
+
+/// What is wrong with the bytes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Bad {
+    /// An object is larger than allowed.
+    TooLarge,
+    /// Something stands where an object should begin.
+    NotJson,
+}
+
+/// The reader's state between two pieces.
+#[derive(Debug, Default)]
+pub(super) struct Values {
+    limit: usize,
+    object: Vec<u8>,
+    depth: usize,
+    inside: Inside,
+    /// Inside of an array around all objects.
+    open_array: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Inside {
+    #[default]
+    Structure,
+    Text,
+    /// Right after a backslash.
+    Escape,
+}
+
+impl Values {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    /// Whether the bytes end inside of something.
+    pub(super) fn is_open(&self) -> bool {
+        self.depth > 0 || self.open_array
+    }
+
+    /// Reads a piece and hands on every object that it completes.
+    pub(super) fn feed(&mut self, bytes: &[u8], mut take: impl FnMut(&[u8])) -> Result<(), Bad> {
+        let mut begin = 0;
+        for (at, &byte) in bytes.iter().enumerate() {
+            if self.depth == 0 {
+                begin = at;
+                self.between(byte)?;
+            } else if self.within(byte) {
+                let end = bytes.get(begin..=at).unwrap_or_default();
+                self.keep(end)?;
+                take(&self.object);
+                self.object.clear();
+                begin = at + 1;
+            }
+        }
+        if self.depth > 0 {
+            self.keep(bytes.get(begin..).unwrap_or_default())?;
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, bytes: &[u8]) -> Result<(), Bad> {
+        if self.object.len() + bytes.len() > self.limit {
+            return Err(Bad::TooLarge);
+        }
+        self.object.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn between(&mut self, byte: u8) -> Result<(), Bad> {
+        match byte {
+            b'{' => self.depth = 1,
+            b'[' if !self.open_array => self.open_array = true,
+            b']' if self.open_array => self.open_array = false,
+            b' ' | b'\t' | b'\r' | b'\n' | b',' => {}
+            _ => return Err(Bad::NotJson),
+        }
+        Ok(())
+    }
+
+    /// Whether this byte ends the object.
+    fn within(&mut self, byte: u8) -> bool {
+        match (self.inside, byte) {
+            (Inside::Escape, _) => self.inside = Inside::Text,
+            (Inside::Text, b'\\') => self.inside = Inside::Escape,
+            (Inside::Text, b'"') => self.inside = Inside::Structure,
+            (Inside::Structure, b'"') => self.inside = Inside::Text,
+            // Whether brackets match is for the JSON reader to say.
+            (Inside::Structure, b'{' | b'[') => self.depth += 1,
+            (Inside::Structure, b'}' | b']') => {
+                self.depth -= 1;
+                return self.depth == 0;
+            }
+            (Inside::Structure | Inside::Text, _) => {}
+        }
+        false
+    }
+}
