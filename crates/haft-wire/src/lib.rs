@@ -15,10 +15,15 @@
 
 pub mod decode;
 pub mod dialect;
+pub mod loss;
+pub mod names;
 pub mod raw;
 pub mod results;
 pub mod said;
+pub mod tools;
 
 pub use decode::{Close, Decoder, Limits};
 pub use dialect::{Dialect, Strictness};
+pub use loss::{Fate, Loss, Quarantined};
 pub use said::{Broken, BrokenCall, End, Fault, Finish, RawJson, Said, Turn, Usage, WireCall};
+pub use tools::{Choice, Rendering, Target, render};

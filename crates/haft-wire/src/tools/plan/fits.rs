@@ -1,0 +1,184 @@
+//! Telling lowered schemas apart: which of them a value fits, and whether any value fits two.
+//!
+//! Only what separates alternatives is looked at: kinds, listed values, names of members. Bounds
+//! and patterns are not.
+
+use serde_json::{Map, Value};
+
+/// References that follow one another, and schemas inside one another.
+const DEEP: usize = 64;
+
+/// The kind of a value in JSON Schema's words; integers are numbers.
+pub(crate) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+const KINDS: [&str; 6] = ["null", "boolean", "number", "string", "array", "object"];
+
+fn resolve<'s>(schema: &'s Value, defs: &'s Map<String, Value>) -> &'s Value {
+    (0..DEEP).fold(schema, |schema, _| {
+        schema
+            .get("$ref")
+            .and_then(Value::as_str)
+            .and_then(|target| defs.get(target.strip_prefix("#/$defs/")?))
+            .unwrap_or(schema)
+    })
+}
+
+/// Whether a value is what a lowered schema describes.
+pub(crate) fn fits(schema: &Value, value: &Value, defs: &Map<String, Value>) -> bool {
+    fits_within(schema, value, defs, DEEP)
+}
+
+fn fits_within(schema: &Value, value: &Value, defs: &Map<String, Value>, left: usize) -> bool {
+    let schema = resolve(schema, defs);
+    let Some(left) = left.checked_sub(1) else { return false };
+    if !kinds(schema, defs, left).contains(&kind(value)) || !listed(schema, value) {
+        return false;
+    }
+    if integers_only(schema) && value.is_f64() && value.as_f64().is_some_and(|n| n.fract() != 0.0) {
+        return false;
+    }
+    if let Some(branches) = schema.get("anyOf").and_then(Value::as_array)
+        && !branches.iter().any(|branch| fits_within(branch, value, defs, left))
+    {
+        return false;
+    }
+    match value {
+        Value::Object(members) => members_fit(schema, members, defs, left),
+        Value::Array(list) => match schema.get("items") {
+            Some(items) => list.iter().all(|value| fits_within(items, value, defs, left)),
+            None => true,
+        },
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
+fn members_fit(
+    schema: &Value,
+    members: &Map<String, Value>,
+    defs: &Map<String, Value>,
+    left: usize,
+) -> bool {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let has_required = names(schema).all(|name| members.contains_key(name));
+    has_required
+        && members.iter().all(|(name, value)| match properties.and_then(|p| p.get(name)) {
+            Some(property) => fits_within(property, value, defs, left),
+            None => !is_closed(schema),
+        })
+}
+
+/// Whether a value is of a kind that a lowered schema describes.
+pub(crate) fn same_kind(schema: &Value, value: &Value, defs: &Map<String, Value>) -> bool {
+    kinds(schema, defs, DEEP).contains(&kind(value))
+}
+
+/// Whether no value fits both of two lowered schemas. `false` where that is not certain.
+pub(crate) fn disjoint(one: &Value, other: &Value, defs: &Map<String, Value>) -> bool {
+    disjoint_within(one, other, defs, DEEP)
+}
+
+fn disjoint_within(one: &Value, other: &Value, defs: &Map<String, Value>, left: usize) -> bool {
+    let (one, other) = (resolve(one, defs), resolve(other, defs));
+    let Some(left) = left.checked_sub(1) else { return false };
+    for (schema, against) in [(one, other), (other, one)] {
+        if let Some(branches) = schema.get("anyOf").and_then(Value::as_array) {
+            return branches.iter().all(|branch| disjoint_within(branch, against, defs, left));
+        }
+    }
+    let theirs = kinds(other, defs, left);
+    let shared: Vec<&str> =
+        kinds(one, defs, left).into_iter().filter(|kind| theirs.contains(kind)).collect();
+    shared.iter().all(|kind| match *kind {
+        "object" => objects_disjoint(one, other, defs, left),
+        "array" => false,
+        kind => values_disjoint(one, other, kind),
+    })
+}
+
+fn objects_disjoint(one: &Value, other: &Value, defs: &Map<String, Value>, left: usize) -> bool {
+    let lacks = |closed: &Value, needs: &Value| {
+        is_closed(closed) && names(needs).any(|name| property(closed, name).is_none())
+    };
+    let differ = names(one).filter(|name| names(other).any(|n| n == *name)).any(|name| {
+        match (property(one, name), property(other, name)) {
+            (Some(one), Some(other)) => disjoint_within(one, other, defs, left),
+            _ => false,
+        }
+    });
+    lacks(one, other) || lacks(other, one) || differ
+}
+
+fn values_disjoint(one: &Value, other: &Value, kind_of: &str) -> bool {
+    let of = |schema: &Value| {
+        values(schema).map(|values| {
+            values.into_iter().filter(|v| kind(v) == kind_of).cloned().collect::<Vec<_>>()
+        })
+    };
+    match (of(one), of(other)) {
+        (Some(one), Some(other)) => !one.iter().any(|value| other.contains(value)),
+        (Some(none), None) | (None, Some(none)) => none.is_empty(),
+        (None, None) => false,
+    }
+}
+
+fn property<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
+    schema.get("properties")?.get(name)
+}
+
+fn names(schema: &Value) -> impl Iterator<Item = &str> {
+    schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+}
+
+fn is_closed(schema: &Value) -> bool {
+    schema.get("additionalProperties") == Some(&Value::Bool(false))
+}
+
+fn values(schema: &Value) -> Option<Vec<&Value>> {
+    match (schema.get("const"), schema.get("enum")) {
+        (Some(value), _) => Some(vec![value]),
+        (None, Some(Value::Array(values))) => Some(values.iter().collect()),
+        (None, _) => None,
+    }
+}
+
+fn listed(schema: &Value, value: &Value) -> bool {
+    values(schema).is_none_or(|values| values.contains(&value))
+}
+
+fn integers_only(schema: &Value) -> bool {
+    schema.get("type").is_some_and(|name| name == "integer")
+}
+
+/// The kinds of values that a lowered schema describes.
+pub(crate) fn kinds(schema: &Value, defs: &Map<String, Value>, left: usize) -> Vec<&'static str> {
+    let schema = resolve(schema, defs);
+    let Some(left) = left.checked_sub(1) else { return KINDS.to_vec() };
+    if let Some(branches) = schema.get("anyOf").and_then(Value::as_array) {
+        let mut all: Vec<&str> =
+            branches.iter().flat_map(|branch| kinds(branch, defs, left)).collect();
+        all.sort_unstable();
+        all.dedup();
+        return all;
+    }
+    let word = |name: &str| {
+        let name = if name == "integer" { "number" } else { name };
+        KINDS.into_iter().find(|kind| *kind == name)
+    };
+    match (schema.get("type"), values(schema)) {
+        (Some(Value::String(name)), _) => word(name).into_iter().collect(),
+        (Some(Value::Array(names)), _) => {
+            names.iter().filter_map(Value::as_str).filter_map(word).collect()
+        }
+        (_, Some(values)) => values.into_iter().map(kind).collect(),
+        (_, None) => KINDS.to_vec(),
+    }
+}
