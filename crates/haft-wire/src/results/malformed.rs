@@ -31,6 +31,16 @@ pub fn error(why: Broken) -> ToolError {
             "make the call again with one JSON object: double quotes, no comments, no trailing \
              commas, nothing before or after it",
         ),
+        Broken::NotObject => (
+            "not_object",
+            "the arguments are not a JSON object; nothing was done",
+            "make the call again with one JSON object whose members are the parameters",
+        ),
+        Broken::Withheld => (
+            "withheld",
+            "the provider withheld the message that the call belongs to; nothing was done",
+            "answer without this call, or ask the user to put it differently",
+        ),
         Broken::Unnamed => (
             "unnamed",
             "the call does not say which tool it is for; nothing was done",

@@ -43,6 +43,7 @@ pub fn call(call: FunctionCall, position: u32) -> WireCall {
     WireCall {
         id: None,
         name: name.as_str().to_owned(),
+        namespace: None,
         arguments: Value::Object(args).to_string(),
         choice: 0,
         position,
