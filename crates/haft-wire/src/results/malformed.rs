@@ -10,11 +10,8 @@ use crate::said::{Broken, BrokenCall};
 /// The end of a call that never was one.
 #[must_use]
 pub fn malformed(broken: &BrokenCall, call_id: &str) -> Envelope {
-    let meta = Meta {
-        call_id: call_id.to_owned(),
-        tool: broken.call.name.as_str().into(),
-        ..Meta::default()
-    };
+    let meta =
+        Meta { call_id: call_id.to_owned(), tool: broken.call.name.as_str().into(), ..Meta::default() };
     Envelope { result: Err(error(broken.why)), intents: Vec::new(), meta }
 }
 
@@ -36,13 +33,13 @@ pub fn error(why: Broken) -> ToolError {
         ),
         Broken::NotObject => (
             "not_object",
-            "the arguments are JSON but not an object; nothing was done",
-            "make the call again with one JSON object, even for a tool without parameters",
+            "the arguments are not a JSON object; nothing was done",
+            "make the call again with one JSON object whose members are the parameters",
         ),
         Broken::Withheld => (
             "withheld",
-            "the message that made the call was withheld by the provider; nothing was done",
-            "say it otherwise, or answer without the call",
+            "the provider withheld the message that the call belongs to; nothing was done",
+            "answer without this call, or ask the user to put it differently",
         ),
         Broken::Unnamed => (
             "unnamed",
