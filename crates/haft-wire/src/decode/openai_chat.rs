@@ -177,7 +177,7 @@ impl Choice {
     fn settle(&mut self, verdict: Verdict, pen: &mut Pen<'_>) -> Vec<Repeated> {
         let mut repeated = Vec::new();
         for slot in self.calls.take() {
-            let (id, name, kind) = (slot.id.clone(), slot.name.clone(), slot.kind);
+            let (name, kind) = (slot.name.clone(), slot.kind);
             let draft = Draft {
                 id: Some(slot.id),
                 name: slot.name,
@@ -185,8 +185,8 @@ impl Choice {
                 choice: self.index,
                 ..Draft::default()
             };
-            if let Some(arguments) = pen.judge(draft, verdict) {
-                repeated.push(Repeated { id, name, arguments, kind, extra: slot.extra });
+            if let Some(call) = pen.judge(draft, verdict) {
+                repeated.push(Repeated { call, name, kind, extra: slot.extra });
             }
         }
         repeated
