@@ -85,6 +85,10 @@ impl Walk<'_> {
         let said = self.said(node, value);
         match said {
             Some(said) if self.profile.keywords.have("default") => {
+                if said != *value {
+                    let note = format!("said as {said}");
+                    self.lose(join(at, "default"), "default", Fate::Changed, note);
+                }
                 node.schema.insert("default".to_owned(), said);
             }
             Some(said) => self.describe(node, "default", &said, &Map::new(), at),

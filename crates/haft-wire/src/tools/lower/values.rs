@@ -31,6 +31,11 @@ impl Walk<'_> {
             return self.typed(&rest, at, depth);
         }
         let node = self.listed(&values, keyword, map, at);
+        let is_text = map.get("type").is_none_or(|name| name == "string");
+        if matches!(node.plan, Plan::Words(_)) && !is_text {
+            let note = "the values are said as words";
+            self.lose(join(at, "type"), "type", Fate::Changed, note);
+        }
         Ok(Some(Node { null: node.null || null, ..node }))
     }
 
