@@ -294,6 +294,7 @@ impl Walk<'_> {
         if self.profile.nulls == Nulls::Unsaid && node.null && required && node.plan != Plan::Text {
             let note = "null is said by leaving it out";
             self.lose(at.to_owned(), "type", Fate::Changed, note);
+            self.lose(at.to_owned(), "required", Fate::Changed, note);
             (absence, is_required, node.null) = (Absence::MeansNull, false, false);
         }
         let (said, plan) = self.place(node, at);
