@@ -21,7 +21,7 @@ pub(crate) enum Reply {
     Gated(Vec<String>, Arc<Notify>, Arc<Notify>, Vec<String>),
     /// A status with headers and a body.
     Status(u16, &'static str, String),
-    /// The connection is reset without an answer.
+    /// The connection is closed without an answer.
     Reset,
 }
 
@@ -83,7 +83,7 @@ async fn serve(mut socket: TcpStream, script: &Script) -> Option<()> {
             status(&mut socket, 500, "", "{\"error\":{\"message\":\"nothing is scripted\"}}").await
         }
         Some(Reply::Status(code, headers, body)) => status(&mut socket, code, headers, &body).await,
-        Some(Reply::Reset) => socket.set_linger(Some(std::time::Duration::ZERO)).ok(),
+        Some(Reply::Reset) => Some(()),
         Some(Reply::Stream(pieces)) => {
             socket.write_all(head.as_bytes()).await.ok()?;
             send(&mut socket, &pieces).await?;

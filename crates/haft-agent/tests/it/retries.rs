@@ -26,9 +26,9 @@ fn cut(api: Api, text: &str, calls: &[crate::provider::Call<'_>], left: usize) -
 fn pauses(heard: &Heard) -> Vec<u64> {
     heard
         .iter()
-        .filter_map(|event| match event {
-            Event::Retry { after_ms, .. } => Some(*after_ms),
-            _ => None,
+        .filter_map(|event| {
+            let Event::Retry { after_ms, .. } = event else { return None };
+            Some(*after_ms)
         })
         .collect()
 }

@@ -38,9 +38,9 @@ async fn interrupted(api: Api, rule: Supersede) -> (World, Vec<String>, Vec<Even
 fn said(heard: &[Event]) -> Vec<&str> {
     heard
         .iter()
-        .filter_map(|event| match event {
-            Event::Message { text } => Some(text.as_str()),
-            _ => None,
+        .filter_map(|event| {
+            let Event::Message { text } = event else { return None };
+            Some(text.as_str())
         })
         .collect()
 }

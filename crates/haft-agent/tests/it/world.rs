@@ -19,11 +19,14 @@ use tokio::sync::Notify;
 
 use crate::provider::{Provider, Reply};
 
+/// A tool has begun; it may go on.
+type Gate = (Arc<Notify>, Arc<Notify>);
+
 /// Counts what was done; a gated tool says that it has begun and waits to be let go.
 #[derive(Default)]
 pub(crate) struct Hands {
     done: Mutex<Vec<(String, Value)>>,
-    gates: Mutex<HashMap<String, (Arc<Notify>, Arc<Notify>)>>,
+    gates: Mutex<HashMap<String, Gate>>,
     running: Mutex<(usize, usize)>,
 }
 
@@ -49,7 +52,7 @@ impl Hands {
         self.running.lock().1
     }
 
-    pub(crate) fn gate(&self, tool: &str) -> (Arc<Notify>, Arc<Notify>) {
+    pub(crate) fn gate(&self, tool: &str) -> Gate {
         let gate = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         self.gates.lock().insert(format!("shop__{tool}"), gate.clone());
         gate
@@ -146,7 +149,6 @@ fn shop() -> Registry {
 }
 
 pub(crate) struct World {
-    pub(crate) api: Api,
     pub(crate) provider: Provider,
     pub(crate) runtime: Runtime,
     pub(crate) store: Arc<Memory>,
@@ -214,7 +216,7 @@ impl World {
             key: Some("sk-very-secret".into()),
         };
         let agent = Agent::new(runtime.clone(), Arc::new(Http::new(endpoint).unwrap()), settings);
-        Self { api, provider, runtime, store, hands, agent }
+        Self { provider, runtime, store, hands, agent }
     }
 
     pub(crate) async fn chat(&self) -> Chat {
@@ -244,10 +246,12 @@ pub(crate) async fn say_until(chat: &mut Chat, text: &str, cancel: &Cancel) -> (
     let ids = |start: bool| {
         let mut ids: Vec<String> = heard
             .iter()
-            .filter_map(|event| match event {
-                Event::ToolCallStart { id, .. } if start => Some(id.clone()),
-                Event::ToolCallResult { id, .. } if !start => Some(id.clone()),
-                _ => None,
+            .filter_map(|event| {
+                if let Event::ToolCallStart { id, .. } = event {
+                    return start.then(|| id.clone());
+                }
+                let Event::ToolCallResult { id, .. } = event else { return None };
+                (!start).then(|| id.clone())
             })
             .collect();
         ids.sort();
@@ -265,9 +269,9 @@ pub(crate) async fn say_until(chat: &mut Chat, text: &str, cancel: &Cancel) -> (
 pub(crate) fn text(heard: &Heard) -> String {
     heard
         .iter()
-        .filter_map(|event| match event {
-            Event::Text { delta } => Some(delta.as_str()),
-            _ => None,
+        .filter_map(|event| {
+            let Event::Text { delta } = event else { return None };
+            Some(delta.as_str())
         })
         .collect()
 }
@@ -276,11 +280,9 @@ pub(crate) fn text(heard: &Heard) -> String {
 pub(crate) fn ends(heard: &Heard) -> Vec<String> {
     heard
         .iter()
-        .filter_map(|event| match event {
-            Event::ToolCallResult { tool, error, .. } => {
-                Some(format!("{tool} {}", error.map_or("ok", |kind| kind.as_str())))
-            }
-            _ => None,
+        .filter_map(|event| {
+            let Event::ToolCallResult { tool, error, .. } = event else { return None };
+            Some(format!("{tool} {}", error.map_or("ok", |kind| kind.as_str())))
         })
         .collect()
 }
