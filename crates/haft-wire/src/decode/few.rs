@@ -11,18 +11,9 @@ pub(super) struct Few<T> {
     others: Vec<T>,
 }
 
-impl<T> Default for Few<T> {
-    fn default() -> Self {
-        Self { first: None, others: Vec::new() }
-    }
-}
-
-impl<T> IntoIterator for Few<T> {
-    type Item = T;
-    type IntoIter = std::iter::Chain<std::option::IntoIter<T>, std::vec::IntoIter<T>>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.first.into_iter().chain(self.others)
+impl<T> Few<T> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.first.iter().chain(&self.others)
     }
 }
 

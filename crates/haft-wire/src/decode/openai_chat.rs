@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use self::calls::Calls;
 use self::replay::Repeated;
 use self::wire::{Chunk, Content, Delta};
+use super::few::Few;
 use super::notes::{Draft, Notes, Pen, Verdict};
 use super::{Ended, Provider, fault, json};
 use crate::raw::RawJson;
@@ -57,20 +58,20 @@ impl Provider for Chat {
         if chunk.is_message() {
             let message: Delta<'_> = json(data)?;
             let choice = self.choice(0, pen.notes)?;
-            choice.read(message, Pieces::Whole, pen)?;
+            choice.read(&message, Pieces::Whole, pen)?;
             choice.finish = Some(Ending::Handed);
         }
-        for part in chunk.choices.unwrap_or_default() {
+        for part in chunk.choices.iter().flatten() {
             let choice = self.choice(part.index.unwrap_or(0), pen.notes)?;
-            if let Some(delta) = part.delta {
+            if let Some(delta) = &part.delta {
                 choice.read(delta, Pieces::Deltas, pen)?;
             }
             if let Some(message) = part.message {
-                choice.read(json(message.get())?, Pieces::Whole, pen)?;
+                choice.read(&json(message.get())?, Pieces::Whole, pen)?;
             }
-            if let Some(word) = part.finish_reason.filter(|word| !word.is_empty()) {
+            if let Some(word) = part.finish_reason.as_deref().filter(|word| !word.is_empty()) {
                 pen.notes.hold(word.len())?;
-                choice.finish = Some(Ending::Said(word.into_owned()));
+                choice.finish = Some(Ending::Said(word.to_owned()));
             }
         }
         Ok(None)
@@ -127,24 +128,28 @@ impl Chat {
 }
 
 impl Choice {
-    fn read(&mut self, delta: Delta<'_>, pieces: Pieces, pen: &mut Pen<'_>) -> Result<(), Fault> {
-        match delta.content {
+    fn read(&mut self, delta: &Delta<'_>, pieces: Pieces, pen: &mut Pen<'_>) -> Result<(), Fault> {
+        match &delta.content {
             Some(Content::Text(piece)) => pen.text(self.index, &piece.0)?,
             Some(Content::Parts(parts)) => {
                 for part in parts {
-                    pen.text(self.index, &part.text.unwrap_or_default().0)?;
-                    for thought in part.thinking.unwrap_or_default() {
-                        pen.reasoning(&thought.text.unwrap_or_default().0)?;
+                    if let Some(text) = &part.text {
+                        pen.text(self.index, &text.0)?;
+                    }
+                    for thought in part.thinking.iter().flatten() {
+                        if let Some(text) = &thought.text {
+                            pen.reasoning(&text.0)?;
+                        }
                     }
                 }
             }
             None => {}
         }
-        if let Some(piece) = delta.refusal {
+        if let Some(piece) = &delta.refusal {
             pen.refusal(&piece.0)?;
         }
         for (name, piece) in
-            [("reasoning_content", delta.reasoning_content), ("reasoning", delta.reasoning)]
+            [("reasoning_content", &delta.reasoning_content), ("reasoning", &delta.reasoning)]
         {
             let Some(piece) = piece else { continue };
             // Some send the same reasoning under both names.
@@ -161,8 +166,8 @@ impl Choice {
         if let Some(function) = delta.function_call {
             self.calls.legacy(&json(function.get())?, pen.notes)?;
         }
-        for call in delta.tool_calls.unwrap_or_default() {
-            self.calls.read(&call, pieces, pen.notes)?;
+        for call in delta.tool_calls.iter().flat_map(Few::iter) {
+            self.calls.read(call, pieces, pen.notes)?;
         }
         Ok(())
     }
