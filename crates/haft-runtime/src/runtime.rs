@@ -237,6 +237,18 @@ impl Runtime {
         self.inner.catalog(&shelf, caller, mode, self.inner.store.now_ms())
     }
 
+    /// The registry that new sessions and single calls use.
+    #[must_use]
+    pub fn registry(&self) -> Arc<Registry> {
+        self.inner.shelves.load().current.registry.clone()
+    }
+
+    /// Whether a tenant has an agent of this name.
+    #[must_use]
+    pub fn has_agent(&self, tenant: &str, agent: &str) -> bool {
+        self.inner.directory.load().agent(tenant, agent).is_some()
+    }
+
     /// The store.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {

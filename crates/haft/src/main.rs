@@ -38,6 +38,8 @@ fn main() -> ExitCode {
         Command::Export(options) => commands::export::run(&at, &options, &mut out),
         Command::Import(options) => commands::import::run(&at, &options, &mut out),
         Command::Call(options) => commands::call::run(&at, &options, &mut out),
+        Command::Serve(options) => commands::serve::run(&at, &options, &mut out),
+        Command::Keys(options) => commands::keys::run(&options, &mut out),
         Command::Test(options) => commands::test::run(&at, &options, &mut out),
         Command::Why(options) => commands::why::run(&at, &options, &mut out),
         Command::Calls(options) => commands::calls::run(&at, &options, &mut out),
