@@ -11,6 +11,7 @@ pub mod effects;
 pub mod fail;
 #[cfg(not(feature = "failpoints"))]
 mod fail;
+pub mod guide;
 mod host;
 mod identity;
 mod path;

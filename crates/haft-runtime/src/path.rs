@@ -27,6 +27,8 @@ use confirm::Approved;
 use trip::Trip;
 pub(crate) use trip::shown;
 
+use crate::toolbox::{Catalog, EffectiveTool};
+
 use crate::fail::fail_point;
 use crate::runtime::Inner;
 use crate::tasks::Presence;
@@ -102,6 +104,15 @@ async fn detached(inner: &Arc<Inner>, trip: Trip, approved: Approved) -> Envelop
     let envelope = task.await.unwrap_or(lost);
     leaving.stayed();
     envelope
+}
+
+/// The tool that a call would find, or what its caller would be told instead.
+pub(crate) fn available(
+    inner: &Inner,
+    catalog: &Catalog,
+    call: &Call,
+) -> Result<Arc<EffectiveTool>, ToolError> {
+    resolve::available(inner, catalog, call).map_err(|refusal| refusal.error)
 }
 
 /// Why a call ended before it ran.

@@ -31,6 +31,7 @@ use haft_core::{Caller, Digest, Tool};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::guide;
 use cache::{Cache, Reach};
 use cedar::Cedar;
 use condition::Conditions;
@@ -102,7 +103,10 @@ impl Policy {
     /// Every problem that was found, warnings among them.
     pub fn load(source: &Source, registries: &[&Registry]) -> Result<Self, Vec<Problem>> {
         let mut problems = Vec::new();
-        let known = Known::of(registries);
+        // A deny list may name the tools that tell about tools, whether they are there or not.
+        let all: Vec<&Registry> =
+            registries.iter().copied().chain(guide::registry().ok()).collect();
+        let known = Known::of(&all);
         let (rules, file) = (&source.rules, source.file.as_str());
         rules.check(file, &mut problems);
         check_files(source, &mut problems);

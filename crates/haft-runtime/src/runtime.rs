@@ -15,6 +15,7 @@ use haft_core::port::{
     Ask, Boxed, Decide, Decision, Execute, Invoke, Provide, Publish, Standing, Store, StoreError,
 };
 use haft_core::record::{Confirmation, Event, EventKind};
+use haft_core::session::Session;
 use haft_core::{Call, Caller, Digest, Envelope, ErrorKind, Registry, ToolError};
 use serde_json::json;
 
@@ -55,6 +56,8 @@ pub(crate) struct Inner {
     pub(crate) settings: Settings,
     pub(crate) tokens: TokenKey,
     marker: Arc<Marker>,
+    /// The tools that tell about tools, where they are wanted.
+    guide: Option<&'static Registry>,
     pub(crate) book: Book,
     pub(crate) running: Arc<Running>,
     pub(crate) rates: Rates,
@@ -203,7 +206,7 @@ impl Runtime {
     ///
     /// What is wrong with its names.
     pub fn load(&self, registry: Registry) -> Result<(), Vec<Problem>> {
-        let shelf = Arc::new(Shelf::new(registry, self.inner.marker.clone())?);
+        let shelf = Arc::new(Shelf::new(registry, self.inner.guide, self.inner.marker.clone())?);
         self.inner.shelves.rcu(|shelves| {
             let mut by_version = shelves.by_version.clone();
             by_version.insert(shelf.version.clone(), shelf.clone());
@@ -237,9 +240,23 @@ impl Runtime {
         self.inner.catalog(&shelf, caller, mode, self.inner.store.now_ms())
     }
 
+    /// The tools of a caller in the registry that a session is pinned to; none where that is not
+    /// loaded.
+    #[must_use]
+    pub fn catalog_in(&self, caller: &Caller, session: &Session) -> Option<Catalog> {
+        let shelf = self.inner.shelf(Some(&session.registry_version))?;
+        Some(self.inner.catalog(&shelf, caller, session.mode, self.inner.store.now_ms()))
+    }
+
+    /// A registry that is loaded, by its version.
+    #[must_use]
+    pub fn registry(&self, version: &str) -> Option<Arc<Registry>> {
+        self.inner.shelf(Some(version)).map(|shelf| shelf.registry.clone())
+    }
+
     /// The registry that new sessions and single calls use.
     #[must_use]
-    pub fn registry(&self) -> Arc<Registry> {
+    pub fn current(&self) -> Arc<Registry> {
         self.inner.shelves.load().current.registry.clone()
     }
 

@@ -8,6 +8,7 @@ use haft_core::{Registry, Tool};
 use serde_json::Value;
 
 use crate::arguments::Reader;
+use crate::guide::{self, Index};
 use crate::policy::Problem;
 use crate::redact::{Marker, View};
 use crate::toolbox::{self, Stock};
@@ -19,6 +20,8 @@ pub(crate) struct Shelf {
     pub(crate) stock: Stock,
     /// Compiled when first used: a registry of ten thousand tools loads at once.
     loaded: HashMap<String, OnceLock<Result<Arc<Loaded>, String>>>,
+    /// For searching the stock; made when first used.
+    index: OnceLock<Index>,
     marker: Arc<Marker>,
 }
 
@@ -33,15 +36,33 @@ pub(crate) struct Loaded {
 }
 
 impl Shelf {
-    pub(crate) fn new(registry: Registry, marker: Arc<Marker>) -> Result<Self, Vec<Problem>> {
-        let loaded = registry.tools.iter().map(|tool| (tool.id.clone(), OnceLock::new())).collect();
-        let stock = Stock::new(&[toolbox::Shelf::own(&registry)])?;
+    /// A registry, and the tools that tell about its tools where they are wanted.
+    pub(crate) fn new(
+        registry: Registry,
+        guide: Option<&Registry>,
+        marker: Arc<Marker>,
+    ) -> Result<Self, Vec<Problem>> {
+        let all: Vec<&Registry> = std::iter::once(&registry).chain(guide).collect();
+        let tools = all.iter().flat_map(|registry| &registry.tools);
+        let loaded = tools.map(|tool| (tool.id.clone(), OnceLock::new())).collect();
+        let shelves: Vec<_> = all.into_iter().map(toolbox::Shelf::own).collect();
+        let stock = Stock::new(&shelves)?;
         Ok(Self {
             version: registry.version.as_str().into(),
             registry: Arc::new(registry),
             stock,
             loaded,
+            index: OnceLock::new(),
             marker,
+        })
+    }
+
+    /// All tools of the stock by the words that they are found by, in the stock's order.
+    pub(crate) fn index(&self) -> &Index {
+        self.index.get_or_init(|| {
+            let documents: Vec<_> =
+                self.stock.tools().iter().map(|one| guide::document(&one.tool)).collect();
+            Index::new(&documents)
         })
     }
 

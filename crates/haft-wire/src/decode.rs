@@ -30,11 +30,18 @@
 //!
 //! `docs/streams.md` has every decision where providers or their SDKs disagree.
 
+mod anthropic;
 mod fault;
+mod fields;
+mod gemini;
+mod gemini_live;
 mod input;
 mod limits;
 mod notes;
 mod openai_chat;
+mod openai_realtime;
+mod openai_responses;
+mod request;
 mod sse;
 mod text;
 mod values;
@@ -46,6 +53,7 @@ pub use limits::Limits;
 
 use self::input::{Events, Input};
 use self::notes::{Notes, Pen, Verdict};
+use self::openai_responses::{Door, Responses};
 use crate::dialect::Dialect;
 use crate::raw::RawJson;
 use crate::said::{End, Fault, Finish, Said, Turn};
@@ -72,15 +80,16 @@ impl Decoder {
     /// For one answer of a provider that speaks this dialect.
     #[must_use]
     pub fn new(dialect: Dialect, limits: Limits) -> Self {
+        let (body, frames) = (Input::body(limits.event), Input::frames(limits.event));
         let (input, provider): (Input, Box<dyn Provider>) = match dialect {
-            Dialect::OpenAiChat => (Input::body(limits.event), Box::<openai_chat::Chat>::default()),
-            Dialect::OpenAiResponses
-            | Dialect::OpenAiRealtime
-            | Dialect::Anthropic
-            | Dialect::Gemini
-            | Dialect::GeminiLive
-            | Dialect::Mcp
-            | Dialect::Adm => (Input::frames(limits.event), Box::<openai_chat::Chat>::default()),
+            Dialect::OpenAiChat => (body, Box::<openai_chat::Chat>::default()),
+            Dialect::Anthropic => (body, Box::<anthropic::Anthropic>::default()),
+            Dialect::Gemini => (body, Box::<gemini::Gemini>::default()),
+            Dialect::GeminiLive => (frames, Box::<gemini_live::Live>::default()),
+            Dialect::OpenAiResponses => (body, Box::new(Responses::new(Door::Responses))),
+            Dialect::OpenAiRealtime => (frames, Box::new(openai_realtime::realtime())),
+            Dialect::Mcp => (frames, Box::new(request::Request::new(request::mcp))),
+            Dialect::Adm => (frames, Box::new(request::Request::new(request::adm))),
         };
         Self { input, read: Reading { provider, notes: Notes::new(limits) } }
     }

@@ -31,10 +31,15 @@ impl RawJson {
         self.0.get()
     }
 
-    /// What it says, read leniently: the last of repeated keys, the nearest of large numbers.
+    pub(crate) fn into_text(self) -> String {
+        Box::<str>::from(self.0).into_string()
+    }
+
+    /// What it says, read leniently: the last of repeated keys, the nearest of large numbers. `None`
+    /// where it says what no [`Value`] can: half of a character, or more depth than is sane.
     #[must_use]
-    pub fn value(&self) -> Value {
-        serde_json::from_str(self.as_str()).unwrap_or_default()
+    pub fn value(&self) -> Option<Value> {
+        serde_json::from_str(self.as_str()).ok()
     }
 }
 

@@ -91,7 +91,11 @@ fn pinned_is_gone(version: Option<&str>) -> Refusal {
 
 /// A tool that the tenant does not have is told apart from one that does not exist by nobody. For
 /// one that it has, the agent learns why it may not use it and what would change that.
-fn available(inner: &Inner, catalog: &Catalog, call: &Call) -> Result<Arc<EffectiveTool>, Refusal> {
+pub(crate) fn available(
+    inner: &Inner,
+    catalog: &Catalog,
+    call: &Call,
+) -> Result<Arc<EffectiveTool>, Refusal> {
     if let Found::Tool(tool) = catalog.find(&call.tool)
         && names(call, &tool.tool)
     {

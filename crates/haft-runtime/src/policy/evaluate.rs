@@ -1,7 +1,8 @@
 //! The order in which a question is answered. Whatever denies wins; the order only says which rule
 //! is named, and puts what costs nothing first:
 //!
-//! 1. the deny list
+//! 1. the deny list; the tools that tell about tools stop here, since they show nothing that the
+//!    catalog does not
 //! 2. the allowlist
 //! 3. the connection that the tool needs, and its grants
 //! 4. the delegation, where someone acts for someone else
@@ -16,6 +17,7 @@ use haft_core::port::{Ask, Decision};
 use super::Policy;
 use super::cedar::{Cedar, Half, Matched};
 use super::decision::{access, acting, allow, approve, asked, deny, forbidden};
+use crate::guide;
 
 /// The answer before the arguments are known.
 #[derive(Clone, Debug)]
@@ -51,6 +53,10 @@ impl Policy {
 
     fn without_arguments(&self, ask: &Ask<'_>) -> Result<(Before, i64), Box<Decision>> {
         let allowed = self.lists(ask)?;
+        if guide::is_ours(ask.tool) {
+            let decision = allow(allowed, "it shows nothing that the catalog does not");
+            return Ok((Before::Settled(decision), i64::MAX));
+        }
         self.connection(ask)?;
         let until = self.delegation(ask)?;
         let mut open = Open { permits: [None; 2], approval: None, allowed };
@@ -99,6 +105,7 @@ impl Policy {
         }
         match self.allow.find(id) {
             Some(glob) => Ok(format!("allow:{}", glob.as_str())),
+            None if guide::is_ours(ask.tool) => Ok("builtin:guide".into()),
             None => Err(Box::new(deny(
                 "allow:none",
                 format!("`{id}` is not on the allowlist"),

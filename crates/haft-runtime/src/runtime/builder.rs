@@ -11,6 +11,7 @@ use haft_core::port::{Decide, Execute, Provide, Publish, Store};
 use haft_core::record::Event;
 
 use super::{Inner, Rulebook, Runtime, Shelves};
+use crate::guide::{self, Guide};
 use crate::policy::{Policy, Problem, Rules};
 use crate::rate::Rates;
 use crate::redact::{Marker, Scrubber};
@@ -70,6 +71,7 @@ pub struct Builder {
     settings: Settings,
     scrubber: Option<Scrubber>,
     secret: Option<[u8; 32]>,
+    guide: bool,
 }
 
 impl Runtime {
@@ -92,6 +94,7 @@ impl Runtime {
             settings: Settings::default(),
             scrubber: None,
             secret: None,
+            guide: false,
         }
     }
 }
@@ -154,6 +157,13 @@ impl Builder {
         self
     }
 
+    /// With the tools that tell about tools, `reg_describe` and `reg_search`: see [`crate::guide`].
+    #[must_use]
+    pub fn guide(mut self) -> Self {
+        self.guide = true;
+        self
+    }
+
     /// Puts it together.
     ///
     /// # Errors
@@ -174,14 +184,23 @@ impl Builder {
             Some(scrubber) => scrubber,
             None => Scrubber::new(&[]).map_err(|why| BuildError::Secrets(why.to_string()))?,
         };
-        let shelf = Shelf::new(self.registry, marker.clone()).map_err(BuildError::Problems)?;
+        let guide =
+            match self.guide {
+                true => Some(guide::registry().map_err(|why| {
+                    BuildError::Problems(vec![Problem::error("haft__reg_*", why)])
+                })?),
+                false => None,
+            };
+        let shelf =
+            Shelf::new(self.registry, guide, marker.clone()).map_err(BuildError::Problems)?;
         let directory = Directory::load(&self.records, &shelf.stock, "haft.toml")
             .map_err(BuildError::Problems)?;
         let shelf = Arc::new(shelf);
         let decide = self.decide.unwrap_or_else(|| Arc::new(Policy::deny_all("no policy is set")));
         let by_version = HashMap::from([(shelf.version.clone(), shelf.clone())]);
+        let others = self.executors;
         Ok(Runtime {
-            inner: Arc::new(Inner {
+            inner: Arc::new_cyclic(|inner| Inner {
                 shelves: ArcSwap::from_pointee(Shelves { current: shelf, by_version }),
                 rules: ArcSwap::from_pointee(Rulebook::new(decide, self.rules)),
                 directory: ArcSwap::from_pointee(directory),
@@ -189,12 +208,16 @@ impl Builder {
                 scrubber: ArcSwap::from_pointee(scrubber),
                 book: Book::new(self.store.clone()),
                 store: self.store,
-                executors: self.executors,
+                executors: match guide {
+                    Some(_) => Arc::new(Guide::new(inner.clone(), others)),
+                    None => others,
+                },
                 capabilities: self.capabilities,
                 publish: self.publish,
                 settings: self.settings,
                 tokens: TokenKey::from_bytes(secret),
                 marker,
+                guide,
                 running: Arc::default(),
                 rates: Rates::default(),
                 tasks: Arc::default(),

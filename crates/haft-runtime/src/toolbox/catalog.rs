@@ -14,6 +14,8 @@ use super::effective::{EffectiveTool, modes};
 use super::overrides::Overrides;
 use super::stock::{Stock, Stocked};
 use super::why::{Unavailable, Why};
+use crate::guide;
+use crate::policy::Globs;
 
 /// Whom a catalog is for.
 #[derive(Clone, Copy, Debug)]
@@ -250,7 +252,9 @@ impl Builder<'_> {
         if tool.handler == Implementation::Unbound {
             return no(Why::Unbound, format!("`{id}` needs a handler before it can be called"));
         }
-        if !self.agent.tools.matches(id) {
+        // Lists of tools need not name the ones that tell about the others.
+        let is_listed = |tools: &Globs| tools.matches(id) || guide::is_ours(tool);
+        if !is_listed(&self.agent.tools) {
             let enable = format!("the administrator has to add `{id}` to this agent's tools");
             return no(Why::NotInAgentTools, enable);
         }
@@ -282,7 +286,7 @@ impl Builder<'_> {
             ));
         }
         match self.agent.modes.get(&mode) {
-            Some(tools) if !tools.matches(&tool.id) => Err(format!(
+            Some(tools) if !tools.matches(&tool.id) && !guide::is_ours(tool) => Err(format!(
                 "the administrator has to add `{}` to this agent's {} tools",
                 tool.id,
                 mode.as_str()

@@ -5,6 +5,8 @@ mod arguments;
 #[cfg(test)]
 mod corpus;
 #[cfg(test)]
+mod guide;
+#[cfg(test)]
 mod one_way;
 #[cfg(test)]
 mod path;

@@ -308,7 +308,7 @@ pub(crate) async fn registry(
     Extension(who): Extension<Who>,
 ) -> Result<Json<Registry>, Problem> {
     need(&who, Role::Operator)?;
-    let registry = door.runtime.registry();
+    let registry = door.runtime.current();
     let listed = registry.tools.iter().map(|tool| Listed {
         id: tool.id.clone(),
         version: tool.contract.version.to_string(),

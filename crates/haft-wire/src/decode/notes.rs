@@ -203,6 +203,13 @@ impl Pen<'_> {
         repeat
     }
 
+    pub(super) fn cancelled(&mut self, ids: Vec<String>) -> Result<(), Fault> {
+        self.notes.hold(ids.iter().map(String::len).sum())?;
+        self.notes.cancelled.extend_from_slice(&ids);
+        self.out.push(Said::Cancelled { ids });
+        Ok(())
+    }
+
     fn position(&self, choice: u32) -> u32 {
         let calls = self.notes.calls.iter().filter(|call| call.choice == choice).count();
         let broken = self.notes.broken.iter().filter(|it| it.call.choice == choice).count();

@@ -44,6 +44,10 @@ impl Pieces {
         self.0.is_empty()
     }
 
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     pub(super) fn push(&mut self, piece: &[u8]) {
         if let (Some(high), Some((low, rest))) = (last_half(&self.0), first_half(piece)) {
             self.0.truncate(self.0.len() - 3);

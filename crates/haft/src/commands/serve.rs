@@ -115,7 +115,7 @@ fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
 }
 
 fn greet(desk: &Desk, at: SocketAddr, key: &str, out: &mut Output) {
-    let registry = desk.runtime.registry();
+    let registry = desk.runtime.current();
     let agent = desk
         .config
         .records()
