@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ use crate::said;
 
 pub use context::Context;
 
-type Function = Box<dyn Fn(Value, Context) -> Boxed<'static, Ended> + Send + Sync>;
+type Function = Box<dyn Fn(Arc<Value>, Context) -> Boxed<'static, Ended> + Send + Sync>;
 
 /// An answer with what the function asks of the session.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,7 +58,7 @@ impl Native {
         F: Fn(T, Context) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<R, ToolError>> + Send + 'static,
     {
-        self.insert(id, move |arguments, context| match read::<T>(arguments) {
+        self.insert(id, move |arguments, context| match read::<T>(&arguments) {
             Ok(arguments) => Box::pin(function(arguments, context).map(ended)),
             Err(error) => not_begun(error),
         })
@@ -72,7 +73,7 @@ impl Native {
         F: Fn(T, Context) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Asking<R>, ToolError>> + Send + 'static,
     {
-        self.insert(id, move |arguments, context| match read::<T>(arguments) {
+        self.insert(id, move |arguments, context| match read::<T>(&arguments) {
             Ok(arguments) => Box::pin(function(arguments, context).map(asking)),
             Err(error) => not_begun(error),
         })
@@ -82,7 +83,7 @@ impl Native {
     #[must_use]
     pub fn raw<F, Fut>(self, id: impl Into<String>, function: F) -> Self
     where
-        F: Fn(Value, Context) -> Fut + Send + Sync + 'static,
+        F: Fn(Arc<Value>, Context) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Value, ToolError>> + Send + 'static,
     {
         self.insert(id, move |arguments, context| {
@@ -102,8 +103,8 @@ impl Native {
         R: Serialize + Send + 'static,
         F: Fn(T, Context) -> Result<R, ToolError> + Send + Sync + 'static,
     {
-        let function = std::sync::Arc::new(function);
-        self.insert(id, move |arguments, context| match read::<T>(arguments) {
+        let function = Arc::new(function);
+        self.insert(id, move |arguments, context| match read::<T>(&arguments) {
             Ok(arguments) => {
                 let function = function.clone();
                 let work = move || ended(function(arguments, context));
@@ -143,7 +144,7 @@ impl Native {
 
     fn insert<F>(mut self, id: impl Into<String>, function: F) -> Self
     where
-        F: Fn(Value, Context) -> Boxed<'static, Ended> + Send + Sync + 'static,
+        F: Fn(Arc<Value>, Context) -> Boxed<'static, Ended> + Send + Sync + 'static,
     {
         self.0.insert(id.into(), Box::new(function));
         self
@@ -181,8 +182,8 @@ async fn within<F: Future>(deadline: Duration, future: F) -> Option<F::Output> {
     }
 }
 
-fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
-    serde_json::from_value(arguments).map_err(|why| {
+fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, ToolError> {
+    T::deserialize(arguments).map_err(|why| {
         let message = "the tool's function does not take what its contract promises";
         ToolError::new(ErrorKind::Internal, message).caused_by(why)
     })

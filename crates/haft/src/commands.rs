@@ -6,6 +6,7 @@ pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod completions;
 pub(crate) mod confirmations;
+pub(crate) mod decode;
 pub(crate) mod describe;
 pub(crate) mod diff;
 pub(crate) mod effects;

@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Command::Diff(options) => commands::diff::run(&options, &mut out),
         Command::Export(options) => commands::export::run(&at, &options, &mut out),
         Command::Import(options) => commands::import::run(&at, &options, &mut out),
+        Command::Decode(options) => commands::decode::run(&options, &mut out),
         Command::Call(options) => commands::call::run(&at, &options, &mut out),
         Command::Serve(options) => commands::serve::run(&at, &options, &mut out),
         Command::Keys(options) => commands::keys::run(&options, &mut out),

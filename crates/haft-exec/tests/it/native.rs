@@ -64,13 +64,14 @@ async fn what_the_type_does_not_take_is_not_begun() {
 
 #[tokio::test]
 async fn a_panic_is_lost_and_says_nothing_of_the_inside() {
-    let early =
-        |_: Value, _: Context| -> std::future::Ready<Result<Value, ToolError>> { panic!("canary") };
-    let late = |_: Value, _: Context| async {
+    let early = |_: Arc<Value>, _: Context| -> std::future::Ready<Result<Value, ToolError>> {
+        panic!("canary")
+    };
+    let late = |_: Arc<Value>, _: Context| async {
         tokio::task::yield_now().await;
         panic!("canary")
     };
-    let blocking = |_: Value, _: Context| -> Result<Value, ToolError> { panic!("canary") };
+    let blocking = |_: Arc<Value>, _: Context| -> Result<Value, ToolError> { panic!("canary") };
     for native in [
         Native::new().raw("core__probe", early),
         Native::new().raw("core__probe", late),
@@ -112,7 +113,7 @@ async fn the_deadline_drops_the_function() {
 async fn a_function_reaches_what_its_contract_lists() {
     let host = Arc::new(Stubs::default().on("kb.search", |query| Ok(query.clone())));
     let native = Native::new().raw("core__probe", |args, context: Context| async move {
-        let found = context.call(Capability::Kb, "search", args).await?;
+        let found = context.call(Capability::Kb, "search", Value::clone(&args)).await?;
         let refused = context.call(Capability::Http, "get", json!({})).await.unwrap_err();
         Ok(json!([found, refused.message, context.call_id()]))
     });
@@ -154,7 +155,7 @@ fn functions_and_tools_that_lack_each_other_are_named() {
         ],
         build: Build { at: String::new(), by: String::new(), commit: None },
     };
-    let done = |_: Value, _: Context| async { Ok(Value::Null) };
+    let done = |_: Arc<Value>, _: Context| async { Ok(Value::Null) };
     let native = Native::new().raw("core__a", done).raw("core__c", done).raw("core__d", done);
     assert_eq!(
         native.check(&registry),

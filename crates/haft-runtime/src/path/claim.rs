@@ -178,7 +178,7 @@ pub(crate) async fn begin(
     match claimed {
         Ok(Claimed::Fresh(ticket)) => Ok(granted(inner, &key.digest, ticket, at)),
         // The first answer was lost, and it was this very call that was recorded.
-        Ok(Claimed::InFlight(record)) if record.effect.call == trip.id => {
+        Ok(Claimed::InFlight(record)) if *record.effect.call == *trip.id => {
             let (key, epoch, call) = (&key.digest, record.epoch, record.effect.call);
             Ok(granted(
                 inner,
@@ -237,7 +237,7 @@ fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
         confirmation: joined.spend.clone(),
         despite_similar: call.overrule.similar_unknown,
         effect: Effect {
-            call: trip.id.clone(),
+            call: trip.id.as_ref().to_owned(),
             tenant: call.caller.tenant.to_string(),
             agent: call.caller.agent.to_string(),
             actor: call.caller.actor.clone(),
@@ -251,7 +251,7 @@ fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
             tool_digest: tool.digest.clone(),
             registry_version: trip.registry_version.as_deref().unwrap_or_default().to_owned(),
             policy: joined.class(),
-            arguments: joined.effective().clone(),
+            arguments: Value::clone(joined.effective()),
             raw_arguments: raw(joined),
             connection: call.connection.clone(),
             compensates: call.compensates.clone(),
@@ -265,7 +265,7 @@ fn raw(joined: &Joined) -> Option<Value> {
         RawArguments::Text(text) => Value::String(text.clone()),
         RawArguments::Value(value) => value.clone(),
     };
-    (came != *joined.effective()).then_some(came)
+    (came != **joined.effective()).then_some(came)
 }
 
 /// Waits for the answer of the call that this one repeats.

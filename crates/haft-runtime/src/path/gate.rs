@@ -56,7 +56,7 @@ pub(crate) async fn admit(inner: &Arc<Inner>, found: Resolved) -> Result<Admitte
 pub(crate) fn denied(stage: Stage, decision: &haft_core::port::Decision) -> Refusal {
     let mut error = ToolError::new(ErrorKind::Denied, "this call is not allowed here");
     if let Some(enable) = &decision.enable {
-        error = error.suggest(enable.clone());
+        error = error.suggest(&**enable);
     }
     Refusal::at(stage, error.caused_by(&decision.why)).by(decision.rule.clone())
 }

@@ -305,7 +305,7 @@ impl<'a> Walk<'a> {
 
     /// The node's schema with what else is to be said of it.
     fn place(&mut self, node: Node, at: &str) -> (Value, Plan) {
-        let Node { mut schema, plan, null, words } = node;
+        let Node { mut schema, mut plan, null, words } = node;
         words::describe(&mut schema, &words);
         if null {
             match self.profile.nulls {
@@ -314,6 +314,7 @@ impl<'a> Walk<'a> {
                 Nulls::Unsaid => {
                     let note = "null is allowed, and is not said";
                     self.lose(at.to_owned(), "type", Fate::Approximated, note);
+                    plan = Plan::NotNull(Box::new(plan));
                 }
             }
         }
@@ -428,7 +429,7 @@ fn beside_null(mut schema: Map<String, Value>) -> Map<String, Value> {
             outer.insert(keyword.to_owned(), value);
         }
     }
-    outer.insert("anyOf".to_owned(), json!([schema, null]));
+    outer.insert("anyOf".to_owned(), Value::Array(vec![Value::Object(schema), null]));
     outer
 }
 

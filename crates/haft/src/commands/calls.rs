@@ -53,9 +53,9 @@ fn row(call: &InvocationRecord) -> Vec<String> {
     };
     vec![
         instant(call.started_at_ms),
-        call.call.clone(),
-        call.tool.clone(),
-        call.agent.clone(),
+        call.call.as_ref().to_owned(),
+        call.tool.as_ref().to_owned(),
+        call.agent.as_ref().to_owned(),
         call.mode.as_str().to_owned(),
         end,
         millis(call.duration_us),

@@ -53,12 +53,12 @@ impl Script {
         let id = job.tool.id.clone();
         self.keys.lock().push(job.provider_key.clone());
         let does = self.next.lock().get_mut(&id).and_then(VecDeque::pop_front);
-        let act = || self.acts.lock().push((id.clone(), job.arguments.clone()));
+        let act = || self.acts.lock().push((id.clone(), Value::clone(&job.arguments)));
         let done = |data: Value| Ended::Returned { data, intents: Vec::new() };
         match does {
             None => {
                 act();
-                done(json!({ "did": job.arguments }))
+                done(json!({ "did": *job.arguments }))
             }
             Some(Does::Returns(data)) => {
                 act();
@@ -73,7 +73,7 @@ impl Script {
                 begun.notify_one();
                 go.notified().await;
                 act();
-                done(json!({ "did": job.arguments }))
+                done(json!({ "did": *job.arguments }))
             }
             Some(Does::Hangs) => {
                 act();

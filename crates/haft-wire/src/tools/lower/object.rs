@@ -280,7 +280,7 @@ impl Walk<'_> {
             absence = self.made_nullable(&mut node, schema, at);
             is_required = true;
         }
-        if self.profile.nulls == Nulls::Unsaid && node.null && required {
+        if self.profile.nulls == Nulls::Unsaid && node.null && required && node.plan != Plan::Text {
             let note = "null is said by leaving it out";
             self.lose(at.to_owned(), "type", Fate::Changed, note);
             (absence, is_required, node.null) = (Absence::MeansNull, false, false);
