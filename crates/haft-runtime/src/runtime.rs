@@ -186,6 +186,7 @@ impl Inner {
             session: asked.session.clone(),
             turn: 0,
             call: String::new(),
+            model_call: None,
             tool: asked.tool.clone(),
             at_ms: asked.asked_at_ms,
             payload: json!({

@@ -2,6 +2,7 @@
 
 pub(crate) mod calls;
 pub(crate) mod confirmations;
+pub(crate) mod dialects;
 pub(crate) mod effects;
 pub(crate) mod events;
 pub(crate) mod health;

@@ -32,19 +32,28 @@ fn is_too_long(error: &axum::Error) -> bool {
     false
 }
 
-/// The body as JSON, with nothing that two readers could take differently.
-pub(crate) async fn json(
+/// The bytes of a body that says that it is JSON.
+pub(crate) async fn json_bytes(
     headers: &HeaderMap,
     body: Body,
     limits: &Limits,
-) -> Result<Value, Problem> {
+) -> Result<Bytes, Problem> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let essence = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
     if !essence.eq_ignore_ascii_case("application/json") {
         let fix = "send `Content-Type: application/json`";
         return Err(Problem::unsupported("the body must be JSON", fix));
     }
-    let bytes = bytes(body, limits).await?;
+    bytes(body, limits).await
+}
+
+/// The body as JSON, with nothing that two readers could take differently.
+pub(crate) async fn json(
+    headers: &HeaderMap,
+    body: Body,
+    limits: &Limits,
+) -> Result<Value, Problem> {
+    let bytes = json_bytes(headers, body, limits).await?;
     let text =
         std::str::from_utf8(&bytes).map_err(|_| Problem::malformed("the body is not UTF-8"))?;
     let most = haft_adm::strict::Limits::default().with_bytes(limits.body_bytes);

@@ -5,20 +5,21 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Extension, Path, State};
+use axum::extract::{Extension, Path, Query, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::sse::{Event as Line, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream::{Stream, StreamExt as _};
 use haft_core::call::{Call, Caller, RawArguments};
 use haft_core::port::Invoke as _;
+use haft_core::record::Event;
 use haft_core::{Digest, Envelope};
 use haft_runtime::batch::{Planned, Step};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::{ModeName, caller};
+use super::dialects::{self, Said};
+use super::{ModeName, caller, events};
 use crate::body;
 use crate::door::{Door, Standing};
 use crate::problem::{self, Problem};
@@ -109,9 +110,10 @@ impl One {
 
 /// Takes a call through the one path. The status follows from how it ended; the envelope says the
 /// rest. With `Accept: text/event-stream` its events come as they happen and the envelope last;
-/// with `Prefer: respond-async` the answer is fetched later.
+/// with `Prefer: respond-async` the answer is fetched later. With `format` the body is a provider's
+/// message, and the answer holds the tool messages to append to the conversation.
 #[utoipa::path(post, path = "/v1/agents/{agent}/calls", tag = "calls",
-    params(("agent" = String, Path, description = "The agent."),
+    params(("agent" = String, Path, description = "The agent."), Said,
         ("Idempotency-Key" = Option<String>, Header,
             description = "The same key for the same act: it is done once."),
         ("Prefer" = Option<String>, Header, description = "`respond-async` to poll for the answer.")),
@@ -141,12 +143,19 @@ pub(crate) async fn make(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Path(agent): Path<String>,
+    query: Result<Query<Said>, axum::extract::rejection::QueryRejection>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
+    let Query(said) = query.map_err(|error| Problem::malformed(error.body_text()))?;
     let caller = caller(&door, &who, &agent)?;
-    let value = body::json(&headers, body, &door.limits).await?;
     let key = key(&headers)?;
+    if let Some(format) = &said.format {
+        let bytes = body::json_bytes(&headers, body, &door.limits).await?;
+        let answered = dialects::answer(&door, caller, format, &said, key, &bytes).await?;
+        return Ok(answered.into_response());
+    }
+    let value = body::json(&headers, body, &door.limits).await?;
     if value.get("calls").is_some() {
         let batch: Batch = body::shape(value)?;
         return several(&door, &caller, batch, key.as_deref()).await;
@@ -158,12 +167,12 @@ pub(crate) async fn make(
         return later(&door, &who, &agent, call);
     }
     if accepts_events(&headers) {
-        return Ok(watched(door, call).into_response());
+        return Ok(watched(door, call));
     }
     Ok(answer(&door.runtime.invoke(call).await))
 }
 
-fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+pub(crate) fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let Some(value) = headers.get(KEY) else { return Ok(None) };
     let text = value.to_str().map_err(|_| Problem::malformed("`Idempotency-Key` is not text"))?;
     match text.trim().trim_matches('"') {
@@ -264,11 +273,9 @@ pub(crate) async fn poll(
     }
 }
 
-/// The call's events as they happen, then its envelope.
-fn watched(
-    door: Arc<Door>,
-    mut call: Call,
-) -> Sse<impl Stream<Item = Result<Line, Infallible>> + use<>> {
+/// The call's events as they happen, then its envelope. Whoever stops watching does not stop the
+/// call.
+fn watched(door: Arc<Door>, mut call: Call) -> Response {
     let id = call.id.get_or_insert_with(|| {
         let mut random = [0; 16];
         // Without random numbers the id is still unlike any other call's here.
@@ -276,20 +283,35 @@ fn watched(
         format!("call-{}", Digest::of_bytes(&random).hex())
     });
     let (id, tenant) = (id.clone(), call.caller.tenant.clone());
-    let events = super::events::stream(door.hub.watch(), move |event| {
-        *event.tenant == *tenant && event.call == id
+    let wanted =
+        move |event: &Event| *event.tenant == *tenant && event.model_call.as_ref() == Some(&id);
+    let mut events = door.hub.watch();
+    let (to, lines) = tokio::sync::mpsc::channel(64);
+    tokio::spawn(async move {
+        let mut end = door.runtime.invoke(call);
+        let envelope = loop {
+            tokio::select! {
+                biased;
+                event = events.recv() => {
+                    if let Ok(event) = event && wanted(&event) {
+                        let _ = to.send(events::line(&event)).await;
+                    }
+                }
+                envelope = &mut end => break envelope,
+            }
+        };
+        // Whatever came before the end is told before it.
+        while let Ok(event) = events.try_recv() {
+            if wanted(&event) {
+                let _ = to.send(events::line(&event)).await;
+            }
+        }
+        let line = Line::default().event("result").json_data(&envelope);
+        let _ = to.send(line.unwrap_or_default()).await;
     });
-    let end = futures_util::stream::once(async move {
-        let envelope = door.runtime.invoke(call).await;
-        Ok(Line::default().event("result").json_data(&envelope).unwrap_or_default())
+    let lines = futures_util::stream::unfold(lines, |mut lines| async move {
+        let line = lines.recv().await?;
+        Some((Ok::<_, Infallible>(line), lines))
     });
-    // Whatever came before the end is told before it.
-    let stream = futures_util::stream::select(
-        events.map(Some),
-        end.map(Some).chain(futures_util::stream::iter([None])),
-    );
-    Sse::new(
-        stream.take_while(|one| std::future::ready(one.is_some())).filter_map(std::future::ready),
-    )
-    .keep_alive(KeepAlive::default())
+    Sse::new(lines).keep_alive(KeepAlive::default()).into_response()
 }

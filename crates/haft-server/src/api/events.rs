@@ -37,23 +37,29 @@ pub(crate) async fn live(
 }
 
 /// The events that `wanted` picks.
-pub(crate) fn stream(
+fn stream(
     from: Receiver<Arc<Event>>,
     wanted: impl Fn(&Event) -> bool + Send + 'static,
 ) -> impl Stream<Item = Result<Line, Infallible>> {
     stream::unfold((from, wanted), |(mut from, wanted)| async move {
         loop {
             let line = match from.recv().await {
-                Ok(event) if wanted(&event) => Line::default()
-                    .event(serde_json::to_value(event.kind).ok()?.as_str()?)
-                    .json_data(&*event),
+                Ok(event) if wanted(&event) => line(&event),
                 Ok(_) => continue,
                 Err(RecvError::Lagged(lost)) => {
-                    Line::default().event("lost").json_data(json!({ "events": lost }))
+                    let told = Line::default().event("lost").json_data(json!({ "events": lost }));
+                    told.unwrap_or_default()
                 }
                 Err(RecvError::Closed) => return None,
             };
-            return Some((Ok(line.unwrap_or_default()), (from, wanted)));
+            return Some((Ok(line), (from, wanted)));
         }
     })
+}
+
+/// One event, under its own name.
+pub(crate) fn line(event: &Event) -> Line {
+    let name = serde_json::to_value(event.kind).unwrap_or_default();
+    let line = Line::default().event(name.as_str().unwrap_or("event"));
+    line.json_data(event).unwrap_or_default()
 }
