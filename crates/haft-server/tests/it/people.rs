@@ -58,13 +58,10 @@ async fn a_session_has_turns_messages_and_an_end() {
     assert_eq!(begun.status, 201);
     let place = begun.header("location").unwrap().to_owned();
     let id = begun.json()["id"].clone();
-    let first =
-        served.post(&served.agent, &format!("{place}/messages"), json!({"message": "pay"})).await;
-    assert_eq!(first.json()["status"], "begins", "{first:?}");
-    let second = served
-        .post(&served.agent, &format!("{place}/messages"), json!({"message": "no, wait"}))
-        .await;
-    assert_eq!(second.json()["status"], "waits", "{second:?}");
+    // A session begins with its first turn open, so a message waits for the end of that one.
+    let messages = format!("{place}/messages");
+    let wait = served.post(&served.agent, &messages, json!({"message": "no, wait"})).await;
+    assert_eq!(wait.json(), json!({"status": "waits", "waiting": 1}), "{wait:?}");
     // In a session no key is needed: the turn tells one act from the next.
     let call = json!({"tool": "echo", "arguments": {"text": "x"}, "session": id});
     let reply = served.post(&served.agent, "/v1/agents/helper/calls", call.clone()).await;
@@ -72,6 +69,10 @@ async fn a_session_has_turns_messages_and_an_end() {
     let signal = json!({"signal": "turn_complete"});
     let over = served.post(&served.agent, &format!("{place}/signals"), signal).await;
     assert_eq!(over.json()["messages"], json!(["no, wait"]), "{over:?}");
+    let signal = json!({"signal": "turn_complete"});
+    served.post(&served.agent, &format!("{place}/signals"), signal).await;
+    let next = served.post(&served.agent, &messages, json!({"message": "now"})).await;
+    assert_eq!((&next.json()["status"], &next.json()["turn"]), (&json!("begins"), &json!(3)));
     let ended = served.send(&served.agent, "DELETE", &place, &[], None).await;
     assert_eq!(ended.json()["phase"], "ended", "{ended:?}");
     let late = served.post(&served.agent, "/v1/agents/helper/calls", call).await;
