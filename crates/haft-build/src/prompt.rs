@@ -6,14 +6,22 @@
 use haft_core::contract::{Category, Mode};
 use haft_core::registry::{Implementation, Registry, Tool};
 
-/// Composes the prompt for one mode.
+/// Composes the prompt for one mode, with every tool that is allowed there.
 #[must_use]
 pub fn compose(registry: &Registry, mode: Mode) -> String {
+    let offered: Vec<&Tool> = registry.tools.iter().filter(|tool| is_offered(tool, mode)).collect();
+    compose_for(registry, mode, &offered, &[])
+}
+
+/// Composes the prompt for one mode with these tools, and with remarks about them.
+#[must_use]
+pub fn compose_for(registry: &Registry, mode: Mode, tools: &[&Tool], remarks: &[String]) -> String {
     let mut parts = Vec::new();
     let text = |name: &str| registry.prompts.get(name).map(|text| body(text));
     parts.extend(text("core"));
     parts.extend(text(mode.as_str()));
-    parts.push(tools(registry, mode));
+    parts.push(listed(&registry.version, tools));
+    parts.extend(remarks.iter().map(|remark| remark.trim().to_owned()));
     parts.push(agent_loop(mode).to_owned());
     parts.retain(|part| !part.is_empty());
     let mut prompt = parts.join("\n\n");
@@ -31,10 +39,9 @@ fn body(text: &str) -> String {
     untitled.trim().to_owned()
 }
 
-fn tools(registry: &Registry, mode: Mode) -> String {
-    let mut text = format!("# Available Tools (v{})", registry.version);
-    let mut offered: Vec<&Tool> =
-        registry.tools.iter().filter(|tool| is_offered(tool, mode)).collect();
+fn listed(version: &str, tools: &[&Tool]) -> String {
+    let mut text = format!("# Available Tools (v{version})");
+    let mut offered = tools.to_vec();
     offered.sort_by_key(|tool| (rank(tool.contract.category), &tool.id));
     for tool in offered {
         let category = tool.contract.category.as_str();

@@ -38,6 +38,48 @@ pub struct Asking<R> {
     pub intents: Vec<Intent>,
 }
 
+/// What a function knows about an effect that it did not bring to its end.
+///
+/// ```
+/// use haft_core::{ErrorKind, ToolError};
+/// use haft_exec::native::Fault;
+///
+/// fn connected(reached: bool) -> Result<(), Fault> {
+///     if reached {
+///         return Ok(());
+///     }
+///     let error = ToolError::new(ErrorKind::Transient, "the provider cannot be reached");
+///     Err(Fault::NotBegun(error))
+/// }
+/// assert!(matches!(connected(false), Err(Fault::NotBegun(_))));
+/// ```
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// Nothing was done: no connection, refused before the first byte.
+    NotBegun(ToolError),
+    /// It was asked for and did not work. Whether a part was done is in the error.
+    Failed(ToolError),
+    /// It was asked for, and nobody knows what came of it.
+    Lost(ToolError),
+}
+
+impl Fault {
+    fn ended(self) -> Ended {
+        match self {
+            Self::NotBegun(error) => Ended::NotBegun(said::in_handlers_words(error)),
+            Self::Failed(error) => failed(error),
+            Self::Lost(error) => Ended::Lost(said::in_handlers_words(error)),
+        }
+    }
+}
+
+/// As a function that knows nothing better says it.
+impl From<ToolError> for Fault {
+    fn from(error: ToolError) -> Self {
+        Self::Failed(error)
+    }
+}
+
 /// Functions by the id of their tool.
 #[derive(Default)]
 pub struct Native(HashMap<String, Function>);
@@ -60,6 +102,26 @@ impl Native {
     {
         self.insert(id, move |arguments, context| match read::<T>(&arguments) {
             Ok(arguments) => Box::pin(function(arguments, context).map(ended)),
+            Err(error) => not_begun(error),
+        })
+    }
+
+    /// With a function that says, when it fails, what it knows about its effect: that it was never
+    /// begun, that it failed, or that nobody knows. What was certainly never begun may be tried again
+    /// whatever the tool's class.
+    #[must_use]
+    pub fn effect<T, R, F, Fut>(self, id: impl Into<String>, function: F) -> Self
+    where
+        T: DeserializeOwned + Send + 'static,
+        R: Serialize + Send + 'static,
+        F: Fn(T, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R, Fault>> + Send + 'static,
+    {
+        self.insert(id, move |arguments, context| match read::<T>(&arguments) {
+            Ok(arguments) => Box::pin(function(arguments, context).map(|answer| match answer {
+                Ok(data) => ended(Ok(data)),
+                Err(fault) => fault.ended(),
+            })),
             Err(error) => not_begun(error),
         })
     }

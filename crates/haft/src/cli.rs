@@ -615,6 +615,9 @@ pub(crate) enum AuditAction {
     Checkpoint,
     /// Accept that the trail was touched, so that side effects are taken again
     Acknowledge {
+        /// Who has looked into it: user:… or service:…
+        #[arg(long = "as", default_value = "user:operator", value_name = "PRINCIPAL")]
+        actor: String,
         /// Why
         #[arg(long, value_name = "TEXT")]
         note: String,

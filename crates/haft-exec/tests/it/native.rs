@@ -10,7 +10,7 @@ use haft_core::names::Namespace;
 use haft_core::outcome::Intent;
 use haft_core::port::{Ended, Execute as _, Job};
 use haft_core::registry::{Build, Implementation, Registry};
-use haft_exec::native::{Asking, Context, Native};
+use haft_exec::native::{Asking, Context, Fault, Native};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -173,4 +173,17 @@ async fn a_blocking_function_gets_a_thread_of_its_own() {
     let host = Arc::new(Stubs::default());
     let tool = Arc::new(tool_with(Implementation::Native, &json!([])));
     assert_eq!(native.execute(job(tool, json!({"text": "four"}), host)).await, returned(json!(4)));
+}
+
+#[tokio::test]
+async fn a_function_says_what_it_knows_about_its_effect() {
+    let cases: [(fn(ToolError) -> Fault, &str); 3] =
+        [(Fault::NotBegun, "not begun"), (Fault::from, "failed"), (Fault::Lost, "lost")];
+    for (fault, expected) in cases {
+        let native = Native::new().effect("core__probe", move |_: Value, _| async move {
+            Err::<Value, _>(fault(ToolError::new(ErrorKind::Transient, "no connection")))
+        });
+        let (way, error) = error(run(native, json!({})).await);
+        assert_eq!((way, error.kind), (expected, ErrorKind::Transient));
+    }
 }

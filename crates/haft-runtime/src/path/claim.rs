@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use haft_core::call::RawArguments;
 use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{Claim, Claimed, Effect, EffectRecord, State, Ticket, Unspendable};
-use haft_core::port::StoreError;
+use haft_core::port::{StoreError, Verdict};
 use haft_core::record::Stage;
 use haft_core::{Digest, ErrorKind, ToolError};
 use serde_json::{Value, json};
 
-use super::authorize::Authorized;
+use super::authorize::{self, Authorized};
 use super::join::Joined;
-use super::{Answer, Refusal, Trip, confirm, execute};
+use super::{Answer, Refusal, Trip, confirm, execute, gate};
 use crate::attach::Leading;
 use crate::runtime::Inner;
 use crate::settings::millis;
@@ -163,6 +163,7 @@ pub(crate) async fn begin(
     trip: &mut Trip,
     joined: &Joined,
 ) -> Result<Granted, Answer> {
+    still_allowed(inner, trip, joined).await?;
     let Some(key) = &joined.key else {
         return Ok(Granted { ticket: None, leading: None, at: Instant::now() });
     };
@@ -216,6 +217,24 @@ pub(crate) async fn begin(
             )
             .caused_by(error),
         )),
+    }
+}
+
+/// Nothing is begun under rules that are no longer in force.
+async fn still_allowed(inner: &Inner, trip: &mut Trip, joined: &Joined) -> Result<(), Answer> {
+    let Some(decision) = authorize::anew(inner, joined) else { return Ok(()) };
+    // One without an id begins nothing: the ledger answers for it.
+    let approved = joined.spend.as_ref().is_some_and(|spend| !spend.id.is_empty());
+    match decision.verdict {
+        Verdict::Deny => {
+            let refusal = gate::denied(Stage::Claim, &decision);
+            trip.rule = refusal.rule;
+            Err(refused(refusal.error))
+        }
+        // An approval that was given under other rules is void.
+        Verdict::RequireApproval => Err(refused(confirm::ask(inner, joined).await)),
+        Verdict::Allow if approved => Err(refused(confirm::ask(inner, joined).await)),
+        Verdict::Allow => Ok(()),
     }
 }
 

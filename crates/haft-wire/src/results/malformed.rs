@@ -36,13 +36,13 @@ pub fn error(why: Broken) -> ToolError {
         ),
         Broken::NotObject => (
             "not_object",
-            "the arguments are JSON but not an object; nothing was done",
-            "make the call again with one JSON object, even for a tool without parameters",
+            "the arguments are not a JSON object; nothing was done",
+            "make the call again with one JSON object whose members are the parameters",
         ),
         Broken::Withheld => (
             "withheld",
-            "the message that made the call was withheld by the provider; nothing was done",
-            "say it otherwise, or answer without the call",
+            "the provider withheld the message that the call belongs to; nothing was done",
+            "answer without this call, or ask the user to put it differently",
         ),
         Broken::Unnamed => (
             "unnamed",

@@ -60,14 +60,14 @@ fn unknown() -> Envelope {
 
 fn cut() -> Envelope {
     let call = WireCall {
-        namespace: None,
         id: Some("c2".into()),
         name: "core__send".into(),
+        namespace: None,
         arguments: "{\"secret\": \"s3cr".into(),
         choice: 0,
         position: 1,
     };
-    malformed(&BrokenCall { call, why: Broken::Cut, replayed: false }, "c2")
+    malformed(&BrokenCall { call, why: Broken::Cut, replayed: true }, "c2")
 }
 
 /// A case: its name, the answers (id, name, envelope), what the user says with them.
@@ -233,18 +233,24 @@ fn adm_is_read_back_by_its_own_reader() {
 
 #[test]
 fn what_came_of_a_broken_call_is_never_repeated() {
-    for why in
-        [Broken::Cut, Broken::NotJson, Broken::Unnamed, Broken::TooLarge, Broken::Contradiction]
-    {
+    for why in [
+        Broken::Cut,
+        Broken::NotJson,
+        Broken::NotObject,
+        Broken::Withheld,
+        Broken::Unnamed,
+        Broken::TooLarge,
+        Broken::Contradiction,
+    ] {
         let call = WireCall {
-            namespace: None,
             id: None,
             name: "x".into(),
+            namespace: None,
             arguments: "hunter2".into(),
             choice: 0,
             position: 0,
         };
-        let envelope = malformed(&BrokenCall { call, why, replayed: false }, "made");
+        let envelope = malformed(&BrokenCall { call, why, replayed: true }, "made");
         for dialect in Dialect::ALL {
             let answer = Answer { id: None, name: "x", envelope: &envelope };
             let text = json!(results(dialect, &[answer])).to_string();

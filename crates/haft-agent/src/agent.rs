@@ -1,0 +1,64 @@
+//! An agent: a runtime, a model, and how its loop runs.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use haft_core::{Caller, Principal, ToolError};
+use haft_runtime::Runtime;
+
+use crate::approve::{Approve, Nobody};
+use crate::chat::Chat;
+use crate::model::Model;
+use crate::offer::Renderings;
+use crate::settings::Settings;
+
+/// An agent. Cheap to clone; conversations of one agent share what is rendered.
+#[derive(Clone)]
+pub struct Agent {
+    pub(crate) runtime: Runtime,
+    pub(crate) model: Arc<dyn Model>,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) approve: Arc<dyn Approve>,
+    /// By provider, the connection that calls may use.
+    pub(crate) connections: Arc<BTreeMap<String, String>>,
+    pub(crate) renderings: Arc<Renderings>,
+}
+
+impl Agent {
+    /// An agent with nobody to ask: what needs approval waits for someone to approve it elsewhere.
+    #[must_use]
+    pub fn new(runtime: Runtime, model: Arc<dyn Model>, settings: Settings) -> Self {
+        Self {
+            runtime,
+            model,
+            settings: Arc::new(settings),
+            approve: Arc::new(Nobody(Principal::user("nobody"))),
+            connections: Arc::default(),
+            renderings: Arc::default(),
+        }
+    }
+
+    /// With somebody who can be asked.
+    #[must_use]
+    pub fn approved_by(mut self, approve: Arc<dyn Approve>) -> Self {
+        self.approve = approve;
+        self
+    }
+
+    /// With connections for the tools that need one, by provider.
+    #[must_use]
+    pub fn connected(mut self, connections: BTreeMap<String, String>) -> Self {
+        self.connections = Arc::new(connections);
+        self
+    }
+
+    /// Begins a conversation, in a session of its own.
+    ///
+    /// # Errors
+    ///
+    /// The user is blocked, no registry is loaded, or the store cannot be written.
+    pub async fn chat(&self, caller: Caller) -> Result<Chat, ToolError> {
+        let session = self.runtime.open(&caller, self.settings.mode).await?;
+        Ok(Chat::new(self.clone(), caller, &session))
+    }
+}

@@ -1,0 +1,205 @@
+//! One conversation, in one session.
+
+mod rounds;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use haft_core::session::Session;
+use haft_core::{Caller, Registry, ToolError};
+use haft_runtime::Runtime;
+use haft_runtime::session::{Arrived, Signal};
+use haft_wire::{RawJson, results};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use crate::agent::Agent;
+use crate::calls::{self, Asked};
+use crate::cancel::Cancel;
+use crate::event::{Done, Event, Listen};
+use crate::history::{History, identified};
+use rounds::Run;
+
+/// So many tools that a search has found stay callable.
+const MOST_FOUND: usize = 64;
+
+/// A conversation.
+pub struct Chat {
+    agent: Agent,
+    caller: Caller,
+    session: String,
+    registry_version: String,
+    history: History,
+    /// Tools that were found or described, in that order.
+    found: Vec<String>,
+    /// Ids of calls.
+    used: HashSet<String>,
+    /// Tools whose documentation the model has been given.
+    explained: HashSet<String>,
+    /// An answer whose calls are being made. It outlives a run that was dropped.
+    round: Option<Round>,
+    inbox: Inbox,
+}
+
+/// What an answer asks for.
+struct Round {
+    replay: Vec<RawJson>,
+    asked: Vec<Asked>,
+    /// What the user says with the results.
+    words: Vec<String>,
+}
+
+/// Messages of a turn that the session has open and nobody runs yet; none where no turn is open.
+type Inbox = Arc<Mutex<Option<Vec<String>>>>;
+
+/// Takes messages while the conversation goes on.
+#[derive(Clone)]
+pub struct Mailbox {
+    runtime: Runtime,
+    caller: Caller,
+    session: String,
+    inbox: Inbox,
+}
+
+impl Mailbox {
+    /// Leaves a message. While the model works it waits, and the session's rule decides what becomes
+    /// of calls that cannot be undone; otherwise it comes before the next thing that is said.
+    ///
+    /// # Errors
+    ///
+    /// The user is blocked, the session is over, or the store cannot be written.
+    pub async fn post(&self, text: &str) -> Result<Arrived, ToolError> {
+        let arrived = self.runtime.message(&self.caller, &self.session, json!(text)).await?;
+        if let Arrived::Begins { messages, .. } = &arrived {
+            *self.inbox.lock() = Some(texts(messages));
+        }
+        Ok(arrived)
+    }
+}
+
+impl Chat {
+    pub(crate) fn new(agent: Agent, caller: Caller, session: &Session) -> Self {
+        Self {
+            agent,
+            caller,
+            session: session.id.clone(),
+            registry_version: session.registry_version.clone(),
+            history: History::default(),
+            found: Vec::new(),
+            used: HashSet::new(),
+            explained: HashSet::new(),
+            round: None,
+            // A session begins with its first turn open.
+            inbox: Arc::new(Mutex::new(Some(Vec::new()))),
+        }
+    }
+
+    /// The session.
+    #[must_use]
+    pub fn session(&self) -> &str {
+        &self.session
+    }
+
+    /// Where messages are left while [`say`](Self::say) runs.
+    #[must_use]
+    pub fn mailbox(&self) -> Mailbox {
+        Mailbox {
+            runtime: self.agent.runtime.clone(),
+            caller: self.caller.clone(),
+            session: self.session.clone(),
+            inbox: self.inbox.clone(),
+        }
+    }
+
+    /// The conversation so far, in the provider's shape.
+    #[must_use]
+    pub fn messages(&self) -> Vec<Value> {
+        let items = self.history.items().iter();
+        items.filter_map(|item| serde_json::to_value(item).ok()).collect()
+    }
+
+    /// Says something, and runs until the model has answered. Ends exactly once: with the
+    /// [`Event::Done`] that is also returned.
+    ///
+    /// Dropping the future calls everything off that has not begun; what has begun is carried out and
+    /// recorded, and the next message continues the same turn. [`Cancel`] is gentler: calls that
+    /// change something are waited for, so that the model knows what became of them.
+    pub async fn say(&mut self, text: &str, to: &mut dyn Listen, cancel: &Cancel) -> Done {
+        let mut run = Run::new(self, cancel);
+        let reason = run.drive(text, to).await;
+        let done = run.done(reason);
+        to.hear(Event::Done(done.clone())).await;
+        done
+    }
+
+    fn registry(&self) -> Option<Arc<Registry>> {
+        self.agent.runtime.registry(&self.registry_version)
+    }
+
+    /// The messages that the turn begins with.
+    async fn begin(&mut self, text: &str) -> Result<Vec<String>, ToolError> {
+        if let Some(mut waiting) = self.inbox.lock().take() {
+            waiting.push(text.to_owned());
+            return Ok(waiting);
+        }
+        let runtime = &self.agent.runtime;
+        match runtime.message(&self.caller, &self.session, json!(text)).await? {
+            Arrived::Begins { messages, .. } => Ok(texts(&messages)),
+            // Somebody else has opened a turn; the message is part of that one.
+            Arrived::Waits { .. } => Ok(Vec::new()),
+        }
+    }
+
+    /// The turn is over. Messages that waited begin the next one.
+    async fn complete(&mut self) -> Result<Vec<String>, ToolError> {
+        let signal = Signal::TurnComplete;
+        let signalled = self.agent.runtime.signal(&self.caller, &self.session, signal).await?;
+        Ok(texts(&signalled.messages))
+    }
+
+    /// Puts an answer and what became of its calls into the history. What has no answer gets one:
+    /// providers refuse a conversation in which a call has none.
+    fn settle_round(&mut self, words: &[&str]) {
+        let dialect = self.agent.model.dialect();
+        let Some(mut round) = self.round.take() else {
+            if !words.is_empty() {
+                self.history.ours(results::reply(dialect, &[], words));
+            }
+            return;
+        };
+        for asked in &mut round.asked {
+            if asked.answer.is_none() {
+                let error = match asked.is_in_doubt() {
+                    true => calls::unheard(),
+                    false => calls::called_off(),
+                };
+                asked.answer = Some(asked.unanswered(error));
+            }
+        }
+        let ids: Vec<String> = round.asked.iter().map(|asked| asked.id.clone()).collect();
+        self.history.theirs(identified(dialect, round.replay, &ids));
+        let answers: Vec<_> = round.asked.iter().filter_map(Asked::pair).collect();
+        let all: Vec<&str> =
+            round.words.iter().map(String::as_str).chain(words.iter().copied()).collect();
+        self.history.ours(results::reply(dialect, &answers, &all));
+    }
+
+    /// Makes tools callable that the model has found.
+    fn find(&mut self, ids: impl IntoIterator<Item = String>) {
+        for id in ids {
+            if !self.found.contains(&id) {
+                self.found.push(id);
+            }
+        }
+        let many = self.found.len().saturating_sub(MOST_FOUND);
+        self.found.drain(..many);
+    }
+}
+
+fn texts(messages: &[Value]) -> Vec<String> {
+    let text = |message: &Value| match message.as_str() {
+        Some(text) => text.to_owned(),
+        None => message.to_string(),
+    };
+    messages.iter().map(text).collect()
+}

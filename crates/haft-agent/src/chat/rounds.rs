@@ -1,0 +1,429 @@
+//! The rounds of one message: ask, run the calls, answer, until the model is done.
+
+use std::sync::Arc;
+
+use haft_core::{Digest, ErrorKind, Registry, ToolError};
+use haft_runtime::guide::{DESCRIBE, SEARCH};
+use haft_runtime::toolbox::Catalog;
+use haft_wire::results::malformed_error;
+use haft_wire::{Finish, Turn};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::{Chat, Round};
+use crate::calls::{Asked, Desk};
+use crate::cancel::Cancel;
+use crate::event::{Done, Event, Limit, Listen, Reason, Spent};
+use crate::offer::{self, Offer};
+use crate::request;
+use crate::turn::{self, Attempt};
+
+/// The most of a document that is attached to a refused call.
+const MOST_DOCUMENT: usize = 16 * 1024;
+
+/// What goes on from one round to the next.
+pub(super) struct Run<'a> {
+    chat: &'a mut Chat,
+    cancel: &'a Cancel,
+    spent: Spent,
+    text: String,
+    deadline: Instant,
+}
+
+/// How a round ended.
+enum Next {
+    /// The model is asked again.
+    Again,
+    /// The turn is over, like this.
+    Over(Reason),
+}
+
+impl<'a> Run<'a> {
+    pub(super) fn new(chat: &'a mut Chat, cancel: &'a Cancel) -> Self {
+        let deadline = Instant::now() + chat.agent.settings.limits.time;
+        Self { chat, cancel, spent: Spent::default(), text: String::new(), deadline }
+    }
+
+    /// What is told at the end.
+    pub(super) fn done(self, reason: Reason) -> Done {
+        Done { reason, text: self.text, spent: self.spent }
+    }
+
+    /// Runs until there is nothing more to do, and says why.
+    pub(super) async fn drive(&mut self, text: &str, to: &mut dyn Listen) -> Reason {
+        let messages = match self.chat.begin(text).await {
+            Ok(messages) => messages,
+            Err(error) => return refused(error),
+        };
+        // Dropped from here on, the turn stays open, and the next message belongs to it.
+        *self.chat.inbox.lock() = Some(Vec::new());
+        // What a run that was dropped has left comes first.
+        let words: Vec<&str> = messages.iter().map(String::as_str).collect();
+        self.chat.settle_round(&words);
+        loop {
+            let reason = match self.round(to).await {
+                Next::Again => continue,
+                Next::Over(reason) => reason,
+            };
+            self.chat.settle_round(&[]);
+            let waiting = match self.chat.complete().await {
+                Ok(waiting) => waiting,
+                Err(error) => return refused(error),
+            };
+            let goes_on = matches!(reason, Reason::Finished | Reason::Length);
+            if waiting.is_empty() || !goes_on {
+                // What waits begins the next turn, with the next thing that is said.
+                *self.chat.inbox.lock() = (!waiting.is_empty()).then_some(waiting);
+                return reason;
+            }
+            self.take_up(&waiting, to).await;
+        }
+    }
+
+    /// Newer messages of the user.
+    async fn take_up(&mut self, messages: &[String], to: &mut dyn Listen) {
+        for text in messages {
+            to.hear(Event::Message { text: text.clone() }).await;
+        }
+        let words: Vec<&str> = messages.iter().map(String::as_str).collect();
+        self.chat.settle_round(&words);
+    }
+
+    async fn round(&mut self, to: &mut dyn Listen) -> Next {
+        if let Some(reason) = self.limit() {
+            return Next::Over(reason);
+        }
+        let catalog = match self.catalog().await {
+            Ok(found) => found,
+            Err(error) => return Next::Over(refused(error)),
+        };
+        let (registry, catalog) = catalog;
+        let offer = self.chat.offer(&registry, &catalog);
+        let turn = match self.ask(&offer, to).await {
+            Ok(turn) => turn,
+            Err(reason) => return Next::Over(reason),
+        };
+        let desk = Desk {
+            agent: &self.chat.agent.clone(),
+            caller: &self.chat.caller.clone(),
+            session: &self.chat.session.clone(),
+            catalog: &catalog,
+            rendering: &offer.rendering,
+            cancel: self.cancel,
+        };
+        let asked = desk.read(&turn, &mut self.chat.used);
+        to.hear(Event::ModelAnswer {
+            round: self.spent.rounds,
+            usage: turn.end.usage,
+            finish: word(&turn.end.finish),
+            calls: asked.len(),
+        })
+        .await;
+        if asked.is_empty() {
+            return self.without_calls(turn);
+        }
+        self.chat.round = Some(Round { replay: turn.replay, asked, words: Vec::new() });
+        let ended = self.calls(&desk, to).await;
+        // Messages that calls gave way to are the session's no longer, however the calls ended.
+        let aborted = self.supersede(to).await;
+        self.follow_up(&catalog);
+        match ended {
+            Some(reason) => Next::Over(reason),
+            None => self.answered(aborted, to).await,
+        }
+    }
+
+    /// An answer that asks for nothing.
+    fn without_calls(&mut self, turn: Turn) -> Next {
+        let cut: Vec<String> = turn
+            .broken
+            .iter()
+            .map(|broken| {
+                let error = malformed_error(broken.why);
+                let name = match broken.call.name.as_str() {
+                    "" => "a tool".to_owned(),
+                    name => format!("`{name}`"),
+                };
+                format!("Your call of {name} was not run: {}; {}", error.message, error.suggestion)
+            })
+            .collect();
+        self.chat.history.theirs(turn.replay);
+        match turn.end.finish {
+            Finish::Paused => Next::Again,
+            // The model ran out of room in mid-call: it is told, and may try again.
+            Finish::Length | Finish::Stop | Finish::Calls | Finish::Other(_) if !cut.is_empty() => {
+                let cut: Vec<&str> = cut.iter().map(String::as_str).collect();
+                self.chat.settle_round(&cut);
+                Next::Again
+            }
+            Finish::Length => Next::Over(Reason::Length),
+            Finish::Filtered => Next::Over(Reason::Filtered),
+            Finish::Refused => Next::Over(Reason::Refused),
+            Finish::Stop | Finish::Calls | Finish::Other(_) => Next::Over(Reason::Finished),
+            Finish::Failed | Finish::Cut => {
+                Next::Over(Reason::ModelFailed { message: "the answer was cut off".into() })
+            }
+        }
+    }
+
+    /// Makes the calls, until all are answered or something ends the turn.
+    async fn calls(&mut self, desk: &Desk<'_>, to: &mut dyn Listen) -> Option<Reason> {
+        // Held by the chat, so that what was begun is known even if this is dropped.
+        let mut at = 0;
+        loop {
+            let Some(round) = &mut self.chat.round else { return None };
+            let left = round.asked.get_mut(at..).unwrap_or_default();
+            if left.is_empty() {
+                return None;
+            }
+            if let Some(reason) = over(self.cancel, self.deadline, &self.spent, desk) {
+                return Some(reason);
+            }
+            let room = desk.agent.settings.limits.calls.saturating_sub(self.spent.calls);
+            let room = usize::try_from(room).unwrap_or(usize::MAX);
+            let most = left.len().min(room);
+            if most == 0 {
+                over_budget(left, desk.agent.settings.limits.calls);
+                let most = u64::from(desk.agent.settings.limits.calls);
+                return Some(Reason::Limit { limit: Limit::Calls, most });
+            }
+            let left = left.get_mut(..most).unwrap_or_default();
+            let (taken, waited) = desk.step(left, to).await;
+            at += taken;
+            self.deadline += waited;
+            self.spent.calls += u32::try_from(taken).unwrap_or(u32::MAX);
+        }
+    }
+
+    /// All calls have an answer: what follows from them, and the model is asked again.
+    async fn answered(&mut self, aborted: bool, to: &mut dyn Listen) -> Next {
+        if aborted {
+            return match self.chat.complete().await {
+                Ok(messages) => {
+                    self.take_up(&messages, to).await;
+                    Next::Again
+                }
+                Err(error) => Next::Over(refused(error)),
+            };
+        }
+        self.chat.settle_round(&[]);
+        if self.cancel.is_cancelled() { Next::Over(Reason::Cancelled) } else { Next::Again }
+    }
+
+    /// Newer messages that calls gave way to: handed over with the results, or the turn is over.
+    async fn supersede(&mut self, to: &mut dyn Listen) -> bool {
+        let Some(round) = &mut self.chat.round else { return false };
+        let mut aborted = false;
+        let mut newer = Vec::new();
+        for asked in &mut round.asked {
+            let Some(Err(error)) = asked.answer.as_mut().map(|envelope| &mut envelope.result)
+            else {
+                continue;
+            };
+            if error.kind != ErrorKind::Superseded {
+                continue;
+            }
+            match error.details.as_mut().and_then(|details| details.get_mut("messages")) {
+                Some(messages) => {
+                    let taken = messages.take();
+                    newer.extend(super::texts(taken.as_array().map_or(&[], Vec::as_slice)));
+                    error.details = None;
+                }
+                None => aborted = true,
+            }
+        }
+        for text in &newer {
+            to.hear(Event::Message { text: text.clone() }).await;
+        }
+        round.words.extend(newer);
+        aborted
+    }
+
+    /// What the answers make callable, and documents for calls that were refused.
+    fn follow_up(&mut self, catalog: &Catalog) {
+        let Some(round) = &mut self.chat.round else { return };
+        let mut found = Vec::new();
+        let mut unfit = Vec::new();
+        for asked in &round.asked {
+            match asked.answer.as_ref().map(|envelope| &envelope.result) {
+                Some(Ok(data)) if asked.tool == SEARCH => {
+                    let tools = data.get("tools").and_then(Value::as_array).into_iter().flatten();
+                    found.extend(
+                        tools.filter_map(|tool| Some(tool.get("tool")?.as_str()?.to_owned())),
+                    );
+                }
+                Some(Ok(data)) if asked.tool == DESCRIBE => {
+                    let tool = data.get("tool").and_then(Value::as_str).map(str::to_owned);
+                    self.chat.explained.extend(tool.clone());
+                    found.extend(tool);
+                }
+                Some(Err(error)) if error.kind == ErrorKind::InvalidArguments => {
+                    unfit.push(asked.tool.clone());
+                }
+                Some(_) | None => {}
+            }
+        }
+        for id in unfit {
+            let Some(tool) = catalog.get(&id).filter(|tool| !tool.tool.doc.trim().is_empty())
+            else {
+                continue;
+            };
+            if self.chat.explained.insert(tool.tool.id.clone()) {
+                let doc = shortened(tool.tool.doc.trim(), MOST_DOCUMENT);
+                round.words.push(format!("The documentation of `{}`:\n\n{doc}", tool.tool.id));
+            }
+        }
+        self.chat.find(found);
+    }
+
+    async fn catalog(&self) -> Result<(Arc<Registry>, Catalog), ToolError> {
+        let chat = &self.chat;
+        let runtime = &chat.agent.runtime;
+        let session = runtime.session(&chat.caller, &chat.session).await?;
+        let found = runtime.catalog_in(&chat.caller, &session);
+        found.zip(chat.registry()).map(|(catalog, registry)| (registry, catalog)).ok_or_else(|| {
+            let message = "the registry that the session is pinned to is not loaded";
+            ToolError::new(ErrorKind::Unavailable, message).suggest("start a new session")
+        })
+    }
+
+    async fn ask(&mut self, offer: &Offer, to: &mut dyn Listen) -> Result<Turn, Reason> {
+        let agent = self.chat.agent.clone();
+        let (model, settings) = (&*agent.model, &agent.settings);
+        let failed = |message: String| Reason::ModelFailed { message };
+        let (dialect, history) = (model.dialect(), &self.chat.history);
+        let body = request::body(
+            dialect,
+            model.name(),
+            &offer.prompt,
+            history,
+            &offer.rendering,
+            settings,
+        )
+        .map_err(failed)?;
+        self.spent.rounds += 1;
+        let ask = turn::Ask {
+            model,
+            patience: &settings.patience,
+            body,
+            prompt: Digest::of_bytes(offer.prompt.as_bytes()),
+            round: self.spent.rounds,
+            tools: request::shown(&offer.rendering),
+            deadline: self.deadline,
+            cancel: self.cancel,
+        };
+        let mut attempts = Vec::new();
+        let asked = ask.run(to, &mut attempts).await;
+        for attempt in &attempts {
+            self.record(&ask, attempt).await.map_err(refused)?;
+        }
+        match asked {
+            turn::Asked::Turn(turn) => {
+                self.spent.add(turn.end.usage.unwrap_or_default());
+                self.text.clone_from(&turn.text);
+                Ok(*turn)
+            }
+            turn::Asked::Failed(refusal) => Err(failed(refusal.to_string())),
+            turn::Asked::Cancelled => Err(Reason::Cancelled),
+            turn::Asked::Late => {
+                let most = settings.limits.time.as_secs();
+                Err(Reason::Limit { limit: Limit::Time, most })
+            }
+        }
+    }
+
+    /// What a request cost and what its prompt was, into the audit trail.
+    async fn record(&self, ask: &turn::Ask<'_>, attempt: &Attempt) -> Result<(), ToolError> {
+        let (finish, error, usage) = match &attempt.end {
+            Ok(end) => {
+                (Some(word(&end.finish)), end.fault.as_ref().map(|f| f.message.clone()), end.usage)
+            }
+            Err(why) => (None, Some(why.clone()), None),
+        };
+        let body = json!({
+            "session": self.chat.session,
+            "agent": &*self.chat.caller.agent,
+            "model": ask.model.name(),
+            "provider": ask.model.dialect().as_str(),
+            "place": ask.model.place(),
+            "round": ask.round,
+            "attempt": attempt.number,
+            "prompt": ask.prompt,
+            "request": attempt.request,
+            "finish": finish,
+            "error": error,
+            "inputTokens": usage.map(|usage| usage.input),
+            "outputTokens": usage.map(|usage| usage.output),
+            "durationMs": u64::try_from(attempt.took.as_millis()).unwrap_or(u64::MAX),
+        });
+        let store = self.chat.agent.runtime.store();
+        store.note(&self.chat.caller.tenant, "model_request", body).await.map_err(|why| {
+            ToolError::new(ErrorKind::StoreUnavailable, "the model request could not be recorded")
+                .caused_by(why)
+        })
+    }
+
+    /// Whether the next request is one too many.
+    fn limit(&self) -> Option<Reason> {
+        let limits = &self.chat.agent.settings.limits;
+        if self.cancel.is_cancelled() {
+            return Some(Reason::Cancelled);
+        }
+        if self.spent.rounds >= limits.rounds {
+            return Some(Reason::Limit { limit: Limit::Rounds, most: limits.rounds.into() });
+        }
+        used_up(&self.spent, limits, self.deadline)
+    }
+}
+
+impl Chat {
+    pub(super) fn offer(&self, registry: &Registry, catalog: &Catalog) -> Offer {
+        let agent = &self.agent;
+        let dialect = agent.model.dialect();
+        offer::make(&agent.renderings, dialect, registry, catalog, &self.found, &agent.settings)
+    }
+}
+
+/// Whether no further call may begin.
+fn over(cancel: &Cancel, deadline: Instant, spent: &Spent, desk: &Desk<'_>) -> Option<Reason> {
+    if cancel.is_cancelled() {
+        return Some(Reason::Cancelled);
+    }
+    used_up(spent, &desk.agent.settings.limits, deadline)
+}
+
+fn used_up(spent: &Spent, limits: &crate::settings::Limits, deadline: Instant) -> Option<Reason> {
+    if spent.tokens() >= limits.tokens {
+        return Some(Reason::Limit { limit: Limit::Tokens, most: limits.tokens });
+    }
+    (Instant::now() >= deadline)
+        .then(|| Reason::Limit { limit: Limit::Time, most: limits.time.as_secs() })
+}
+
+/// Calls that were one too many.
+fn over_budget(left: &mut [Asked], most: u32) {
+    for asked in left {
+        let message = format!("this message's allowance of {most} calls is used up");
+        let error = ToolError::new(ErrorKind::BudgetExceeded, message);
+        asked.answer = Some(asked.unanswered(error));
+    }
+}
+
+fn refused(error: ToolError) -> Reason {
+    Reason::SessionRefused { kind: error.kind, message: error.message }
+}
+
+fn word(finish: &Finish) -> String {
+    match serde_json::to_value(finish) {
+        Ok(Value::String(word)) => word,
+        Ok(_) | Err(_) => "other".to_owned(),
+    }
+}
+
+fn shortened(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    format!("{}…", text.get(..end).unwrap_or_default())
+}

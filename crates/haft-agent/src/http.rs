@@ -1,0 +1,216 @@
+//! Models over HTTP: any endpoint that speaks OpenAI's, Anthropic's or Gemini's API, by its URL and
+//! a key.
+//!
+//! A request is sent once, to the host that was named and no other: no retries, no redirects, no
+//! proxy from the environment. The key is a header that nothing prints.
+
+mod provider;
+
+use std::fmt;
+use std::time::Duration;
+
+use haft_core::port::Boxed;
+use haft_wire::Dialect;
+use haft_wire::decode::{self, Limits};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Response, Url};
+
+pub use provider::Provider;
+
+use crate::model::{Model, Refusal, Retry, Stream};
+use crate::wait::retry_after;
+
+/// The most of an error's body that is read.
+const MOST_ERROR: usize = 64 * 1024;
+
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// Where a model is.
+pub struct Endpoint {
+    /// What it speaks.
+    pub provider: Provider,
+    /// The base of its URLs; the provider's own when absent.
+    pub url: Option<String>,
+    /// The model's name.
+    pub model: String,
+    /// The key; some servers need none.
+    pub key: Option<String>,
+}
+
+/// A model over HTTP.
+pub struct Http {
+    provider: Provider,
+    model: String,
+    url: Url,
+    client: reqwest::Client,
+}
+
+/// Why an endpoint cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadEndpoint(String);
+
+impl fmt::Display for BadEndpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BadEndpoint {}
+
+impl Http {
+    /// A model at an endpoint.
+    ///
+    /// # Errors
+    ///
+    /// The URL is none, would send the key in the clear, or the key cannot be a header.
+    pub fn new(endpoint: Endpoint) -> Result<Self, BadEndpoint> {
+        let Endpoint { provider, url, model, key } = endpoint;
+        let base = url.as_deref().unwrap_or(provider.default_url());
+        let url = provider.url(base, &model).map_err(BadEndpoint)?;
+        if key.is_some() && url.scheme() == "http" && !is_loopback(&url) {
+            return Err(BadEndpoint(format!(
+                "`{base}` would send the key in the clear; use https, or no key"
+            )));
+        }
+        let mut headers = HeaderMap::new();
+        for (name, value) in provider.headers() {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        }
+        if let Some(key) = key {
+            let (name, value) = provider.authorization(key.trim());
+            let mut value = HeaderValue::from_str(&value).map_err(|_| {
+                BadEndpoint("the key has characters that no header can have".into())
+            })?;
+            value.set_sensitive(true);
+            headers.insert(HeaderName::from_static(name), value);
+        }
+        let client = reqwest::Client::builder()
+            .default_headers(headers)
+            .connect_timeout(CONNECT)
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|why| BadEndpoint(format!("no HTTP client could be made: {why}")))?;
+        Ok(Self { provider, model, url, client })
+    }
+
+    async fn send(&self, body: String) -> Result<Box<dyn Stream>, Refusal> {
+        let request = self
+            .client
+            .post(self.url.clone())
+            .header("content-type", "application/json")
+            .header("accept", "text/event-stream")
+            .body(body);
+        let response = request.send().await.map_err(|why| self.unsent(why))?;
+        match response.status().is_success() {
+            true => Ok(Box::new(Bytes { response })),
+            false => Err(self.refused(response).await),
+        }
+    }
+
+    fn unsent(&self, why: reqwest::Error) -> Refusal {
+        let place = self.place();
+        Refusal::passing(match () {
+            () if why.is_connect() => {
+                format!("{place} cannot be reached: {}", deepest(&why.without_url()))
+            }
+            () if why.is_timeout() => format!("{place} did not answer in time"),
+            () => format!("the request to {place} failed: {}", deepest(&why.without_url())),
+        })
+    }
+
+    /// What a provider says with a status that is no success.
+    async fn refused(&self, mut response: Response) -> Refusal {
+        let status = response.status().as_u16();
+        let pause = asked_pause(response.headers());
+        let mut body = Vec::new();
+        while let Ok(Some(piece)) = response.chunk().await {
+            body.extend_from_slice(&piece);
+            if body.len() > MOST_ERROR {
+                break;
+            }
+        }
+        let said = decode::message(self.provider.dialect(), Limits::default(), &body).end.fault;
+        let code = said.as_ref().and_then(|fault| fault.code.clone());
+        let message = match said.map(|fault| fault.message).filter(|text| !text.is_empty()) {
+            Some(message) => format!("{} refused the request: {message}", self.place()),
+            None => format!("{} refused the request", self.place()),
+        };
+        let passes = matches!(status, 408 | 409 | 425 | 429 | 500..=599)
+            && code.as_deref() != Some("insufficient_quota");
+        let retry = match pause {
+            _ if !passes => Retry::Never,
+            Some(pause) => Retry::After(pause),
+            None => Retry::Soon,
+        };
+        Refusal { retry, status: Some(status), message }
+    }
+}
+
+/// What the provider asks for: `retry-after-ms` where it is more exact than `retry-after` can be.
+fn asked_pause(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok();
+    let exact = text("retry-after-ms").and_then(|ms| ms.trim().parse::<u64>().ok());
+    exact
+        .map(Duration::from_millis)
+        .or_else(|| retry_after(text("retry-after")?, jiff::Timestamp::now()))
+}
+
+/// The cause that says something.
+fn deepest(error: &dyn std::error::Error) -> String {
+    let mut here = error;
+    while let Some(source) = here.source() {
+        here = source;
+    }
+    here.to_string()
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host_str() {
+        Some("localhost") => true,
+        Some(host) => {
+            let plain = host.trim_start_matches('[').trim_end_matches(']');
+            plain.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+        None => false,
+    }
+}
+
+impl Model for Http {
+    fn dialect(&self) -> Dialect {
+        self.provider.dialect()
+    }
+
+    fn name(&self) -> &str {
+        &self.model
+    }
+
+    fn place(&self) -> String {
+        self.url.host_str().unwrap_or_default().to_owned()
+    }
+
+    fn ask<'a>(&'a self, body: String) -> Boxed<'a, Result<Box<dyn Stream>, Refusal>> {
+        Box::pin(self.send(body))
+    }
+}
+
+struct Bytes {
+    response: Response,
+}
+
+impl Stream for Bytes {
+    fn next<'a>(&'a mut self) -> Boxed<'a, Result<Option<Vec<u8>>, Refusal>> {
+        Box::pin(async {
+            match self.response.chunk().await {
+                Ok(piece) => Ok(piece.map(|piece| piece.to_vec())),
+                Err(why) => Err(Refusal::passing(format!(
+                    "the connection broke: {}",
+                    deepest(&why.without_url())
+                ))),
+            }
+        })
+    }
+}

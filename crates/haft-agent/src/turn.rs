@@ -1,0 +1,213 @@
+//! One answer of a model: asked for, streamed, and asked for again where nothing of it was shown.
+
+use std::time::Duration;
+
+use haft_core::Digest;
+use haft_wire::{Close, Decoder, Fault, Finish, Said, Turn, decode};
+use tokio::time::{Instant, timeout};
+
+use crate::cancel::Cancel;
+use crate::event::{Event, Listen};
+use crate::model::{Model, Refusal, Retry, Stream};
+use crate::settings::Patience;
+use crate::wait;
+
+/// What is asked, and how it is recorded.
+pub(crate) struct Ask<'a> {
+    pub(crate) model: &'a dyn Model,
+    pub(crate) patience: &'a Patience,
+    pub(crate) body: String,
+    pub(crate) prompt: Digest,
+    pub(crate) round: u32,
+    pub(crate) tools: usize,
+    pub(crate) deadline: Instant,
+    pub(crate) cancel: &'a Cancel,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    /// A whole answer.
+    Turn(Box<Turn>),
+    /// None, and none is to be had.
+    Failed(Refusal),
+    /// It was called off.
+    Cancelled,
+    /// The time was over.
+    Late,
+}
+
+/// One attempt, for the record.
+#[derive(Debug)]
+pub(crate) struct Attempt {
+    pub(crate) number: u32,
+    pub(crate) request: Digest,
+    pub(crate) end: Result<haft_wire::End, String>,
+    pub(crate) took: Duration,
+}
+
+impl Ask<'_> {
+    /// Asks until there is an answer, or none is to be had. `record` is told of each attempt.
+    pub(crate) async fn run(&self, to: &mut dyn Listen, attempts: &mut Vec<Attempt>) -> Asked {
+        let request = Digest::of_bytes(self.body.as_bytes());
+        for number in 1.. {
+            to.hear(Event::ModelRequest {
+                round: self.round,
+                attempt: number,
+                prompt: self.prompt.clone(),
+                request: request.clone(),
+                tools: self.tools,
+            })
+            .await;
+            let begun = Instant::now();
+            let mut shown = false;
+            let ended = tokio::select! {
+                biased;
+                () = self.cancel.cancelled() => Err(Asked::Cancelled),
+                () = tokio::time::sleep_until(self.deadline) => Err(Asked::Late),
+                answer = self.attempt(to, &mut shown) => Ok(answer),
+            };
+            let end = match &ended {
+                Ok(Ok(turn)) => Ok(turn.end.clone()),
+                Ok(Err(refusal)) => Err(refusal.to_string()),
+                Err(_) => Err("called off".to_owned()),
+            };
+            let took = begun.elapsed();
+            attempts.push(Attempt { number, request: request.clone(), end, took });
+            let refusal = match ended {
+                Err(asked) => return asked,
+                Ok(Ok(turn)) => match failure(&turn) {
+                    None => return Asked::Turn(turn),
+                    Some(refusal) => refusal,
+                },
+                Ok(Err(refusal)) => refusal,
+            };
+            // What the user has read cannot be taken back.
+            let pause = wait::pause(self.patience, number, &refusal).filter(|_| !shown);
+            let Some(pause) = pause else { return Asked::Failed(refusal) };
+            if let Some(end) = self.wait(pause, &refusal, to).await {
+                return end;
+            }
+        }
+        Asked::Late
+    }
+
+    async fn wait(&self, pause: Duration, why: &Refusal, to: &mut dyn Listen) -> Option<Asked> {
+        let after_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
+        to.hear(Event::Retry { round: self.round, after_ms, why: why.to_string() }).await;
+        tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Some(Asked::Cancelled),
+            () = tokio::time::sleep_until(self.deadline) => Some(Asked::Late),
+            () = tokio::time::sleep(pause) => None,
+        }
+    }
+
+    async fn attempt(&self, to: &mut dyn Listen, shown: &mut bool) -> Result<Box<Turn>, Refusal> {
+        let asked = timeout(self.patience.first_byte, self.model.ask(self.body.clone()));
+        let mut stream = match asked.await {
+            Ok(stream) => stream?,
+            Err(_) => return Err(Refusal::passing("the model did not answer in time")),
+        };
+        // State belongs to one stream.
+        let mut decoder = Decoder::new(self.model.dialect(), decode::Limits::default());
+        let mut said = Vec::new();
+        while !decoder.has_ended() {
+            match self.piece(&mut *stream).await {
+                Ok(Some(bytes)) => decoder.feed(&bytes, &mut said),
+                Ok(None) => decoder.close(Close::Eof, &mut said),
+                Err(_) => decoder.close(Close::Reset, &mut said),
+            }
+            for one in said.drain(..) {
+                *shown |= show(one, to).await;
+            }
+        }
+        Ok(Box::new(decoder.into_turn()))
+    }
+
+    async fn piece(&self, stream: &mut dyn Stream) -> Result<Option<Vec<u8>>, Refusal> {
+        match timeout(self.patience.idle, stream.next()).await {
+            Ok(piece) => piece,
+            Err(_) => Err(Refusal::passing("the model stopped in mid-answer")),
+        }
+    }
+}
+
+/// Passes on what people read, and says whether it was a word of the answer.
+async fn show(said: Said, to: &mut dyn Listen) -> bool {
+    match said {
+        Said::Text { choice: 0, delta } => {
+            to.hear(Event::Text { delta }).await;
+            true
+        }
+        Said::Refusal { delta } => {
+            to.hear(Event::Refusal { delta }).await;
+            true
+        }
+        Said::Reasoning { delta } => {
+            to.hear(Event::Reasoning { delta }).await;
+            false
+        }
+        // Calls are taken from the whole answer, once it is one.
+        Said::Text { .. }
+        | Said::Call(_)
+        | Said::Broken(_)
+        | Said::Cancelled { .. }
+        | Said::End(_) => false,
+    }
+}
+
+/// Whether an answer is none.
+fn failure(turn: &Turn) -> Option<Refusal> {
+    let message = |otherwise: &str| match &turn.end.fault {
+        Some(Fault { message, .. }) if !message.is_empty() => message.clone(),
+        Some(_) | None => otherwise.to_owned(),
+    };
+    match &turn.end.finish {
+        Finish::Cut => Some(Refusal::passing(message("the answer was cut off"))),
+        Finish::Failed => {
+            let retry = match turn.end.fault.as_ref().is_some_and(passes) {
+                true => Retry::Soon,
+                false => Retry::Never,
+            };
+            Some(Refusal {
+                retry,
+                status: None,
+                message: message("the provider reported an error"),
+            })
+        }
+        Finish::Stop
+        | Finish::Calls
+        | Finish::Length
+        | Finish::Filtered
+        | Finish::Refused
+        | Finish::Paused
+        | Finish::Other(_) => None,
+    }
+}
+
+/// Providers' words and numbers for what passes by itself.
+fn passes(fault: &Fault) -> bool {
+    const PASSING: [&str; 19] = [
+        "overloaded_error",
+        "rate_limit_error",
+        "api_error",
+        "timeout_error",
+        "server_error",
+        "rate_limit_exceeded",
+        "internal_error",
+        "service_unavailable",
+        "overloaded",
+        "UNAVAILABLE",
+        "RESOURCE_EXHAUSTED",
+        "INTERNAL",
+        "DEADLINE_EXCEEDED",
+        "429",
+        "500",
+        "502",
+        "503",
+        "504",
+        "529",
+    ];
+    fault.code.as_deref().is_some_and(|code| PASSING.contains(&code))
+}
