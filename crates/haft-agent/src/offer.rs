@@ -54,11 +54,6 @@ impl Renderings {
         kept.insert(key, made.clone());
         made
     }
-
-    #[cfg(test)]
-    pub(crate) fn len(&self) -> usize {
-        self.0.lock().len()
-    }
 }
 
 /// Decides what is shown.

@@ -170,6 +170,8 @@ codes! {
     // Portability.
     NOT_PORTABLE = "H601", Error, false;
     IDLE_ALLOWANCE = "H602", Warning, false;
+    UNSAID = "H603", Warning, false;
+    LEFT_OUT = "H604", Warning, false;
     // Registries.
     NOT_A_REGISTRY = "H701", Error, false;
     REGISTRY_FORMAT = "H702", Error, false;

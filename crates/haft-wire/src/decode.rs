@@ -32,6 +32,7 @@
 
 mod anthropic;
 mod fault;
+mod few;
 mod fields;
 mod gemini;
 mod gemini_live;

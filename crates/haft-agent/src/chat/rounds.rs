@@ -397,7 +397,7 @@ fn used_up(spent: &Spent, limits: &crate::settings::Limits, deadline: Instant) -
         return Some(Reason::Limit { limit: Limit::Tokens, most: limits.tokens });
     }
     (Instant::now() >= deadline)
-        .then(|| Reason::Limit { limit: Limit::Time, most: limits.time.as_secs() })
+        .then_some(Reason::Limit { limit: Limit::Time, most: limits.time.as_secs() })
 }
 
 /// Calls that were one too many.

@@ -4,6 +4,8 @@ mod calls;
 mod replay;
 mod wire;
 
+use serde_json::value::RawValue;
+
 use self::calls::Calls;
 use self::replay::Repeated;
 use self::wire::{Chunk, Content, Delta};
@@ -64,7 +66,7 @@ impl Provider for Chat {
                 choice.read(delta, Pieces::Deltas, pen)?;
             }
             if let Some(message) = part.message {
-                choice.read(message, Pieces::Whole, pen)?;
+                choice.read(json(message.get())?, Pieces::Whole, pen)?;
             }
             if let Some(word) = part.finish_reason.filter(|word| !word.is_empty()) {
                 pen.notes.hold(word.len())?;
@@ -150,13 +152,14 @@ impl Choice {
                 pen.reasoning(&piece.0)?;
             }
         }
-        for detail in delta.reasoning_details.unwrap_or_default() {
+        let details = delta.reasoning_details.map(|list| json::<Vec<&RawValue>>(list.get()));
+        for detail in details.transpose()?.unwrap_or_default() {
             pen.notes.part()?;
             pen.notes.hold(detail.get().len())?;
             self.details.extend(RawJson::new(detail.get().to_owned()));
         }
         if let Some(function) = delta.function_call {
-            self.calls.legacy(&function, pen.notes)?;
+            self.calls.legacy(&json(function.get())?, pen.notes)?;
         }
         for call in delta.tool_calls.unwrap_or_default() {
             self.calls.read(&call, pieces, pen.notes)?;
@@ -177,7 +180,7 @@ impl Choice {
     fn settle(&mut self, verdict: Verdict, pen: &mut Pen<'_>) -> Vec<Repeated> {
         let mut repeated = Vec::new();
         for slot in self.calls.take() {
-            let (id, name, kind) = (slot.id.clone(), slot.name.clone(), slot.kind);
+            let (name, kind) = (slot.name.clone(), slot.kind);
             let draft = Draft {
                 id: Some(slot.id),
                 name: slot.name,
@@ -185,8 +188,8 @@ impl Choice {
                 choice: self.index,
                 ..Draft::default()
             };
-            if let Some(arguments) = pen.judge(draft, verdict) {
-                repeated.push(Repeated { id, name, arguments, kind, extra: slot.extra });
+            if let Some(call) = pen.judge(draft, verdict) {
+                repeated.push(Repeated { call, name, kind, extra: slot.extra });
             }
         }
         repeated

@@ -184,11 +184,12 @@ impl<'a> Walk<'a> {
         let (types, null) = types_of(map);
         let types = if types.is_empty() && !null { self.inferred(map, at) } else { types };
         let node = match types.as_slice() {
-            [] if null => Some(Node { null: true, ..self.only_null(at) }),
+            [] if null => Some(self.only_null(at)),
             [] => Some(self.anything(at, "type")),
             [one] => self.of_type(one, map, at, depth)?,
             many => self.split(many, map, at, depth)?,
         };
+        let null = null && !types.is_empty();
         Ok(node.map(|node| Node { null: node.null || null, ..node }))
     }
 
@@ -259,7 +260,9 @@ impl<'a> Walk<'a> {
 
     fn only_null(&mut self, at: &str) -> Node {
         match self.profile.nulls {
-            Nulls::TypeList | Nulls::AnyOf => Node::of(json!({"type": "null"}), Plan::Keep),
+            Nulls::TypeList | Nulls::AnyOf => {
+                Node { null: true, ..Node::of(json!({"type": "null"}), Plan::Keep) }
+            }
             Nulls::Nullable | Nulls::Unsaid => {
                 let note = "only null is allowed, which is said as a word";
                 self.lose(at.to_owned(), "type", Fate::Changed, note);
@@ -295,11 +298,17 @@ impl<'a> Walk<'a> {
     fn text(&mut self, map: &Map<String, Value>, at: &str, keyword: &str, note: &str) -> Node {
         let schema = annotate::bare(map);
         let like = words::like(&Value::Object(schema));
-        let (fate, words) = match like {
-            Some(like) => (Fate::Changed, format!("as JSON text of a value {like}")),
-            None => (Fate::Approximated, "as JSON text".to_owned()),
+        let words = match like {
+            Some(like) => {
+                self.lose(at.to_owned(), keyword, Fate::Changed, note);
+                format!("as JSON text of a value {like}")
+            }
+            None => {
+                let note = format!("{note}, and its schema is too long to quote");
+                self.lose(at.to_owned(), keyword, Fate::Approximated, note);
+                "as JSON text".to_owned()
+            }
         };
-        self.lose(at.to_owned(), keyword, fate, note);
         Node { words: vec![words], ..Node::of(json!({"type": "string"}), Plan::Text) }
     }
 

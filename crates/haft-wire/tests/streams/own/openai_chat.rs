@@ -93,11 +93,14 @@ fn which_call_a_delta_belongs_to() {
         "tool_calls",
         &["call 0 c1 f {\"a\":1}", "end calls `tool_calls`"],
     );
-    calls(
+    let turn = calls(
         &[r#"{"function":{"name":"f","arguments":"{"}}"#, r#"{"function":{"arguments":"}"}}"#],
         "tool_calls",
         &["call 0 - f {}", "end calls `tool_calls`"],
     );
+    // Without an id it can be answered all the same.
+    assert_eq!(turn.calls[0].answer_id(), "call_0");
+    assert!(turn.replay[0].as_str().contains(r#""id":"call_0""#));
     // A name in two pieces, and a name said twice.
     calls(
         &[

@@ -1,0 +1,186 @@
+//! What must not be run, what waits for a person, and what is asked twice.
+
+use std::sync::Arc;
+
+use haft_agent::http::Provider as Api;
+use haft_agent::{Approve, Decision, Event, Question, Reason};
+use haft_core::Principal;
+use haft_core::port::Boxed;
+use parking_lot::Mutex;
+
+use crate::provider::{Reply, says};
+use crate::talk::answers;
+use crate::world::{World, caller, ends, say};
+
+fn stream(api: Api, text: &str, calls: &[crate::provider::Call<'_>]) -> Reply {
+    Reply::Stream(says(api, text, calls))
+}
+
+#[tokio::test]
+async fn malformed_arguments_are_answered_and_not_run() {
+    for api in Api::ALL {
+        let bad = ("c1", "shop__order", r#"{"item": hunter2"#);
+        let good = ("c2", "shop__order", r#"{"item":"lamp"}"#);
+        let replies =
+            vec![stream(api, "", &[bad]), stream(api, "", &[good]), stream(api, "Done.", &[])];
+        let world = World::new(api, replies).await;
+        let (done, heard, _) = world.say("order").await;
+        assert_eq!(done.reason, Reason::Finished, "{api}");
+        assert_eq!(ends(&heard), ["shop__order invalid_arguments", "shop__order ok"], "{api}");
+        assert_eq!(world.hands.acts("order"), 1, "{api}");
+        let second = &answers(api, &world.provider.requests()[1].body)[0];
+        assert!(second.contains("nothing was done") && !second.contains("hunter2"), "{second}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_call_comes_with_the_tools_documentation_once() {
+    let api = Api::Anthropic;
+    let bad = |id| (id, "shop__order", r#"{"thing":"lamp"}"#);
+    let replies = vec![
+        stream(api, "", &[bad("c1")]),
+        stream(api, "", &[bad("c2")]),
+        stream(api, "Sorry.", &[]),
+    ];
+    let world = World::new(api, replies).await;
+    let (_, heard, _) = world.say("order").await;
+    assert_eq!(ends(&heard), ["shop__order invalid_arguments"; 2]);
+    let requests = world.provider.requests();
+    let times = |at: usize| requests[at].body.to_string().matches("How to use order").count();
+    assert_eq!((times(0), times(1), times(2)), (0, 1, 1));
+    // In one user message, after the result.
+    let last = requests[1].body["messages"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!(last["content"][0]["type"], "tool_result");
+    assert_eq!(last["content"][1]["type"], "text");
+}
+
+#[tokio::test]
+async fn an_unknown_tool_is_answered() {
+    for api in Api::ALL {
+        let replies = vec![stream(api, "", &[("c1", "rm_rf", "{}")]), stream(api, "Sorry.", &[])];
+        let world = World::new(api, replies).await;
+        let (done, heard, _) = world.say("go").await;
+        assert_eq!(ends(&heard), ["rm_rf unavailable"], "{api}");
+        assert_eq!(done.reason, Reason::Finished);
+    }
+}
+
+#[tokio::test]
+async fn the_same_act_asked_for_twice_is_done_once() {
+    for api in Api::ALL {
+        let order = |id| (id, "shop__order", r#"{"item":"lamp"}"#);
+        let replies = vec![
+            stream(api, "", &[order("c1"), order("c2")]),
+            // With an id that was used before, and with none where the API allows that.
+            stream(api, "", &[order("c1")]),
+            stream(api, "Done.", &[]),
+        ];
+        let world = World::new(api, replies).await;
+        let (done, heard, _) = world.say("order").await;
+        assert_eq!(done.reason, Reason::Finished, "{api}");
+        assert_eq!(ends(&heard), ["shop__order ok"; 3], "{api}");
+        assert_eq!(world.hands.acts("order"), 1, "{api}");
+        let third = &answers(api, &world.provider.requests()[2].body)[2];
+        assert!(third.contains("nothing was done again"), "{api}: {third}");
+    }
+}
+
+#[tokio::test]
+async fn calls_without_ids_are_paired_all_the_same() {
+    for api in [Api::OpenAi, Api::Gemini] {
+        let calls = [("", "shop__find", r#"{"item":"a"}"#), ("", "shop__look", r#"{"item":"b"}"#)];
+        let replies = vec![stream(api, "", &calls), stream(api, "Done.", &[])];
+        let world = World::new(api, replies).await;
+        let (done, heard, _) = world.say("go").await;
+        assert_eq!(done.reason, Reason::Finished, "{api}");
+        assert_eq!(ends(&heard).len(), 2);
+        let body = world.provider.requests()[1].body.clone();
+        if api == Api::OpenAi {
+            let messages = body["messages"].as_array().unwrap();
+            assert_eq!(messages[2]["tool_calls"][0]["id"], messages[3]["tool_call_id"], "{body:#}");
+            assert_eq!(messages[2]["tool_calls"][1]["id"], messages[4]["tool_call_id"]);
+            assert_ne!(messages[3]["tool_call_id"], messages[4]["tool_call_id"]);
+        } else {
+            let answer = &body["contents"][2]["parts"][0]["functionResponse"];
+            assert_eq!(answer["name"], "shop__find");
+            assert!(answer.get("id").is_none());
+            // The signature is carried through.
+            assert_eq!(body["contents"][1]["parts"][0]["thoughtSignature"], "c2ln");
+        }
+    }
+}
+
+/// A person who says the same to everything.
+struct Person(Principal, Decision, Mutex<Vec<Question>>);
+
+impl Person {
+    fn saying(decision: Decision) -> Arc<Self> {
+        Arc::new(Self(Principal::user("mara"), decision, Mutex::default()))
+    }
+}
+
+impl Approve for Person {
+    fn principal(&self) -> &Principal {
+        &self.0
+    }
+
+    fn ask<'a>(&'a self, question: &'a Question) -> Boxed<'a, Decision> {
+        self.2.lock().push(question.clone());
+        Box::pin(std::future::ready(self.1))
+    }
+}
+
+#[track_caller]
+fn check_asked(api: Api, decision: Decision, expected: &'static str, acts: usize) {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let gift = ("c1", "shop__gift", r#"{"item":"lamp"}"#);
+        let replies = vec![stream(api, "", &[gift]), stream(api, "Well.", &[])];
+        let world = World::new(api, replies).await;
+        let person = Person::saying(decision);
+        let agent = world.agent.clone().approved_by(person.clone());
+        let mut chat = agent.chat(caller()).await.unwrap();
+        let (done, heard) = say(&mut chat, "give it away").await;
+        assert_eq!(done.reason, Reason::Finished);
+        assert_eq!(ends(&heard), [expected], "{api} {decision:?}");
+        assert_eq!(world.hands.acts("gift"), acts);
+        let asked = person.2.lock().clone();
+        assert_eq!(asked.len(), 1);
+        assert!(asked[0].preview.contains("lamp"), "{asked:?}");
+        let told = |event: &Event| matches!(event, Event::ConfirmationDecided { decision: said, .. } if *said == decision);
+        assert!(heard.iter().any(told));
+    });
+}
+
+#[test]
+fn a_person_decides_and_the_model_learns_what() {
+    for api in Api::ALL {
+        check_asked(api, Decision::Approve, "shop__gift ok", 1);
+        check_asked(api, Decision::Decline, "shop__gift confirmation_refused", 0);
+        check_asked(api, Decision::Later, "shop__gift confirmation_required", 0);
+    }
+}
+
+#[tokio::test]
+async fn with_nobody_to_ask_the_model_is_told_to_wait() {
+    let api = Api::OpenAi;
+    let gift = ("c1", "shop__gift", r#"{"item":"lamp"}"#);
+    let world = World::new(api, vec![stream(api, "", &[gift]), stream(api, "I wait.", &[])]).await;
+    let (_, heard, _) = world.say("give it away").await;
+    assert_eq!(ends(&heard), ["shop__gift confirmation_required"]);
+    let answer = &answers(api, &world.provider.requests()[1].body)[0];
+    assert!(answer.contains("cannot approve it yourself"), "{answer}");
+    assert_eq!(world.hands.acts("gift"), 0);
+}
+
+#[tokio::test]
+async fn the_actor_cannot_approve_itself() {
+    let api = Api::OpenAi;
+    let gift = ("c1", "shop__gift", r#"{"item":"lamp"}"#);
+    let world = World::new(api, vec![stream(api, "", &[gift]), stream(api, "Well.", &[])]).await;
+    let itself = Arc::new(Person(caller().actor, Decision::Approve, Mutex::default()));
+    let mut chat = world.agent.clone().approved_by(itself).chat(caller()).await.unwrap();
+    let (_, heard) = say(&mut chat, "give it away").await;
+    assert_eq!(world.hands.acts("gift"), 0);
+    assert_eq!(ends(&heard), ["shop__gift confirmation_refused"]);
+}

@@ -1,0 +1,82 @@
+//! A catalog that is larger than a request should be.
+
+use haft_agent::http::Provider as Api;
+use haft_agent::{Reason, Settings};
+use haft_runtime::policy::Rules;
+use serde_json::{Value, json};
+
+use crate::provider::{Reply, says};
+use crate::world::{World, ends, registry, settings, tool};
+
+fn names(api: Api, body: &Value) -> Vec<String> {
+    let list = match api {
+        Api::Gemini => &body["tools"][0]["functionDeclarations"],
+        Api::OpenAi | Api::OpenAiResponses | Api::Anthropic => &body["tools"],
+    };
+    let name = |tool: &Value| match api {
+        Api::OpenAi => tool["function"]["name"].as_str().unwrap().to_owned(),
+        Api::OpenAiResponses | Api::Anthropic | Api::Gemini => {
+            tool["name"].as_str().unwrap().to_owned()
+        }
+    };
+    list.as_array().unwrap().iter().map(name).collect()
+}
+
+async fn many(api: Api, calls: &[crate::provider::Call<'_>]) -> World {
+    let mut tools: Vec<_> = (0..300)
+        .map(|n| tool(&format!("shop__part_{n:03}"), &format!("Part number {n}."), json!({})))
+        .collect();
+    tools.push(tool("shop__convert_currency", "Exchange money.", json!({})));
+    tools.push(tool("shop__find", "Find things.", json!({})));
+    let replies = calls
+        .iter()
+        .map(|call| Reply::Stream(says(api, "", &[*call])))
+        .chain([Reply::Stream(says(api, "Done.", &[]))])
+        .collect();
+    let settings = Settings { tools_budget: 8_192, pinned: vec!["find".into()], ..settings() };
+    World::with(api, replies, registry(tools), Rules::default(), settings).await
+}
+
+#[tokio::test]
+async fn tools_are_searched_and_become_callable() {
+    for api in Api::ALL {
+        let calls = [
+            ("c1", "haft__reg_search", r#"{"query":"converting currencies","limit":1}"#),
+            ("c2", "shop__convert_currency", r#"{"item":"5 EUR"}"#),
+            ("c3", "haft__reg_describe", r#"{"tool":"part_007"}"#),
+            ("c4", "shop__part_007", r#"{"item":"x"}"#),
+        ];
+        let world = many(api, &calls).await;
+        let (done, heard, _) = world.say("go").await;
+        assert_eq!(done.reason, Reason::Finished, "{api}");
+        assert!(ends(&heard).iter().all(|end| end.ends_with(" ok")), "{:?}", ends(&heard));
+        let shown: Vec<_> =
+            world.provider.requests().iter().map(|seen| names(api, &seen.body)).collect();
+        let base = ["haft__reg_search", "haft__reg_describe", "shop__find"];
+        assert_eq!(shown[0], base, "{api}");
+        // What was shown stays where it was.
+        assert_eq!(shown[1][..3], base);
+        assert_eq!(shown[1][3..], ["shop__convert_currency"]);
+        assert_eq!(shown[3][3..], ["shop__convert_currency", "shop__part_007"]);
+        let prompt = |at: usize| {
+            let mut body = world.provider.requests()[at].body.clone();
+            for key in ["messages", "input", "contents", "tools"] {
+                if key != "messages" || api != Api::OpenAi {
+                    body.as_object_mut().unwrap().remove(key);
+                }
+            }
+            if api == Api::OpenAi { body["messages"][0].to_string() } else { body.to_string() }
+        };
+        assert_eq!(prompt(0), prompt(3), "{api}: the prompt moved");
+        assert!(prompt(0).contains("301 more tools"), "{api}: {}", prompt(0));
+    }
+}
+
+#[tokio::test]
+async fn a_small_catalog_is_not_searched() {
+    let api = Api::OpenAi;
+    let world = World::new(api, vec![Reply::Stream(says(api, "x", &[]))]).await;
+    world.say("go").await;
+    let shown = names(api, &world.provider.requests()[0].body);
+    assert!(!shown.contains(&"haft__reg_search".to_owned()), "{shown:?}");
+}
