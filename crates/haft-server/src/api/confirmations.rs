@@ -6,6 +6,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{Extension, Path, Query, State};
 use axum::http::HeaderMap;
+use haft_core::port::StoreError;
 use haft_core::record::ConfirmationStatus;
 use haft_core::{ErrorKind, ToolError};
 use serde::Deserialize;
@@ -48,13 +49,13 @@ pub(crate) async fn list(
     Ok(Json(json!(found.map_err(unreadable)?)))
 }
 
-pub(crate) fn unreadable(error: haft_core::port::StoreError) -> Problem {
-    match error {
-        haft_core::port::StoreError::Missing => Problem::missing("entry"),
-        other => ToolError::new(ErrorKind::StoreUnavailable, "the store cannot be read now")
-            .caused_by(other)
-            .into(),
+pub(crate) fn unreadable(error: StoreError) -> Problem {
+    if error == StoreError::Missing {
+        return Problem::missing("entry");
     }
+    ToolError::new(ErrorKind::StoreUnavailable, "the store cannot be read now")
+        .caused_by(error)
+        .into()
 }
 
 /// An answer.

@@ -137,15 +137,15 @@ async fn a_message_that_is_posted_again_does_nothing_again() {
     ]});
     let path = format!("{CALLS}?format=openai");
     let key = [("Idempotency-Key", "turn-1")];
-    let mut seen: Vec<Value> = Vec::new();
+    let mut seen: Vec<Vec<Value>> = Vec::new();
     for _ in 0..2 {
         let reply = served.send(&served.agent, "POST", &path, &key, Some(message.clone())).await;
         assert_eq!(reply.status, 200);
-        seen.push(reply.json()["messages"].clone());
+        seen.push(reply.json()["messages"].as_array().unwrap().clone());
     }
     assert_eq!(served.runs(), 2);
-    for place in 0..2 {
-        let [first, again] = [0, 1].map(|round| seen[round][place]["content"].as_str().unwrap());
+    for (first, again) in seen[0].iter().zip(&seen[1]) {
+        let [first, again] = [first, again].map(|message| message["content"].as_str().unwrap());
         assert!(again.starts_with(first) && again.contains("nothing was done again"), "{again}");
     }
 }

@@ -14,7 +14,7 @@ async fn nobody_gets_in_without_a_key() {
     let document = haft_server::openapi();
     let mut tried = 0;
     for (path, item) in &document.paths.paths {
-        let path = path.replace("{agent}", "helper").replace('{', "x").replace('}', "x");
+        let path = path.replace("{agent}", "helper").replace(['{', '}'], "x");
         let open = ["/healthz", "/readyz", "/errors/"].iter().any(|one| path.starts_with(one));
         let methods = [("GET", &item.get), ("POST", &item.post), ("DELETE", &item.delete)];
         for (method, operation) in methods {
