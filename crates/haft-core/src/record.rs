@@ -117,6 +117,9 @@ pub struct Event {
     pub turn: u64,
     /// The call.
     pub call: String,
+    /// The model's id for it, where it had one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_call: Option<String>,
     /// The tool.
     pub tool: String,
     /// When, in milliseconds of the Unix epoch.

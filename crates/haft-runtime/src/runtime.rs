@@ -196,6 +196,7 @@ impl Inner {
             session: asked.session.clone(),
             turn: 0,
             call: String::new(),
+            model_call: None,
             tool: asked.tool.clone(),
             at_ms: asked.asked_at_ms,
             payload: json!({
@@ -262,6 +263,18 @@ impl Runtime {
     #[must_use]
     pub fn registry(&self, version: &str) -> Option<Arc<Registry>> {
         self.inner.shelf(Some(version)).map(|shelf| shelf.registry.clone())
+    }
+
+    /// The registry that new sessions and single calls use.
+    #[must_use]
+    pub fn current(&self) -> Arc<Registry> {
+        self.inner.shelves.load().current.registry.clone()
+    }
+
+    /// Whether a tenant has an agent of this name.
+    #[must_use]
+    pub fn has_agent(&self, tenant: &str, agent: &str) -> bool {
+        self.inner.directory.load().agent(tenant, agent).is_some()
     }
 
     /// The store.

@@ -27,8 +27,18 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// Opens everything that calls need.
+    /// Opens everything that calls need. The terminal is the client.
     pub(crate) fn open(at: &Place, registry: Option<&Path>, out: &Output) -> anyhow::Result<Self> {
+        Self::open_for(at, registry, Arc::new(Client { colour: out.colour() }), out)
+    }
+
+    /// The same, for another client.
+    pub(crate) fn open_for(
+        at: &Place,
+        registry: Option<&Path>,
+        publish: Arc<dyn Publish>,
+        out: &Output,
+    ) -> anyhow::Result<Self> {
         let config = at.config()?;
         let registry = at.registry(registry, out)?;
         let store = Arc::new(open_store(&config)?);
@@ -46,7 +56,7 @@ impl Desk {
             .rules(config.rules.clone())
             .records(config.records())
             .settings(config.settings.clone())
-            .publish(Arc::new(Client { colour: out.colour() }))
+            .publish(publish)
             .secret(secret(&config)?)
             .build()?;
         Ok(Self { runtime, store, config })
@@ -144,7 +154,7 @@ pub(crate) fn open_store(config: &Config) -> anyhow::Result<Sqlite> {
 }
 
 /// A folder for what is nobody else's business: readable by its owner, and not to be committed.
-fn make(folder: &Path) -> std::io::Result<()> {
+pub(crate) fn make(folder: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

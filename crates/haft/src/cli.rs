@@ -78,6 +78,16 @@ pub(crate) enum Command {
         after_help = "Examples:\n  haft call image_draft_prompt --args '{\"subject\": \"a paper lantern\", \"style\": \"watercolour\"}'\n  haft call kb_search --args @query.json --mode voice --dry-run\n  haft call image_draft_prompt --session new --args @draft.json --json"
     )]
     Call(Call),
+    /// Serve the tools over HTTP, on this machine unless told otherwise
+    #[command(
+        after_help = "Examples:\n  haft serve\n  haft serve --listen 127.0.0.1:8080\n  haft serve --registry registry.json"
+    )]
+    Serve(Serve),
+    /// Make an API key for `haft serve`
+    #[command(
+        after_help = "Examples:\n  haft keys new assistant --as agent:assistant --role agent\n  haft keys new mara --as user:mara --role operator --role approver"
+    )]
+    Keys(Keys),
     /// Run the tests of a toolset's tools
     #[command(after_help = "Examples:\n  haft test\n  haft test kb_search --watch")]
     Test(Test),
@@ -656,4 +666,53 @@ pub(crate) struct Explain {
 pub(crate) struct Completions {
     /// For which shell
     pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Args)]
+pub(crate) struct Serve {
+    /// Where to listen; else `server.listen` of `haft.toml`, else 127.0.0.1:7411
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub(crate) listen: Option<std::net::SocketAddr>,
+    /// Serve this registry instead of the toolset
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Keys {
+    #[command(subcommand)]
+    pub(crate) what: KeysCommand,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum KeysCommand {
+    /// Make a key, print it once, and print what to put into `haft.toml`
+    New(NewKey),
+}
+
+#[derive(Args)]
+pub(crate) struct NewKey {
+    /// Its name: lower-case letters, digits and `-`
+    pub(crate) id: String,
+    /// Who will hold it: `user:<id>`, `agent:<id>` or `service:<id>`
+    #[arg(long = "as", value_name = "PRINCIPAL")]
+    pub(crate) principal: String,
+    /// What it allows; may be given more than once
+    #[arg(long = "role", value_name = "ROLE", required = true)]
+    pub(crate) roles: Vec<RoleName>,
+    /// Whose tools and records
+    #[arg(long, default_value = "default")]
+    pub(crate) tenant: String,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum RoleName {
+    /// See an agent's tools and make its calls
+    Agent,
+    /// Answer confirmations
+    Approver,
+    /// Watch calls, and decide about effects
+    Operator,
+    /// Everything
+    Administrator,
 }

@@ -1,6 +1,7 @@
 //! `haft.toml`: which toolset, which registries are trusted, where things are remembered, and who
 //! may do what.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,6 +12,8 @@ use haft_core::{Digest, Registry};
 use haft_runtime::Settings;
 use haft_runtime::policy::{Delegation, Grant, Policy, Problem, Rules, Source, Text, suggest};
 use haft_runtime::toolbox::{Agent, Records, Tenant};
+use haft_server::Limits;
+use haft_server::who::Key;
 use serde::Deserialize;
 
 /// The file's name.
@@ -37,6 +40,43 @@ struct RawConfig {
     delegations: Vec<Delegation>,
     #[serde(default)]
     grants: Vec<Grant>,
+    #[serde(default)]
+    server: RawServer,
+    #[serde(default)]
+    keys: Vec<Key>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct RawServer {
+    listen: Option<SocketAddr>,
+    hosts: Vec<String>,
+    max_body_bytes: Option<usize>,
+    max_requests: Option<usize>,
+    max_connections: Option<usize>,
+}
+
+impl RawServer {
+    fn resolve(self, keys: Vec<Key>) -> Serving {
+        let mut limits = Limits::default();
+        limits.body_bytes = self.max_body_bytes.unwrap_or(limits.body_bytes);
+        limits.at_once = self.max_requests.unwrap_or(limits.at_once);
+        limits.connections = self.max_connections.unwrap_or(limits.connections);
+        Serving { listen: self.listen, hosts: self.hosts, limits, keys }
+    }
+}
+
+/// What `haft serve` reads.
+#[derive(Debug, Default)]
+pub(crate) struct Serving {
+    /// Where to listen.
+    pub(crate) listen: Option<SocketAddr>,
+    /// Names of the server beside those of this machine's loopback.
+    pub(crate) hosts: Vec<String>,
+    /// The numbers.
+    pub(crate) limits: Limits,
+    /// Who may come in.
+    pub(crate) keys: Vec<Key>,
 }
 
 #[derive(Default, Deserialize)]
@@ -111,6 +151,8 @@ pub(crate) struct Config {
     pub(crate) rules: Rules,
     /// Tenants, agents, delegations and grants.
     pub(crate) records: Records,
+    /// The server.
+    pub(crate) server: Serving,
     /// What it is called in messages.
     file: String,
 }
@@ -156,6 +198,7 @@ impl Config {
             verify: raw.store.verify.unwrap_or(true),
             settings: raw.runtime.resolve().with_context(|| format!("`{}`", file.display()))?,
             rules: raw.policy,
+            server: raw.server.resolve(raw.keys),
             records: Records {
                 tenants: raw.tenants,
                 agents: raw.agents,

@@ -39,6 +39,8 @@ fn main() -> ExitCode {
         Command::Import(options) => commands::import::run(&at, &options, &mut out),
         Command::Decode(options) => commands::decode::run(&options, &mut out),
         Command::Call(options) => commands::call::run(&at, &options, &mut out),
+        Command::Serve(options) => commands::serve::run(&at, &options, &mut out),
+        Command::Keys(options) => commands::keys::run(&options, &mut out),
         Command::Test(options) => commands::test::run(&at, &options, &mut out),
         Command::Why(options) => commands::why::run(&at, &options, &mut out),
         Command::Calls(options) => commands::calls::run(&at, &options, &mut out),

@@ -76,6 +76,7 @@ pub(super) fn messaging(
         session: scope.session.id.clone(),
         turn: scope.session.turn,
         call: scope.call.as_ref().to_owned(),
+        model_call: None,
         tool: scope.through.last().cloned().unwrap_or_default(),
         at_ms: inner.store.now_ms(),
         payload,

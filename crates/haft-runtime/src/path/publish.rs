@@ -139,6 +139,7 @@ fn emit(inner: &Inner, trip: &Trip, kind: EventKind, payload: Value) {
         session: trip.call.session.clone(),
         turn: trip.turn,
         call: trip.id.as_ref().to_owned(),
+        model_call: trip.call.id.clone(),
         tool: trip.tool.as_ref().to_owned(),
         at_ms: inner.store.now_ms(),
         payload,

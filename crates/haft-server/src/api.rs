@@ -1,0 +1,62 @@
+//! The HTTP API, `/v1`.
+
+pub(crate) mod calls;
+pub(crate) mod confirmations;
+pub(crate) mod dialects;
+pub(crate) mod effects;
+pub(crate) mod events;
+pub(crate) mod health;
+pub(crate) mod records;
+pub(crate) mod sessions;
+pub(crate) mod tools;
+
+use haft_core::Caller;
+use haft_core::contract::Mode;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::door::Door;
+use crate::problem::Problem;
+use crate::who::{Role, Who};
+
+/// How model and user talk.
+#[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ModeName {
+    /// In writing.
+    #[default]
+    Text,
+    /// Aloud.
+    Voice,
+}
+
+impl From<ModeName> for Mode {
+    fn from(name: ModeName) -> Self {
+        match name {
+            ModeName::Text => Self::Text,
+            ModeName::Voice => Self::Voice,
+        }
+    }
+}
+
+/// The caller of an agent's tools. An agent of another tenant, one that does not exist and one
+/// that the key is not for are all the same to whoever asks.
+pub(crate) fn caller(door: &Door, who: &Who, agent: &str) -> Result<Caller, Problem> {
+    who.calls_as(agent)
+        .filter(|_| door.runtime.has_agent(&who.tenant, agent))
+        .ok_or_else(|| Problem::missing("agent"))
+}
+
+/// Refuses whoever does not hold the role.
+pub(crate) fn need(who: &Who, role: Role) -> Result<(), Problem> {
+    let name = match role {
+        Role::Agent => "agent",
+        Role::Approver => "approver",
+        Role::Operator => "operator",
+        Role::Administrator => "administrator",
+    };
+    match who.is(role) {
+        true => Ok(()),
+        false => Err(Problem::forbidden(format!("this needs the role `{name}`"))),
+    }
+}

@@ -1,0 +1,93 @@
+//! Questions that people answer.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Extension, Path, Query, State};
+use axum::http::HeaderMap;
+use haft_core::port::StoreError;
+use haft_core::record::ConfirmationStatus;
+use haft_core::{ErrorKind, ToolError};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::{IntoParams, ToSchema};
+
+use super::need;
+use crate::body;
+use crate::door::Door;
+use crate::problem::Problem;
+use crate::who::{Role, Who};
+
+/// Which questions.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Filter {
+    /// `pending`, `approved`, `denied` or `spent`; all where absent.
+    #[param(value_type = Option<String>)]
+    status: Option<ConfirmationStatus>,
+}
+
+/// Questions, newest first, with the arguments that would be used.
+#[utoipa::path(get, path = "/v1/confirmations", tag = "confirmations", params(Filter),
+    responses(
+        (status = 200, description = "The questions.", body = Vec<Object>),
+        (status = 400, description = "No such status.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 401, description = "No valid key.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 403, description = "Not for this role.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn list(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    query: Result<Query<Filter>, axum::extract::rejection::QueryRejection>,
+) -> Result<Json<Value>, Problem> {
+    need(&who, Role::Approver)?;
+    let Query(filter) = query.map_err(|error| Problem::malformed(error.body_text()))?;
+    let found = door.runtime.store().confirmations(&who.tenant, filter.status).await;
+    Ok(Json(json!(found.map_err(unreadable)?)))
+}
+
+pub(crate) fn unreadable(error: StoreError) -> Problem {
+    if error == StoreError::Missing {
+        return Problem::missing("entry");
+    }
+    ToolError::new(ErrorKind::StoreUnavailable, "the store cannot be read now")
+        .caused_by(error)
+        .into()
+}
+
+/// An answer.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Answer {
+    /// `true` to approve, `false` to decline.
+    approve: bool,
+}
+
+/// Approves or declines, as the key's holder. Whoever asked cannot.
+#[utoipa::path(post, path = "/v1/confirmations/{id}", tag = "confirmations",
+    params(("id" = String, Path, description = "The question.")),
+    request_body = Answer,
+    responses(
+        (status = 200, description = "The question, answered; approved ones with a token.",
+            body = Object),
+        (status = 401, description = "No valid key.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 403, description = "Not for this role, or not this question's to give.",
+            body = Problem, content_type = "application/problem+json"),
+        (status = 404, description = "No such question.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn decide(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, Problem> {
+    need(&who, Role::Approver)?;
+    let answer: Answer = body::shape(body::json(&headers, body, &door.limits).await?)?;
+    let decided = door.runtime.confirm(&who.tenant, &id, answer.approve, &who.principal).await?;
+    Ok(Json(json!({ "confirmation": decided.confirmation, "token": decided.token })))
+}

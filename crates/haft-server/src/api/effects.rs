@@ -1,0 +1,191 @@
+//! Side effects: what was done, what nobody knows, and how to settle or undo it.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Extension, Path, Query, State};
+use axum::http::HeaderMap;
+use haft_core::Caller;
+use haft_core::ledger::{EffectRecord, State as Stands};
+use haft_core::port::EffectFilter;
+use haft_runtime::effects::UndoTarget;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::{IntoParams, ToSchema};
+
+use super::confirmations::unreadable;
+use super::need;
+use crate::body;
+use crate::door::Door;
+use crate::problem::Problem;
+use crate::who::{Role, Who};
+
+/// Which effects.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Filter {
+    /// In this state: `started`, `succeeded`, `failed`, `unknown`, `happened`, `not_happened`,
+    /// `compensating`, `compensated` or `stuck`.
+    #[param(value_type = Option<String>)]
+    state: Option<Stands>,
+    /// Of this tool.
+    tool: Option<String>,
+    /// Of this session.
+    session: Option<String>,
+    /// Of this chain of turns.
+    turn_group: Option<String>,
+    /// At most so many, up to 1,000.
+    limit: Option<usize>,
+}
+
+/// What is shown of an effect: everything but arguments and results, which redaction may strip.
+fn shown(record: &EffectRecord) -> Value {
+    let mut shown = json!(record);
+    if let Some(fields) = shown.as_object_mut() {
+        for private in ["arguments", "rawArguments", "result", "intents"] {
+            fields.shift_remove(private);
+        }
+    }
+    shown
+}
+
+/// Whoever asks, as a caller of no agent in particular.
+fn operator(who: &Who) -> Caller {
+    let mut caller = Caller::agent(&who.tenant, "");
+    caller.actor = who.principal.clone();
+    caller.subject.clone_from(&who.subject);
+    caller
+}
+
+/// Effects, newest first.
+#[utoipa::path(get, path = "/v1/effects", tag = "effects", params(Filter),
+    responses(
+        (status = 200, description = "The effects.", body = Vec<Object>),
+        (status = 400, description = "No such state.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 401, description = "No valid key.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 403, description = "Not for this role.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn list(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    query: Result<Query<Filter>, axum::extract::rejection::QueryRejection>,
+) -> Result<Json<Value>, Problem> {
+    need(&who, Role::Operator)?;
+    let Query(filter) = query.map_err(|error| Problem::malformed(error.body_text()))?;
+    let wanted = EffectFilter {
+        tenant: who.tenant.to_string(),
+        states: filter.state.into_iter().collect(),
+        tool: filter.tool,
+        session: filter.session,
+        turn_group: filter.turn_group,
+        policy: None,
+        limit: filter.limit.unwrap_or(100).min(1_000),
+    };
+    let found = door.runtime.store().effects(wanted).await.map_err(unreadable)?;
+    Ok(Json(found.iter().map(shown).collect()))
+}
+
+/// Asks the tool's probe whether an effect of unknown outcome happened, and settles it.
+#[utoipa::path(post, path = "/v1/effects/{call}/probe", tag = "effects",
+    params(("call" = String, Path, description = "The effect's call.")),
+    responses(
+        (status = 200, description = "The effect, settled.", body = Object),
+        (status = 401, description = "No valid key.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 403, description = "Not for this role.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 404, description = "No such effect, or no probe.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 409, description = "Its outcome is known.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn probe(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path(call): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    need(&who, Role::Operator)?;
+    let probed = door.runtime.probe(&operator(&who), &call).await?;
+    Ok(Json(json!({ "tool": probed.tool, "effect": shown(&probed.effect) })))
+}
+
+/// What became of an effect, by someone who knows.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Settle {
+    /// Whether it happened.
+    happened: bool,
+    /// How that is known.
+    #[serde(default)]
+    note: String,
+}
+
+/// Settles an effect of unknown outcome by hand.
+#[utoipa::path(post, path = "/v1/effects/{call}/settle", tag = "effects",
+    params(("call" = String, Path, description = "The effect's call.")),
+    request_body = Settle,
+    responses(
+        (status = 200, description = "The effect, settled.", body = Object),
+        (status = 401, description = "No valid key.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 403, description = "Not for this role.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 404, description = "No such effect.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 409, description = "Its outcome is known.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn settle(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path(call): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, Problem> {
+    need(&who, Role::Operator)?;
+    let said: Settle = body::shape(body::json(&headers, body, &door.limits).await?)?;
+    let by = operator(&who);
+    let effect = door.runtime.settle(&by, &call, said.happened, &said.note).await?;
+    Ok(Json(shown(&effect)))
+}
+
+/// What to undo: one of the two.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Undo {
+    /// One effect, by its call.
+    call: Option<String>,
+    /// Every effect of a chain of turns.
+    turn_group: Option<String>,
+}
+
+/// Undoes effects, newest first, each once.
+#[utoipa::path(post, path = "/v1/effects/undo", tag = "effects", request_body = Undo,
+    responses(
+        (status = 200, description = "What became of each.", body = Vec<Object>),
+        (status = 400, description = "Neither or both are named.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 401, description = "No valid key.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 403, description = "Not for this role.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 404, description = "No such effect.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn undo(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, Problem> {
+    need(&who, Role::Operator)?;
+    let asked: Undo = body::shape(body::json(&headers, body, &door.limits).await?)?;
+    let target = match (asked.call, asked.turn_group) {
+        (Some(call), None) => UndoTarget::Call(call),
+        (None, Some(group)) => UndoTarget::TurnGroup(group),
+        (None, None) | (Some(_), Some(_)) => {
+            return Err(Problem::malformed("name either `call` or `turn_group`"));
+        }
+    };
+    Ok(Json(json!(door.runtime.undo(&operator(&who), &target).await?)))
+}

@@ -1,0 +1,65 @@
+//! What happens, as it happens.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::extract::{Extension, State};
+use axum::response::sse::{Event as Line, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream::{self, Stream};
+use haft_core::record::Event;
+use serde_json::json;
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::need;
+use crate::door::Door;
+use crate::problem::Problem;
+use crate::who::{Role, Who};
+
+/// The tenant's events as server-sent events, from now on. Who cannot keep up is told how many
+/// were lost.
+#[utoipa::path(get, path = "/v1/events", tag = "records",
+    responses(
+        (status = 200, description = "Events without end.", body = String,
+            content_type = "text/event-stream"),
+        (status = 401, description = "No valid key.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 403, description = "Not for this role.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn live(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+) -> Result<Response, Problem> {
+    need(&who, Role::Operator)?;
+    let events = stream(door.hub.watch(), move |event| *event.tenant == *who.tenant);
+    Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
+}
+
+/// The events that `wanted` picks.
+fn stream(
+    from: Receiver<Arc<Event>>,
+    wanted: impl Fn(&Event) -> bool + Send + 'static,
+) -> impl Stream<Item = Result<Line, Infallible>> {
+    stream::unfold((from, wanted), |(mut from, wanted)| async move {
+        loop {
+            let line = match from.recv().await {
+                Ok(event) if wanted(&event) => line(&event),
+                Ok(_) => continue,
+                Err(RecvError::Lagged(lost)) => {
+                    let told = Line::default().event("lost").json_data(json!({ "events": lost }));
+                    told.unwrap_or_default()
+                }
+                Err(RecvError::Closed) => return None,
+            };
+            return Some((Ok(line), (from, wanted)));
+        }
+    })
+}
+
+/// One event, under its own name.
+pub(crate) fn line(event: &Event) -> Line {
+    let name = serde_json::to_value(event.kind).unwrap_or_default();
+    let line = Line::default().event(name.as_str().unwrap_or("event"));
+    line.json_data(event).unwrap_or_default()
+}

@@ -1,0 +1,171 @@
+//! Sessions: a mode, a pinned registry, turns, messages and signals.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Extension, Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use haft_runtime::session::Signal;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::{ModeName, caller};
+use crate::body;
+use crate::door::Door;
+use crate::problem::Problem;
+use crate::who::Who;
+
+/// What a session begins with.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Begin {
+    /// How model and user talk, for good.
+    #[serde(default)]
+    mode: ModeName,
+}
+
+/// Begins a session, pinned to the registry in use.
+#[utoipa::path(post, path = "/v1/agents/{agent}/sessions", tag = "sessions",
+    params(("agent" = String, Path, description = "The agent.")),
+    request_body = Begin,
+    responses(
+        (status = 201, description = "The session.", body = Object),
+        (status = 401, description = "No valid key.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 403, description = "The user is blocked.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 404, description = "No such agent.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn begin(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path(agent): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let caller = caller(&door, &who, &agent)?;
+    let begin: Begin = body::shape(body::json(&headers, body, &door.limits).await?)?;
+    let session = door.runtime.open(&caller, begin.mode.into()).await?;
+    let place = format!("/v1/agents/{agent}/sessions/{}", session.id);
+    Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(json!(session))).into_response())
+}
+
+/// A session as it is now.
+#[utoipa::path(get, path = "/v1/agents/{agent}/sessions/{session}", tag = "sessions",
+    params(("agent" = String, Path, description = "The agent."),
+        ("session" = String, Path, description = "The session.")),
+    responses(
+        (status = 200, description = "The session.", body = Object),
+        (status = 401, description = "No valid key.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 404, description = "No such session.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn show(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path((agent, session)): Path<(String, String)>,
+) -> Result<Json<Value>, Problem> {
+    let caller = caller(&door, &who, &agent)?;
+    let session = door.runtime.session(&caller, &session).await?;
+    Ok(Json(json!(session)))
+}
+
+/// Ends a session at once.
+#[utoipa::path(delete, path = "/v1/agents/{agent}/sessions/{session}", tag = "sessions",
+    params(("agent" = String, Path, description = "The agent."),
+        ("session" = String, Path, description = "The session.")),
+    responses(
+        (status = 200, description = "The session, ended.", body = Object),
+        (status = 401, description = "No valid key.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 404, description = "No such session.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn close(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path((agent, session)): Path<(String, String)>,
+) -> Result<Json<Value>, Problem> {
+    let caller = caller(&door, &who, &agent)?;
+    let session = door.runtime.close(&caller, &session).await?;
+    Ok(Json(json!(session)))
+}
+
+/// A message of the user: any JSON, kept for the model.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Message {
+    /// What the user said.
+    #[schema(value_type = Object)]
+    message: Value,
+}
+
+/// Brings a message of the user: it begins a turn, or waits for the one that is going on.
+#[utoipa::path(post, path = "/v1/agents/{agent}/sessions/{session}/messages", tag = "sessions",
+    params(("agent" = String, Path, description = "The agent."),
+        ("session" = String, Path, description = "The session.")),
+    request_body = Message,
+    responses(
+        (status = 200, description = "What became of it.", body = Object),
+        (status = 401, description = "No valid key.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 404, description = "No such session.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 410, description = "The session has ended.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn message(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path((agent, session)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, Problem> {
+    let caller = caller(&door, &who, &agent)?;
+    let said: Message = body::shape(body::json(&headers, body, &door.limits).await?)?;
+    Ok(Json(json!(door.runtime.message(&caller, &session, said.message).await?)))
+}
+
+/// What a client reports.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Report {
+    /// `turn_complete` or `farewell_spoken`.
+    signal: SignalName,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum SignalName {
+    TurnComplete,
+    FarewellSpoken,
+}
+
+/// Tells the session what its client has seen; intents that waited for it are carried out.
+#[utoipa::path(post, path = "/v1/agents/{agent}/sessions/{session}/signals", tag = "sessions",
+    params(("agent" = String, Path, description = "The agent."),
+        ("session" = String, Path, description = "The session.")),
+    request_body = Report,
+    responses(
+        (status = 200, description = "Intents carried out, messages that waited, the session.",
+            body = Object),
+        (status = 401, description = "No valid key.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 404, description = "No such session.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn signal(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path((agent, session)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, Problem> {
+    let caller = caller(&door, &who, &agent)?;
+    let report: Report = body::shape(body::json(&headers, body, &door.limits).await?)?;
+    let signal = match report.signal {
+        SignalName::TurnComplete => Signal::TurnComplete,
+        SignalName::FarewellSpoken => Signal::FarewellSpoken,
+    };
+    Ok(Json(json!(door.runtime.signal(&caller, &session, signal).await?)))
+}

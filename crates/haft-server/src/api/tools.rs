@@ -1,0 +1,324 @@
+//! What an agent may use, what it may not and why, and what a tool is.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Extension, Path, Query, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use haft_core::contract::Mode;
+use haft_core::{Digest, Tool};
+use haft_runtime::toolbox::{Catalog, EffectiveTool, Found};
+use haft_wire::{Dialect, Strictness};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::{IntoParams, ToSchema};
+
+use super::{ModeName, caller, need};
+use crate::door::Door;
+use crate::problem::Problem;
+use crate::who::{Role, Who};
+
+/// In which words.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Which {
+    /// `openai`, `openai-responses`, `openai-realtime`, `anthropic`, `gemini`, `gemini-live`,
+    /// `mcp` or `adm`: exactly what goes into the provider's request. Our own words where absent.
+    format: Option<String>,
+    /// How model and user talk: `text` (as when absent) or `voice`.
+    #[serde(default)]
+    #[param(inline)]
+    mode: ModeName,
+    /// Have the provider hold the model to the schemas.
+    #[serde(default)]
+    strict: bool,
+    /// Only tools in which these words are found.
+    q: Option<String>,
+}
+
+/// The tools of an agent, in a stable order.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Tools {
+    /// Changes whenever the list might.
+    version: String,
+    /// The tools: objects of ours, or what the named format takes as its `tools`.
+    #[schema(value_type = Vec<Object>)]
+    tools: Value,
+    /// What the format could not say, tool by tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<Object>>)]
+    losses: Option<Value>,
+    /// Tools that the format cannot express, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<Object>>)]
+    quarantined: Option<Value>,
+}
+
+/// The tools that an agent may use, in any dialect.
+#[utoipa::path(get, path = "/v1/agents/{agent}/tools", tag = "tools",
+    params(("agent" = String, Path, description = "The agent."), Which),
+    responses(
+        (status = 200, description = "Its tools.", body = Tools),
+        (status = 304, description = "Unchanged since the ETag that was sent."),
+        (status = 400, description = "No such format.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 401, description = "No valid key.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 404, description = "No such agent.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn of_agent(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path(agent): Path<String>,
+    query: Result<Query<Which>, axum::extract::rejection::QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let Query(which) = query.map_err(|error| Problem::malformed(error.body_text()))?;
+    let caller = caller(&door, &who, &agent)?;
+    let mode: Mode = which.mode.into();
+    let catalog = door.runtime.catalog(&caller, mode);
+    let tag = tag(&catalog, &which);
+    if headers.get(header::IF_NONE_MATCH).is_some_and(|seen| seen.as_bytes() == tag.as_bytes()) {
+        return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response());
+    }
+    let words = which.q.as_deref().map(str::to_lowercase);
+    let tools: Vec<_> = catalog
+        .list()
+        .filter(|one| words.as_deref().is_none_or(|words| is_about(&one.tool, words)))
+        .collect();
+    let body = render(&tools, &which, catalog.version().to_string())?;
+    let cache = (header::CACHE_CONTROL, "private, no-cache".to_owned());
+    Ok(([(header::ETAG, tag), cache], Json(body)).into_response())
+}
+
+fn render(tools: &[&Arc<EffectiveTool>], which: &Which, version: String) -> Result<Tools, Problem> {
+    let Some(format) = &which.format else {
+        let tools: Vec<Value> = tools.iter().map(|one| shown(one)).collect();
+        return Ok(Tools { version, tools: json!(tools), losses: None, quarantined: None });
+    };
+    let dialect: Dialect =
+        format.parse().map_err(|error| Problem::malformed(format!("`format`: {error}")))?;
+    let strictness = if which.strict { Strictness::Strict } else { Strictness::Plain };
+    let contracts: Vec<&Tool> = tools.iter().map(|one| &*one.tool).collect();
+    let rendering = haft_wire::tools::render(dialect, strictness, contracts);
+    Ok(Tools {
+        version,
+        losses: Some(json!(rendering.report)),
+        quarantined: Some(json!(rendering.quarantined)),
+        tools: rendering.tools,
+    })
+}
+
+fn tag(catalog: &Catalog, which: &Which) -> String {
+    let seen = json!([
+        catalog.version(),
+        which.format,
+        Mode::from(which.mode),
+        which.strict,
+        which.q,
+        catalog.list().map(|one| one.tool.id.as_str()).collect::<Vec<_>>(),
+    ]);
+    format!("\"{}\"", Digest::of_json(&seen).hex())
+}
+
+/// All of the words, each anywhere in what is said about the tool.
+fn is_about(tool: &Tool, words: &str) -> bool {
+    let contract = &tool.contract;
+    let text = [&tool.id, &contract.description, &tool.summary, &contract.tags.join(" ")]
+        .map(|text| text.to_lowercase())
+        .join("\n");
+    words.split_whitespace().all(|word| text.contains(word))
+}
+
+/// A tool in our own words.
+fn shown(one: &EffectiveTool) -> Value {
+    let (tool, contract) = (&one.tool, &one.tool.contract);
+    json!({
+        "id": tool.id,
+        "version": contract.version,
+        "digest": tool.digest,
+        "description": contract.description,
+        "summary": tool.summary,
+        "category": contract.category,
+        "effect": contract.effect,
+        "sideEffectPolicy": contract.side_effect_policy,
+        "requiresConfirmation": one.requires_confirmation,
+        "allowedModes": one.allowed_modes,
+        "latencyBudgetMs": one.latency_budget_ms,
+        "parameters": contract.parameters,
+        "output": contract.output,
+        "typedParameters": tool.parameters,
+        "tags": contract.tags,
+        "deprecated": contract.deprecated,
+    })
+}
+
+/// A tool that an agent cannot use.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct NotThere {
+    /// The tool.
+    id: String,
+    /// What it is for.
+    description: String,
+    /// A stable word.
+    why: &'static str,
+    /// In words.
+    in_words: &'static str,
+    /// What would enable it.
+    enable: String,
+    /// The rule that decided, for operators.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<String>,
+}
+
+/// The mode that is asked about.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct InMode {
+    /// How model and user talk: `text` (as when absent) or `voice`.
+    #[serde(default)]
+    #[param(inline)]
+    mode: ModeName,
+}
+
+/// The tools of the tenant that an agent cannot use, why, and what would enable each.
+#[utoipa::path(get, path = "/v1/agents/{agent}/unavailable", tag = "tools",
+    params(("agent" = String, Path, description = "The agent."), InMode),
+    responses(
+        (status = 200, description = "What is missing.", body = Vec<NotThere>),
+        (status = 401, description = "No valid key.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 404, description = "No such agent.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn unavailable(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path(agent): Path<String>,
+    query: Result<Query<InMode>, axum::extract::rejection::QueryRejection>,
+) -> Result<Json<Vec<NotThere>>, Problem> {
+    let Query(asked) = query.map_err(|error| Problem::malformed(error.body_text()))?;
+    let caller = caller(&door, &who, &agent)?;
+    let missing = door.runtime.catalog(&caller, asked.mode.into()).unavailable();
+    let operator = who.is(Role::Operator);
+    let shown = missing.into_iter().map(|one| NotThere {
+        id: one.tool.id.clone(),
+        description: one.tool.contract.description.clone(),
+        why: one.why.as_str(),
+        in_words: one.why.in_words(),
+        enable: one.enable,
+        rule: one.rule.filter(|_| operator),
+    });
+    Ok(Json(shown.collect()))
+}
+
+/// One tool as an agent has it, by canonical id or short name.
+#[utoipa::path(get, path = "/v1/agents/{agent}/tools/{tool}", tag = "tools",
+    params(("agent" = String, Path, description = "The agent."),
+        ("tool" = String, Path, description = "The tool's id."), InMode),
+    responses(
+        (status = 200, description = "The tool.", body = Object),
+        (status = 401, description = "No valid key.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 404, description = "No such tool for this agent.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn one(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path((agent, tool)): Path<(String, String)>,
+    query: Result<Query<InMode>, axum::extract::rejection::QueryRejection>,
+) -> Result<Json<Value>, Problem> {
+    let Query(asked) = query.map_err(|error| Problem::malformed(error.body_text()))?;
+    let caller = caller(&door, &who, &agent)?;
+    let catalog = door.runtime.catalog(&caller, asked.mode.into());
+    let tool = found(&catalog, &tool)?;
+    Ok(Json(shown(tool)))
+}
+
+/// The document of a tool, in Markdown.
+#[utoipa::path(get, path = "/v1/agents/{agent}/tools/{tool}/doc", tag = "tools",
+    params(("agent" = String, Path, description = "The agent."),
+        ("tool" = String, Path, description = "The tool's id."), InMode),
+    responses(
+        (status = 200, description = "Its document.", body = String, content_type = "text/markdown"),
+        (status = 401, description = "No valid key.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 404, description = "No such tool for this agent.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn doc(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path((agent, tool)): Path<(String, String)>,
+    query: Result<Query<InMode>, axum::extract::rejection::QueryRejection>,
+) -> Result<Response, Problem> {
+    let Query(asked) = query.map_err(|error| Problem::malformed(error.body_text()))?;
+    let caller = caller(&door, &who, &agent)?;
+    let catalog = door.runtime.catalog(&caller, asked.mode.into());
+    let tool = found(&catalog, &tool)?;
+    let markdown = [(header::CONTENT_TYPE, "text/markdown; charset=utf-8")];
+    Ok((markdown, tool.tool.doc.clone()).into_response())
+}
+
+fn found<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Arc<EffectiveTool>, Problem> {
+    match catalog.find(name) {
+        Found::Tool(tool) | Found::Narrowed(tool) => Ok(tool),
+        Found::Unavailable(_) | Found::Ambiguous(_) | Found::Unknown => {
+            Err(Problem::missing("tool"))
+        }
+    }
+}
+
+/// Which tools there are, at which version, with which digests.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Registry {
+    /// From its content.
+    version: String,
+    /// Over its content.
+    digest: String,
+    /// Whose tools these are.
+    namespace: String,
+    /// When it was built.
+    built: String,
+    /// Each tool with its digest.
+    tools: Vec<Listed>,
+}
+
+/// A tool of the registry.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Listed {
+    /// Its canonical id.
+    id: String,
+    /// Its contract's version.
+    version: String,
+    /// Over contract, documents and handler.
+    digest: String,
+}
+
+/// The registry in use.
+#[utoipa::path(get, path = "/v1/registry", tag = "tools",
+    responses(
+        (status = 200, description = "What new sessions use.", body = Registry),
+        (status = 401, description = "No valid key.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 403, description = "Not for this role.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn registry(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+) -> Result<Json<Registry>, Problem> {
+    need(&who, Role::Operator)?;
+    let registry = door.runtime.current();
+    let listed = registry.tools.iter().map(|tool| Listed {
+        id: tool.id.clone(),
+        version: tool.contract.version.to_string(),
+        digest: tool.digest.to_string(),
+    });
+    Ok(Json(Registry {
+        version: registry.version.clone(),
+        digest: registry.digest.to_string(),
+        namespace: registry.namespace.to_string(),
+        built: registry.build.at.clone(),
+        tools: listed.collect(),
+    }))
+}

@@ -1,0 +1,66 @@
+//! Reading a body: whole, in time, within limits, and as strict JSON.
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, header};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::door::Limits;
+use crate::problem::Problem;
+
+/// The body's bytes.
+pub(crate) async fn bytes(body: Body, limits: &Limits) -> Result<Bytes, Problem> {
+    let read = axum::body::to_bytes(body, limits.body_bytes);
+    match tokio::time::timeout(limits.body, read).await {
+        Err(_) => Err(Problem::too_slow()),
+        Ok(Ok(bytes)) => Ok(bytes),
+        Ok(Err(error)) => Err(match is_too_long(&error) {
+            true => Problem::too_large(limits.body_bytes),
+            false => Problem::malformed("the body could not be read to its end"),
+        }),
+    }
+}
+
+fn is_too_long(error: &axum::Error) -> bool {
+    let mut cause: Option<&dyn std::error::Error> = Some(error);
+    while let Some(one) = cause {
+        if one.to_string().contains("length limit") {
+            return true;
+        }
+        cause = one.source();
+    }
+    false
+}
+
+/// The bytes of a body that says that it is JSON.
+pub(crate) async fn json_bytes(
+    headers: &HeaderMap,
+    body: Body,
+    limits: &Limits,
+) -> Result<Bytes, Problem> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let essence = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    if !essence.eq_ignore_ascii_case("application/json") {
+        let fix = "send `Content-Type: application/json`";
+        return Err(Problem::unsupported("the body must be JSON", fix));
+    }
+    bytes(body, limits).await
+}
+
+/// The body as JSON, with nothing that two readers could take differently.
+pub(crate) async fn json(
+    headers: &HeaderMap,
+    body: Body,
+    limits: &Limits,
+) -> Result<Value, Problem> {
+    let bytes = json_bytes(headers, body, limits).await?;
+    let text =
+        std::str::from_utf8(&bytes).map_err(|_| Problem::malformed("the body is not UTF-8"))?;
+    let most = haft_adm::strict::Limits::default().with_bytes(limits.body_bytes);
+    haft_adm::strict::parse(text, most).map_err(|error| Problem::malformed(error.to_string()))
+}
+
+/// The body as one of our shapes.
+pub(crate) fn shape<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
+    serde_json::from_value(value).map_err(|error| Problem::malformed(error.to_string()))
+}

@@ -1,0 +1,107 @@
+//! What every request must pass before anything reads it: our own name, no foreign page, one of
+//! each header that decides, room to work, and a key.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+
+use crate::door::Door;
+use crate::problem::Problem;
+
+/// Headers that decide something. Two of one kind could be read two ways.
+const ONCE: [HeaderName; 6] = [
+    header::HOST,
+    header::AUTHORIZATION,
+    header::CONTENT_TYPE,
+    header::CONTENT_LENGTH,
+    header::ORIGIN,
+    HeaderName::from_static("idempotency-key"),
+];
+
+/// For every route.
+pub(crate) async fn outer(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
+    if let Err(problem) = check(&door, &request) {
+        return dressed(problem.into_response());
+    }
+    // Turned away at once: a queue would only make everybody late.
+    let Ok(_room) = door.room.clone().try_acquire_owned() else {
+        return dressed(Problem::overloaded().into_response());
+    };
+    dressed(next.run(request).await)
+}
+
+/// For every route that is not open to all.
+pub(crate) async fn inner(
+    State(door): State<Arc<Door>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let who = bearer(request.headers()).and_then(|key| door.keys.find(key)).cloned();
+    match who {
+        Some(who) => {
+            request.extensions_mut().insert(who);
+            next.run(request).await
+        }
+        None => Problem::unauthenticated().into_response(),
+    }
+}
+
+fn check(door: &Door, request: &Request) -> Result<(), Problem> {
+    let headers = request.headers();
+    for name in &ONCE {
+        if headers.get_all(name).iter().nth(1).is_some() {
+            return Err(Problem::malformed(format!("`{name}` is there twice")));
+        }
+    }
+    let host = request.uri().host().or_else(|| text(headers, &header::HOST));
+    let host = host.ok_or_else(|| Problem::malformed("the request names no host"))?;
+    if !ours(door, host) {
+        return Err(Problem::foreign("the request is for another host"));
+    }
+    if let Some(origin) = headers.get(header::ORIGIN) {
+        let origin = origin.to_str().unwrap_or_default();
+        let from = origin.split_once("://").map(|(_, host)| host);
+        if !from.is_some_and(|host| ours(door, host)) {
+            return Err(Problem::foreign("the request comes from a page of another origin"));
+        }
+    }
+    if headers.contains_key(header::CONTENT_ENCODING) {
+        let fix = "send the body as it is, without `Content-Encoding`";
+        return Err(Problem::unsupported("compressed bodies are not read", fix));
+    }
+    Ok(())
+}
+
+/// Whether a host, with or without a port, is a name of this server.
+fn ours(door: &Door, host: &str) -> bool {
+    let name = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+    };
+    door.hosts.iter().any(|own| own.eq_ignore_ascii_case(name))
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, key) = text(headers, &header::AUTHORIZATION)?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+}
+
+/// What no answer goes without.
+fn dressed(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    let mut set = |name, value| {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    };
+    set(header::CACHE_CONTROL, "no-store");
+    set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+    set(header::REFERRER_POLICY, "no-referrer");
+    set(header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'");
+    response
+}

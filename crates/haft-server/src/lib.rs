@@ -1,0 +1,103 @@
+//! The doors of haft: HTTP now; WebSocket, MCP and a console beside it.
+//!
+//! **Knows** HTTP, credentials and limits. **Does not know** SQL, NATS, or how a tool is run: every
+//! call ends in the runtime's one path.
+
+mod api;
+mod body;
+mod door;
+mod guard;
+mod hub;
+mod listen;
+pub mod problem;
+pub mod who;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::header;
+use axum::middleware::from_fn_with_state;
+use axum::response::IntoResponse as _;
+use axum::routing::get;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+pub use door::{Door, Limits};
+pub use hub::Hub;
+pub use listen::serve;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "haft", description = "Tools for agents: listed, called, approved, undone."),
+    modifiers(&Bearer),
+    security(("key" = [])),
+)]
+struct Api;
+
+struct Bearer;
+
+impl utoipa::Modify for Bearer {
+    fn modify(&self, api: &mut utoipa::openapi::OpenApi) {
+        use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+        let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+        let components = api.components.get_or_insert_default();
+        components.add_security_scheme("key", SecurityScheme::Http(scheme));
+    }
+}
+
+/// Every route, with what it takes and gives.
+fn routes() -> (OpenApiRouter<Arc<Door>>, OpenApiRouter<Arc<Door>>) {
+    let open = OpenApiRouter::with_openapi(Api::openapi())
+        .routes(routes!(api::health::healthz))
+        .routes(routes!(api::health::readyz))
+        .routes(routes!(api::health::page));
+    let keyed = OpenApiRouter::new()
+        .routes(routes!(api::tools::of_agent))
+        .routes(routes!(api::tools::unavailable))
+        .routes(routes!(api::tools::one))
+        .routes(routes!(api::tools::doc))
+        .routes(routes!(api::tools::registry))
+        .routes(routes!(api::calls::make))
+        .routes(routes!(api::calls::poll))
+        .routes(routes!(api::sessions::begin))
+        .routes(routes!(api::sessions::show, api::sessions::close))
+        .routes(routes!(api::sessions::message))
+        .routes(routes!(api::sessions::signal))
+        .routes(routes!(api::confirmations::list))
+        .routes(routes!(api::confirmations::decide))
+        .routes(routes!(api::effects::list))
+        .routes(routes!(api::effects::probe))
+        .routes(routes!(api::effects::settle))
+        .routes(routes!(api::effects::undo))
+        .routes(routes!(api::records::calls))
+        .routes(routes!(api::records::stats))
+        .routes(routes!(api::events::live));
+    (open, keyed)
+}
+
+/// The OpenAPI document that is served under `/v1/openapi.json`.
+#[must_use]
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    let (open, keyed) = routes();
+    open.merge(keyed).split_for_parts().1
+}
+
+/// Everything behind one door.
+pub fn router(door: Arc<Door>) -> Router {
+    let document = openapi().to_json().unwrap_or_default();
+    let (open, keyed) = routes();
+    let (open, _) = open.split_for_parts();
+    let (keyed, _) = keyed.split_for_parts();
+    let described = get(move || async move {
+        ([(header::CONTENT_TYPE, "application/json")], document).into_response()
+    });
+    keyed
+        .layer(from_fn_with_state(door.clone(), guard::inner))
+        .merge(open)
+        .route("/v1/openapi.json", described)
+        .fallback(|| async { problem::Problem::missing("page") })
+        .method_not_allowed_fallback(|| async { problem::Problem::wrong_method() })
+        .layer(from_fn_with_state(door.clone(), guard::outer))
+        .with_state(door)
+}

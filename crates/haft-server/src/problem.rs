@@ -1,0 +1,183 @@
+//! What goes wrong, as `application/problem+json` (RFC 9457): one edge, one table of statuses.
+
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use haft_core::{ErrorKind, ToolError};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// Where this server shows the page of each code.
+pub(crate) const PAGES: &str = "/errors/";
+
+/// A request that was not carried out, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct Problem {
+    /// The address of the code's page.
+    #[serde(rename = "type")]
+    kind: String,
+    /// The HTTP status in words.
+    title: String,
+    /// The HTTP status.
+    status: u16,
+    /// What went wrong.
+    detail: String,
+    /// The stable code: one of the kinds of error, or a word of HTTP's own.
+    code: String,
+    /// What to do next.
+    suggestion: String,
+    /// More, for programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    details: Option<Value>,
+    /// Seconds to wait.
+    #[serde(skip)]
+    retry_after: Option<u64>,
+}
+
+impl Problem {
+    fn new(status: StatusCode, code: &str, detail: impl Into<String>, suggestion: &str) -> Self {
+        Self {
+            kind: format!("{PAGES}{code}"),
+            title: status.canonical_reason().unwrap_or("Error").to_owned(),
+            status: status.as_u16(),
+            detail: detail.into(),
+            code: code.to_owned(),
+            suggestion: suggestion.to_owned(),
+            details: None,
+            retry_after: None,
+        }
+    }
+
+    /// The request itself makes no sense.
+    pub(crate) fn malformed(detail: impl Into<String>) -> Self {
+        let fix = "correct the request; `/v1/openapi.json` has its shape";
+        Self::new(StatusCode::BAD_REQUEST, "malformed_request", detail, fix)
+    }
+
+    /// Nobody whom this server knows.
+    pub(crate) fn unauthenticated() -> Self {
+        let fix = "send a key that this server knows as `Authorization: Bearer <key>`";
+        Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", "the request has no valid key", fix)
+    }
+
+    /// Somebody who may not do this.
+    pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
+        let fix = "use a key with the role that this needs";
+        Self::new(StatusCode::FORBIDDEN, "forbidden", detail, fix)
+    }
+
+    /// Nothing that this caller could see.
+    pub(crate) fn missing(what: &str) -> Self {
+        let fix = "check the id, and whether your key's tenant has it";
+        Self::new(StatusCode::NOT_FOUND, "not_found", format!("there is no such {what}"), fix)
+    }
+
+    /// More than is taken at once.
+    pub(crate) fn too_large(limit: usize) -> Self {
+        let detail = format!("the body has more than {limit} bytes");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", detail, "send less")
+    }
+
+    /// Something that this server does not read.
+    pub(crate) fn unsupported(detail: impl Into<String>, suggestion: &str) -> Self {
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported", detail, suggestion)
+    }
+
+    /// A page of another origin, or a name that is not ours.
+    pub(crate) fn foreign(detail: impl Into<String>) -> Self {
+        let fix = "add the host to `server.hosts` in `haft.toml` if it is yours";
+        Self::new(StatusCode::FORBIDDEN, "foreign_host", detail, fix)
+    }
+
+    /// No room for more work now.
+    pub(crate) fn overloaded() -> Self {
+        let detail = "the server has as much work as it takes at once";
+        let fix = "wait as `Retry-After` says, then send the same request with the same key";
+        let mut problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", detail, fix);
+        problem.retry_after = Some(1);
+        problem
+    }
+
+    /// A method that this page does not have.
+    pub(crate) fn wrong_method() -> Self {
+        let detail = "this page is there, but not with this method";
+        let fix = "see `Allow`, or `/v1/openapi.json`";
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", detail, fix)
+    }
+
+    /// The body did not come in time.
+    pub(crate) fn too_slow() -> Self {
+        let detail = "the request did not arrive in time";
+        Self::new(StatusCode::REQUEST_TIMEOUT, "too_slow", detail, "send it faster, or less of it")
+    }
+
+    /// Its status.
+    pub(crate) fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+}
+
+impl From<ToolError> for Problem {
+    fn from(error: ToolError) -> Self {
+        let mut problem =
+            Self::new(status(error.kind), error.kind.as_str(), error.message, &error.suggestion);
+        problem.details = error.details;
+        problem.retry_after = retry_after(error.kind);
+        problem
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let status = self.status();
+        let mut response = (status, body).into_response();
+        let headers = response.headers_mut();
+        let kind = HeaderValue::from_static("application/problem+json");
+        headers.insert(header::CONTENT_TYPE, kind);
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if status == StatusCode::UNAUTHORIZED {
+            let scheme = HeaderValue::from_static("Bearer realm=\"haft\"");
+            headers.insert(header::WWW_AUTHENTICATE, scheme);
+        }
+        response
+    }
+}
+
+/// How long to wait before the same request makes sense again.
+pub(crate) fn retry_after(kind: ErrorKind) -> Option<u64> {
+    kind.is_retryable().then_some(1)
+}
+
+/// The HTTP status of a kind.
+#[must_use]
+pub fn status(kind: ErrorKind) -> StatusCode {
+    match kind {
+        ErrorKind::Unavailable | ErrorKind::NotFound => StatusCode::NOT_FOUND,
+        ErrorKind::Denied | ErrorKind::Blocked | ErrorKind::ConfirmationRefused => {
+            StatusCode::FORBIDDEN
+        }
+        ErrorKind::RateLimited | ErrorKind::BudgetExceeded => StatusCode::TOO_MANY_REQUESTS,
+        ErrorKind::InvalidArguments => StatusCode::UNPROCESSABLE_ENTITY,
+        // Accepted, and waiting for a person.
+        ErrorKind::ConfirmationRequired => StatusCode::ACCEPTED,
+        ErrorKind::IdempotencyKeyRequired => StatusCode::BAD_REQUEST,
+        ErrorKind::RequestExpired | ErrorKind::ResultExpired | ErrorKind::SessionInactive => {
+            StatusCode::GONE
+        }
+        ErrorKind::InFlight
+        | ErrorKind::Conflict
+        | ErrorKind::UnknownOutcome
+        | ErrorKind::Superseded
+        | ErrorKind::Cancelled => StatusCode::CONFLICT,
+        ErrorKind::Timeout => StatusCode::GATEWAY_TIMEOUT,
+        ErrorKind::Transient | ErrorKind::StoreUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+        ErrorKind::Permanent | ErrorKind::Auth | ErrorKind::InvalidOutput => {
+            StatusCode::BAD_GATEWAY
+        }
+        ErrorKind::RedactionFailed | ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}

@@ -1,0 +1,195 @@
+//! Who is asking: API keys, what each may do, and for whom.
+//!
+//! Tenant, principal and subject come from the credential and from nowhere else. A key is a random
+//! text that is shown once; what is kept is its SHA-256.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use haft_core::call::{Caller, Principal, PrincipalKind};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+
+/// What a key's holder may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// See an agent's tools and make its calls.
+    Agent,
+    /// Answer confirmations.
+    Approver,
+    /// Watch calls, and decide about effects.
+    Operator,
+    /// Everything, and change what others may do.
+    Administrator,
+}
+
+/// A key, as it is declared: everything but the secret.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub struct Key {
+    /// Its name, which stands in the key's text.
+    pub id: String,
+    /// SHA-256 of the key's whole text, in hex.
+    pub sha256: String,
+    /// Whose tools and records.
+    pub tenant: String,
+    /// Who holds it.
+    pub principal: Principal,
+    /// For whom its holder acts, always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Principal>,
+    /// What it allows.
+    pub roles: Vec<Role>,
+    /// The agents whose calls it may make; all of the tenant where absent. An agent's own key is
+    /// for that agent alone unless this says otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agents: Option<Vec<String>>,
+}
+
+/// Whoever makes a request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Who {
+    /// The name of the key.
+    pub key: Arc<str>,
+    /// Whose tools and records.
+    pub tenant: Arc<str>,
+    /// Who acts.
+    pub principal: Principal,
+    /// For whom.
+    pub subject: Option<Principal>,
+    roles: Arc<[Role]>,
+    agents: Option<Arc<[String]>>,
+}
+
+impl Who {
+    /// Whether the role is held. An administrator holds every one but an agent's.
+    #[must_use]
+    pub fn is(&self, role: Role) -> bool {
+        self.roles.contains(&role)
+            || (role != Role::Agent && self.roles.contains(&Role::Administrator))
+    }
+
+    /// The caller of an agent's tools, where this key may be one.
+    #[must_use]
+    pub fn calls_as(&self, agent: &str) -> Option<Caller> {
+        let allowed = self.is(Role::Agent) || self.is(Role::Operator);
+        let named = self.agents.as_ref().is_none_or(|agents| agents.iter().any(|one| one == agent));
+        let mut caller = Caller::agent(&self.tenant, agent);
+        caller.actor = self.principal.clone();
+        caller.subject.clone_from(&self.subject);
+        (allowed && named).then_some(caller)
+    }
+}
+
+/// Why a set of keys is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadKey {
+    id: String,
+    why: &'static str,
+}
+
+impl fmt::Display for BadKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "key `{}` {}", self.id.escape_debug(), self.why)
+    }
+}
+
+impl std::error::Error for BadKey {}
+
+/// The keys that open this server.
+#[derive(Clone, Debug, Default)]
+pub struct Keys {
+    by_id: HashMap<String, ([u8; 32], Who)>,
+}
+
+impl Keys {
+    /// Checks the keys that are declared.
+    ///
+    /// # Errors
+    ///
+    /// The first that makes no sense.
+    pub fn load(keys: &[Key]) -> Result<Self, BadKey> {
+        let mut all = Self::default();
+        for key in keys {
+            let wrong = |why| Err(BadKey { id: key.id.clone(), why });
+            if !is_key_id(&key.id) {
+                return wrong("has no usable id; use lower-case letters, digits and `-`");
+            }
+            let Some(hash) = unhex(&key.sha256) else {
+                return wrong("needs `sha256` as 64 hex digits; `haft keys new` prints them");
+            };
+            let is_agent = key.principal.kind == PrincipalKind::Agent;
+            if is_agent && key.roles.iter().any(|role| *role != Role::Agent) {
+                return wrong("belongs to an agent, which can hold no other role than `agent`");
+            }
+            if key.roles.is_empty() {
+                return wrong("has no role and would open nothing");
+            }
+            if all.by_id.insert(key.id.clone(), (hash, holder(key))).is_some() {
+                return wrong("is there twice");
+            }
+        }
+        Ok(all)
+    }
+
+    /// Whoever holds a key's text.
+    #[must_use]
+    pub fn find(&self, text: &str) -> Option<&Who> {
+        let (id, _) = text.strip_prefix(PREFIX)?.split_once('_')?;
+        let (expected, who) = self.by_id.get(id)?;
+        let found: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+        bool::from(found.ct_eq(expected)).then_some(who)
+    }
+}
+
+fn holder(key: &Key) -> Who {
+    let own = (key.principal.kind == PrincipalKind::Agent).then(|| vec![key.principal.id.clone()]);
+    Who {
+        key: key.id.as_str().into(),
+        tenant: key.tenant.as_str().into(),
+        principal: key.principal.clone(),
+        subject: key.subject.clone(),
+        roles: key.roles.clone().into(),
+        agents: key.agents.clone().or(own).map(Into::into),
+    }
+}
+
+const PREFIX: &str = "haft_";
+
+/// Makes a key's text from 32 random bytes, and the hash that is kept of it.
+#[must_use]
+pub fn mint(id: &str, random: &[u8; 32]) -> (String, String) {
+    let text = format!("{PREFIX}{id}_{}", hex(random));
+    let hash = hex(&Sha256::digest(text.as_bytes()));
+    (text, hash)
+}
+
+/// The hash that is kept of a key's text.
+#[must_use]
+pub fn hash_of(text: &str) -> String {
+    hex(&Sha256::digest(text.as_bytes()))
+}
+
+fn is_key_id(id: &str) -> bool {
+    let plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+    !id.is_empty() && id.len() <= 64 && id.bytes().all(plain)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<[u8; 32]> {
+    let text = text.strip_prefix("sha256:").unwrap_or(text);
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    let mut bytes = [0; 32];
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    Some(bytes)
+}

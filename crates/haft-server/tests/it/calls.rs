@@ -1,0 +1,151 @@
+//! Calls: one, several, later, watched, and in a provider's words.
+
+use serde_json::{Value, json};
+
+use crate::client::Served;
+
+const CALLS: &str = "/v1/agents/helper/calls";
+
+#[tokio::test]
+async fn a_call_goes_through_the_one_path() {
+    let served = Served::new().await;
+    let reply = served
+        .post(&served.agent, CALLS, json!({"tool": "echo", "arguments": {"text": "hi"}}))
+        .await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    assert_eq!(reply.json()["data"], json!({"said": {"text": "hi"}}));
+    assert_eq!(reply.json()["meta"]["tool"], "shop__echo");
+    let wrong = served
+        .post(&served.agent, CALLS, json!({"tool": "echo", "arguments": {"txt": "hi"}}))
+        .await;
+    assert_eq!(wrong.status, 422);
+    assert_eq!(wrong.json()["error"]["kind"], "invalid_arguments");
+    let none = served.post(&served.agent, CALLS, json!({"tool": "nothing"})).await;
+    assert_eq!((none.status, &none.json()["error"]["kind"]), (404, &json!("unavailable")));
+    assert_eq!(served.runs(), 1);
+}
+
+#[tokio::test]
+async fn a_writing_call_needs_a_key_and_is_done_once_under_it() {
+    let served = Served::new().await;
+    let body = json!({"tool": "send", "arguments": {"text": "hi"}});
+    let bare = served.post(&served.agent, CALLS, body.clone()).await;
+    assert_eq!(bare.status, 400);
+    assert_eq!(bare.json()["error"]["kind"], "idempotency_key_required");
+    for cached in [false, true] {
+        let key = [("Idempotency-Key", "order-7")];
+        let reply = served.send(&served.agent, "POST", CALLS, &key, Some(body.clone())).await;
+        assert_eq!((reply.status, &reply.json()["meta"]["cached"]), (200, &json!(cached)));
+    }
+    let key = [("Idempotency-Key", "order-7")];
+    let other = json!({"tool": "send", "arguments": {"text": "else"}});
+    let reply = served.send(&served.agent, "POST", CALLS, &key, Some(other)).await;
+    assert_eq!((reply.status, &reply.json()["error"]["kind"]), (409, &json!("conflict")));
+    assert_eq!(served.runs(), 1);
+}
+
+#[tokio::test]
+async fn a_batch_stops_after_a_critical_failure() {
+    let served = Served::new().await;
+    let calls = json!({"calls": [
+        {"tool": "echo", "arguments": {"text": "1"}},
+        {"tool": "nothing", "critical": false},
+        {"tool": "nothing"},
+        {"tool": "echo", "arguments": {"text": "2"}},
+    ]});
+    let reply = served.post(&served.agent, CALLS, calls).await;
+    let ends = reply.json();
+    assert_eq!(reply.status, 200);
+    assert_eq!(ends[0]["ok"], true);
+    assert_eq!(ends[1]["error"]["kind"], "unavailable");
+    assert_eq!(ends[3], json!({"skipped": true}));
+    assert_eq!(served.runs(), 1);
+}
+
+#[tokio::test]
+async fn an_answer_can_be_fetched_later_by_whoever_asked() {
+    let served = Served::new().await;
+    let body = json!({"tool": "echo", "arguments": {"text": "hi"}});
+    let later = [("Prefer", "respond-async")];
+    let reply = served.send(&served.agent, "POST", CALLS, &later, Some(body)).await;
+    assert_eq!(reply.status, 202);
+    let place = reply.header("location").unwrap().to_owned();
+    let mut answer = served.get(&served.agent, &place).await;
+    while answer.status == 202 {
+        answer = served.get(&served.agent, &place).await;
+    }
+    assert_eq!((answer.status, &answer.json()["ok"]), (200, &json!(true)));
+    assert_eq!(served.get(&served.operator, &place).await.status, 404, "it is not theirs");
+}
+
+#[tokio::test]
+async fn a_watched_call_tells_its_events_and_then_its_end() {
+    let served = Served::new().await;
+    let body = json!({"tool": "echo", "arguments": {"text": "hi"}, "id": "c1"});
+    let watch = [("Accept", "text/event-stream")];
+    let reply = served.send(&served.agent, "POST", CALLS, &watch, Some(body)).await;
+    let events: Vec<&str> =
+        reply.body.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
+    assert_eq!(events, ["tool_call_start", "tool_call_result", "result"], "{reply:?}");
+}
+
+#[tokio::test]
+async fn a_posted_message_is_answered_in_its_own_words() {
+    let served = Served::new().await;
+    let openai = json!({"role": "assistant", "content": null, "tool_calls": [
+        {"id": "a", "type": "function",
+         "function": {"name": "shop__echo", "arguments": "{\"text\": \"1\"}"}},
+        {"id": "b", "type": "function",
+         "function": {"name": "shop__echo", "arguments": "{\"text\": "}},
+    ]});
+    let path = format!("{CALLS}?format=openai");
+    let reply = served.post(&served.agent, &path, openai).await.json();
+    let messages = reply["messages"].as_array().unwrap();
+    assert_eq!(messages.len(), 2, "{reply}");
+    assert_eq!(messages[0]["tool_call_id"], "a");
+    assert_eq!(messages[0]["content"], "{\"said\":{\"text\":\"1\"}}");
+    assert_eq!(messages[1]["tool_call_id"], "b");
+    assert_eq!(served.runs(), 1, "half a call is not a call");
+
+    let anthropic = json!({"role": "assistant", "content": [
+        {"type": "tool_use", "id": "t1", "name": "shop__echo", "input": {"text": "1"}}]});
+    let path = format!("{CALLS}?format=anthropic");
+    let reply = served.post(&served.agent, &path, anthropic).await.json();
+    assert_eq!(reply["messages"][0]["role"], "user");
+    assert_eq!(reply["messages"][0]["content"][0]["tool_use_id"], "t1");
+
+    let gemini = json!({"role": "model", "parts": [
+        {"functionCall": {"name": "shop__echo", "args": {"text": "1"}}}]});
+    let path = format!("{CALLS}?format=gemini");
+    let reply = served.post(&served.agent, &path, gemini).await.json();
+    assert_eq!(
+        reply["messages"][0]["parts"][0]["functionResponse"]["name"], "shop__echo",
+        "{reply}"
+    );
+    let nonsense = served.post(&served.agent, &format!("{CALLS}?format=klingon"), json!({})).await;
+    assert_eq!(nonsense.status, 400);
+}
+
+#[tokio::test]
+async fn a_message_that_is_posted_again_does_nothing_again() {
+    let served = Served::new().await;
+    let message = json!({"role": "assistant", "content": null, "tool_calls": [
+        {"id": "a", "type": "function",
+         "function": {"name": "shop__send", "arguments": "{\"text\": \"1\"}"}},
+        {"id": "b", "type": "function",
+         "function": {"name": "shop__send", "arguments": "{\"text\": \"2\"}"}},
+    ]});
+    let path = format!("{CALLS}?format=openai");
+    let key = [("Idempotency-Key", "turn-1")];
+    let mut seen: Vec<Vec<Value>> = Vec::new();
+    for _ in 0..2 {
+        let reply = served.send(&served.agent, "POST", &path, &key, Some(message.clone())).await;
+        assert_eq!(reply.status, 200);
+        seen.push(reply.json()["messages"].as_array().unwrap().clone());
+    }
+    assert_eq!(served.runs(), 2);
+    for (first, again) in seen[0].iter().zip(&seen[1]) {
+        let [first, again] = [first, again].map(|message| message["content"].as_str().unwrap());
+        assert!(again.starts_with(first) && again.contains("nothing was done again"), "{again}");
+    }
+}

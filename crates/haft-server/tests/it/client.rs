@@ -1,0 +1,245 @@
+//! A server with three tools, and a client that sends exactly what it is told.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use haft_core::contract::Contract;
+use haft_core::names::{Namespace, SEPARATOR};
+use haft_core::port::{Boxed, Ended, Execute, Job};
+use haft_core::registry::{Build, Entry, Implementation, Registry, Tool, version_of};
+use haft_core::{Digest, Principal, parameters};
+use haft_runtime::Runtime;
+use haft_runtime::policy::{Policy, Rules, Source};
+use haft_runtime::toolbox::Records;
+use haft_server::who::{Key, Keys, Role, mint};
+use haft_server::{Door, Hub, Limits};
+use haft_store::Memory;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+
+fn tool(id: &str, changes: Value) -> Tool {
+    let (_, own) = id.rsplit_once(SEPARATOR).unwrap();
+    let mut contract = json!({
+        "toolId": own, "version": "1.0.0", "description": "d", "category": "retrieval",
+        "sideEffects": "read_only", "effect": "read_only", "sideEffectPolicy": "pure",
+        "idempotent": true, "requiresConfirmation": false, "allowedModes": ["text", "voice"],
+        "latencyBudgetMs": 800,
+        "parameters": {"type": "object", "additionalProperties": false,
+                       "properties": {"text": {"type": "string"}}},
+        "redaction": {"allow": [], "allowArgs": ["text"]},
+        "arguments": {"mode": "lenient", "fraction": "refuse"},
+    });
+    for (name, value) in changes.as_object().unwrap() {
+        contract[name] = value.clone();
+    }
+    let contract: Contract = serde_json::from_value(contract).unwrap();
+    let mut tool = Tool {
+        id: id.into(),
+        digest: Digest::of_bytes(b""),
+        parameters: parameters::view(&contract.parameters),
+        contract,
+        summary: "s".into(),
+        doc: "# How to use it\n".into(),
+        handler: Implementation::Native,
+    };
+    tool.digest = Entry::seal(&tool).digest;
+    tool
+}
+
+fn registry() -> Registry {
+    let writes = json!({"category": "action", "sideEffects": "writes", "effect": "state_change",
+                        "sideEffectPolicy": "irreversible", "idempotent": false,
+                        "arguments": {"mode": "strict", "fraction": "refuse"}});
+    let mut asks = writes.clone();
+    asks["requiresConfirmation"] = json!(true);
+    let tools =
+        vec![tool("shop__echo", json!({})), tool("shop__pay", asks), tool("shop__send", writes)];
+    let ids: Vec<_> = tools.iter().map(|tool| json!([tool.id, tool.digest])).collect();
+    let digest = Digest::of_json(&json!(ids));
+    Registry {
+        version: version_of(&digest),
+        digest,
+        namespace: Namespace::parse("shop").unwrap(),
+        prompts: Default::default(),
+        tools,
+        build: Build { at: "2026-01-01T00:00:00Z".into(), by: "test".into(), commit: None },
+    }
+}
+
+/// Answers with its arguments, and counts.
+#[derive(Default)]
+struct Counting(AtomicUsize);
+
+struct Shared(Arc<Counting>);
+
+impl Execute for Shared {
+    fn can_run(&self, _: &Tool) -> bool {
+        true
+    }
+
+    fn execute<'a>(&'a self, job: Job) -> Boxed<'a, Ended> {
+        self.0.0.fetch_add(1, Ordering::SeqCst);
+        let data = json!({ "said": *job.arguments });
+        Box::pin(async move { Ended::Returned { data, intents: Vec::new() } })
+    }
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
+}
+
+impl Reply {
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.head.lines().find_map(|line| {
+            let (found, value) = line.split_once(": ")?;
+            found.eq_ignore_ascii_case(name).then_some(value)
+        })
+    }
+}
+
+/// A server on a port of its own, and the keys to it.
+pub(crate) struct Served {
+    port: u16,
+    ran: Arc<Counting>,
+    stop: Option<oneshot::Sender<()>>,
+    stopped: tokio::task::JoinHandle<usize>,
+    pub(crate) agent: String,
+    pub(crate) operator: String,
+    pub(crate) stranger: String,
+}
+
+impl Served {
+    pub(crate) async fn new() -> Self {
+        Self::with(Limits::default()).await
+    }
+
+    pub(crate) async fn with(limits: Limits) -> Self {
+        let registry = registry();
+        let rules = Rules { allow: vec!["shop__*".into()], ..Rules::default() };
+        let source = Source { rules: rules.clone(), ..Source::default() };
+        let policy = Policy::load(&source, &[&registry]).unwrap();
+        let (hub, ran) = (Hub::default(), Arc::new(Counting::default()));
+        let mut records = Records::of_one("ours", "helper");
+        let theirs = Records::of_one("theirs", "spy");
+        records.tenants.extend(theirs.tenants);
+        records.agents.extend(theirs.agents);
+        let executor = Arc::new(Shared(ran.clone()));
+        let runtime = Runtime::builder(registry, Arc::new(Memory::new()), executor)
+            .policy(Arc::new(policy))
+            .rules(rules)
+            .records(records)
+            .publish(Arc::new(hub.clone()))
+            .build()
+            .unwrap();
+        let (agent, a) = key("helper", "ours", Principal::agent("helper"), &[Role::Agent]);
+        let roles = [Role::Operator, Role::Approver];
+        let (operator, o) = key("mara", "ours", Principal::user("mara"), &roles);
+        let (stranger, s) = key("spy", "theirs", Principal::user("spy"), &[Role::Administrator]);
+        let keys = Keys::load(&[a, o, s]).unwrap();
+        let hosts = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
+        let door = Arc::new(Door::new(runtime, hub, keys, hosts, limits));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (stop, told) = oneshot::channel::<()>();
+        let told = async move { drop(told.await) };
+        let stopped = tokio::spawn(haft_server::serve(listener, door, told));
+        Self { port, ran, stop: Some(stop), stopped, agent, operator, stranger }
+    }
+
+    /// How often a handler was run.
+    pub(crate) fn runs(&self) -> usize {
+        self.ran.0.load(Ordering::SeqCst)
+    }
+
+    /// Tells the server to stop, and waits until it has.
+    pub(crate) async fn stop(mut self) -> usize {
+        drop(self.stop.take());
+        self.stopped.await.unwrap()
+    }
+
+    pub(crate) async fn connect(&self) -> TcpStream {
+        TcpStream::connect(("127.0.0.1", self.port)).await.unwrap()
+    }
+
+    /// Sends these very bytes.
+    pub(crate) async fn raw(&self, bytes: &[u8]) -> Reply {
+        let mut stream = self.connect().await;
+        stream.write_all(bytes).await.unwrap();
+        let mut all = Vec::new();
+        let _ = stream.read_to_end(&mut all).await;
+        read(&all)
+    }
+
+    pub(crate) async fn get(&self, key: &str, path: &str) -> Reply {
+        self.send(key, "GET", path, &[], None).await
+    }
+
+    pub(crate) async fn post(&self, key: &str, path: &str, body: Value) -> Reply {
+        self.send(key, "POST", path, &[], Some(body)).await
+    }
+
+    pub(crate) async fn send(
+        &self,
+        key: &str,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<Value>,
+    ) -> Reply {
+        let mut text =
+            format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
+        if !key.is_empty() {
+            text += &format!("Authorization: Bearer {key}\r\n");
+        }
+        for (name, value) in headers {
+            text += &format!("{name}: {value}\r\n");
+        }
+        let body = body.map(|body| body.to_string()).unwrap_or_default();
+        if !body.is_empty() {
+            text += "Content-Type: application/json\r\n";
+            text += &format!("Content-Length: {}\r\n", body.len());
+        }
+        self.raw(format!("{text}\r\n{body}").as_bytes()).await
+    }
+}
+
+fn key(id: &str, tenant: &str, principal: Principal, roles: &[Role]) -> (String, Key) {
+    let (text, sha256) = mint(id, &[id.len() as u8; 32]);
+    let (subject, agents) = (None, None);
+    let (id, tenant, roles) = (id.to_owned(), tenant.to_owned(), roles.to_vec());
+    (text, Key { id, sha256, tenant, principal, subject, roles, agents })
+}
+
+fn read(bytes: &[u8]) -> Reply {
+    let text = String::from_utf8_lossy(bytes).into_owned();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let status = head.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
+    Reply { status, head: head.to_owned(), body: unchunked(head, body) }
+}
+
+fn unchunked(head: &str, body: &str) -> String {
+    if !head.to_ascii_lowercase().contains("transfer-encoding: chunked") {
+        return body.to_owned();
+    }
+    let (mut rest, mut all) = (body, String::new());
+    while let Some((size, after)) = rest.split_once("\r\n") {
+        let size = usize::from_str_radix(size, 16).unwrap_or(0);
+        if size == 0 || after.len() < size {
+            break;
+        }
+        all += &after[..size];
+        rest = after[size..].trim_start_matches("\r\n");
+    }
+    all
+}

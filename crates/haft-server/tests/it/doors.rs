@@ -1,0 +1,183 @@
+//! Who is let in, and what is turned away before anything reads it.
+
+use std::time::Duration;
+
+use haft_server::Limits;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::client::Served;
+
+#[tokio::test]
+async fn nobody_gets_in_without_a_key() {
+    let served = Served::new().await;
+    let document = haft_server::openapi();
+    let mut tried = 0;
+    for (path, item) in &document.paths.paths {
+        let path = path.replace("{agent}", "helper").replace(['{', '}'], "x");
+        let open = ["/healthz", "/readyz", "/errors/"].iter().any(|one| path.starts_with(one));
+        let methods = [("GET", &item.get), ("POST", &item.post), ("DELETE", &item.delete)];
+        for (method, operation) in methods {
+            if operation.is_none() || open {
+                continue;
+            }
+            for key in ["", "haft_helper_0000", "nonsense"] {
+                let reply = served.send(key, method, &path, &[], Some(json!({}))).await;
+                assert_eq!(reply.status, 401, "{method} {path} with `{key}`: {reply:?}");
+                assert_eq!(reply.json()["code"], "unauthenticated");
+            }
+            tried += 1;
+        }
+    }
+    assert!(tried >= 18, "only {tried} operations were tried");
+    assert_eq!(served.get("", "/healthz").await.status, 200);
+    assert_eq!(served.get("", "/readyz").await.status, 200);
+}
+
+#[tokio::test]
+async fn nothing_of_another_tenant_can_be_reached() {
+    let served = Served::new().await;
+    let session = served.post(&served.agent, "/v1/agents/helper/sessions", json!({})).await;
+    assert_eq!(session.status, 201, "{session:?}");
+    let id = session.json()["id"].as_str().unwrap().to_owned();
+    for path in ["/v1/agents/helper/tools".to_owned(), format!("/v1/agents/helper/sessions/{id}")] {
+        let reply = served.get(&served.stranger, &path).await;
+        assert_eq!(reply.status, 404, "{path}: {reply:?}");
+    }
+    // Through their own agent, a session of ours is like one that never was.
+    let ours = served.get(&served.stranger, &format!("/v1/agents/spy/sessions/{id}")).await;
+    let none = served.get(&served.stranger, "/v1/agents/spy/sessions/ses_0").await;
+    assert_eq!(ours.status, none.status);
+    assert_eq!(ours.body.replace(&id, "ses_0"), none.body);
+    let call = json!({"tool": "echo"});
+    let reply = served.post(&served.stranger, "/v1/agents/helper/calls", call).await;
+    assert_eq!(reply.status, 404);
+    served.post(&served.agent, "/v1/agents/helper/calls", json!({"tool": "echo"})).await;
+    assert_eq!(served.get(&served.stranger, "/v1/calls").await.json(), json!([]));
+    assert_eq!(served.get(&served.operator, "/v1/calls").await.json()[0]["tool"], "shop__echo");
+}
+
+#[tokio::test]
+async fn foreign_names_and_pages_are_turned_away() {
+    let served = Served::new().await;
+    let ask = |host: &str, more: &str| {
+        format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\n{more}Connection: close\r\n\r\n")
+    };
+    for (host, more, status) in [
+        ("localhost", "", 200),
+        ("127.0.0.1:80", "", 200),
+        ("rebound.example", "", 403),
+        ("localhost.rebound.example", "", 403),
+        ("localhost", "Origin: http://localhost:9\r\n", 200),
+        ("localhost", "Origin: http://rebound.example\r\n", 403),
+        ("localhost", "Origin: null\r\n", 403),
+        ("localhost", "Host: localhost\r\n", 400),
+        ("localhost", "Authorization: Bearer a\r\nAuthorization: Bearer b\r\n", 400),
+        ("localhost", "Content-Encoding: gzip\r\n", 415),
+    ] {
+        let reply = served.raw(ask(host, more).as_bytes()).await;
+        assert_eq!(reply.status, status, "{host} {more:?}: {reply:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_two_readers_could_take_differently_is_refused() {
+    let served = Served::new().await;
+    let key = &served.agent;
+    let head = format!(
+        "POST /v1/agents/helper/calls HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Authorization: Bearer {key}\r\nContent-Type: application/json\r\n"
+    );
+    let twice = r#"{"tool":"echo","t\u006fol":"send"}"#;
+    for (more, body) in [
+        (format!("Content-Length: {}\r\n", twice.len()), twice),
+        ("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n".to_owned(), "0\r\n\r\n"),
+        ("Content-Length: 4\r\nContent-Length: 5\r\n".to_owned(), "{}  "),
+        ("Content-Length: 2\r\n X: folded\r\n".to_owned(), "{}"),
+    ] {
+        let reply = served.raw(format!("{head}{more}\r\n{body}").as_bytes()).await;
+        assert_eq!(reply.status, 400, "{more:?}: {reply:?}");
+    }
+    let plain = format!(
+        "POST /v1/agents/helper/calls HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Authorization: Bearer {key}\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{{}}"
+    );
+    assert_eq!(served.raw(plain.as_bytes()).await.status, 415);
+    assert_eq!(served.runs(), 0);
+}
+
+#[tokio::test]
+async fn a_body_over_the_limit_is_refused_while_it_arrives() {
+    let limits = Limits { body_bytes: 1000, ..Limits::default() };
+    let served = Served::with(limits).await;
+    let mut text = format!(
+        "POST /v1/agents/helper/calls HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Authorization: Bearer {}\r\nContent-Type: application/json\r\n\
+         Transfer-Encoding: chunked\r\n\r\n",
+        served.agent
+    );
+    for _ in 0..20 {
+        text += &format!("64\r\n{}\r\n", "x".repeat(100));
+    }
+    // No end: the answer must not wait for one.
+    let mut stream = served.connect().await;
+    stream.write_all(text.as_bytes()).await.unwrap();
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 413");
+}
+
+#[tokio::test]
+async fn a_head_that_does_not_come_is_not_waited_for() {
+    let limits = Limits { head: Duration::from_millis(50), ..Limits::default() };
+    let served = Served::with(limits).await;
+    let mut slow = served.connect().await;
+    slow.write_all(b"GET /healthz HTT").await.unwrap();
+    let mut all = Vec::new();
+    // Returns because the server hangs up.
+    let _ = slow.read_to_end(&mut all).await;
+    assert!(!String::from_utf8_lossy(&all).contains("200"));
+    assert_eq!(served.get("", "/healthz").await.status, 200);
+}
+
+#[tokio::test]
+async fn more_than_there_is_room_for_is_told_to_wait() {
+    let served = Served::with(Limits { at_once: 1, ..Limits::default() }).await;
+    let mut first = served.connect().await;
+    // Holds the only place: its body is still to come.
+    let text = format!(
+        "POST /v1/agents/helper/calls HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Authorization: Bearer {}\r\nContent-Type: application/json\r\nContent-Length: 16\r\n\
+         Expect: 100-continue\r\n\r\n",
+        served.agent
+    );
+    first.write_all(text.as_bytes()).await.unwrap();
+    let mut go_on = [0; 21];
+    first.read_exact(&mut go_on).await.unwrap();
+    assert!(go_on.starts_with(b"HTTP/1.1 100"), "{:?}", String::from_utf8_lossy(&go_on));
+    let second = served.get("", "/healthz").await;
+    assert_eq!((second.status, second.header("retry-after")), (503, Some("1")), "{second:?}");
+    first.write_all(br#"{"tool": "echo"}"#).await.unwrap();
+    let mut rest = Vec::new();
+    first.read_to_end(&mut rest).await.unwrap();
+    assert!(
+        String::from_utf8_lossy(&rest).contains("200 OK"),
+        "{:?}",
+        String::from_utf8_lossy(&rest)
+    );
+    assert_eq!(served.get("", "/healthz").await.status, 200);
+}
+
+#[tokio::test]
+async fn told_to_stop_it_finishes_what_it_has() {
+    let served = Served::new().await;
+    let mut open = served.connect().await;
+    let head = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n";
+    open.write_all(head.as_bytes()).await.unwrap();
+    let stop = tokio::spawn(served.stop());
+    open.write_all(b"\r\n").await.unwrap();
+    let mut answer = [0; 15];
+    open.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200 OK");
+    assert_eq!(stop.await.unwrap(), 0);
+}

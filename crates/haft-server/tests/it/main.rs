@@ -1,0 +1,12 @@
+//! The server as a client meets it: real sockets, raw HTTP.
+
+#[cfg(test)]
+mod calls;
+#[cfg(test)]
+mod client;
+#[cfg(test)]
+mod doors;
+#[cfg(test)]
+mod people;
+#[cfg(test)]
+mod shapes;

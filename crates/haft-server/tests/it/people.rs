@@ -1,0 +1,80 @@
+//! What people do: approve, watch, settle. And what agents may not.
+
+use serde_json::json;
+
+use crate::client::Served;
+
+#[tokio::test]
+async fn a_person_approves_and_an_agent_cannot() {
+    let served = Served::new().await;
+    let calls = "/v1/agents/helper/calls";
+    let body = json!({"tool": "pay", "arguments": {"text": "7 euro"}});
+    let key = [("Idempotency-Key", "pay-1")];
+    let asked = served.send(&served.agent, "POST", calls, &key, Some(body.clone())).await;
+    assert_eq!(asked.status, 202, "{asked:?}");
+    let request = &asked.json()["error"]["details"]["confirmation"];
+    let id = request["id"].as_str().unwrap().to_owned();
+    let path = format!("/v1/confirmations/{id}");
+    let own = served.post(&served.agent, &path, json!({"approve": true})).await;
+    assert_eq!(own.status, 403, "an agent holds no other role");
+    let foreign = served.post(&served.stranger, &path, json!({"approve": true})).await;
+    assert_eq!(foreign.status, 404);
+    let listed = served.get(&served.operator, "/v1/confirmations?status=pending").await.json();
+    assert_eq!(listed[0]["id"], json!(id));
+    assert_eq!(listed[0]["arguments"], json!({"text": "7 euro"}));
+    let answered = served.post(&served.operator, &path, json!({"approve": true})).await;
+    assert_eq!(answered.status, 200, "{answered:?}");
+    assert_eq!(served.runs(), 0);
+    let done = served.send(&served.agent, "POST", calls, &key, Some(body)).await;
+    assert_eq!((done.status, served.runs()), (200, 1), "{done:?}");
+    let effects = served.get(&served.operator, "/v1/effects?state=succeeded").await.json();
+    assert_eq!(effects[0]["tool"], "shop__pay");
+    assert_eq!(effects[0].get("arguments"), None, "what redaction may strip is not listed");
+}
+
+#[tokio::test]
+async fn roles_open_their_own_doors_only() {
+    let served = Served::new().await;
+    for path in
+        ["/v1/calls", "/v1/stats", "/v1/effects", "/v1/confirmations", "/v1/registry", "/v1/events"]
+    {
+        let reply = served.get(&served.agent, path).await;
+        assert_eq!((reply.status, &reply.json()["code"]), (403, &json!("forbidden")), "{path}");
+    }
+    let undo = served.post(&served.agent, "/v1/effects/undo", json!({"call": "x"})).await;
+    assert_eq!(undo.status, 403);
+    let none = served.post(&served.operator, "/v1/effects/undo", json!({"call": "x"})).await;
+    assert_eq!(none.status, 404);
+    let both = json!({"call": "x", "turn_group": "y"});
+    let both = served.post(&served.operator, "/v1/effects/undo", both).await;
+    assert_eq!(both.status, 400);
+}
+
+#[tokio::test]
+async fn a_session_has_turns_messages_and_an_end() {
+    let served = Served::new().await;
+    let sessions = "/v1/agents/helper/sessions";
+    let begun = served.post(&served.agent, sessions, json!({"mode": "voice"})).await;
+    assert_eq!(begun.status, 201);
+    let place = begun.header("location").unwrap().to_owned();
+    let id = begun.json()["id"].clone();
+    // A session begins with its first turn open, so a message waits for the end of that one.
+    let messages = format!("{place}/messages");
+    let wait = served.post(&served.agent, &messages, json!({"message": "no, wait"})).await;
+    assert_eq!(wait.json(), json!({"status": "waits", "waiting": 1}), "{wait:?}");
+    // In a session no key is needed: the turn tells one act from the next.
+    let call = json!({"tool": "echo", "arguments": {"text": "x"}, "session": id});
+    let reply = served.post(&served.agent, "/v1/agents/helper/calls", call.clone()).await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    let signal = json!({"signal": "turn_complete"});
+    let over = served.post(&served.agent, &format!("{place}/signals"), signal).await;
+    assert_eq!(over.json()["messages"], json!(["no, wait"]), "{over:?}");
+    let signal = json!({"signal": "turn_complete"});
+    served.post(&served.agent, &format!("{place}/signals"), signal).await;
+    let next = served.post(&served.agent, &messages, json!({"message": "now"})).await;
+    assert_eq!((&next.json()["status"], &next.json()["turn"]), (&json!("begins"), &json!(3)));
+    let ended = served.send(&served.agent, "DELETE", &place, &[], None).await;
+    assert_eq!(ended.json()["phase"], "ended", "{ended:?}");
+    let late = served.post(&served.agent, "/v1/agents/helper/calls", call).await;
+    assert_eq!(late.status, 410, "{late:?}");
+}

@@ -1,0 +1,76 @@
+//! What is served: lists in any dialect, pages, and a document that says all of it.
+
+use serde_json::{Value, json};
+
+use crate::client::Served;
+
+#[tokio::test]
+async fn tools_come_in_any_dialect_and_only_when_they_changed() {
+    let served = Served::new().await;
+    let tools = "/v1/agents/helper/tools";
+    let own = served.get(&served.agent, tools).await;
+    let ids: Vec<_> = own.json()["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["id"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(ids, ["shop__echo", "shop__pay", "shop__send"]);
+    for format in [
+        "openai",
+        "openai-responses",
+        "openai-realtime",
+        "anthropic",
+        "gemini",
+        "gemini-live",
+        "mcp",
+        "adm",
+    ] {
+        for strict in ["false", "true"] {
+            let path = format!("{tools}?format={format}&strict={strict}");
+            let reply = served.get(&served.agent, &path).await;
+            assert_eq!(reply.status, 200, "{format}: {reply:?}");
+            assert!(reply.json()["tools"].to_string().contains("shop__echo"), "{format}");
+            let tag = reply.header("etag").unwrap().to_owned();
+            let again = [("If-None-Match", tag.as_str())];
+            let reply = served.send(&served.agent, "GET", &path, &again, None).await;
+            assert_eq!(reply.status, 304, "{format}");
+        }
+    }
+    let wrong = served.get(&served.agent, &format!("{tools}?format=klingon")).await;
+    assert_eq!((wrong.status, &wrong.json()["code"]), (400, &json!("malformed_request")));
+    let one = served.get(&served.agent, &format!("{tools}/echo")).await.json();
+    assert_eq!(one["id"], "shop__echo");
+    let doc = served.get(&served.agent, &format!("{tools}/echo/doc")).await;
+    assert_eq!(doc.body, "# How to use it\n");
+    assert_eq!(served.get(&served.agent, &format!("{tools}/none")).await.status, 404);
+    let found = served.get(&served.agent, &format!("{tools}?q=PAY")).await.json();
+    assert_eq!(found["tools"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn mistakes_are_answered_as_problems() {
+    let served = Served::new().await;
+    let calls = "/v1/agents/helper/calls";
+    for (method, path, body, status, code) in [
+        ("GET", "/nowhere", None, 404, "not_found"),
+        ("PUT", "/healthz", None, 405, "wrong_method"),
+        ("POST", calls, Some(json!({"tol": "echo"})), 400, "malformed_request"),
+        ("POST", calls, Some(json!([])), 400, "malformed_request"),
+        ("GET", "/v1/agents/helper/tools?colour=red", None, 400, "malformed_request"),
+    ] {
+        let reply = served.send(&served.agent, method, path, &[], body).await;
+        assert_eq!(reply.status, status, "{method} {path}: {reply:?}");
+        assert_eq!(reply.json()["code"], code);
+        assert_eq!(reply.header("content-type"), Some("application/problem+json"));
+        assert_eq!(reply.header("cache-control"), Some("no-store"));
+    }
+    let page = served.get("", "/errors/unknown_outcome").await;
+    assert!(page.body.starts_with("# unknown_outcome"), "{page:?}");
+}
+
+#[test]
+fn the_document_is_as_it_was() {
+    let document: Value = serde_json::to_value(haft_server::openapi()).unwrap();
+    insta::assert_json_snapshot!("openapi", document);
+}
