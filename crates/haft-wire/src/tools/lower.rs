@@ -6,8 +6,6 @@ mod copy;
 mod list;
 mod object;
 mod reference;
-#[cfg(test)]
-mod tests;
 mod union;
 mod values;
 mod words;
