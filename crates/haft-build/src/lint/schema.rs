@@ -350,15 +350,12 @@ fn takes_anything(schema: &Value) -> bool {
 /// Who cannot say a keyword, and what becomes of it there.
 fn lost(keyword: &str) -> &'static str {
     match keyword {
-        "anyOf" => "OpenAI's strict mode refuses it at the root, and ADM drops it everywhere",
-        "oneOf" => {
-            "OpenAI's strict mode, Gemini and ADM drop it, and Anthropic's strict mode reads it as \
-             `anyOf`"
+        "anyOf" => "at the root OpenAI and Anthropic are told in words, and ADM as JSON text",
+        "oneOf" => "strict modes and Gemini are told `anyOf`, and ADM as JSON text",
+        "allOf" => "strict modes, Gemini and ADM are told one schema, or as JSON text",
+        "patternProperties" => {
+            "strict modes, Gemini and ADM are told members by any name, and the patterns in words"
         }
-        "allOf" => "OpenAI's strict mode, Gemini and ADM drop it",
-        _ => {
-            "OpenAI's strict mode, Gemini and ADM drop it, and Anthropic's strict mode moves it into \
-             the description"
-        }
+        _ => "strict modes, Gemini and ADM are told in the description alone",
     }
 }

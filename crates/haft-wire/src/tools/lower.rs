@@ -3,11 +3,12 @@
 mod allof;
 mod annotate;
 mod copy;
+mod entries;
+mod limits;
 mod list;
+mod null;
 mod object;
 mod reference;
-#[cfg(test)]
-mod tests;
 mod union;
 mod values;
 mod words;
@@ -18,6 +19,7 @@ use serde_json::{Map, Value, json};
 use super::plan::{Branch, Plan, Plans, fits};
 use super::profile::{Keywords, Nulls, Profile};
 use crate::loss::{Fate, Loss};
+use null::{beside_null, listing_null};
 
 /// A schema, lowered.
 #[derive(Clone, Debug)]
@@ -258,20 +260,6 @@ impl<'a> Walk<'a> {
         Ok(self.either(branches, map, at, "type"))
     }
 
-    fn only_null(&mut self, at: &str) -> Node {
-        match self.profile.nulls {
-            Nulls::TypeList | Nulls::AnyOf => {
-                Node { null: true, ..Node::of(json!({"type": "null"}), Plan::Keep) }
-            }
-            Nulls::Nullable | Nulls::Unsaid => {
-                let note = "only null is allowed, which is said as a word";
-                self.lose(at.to_owned(), "type", Fate::Changed, note);
-                let words = vec![("null".to_owned(), Value::Null)];
-                Node::of(json!({"type": "string", "enum": ["null"]}), Plan::Words(words))
-            }
-        }
-    }
-
     /// Any value at all.
     fn anything(&mut self, at: &str, keyword: &str) -> Node {
         if !self.profile.unions {
@@ -329,58 +317,6 @@ impl<'a> Walk<'a> {
         }
         (Value::Object(schema), plan)
     }
-
-    fn within_limits(&self, schema: &Map<String, Value>) -> Step<()> {
-        let Some(limits) = self.profile.limits else { return Ok(()) };
-        let mut size = Size::default();
-        size.count(&Value::Object(schema.clone()));
-        let too_much = if size.properties > limits.properties {
-            format!("it has {} properties, and {} may be said", size.properties, limits.properties)
-        } else if size.characters > limits.characters {
-            format!(
-                "its names and values have {} characters, and {} may be said",
-                size.characters, limits.characters
-            )
-        } else {
-            return Ok(());
-        };
-        Err(stop(self.at, &too_much))
-    }
-}
-
-/// What providers count.
-#[derive(Default)]
-struct Size {
-    properties: usize,
-    characters: usize,
-}
-
-impl Size {
-    fn count(&mut self, schema: &Value) {
-        match schema {
-            Value::Object(map) => {
-                for (keyword, value) in map {
-                    match (keyword.as_str(), value) {
-                        ("properties" | "$defs", Value::Object(named)) => {
-                            if keyword == "properties" {
-                                self.properties += named.len();
-                            }
-                            self.characters +=
-                                named.keys().map(|name| name.chars().count()).sum::<usize>();
-                            named.values().for_each(|schema| self.count(schema));
-                        }
-                        ("enum" | "const", values) => {
-                            self.characters += values.to_string().chars().count();
-                        }
-                        ("items" | "anyOf", inner) => self.count(inner),
-                        _ => {}
-                    }
-                }
-            }
-            Value::Array(list) => list.iter().for_each(|schema| self.count(schema)),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
-    }
 }
 
 /// `{"json": …}`
@@ -399,47 +335,6 @@ fn told_apart(branches: &[Branch], defs: &Map<String, Value>) -> bool {
                 || fits::disjoint(&one.schema, &other.schema, defs)
         })
     })
-}
-
-fn listing_null(mut schema: Map<String, Value>) -> Map<String, Value> {
-    if let Some(Value::Array(values)) = schema.get_mut("enum")
-        && !values.contains(&Value::Null)
-    {
-        values.push(Value::Null);
-    }
-    if let Some(value) = schema.shift_remove("const") {
-        schema.insert("enum".to_owned(), json!([value, null]));
-    }
-    match schema.get("type") {
-        Some(Value::String(name)) if name != "null" => {
-            let both = json!([name, "null"]);
-            schema.insert("type".to_owned(), both);
-            schema
-        }
-        Some(_) => schema,
-        None => beside_null(schema),
-    }
-}
-
-fn beside_null(mut schema: Map<String, Value>) -> Map<String, Value> {
-    let null = json!({"type": "null"});
-    if let Some(Value::Array(branches)) = schema.get_mut("anyOf") {
-        if !branches.contains(&null) {
-            branches.push(null);
-        }
-        return schema;
-    }
-    if schema.get("type") == Some(&json!("null")) {
-        return schema;
-    }
-    let mut outer = Map::new();
-    for keyword in ["title", "description"] {
-        if let Some(value) = schema.shift_remove(keyword) {
-            outer.insert(keyword.to_owned(), value);
-        }
-    }
-    outer.insert("anyOf".to_owned(), Value::Array(vec![Value::Object(schema), null]));
-    outer
 }
 
 /// The types that a schema names, and whether null is one of them.

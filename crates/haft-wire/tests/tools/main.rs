@@ -1,6 +1,10 @@
 //! Tools out, arguments back: against schemas of the SDKs, a public corpus, and generated schemas.
 
 #[cfg(test)]
+mod adm;
+#[cfg(test)]
+mod arguments;
+#[cfg(test)]
 mod corpus;
 #[cfg(test)]
 mod dice;

@@ -104,7 +104,10 @@ fn check(
         let sent = match rendering.lower_arguments(&tool.id, value) {
             Ok(sent) => sent,
             // Only what the report admits may be beyond saying.
-            Err(_) if rendering.report.iter().any(|loss| loss.fate.is_loss()) => {
+            Err(why) if rendering.report.iter().any(|loss| loss.fate.is_loss()) => {
+                if target.dialect != Dialect::Adm {
+                    eprintln!("{}: {why}: {value} of {}", target.name(), tool.contract.parameters);
+                }
                 unsaid += 1;
                 continue;
             }
@@ -115,7 +118,12 @@ fn check(
             return Err(format!("sent {sent}\nback {back}\nvalue {value}\nas {said}"));
         }
         let problems = haft_core::validator::errors(&validator, &sent);
-        if !problems.is_empty() {
+        // A value may fit only because some object does not rule further members out, which the
+        // report says is not said.
+        let open = rendering.report.iter().any(|loss| loss.note.contains("not ruled out"));
+        if !problems.is_empty() && open {
+            unsaid += 1;
+        } else if !problems.is_empty() {
             return Err(format!(
                 "sent {sent}\nwhich is not as said: {problems:?}\nvalue {value}\n{said}"
             ));
@@ -256,7 +264,7 @@ fn little_cannot_be_said() {
     }
     for (target, (all, unsaid)) in SAID.take() {
         eprintln!("{target}: {unsaid} of {all} values could not be said");
-        let most = if target == "adm" { 15 } else { 1 };
-        assert!(all > 500 && unsaid * 100 <= all * most, "{target}: {unsaid} of {all}");
+        let most = if target == "adm" { 150 } else { 2 };
+        assert!(all > 500 && unsaid * 1_000 <= all * most, "{target}: {unsaid} of {all}");
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{Node, Plan, Step, Walk, boxed, fits, join, words};
 use crate::loss::Fate;
 use crate::names::Names;
-use crate::tools::plan::{Absence, Member, More, ObjectPlan};
+use crate::tools::plan::{Absence, Member, ObjectPlan};
 use crate::tools::profile::{Nulls, Objects};
 
 /// Members that the schema does not list.
@@ -22,10 +22,10 @@ enum Further {
 
 /// An object on its way.
 #[derive(Default)]
-struct Parts {
-    properties: Map<String, Value>,
-    required: Vec<String>,
-    members: Vec<Member>,
+pub(super) struct Parts {
+    pub(super) properties: Map<String, Value>,
+    pub(super) required: Vec<String>,
+    pub(super) members: Vec<Member>,
 }
 
 impl Walk<'_> {
@@ -161,20 +161,6 @@ impl Walk<'_> {
         }
     }
 
-    /// What holds for the number of members holds for the length of the list.
-    fn constrain_entries(&mut self, node: &mut Node, map: &Map<String, Value>, at: &str) {
-        let mut rules = map.clone();
-        let mut lengths = Map::new();
-        for (members, items) in [("minProperties", "minItems"), ("maxProperties", "maxItems")] {
-            if let Some(count) = rules.shift_remove(members) {
-                self.lose(join(at, members), members, Fate::Changed, format!("said as `{items}`"));
-                lengths.insert(items.to_owned(), count);
-            }
-        }
-        self.constrain(node, "object", &rules, at);
-        self.constrain(node, "array", &lengths, at);
-    }
-
     /// Members by any name where the dialect has a word for them.
     fn open_object(&mut self, schema: &Value, at: &str, depth: usize) -> Step<Option<Node>> {
         let place = join(at, "additionalProperties");
@@ -186,37 +172,6 @@ impl Walk<'_> {
         let plan =
             Plan::Object(Box::new(ObjectPlan { members: Vec::new(), more: None, rest })).tidy();
         Ok(Some(Node::of(json!({"type": "object", "additionalProperties": schema}), plan)))
-    }
-
-    /// A list of `key` and `value`, and what was done to each value.
-    fn entries(
-        &mut self,
-        value: Option<&Value>,
-        map: &Map<String, Value>,
-        at: &str,
-        depth: usize,
-    ) -> Step<Option<(Value, Plan)>> {
-        let place = join(at, "additionalProperties");
-        let node = match value {
-            Some(value) => self.schema(value, &place, depth + 2)?,
-            None => Some(self.anything(&place, "additionalProperties")),
-        };
-        let Some(node) = node else { return Ok(None) };
-        let (value, plan) = self.place(node, &place);
-        let mut key = json!({"type": "string"});
-        if let Some(pattern) = map.get("propertyNames").and_then(|names| names.get("pattern"))
-            && self.profile.keywords.have("pattern")
-            && let Some(key) = key.as_object_mut()
-        {
-            key.insert("pattern".to_owned(), pattern.clone());
-        }
-        let entry = json!({
-            "type": "object",
-            "properties": {"key": key, "value": value},
-            "required": ["key", "value"],
-            "additionalProperties": false,
-        });
-        Ok(Some((json!({"type": "array", "items": entry}), plan)))
     }
 
     /// An object that lists members.
@@ -390,40 +345,6 @@ impl Walk<'_> {
         schema.extend(order.map(|order| ("propertyOrdering".to_owned(), order)));
         let plan = Plan::Object(Box::new(ObjectPlan { members, more, rest })).tidy();
         Ok(Node { schema, plan, null: false, words: Vec::new() })
-    }
-
-    /// A member that holds what is not listed.
-    fn further_member(
-        &mut self,
-        parts: &mut Parts,
-        value: Option<&Value>,
-        map: &Map<String, Value>,
-        at: &str,
-        depth: usize,
-    ) -> Step<Option<More>> {
-        let Some((mut schema, each)) = self.entries(value, map, at, depth)? else {
-            return Ok(None);
-        };
-        let taken = |name: &str| {
-            parts.members.iter().any(|member| member.wire == name || member.name == name)
-        };
-        let wire = (0..)
-            .map(|n| if n == 0 { "more".to_owned() } else { format!("more_{n}") })
-            .find(|name| !taken(name))
-            .unwrap_or_default();
-        let note = format!("members that are not listed are said under `{wire}`");
-        self.lose(join(at, "additionalProperties"), "additionalProperties", Fate::Changed, note);
-        let always = self.profile.objects == Objects::AllRequired;
-        if let Some(schema) = schema.as_object_mut() {
-            let words = "further members of this object, by name; each `key` once".to_owned();
-            words::describe(schema, &[words]);
-            if always {
-                *schema = super::listing_null(std::mem::take(schema));
-                parts.required.push(wire.clone());
-            }
-        }
-        parts.properties.insert(wire.clone(), schema);
-        Ok(Some(More { wire, each, always }))
     }
 }
 

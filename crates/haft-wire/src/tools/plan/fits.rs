@@ -53,10 +53,15 @@ fn fits_within(schema: &Value, value: &Value, defs: &Map<String, Value>, left: u
     }
     match value {
         Value::Object(members) => members_fit(schema, members, defs, left),
-        Value::Array(list) => match schema.get("items") {
-            Some(items) => list.iter().all(|value| fits_within(items, value, defs, left)),
-            None => true,
-        },
+        Value::Array(list) => {
+            let places = schema.get("prefixItems").and_then(Value::as_array);
+            let places = places.map_or(&[][..], Vec::as_slice);
+            let further = list.iter().skip(places.len());
+            places.iter().zip(list).all(|(place, value)| fits_within(place, value, defs, left))
+                && schema.get("items").is_none_or(|items| {
+                    further.into_iter().all(|value| fits_within(items, value, defs, left))
+                })
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     }
 }

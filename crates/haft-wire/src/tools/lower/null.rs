@@ -1,0 +1,67 @@
+//! How a schema allows null.
+
+use serde_json::{Map, Value, json};
+
+use super::{Node, Plan, Walk};
+use crate::loss::Fate;
+use crate::tools::profile::Nulls;
+
+impl Walk<'_> {
+    /// Nothing but null.
+    pub(super) fn only_null(&mut self, at: &str) -> Node {
+        match self.profile.nulls {
+            Nulls::TypeList | Nulls::AnyOf => {
+                Node { null: true, ..Node::of(json!({"type": "null"}), Plan::Keep) }
+            }
+            Nulls::Nullable | Nulls::Unsaid => {
+                let note = "only null is allowed, which is said as a word";
+                self.lose(at.to_owned(), "type", Fate::Changed, note);
+                let words = vec![("null".to_owned(), Value::Null)];
+                Node::of(json!({"type": "string", "enum": ["null"]}), Plan::Words(words))
+            }
+        }
+    }
+}
+
+/// Null among the types and values, or beside them where there are none.
+pub(super) fn listing_null(mut schema: Map<String, Value>) -> Map<String, Value> {
+    if let Some(Value::Array(values)) = schema.get_mut("enum")
+        && !values.contains(&Value::Null)
+    {
+        values.push(Value::Null);
+    }
+    if let Some(value) = schema.shift_remove("const") {
+        schema.insert("enum".to_owned(), json!([value, null]));
+    }
+    match schema.get("type") {
+        Some(Value::String(name)) if name != "null" => {
+            let both = json!([name, "null"]);
+            schema.insert("type".to_owned(), both);
+            schema
+        }
+        Some(_) => schema,
+        None => beside_null(schema),
+    }
+}
+
+/// Null as an alternative.
+pub(super) fn beside_null(mut schema: Map<String, Value>) -> Map<String, Value> {
+    let null = json!({"type": "null"});
+    if let Some(Value::Array(branches)) = schema.get_mut("anyOf") {
+        if !branches.contains(&null) {
+            branches.push(null);
+        }
+        return schema;
+    }
+    if schema.get("type") == Some(&json!("null")) {
+        return schema;
+    }
+    let mut outer = Map::new();
+    for keyword in ["title", "description"] {
+        if let Some(value) = schema.shift_remove(keyword) {
+            outer.insert(keyword.to_owned(), value);
+        }
+    }
+    outer.insert("anyOf".to_owned(), Value::Array(vec![Value::Object(schema), null]));
+    outer
+}
