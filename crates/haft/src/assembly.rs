@@ -48,6 +48,7 @@ impl Desk {
             .settings(config.settings.clone())
             .publish(Arc::new(Client { colour: out.colour() }))
             .secret(secret(&config)?)
+            .guide()
             .build()?;
         Ok(Self { runtime, store, config })
     }

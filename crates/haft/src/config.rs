@@ -1,6 +1,9 @@
 //! `haft.toml`: which toolset, which registries are trusted, where things are remembered, and who
 //! may do what.
 
+mod model;
+
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,6 +15,8 @@ use haft_runtime::Settings;
 use haft_runtime::policy::{Delegation, Grant, Policy, Problem, Rules, Source, Text, suggest};
 use haft_runtime::toolbox::{Agent, Records, Tenant};
 use serde::Deserialize;
+
+pub(crate) use model::Model;
 
 /// The file's name.
 pub(crate) const FILE: &str = "haft.toml";
@@ -37,6 +42,10 @@ struct RawConfig {
     delegations: Vec<Delegation>,
     #[serde(default)]
     grants: Vec<Grant>,
+    #[serde(default)]
+    model: Model,
+    #[serde(default)]
+    models: BTreeMap<String, Model>,
 }
 
 #[derive(Default, Deserialize)]
@@ -111,6 +120,10 @@ pub(crate) struct Config {
     pub(crate) rules: Rules,
     /// Tenants, agents, delegations and grants.
     pub(crate) records: Records,
+    /// The model of agents that have none of their own.
+    model: Model,
+    /// Models by agent.
+    models: BTreeMap<String, Model>,
     /// What it is called in messages.
     file: String,
 }
@@ -162,6 +175,8 @@ impl Config {
                 delegations: raw.delegations,
                 grants: raw.grants,
             },
+            model: raw.model,
+            models: raw.models,
             file: file.display().to_string(),
             folder: Some(folder),
         })
@@ -189,6 +204,12 @@ impl Config {
     pub(crate) fn tenant_of(&self, agent: &str) -> String {
         let found = self.records.agents.iter().find(|one| one.id == agent);
         found.map_or_else(|| "default".to_owned(), |one| one.tenant.clone())
+    }
+
+    /// The model of an agent: its own settings, and the common ones for what those leave open.
+    pub(crate) fn model(&self, agent: &str) -> Model {
+        let own = self.models.get(agent).cloned().unwrap_or_default();
+        own.or(&self.model)
     }
 
     /// The policy, checked against the tools that there are.

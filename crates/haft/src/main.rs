@@ -38,6 +38,7 @@ fn main() -> ExitCode {
         Command::Export(options) => commands::export::run(&at, &options, &mut out),
         Command::Import(options) => commands::import::run(&at, &options, &mut out),
         Command::Call(options) => commands::call::run(&at, &options, &mut out),
+        Command::Chat(options) => commands::chat::run(&at, &options, &mut out),
         Command::Test(options) => commands::test::run(&at, &options, &mut out),
         Command::Why(options) => commands::why::run(&at, &options, &mut out),
         Command::Calls(options) => commands::calls::run(&at, &options, &mut out),
