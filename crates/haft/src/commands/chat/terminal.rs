@@ -2,6 +2,7 @@
 
 use std::io::{BufRead as _, Write as _};
 use std::sync::Arc;
+use std::time::Instant;
 
 use haft_agent::{Approve, Cancel, Decision, Event, Question};
 use haft_core::Principal;
@@ -15,17 +16,21 @@ use crate::output::Output;
 /// The longest line of arguments that is shown.
 const MOST_SHOWN: usize = 120;
 
-/// Lines that a person types. Read on a thread of its own, which nobody waits for at the end.
+/// So many lines are kept that nobody has asked for yet.
+const MOST_LINES: usize = 1_024;
+
+/// Lines that a person types, and when. Read on a thread of its own, which nobody waits for at the
+/// end.
 #[derive(Clone)]
-pub(super) struct Lines(Arc<Mutex<mpsc::Receiver<String>>>);
+pub(super) struct Lines(Arc<Mutex<mpsc::Receiver<(Instant, String)>>>);
 
 impl Lines {
     pub(super) fn read() -> Self {
-        let (to, from) = mpsc::channel(1);
+        let (to, from) = mpsc::channel(MOST_LINES);
         std::thread::spawn(move || {
             for line in std::io::stdin().lock().lines() {
                 let Ok(line) = line else { return };
-                if to.blocking_send(line).is_err() {
+                if to.blocking_send((Instant::now(), line)).is_err() {
                     return;
                 }
             }
@@ -35,7 +40,19 @@ impl Lines {
 
     /// The next line; none at the end.
     pub(super) async fn next(&self) -> Option<String> {
-        self.0.lock().await.recv().await
+        self.0.lock().await.recv().await.map(|(_, line)| line)
+    }
+
+    /// The next line that was typed after an instant: what was typed before a question was asked is
+    /// no answer to it.
+    async fn next_after(&self, instant: Instant) -> Option<String> {
+        let mut lines = self.0.lock().await;
+        loop {
+            match lines.recv().await? {
+                (typed, line) if typed > instant => return Some(line),
+                _ => {}
+            }
+        }
     }
 }
 
@@ -83,7 +100,7 @@ impl Person {
         loop {
             let _ = write!(std::io::stderr().lock(), "{text}Do it? [yes/no] ");
             let _ = std::io::stderr().flush();
-            let Some(line) = lines.next().await else { return Decision::Later };
+            let Some(line) = lines.next_after(Instant::now()).await else { return Decision::Later };
             match line.trim().to_lowercase().as_str() {
                 "yes" | "y" => return Decision::Approve,
                 "no" | "n" => return Decision::Decline,
