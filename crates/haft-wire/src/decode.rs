@@ -32,6 +32,7 @@
 
 mod anthropic;
 mod fault;
+mod few;
 mod fields;
 mod gemini;
 mod gemini_live;
@@ -202,6 +203,10 @@ impl Events for Reader<'_> {
         let Ok(data) = std::str::from_utf8(data) else {
             return self.fail(fault("bad_utf8", "an event is not UTF-8"));
         };
+        // Some keep a connection alive with events in which there is nothing.
+        if data.trim_ascii().is_empty() {
+            return;
+        }
         let mut pen = Pen { notes: &mut self.read.notes, out: self.out };
         match self.read.provider.event(name, data, &mut pen) {
             Ok(None) => {}

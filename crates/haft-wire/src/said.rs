@@ -1,5 +1,7 @@
 //! What a model said, in our words: text as it comes, calls when they are whole, one end.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 pub use crate::raw::RawJson;
@@ -55,6 +57,18 @@ pub struct WireCall {
     pub choice: u32,
     /// The place among the calls of its alternative, from 0.
     pub position: u32,
+}
+
+impl WireCall {
+    /// The id under which a call is answered in dialects that cannot do without: the provider's, or
+    /// one made of the call's place where the provider gave none. [`Turn::replay`] has the same.
+    #[must_use]
+    pub fn answer_id(&self) -> Cow<'_, str> {
+        match &self.id {
+            Some(id) => Cow::Borrowed(id),
+            None => Cow::Owned(format!("call_{}", self.position)),
+        }
+    }
 }
 
 /// What was to become a call.

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
+use haft_wire::Dialect;
 
 /// Tools for AI agents, written as folders, compiled into a registry that can be trusted.
 #[derive(Parser)]
@@ -66,6 +68,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  haft import functions.json --toolset imported\n  haft import --format openapi petstore.yaml --report report.json"
     )]
     Import(Import),
+    /// Show what is assembled from a model's recorded output, and why
+    #[command(
+        after_help = "Examples:\n  curl -sN https://…/chat/completions -d @request.json | haft decode --format openai\n  haft decode --format anthropic recorded.sse --json | jq .calls\n  haft decode --format gemini broken.sse --reset\n\nExit codes: 0 the output is whole and every call in it can be run; 1 it failed, was cut, or holds\nsomething that is no call; 3 the file cannot be read."
+    )]
+    Decode(Decode),
     /// Make one call through the one path
     #[command(
         after_help = "Examples:\n  haft call image_draft_prompt --args '{\"subject\": \"a paper lantern\", \"style\": \"watercolour\"}'\n  haft call kb_search --args @query.json --mode voice --dry-run\n  haft call image_draft_prompt --session new --args @draft.json --json"
@@ -283,6 +290,30 @@ pub(crate) struct Import {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Decode {
+    /// The recorded bytes: events, one JSON frame per line, or a whole response; standard input when
+    /// left out
+    pub(crate) file: Option<PathBuf>,
+    /// Whose format it is
+    #[arg(long, value_parser = dialect())]
+    pub(crate) format: Dialect,
+    /// The recording ends where the connection broke, not where the provider closed it
+    #[arg(long)]
+    pub(crate) reset: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print what was said as it was said, one JSON object a line
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) events: bool,
+}
+
+fn dialect() -> impl TypedValueParser<Value = Dialect> {
+    PossibleValuesParser::new(Dialect::ALL.map(Dialect::as_str))
+        .try_map(|word| word.parse::<Dialect>())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -37,6 +37,7 @@ fn main() -> ExitCode {
         Command::Diff(options) => commands::diff::run(&options, &mut out),
         Command::Export(options) => commands::export::run(&at, &options, &mut out),
         Command::Import(options) => commands::import::run(&at, &options, &mut out),
+        Command::Decode(options) => commands::decode::run(&options, &mut out),
         Command::Call(options) => commands::call::run(&at, &options, &mut out),
         Command::Chat(options) => commands::chat::run(&at, &options, &mut out),
         Command::Test(options) => commands::test::run(&at, &options, &mut out),

@@ -49,6 +49,15 @@ impl Verdict {
     }
 }
 
+/// What the next request says of a call.
+#[derive(Debug)]
+pub(super) struct Repeat {
+    /// The call's id, or the one that it is answered under.
+    pub(super) id: String,
+    /// The arguments as providers take them.
+    pub(super) arguments: String,
+}
+
 /// A call before it is judged; its position is given then.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
@@ -174,16 +183,14 @@ impl Pen<'_> {
         Ok(())
     }
 
-    /// Says whether a draft is a call, and returns what the next request repeats of its arguments,
-    /// if it repeats it.
-    pub(super) fn judge(&mut self, draft: Draft, verdict: Verdict) -> Option<String> {
+    /// Says whether a draft is a call, and returns what the next request repeats of it, if it does.
+    pub(super) fn judge(&mut self, draft: Draft, verdict: Verdict) -> Option<Repeat> {
         let why = match verdict {
             Verdict::No(why) => Some(why),
             Verdict::Whole => draft.flaw.or_else(|| whole::flaw(&draft.name, &draft.arguments)),
         };
         // Nothing can be answered to what has no name, and no provider takes it back.
         let replayed = verdict == Verdict::Whole && !draft.name.trim().is_empty();
-        let repeat = replayed.then(|| whole::sendable(&draft.arguments));
         let call = WireCall {
             id: draft.id.filter(|id| !id.is_empty()),
             name: draft.name,
@@ -192,6 +199,10 @@ impl Pen<'_> {
             choice: draft.choice,
             position: self.position(draft.choice),
         };
+        let repeat = replayed.then(|| Repeat {
+            id: call.answer_id().into_owned(),
+            arguments: whole::sendable(&call.arguments),
+        });
         if let Some(why) = why {
             let broken = BrokenCall { call, why, replayed };
             self.notes.broken.push(broken.clone());

@@ -4,9 +4,12 @@ mod calls;
 mod replay;
 mod wire;
 
+use serde_json::value::RawValue;
+
 use self::calls::Calls;
 use self::replay::Repeated;
 use self::wire::{Chunk, Content, Delta};
+use super::few::Few;
 use super::notes::{Draft, Notes, Pen, Verdict};
 use super::{Ended, Provider, fault, json};
 use crate::raw::RawJson;
@@ -55,20 +58,20 @@ impl Provider for Chat {
         if chunk.is_message() {
             let message: Delta<'_> = json(data)?;
             let choice = self.choice(0, pen.notes)?;
-            choice.read(message, Pieces::Whole, pen)?;
+            choice.read(&message, Pieces::Whole, pen)?;
             choice.finish = Some(Ending::Handed);
         }
-        for part in chunk.choices.unwrap_or_default() {
+        for part in chunk.choices.iter().flatten() {
             let choice = self.choice(part.index.unwrap_or(0), pen.notes)?;
-            if let Some(delta) = part.delta {
+            if let Some(delta) = &part.delta {
                 choice.read(delta, Pieces::Deltas, pen)?;
             }
             if let Some(message) = part.message {
-                choice.read(message, Pieces::Whole, pen)?;
+                choice.read(&json(message.get())?, Pieces::Whole, pen)?;
             }
-            if let Some(word) = part.finish_reason.filter(|word| !word.is_empty()) {
+            if let Some(word) = part.finish_reason.as_deref().filter(|word| !word.is_empty()) {
                 pen.notes.hold(word.len())?;
-                choice.finish = Some(Ending::Said(word.into_owned()));
+                choice.finish = Some(Ending::Said(word.to_owned()));
             }
         }
         Ok(None)
@@ -125,24 +128,28 @@ impl Chat {
 }
 
 impl Choice {
-    fn read(&mut self, delta: Delta<'_>, pieces: Pieces, pen: &mut Pen<'_>) -> Result<(), Fault> {
-        match delta.content {
+    fn read(&mut self, delta: &Delta<'_>, pieces: Pieces, pen: &mut Pen<'_>) -> Result<(), Fault> {
+        match &delta.content {
             Some(Content::Text(piece)) => pen.text(self.index, &piece.0)?,
             Some(Content::Parts(parts)) => {
                 for part in parts {
-                    pen.text(self.index, &part.text.unwrap_or_default().0)?;
-                    for thought in part.thinking.unwrap_or_default() {
-                        pen.reasoning(&thought.text.unwrap_or_default().0)?;
+                    if let Some(text) = &part.text {
+                        pen.text(self.index, &text.0)?;
+                    }
+                    for thought in part.thinking.iter().flatten() {
+                        if let Some(text) = &thought.text {
+                            pen.reasoning(&text.0)?;
+                        }
                     }
                 }
             }
             None => {}
         }
-        if let Some(piece) = delta.refusal {
+        if let Some(piece) = &delta.refusal {
             pen.refusal(&piece.0)?;
         }
         for (name, piece) in
-            [("reasoning_content", delta.reasoning_content), ("reasoning", delta.reasoning)]
+            [("reasoning_content", &delta.reasoning_content), ("reasoning", &delta.reasoning)]
         {
             let Some(piece) = piece else { continue };
             // Some send the same reasoning under both names.
@@ -150,16 +157,17 @@ impl Choice {
                 pen.reasoning(&piece.0)?;
             }
         }
-        for detail in delta.reasoning_details.unwrap_or_default() {
+        let details = delta.reasoning_details.map(|list| json::<Vec<&RawValue>>(list.get()));
+        for detail in details.transpose()?.unwrap_or_default() {
             pen.notes.part()?;
             pen.notes.hold(detail.get().len())?;
             self.details.extend(RawJson::new(detail.get().to_owned()));
         }
         if let Some(function) = delta.function_call {
-            self.calls.legacy(&function, pen.notes)?;
+            self.calls.legacy(&json(function.get())?, pen.notes)?;
         }
-        for call in delta.tool_calls.unwrap_or_default() {
-            self.calls.read(&call, pieces, pen.notes)?;
+        for call in delta.tool_calls.iter().flat_map(Few::iter) {
+            self.calls.read(call, pieces, pen.notes)?;
         }
         Ok(())
     }
@@ -177,7 +185,7 @@ impl Choice {
     fn settle(&mut self, verdict: Verdict, pen: &mut Pen<'_>) -> Vec<Repeated> {
         let mut repeated = Vec::new();
         for slot in self.calls.take() {
-            let (id, name, kind) = (slot.id.clone(), slot.name.clone(), slot.kind);
+            let (name, kind) = (slot.name.clone(), slot.kind);
             let draft = Draft {
                 id: Some(slot.id),
                 name: slot.name,
@@ -185,8 +193,8 @@ impl Choice {
                 choice: self.index,
                 ..Draft::default()
             };
-            if let Some(arguments) = pen.judge(draft, verdict) {
-                repeated.push(Repeated { id, name, arguments, kind, extra: slot.extra });
+            if let Some(call) = pen.judge(draft, verdict) {
+                repeated.push(Repeated { call, name, kind, extra: slot.extra });
             }
         }
         repeated

@@ -92,6 +92,7 @@ impl Sse {
             self.dispatch(sink);
             return Ok(());
         }
+        self.fits(line.len())?;
         let colon = memchr::memchr(b':', line).unwrap_or(line.len());
         let (field, value) = line.split_at(colon);
         let value = value.strip_prefix(b":").unwrap_or(value);
@@ -99,7 +100,6 @@ impl Sse {
         match field {
             b"data" => {
                 self.seen_field = true;
-                self.fits(value.len() + 1)?;
                 if self.has_data {
                     self.data.push(b'\n');
                 }
@@ -108,7 +108,6 @@ impl Sse {
             }
             b"event" => {
                 self.seen_field = true;
-                self.fits(value.len())?;
                 self.name.clear();
                 self.name.extend_from_slice(value);
             }

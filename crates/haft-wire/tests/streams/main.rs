@@ -9,3 +9,5 @@
 
 mod feed;
 mod fixtures;
+mod own;
+mod properties;

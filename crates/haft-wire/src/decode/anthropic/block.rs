@@ -179,8 +179,9 @@ impl Block {
             },
             ..Draft::default()
         };
-        let input = pen.judge(draft, verdict)?;
-        fields.set("input", RawJson::new(input).ok());
+        let repeat = pen.judge(draft, verdict)?;
+        fields.set("id", RawJson::of(&repeat.id));
+        fields.set("input", RawJson::new(repeat.arguments).ok());
         fields.raw()
     }
 }

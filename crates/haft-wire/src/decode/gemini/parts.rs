@@ -175,12 +175,12 @@ fn call(
     let key = if part.get("functionCall").is_some() { "functionCall" } else { "function_call" };
     let mut function: Fields = Fields::read(part.get(key)?.get())?;
     let whole = function.get("args").is_some() && function.get("partialArgs").is_none();
-    let args = pen.judge(Draft { choice: candidate, ..draft }, verdict)?;
+    let repeat = pen.judge(Draft { choice: candidate, ..draft }, verdict)?;
     if !whole || !function.get("args")?.get().starts_with('{') {
         for piece in ["partialArgs", "partial_args", "willContinue", "will_continue"] {
             function.remove(piece);
         }
-        function.set("args", RawJson::new(args).ok());
+        function.set("args", RawJson::new(repeat.arguments).ok());
     }
     part.set(key, function.raw());
     part.raw()

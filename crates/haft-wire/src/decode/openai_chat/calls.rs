@@ -5,7 +5,7 @@
 //! pieces or twice.
 
 use super::Pieces as Form;
-use super::wire::{Function, ToolCall};
+use super::wire::{Custom, Function, ToolCall};
 use crate::decode::notes::Notes;
 use crate::decode::text::{Piece, Pieces};
 use crate::raw::RawJson;
@@ -46,12 +46,13 @@ impl Calls {
         form: Form,
         notes: &mut Notes,
     ) -> Result<(), Fault> {
-        let (mut name, mut arguments) = (None, None);
-        if let Some(function) = &call.function {
-            (name, arguments) = (function.name.as_deref(), function.arguments);
-        } else if let Some(custom) = &call.custom {
-            (name, arguments) = (custom.name.as_deref(), custom.input);
-        }
+        let custom: Option<Custom<'_>> =
+            call.custom.map(|custom| super::json(custom.get())).transpose()?;
+        let (name, arguments) = match (&call.function, &custom) {
+            (Some(function), _) => (function.name.as_deref(), function.arguments),
+            (None, Some(custom)) => (custom.name.as_deref(), custom.input),
+            (None, None) => (None, None),
+        };
         let id = call.id.as_deref().unwrap_or_default();
         let name = name.unwrap_or_default();
         let found = match form {
@@ -164,10 +165,14 @@ impl Slot {
 
     fn add(&mut self, arguments: &str, notes: &mut Notes) -> Result<(), Fault> {
         notes.hold(arguments.len())?;
-        if arguments.starts_with('"') {
-            self.arguments.push(&super::json::<Piece<'_>>(arguments)?.0);
-        } else {
-            self.arguments.push(arguments.as_bytes());
+        let text = arguments.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+        match text {
+            // Most pieces have nothing to unescape.
+            Some(text) if memchr::memchr(b'\\', text.as_bytes()).is_none() => {
+                self.arguments.push(text.as_bytes());
+            }
+            Some(_) => self.arguments.push(&super::json::<Piece<'_>>(arguments)?.0),
+            None => self.arguments.push(arguments.as_bytes()),
         }
         Ok(())
     }

@@ -3,14 +3,13 @@
 use serde::Serialize;
 
 use super::calls::Kind;
-use crate::decode::notes::Notes;
+use crate::decode::notes::{Notes, Repeat};
 use crate::raw::RawJson;
 
 /// A call that is repeated.
 pub(super) struct Repeated {
-    pub(super) id: String,
+    pub(super) call: Repeat,
     pub(super) name: String,
-    pub(super) arguments: String,
     pub(super) kind: Kind,
     pub(super) extra: Option<RawJson>,
 }
@@ -74,11 +73,11 @@ pub(super) fn message(
         None => {}
     }
     for call in calls {
-        let function = Function { name: &call.name, arguments: &call.arguments };
+        let function = Function { name: &call.name, arguments: &call.call.arguments };
         match call.kind {
             Kind::Legacy => message.function_call = Some(function),
             Kind::Tool => message.tool_calls.push(ToolCall {
-                id: &call.id,
+                id: &call.call.id,
                 r#type: "function",
                 function,
                 extra_content: call.extra.as_ref(),

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::decode::few::Few;
 use crate::decode::text::Piece;
 
 /// A chunk, a whole completion, or an assistant's message alone.
@@ -36,7 +37,7 @@ pub(super) struct Part<'a> {
     #[serde(borrow)]
     pub(super) delta: Option<Delta<'a>>,
     #[serde(borrow)]
-    pub(super) message: Option<Delta<'a>>,
+    pub(super) message: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) finish_reason: Option<Cow<'a, str>>,
 }
@@ -52,11 +53,11 @@ pub(super) struct Delta<'a> {
     #[serde(borrow)]
     pub(super) reasoning: Option<Piece<'a>>,
     #[serde(borrow)]
-    pub(super) reasoning_details: Option<Vec<&'a RawValue>>,
+    pub(super) reasoning_details: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(super) tool_calls: Option<Vec<ToolCall<'a>>>,
+    pub(super) tool_calls: Option<Few<ToolCall<'a>>>,
     #[serde(borrow)]
-    pub(super) function_call: Option<Function<'a>>,
+    pub(super) function_call: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -68,7 +69,7 @@ pub(super) struct ToolCall<'a> {
     pub(super) function: Option<Function<'a>>,
     /// A tool that takes free text.
     #[serde(borrow)]
-    pub(super) custom: Option<Custom<'a>>,
+    pub(super) custom: Option<&'a RawValue>,
     /// Where Google's OpenAI door puts the signature of a thought.
     #[serde(borrow)]
     pub(super) extra_content: Option<&'a RawValue>,

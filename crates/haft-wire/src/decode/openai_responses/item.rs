@@ -211,9 +211,10 @@ impl Item {
             flaw,
             ..Draft::default()
         };
-        let sendable = pen.judge(draft, verdict)?;
+        let repeat = pen.judge(draft, verdict)?;
+        fields.set("call_id", RawJson::of(&repeat.id));
         if kind == Kind::Call {
-            fields.set("arguments", RawJson::of(&sendable));
+            fields.set("arguments", RawJson::of(&repeat.arguments));
         }
         fields.raw()
     }

@@ -1,0 +1,130 @@
+//! OpenAI Responses.
+
+use haft_wire::{Dialect, RawJson, Turn};
+
+use super::{check, events};
+
+#[track_caller]
+fn stream(lines: &str, expected: &[&str]) -> Turn {
+    check(Dialect::OpenAiResponses, &events(lines), expected)
+}
+
+const ADDED: &str = r#"{"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","id":"fc","call_id":"c1","name":"f","arguments":"","status":"in_progress"}}"#;
+const ITEM: &str = r#"{"type":"function_call","id":"fc","call_id":"c1","name":"f","arguments":"{\"a\":1}","status":"completed"}"#;
+
+fn delta(text: &str) -> String {
+    let text = serde_json::to_string(text).unwrap();
+    format!(
+        "{{\"type\":\"response.function_call_arguments.delta\",\"item_id\":\"fc\",\"output_index\":1,\"delta\":{text}}}\n"
+    )
+}
+
+fn done(text: &str) -> String {
+    let text = serde_json::to_string(text).unwrap();
+    format!(
+        "{{\"type\":\"response.function_call_arguments.done\",\"item_id\":\"fc\",\"output_index\":1,\"arguments\":{text}}}\n"
+    )
+}
+
+fn ended(status: &str, output: &str) -> String {
+    format!(
+        "{{\"type\":\"response.{status}\",\"response\":{{\"id\":\"r\",\"status\":\"{status}\",\"output\":[{output}],\"usage\":{{\"input_tokens\":2,\"output_tokens\":3}}}}}}\n"
+    )
+}
+
+#[test]
+fn the_four_statements_of_a_call_must_agree() {
+    let call = ["call 0 c1 f {\"a\":1}", "end calls `completed` 2/3"];
+    let (d, all) = (delta("{\"a\":1}"), done("{\"a\":1}"));
+    stream(&format!("{ADDED}\n{d}{all}{}", ended("completed", ITEM)), &call);
+    // Not listed at the end, or listed and never streamed, or said only in part.
+    stream(&format!("{ADDED}\n{d}{all}{}", ended("completed", "")), &call);
+    stream(&ended("completed", ITEM), &call);
+    stream(&format!("{ADDED}\n{}{}", delta("{\"a\""), ended("completed", ITEM)), &call);
+    let no = ["no call f contradiction (answered)", "end calls `completed` 2/3"];
+    stream(&format!("{ADDED}\n{}{}", delta("{\"b\""), ended("completed", ITEM)), &no);
+    stream(&format!("{ADDED}\n{}{}", done("{}"), ended("completed", ITEM)), &no);
+    stream(
+        &format!(
+            "{ADDED}\n{all}{}",
+            ended("completed", &ITEM.replace("\"name\":\"f\"", "\"name\":\"g\""))
+        ),
+        &["no call g contradiction (answered)", "end calls `completed` 2/3"],
+    );
+    let other = r#"{"type":"message","id":"m","content":[{"type":"output_text","text":"Hi"}]}"#;
+    stream(
+        &format!("{ADDED}\n{all}{}", ended("completed", other)),
+        &["text Hi", "no call f contradiction (answered)", "end calls `completed` 2/3"],
+    );
+    // Nobody said that the arguments were all.
+    stream(
+        &format!("{ADDED}\n{d}{}", ended("completed", "")),
+        &["no call f cut (answered)", "end calls `completed` 2/3"],
+    );
+}
+
+#[test]
+fn a_response_that_is_not_complete_has_no_calls() {
+    let all = format!("{ADDED}\n{}", done("{\"a\":1}"));
+    let no = "no call f cut (dropped)";
+    stream(&all, &[no, "end cut [cut]"]);
+    stream(&format!("{all}{}", ended("incomplete", ITEM)), &[no, "end length `incomplete` 2/3"]);
+    stream(&format!("{all}{}", ended("cancelled", "")), &[no, "end cut `cancelled` 2/3 [cut]"]);
+    stream(
+        &format!(
+            "{all}{}",
+            ended("failed", "").replace(
+                "\"output\"",
+                "\"error\":{\"code\":\"server_error\",\"message\":\"m\"},\"output\""
+            )
+        ),
+        &[no, "end failed `failed` 2/3 [server_error]"],
+    );
+    stream(
+        &format!("{all}{{\"type\":\"error\",\"code\":\"rate_limit_exceeded\",\"message\":\"m\"}}"),
+        &[no, "end failed [rate_limit_exceeded]"],
+    );
+    stream(&delta("{}"), &["end failed [contradiction]"]);
+}
+
+#[test]
+fn items_are_repeated_with_their_reasoning() {
+    let reasoning = r#"{"type":"reasoning","id":"rs","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"gA=="}"#;
+    let turn = stream(
+        &format!(
+            "{{\"type\":\"response.reasoning_summary_text.delta\",\"output_index\":0,\"item_id\":\"rs\",\"delta\":\"hm\"}}\n{}",
+            ended("completed", &format!("{reasoning},{ITEM}"))
+        ),
+        &["reasoning hm", "call 0 c1 f {\"a\":1}", "end calls `completed` 2/3"],
+    );
+    assert_eq!(turn.replay.iter().map(RawJson::as_str).collect::<Vec<_>>(), [reasoning, ITEM]);
+    // Without what came of it, reasoning is not taken back.
+    let turn = stream(
+        &ended("incomplete", &format!("{reasoning},{ITEM}")),
+        &["reasoning hm", "no call f cut (dropped)", "end length `incomplete` 2/3"],
+    );
+    assert!(turn.replay.is_empty());
+}
+
+#[test]
+fn whole_responses_and_items_alone() {
+    let message = r#"{"type":"message","id":"m","role":"assistant","content":[{"type":"output_text","text":"Hi"},{"type":"refusal","refusal":"no"}]}"#;
+    check(
+        Dialect::OpenAiResponses,
+        &format!(
+            r#"{{"id":"r","object":"response","status":"completed","error":null,"output":[{message},{ITEM}]}}"#
+        ),
+        &["text Hi", "refusal no", "call 0 c1 f {\"a\":1}", "end calls `completed`"],
+    );
+    check(
+        Dialect::OpenAiResponses,
+        &format!("[{message},{ITEM}]"),
+        &["text Hi", "refusal no", "call 0 c1 f {\"a\":1}", "end calls"],
+    );
+    check(Dialect::OpenAiResponses, ITEM, &["call 0 c1 f {\"a\":1}", "end calls"]);
+    check(
+        Dialect::OpenAiResponses,
+        r#"{"error":{"message":"m","type":"t","code":"c"}}"#,
+        &["end failed [c]"],
+    );
+}
