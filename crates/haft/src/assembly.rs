@@ -58,6 +58,7 @@ impl Desk {
             .settings(config.settings.clone())
             .publish(publish)
             .secret(secret(&config)?)
+            .guide()
             .build()?;
         Ok(Self { runtime, store, config })
     }

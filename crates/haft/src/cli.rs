@@ -88,6 +88,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  haft keys new assistant --as agent:assistant --role agent\n  haft keys new mara --as user:mara --role operator --role approver"
     )]
     Keys(Keys),
+    /// Talk with a model that uses the tools
+    #[command(
+        after_help = "Examples:\n  haft chat --provider anthropic --model claude-sonnet-4-5\n  haft chat \"what is on my calendar today?\" --provider openai --url http://localhost:11434/v1 --model qwen3\n  git log -5 | haft chat --json > events.jsonl\n\nThe model can stand in haft.toml instead:\n  [model]\n  provider = \"openai\"\n  name = \"gpt-5\"\n  key_env = \"OPENAI_API_KEY\""
+    )]
+    Chat(Chat),
     /// Run the tests of a toolset's tools
     #[command(after_help = "Examples:\n  haft test\n  haft test kb_search --watch")]
     Test(Test),
@@ -449,6 +454,53 @@ pub(crate) struct Call {
     #[arg(long, value_name = "FILE")]
     pub(crate) registry: Option<PathBuf>,
     /// Print the envelope as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Chat {
+    /// What to say; without it, a conversation on a terminal, else standard input
+    pub(crate) message: Option<String>,
+    #[command(flatten)]
+    pub(crate) who: Who,
+    /// How model and user talk
+    #[arg(long, default_value = "text")]
+    pub(crate) mode: ModeName,
+    /// The model's name
+    #[arg(long, value_name = "NAME")]
+    pub(crate) model: Option<String>,
+    /// The API that it speaks: openai, openai-responses, anthropic or gemini
+    #[arg(long, value_name = "PROVIDER")]
+    pub(crate) provider: Option<String>,
+    /// Where it is; the provider's own address when left out
+    #[arg(long, value_name = "URL")]
+    pub(crate) url: Option<String>,
+    /// The environment variable that holds the key
+    #[arg(long, value_name = "VAR")]
+    pub(crate) key_env: Option<String>,
+    /// The most requests to the model that one message may take
+    #[arg(long, value_name = "N")]
+    pub(crate) max_rounds: Option<u32>,
+    /// The most calls that one message may take
+    #[arg(long, value_name = "N")]
+    pub(crate) max_calls: Option<u32>,
+    /// The most tokens that one message may take
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<u64>,
+    /// The most seconds that one message may take
+    #[arg(long, value_name = "N")]
+    pub(crate) max_seconds: Option<u64>,
+    /// Who answers questions on this terminal
+    #[arg(long, default_value = "user:operator", value_name = "PRINCIPAL")]
+    pub(crate) approver: String,
+    /// Show the model's reasoning, where the provider does
+    #[arg(long)]
+    pub(crate) reasoning: bool,
+    /// Read this registry instead of compiling the toolset
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry: Option<PathBuf>,
+    /// Print every event as a line of JSON
     #[arg(long)]
     pub(crate) json: bool,
 }

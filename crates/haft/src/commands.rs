@@ -4,6 +4,7 @@ pub(crate) mod audit;
 pub(crate) mod build;
 pub(crate) mod call;
 pub(crate) mod calls;
+pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod confirmations;
 pub(crate) mod decode;

@@ -1,7 +1,10 @@
 //! `haft.toml`: which toolset, which registries are trusted, where things are remembered, and who
 //! may do what.
 
-use std::net::SocketAddr;
+mod model;
+mod server;
+
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,9 +15,11 @@ use haft_core::{Digest, Registry};
 use haft_runtime::Settings;
 use haft_runtime::policy::{Delegation, Grant, Policy, Problem, Rules, Source, Text, suggest};
 use haft_runtime::toolbox::{Agent, Records, Tenant};
-use haft_server::Limits;
 use haft_server::who::Key;
 use serde::Deserialize;
+
+pub(crate) use model::Model;
+use server::{RawServer, Serving};
 
 /// The file's name.
 pub(crate) const FILE: &str = "haft.toml";
@@ -44,39 +49,10 @@ struct RawConfig {
     server: RawServer,
     #[serde(default)]
     keys: Vec<Key>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct RawServer {
-    listen: Option<SocketAddr>,
-    hosts: Vec<String>,
-    max_body_bytes: Option<usize>,
-    max_requests: Option<usize>,
-    max_connections: Option<usize>,
-}
-
-impl RawServer {
-    fn resolve(self, keys: Vec<Key>) -> Serving {
-        let mut limits = Limits::default();
-        limits.body_bytes = self.max_body_bytes.unwrap_or(limits.body_bytes);
-        limits.at_once = self.max_requests.unwrap_or(limits.at_once);
-        limits.connections = self.max_connections.unwrap_or(limits.connections);
-        Serving { listen: self.listen, hosts: self.hosts, limits, keys }
-    }
-}
-
-/// What `haft serve` reads.
-#[derive(Debug, Default)]
-pub(crate) struct Serving {
-    /// Where to listen.
-    pub(crate) listen: Option<SocketAddr>,
-    /// Names of the server beside those of this machine's loopback.
-    pub(crate) hosts: Vec<String>,
-    /// The numbers.
-    pub(crate) limits: Limits,
-    /// Who may come in.
-    pub(crate) keys: Vec<Key>,
+    #[serde(default)]
+    model: Model,
+    #[serde(default)]
+    models: BTreeMap<String, Model>,
 }
 
 #[derive(Default, Deserialize)]
@@ -153,6 +129,10 @@ pub(crate) struct Config {
     pub(crate) records: Records,
     /// The server.
     pub(crate) server: Serving,
+    /// The model of agents that have none of their own.
+    model: Model,
+    /// Models by agent.
+    models: BTreeMap<String, Model>,
     /// What it is called in messages.
     file: String,
 }
@@ -205,6 +185,8 @@ impl Config {
                 delegations: raw.delegations,
                 grants: raw.grants,
             },
+            model: raw.model,
+            models: raw.models,
             file: file.display().to_string(),
             folder: Some(folder),
         })
@@ -232,6 +214,12 @@ impl Config {
     pub(crate) fn tenant_of(&self, agent: &str) -> String {
         let found = self.records.agents.iter().find(|one| one.id == agent);
         found.map_or_else(|| "default".to_owned(), |one| one.tenant.clone())
+    }
+
+    /// The model of an agent: its own settings, and the common ones for what those leave open.
+    pub(crate) fn model(&self, agent: &str) -> Model {
+        let own = self.models.get(agent).cloned().unwrap_or_default();
+        own.or(&self.model)
     }
 
     /// The policy, checked against the tools that there are.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -50,6 +51,8 @@ impl Worker {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
+            // A group of its own: Ctrl-C in a terminal is for haft, which ends what it began.
+            .process_group(0)
             .spawn()
             .map_err(|why| format!("{} does not start: {why}", program.display()))?;
         let (Some(to), Some(from)) = (child.stdin.take(), child.stdout.take()) else {

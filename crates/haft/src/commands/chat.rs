@@ -1,0 +1,196 @@
+//! `haft chat`
+
+mod terminal;
+
+use std::io::{IsTerminal as _, Read as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use haft_agent::http::Http;
+use haft_agent::{Agent, Cancel, Done, Reason};
+use haft_core::Principal;
+use haft_core::port::Journal as _;
+use haft_runtime::redact::{Scrubber, Secret};
+use haft_runtime::session::Signal;
+
+use super::call::mode;
+use crate::assembly::{Desk, block_on, plain, said};
+use crate::cli::Chat;
+use crate::config::Model;
+use crate::output::{Exit, Output};
+use crate::source::Place;
+use terminal::{Lines, Person, Screen};
+
+/// An effect that has begun is given this long at the end.
+const DRAIN: Duration = Duration::from_secs(25);
+
+/// The longest message that standard input may hold.
+const MOST: u64 = 1 << 20;
+
+pub(crate) fn run(at: &Place, options: &Chat, out: &mut Output) -> anyhow::Result<Exit> {
+    let model = asked_for(options).or(&at.config()?.model(&options.who.agent));
+    // What is missing is said before anything is compiled or opened.
+    let endpoint = model.endpoint(|name| std::env::var(name).ok())?;
+    let key = endpoint.key.clone();
+    let http = Http::new(endpoint)?;
+    block_on(async {
+        let desk = Desk::open(at, options.registry.as_deref(), out)?;
+        desk.tend(out).await?;
+        if let Some(key) = key {
+            // What a tool or a provider might repeat of it is never shown.
+            let secret = Secret::new("model-key", key).context("the key of the model")?;
+            desk.runtime.guard(Scrubber::new(&[secret])?);
+        }
+        let who = &options.who;
+        let caller = desk.caller(&who.agent, who.tenant.as_deref(), who.actor.as_deref())?;
+        let mut settings = model.settings();
+        settings.mode = mode(options.mode);
+        let mut talk = Talk::new(&desk, options, out)?;
+        let agent = Agent::new(desk.runtime.clone(), Arc::new(http), settings)
+            .connected(model.connections())
+            .approved_by(talk.person()?);
+        let mut chat = agent.chat(caller.clone()).await.map_err(said)?;
+        let exit = talk.run(&mut chat, &caller).await?;
+        desk.runtime.drain(DRAIN).await;
+        desk.store.flush().await.context("the calls' records could not be written")?;
+        Ok(exit)
+    })
+}
+
+/// What the command line says about the model.
+fn asked_for(options: &Chat) -> Model {
+    Model {
+        provider: options.provider.clone(),
+        url: options.url.clone(),
+        name: options.model.clone(),
+        key_env: options.key_env.clone(),
+        max_rounds: options.max_rounds,
+        max_calls: options.max_calls,
+        max_tokens: options.max_tokens,
+        max_seconds: options.max_seconds,
+        ..Model::default()
+    }
+}
+
+/// A conversation, on a terminal or not.
+struct Talk<'a> {
+    desk: &'a Desk,
+    options: &'a Chat,
+    out: &'a mut Output,
+    /// Standard input, where a person types.
+    lines: Option<Lines>,
+    message: Option<String>,
+}
+
+impl<'a> Talk<'a> {
+    fn new(desk: &'a Desk, options: &'a Chat, out: &'a mut Output) -> anyhow::Result<Self> {
+        let typed = std::io::stdin().is_terminal();
+        let message = match (&options.message, typed) {
+            (Some(message), _) => Some(message.clone()),
+            (None, true) => None,
+            (None, false) => Some(piped()?),
+        };
+        let lines = typed.then(Lines::read);
+        Ok(Self { desk, options, out, lines, message })
+    }
+
+    /// Who answers questions: whoever sits at the terminal, else nobody now.
+    fn person(&self) -> anyhow::Result<Arc<Person>> {
+        let who = Principal::parse(&self.options.approver).map_err(anyhow::Error::msg);
+        let who = who.context("--approver")?;
+        let lines = self.lines.clone().filter(|_| std::io::stderr().is_terminal());
+        Ok(Arc::new(Person::new(who, lines)))
+    }
+
+    async fn run(
+        &mut self,
+        chat: &mut haft_agent::Chat,
+        caller: &haft_core::Caller,
+    ) -> anyhow::Result<Exit> {
+        if let Some(message) = self.message.take() {
+            let done = self.say(chat, &message).await;
+            return Ok(self.ended(&done));
+        }
+        let Some(lines) = self.lines.clone() else { bail!("there is nothing to say") };
+        self.out.note(&format!(
+            "session {}; an empty line or Ctrl-D ends it, Ctrl-C calls an answer off",
+            chat.session()
+        ));
+        while let Some(text) = self.next(&lines).await {
+            let done = self.say(chat, &text).await;
+            self.ended(&done);
+            // Printed is spoken.
+            let spoken = Signal::FarewellSpoken;
+            let after =
+                self.desk.runtime.signal(caller, chat.session(), spoken).await.map_err(said)?;
+            if after.session.phase != haft_core::session::Phase::Active {
+                self.out.note("the session has ended");
+                break;
+            }
+        }
+        Ok(Exit::Done)
+    }
+
+    /// The next thing that the person says; none when they leave.
+    async fn next(&mut self, lines: &Lines) -> Option<String> {
+        terminal::prompt();
+        let line = tokio::select! {
+            line = lines.next() => line,
+            _ = tokio::signal::ctrl_c() => None,
+        };
+        line.filter(|text| !text.trim().is_empty())
+    }
+
+    async fn say(&mut self, chat: &mut haft_agent::Chat, text: &str) -> Done {
+        let cancel = Cancel::new();
+        let mut screen = Screen::new(self.out, self.options.json, self.options.reasoning);
+        let keys = tokio::spawn(terminal::interrupts(cancel.clone()));
+        let done = chat.say(text, &mut |event| screen.show(&event), &cancel).await;
+        keys.abort();
+        screen.finish();
+        done
+    }
+
+    /// Says why it ended, where that is not plain.
+    fn ended(&self, done: &Done) -> Exit {
+        let (why, exit) = match &done.reason {
+            Reason::Finished => return Exit::Done,
+            Reason::Length => {
+                ("the answer was cut off: the model ran out of room".into(), Exit::Findings)
+            }
+            Reason::Refused => ("the model would not answer".into(), Exit::Findings),
+            Reason::Filtered => ("the provider withheld the answer".into(), Exit::Findings),
+            Reason::Cancelled => ("called off".into(), Exit::Findings),
+            Reason::Limit { limit, most } => {
+                let limit = serde_json::to_value(limit).unwrap_or_default();
+                let word = limit.as_str().unwrap_or_default();
+                let key = if word == "time" { "seconds" } else { word };
+                (
+                    format!(
+                        "stopped: the limit of {most} {key} for one message is reached; raise it with `--max-{key}`"
+                    ),
+                    Exit::Findings,
+                )
+            }
+            Reason::ModelFailed { message } => (plain(message), Exit::Failed),
+            Reason::SessionRefused { kind, message } => {
+                (format!("[{kind}] {}", plain(message)), Exit::Findings)
+            }
+        };
+        self.out.error(&why);
+        exit
+    }
+}
+
+fn piped() -> anyhow::Result<String> {
+    let mut text = String::new();
+    let size = std::io::stdin().take(MOST + 1).read_to_string(&mut text)?;
+    if size as u64 > MOST {
+        bail!("the message has more than {MOST} bytes");
+    }
+    if text.trim().is_empty() {
+        bail!("there is nothing to say: give a message, or write one to standard input");
+    }
+    Ok(text)
+}

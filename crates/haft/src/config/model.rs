@@ -1,0 +1,186 @@
+//! `[model]` and `[models.<agent>]`: which model an agent talks to, and how far it may go.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{anyhow, bail};
+use haft_agent::Settings;
+use haft_agent::http::{Endpoint, Provider};
+use haft_wire::Strictness;
+use serde::Deserialize;
+
+/// As it is written: everything optional.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Model {
+    pub(crate) provider: Option<String>,
+    pub(crate) url: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) key_env: Option<String>,
+    pub(crate) max_rounds: Option<u32>,
+    pub(crate) max_calls: Option<u32>,
+    pub(crate) max_tokens: Option<u64>,
+    pub(crate) max_seconds: Option<u64>,
+    pub(crate) max_output_tokens: Option<u64>,
+    pub(crate) retries: Option<u32>,
+    pub(crate) idle_s: Option<u64>,
+    pub(crate) strict: Option<bool>,
+    pub(crate) tools_budget: Option<usize>,
+    pub(crate) pinned: Option<Vec<String>>,
+    pub(crate) describe: Option<bool>,
+    pub(crate) documented: Option<Vec<String>>,
+    pub(crate) mention_unavailable: Option<bool>,
+    pub(crate) instructions: Option<String>,
+    pub(crate) connections: Option<BTreeMap<String, String>>,
+}
+
+impl Model {
+    /// What is said here, and for the rest what is said there.
+    pub(crate) fn or(self, there: &Self) -> Self {
+        let there = there.clone();
+        // A model of another provider has nothing to do with the common one's address and key.
+        let same = self.provider.is_none() || self.provider == there.provider;
+        let place = |here: Option<String>, there: Option<String>| here.or(there.filter(|_| same));
+        Self {
+            url: place(self.url, there.url),
+            key_env: place(self.key_env, there.key_env),
+            name: place(self.name, there.name),
+            provider: self.provider.or(there.provider),
+            max_rounds: self.max_rounds.or(there.max_rounds),
+            max_calls: self.max_calls.or(there.max_calls),
+            max_tokens: self.max_tokens.or(there.max_tokens),
+            max_seconds: self.max_seconds.or(there.max_seconds),
+            max_output_tokens: self.max_output_tokens.or(there.max_output_tokens),
+            retries: self.retries.or(there.retries),
+            idle_s: self.idle_s.or(there.idle_s),
+            strict: self.strict.or(there.strict),
+            tools_budget: self.tools_budget.or(there.tools_budget),
+            pinned: self.pinned.or(there.pinned),
+            describe: self.describe.or(there.describe),
+            documented: self.documented.or(there.documented),
+            mention_unavailable: self.mention_unavailable.or(there.mention_unavailable),
+            instructions: self.instructions.or(there.instructions),
+            connections: self.connections.or(there.connections),
+        }
+    }
+
+    /// Where the model is, with its key from the environment.
+    pub(crate) fn endpoint(
+        &self,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> anyhow::Result<Endpoint> {
+        let Some(provider) = &self.provider else {
+            bail!(
+                "no model is set up; say which API it speaks with `--provider {}`, or in haft.toml:\n\n\
+                 [model]\nprovider = \"openai\"\nname = \"<the model's name>\"\nkey_env = \"OPENAI_API_KEY\"",
+                Provider::ALL.map(Provider::as_str).join("|")
+            );
+        };
+        let provider: Provider = provider.parse().map_err(|why| anyhow!("{why}"))?;
+        let Some(model) = self.name.clone().filter(|name| !name.trim().is_empty()) else {
+            bail!(
+                "no model is named; use `--model NAME`, or set `name` under [model] in haft.toml"
+            );
+        };
+        // A key is sent nowhere but to whom it belongs: an address of one's own gets one only when
+        // its variable was named.
+        let named = match (&self.key_env, &self.url) {
+            (Some(name), _) => Some(name.as_str()),
+            (None, None) => Some(provider.default_key_env()),
+            (None, Some(_)) => None,
+        };
+        let key = match named {
+            None => None,
+            Some(name) => match variable(name).filter(|key| !key.trim().is_empty()) {
+                Some(key) => Some(key),
+                None => bail!(
+                    "the key of the model is missing: set the environment variable `{name}`, or \
+                     name another one with `--key-env VAR` or `key_env` under [model] in haft.toml"
+                ),
+            },
+        };
+        Ok(Endpoint { provider, url: self.url.clone(), model, key })
+    }
+
+    /// How the loop runs.
+    pub(crate) fn settings(&self) -> Settings {
+        let mut settings = Settings::default();
+        let limits = &mut settings.limits;
+        limits.rounds = self.max_rounds.unwrap_or(limits.rounds);
+        limits.calls = self.max_calls.unwrap_or(limits.calls);
+        limits.tokens = self.max_tokens.unwrap_or(limits.tokens);
+        limits.time = self.max_seconds.map_or(limits.time, Duration::from_secs);
+        let patience = &mut settings.patience;
+        patience.retries = self.retries.unwrap_or(patience.retries);
+        patience.idle = self.idle_s.map_or(patience.idle, Duration::from_secs);
+        if self.strict == Some(true) {
+            settings.strictness = Strictness::Strict;
+        }
+        settings.tools_budget = self.tools_budget.unwrap_or(settings.tools_budget);
+        settings.pinned = self.pinned.clone().unwrap_or_default();
+        settings.describe = self.describe.unwrap_or(settings.describe);
+        settings.documented = self.documented.clone().unwrap_or_default();
+        settings.mention_unavailable = self.mention_unavailable.unwrap_or_default();
+        settings.max_output_tokens = self.max_output_tokens;
+        settings.instructions.clone_from(&self.instructions);
+        settings
+    }
+
+    /// By provider, the connection that calls may use.
+    pub(crate) fn connections(&self) -> BTreeMap<String, String> {
+        self.connections.clone().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model(text: &str) -> Model {
+        toml::from_str(text).unwrap()
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let variable = |name: &str| (name == "SET").then(|| "sk-1".to_owned());
+        let found = match model(text).endpoint(variable) {
+            Ok(endpoint) => format!(
+                "{} {} {} {}",
+                endpoint.provider,
+                endpoint.url.as_deref().unwrap_or("-"),
+                endpoint.model,
+                endpoint.key.as_deref().unwrap_or("-")
+            ),
+            Err(why) => why.to_string(),
+        };
+        assert!(found.contains(expected), "{found}");
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        check("", "no model is set up; say which API it speaks with `--provider openai|");
+        check("provider = 'gpt'", "`gpt` is not a provider; use one of openai, openai-responses");
+        check("provider = 'openai'", "no model is named; use `--model NAME`");
+        check("provider = 'openai'\nname = 'm'", "set the environment variable `OPENAI_API_KEY`");
+        check("provider = 'gemini'\nname = 'm'\nkey_env = 'NOPE'", "environment variable `NOPE`");
+        check("provider = 'anthropic'\nname = 'm'\nkey_env = 'SET'", "anthropic - m sk-1");
+        // A key goes to an address of one's own only when it was named for it.
+        check("provider = 'openai'\nname = 'm'\nurl = 'http://x'", "openai http://x m -");
+    }
+
+    #[test]
+    fn an_agents_model_comes_before_the_common_one() {
+        let common = model("provider = 'openai'\nname = 'a'\nurl = 'http://x'\nmax_rounds = 3");
+        let own = model("name = 'b'").or(&common);
+        assert_eq!((own.name.as_deref(), own.url.as_deref()), (Some("b"), Some("http://x")));
+        assert_eq!(own.settings().limits.rounds, 3);
+        let other = model("provider = 'anthropic'\nname = 'c'").or(&common);
+        assert_eq!((other.name.as_deref(), other.url.as_deref()), (Some("c"), None));
+        assert_eq!(other.settings().limits.rounds, 3);
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused() {
+        assert!(toml::from_str::<Model>("key = 'sk-secret'").is_err());
+    }
+}

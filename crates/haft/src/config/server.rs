@@ -1,0 +1,41 @@
+//! `[server]` and `[[keys]]`: where `haft serve` listens, and who may come in.
+
+use std::net::SocketAddr;
+
+use haft_server::Limits;
+use haft_server::who::Key;
+use serde::Deserialize;
+
+/// The section as it is written.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawServer {
+    listen: Option<SocketAddr>,
+    hosts: Vec<String>,
+    max_body_bytes: Option<usize>,
+    max_requests: Option<usize>,
+    max_connections: Option<usize>,
+}
+
+impl RawServer {
+    pub(super) fn resolve(self, keys: Vec<Key>) -> Serving {
+        let mut limits = Limits::default();
+        limits.body_bytes = self.max_body_bytes.unwrap_or(limits.body_bytes);
+        limits.at_once = self.max_requests.unwrap_or(limits.at_once);
+        limits.connections = self.max_connections.unwrap_or(limits.connections);
+        Serving { listen: self.listen, hosts: self.hosts, limits, keys }
+    }
+}
+
+/// What `haft serve` reads.
+#[derive(Debug, Default)]
+pub(crate) struct Serving {
+    /// Where to listen.
+    pub(crate) listen: Option<SocketAddr>,
+    /// Names of the server beside those of this machine's loopback.
+    pub(crate) hosts: Vec<String>,
+    /// The numbers.
+    pub(crate) limits: Limits,
+    /// Who may come in.
+    pub(crate) keys: Vec<Key>,
+}
