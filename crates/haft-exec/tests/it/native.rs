@@ -177,7 +177,8 @@ async fn a_blocking_function_gets_a_thread_of_its_own() {
 
 #[tokio::test]
 async fn a_function_says_what_it_knows_about_its_effect() {
-    let cases: [(fn(ToolError) -> Fault, &str); 3] =
+    type Says = fn(ToolError) -> Fault;
+    let cases: [(Says, &str); 3] =
         [(Fault::NotBegun, "not begun"), (Fault::from, "failed"), (Fault::Lost, "lost")];
     for (fault, expected) in cases {
         let native = Native::new().effect("core__probe", move |_: Value, _| async move {
