@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use haft_core::digest::hex;
+use haft_core::digest::push_hex;
 
 /// Of random bytes that an id has.
 const LENGTH: usize = 16;
@@ -49,7 +49,7 @@ pub(crate) fn fresh(prefix: &str) -> String {
     let mut id = String::with_capacity(prefix.len() + 1 + 2 * LENGTH);
     id.push_str(prefix);
     id.push('_');
-    id.push_str(&hex(&bytes));
+    push_hex(&mut id, &bytes);
     id
 }
 

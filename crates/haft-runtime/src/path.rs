@@ -34,16 +34,21 @@ use crate::runtime::Inner;
 use crate::tasks::Presence;
 
 /// Takes a call through the path. However it ends, the end is in the envelope, and on record.
+///
+/// (What only some calls go through is boxed, here and in the stages: a future is as large as the
+/// largest of its ways, and every call would pay for ways that it does not take.)
 pub(crate) async fn take(inner: &Arc<Inner>, call: Call) -> Envelope {
     let call = Arc::new(call);
     let mut trip = Trip::begin(inner, &call);
     match decide(inner, &mut trip, call).await {
         Err(refusal) => publish::refused(inner, trip, refusal).await,
-        Ok(approved) if approved.call().dry_run => explain::plan(inner, trip, &approved).await,
+        Ok(approved) if approved.call().dry_run => {
+            Box::pin(explain::plan(inner, trip, &approved)).await
+        }
         Ok(approved) if approved.is_pure() => {
             carry_out(inner, trip, approved, Presence::default()).await
         }
-        Ok(approved) => detached(inner, trip, approved).await,
+        Ok(approved) => Box::pin(detached(inner, trip, approved)).await,
     }
 }
 

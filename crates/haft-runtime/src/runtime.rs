@@ -131,6 +131,11 @@ impl Inner {
         self.scrubber.load()
     }
 
+    /// The same, to be kept.
+    pub(crate) fn known_secrets(&self) -> Arc<Scrubber> {
+        self.scrubber.load_full()
+    }
+
     /// The registry of a version, or the current one.
     pub(crate) fn shelf(&self, version: Option<&str>) -> Option<Arc<Shelf>> {
         let shelves = self.shelves.load();

@@ -88,12 +88,12 @@ impl Document<'_, '_> {
 
     fn object(&mut self, path: &Path<'_>, depth: usize) -> Result<Value, Reported> {
         let depth = self.deeper(path, depth)?;
-        let mut map = Map::new();
         self.cursor.advance(1);
         self.cursor.skip_space();
         if self.cursor.eat(b'}') {
-            return Ok(Value::Object(map));
+            return Ok(Value::Object(Map::new()));
         }
+        let mut map = Map::with_capacity(4);
         loop {
             self.cursor.skip_space();
             self.entry(&mut map, path, depth)?;
@@ -118,7 +118,11 @@ impl Document<'_, '_> {
             return Err(self.cursor.unexpected(path, "a key in double quotes"));
         }
         let key = string::read(&mut self.cursor, path)?;
-        let taken = map.contains_key(&key);
+        // Most objects are small: looking at each key is quicker than hashing this one.
+        let taken = match map.len() {
+            0..=8 => map.keys().any(|other| *other == key),
+            _ => map.contains_key(&key),
+        };
         if taken {
             let problem = Problem::DuplicateKey { key: excerpt(&key) };
             self.cursor.problem(&path.key(&key), start, problem);

@@ -6,8 +6,13 @@ use serde_json::json;
 
 use crate::rig::{Stubs, body, data, pool, run};
 
+/// A round takes some milliseconds in a debug build. `HAFT_ROUNDS=10000` is the whole of it.
+fn rounds() -> u32 {
+    std::env::var("HAFT_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(1_000)
+}
+
 #[tokio::test]
-async fn ten_thousand_bytes_of_secrets_leave_no_trace() {
+async fn a_secret_of_one_call_is_not_there_for_the_next() {
     let js = pool(1);
     let writer = r#"
         import { ToolError } from "haft";
@@ -33,10 +38,10 @@ async fn ten_thousand_bytes_of_secrets_leave_no_trace() {
             if (({}).secret !== undefined) found.push("prototype");
             if (ToolError.secret !== undefined || new ToolError("a", "b").secret) found.push("module");
             if (JSON.parse("1") !== 1) found.push("built-in");
-            if (new Uint8Array(1 << 16).some(Boolean)) found.push("memory");
+            if (new Uint8Array(1 << 16).indexOf(0x5e) >= 0) found.push("memory");
             return { ok: true, data: found };
         }"#;
-    for round in 0..300 {
+    for round in 0..rounds() {
         let secret = format!("CANARY_{round}").repeat(100);
         assert_eq!(data(run(&js, writer, json!({ "secret": secret })).await), 0);
         assert_eq!(data(run(&js, reader, json!({})).await), json!([]), "round {round}");

@@ -86,7 +86,7 @@ impl Look {
             self.tell(&Path::Root, "too_large", message);
         }
         // Most text is plain: one pass over bytes decides that there is nothing to look for.
-        if text.bytes().any(|byte| byte == 0 || byte == 0xEF)
+        if [0, 0xEF].iter().any(|byte| text.as_bytes().contains(byte))
             && let Some(found) = text.chars().find(|c| matches!(c, '\0' | '\u{FFFE}' | '\u{FFFF}'))
         {
             let code = u32::from(found);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use haft_core::call::RawArguments;
 use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{Claim, Claimed, Effect, EffectRecord, State, Ticket, Unspendable};
-use haft_core::port::{StoreError, Verdict};
+use haft_core::port::{Decision, StoreError, Verdict};
 use haft_core::record::Stage;
 use haft_core::{Digest, ErrorKind, ToolError};
 use serde_json::{Value, json};
@@ -163,10 +163,21 @@ pub(crate) async fn begin(
     trip: &mut Trip,
     joined: &Joined,
 ) -> Result<Granted, Answer> {
-    still_allowed(inner, trip, joined).await?;
-    let Some(key) = &joined.key else {
-        return Ok(Granted { ticket: None, leading: None, at: Instant::now() });
-    };
+    if let Some(decision) = authorize::anew(inner, joined) {
+        Box::pin(still_allowed(inner, trip, joined, decision)).await?;
+    }
+    match &joined.key {
+        None => Ok(Granted { ticket: None, leading: None, at: Instant::now() }),
+        Some(key) => Box::pin(on_record(inner, trip, joined, key)).await,
+    }
+}
+
+async fn on_record(
+    inner: &Arc<Inner>,
+    trip: &mut Trip,
+    joined: &Joined,
+    key: &Key,
+) -> Result<Granted, Answer> {
     super::fail_point("before_claim").await;
     // Before the ledger's own clock starts, so that the lease is never thought longer than it is.
     let at = Instant::now();
@@ -221,8 +232,12 @@ pub(crate) async fn begin(
 }
 
 /// Nothing is begun under rules that are no longer in force.
-async fn still_allowed(inner: &Inner, trip: &mut Trip, joined: &Joined) -> Result<(), Answer> {
-    let Some(decision) = authorize::anew(inner, joined) else { return Ok(()) };
+async fn still_allowed(
+    inner: &Inner,
+    trip: &mut Trip,
+    joined: &Joined,
+    decision: Decision,
+) -> Result<(), Answer> {
     // One without an id begins nothing: the ledger answers for it.
     let approved = joined.spend.as_ref().is_some_and(|spend| !spend.id.is_empty());
     match decision.verdict {

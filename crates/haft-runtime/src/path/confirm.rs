@@ -54,7 +54,7 @@ pub(crate) async fn require(
     if !is_needed(inner, &authorized) {
         return Ok(Approved { authorized, spend: None, key });
     }
-    let spend = approval(inner, &authorized, key.as_ref()).await?;
+    let spend = Box::pin(approval(inner, &authorized, key.as_ref())).await?;
     // A call with effects spends its approval with the claim; one without has no claim.
     if key.is_none() && !authorized.call.dry_run {
         let spent = inner.store.spend(&authorized.call.caller.tenant, &trip.id, &spend).await;

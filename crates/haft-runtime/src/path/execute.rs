@@ -189,7 +189,7 @@ fn scope(trip: &Trip, call: &Joined) -> Scope {
         caller: trip.call.caller.clone(),
         mode: call.mode,
         session: session::view(
-            call.session.as_ref(),
+            call.session.as_deref(),
             trip.registry_version.as_deref().unwrap_or_default(),
         ),
         connection: call.call().connection.clone(),

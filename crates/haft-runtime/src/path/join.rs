@@ -39,16 +39,27 @@ pub(crate) async fn session(
     trip: &mut Trip,
     approved: Approved,
 ) -> Result<Joined, Answer> {
-    let Some(id) = &approved.call().session else { return Ok(Joined { approved }) };
+    if approved.call().session.is_some() {
+        Box::pin(take_place(inner, trip, &approved)).await?;
+    }
+    Ok(Joined { approved })
+}
+
+async fn take_place(
+    inner: &Arc<Inner>,
+    trip: &mut Trip,
+    approved: &Approved,
+) -> Result<(), Answer> {
+    let Some(id) = &approved.call().session else { return Ok(()) };
     let caller = approved.call().caller.clone();
-    let fingerprint = fingerprint(&approved);
-    let known = is_on_record(inner, &approved).await;
-    let place = |session: &mut Session| take(inner, session, &approved, &fingerprint, known);
+    let fingerprint = fingerprint(approved);
+    let known = is_on_record(inner, approved).await;
+    let place = |session: &mut Session| take(inner, session, approved, &fingerprint, known);
     let refused = |error| Answer::refused(Stage::Gate, error);
     let (session, place) = inner.book.change(&caller, id, place).await.map_err(refused)?;
     trip.turn = session.turn.number;
     match place {
-        Place::Granted => Ok(Joined { approved }),
+        Place::Granted => Ok(()),
         Place::Answered(answer) => Err(Answer::replayed(&answer)),
         Place::Refused(error) => Err(refused(error)),
     }

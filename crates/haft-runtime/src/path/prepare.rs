@@ -4,8 +4,10 @@ use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use haft_core::call::RawArguments;
+use haft_core::contract::SideEffectPolicy;
 use haft_core::port::{Ask, Standing};
-use haft_core::record::Stage;
+use haft_core::record::{Stage, Written};
 use serde_json::Value;
 
 use super::gate::Admitted;
@@ -62,7 +64,7 @@ pub(crate) fn arguments(
         Ok(Arguments { effective, warnings, clamps, came }) => {
             trip.warnings = warnings;
             trip.clamps = clamps;
-            trip.arguments = admitted.loaded.seen_arguments(&effective, &inner.secrets());
+            trip.arguments = seen(inner, &admitted, &effective);
             Ok(Prepared { admitted, effective: Arc::new(effective), came })
         }
         Err(invalid) => {
@@ -70,4 +72,24 @@ pub(crate) fn arguments(
             Err(Refusal::at(Stage::Arguments, invalid.into()))
         }
     }
+}
+
+/// A longer text is not kept to be looked at later.
+const KEPT_BYTES: usize = 4 << 10;
+
+/// The arguments as others may see them. Of a call without effects few ever look, so what came is
+/// kept until somebody does, and read then as it was now.
+fn seen(inner: &Inner, call: &Admitted, effective: &Value) -> Option<Written> {
+    let RawArguments::Text(came) = &call.call.arguments else {
+        return call.loaded.seen_arguments(effective, &inner.secrets());
+    };
+    if call.class() != SideEffectPolicy::Pure || came.len() > KEPT_BYTES {
+        return call.loaded.seen_arguments(effective, &inner.secrets());
+    }
+    let (loaded, secrets) = (call.loaded.clone(), inner.known_secrets());
+    let (came, mode, rules) = (call.call.arguments.clone(), call.mode, call.tool.arguments);
+    Some(Written::later(move || {
+        let read = loaded.reader.read_under(&came, mode, rules).ok()?;
+        loaded.seen_arguments(&read.effective, &secrets)
+    }))
 }

@@ -104,7 +104,10 @@ pub(crate) async fn answered(
         emit(inner, &trip, kind, payload);
     }
     result_event(inner, &trip, &answer);
-    let intents = settle_session(inner, &trip, call, &answer).await;
+    let intents = match &trip.call.session {
+        None => answer.intents.iter().map(nowhere).collect(),
+        Some(_) => Box::pin(settle_session(inner, &trip, call, &answer)).await,
+    };
     Envelope { meta: trip.meta(answer.cached), result: answer.result, intents }
 }
 

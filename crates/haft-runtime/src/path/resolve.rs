@@ -16,7 +16,8 @@ use crate::toolbox::{Catalog, EffectiveTool, Found};
 /// A tool that exists for this caller.
 pub(crate) struct Resolved {
     pub(crate) call: Arc<Call>,
-    pub(crate) session: Option<Session>,
+    /// Boxed: most calls have none, and each stage moves what the one before it found.
+    pub(crate) session: Option<Box<Session>>,
     pub(crate) mode: Mode,
     pub(crate) tool: Arc<EffectiveTool>,
     pub(crate) loaded: Arc<Loaded>,
@@ -50,7 +51,7 @@ pub(crate) async fn tool(
     let session = match &call.session {
         Some(id) => {
             let loaded = inner.book.load(&call.caller, id).await;
-            Some(loaded.map_err(|error| Refusal::at(Stage::Resolve, error))?)
+            Some(Box::new(loaded.map_err(|error| Refusal::at(Stage::Resolve, error))?))
         }
         None => None,
     };

@@ -38,7 +38,8 @@ pub(crate) async fn record(
                 intents: answer.intents.clone(),
             };
             name_call(&mut answer, state, ticket);
-            if let Err(error) = write(inner, call, ticket, ending, record).await {
+            let written = Box::pin(write(inner, call, ticket, ending, record)).await;
+            if let Err(error) = written {
                 answer = unrecorded(&answer, ticket, &error);
             }
         }
