@@ -1,7 +1,6 @@
 //! Telling lowered schemas apart: which of them a value fits, and whether any value fits two.
 //!
-//! Only what separates alternatives is looked at: kinds, listed values, names of members. Bounds
-//! and patterns are not.
+//! Kinds, listed values, names of members and bounds are looked at; patterns and formats are not.
 
 use serde_json::{Map, Value};
 
@@ -46,6 +45,9 @@ fn fits_within(schema: &Value, value: &Value, defs: &Map<String, Value>, left: u
     if integers_only(schema) && value.is_f64() && value.as_f64().is_some_and(|n| n.fract() != 0.0) {
         return false;
     }
+    if !within_bounds(schema, value) {
+        return false;
+    }
     if let Some(branches) = schema.get("anyOf").and_then(Value::as_array)
         && !branches.iter().any(|branch| fits_within(branch, value, defs, left))
     {
@@ -63,6 +65,25 @@ fn fits_within(schema: &Value, value: &Value, defs: &Map<String, Value>, left: u
                 })
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
+fn within_bounds(schema: &Value, value: &Value) -> bool {
+    let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_f64);
+    let between = |size: f64, least: &str, most: &str| {
+        bound(least).is_none_or(|least| size >= least)
+            && bound(most).is_none_or(|most| size <= most)
+    };
+    match value {
+        Value::Number(number) => number.as_f64().is_none_or(|number| {
+            between(number, "minimum", "maximum")
+                && bound("exclusiveMinimum").is_none_or(|end| number > end)
+                && bound("exclusiveMaximum").is_none_or(|end| number < end)
+        }),
+        Value::String(text) => between(text.chars().count() as f64, "minLength", "maxLength"),
+        Value::Array(list) => between(list.len() as f64, "minItems", "maxItems"),
+        Value::Object(members) => between(members.len() as f64, "minProperties", "maxProperties"),
+        Value::Null | Value::Bool(_) => true,
     }
 }
 
