@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 /// How often a plan may lead to another at the same value: a definition that is nothing but itself
 /// never ends.
-const HOPS: usize = 10;
+const HOPS: usize = 8;
 
 /// What was done to the values at one place. [`Plan::Keep`] is nothing at all.
 #[derive(Clone, Debug, Default, PartialEq)]

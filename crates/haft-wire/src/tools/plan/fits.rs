@@ -3,6 +3,7 @@
 //! Kinds, listed values, names of members and bounds are looked at; patterns and formats are not.
 
 use std::cell::Cell;
+use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
@@ -36,13 +37,13 @@ fn resolve<'s>(schema: &'s Value, defs: &'s Map<String, Value>) -> &'s Value {
 }
 
 /// The definitions, and how many steps may still be taken: references multiply.
-struct Look<'s> {
+pub(crate) struct Look<'s> {
     defs: &'s Map<String, Value>,
     steps: Cell<usize>,
 }
 
 impl<'s> Look<'s> {
-    fn new(defs: &'s Map<String, Value>) -> Self {
+    pub(crate) fn new(defs: &'s Map<String, Value>) -> Self {
         Self { defs, steps: Cell::new(STEPS) }
     }
 
@@ -125,8 +126,8 @@ pub(crate) fn same_kind(schema: &Value, value: &Value, defs: &Map<String, Value>
 }
 
 /// Whether no value fits both of two lowered schemas. `false` where that is not certain.
-pub(crate) fn disjoint(one: &Value, other: &Value, defs: &Map<String, Value>) -> bool {
-    disjoint_within(one, other, &Look::new(defs), DEEP)
+pub(crate) fn disjoint(one: &Value, other: &Value, look: &Look<'_>) -> bool {
+    disjoint_within(one, other, look, DEEP)
 }
 
 fn disjoint_within(one: &Value, other: &Value, look: &Look<'_>, left: usize) -> bool {
@@ -151,7 +152,8 @@ fn objects_disjoint(one: &Value, other: &Value, look: &Look<'_>, left: usize) ->
     let lacks = |closed: &Value, needs: &Value| {
         is_closed(closed) && names(needs).any(|name| property(closed, name).is_none())
     };
-    let differ = names(one).filter(|name| names(other).any(|n| n == *name)).any(|name| {
+    let theirs: HashSet<&str> = names(other).collect();
+    let differ = names(one).filter(|name| theirs.contains(name)).any(|name| {
         match (property(one, name), property(other, name)) {
             (Some(one), Some(other)) => disjoint_within(one, other, look, left),
             _ => false,
