@@ -1,7 +1,7 @@
 //! Names that a provider takes, for names that it may not take: reversible, and no two the same.
 //!
 //! A name that is allowed stays as it is. Any other becomes what is left of it and eight digits of
-//! its digest: `maps.route` → `maps_route_6ff0f1a2`. That depends on nothing but the name, so a
+//! its digest: `maps.route` → `maps_route_3f15e07d`. That depends on nothing but the name, so a
 //! tool is called the same whatever else is offered beside it. Only where two names would still
 //! meet, the later one takes more digits.
 //!

@@ -329,10 +329,11 @@ fn boxed(text: Value) -> Value {
 
 /// Whether every value says by itself which branch it is of, where that matters.
 fn told_apart(branches: &[Branch], defs: &Map<String, Value>) -> bool {
+    let look = fits::Look::new(defs);
     branches.iter().enumerate().all(|(place, one)| {
         branches.iter().skip(place + 1).all(|other| {
             (one.plan == Plan::Keep && other.plan == Plan::Keep)
-                || fits::disjoint(&one.schema, &other.schema, defs)
+                || fits::disjoint(&one.schema, &other.schema, &look)
         })
     })
 }

@@ -6,6 +6,10 @@ mod say;
 
 use serde_json::{Map, Value};
 
+/// How often a plan may lead to another at the same value: a definition that is nothing but itself
+/// never ends.
+const HOPS: usize = 8;
+
 /// What was done to the values at one place. [`Plan::Keep`] is nothing at all.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) enum Plan {
@@ -80,6 +84,8 @@ pub(crate) enum Absence {
     Plain,
     /// By `null`.
     Null,
+    /// By `null`; a `null` that is meant cannot be said.
+    NullAlone,
     /// By `null`; a `null` that is meant is `{"json": "null"}`.
     NullUnlessMeant,
     /// It cannot be: left out means `null`.

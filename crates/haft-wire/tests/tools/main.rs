@@ -13,6 +13,8 @@ mod docs;
 #[cfg(test)]
 mod golden;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod losses;
 #[cfg(test)]
 mod names;

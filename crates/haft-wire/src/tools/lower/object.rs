@@ -265,8 +265,6 @@ impl Walk<'_> {
     fn made_nullable(&mut self, node: &mut Node, schema: &Value, at: &str) -> Absence {
         let defaults_to_null = schema.get("default") == Some(&Value::Null);
         let meant = json!({"json": "null"});
-        let (_, schemas) = self.definitions_so_far();
-        let own = Value::Object(node.schema.clone());
         if !node.null || defaults_to_null {
             node.null = true;
             let note = "`null` stands for leaving it out";
@@ -279,10 +277,12 @@ impl Walk<'_> {
             node.words.push(note.to_owned());
             return Absence::NullUnlessMeant;
         }
+        let (_, schemas) = self.definitions_so_far();
+        let own = Value::Object(node.schema.clone());
         if fits::fits(&own, &meant, &schemas) || self.refers_to_unfinished(&own) {
             let note = "`null` stands for leaving it out, and null itself cannot be said";
             self.lose(at.to_owned(), "required", Fate::Approximated, note);
-            return Absence::Null;
+            return Absence::NullAlone;
         }
         let note = "`null` stands for leaving it out, {\"json\": \"null\"} for null";
         self.lose(at.to_owned(), "required", Fate::Changed, note);

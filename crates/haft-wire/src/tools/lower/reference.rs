@@ -10,6 +10,9 @@ use crate::loss::Fate;
 use crate::tools::plan::Plan;
 use crate::tools::profile::Refs;
 
+/// References inside of one another; the walk's own stack grows with them.
+const MAX_OPEN: usize = 64;
+
 /// A definition that is referred to.
 pub(super) struct Definition {
     target: String,
@@ -27,6 +30,9 @@ impl Walk<'_> {
         depth: usize,
     ) -> Step<Option<Node>> {
         let found = self.found(target, at)?.clone();
+        if self.open.len() >= MAX_OPEN {
+            return Err(stop(at, "its references follow one another too far"));
+        }
         let siblings: Map<String, Value> = map
             .iter()
             .filter(|(keyword, _)| !matches!(keyword.as_str(), "$ref" | "$defs"))

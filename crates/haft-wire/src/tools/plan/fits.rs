@@ -1,12 +1,16 @@
 //! Telling lowered schemas apart: which of them a value fits, and whether any value fits two.
 //!
-//! Only what separates alternatives is looked at: kinds, listed values, names of members. Bounds
-//! and patterns are not.
+//! Kinds, listed values, names of members and bounds are looked at; patterns and formats are not.
+
+use std::cell::Cell;
+use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
 /// References that follow one another, and schemas inside one another.
 const DEEP: usize = 64;
+/// No pair of schemas that anyone writes takes as many.
+const STEPS: usize = 20_000;
 
 /// The kind of a value in JSON Schema's words; integers are numbers.
 pub(crate) fn kind(value: &Value) -> &'static str {
@@ -32,90 +36,126 @@ fn resolve<'s>(schema: &'s Value, defs: &'s Map<String, Value>) -> &'s Value {
     })
 }
 
-/// Whether a value is what a lowered schema describes.
-pub(crate) fn fits(schema: &Value, value: &Value, defs: &Map<String, Value>) -> bool {
-    fits_within(schema, value, defs, DEEP)
+/// The definitions, and how many steps may still be taken: references multiply.
+pub(crate) struct Look<'s> {
+    defs: &'s Map<String, Value>,
+    steps: Cell<usize>,
 }
 
-fn fits_within(schema: &Value, value: &Value, defs: &Map<String, Value>, left: usize) -> bool {
-    let schema = resolve(schema, defs);
-    let Some(left) = left.checked_sub(1) else { return false };
-    if !kinds(schema, defs, left).contains(&kind(value)) || !listed(schema, value) {
+impl<'s> Look<'s> {
+    pub(crate) fn new(defs: &'s Map<String, Value>) -> Self {
+        Self { defs, steps: Cell::new(STEPS) }
+    }
+
+    /// One level deeper; nothing where that is too far.
+    fn deeper(&self, left: usize) -> Option<usize> {
+        self.steps.set(self.steps.get().checked_sub(1)?);
+        left.checked_sub(1)
+    }
+}
+
+/// Whether a value is what a lowered schema describes.
+pub(crate) fn fits(schema: &Value, value: &Value, defs: &Map<String, Value>) -> bool {
+    fits_within(schema, value, &Look::new(defs), DEEP)
+}
+
+fn fits_within(schema: &Value, value: &Value, look: &Look<'_>, left: usize) -> bool {
+    let schema = resolve(schema, look.defs);
+    let Some(left) = look.deeper(left) else { return false };
+    if !kinds(schema, look, left).contains(&kind(value)) || !listed(schema, value) {
         return false;
     }
     if integers_only(schema) && value.is_f64() && value.as_f64().is_some_and(|n| n.fract() != 0.0) {
         return false;
     }
+    if !within_bounds(schema, value) {
+        return false;
+    }
     if let Some(branches) = schema.get("anyOf").and_then(Value::as_array)
-        && !branches.iter().any(|branch| fits_within(branch, value, defs, left))
+        && !branches.iter().any(|branch| fits_within(branch, value, look, left))
     {
         return false;
     }
     match value {
-        Value::Object(members) => members_fit(schema, members, defs, left),
+        Value::Object(members) => members_fit(schema, members, look, left),
         Value::Array(list) => {
             let places = schema.get("prefixItems").and_then(Value::as_array);
             let places = places.map_or(&[][..], Vec::as_slice);
             let further = list.iter().skip(places.len());
-            places.iter().zip(list).all(|(place, value)| fits_within(place, value, defs, left))
+            places.iter().zip(list).all(|(place, value)| fits_within(place, value, look, left))
                 && schema.get("items").is_none_or(|items| {
-                    further.into_iter().all(|value| fits_within(items, value, defs, left))
+                    further.into_iter().all(|value| fits_within(items, value, look, left))
                 })
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     }
 }
 
-fn members_fit(
-    schema: &Value,
-    members: &Map<String, Value>,
-    defs: &Map<String, Value>,
-    left: usize,
-) -> bool {
+fn within_bounds(schema: &Value, value: &Value) -> bool {
+    let bound = |keyword: &str| schema.get(keyword).and_then(Value::as_f64);
+    let between = |size: f64, least: &str, most: &str| {
+        bound(least).is_none_or(|least| size >= least)
+            && bound(most).is_none_or(|most| size <= most)
+    };
+    match value {
+        Value::Number(number) => number.as_f64().is_none_or(|number| {
+            between(number, "minimum", "maximum")
+                && bound("exclusiveMinimum").is_none_or(|end| number > end)
+                && bound("exclusiveMaximum").is_none_or(|end| number < end)
+        }),
+        Value::String(text) => between(text.chars().count() as f64, "minLength", "maxLength"),
+        Value::Array(list) => between(list.len() as f64, "minItems", "maxItems"),
+        Value::Object(members) => between(members.len() as f64, "minProperties", "maxProperties"),
+        Value::Null | Value::Bool(_) => true,
+    }
+}
+
+fn members_fit(schema: &Value, members: &Map<String, Value>, look: &Look<'_>, left: usize) -> bool {
     let properties = schema.get("properties").and_then(Value::as_object);
     let has_required = names(schema).all(|name| members.contains_key(name));
     has_required
         && members.iter().all(|(name, value)| match properties.and_then(|p| p.get(name)) {
-            Some(property) => fits_within(property, value, defs, left),
+            Some(property) => fits_within(property, value, look, left),
             None => !is_closed(schema),
         })
 }
 
 /// Whether a value is of a kind that a lowered schema describes.
 pub(crate) fn same_kind(schema: &Value, value: &Value, defs: &Map<String, Value>) -> bool {
-    kinds(schema, defs, DEEP).contains(&kind(value))
+    kinds(schema, &Look::new(defs), DEEP).contains(&kind(value))
 }
 
 /// Whether no value fits both of two lowered schemas. `false` where that is not certain.
-pub(crate) fn disjoint(one: &Value, other: &Value, defs: &Map<String, Value>) -> bool {
-    disjoint_within(one, other, defs, DEEP)
+pub(crate) fn disjoint(one: &Value, other: &Value, look: &Look<'_>) -> bool {
+    disjoint_within(one, other, look, DEEP)
 }
 
-fn disjoint_within(one: &Value, other: &Value, defs: &Map<String, Value>, left: usize) -> bool {
-    let (one, other) = (resolve(one, defs), resolve(other, defs));
-    let Some(left) = left.checked_sub(1) else { return false };
+fn disjoint_within(one: &Value, other: &Value, look: &Look<'_>, left: usize) -> bool {
+    let (one, other) = (resolve(one, look.defs), resolve(other, look.defs));
+    let Some(left) = look.deeper(left) else { return false };
     for (schema, against) in [(one, other), (other, one)] {
         if let Some(branches) = schema.get("anyOf").and_then(Value::as_array) {
-            return branches.iter().all(|branch| disjoint_within(branch, against, defs, left));
+            return branches.iter().all(|branch| disjoint_within(branch, against, look, left));
         }
     }
-    let theirs = kinds(other, defs, left);
+    let theirs = kinds(other, look, left);
     let shared: Vec<&str> =
-        kinds(one, defs, left).into_iter().filter(|kind| theirs.contains(kind)).collect();
+        kinds(one, look, left).into_iter().filter(|kind| theirs.contains(kind)).collect();
     shared.iter().all(|kind| match *kind {
-        "object" => objects_disjoint(one, other, defs, left),
+        "object" => objects_disjoint(one, other, look, left),
         "array" => false,
         kind => values_disjoint(one, other, kind),
     })
 }
 
-fn objects_disjoint(one: &Value, other: &Value, defs: &Map<String, Value>, left: usize) -> bool {
+fn objects_disjoint(one: &Value, other: &Value, look: &Look<'_>, left: usize) -> bool {
     let lacks = |closed: &Value, needs: &Value| {
         is_closed(closed) && names(needs).any(|name| property(closed, name).is_none())
     };
-    let differ = names(one).filter(|name| names(other).any(|n| n == *name)).any(|name| {
+    let theirs: HashSet<&str> = names(other).collect();
+    let differ = names(one).filter(|name| theirs.contains(name)).any(|name| {
         match (property(one, name), property(other, name)) {
-            (Some(one), Some(other)) => disjoint_within(one, other, defs, left),
+            (Some(one), Some(other)) => disjoint_within(one, other, look, left),
             _ => false,
         }
     });
@@ -164,12 +204,12 @@ fn integers_only(schema: &Value) -> bool {
 }
 
 /// The kinds of values that a lowered schema describes.
-pub(crate) fn kinds(schema: &Value, defs: &Map<String, Value>, left: usize) -> Vec<&'static str> {
-    let schema = resolve(schema, defs);
-    let Some(left) = left.checked_sub(1) else { return KINDS.to_vec() };
+fn kinds(schema: &Value, look: &Look<'_>, left: usize) -> Vec<&'static str> {
+    let schema = resolve(schema, look.defs);
+    let Some(left) = look.deeper(left) else { return KINDS.to_vec() };
     if let Some(branches) = schema.get("anyOf").and_then(Value::as_array) {
         let mut all: Vec<&str> =
-            branches.iter().flat_map(|branch| kinds(branch, defs, left)).collect();
+            branches.iter().flat_map(|branch| kinds(branch, look, left)).collect();
         all.sort_unstable();
         all.dedup();
         return all;

@@ -7,7 +7,7 @@ use haft_adm::strict::{self, Limits};
 use haft_core::call::RawArguments;
 use serde_json::{Map, Value};
 
-use super::{Absence, Branch, Member, ObjectPlan, Plan, Plans, fits};
+use super::{Absence, Branch, HOPS, Member, ObjectPlan, Plan, Plans, fits};
 
 impl Plans {
     /// Arguments in the contract's shape.
@@ -18,31 +18,32 @@ impl Plans {
         if let Value::String(inner) = value {
             return match strict::parse(&inner, Limits::default()) {
                 Ok(value) if value.is_object() => {
-                    RawArguments::Value(Value::String(self.up(&self.root, value).to_string()))
+                    RawArguments::Value(Value::String(self.up(&self.root, value, HOPS).to_string()))
                 }
                 Ok(_) | Err(_) => untouched(),
             };
         }
-        match self.up(&self.root, value) {
+        match self.up(&self.root, value, HOPS) {
             raised if raised.repeats() => RawArguments::Text(raised.to_string()),
             raised => RawArguments::Value(raised.into_value()),
         }
     }
 
-    fn up(&self, plan: &Plan, value: Value) -> Raised {
+    fn up(&self, plan: &Plan, value: Value, hops: usize) -> Raised {
         match (plan, value) {
+            (Plan::Definition(_) | Plan::Either(_), value) if hops == 0 => Raised::Value(value),
             (Plan::Definition(number), value) => match self.definitions.get(*number) {
-                Some(plan) => self.up(plan, value),
+                Some(plan) => self.up(plan, value, hops - 1),
                 None => Raised::Value(value),
             },
             (Plan::Object(plan), Value::Object(members)) => self.object(plan, members),
             (Plan::List(each), Value::Array(list)) => {
-                Raised::List(list.into_iter().map(|value| self.up(each, value)).collect())
+                Raised::List(list.into_iter().map(|value| self.up(each, value, HOPS)).collect())
             }
             (Plan::Tuple(places, rest), Value::Array(list)) => {
                 let plans = places.iter().chain(std::iter::repeat(&**rest));
                 Raised::List(
-                    list.into_iter().zip(plans).map(|(v, plan)| self.up(plan, v)).collect(),
+                    list.into_iter().zip(plans).map(|(v, plan)| self.up(plan, v, HOPS)).collect(),
                 )
             }
             (Plan::Entries(each), Value::Array(list)) => self.entries(each, list),
@@ -55,10 +56,10 @@ impl Plans {
             ),
             (Plan::Anything, Value::Object(members)) => Raised::Value(anything(members)),
             (Plan::Either(branches), value) => match self.branch(branches, &value) {
-                Some(branch) => self.up(&branch.plan, value),
+                Some(branch) => self.up(&branch.plan, value, hops - 1),
                 None => Raised::Value(value),
             },
-            (Plan::NotNull(plan), value) => self.up(plan, value),
+            (Plan::NotNull(plan), value) => self.up(plan, value, hops),
             (Plan::Renamed(names), value) => Raised::Value(rename(value, &|name| {
                 names.iter().find(|(wire, _)| wire == name).map(|(_, meant)| meant.as_str())
             })),
@@ -98,7 +99,7 @@ impl Plans {
         for (wire, value) in sent {
             match plan.members.iter().find(|member| member.wire == wire) {
                 Some(member) => raised.extend(self.member(member, value)),
-                None => raised.push((wire, self.up(&plan.rest, value))),
+                None => raised.push((wire, self.up(&plan.rest, value, HOPS))),
             }
         }
         raised.extend(absent);
@@ -118,11 +119,13 @@ impl Plans {
 
     fn member(&self, member: &Member, value: Value) -> Option<(String, Raised)> {
         let raised = match (member.absence, value) {
-            (Absence::Null | Absence::NullUnlessMeant, Value::Null) => return None,
+            (Absence::Null | Absence::NullAlone | Absence::NullUnlessMeant, Value::Null) => {
+                return None;
+            }
             (Absence::NullUnlessMeant, value) if is_meant_null(&value) => {
                 Raised::Value(Value::Null)
             }
-            (_, value) => self.up(&member.plan, value),
+            (_, value) => self.up(&member.plan, value, HOPS),
         };
         Some((member.name.clone(), raised))
     }
@@ -140,7 +143,7 @@ impl Plans {
             let Value::Object(mut entry) = entry else { return None };
             let value = entry.shift_remove("value")?;
             let Value::String(key) = entry.shift_remove("key")? else { return None };
-            Some((key, self.up(each, value)))
+            Some((key, self.up(each, value, HOPS)))
         });
         Raised::Map(members.collect())
     }

@@ -3,7 +3,7 @@
 use haft_core::digest::canonical;
 use serde_json::{Map, Value, json};
 
-use super::{Absence, Branch, ObjectPlan, Plan, Plans, fits, raise};
+use super::{Absence, Branch, HOPS, ObjectPlan, Plan, Plans, fits, raise};
 
 /// Why a value cannot be said: a sentence.
 type Said = Result<Value, String>;
@@ -15,12 +15,19 @@ impl Plans {
     }
 
     pub(crate) fn down(&self, plan: &Plan, value: &Value) -> Said {
+        self.down_from(plan, value, HOPS)
+    }
+
+    fn down_from(&self, plan: &Plan, value: &Value, hops: usize) -> Said {
         match (plan, value) {
+            (Plan::Definition(_) | Plan::Either(_), _) if hops == 0 => {
+                Err("its schema is nothing but itself".to_owned())
+            }
             (Plan::NotNull(_), Value::Null) => Err("null cannot be said".to_owned()),
-            (Plan::NotNull(plan), value) => self.down(plan, value),
+            (Plan::NotNull(plan), value) => self.down_from(plan, value, hops),
             (Plan::Keep, value) => Ok(value.clone()),
             (Plan::Definition(number), value) => match self.definitions.get(*number) {
-                Some(plan) => self.down(plan, value),
+                Some(plan) => self.down_from(plan, value, hops - 1),
                 None => Ok(value.clone()),
             },
             (Plan::Object(plan), Value::Object(members)) => self.object_down(plan, members),
@@ -43,7 +50,7 @@ impl Plans {
                 Ok(json!({"json": value.to_string()}))
             }
             (Plan::Anything, value) => Ok(value.clone()),
-            (Plan::Either(branches), value) => self.either_down(branches, value),
+            (Plan::Either(branches), value) => self.either_down(branches, value, hops - 1),
             (Plan::Renamed(names), value) => Ok(raise::rename(value.clone(), &|name| {
                 names.iter().find(|(_, meant)| meant == name).map(|(wire, _)| wire.as_str())
             })),
@@ -54,9 +61,9 @@ impl Plans {
         }
     }
 
-    fn either_down(&self, branches: &[Branch], value: &Value) -> Said {
+    fn either_down(&self, branches: &[Branch], value: &Value, hops: usize) -> Said {
         let said = branches.iter().find_map(|branch| {
-            let said = self.down(&branch.plan, value).ok()?;
+            let said = self.down_from(&branch.plan, value, hops).ok()?;
             fits::fits(&branch.schema, &said, &self.schemas).then_some(said)
         });
         match (said, value) {
@@ -70,7 +77,12 @@ impl Plans {
         let mut said = Map::new();
         for member in &plan.members {
             let value = match (members.get(&member.name), member.absence) {
-                (None, Absence::Null | Absence::NullUnlessMeant) => Value::Null,
+                (None, Absence::Null | Absence::NullAlone | Absence::NullUnlessMeant) => {
+                    Value::Null
+                }
+                (Some(Value::Null), Absence::NullAlone) => {
+                    return Err(format!("null cannot be said of `{}`", member.name));
+                }
                 (None, Absence::Plain | Absence::MeansNull) => continue,
                 (Some(Value::Null), Absence::MeansNull) => continue,
                 (Some(Value::Null), Absence::NullUnlessMeant) => json!({"json": "null"}),
