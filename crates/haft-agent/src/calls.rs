@@ -12,7 +12,7 @@ use haft_core::{Call, Envelope, ErrorKind, ToolError};
 use haft_runtime::redact::View;
 use haft_runtime::toolbox::Catalog;
 use haft_wire::results::{Answer, malformed};
-use haft_wire::{BrokenCall, Rendering, Turn, WireCall};
+use haft_wire::{BrokenCall, Dialect, Rendering, Turn, WireCall};
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
@@ -25,6 +25,8 @@ pub(crate) struct Asked {
     pub(crate) wire: WireCall,
     /// The id in events and in the session: the provider's where it is one of its own.
     pub(crate) id: String,
+    /// The id that pairs the answer with what is repeated of the call; none where order does.
+    pub(crate) paired: Option<String>,
     /// The canonical id, or the name that the model used.
     pub(crate) tool: String,
     kind: Kind,
@@ -60,14 +62,15 @@ impl Asked {
 
     /// The end of a call that was not made, or whose end nobody heard.
     pub(crate) fn unanswered(&self, error: ToolError) -> Envelope {
-        let meta = Meta { call_id: self.id.clone(), tool: self.tool.clone(), ..Meta::default() };
+        let meta =
+            Meta { call_id: self.id.clone(), tool: self.tool.as_str().into(), ..Meta::default() };
         Envelope { result: Err(error), intents: Vec::new(), meta }
     }
 
     /// As the wire's results want it; only where there is an answer.
     pub(crate) fn pair(&self) -> Option<Answer<'_>> {
         let envelope = self.answer.as_ref()?;
-        Some(Answer { id: self.wire.id.as_deref(), name: &self.wire.name, envelope })
+        Some(Answer { id: self.paired.as_deref(), name: &self.wire.name, envelope })
     }
 }
 
@@ -137,7 +140,16 @@ impl Desk<'_> {
 
     fn asked(&self, wire: &WireCall, tool: String, kind: Kind) -> Asked {
         let id = String::new();
-        Asked { wire: wire.clone(), id, tool, kind, answer: None, begun: false }
+        let paired = match self.rendering.target().dialect {
+            Dialect::Gemini | Dialect::GeminiLive => wire.id.clone(),
+            Dialect::OpenAiChat
+            | Dialect::OpenAiResponses
+            | Dialect::OpenAiRealtime
+            | Dialect::Anthropic
+            | Dialect::Mcp
+            | Dialect::Adm => Some(wire.answer_id().into_owned()),
+        };
+        Asked { wire: wire.clone(), id, paired, tool, kind, answer: None, begun: false }
     }
 
     /// Runs the calls from `from` on that may run together: several that read, or one that writes.

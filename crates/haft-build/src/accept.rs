@@ -2,14 +2,15 @@
 //!
 //! A signature says who built a registry, not that it is the newest: an old one with a hole in it
 //! still carries a good signature. So the build time of the last accepted registry is kept beside
-//! the configuration, and an older one is refused unless it is pinned.
+//! the configuration, and an older one is refused unless it is pinned. For the same reason a name
+//! says nothing about who publishes under it: a namespace stays with the key that signed it first.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use haft_core::registry::{Accepted, Implementation, LoadError, Trust};
+use haft_core::registry::{Accepted, Implementation, LoadError, Signature, Trust};
 use haft_core::{Digest, Registry};
 use serde::Deserialize;
 
@@ -39,18 +40,27 @@ impl std::error::Error for AcceptError {}
 /// stand in each other's way.
 type Marks = BTreeMap<String, Accepted>;
 
-/// Loads the registry at `path`. With a `mark` file, an older registry than the one accepted last
-/// from the same signer for the same namespace is refused, and a newer one is remembered.
+/// Loads the registry at `path`. With a `mark` file, what was accepted before counts: a namespace
+/// belongs to whoever signed it first, an older registry of the same signer is refused, and a
+/// newer one is remembered. A pinned key or version is somebody's decision and overrides the first.
 pub fn load(path: &Path, mut trust: Trust, mark: Option<&Path>) -> Result<Registry, AcceptError> {
     let refused = |why| AcceptError::Refused(path.to_owned(), why);
     let text = read(path)?;
     let Some(mark) = mark else { return Registry::load(&text, &trust).map_err(refused) };
     let mut marks = read_marks(mark)?;
-    let signer = trust.key.map(|key| key.to_string()).unwrap_or_default();
-    let name = format!("{signer} {}", namespace(&text));
+    let head = Head::read(&text);
+    let name = format!("{} {}", head.signer(), head.namespace);
+    let chosen = trust.key.is_some() || trust.pin.is_some();
     trust.last = trust.last.or_else(|| marks.get(&name).cloned());
     let registry = Registry::load(&text, &trust).map_err(refused)?;
-    if marks.get(&name).is_none_or(|last| last.built_at < registry.build.at) {
+    if !chosen && let Some(publisher) = other_publisher(&marks, &head) {
+        let namespace = registry.namespace.to_string();
+        let found = head.signature.map(|signature| signature.key.to_string());
+        return Err(refused(LoadError::OtherPublisher { namespace, found, publisher }));
+    }
+    // Without a signature there is nobody whose word a mark could hold on to.
+    let signed = head.signature.is_some();
+    if signed && marks.get(&name).is_none_or(|last| last.built_at < registry.build.at) {
         let now = Accepted { built_at: registry.build.at.clone(), digest: registry.digest.clone() };
         marks.insert(name, now);
         let text = serde_json::to_string_pretty(&marks).unwrap_or_default();
@@ -59,15 +69,36 @@ pub fn load(path: &Path, mut trust: Trust, mark: Option<&Path>) -> Result<Regist
     Ok(registry)
 }
 
-/// What the registry calls itself, before anything about it is proved. A registry that lies about
-/// it does not load.
-fn namespace(text: &str) -> String {
-    #[derive(Deserialize)]
-    struct Head {
-        #[serde(default)]
-        namespace: String,
+/// What a registry says of itself, before anything about it is proved. One that lies about it does
+/// not load.
+#[derive(Default, Deserialize)]
+struct Head {
+    #[serde(default)]
+    namespace: String,
+    #[serde(default)]
+    signature: Option<Signature>,
+}
+
+impl Head {
+    fn read(text: &str) -> Self {
+        serde_json::from_str(text).unwrap_or_default()
     }
-    serde_json::from_str(text).map(|head: Head| head.namespace).unwrap_or_default()
+
+    fn signer(&self) -> String {
+        self.signature.as_ref().map(|signature| signature.key.to_string()).unwrap_or_default()
+    }
+}
+
+/// Who else has signed this namespace before, where this signer never has.
+fn other_publisher(marks: &Marks, head: &Head) -> Option<String> {
+    let mut publishers = marks.keys().filter_map(|name| {
+        let (signer, namespace) = name.split_once(' ')?;
+        (namespace == head.namespace && !signer.is_empty()).then_some(signer)
+    });
+    let signer = head.signer();
+    let first = publishers.next()?;
+    let known = first == signer || publishers.any(|publisher| publisher == signer);
+    (!known).then(|| first.to_owned())
 }
 
 /// The largest registry that is read.

@@ -170,6 +170,8 @@ codes! {
     // Portability.
     NOT_PORTABLE = "H601", Error, false;
     IDLE_ALLOWANCE = "H602", Warning, false;
+    UNSAID = "H603", Warning, false;
+    LEFT_OUT = "H604", Warning, false;
     // Registries.
     NOT_A_REGISTRY = "H701", Error, false;
     REGISTRY_FORMAT = "H702", Error, false;
@@ -178,4 +180,5 @@ codes! {
     SIGNATURE = "H705", Error, false;
     NOT_PINNED = "H706", Error, false;
     OLDER_REGISTRY = "H707", Error, false;
+    OTHER_PUBLISHER = "H708", Error, false;
 }

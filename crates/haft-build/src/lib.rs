@@ -16,6 +16,7 @@ mod handler;
 pub mod import;
 mod lint;
 pub mod prompt;
+pub mod providers;
 mod resolve;
 pub mod scaffold;
 mod shape;

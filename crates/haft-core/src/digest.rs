@@ -23,7 +23,7 @@ impl Digest {
     /// ```
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
-        Self(format!("{PREFIX}{}", hex(&Sha256::digest(bytes))))
+        Self::from_raw(&Sha256::digest(bytes).into())
     }
 
     /// The digest of a JSON value, whatever the order of its keys.
@@ -41,7 +41,10 @@ impl Digest {
     /// A digest from its 32 bytes.
     #[must_use]
     pub fn from_raw(bytes: &[u8; 32]) -> Self {
-        Self(format!("{PREFIX}{}", hex(bytes)))
+        let mut text = String::with_capacity(PREFIX.len() + 64);
+        text.push_str(PREFIX);
+        push_hex(&mut text, bytes);
+        Self(text)
     }
 
     /// Its 32 bytes: what stores keep.
@@ -114,13 +117,30 @@ pub fn canonical(value: &Value) -> String {
 /// Lowercase hexadecimal.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).collect()
+    let mut text = String::with_capacity(2 * bytes.len());
+    push_hex(&mut text, bytes);
+    text
 }
 
-/// The digit of a number below sixteen, without a branch: every call writes a few hundred.
-fn digit(nibble: u8) -> char {
+/// Lowercase hexadecimal, put behind a text. Eight bytes at a time: every call writes some hundred
+/// digits.
+pub fn push_hex(text: &mut String, bytes: &[u8]) {
+    for some in bytes.chunks(8) {
+        let mut digits = [0; 16];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(some) {
+            if let [high, low] = pair {
+                (*high, *low) = (digit(byte >> 4), digit(byte & 0xf));
+            }
+        }
+        let written = digits.get(..2 * some.len()).unwrap_or_default();
+        text.push_str(std::str::from_utf8(written).unwrap_or_default());
+    }
+}
+
+/// The digit of a number below sixteen, without a branch.
+fn digit(nibble: u8) -> u8 {
     let letter = u8::from(nibble > 9) * (b'a' - b'9' - 1);
-    char::from(b'0' + nibble + letter)
+    b'0' + nibble + letter
 }
 
 /// The value of a digit that was checked when the digest was made.

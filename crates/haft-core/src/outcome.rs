@@ -1,5 +1,7 @@
 //! What every door gives back: one envelope.
 
+use std::sync::Arc;
+
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
@@ -49,13 +51,13 @@ pub struct Meta {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub record_id: String,
     /// The tool's canonical id, or the name that was asked for.
-    pub tool: String,
+    pub tool: Arc<str>,
     /// The contract's version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool_version: Option<String>,
+    pub tool_version: Option<Arc<str>>,
     /// The registry's version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub registry_version: Option<String>,
+    pub registry_version: Option<Arc<str>>,
     /// How long it took.
     pub duration_ms: f64,
     /// Answered from the ledger or the cache: nothing was done now.

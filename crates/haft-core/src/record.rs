@@ -1,5 +1,9 @@
 //! What is written down about calls: records, events and the audit trail.
 
+mod written;
+
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -9,19 +13,21 @@ use crate::call::Principal;
 use crate::contract::Mode;
 use crate::error::ErrorKind;
 
+pub use written::Written;
+
 /// One call, as UI, telemetry and operators see it: what redaction allows, and nothing else.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InvocationRecord {
     /// The call.
-    pub call: String,
+    pub call: Arc<str>,
     /// The model's id for it, where it had one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_call: Option<String>,
     /// Whose.
-    pub tenant: String,
+    pub tenant: Arc<str>,
     /// The agent.
-    pub agent: String,
+    pub agent: Arc<str>,
     /// Who acted.
     pub actor: Principal,
     /// For whom.
@@ -36,18 +42,18 @@ pub struct InvocationRecord {
     /// How model and user talked.
     pub mode: Mode,
     /// The tool's canonical id, or the name that was asked for.
-    pub tool: String,
+    pub tool: Arc<str>,
     /// Its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool_version: Option<String>,
+    pub tool_version: Option<Arc<str>>,
     /// The registry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub registry_version: Option<String>,
-    /// The allowed arguments; of the others the shape and a digest.
-    pub arguments: Value,
+    pub registry_version: Option<Arc<str>>,
+    /// The allowed arguments; of the others the shape and a digest. Absent where they were not read.
+    pub arguments: Option<Written>,
     /// The allowed part of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub result: Option<Value>,
+    pub result: Option<Written>,
     /// The error's kind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorKind>,
@@ -58,7 +64,7 @@ pub struct InvocationRecord {
     pub stage: Stage,
     /// The rule that decided it, for operators.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rule: Option<String>,
+    pub rule: Option<Arc<str>>,
     /// Whether it was answered from memory.
     #[serde(default)]
     pub cached: bool,

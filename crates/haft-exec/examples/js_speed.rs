@@ -253,7 +253,7 @@ impl Echo {
 fn job(tool: &Arc<Tool>, round: usize, limit: Duration) -> Job {
     let arguments = json!({"query": "lighting lead", "filters": {"type": "person"}, "top_k": 3});
     let scope = Arc::new(Scope {
-        call: format!("call_{round}"),
+        call: format!("call_{round}").into(),
         caller: Caller::agent("studio", "assistant"),
         mode: Mode::Text,
         session: SessionView::default(),

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -26,7 +27,7 @@ use crate::said;
 
 pub use context::Context;
 
-type Function = Box<dyn Fn(Value, Context) -> Boxed<'static, Ended> + Send + Sync>;
+type Function = Box<dyn Fn(Arc<Value>, Context) -> Boxed<'static, Ended> + Send + Sync>;
 
 /// An answer with what the function asks of the session.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +36,48 @@ pub struct Asking<R> {
     pub data: R,
     /// What is asked of the session.
     pub intents: Vec<Intent>,
+}
+
+/// What a function knows about an effect that it did not bring to its end.
+///
+/// ```
+/// use haft_core::{ErrorKind, ToolError};
+/// use haft_exec::native::Fault;
+///
+/// fn connected(reached: bool) -> Result<(), Fault> {
+///     if reached {
+///         return Ok(());
+///     }
+///     let error = ToolError::new(ErrorKind::Transient, "the provider cannot be reached");
+///     Err(Fault::NotBegun(error))
+/// }
+/// assert!(matches!(connected(false), Err(Fault::NotBegun(_))));
+/// ```
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// Nothing was done: no connection, refused before the first byte.
+    NotBegun(ToolError),
+    /// It was asked for and did not work. Whether a part was done is in the error.
+    Failed(ToolError),
+    /// It was asked for, and nobody knows what came of it.
+    Lost(ToolError),
+}
+
+impl Fault {
+    fn ended(self) -> Ended {
+        match self {
+            Self::NotBegun(error) => Ended::NotBegun(said::in_handlers_words(error)),
+            Self::Failed(error) => failed(error),
+            Self::Lost(error) => Ended::Lost(said::in_handlers_words(error)),
+        }
+    }
+}
+
+/// As a function that knows nothing better says it.
+impl From<ToolError> for Fault {
+    fn from(error: ToolError) -> Self {
+        Self::Failed(error)
+    }
 }
 
 /// Functions by the id of their tool.
@@ -57,8 +100,28 @@ impl Native {
         F: Fn(T, Context) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<R, ToolError>> + Send + 'static,
     {
-        self.insert(id, move |arguments, context| match read::<T>(arguments) {
+        self.insert(id, move |arguments, context| match read::<T>(&arguments) {
             Ok(arguments) => Box::pin(function(arguments, context).map(ended)),
+            Err(error) => not_begun(error),
+        })
+    }
+
+    /// With a function that says, when it fails, what it knows about its effect: that it was never
+    /// begun, that it failed, or that nobody knows. What was certainly never begun may be tried again
+    /// whatever the tool's class.
+    #[must_use]
+    pub fn effect<T, R, F, Fut>(self, id: impl Into<String>, function: F) -> Self
+    where
+        T: DeserializeOwned + Send + 'static,
+        R: Serialize + Send + 'static,
+        F: Fn(T, Context) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<R, Fault>> + Send + 'static,
+    {
+        self.insert(id, move |arguments, context| match read::<T>(&arguments) {
+            Ok(arguments) => Box::pin(function(arguments, context).map(|answer| match answer {
+                Ok(data) => ended(Ok(data)),
+                Err(fault) => fault.ended(),
+            })),
             Err(error) => not_begun(error),
         })
     }
@@ -72,7 +135,7 @@ impl Native {
         F: Fn(T, Context) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Asking<R>, ToolError>> + Send + 'static,
     {
-        self.insert(id, move |arguments, context| match read::<T>(arguments) {
+        self.insert(id, move |arguments, context| match read::<T>(&arguments) {
             Ok(arguments) => Box::pin(function(arguments, context).map(asking)),
             Err(error) => not_begun(error),
         })
@@ -82,7 +145,7 @@ impl Native {
     #[must_use]
     pub fn raw<F, Fut>(self, id: impl Into<String>, function: F) -> Self
     where
-        F: Fn(Value, Context) -> Fut + Send + Sync + 'static,
+        F: Fn(Arc<Value>, Context) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<Value, ToolError>> + Send + 'static,
     {
         self.insert(id, move |arguments, context| {
@@ -102,8 +165,8 @@ impl Native {
         R: Serialize + Send + 'static,
         F: Fn(T, Context) -> Result<R, ToolError> + Send + Sync + 'static,
     {
-        let function = std::sync::Arc::new(function);
-        self.insert(id, move |arguments, context| match read::<T>(arguments) {
+        let function = Arc::new(function);
+        self.insert(id, move |arguments, context| match read::<T>(&arguments) {
             Ok(arguments) => {
                 let function = function.clone();
                 let work = move || ended(function(arguments, context));
@@ -143,7 +206,7 @@ impl Native {
 
     fn insert<F>(mut self, id: impl Into<String>, function: F) -> Self
     where
-        F: Fn(Value, Context) -> Boxed<'static, Ended> + Send + Sync + 'static,
+        F: Fn(Arc<Value>, Context) -> Boxed<'static, Ended> + Send + Sync + 'static,
     {
         self.0.insert(id.into(), Box::new(function));
         self
@@ -181,8 +244,8 @@ async fn within<F: Future>(deadline: Duration, future: F) -> Option<F::Output> {
     }
 }
 
-fn read<T: DeserializeOwned>(arguments: Value) -> Result<T, ToolError> {
-    serde_json::from_value(arguments).map_err(|why| {
+fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, ToolError> {
+    T::deserialize(arguments).map_err(|why| {
         let message = "the tool's function does not take what its contract promises";
         ToolError::new(ErrorKind::Internal, message).caused_by(why)
     })

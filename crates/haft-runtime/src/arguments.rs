@@ -74,9 +74,22 @@ pub struct Prepared {
     pub warnings: Vec<Warning>,
     /// What the mode reduced.
     pub clamps: Vec<Clamped>,
+    pub(crate) came: Came,
+}
+
+/// How the effective arguments came about.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Came {
     received: Received,
     /// What was repaired, before defaults and clamps; where nothing was, that is what was received.
     accepted: Option<Received>,
+}
+
+impl Came {
+    /// The arguments as they were accepted, from what they have become.
+    pub(crate) fn accepted<'p>(&'p self, effective: &'p Value) -> Cow<'p, Value> {
+        self.accepted.as_ref().unwrap_or(&self.received).within(effective)
+    }
 }
 
 /// How to get from the effective arguments back to what came.
@@ -93,20 +106,22 @@ impl Prepared {
     /// them, and empty text, have become the object already; the caller has the raw text.
     #[must_use]
     pub fn received(&self) -> Cow<'_, Value> {
-        self.back_to(&self.received)
+        self.came.received.within(&self.effective)
     }
 
     /// The arguments as they were accepted: repaired, but without defaults and clamps. Two calls
     /// that differ only in spelling are the same here, and stay so when a default changes.
     #[must_use]
     pub fn accepted(&self) -> Cow<'_, Value> {
-        self.back_to(self.accepted.as_ref().unwrap_or(&self.received))
+        self.came.accepted(&self.effective)
     }
+}
 
-    fn back_to<'p>(&'p self, received: &'p Received) -> Cow<'p, Value> {
-        match received {
-            Received::Kept(value) => Cow::Borrowed(value),
-            Received::First(count) => first(&self.effective, *count),
+impl Received {
+    fn within<'p>(&'p self, effective: &'p Value) -> Cow<'p, Value> {
+        match self {
+            Self::Kept(value) => Cow::Borrowed(value),
+            Self::First(count) => first(effective, *count),
         }
     }
 }
@@ -202,7 +217,8 @@ impl Reader {
                 received = Received::Kept(first(value, count).into_owned());
             }
         });
-        Prepared { effective: value, warnings: Vec::new(), clamps, received, accepted: None }
+        let came = Came { received, accepted: None };
+        Prepared { effective: value, warnings: Vec::new(), clamps, came }
     }
 
     fn coerced(
@@ -214,7 +230,7 @@ impl Reader {
         problems: &mut Vec<Problem>,
     ) -> Prepared {
         let mut warnings = before.warnings;
-        let came = match before.received {
+        let came = match before.came.received {
             Received::Kept(value) => value,
             Received::First(count) => first(&before.effective, count).into_owned(),
         };
@@ -225,8 +241,7 @@ impl Reader {
             effective: completed.effective,
             clamps: completed.clamps,
             warnings,
-            received: Received::Kept(came),
-            accepted: Some(completed.received),
+            came: Came { received: Received::Kept(came), accepted: Some(completed.came.received) },
         }
     }
 

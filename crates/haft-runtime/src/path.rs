@@ -19,7 +19,7 @@ mod trip;
 use std::sync::Arc;
 
 use haft_core::outcome::Intent;
-use haft_core::record::Stage;
+use haft_core::record::{Stage, Written};
 use haft_core::{Call, Envelope, ToolError};
 use serde_json::Value;
 
@@ -35,6 +35,7 @@ use crate::tasks::Presence;
 
 /// Takes a call through the path. However it ends, the end is in the envelope, and on record.
 pub(crate) async fn take(inner: &Arc<Inner>, call: Call) -> Envelope {
+    let call = Arc::new(call);
     let mut trip = Trip::begin(inner, &call);
     match decide(inner, &mut trip, call).await {
         Err(refusal) => publish::refused(inner, trip, refusal).await,
@@ -47,7 +48,7 @@ pub(crate) async fn take(inner: &Arc<Inner>, call: Call) -> Envelope {
 }
 
 /// From a name to a call that may run: nothing has been done yet, and nothing is remembered.
-async fn decide(inner: &Arc<Inner>, trip: &mut Trip, call: Call) -> Result<Approved, Refusal> {
+async fn decide(inner: &Arc<Inner>, trip: &mut Trip, call: Arc<Call>) -> Result<Approved, Refusal> {
     // Whether the tool exists for this caller at all; first, so that nothing else is revealed.
     let found = resolve::tool(inner, trip, call).await?;
     // Cheap and without arguments: most calls that must not run end here.
@@ -120,7 +121,7 @@ pub(crate) fn available(
 pub(crate) struct Refusal {
     pub(crate) error: ToolError,
     pub(crate) stage: Stage,
-    pub(crate) rule: Option<String>,
+    pub(crate) rule: Option<Arc<str>>,
 }
 
 impl Refusal {
@@ -128,7 +129,7 @@ impl Refusal {
         Self { error, stage, rule: None }
     }
 
-    pub(crate) fn by(mut self, rule: impl Into<String>) -> Self {
+    pub(crate) fn by(mut self, rule: impl Into<Arc<str>>) -> Self {
         self.rule = Some(rule.into());
         self
     }
@@ -139,7 +140,7 @@ impl Refusal {
 pub(crate) struct Answer {
     pub(crate) result: Result<Value, ToolError>,
     /// What UI and telemetry may see of the result.
-    pub(crate) view: Option<Value>,
+    pub(crate) view: Option<Written>,
     pub(crate) intents: Vec<Intent>,
     pub(crate) stage: Stage,
     pub(crate) cached: bool,

@@ -231,7 +231,7 @@ impl Policy {
     fn known(&self, ask: &Ask<'_>) -> Before {
         if let Some(reason) = &self.broken {
             let enable = "an administrator has to mend the policy";
-            return Before::Settled(decision::deny("policy:broken", reason, enable));
+            return Before::Settled(decision::deny("policy:broken", reason.as_str(), enable));
         }
         match self.reach(ask.tool) {
             Some(reach) => self.kept.get(ask, reach, || self.before(ask)),

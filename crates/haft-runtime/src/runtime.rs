@@ -6,6 +6,7 @@ mod sessions;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -73,6 +74,8 @@ struct Shelves {
 
 /// What may be done: decisions, budgets and what becomes of superseded calls.
 pub(crate) struct Rulebook {
+    /// No two have the same: whoever decided by this one can see that it is no longer in force.
+    pub(crate) number: u64,
     decide: Arc<dyn Decide>,
     rules: Rules,
     text: Budget,
@@ -81,7 +84,14 @@ pub(crate) struct Rulebook {
 
 impl Rulebook {
     fn new(decide: Arc<dyn Decide>, rules: Rules) -> Self {
-        Self { text: rules.budget(Mode::Text), voice: rules.budget(Mode::Voice), decide, rules }
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        Self {
+            number: NUMBER.fetch_add(1, Ordering::Relaxed),
+            text: rules.budget(Mode::Text),
+            voice: rules.budget(Mode::Voice),
+            decide,
+            rules,
+        }
     }
 
     pub(crate) fn budget(&self, mode: Mode) -> &Budget {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use haft_core::record::Written;
 use haft_core::validator::{self, Validator};
 use haft_core::{Registry, Tool};
 use serde_json::Value;
@@ -10,7 +11,7 @@ use serde_json::Value;
 use crate::arguments::Reader;
 use crate::guide::{self, Index};
 use crate::policy::Problem;
-use crate::redact::{Marker, View};
+use crate::redact::{Marker, Scrubber, View};
 use crate::toolbox::{self, Stock};
 
 /// One registry.
@@ -27,7 +28,8 @@ pub(crate) struct Shelf {
 
 /// A tool, ready to be called.
 pub(crate) struct Loaded {
-    pub(crate) version: String,
+    pub(crate) id: Arc<str>,
+    pub(crate) version: Arc<str>,
     pub(crate) reader: Reader,
     pub(crate) output: Option<Validator>,
     pub(crate) view: View,
@@ -79,7 +81,8 @@ impl Loaded {
     fn compile(tool: &Tool, marker: &Arc<Marker>) -> Result<Arc<Self>, String> {
         let redaction = &tool.contract.redaction;
         Ok(Arc::new(Self {
-            version: tool.contract.version.to_string(),
+            id: tool.id.as_str().into(),
+            version: tool.contract.version.to_string().into(),
             reader: Reader::compile(tool)?,
             output: tool.contract.output.as_ref().map(validator::compile).transpose()?,
             view: View::compile(&redaction.allow),
@@ -88,8 +91,14 @@ impl Loaded {
         }))
     }
 
-    /// The arguments as UI, events and telemetry see them.
-    pub(crate) fn seen_arguments(&self, arguments: &Value) -> Value {
-        self.arguments.arguments_view(arguments, &self.marker)
+    /// The arguments as UI, events and telemetry see them. Nothing where they cannot be made safe.
+    pub(crate) fn seen_arguments(&self, arguments: &Value, secrets: &Scrubber) -> Option<Written> {
+        let seen = self.arguments.seen_arguments(arguments, &self.marker);
+        if secrets.is_empty() {
+            return Written::of(&seen).ok();
+        }
+        let mut seen = serde_json::to_value(seen).ok()?;
+        secrets.value(&mut seen).ok()?;
+        Some(seen.into())
     }
 }

@@ -152,8 +152,8 @@ impl Decide for Anything {
     fn decide(&self, _: &Ask<'_>) -> Decision {
         Decision {
             verdict: Verdict::Allow,
-            rule: "trial".to_owned(),
-            why: "a test may do anything".to_owned(),
+            rule: "trial".into(),
+            why: "a test may do anything".into(),
             enable: None,
         }
     }

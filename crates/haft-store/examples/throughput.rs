@@ -158,7 +158,7 @@ async fn call<L: Ledger>(store: &L, caller: u64, number: u64) -> Outcome<()> {
         return Err("a fresh key was not fresh".into());
     };
     let record = InvocationRecord {
-        call,
+        call: call.into(),
         model_call: None,
         tenant: "acme".into(),
         agent: "assistant".into(),
@@ -170,8 +170,8 @@ async fn call<L: Ledger>(store: &L, caller: u64, number: u64) -> Outcome<()> {
         tool: "core__send_money".into(),
         tool_version: Some("1.0.0".into()),
         registry_version: Some("1.0.00000000".into()),
-        arguments,
-        result: Some(json!({ "ok": true })),
+        arguments: Some(arguments.into()),
+        result: Some(json!({ "ok": true }).into()),
         error: None,
         message: None,
         stage: Stage::Publish,

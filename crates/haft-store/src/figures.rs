@@ -1,5 +1,7 @@
 //! Which records a filter means, and a tool's calls in figures.
 
+use std::sync::Arc;
+
 use haft_core::ledger::EffectRecord;
 use haft_core::port::{CallFilter, CallStats, EffectFilter};
 use haft_core::record::InvocationRecord;
@@ -15,19 +17,23 @@ fn agrees<T: PartialEq>(wanted: &Option<T>, is: &T) -> bool {
     wanted.as_ref().is_none_or(|wanted| wanted == is)
 }
 
+fn names(wanted: Option<&str>, is: &str) -> bool {
+    wanted.is_none_or(|wanted| wanted == is)
+}
+
 fn is_some<T: PartialEq>(wanted: &Option<T>, is: &Option<T>) -> bool {
     wanted.is_none() || wanted == is
 }
 
 pub(crate) fn is_meant(filter: &CallFilter, record: &InvocationRecord) -> bool {
-    filter.tenant == record.tenant
-        && agrees(&filter.agent, &record.agent)
-        && agrees(&filter.tool, &record.tool)
+    *filter.tenant == *record.tenant
+        && names(filter.agent.as_deref(), &record.agent)
+        && names(filter.tool.as_deref(), &record.tool)
         && is_some(&filter.session, &record.session)
         && is_some(&filter.error, &record.error)
         && filter.ok.is_none_or(|ok| ok == record.error.is_none())
         && filter.since_ms.is_none_or(|since| record.started_at_ms >= since)
-        && agrees(&filter.call, &record.call)
+        && names(filter.call.as_deref(), &record.call)
 }
 
 pub(crate) fn effect_is_meant(filter: &EffectFilter, record: &EffectRecord) -> bool {
@@ -42,7 +48,7 @@ pub(crate) fn effect_is_meant(filter: &EffectFilter, record: &EffectRecord) -> b
 
 /// One call in figures.
 pub(crate) struct Timed {
-    pub(crate) tool: String,
+    pub(crate) tool: Arc<str>,
     pub(crate) failed: bool,
     pub(crate) duration_us: u64,
 }
@@ -61,7 +67,7 @@ fn of_tool(calls: &[Timed]) -> CallStats {
         calls.get(rank.saturating_sub(1)).map_or(0, |call| call.duration_us)
     };
     CallStats {
-        tool: calls.first().map(|call| call.tool.clone()).unwrap_or_default(),
+        tool: calls.first().map(|call| call.tool.as_ref().to_owned()).unwrap_or_default(),
         calls: calls.len() as u64,
         errors: calls.iter().filter(|call| call.failed).count() as u64,
         p50_us: at(50),

@@ -21,6 +21,7 @@ pub mod memory;
 pub mod sqlite;
 pub mod trail;
 
+mod fail;
 mod figures;
 mod steps;
 mod tables;

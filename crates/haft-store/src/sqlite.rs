@@ -23,6 +23,7 @@ use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use haft_core::Principal;
 use haft_core::port::StoreError;
 use haft_core::registry::{PublicKey, SigningKey};
 use rusqlite::Connection;
@@ -185,10 +186,10 @@ impl Sqlite {
     /// # Errors
     ///
     /// When it cannot be written; effects stay stopped.
-    pub async fn acknowledge(&self, by: &str) -> Result<(), StoreError> {
-        let by = by.to_owned();
+    pub async fn acknowledge(&self, by: &Principal, note: &str) -> Result<(), StoreError> {
+        let (by, note) = (by.to_string(), note.to_owned());
         self.write(move |tx| {
-            let body = json!({ "by": by }).to_string();
+            let body = json!({ "by": by, "note": note }).to_string();
             let number = tx.append("", "acknowledge", body)?;
             let sql = "INSERT INTO acknowledged (number, at_ms, by) VALUES (?1, ?2, ?3)";
             tx.execute(sql, (row::signed(number), tx.now_ms(), &by)).map(drop)

@@ -55,8 +55,9 @@ pub struct Rendering {
 struct Offered {
     id: String,
     wire: String,
-    /// Nothing where arguments pass untouched.
-    plans: Option<Box<Plans>>,
+    plans: Plans,
+    /// Whether arguments come back in another shape than the contract's.
+    changed: bool,
 }
 
 /// Renders tools for a dialect; the order stays as given.
@@ -114,8 +115,8 @@ impl Rendering {
         let place = self.offered.len();
         self.by_wire.insert(wire.to_owned(), place);
         self.by_id.insert(id.to_owned(), place);
-        let plans = (!plans.change_nothing()).then(|| Box::new(plans));
-        self.offered.push(Offered { id: id.to_owned(), wire: wire.to_owned(), plans });
+        let changed = !plans.change_nothing();
+        self.offered.push(Offered { id: id.to_owned(), wire: wire.to_owned(), plans, changed });
     }
 
     /// What it was rendered for.
@@ -145,8 +146,8 @@ impl Rendering {
     #[must_use]
     pub fn arguments(&self, wire_name: &str, text: &str) -> RawArguments {
         let offered = self.by_wire.get(wire_name).and_then(|place| self.offered.get(*place));
-        match offered.and_then(|offered| offered.plans.as_ref()) {
-            Some(plans) => plans.raise(text),
+        match offered.filter(|offered| offered.changed) {
+            Some(offered) => offered.plans.raise(text),
             None => RawArguments::Text(text.to_owned()),
         }
     }
@@ -159,10 +160,7 @@ impl Rendering {
     pub fn lower_arguments(&self, id: &str, arguments: &Value) -> Result<Value, CannotSay> {
         let offered = self.by_id.get(id).and_then(|place| self.offered.get(*place));
         let offered = offered.ok_or_else(|| CannotSay(format!("`{id}` is not shown")))?;
-        match &offered.plans {
-            Some(plans) => plans.say(arguments).map_err(CannotSay),
-            None => Ok(arguments.clone()),
-        }
+        offered.plans.say(arguments).map_err(CannotSay)
     }
 }
 

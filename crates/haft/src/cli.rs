@@ -110,7 +110,7 @@ pub(crate) enum Command {
     Audit(Audit),
     /// Write the tools in another format
     #[command(
-        after_help = "Examples:\n  haft export --format adm\n  haft export --format json-schema --registry tool_registry.json"
+        after_help = "Examples:\n  haft export --format openai --strict\n  haft export --format anthropic --report losses.json\n  haft export --format json-schema --registry tool_registry.json"
     )]
     Export(Export),
     /// Check that a registry is intact and trusted
@@ -179,6 +179,9 @@ pub(crate) struct Reporting {
 
 #[derive(Args)]
 pub(crate) struct Lint {
+    /// Also report what these providers cannot be told: all, or some of openai, anthropic, gemini, mcp, adm
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) providers: Vec<String>,
     #[command(flatten)]
     pub(crate) reporting: Reporting,
 }
@@ -318,6 +321,20 @@ fn dialect() -> impl TypedValueParser<Value = Dialect> {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
+    /// OpenAI Chat Completions
+    Openai,
+    /// OpenAI Responses
+    OpenaiResponses,
+    /// OpenAI Realtime
+    OpenaiRealtime,
+    /// Anthropic Messages
+    Anthropic,
+    /// Gemini generateContent
+    Gemini,
+    /// Gemini Live
+    GeminiLive,
+    /// The Model Context Protocol's tools/list
+    Mcp,
     /// The ALTAR data model 1.0
     Adm,
     /// Name, description and JSON Schema of each tool
@@ -329,6 +346,15 @@ pub(crate) struct Export {
     /// Which format to write
     #[arg(long)]
     pub(crate) format: ExportFormat,
+    /// For a provider's strict mode: it holds the model to the schema
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// For Gemini: parametersJsonSchema instead of parameters
+    #[arg(long)]
+    pub(crate) json_schema: bool,
+    /// Only the tools that are allowed in this mode
+    #[arg(long, value_name = "MODE")]
+    pub(crate) mode: Option<ModeName>,
     /// Read this registry instead of compiling the toolset
     #[arg(long, value_name = "FILE")]
     pub(crate) registry: Option<PathBuf>,
@@ -657,6 +683,9 @@ pub(crate) enum AuditAction {
     Checkpoint,
     /// Accept that the trail was touched, so that side effects are taken again
     Acknowledge {
+        /// Who has looked into it: user:… or service:…
+        #[arg(long = "as", default_value = "user:operator", value_name = "PRINCIPAL")]
+        actor: String,
         /// Why
         #[arg(long, value_name = "TEXT")]
         note: String,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow, bail};
 use haft_build::accept;
 use haft_build::build::{Checked, Reuse, check};
+use haft_build::code::Severity;
 use haft_build::diagnostic::Diagnostic;
 use haft_build::diagnostic::render::{Show, text};
 use haft_core::Registry;
@@ -68,7 +69,7 @@ impl Place {
     /// A registry file, under the trust of `haft.toml`.
     pub(crate) fn load(&self, file: &Path) -> anyhow::Result<Registry> {
         let config = self.config()?;
-        let mark = config.mark().filter(|_| config.trust.key.is_some());
+        let mark = config.mark();
         Ok(accept::load(file, config.trust, mark.as_deref())?)
     }
 }
@@ -82,8 +83,11 @@ fn shorten(here: &Path, path: PathBuf) -> PathBuf {
 pub(crate) fn compiled(toolset: &Path, out: &Output) -> anyhow::Result<Registry> {
     let checked = checked(toolset, Reuse::Unchanged)?;
     if checked.has_errors() {
-        report(&checked.diagnostics, toolset, Show::Some, out);
-        bail!("`{}` does not build", toolset.display());
+        // Whoever calls a tool wants to know what stands in the way, not all there is to improve.
+        let is_error = |one: &&Diagnostic| one.severity == Severity::Error;
+        let errors: Vec<_> = checked.diagnostics.iter().filter(is_error).cloned().collect();
+        report(&errors, toolset, Show::Some, out);
+        bail!("`{}` does not build; `haft lint` shows the warnings, too", toolset.display());
     }
     Ok(checked.registry()?)
 }

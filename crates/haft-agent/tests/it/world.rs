@@ -71,7 +71,7 @@ impl Hands {
         }
         tokio::task::yield_now().await;
         self.running.lock().0 -= 1;
-        self.done.lock().push((job.tool.id.clone(), job.arguments.clone()));
+        self.done.lock().push((job.tool.id.clone(), Value::clone(&job.arguments)));
         Ended::Returned { data: json!({ "did": job.arguments["item"] }), intents: Vec::new() }
     }
 }

@@ -103,9 +103,10 @@ mod tests {
         let import = adm(&json!([{"function_declarations": [lamp()]}]).to_string()).unwrap();
         let contract = serde_json::from_str(import.tools[0].file("schema.json").unwrap()).unwrap();
         let registry = crate::export::tests::registry([contract]);
-        let (tool, losses) = crate::export::adm(&registry);
-        assert_eq!(losses, []);
-        let again = adm(&serde_json::to_string(&tool.unwrap()).unwrap()).unwrap();
+        let rendering =
+            haft_wire::render(haft_wire::Dialect::Adm, Default::default(), &registry.tools);
+        assert_eq!(rendering.report, []);
+        let again = adm(&rendering.tools.to_string()).unwrap();
         assert_eq!(again.report.summary().errors, 0);
         assert_eq!(again.tools[0].folder, "imported-set-lamp");
     }

@@ -49,7 +49,7 @@ fn the_index_lists_every_code_with_its_title() {
 
 #[test]
 fn every_code_is_provoked_by_a_test() {
-    let tests = ["lints.rs", "registry.rs"].map(|file| {
+    let tests = ["lints.rs", "registry.rs", "providers.rs"].map(|file| {
         fs::read_to_string(root().join("crates/haft-build/tests/it").join(file)).unwrap()
     });
     let registry = ["H701", "H702", "H703", "H704", "H705", "H706"];

@@ -13,6 +13,8 @@ mod golden;
 #[cfg(test)]
 mod lints;
 #[cfg(test)]
+mod providers;
+#[cfg(test)]
 mod registry;
 #[cfg(test)]
 mod schema_suite;

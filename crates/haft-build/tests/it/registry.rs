@@ -129,6 +129,39 @@ fn recomputed_digests_are_caught_by_a_pin_or_a_key() {
     assert_eq!(tampered(&text, false, backdated, &trust), LoadError::BadSignature);
 }
 
+/// Signed anew, as its publisher would.
+fn signed(mut registry: Value, by: &SigningKey) -> String {
+    let stated = json!({
+        "build": registry["build"],
+        "digest": registry["digest"],
+        "version": registry["version"],
+    });
+    registry["signature"] = json!(by.sign(&haft_core::digest::canonical(&stated)));
+    haft_core::digest::canonical(&registry)
+}
+
+#[test]
+fn a_namespace_stays_with_who_signed_it_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let mark = folder.path().join("mark");
+    let load = |text: &str, trust: Trust| {
+        let path = folder.path().join("registry.json");
+        std::fs::write(&path, text).unwrap();
+        haft_build::accept::load(&path, trust, Some(&mark)).map_err(|error| error.to_string())
+    };
+    let (ours, theirs, unsigned) = (built(Some(&key(1))), built(Some(&key(2))), built(None));
+    assert!(load(&unsigned, Trust::default()).is_ok(), "nobody has a claim yet");
+    assert!(load(&ours, Trust::default()).is_ok());
+    for other in [&theirs, &unsigned] {
+        let refused = load(other, Trust::default()).unwrap_err();
+        assert!(refused.contains("[H708]") && refused.contains("pin the new key"), "{refused}");
+    }
+    let pinned = Trust { key: Some(key(2).public()), ..Trust::default() };
+    assert!(load(&theirs, pinned).is_ok(), "whoever pins a key has chosen");
+    assert!(load(&theirs, Trust::default()).is_ok(), "and what was chosen once is known");
+    assert!(load(&ours, Trust::default()).is_ok());
+}
+
 #[test]
 fn an_older_registry_does_not_come_back() {
     let folder = tempfile::tempdir().unwrap();
@@ -141,7 +174,7 @@ fn an_older_registry_does_not_come_back() {
     let dated = |at: &str| {
         let mut value: Value = serde_json::from_str(&text).unwrap();
         value["build"]["at"] = json!(at);
-        value.to_string()
+        signed(value, &key(1))
     };
     std::fs::write(&old, dated("2026-01-01T00:00:00Z")).unwrap();
     std::fs::write(&new, dated("2026-02-01T00:00:00Z")).unwrap();
@@ -157,7 +190,7 @@ fn an_older_registry_does_not_come_back() {
     let mut value: Value = serde_json::from_str(&dated("2026-02-01T00:00:00Z")).unwrap();
     value["tools"].as_array_mut().unwrap().pop();
     reseal(&mut value);
-    std::fs::write(&twin, haft_core::digest::canonical(&value)).unwrap();
+    std::fs::write(&twin, signed(value, &key(1))).unwrap();
     assert!(load(&twin, Trust::default()).unwrap_err().to_string().contains("[H707]"));
     assert!(load(&new, Trust::default()).is_ok());
 
@@ -166,7 +199,7 @@ fn an_older_registry_does_not_come_back() {
     workshop.write("toolset.toml", "namespace = \"other\"\n");
     let mut value: Value = serde_json::from_str(&workshop.check().write(None).unwrap()).unwrap();
     value["build"]["at"] = json!("2025-01-01T00:00:00Z");
-    std::fs::write(&twin, haft_core::digest::canonical(&value)).unwrap();
+    std::fs::write(&twin, signed(value, &key(1))).unwrap();
     assert!(load(&twin, Trust::default()).is_ok());
     let pinned = Trust { pin: Some(Pin::Version(registry.version)), ..Trust::default() };
     assert!(load(&old, pinned).is_ok(), "whoever pins a version means it");

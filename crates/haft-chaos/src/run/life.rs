@@ -3,8 +3,10 @@
 use crate::dice::Dice;
 use crate::words::Act;
 
-/// Where on the path, in a tool and around a compensation a victim can die.
-const POINTS: [&str; 8] = [
+/// Where in the store, on the path, in a tool and around a compensation a victim can die.
+const POINTS: [&str; 10] = [
+    "in_commit",
+    "after_commit",
     "before_claim",
     "after_claim",
     "before_execute",
@@ -92,13 +94,13 @@ pub(super) fn long(dice: &mut Dice, kills: u64, keys: u64) -> Vec<Life> {
         let after = mean / 2 + dice.roll(mean);
         let fail = match dice.roll(2) {
             0 => None,
-            _ => match dice.roll(10) {
-                which @ 0..8 => {
+            _ => match dice.roll(12) {
+                which @ 0..10 => {
                     let point = POINTS.get(which as usize).copied().unwrap_or_default();
                     at(point, 1 + dice.roll(after.max(1)))
                 }
                 which => {
-                    let point = if which == 8 { "comp_before" } else { "comp_after" };
+                    let point = if which == 10 { "comp_before" } else { "comp_after" };
                     at(point, 1 + dice.roll(1 + after / 50))
                 }
             },

@@ -23,7 +23,7 @@ pub struct Job {
     /// The tool, as the session knows it.
     pub tool: Arc<Tool>,
     /// The effective arguments.
-    pub arguments: Value,
+    pub arguments: Arc<Value>,
     /// What the handler may know about the call.
     pub scope: Arc<Scope>,
     /// The capabilities that the contract lists, and no others.
@@ -39,13 +39,13 @@ impl Job {
     #[must_use]
     pub fn new(
         tool: Arc<Tool>,
-        arguments: Value,
+        arguments: impl Into<Arc<Value>>,
         scope: Arc<Scope>,
         host: Arc<dyn Host>,
         deadline: Duration,
         provider_key: Option<String>,
     ) -> Self {
-        Self { tool, arguments, scope, host, deadline, provider_key }
+        Self { tool, arguments: arguments.into(), scope, host, deadline, provider_key }
     }
 }
 
@@ -53,7 +53,7 @@ impl Job {
 #[derive(Clone, Debug)]
 pub struct Scope {
     /// The call.
-    pub call: String,
+    pub call: Arc<str>,
     /// Who asks.
     pub caller: Caller,
     /// How model and user talk.

@@ -1,5 +1,7 @@
 //! Deciding who may use which tool.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -39,18 +41,18 @@ pub enum Verdict {
     Deny,
 }
 
-/// What policy says, and why.
+/// What policy says, and why. Cheap to clone: most decisions are made once and used often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
     /// What.
     pub verdict: Verdict,
     /// The id of the rule that decided, for operators.
-    pub rule: String,
+    pub rule: Arc<str>,
     /// Why, for operators.
-    pub why: String,
+    pub why: Arc<str>,
     /// What would change it, in words that an agent may repeat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub enable: Option<String>,
+    pub enable: Option<Arc<str>>,
 }
 
 /// What policy says before the arguments are known.

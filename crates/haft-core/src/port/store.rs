@@ -191,7 +191,7 @@ pub struct CallFilter {
 }
 
 /// One tool's calls in figures.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallStats {
     /// The tool.

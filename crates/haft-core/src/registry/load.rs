@@ -94,6 +94,15 @@ pub enum LoadError {
         /// What was accepted last.
         accepted: String,
     },
+    /// The namespace was accepted from somebody else before.
+    OtherPublisher {
+        /// The namespace.
+        namespace: String,
+        /// Who signed this one; nobody where absent.
+        found: Option<String>,
+        /// Who signed it before.
+        publisher: String,
+    },
 }
 
 impl LoadError {
@@ -108,6 +117,7 @@ impl LoadError {
             Self::Unsigned | Self::WrongKey { .. } | Self::BadSignature => "H705",
             Self::NotPinned { .. } => "H706",
             Self::Older { .. } => "H707",
+            Self::OtherPublisher { .. } => "H708",
         }
     }
 }
@@ -151,6 +161,16 @@ impl fmt::Display for LoadError {
                 f,
                 "the registry was built at {found}, not after the one accepted last ({accepted}); \
                  to go back on purpose, pin its version"
+            ),
+            Self::OtherPublisher { namespace, found, publisher } => write!(
+                f,
+                "`{namespace}` was accepted as signed by `{publisher}`, and this registry is {}; \
+                 if it has really changed hands, look at `haft diff` and pin the new key in \
+                 `haft.toml`",
+                match found {
+                    Some(key) => format!("signed by `{key}`"),
+                    None => "not signed".to_owned(),
+                }
             ),
         }
     }

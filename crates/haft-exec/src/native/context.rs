@@ -20,7 +20,7 @@ pub struct Context {
 }
 
 impl Context {
-    pub(super) fn of(job: Job) -> (Value, Self) {
+    pub(super) fn of(job: Job) -> (Arc<Value>, Self) {
         let Job { tool, arguments, scope, host, deadline, provider_key, .. } = job;
         (arguments, Self { tool, scope, host, deadline, provider_key })
     }

@@ -6,13 +6,13 @@ use haft_core::Digest;
 use haft_core::port::Execute as _;
 use haft_core::registry::Implementation;
 use haft_exec::{Executors, Native};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::rig::{Stubs, data, error, job, js, pool, tool_with};
 
 #[tokio::test]
 async fn the_first_that_can_runs_it() {
-    let native = Native::new().raw("core__probe", |_: Value, _| async { Ok(json!("native")) });
+    let native = Native::new().raw("core__probe", |_, _| async { Ok(json!("native")) });
     let executors = Executors::new().with(native).with(pool(1));
     let source = "export const execute = () => ({ ok: true, data: 'js' });";
     for (handler, expected) in [(Implementation::Native, "native"), (js(source), "js")] {

@@ -10,7 +10,7 @@ use haft_core::names::Namespace;
 use haft_core::outcome::Intent;
 use haft_core::port::{Ended, Execute as _, Job};
 use haft_core::registry::{Build, Implementation, Registry};
-use haft_exec::native::{Asking, Context, Native};
+use haft_exec::native::{Asking, Context, Fault, Native};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -64,13 +64,14 @@ async fn what_the_type_does_not_take_is_not_begun() {
 
 #[tokio::test]
 async fn a_panic_is_lost_and_says_nothing_of_the_inside() {
-    let early =
-        |_: Value, _: Context| -> std::future::Ready<Result<Value, ToolError>> { panic!("canary") };
-    let late = |_: Value, _: Context| async {
+    let early = |_: Arc<Value>, _: Context| -> std::future::Ready<Result<Value, ToolError>> {
+        panic!("canary")
+    };
+    let late = |_: Arc<Value>, _: Context| async {
         tokio::task::yield_now().await;
         panic!("canary")
     };
-    let blocking = |_: Value, _: Context| -> Result<Value, ToolError> { panic!("canary") };
+    let blocking = |_: Arc<Value>, _: Context| -> Result<Value, ToolError> { panic!("canary") };
     for native in [
         Native::new().raw("core__probe", early),
         Native::new().raw("core__probe", late),
@@ -112,7 +113,7 @@ async fn the_deadline_drops_the_function() {
 async fn a_function_reaches_what_its_contract_lists() {
     let host = Arc::new(Stubs::default().on("kb.search", |query| Ok(query.clone())));
     let native = Native::new().raw("core__probe", |args, context: Context| async move {
-        let found = context.call(Capability::Kb, "search", args).await?;
+        let found = context.call(Capability::Kb, "search", Value::clone(&args)).await?;
         let refused = context.call(Capability::Http, "get", json!({})).await.unwrap_err();
         Ok(json!([found, refused.message, context.call_id()]))
     });
@@ -154,7 +155,7 @@ fn functions_and_tools_that_lack_each_other_are_named() {
         ],
         build: Build { at: String::new(), by: String::new(), commit: None },
     };
-    let done = |_: Value, _: Context| async { Ok(Value::Null) };
+    let done = |_: Arc<Value>, _: Context| async { Ok(Value::Null) };
     let native = Native::new().raw("core__a", done).raw("core__c", done).raw("core__d", done);
     assert_eq!(
         native.check(&registry),
@@ -172,4 +173,17 @@ async fn a_blocking_function_gets_a_thread_of_its_own() {
     let host = Arc::new(Stubs::default());
     let tool = Arc::new(tool_with(Implementation::Native, &json!([])));
     assert_eq!(native.execute(job(tool, json!({"text": "four"}), host)).await, returned(json!(4)));
+}
+
+#[tokio::test]
+async fn a_function_says_what_it_knows_about_its_effect() {
+    let cases: [(fn(ToolError) -> Fault, &str); 3] =
+        [(Fault::NotBegun, "not begun"), (Fault::from, "failed"), (Fault::Lost, "lost")];
+    for (fault, expected) in cases {
+        let native = Native::new().effect("core__probe", move |_: Value, _| async move {
+            Err::<Value, _>(fault(ToolError::new(ErrorKind::Transient, "no connection")))
+        });
+        let (way, error) = error(run(native, json!({})).await);
+        assert_eq!((way, error.kind), (expected, ErrorKind::Transient));
+    }
 }

@@ -75,7 +75,7 @@ pub(super) fn messaging(
         agent: scope.caller.agent.to_string(),
         session: scope.session.id.clone(),
         turn: scope.session.turn,
-        call: scope.call.clone(),
+        call: scope.call.as_ref().to_owned(),
         tool: scope.through.last().cloned().unwrap_or_default(),
         at_ms: inner.store.now_ms(),
         payload,

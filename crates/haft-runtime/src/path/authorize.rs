@@ -39,3 +39,9 @@ pub(crate) fn decide(
     trip.rule = Some(decision.rule.clone());
     Ok(Authorized { prepared, decision })
 }
+
+/// What the rules say now, where others have come into force since the call was decided.
+pub(crate) fn anew(inner: &Inner, call: &Authorized) -> Option<Decision> {
+    let policy = inner.policy();
+    (policy.number != call.rulebook).then(|| policy.decide(&call.ask_fully()))
+}

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use haft_core::call::RawArguments;
 use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{Claim, Claimed, Effect, EffectRecord, State, Ticket, Unspendable};
-use haft_core::port::StoreError;
+use haft_core::port::{StoreError, Verdict};
 use haft_core::record::Stage;
 use haft_core::{Digest, ErrorKind, ToolError};
 use serde_json::{Value, json};
 
-use super::authorize::Authorized;
+use super::authorize::{self, Authorized};
 use super::join::Joined;
-use super::{Answer, Refusal, Trip, confirm, execute};
+use super::{Answer, Refusal, Trip, confirm, execute, gate};
 use crate::attach::Leading;
 use crate::runtime::Inner;
 use crate::settings::millis;
@@ -163,6 +163,7 @@ pub(crate) async fn begin(
     trip: &mut Trip,
     joined: &Joined,
 ) -> Result<Granted, Answer> {
+    still_allowed(inner, trip, joined).await?;
     let Some(key) = &joined.key else {
         return Ok(Granted { ticket: None, leading: None, at: Instant::now() });
     };
@@ -178,7 +179,7 @@ pub(crate) async fn begin(
     match claimed {
         Ok(Claimed::Fresh(ticket)) => Ok(granted(inner, &key.digest, ticket, at)),
         // The first answer was lost, and it was this very call that was recorded.
-        Ok(Claimed::InFlight(record)) if record.effect.call == trip.id => {
+        Ok(Claimed::InFlight(record)) if *record.effect.call == *trip.id => {
             let (key, epoch, call) = (&key.digest, record.epoch, record.effect.call);
             Ok(granted(
                 inner,
@@ -219,6 +220,24 @@ pub(crate) async fn begin(
     }
 }
 
+/// Nothing is begun under rules that are no longer in force.
+async fn still_allowed(inner: &Inner, trip: &mut Trip, joined: &Joined) -> Result<(), Answer> {
+    let Some(decision) = authorize::anew(inner, joined) else { return Ok(()) };
+    // One without an id begins nothing: the ledger answers for it.
+    let approved = joined.spend.as_ref().is_some_and(|spend| !spend.id.is_empty());
+    match decision.verdict {
+        Verdict::Deny => {
+            let refusal = gate::denied(Stage::Claim, &decision);
+            trip.rule = refusal.rule;
+            Err(refused(refusal.error))
+        }
+        // An approval that was given under other rules is void.
+        Verdict::RequireApproval => Err(refused(confirm::ask(inner, joined).await)),
+        Verdict::Allow if approved => Err(refused(confirm::ask(inner, joined).await)),
+        Verdict::Allow => Ok(()),
+    }
+}
+
 fn granted(inner: &Inner, key: &Digest, ticket: Ticket, at: Instant) -> Granted {
     let leading = inner.running.lead(key, &ticket.call);
     Granted { ticket: Some(ticket), leading: Some(leading), at }
@@ -237,7 +256,7 @@ fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
         confirmation: joined.spend.clone(),
         despite_similar: call.overrule.similar_unknown,
         effect: Effect {
-            call: trip.id.clone(),
+            call: trip.id.as_ref().to_owned(),
             tenant: call.caller.tenant.to_string(),
             agent: call.caller.agent.to_string(),
             actor: call.caller.actor.clone(),
@@ -251,7 +270,7 @@ fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
             tool_digest: tool.digest.clone(),
             registry_version: trip.registry_version.as_deref().unwrap_or_default().to_owned(),
             policy: joined.class(),
-            arguments: joined.effective().clone(),
+            arguments: Value::clone(joined.effective()),
             raw_arguments: raw(joined),
             connection: call.connection.clone(),
             compensates: call.compensates.clone(),
@@ -265,7 +284,7 @@ fn raw(joined: &Joined) -> Option<Value> {
         RawArguments::Text(text) => Value::String(text.clone()),
         RawArguments::Value(value) => value.clone(),
     };
-    (came != *joined.effective()).then_some(came)
+    (came != **joined.effective()).then_some(came)
 }
 
 /// Waits for the answer of the call that this one repeats.

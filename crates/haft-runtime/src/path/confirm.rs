@@ -119,7 +119,7 @@ fn binding(inner: &Inner, call: &Authorized) -> Digest {
     Digest::of_json(&json!({
         "agent": &*caller.agent,
         "actor": caller.actor,
-        "arguments": call.effective(),
+        "arguments": **call.effective(),
         "connection": call.call.connection,
         "policy": inner.policy().version(),
         "subject": caller.subject,
@@ -228,7 +228,7 @@ fn question(inner: &Inner, call: &Authorized, binding: Digest) -> Confirmation {
         subject: caller.subject.clone(),
         session: call.call.session.clone(),
         tool: call.tool.tool.id.clone(),
-        arguments: call.effective().clone(),
+        arguments: Value::clone(call.effective()),
         connection: call.call.connection.clone(),
         preview: preview.text,
         suspicious: preview.suspicious,

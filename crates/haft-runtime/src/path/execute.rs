@@ -186,7 +186,7 @@ fn scope(trip: &Trip, call: &Joined) -> Scope {
     through.push(call.tool.tool.id.clone());
     Scope {
         call: trip.id.clone(),
-        caller: trip.caller.clone(),
+        caller: trip.call.caller.clone(),
         mode: call.mode,
         session: session::view(
             call.session.as_ref(),

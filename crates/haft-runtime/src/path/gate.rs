@@ -20,6 +20,8 @@ use crate::session;
 pub(crate) struct Admitted {
     found: Resolved,
     pub(crate) standing: Standing,
+    /// The rules that it was decided by.
+    pub(crate) rulebook: u64,
 }
 
 impl Deref for Admitted {
@@ -49,14 +51,14 @@ pub(crate) async fn admit(inner: &Arc<Inner>, found: Resolved) -> Result<Admitte
     }
     // Last: a call that is refused for another reason does not use the rate up.
     rate(inner, &found)?;
-    Ok(Admitted { found, standing })
+    Ok(Admitted { found, standing, rulebook: policy.number })
 }
 
 /// The refusal for a decision. The rule is for operators; the model learns what would help.
 pub(crate) fn denied(stage: Stage, decision: &haft_core::port::Decision) -> Refusal {
     let mut error = ToolError::new(ErrorKind::Denied, "this call is not allowed here");
     if let Some(enable) = &decision.enable {
-        error = error.suggest(enable.clone());
+        error = error.suggest(&**enable);
     }
     Refusal::at(stage, error.caused_by(&decision.why)).by(decision.rule.clone())
 }

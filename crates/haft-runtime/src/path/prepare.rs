@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use haft_core::port::{Ask, Standing};
 use haft_core::record::Stage;
@@ -9,13 +10,14 @@ use serde_json::Value;
 
 use super::gate::Admitted;
 use super::{Refusal, Trip};
-use crate::arguments::Prepared as Arguments;
+use crate::arguments::{Came, Prepared as Arguments};
 use crate::runtime::Inner;
 
 /// A call whose arguments fit the contract.
 pub(crate) struct Prepared {
     admitted: Admitted,
-    arguments: Arguments,
+    effective: Arc<Value>,
+    came: Came,
 }
 
 impl Deref for Prepared {
@@ -28,14 +30,14 @@ impl Deref for Prepared {
 
 impl Prepared {
     /// What will really be used.
-    pub(crate) fn effective(&self) -> &Value {
-        &self.arguments.effective
+    pub(crate) fn effective(&self) -> &Arc<Value> {
+        &self.effective
     }
 
     /// What was asked for: repaired, but without defaults and clamps, so that a repetition is
     /// still the same when those have changed.
     pub(crate) fn accepted(&self) -> Cow<'_, Value> {
-        self.arguments.accepted()
+        self.came.accepted(&self.effective)
     }
 
     /// What policy said before the arguments were known, for whoever says it last.
@@ -57,14 +59,11 @@ pub(crate) fn arguments(
     let rules = admitted.tool.arguments;
     let read = admitted.loaded.reader.read_under(&admitted.call.arguments, admitted.mode, rules);
     match read {
-        Ok(mut arguments) => {
-            trip.warnings = std::mem::take(&mut arguments.warnings);
-            trip.clamps = std::mem::take(&mut arguments.clamps);
-            trip.arguments = admitted.loaded.seen_arguments(&arguments.effective);
-            if inner.secrets().value(&mut trip.arguments).is_err() {
-                trip.arguments = Value::Null;
-            }
-            Ok(Prepared { admitted, arguments })
+        Ok(Arguments { effective, warnings, clamps, came }) => {
+            trip.warnings = warnings;
+            trip.clamps = clamps;
+            trip.arguments = admitted.loaded.seen_arguments(&effective, &inner.secrets());
+            Ok(Prepared { admitted, effective: Arc::new(effective), came })
         }
         Err(invalid) => {
             trip.warnings.clone_from(&invalid.warnings);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use haft_core::contract::SideEffectPolicy;
 use haft_core::outcome::{Applied, Intent, IntentStatus};
-use haft_core::record::{Event, EventKind, Stage};
+use haft_core::record::{Event, EventKind, Stage, Written};
 use haft_core::{Envelope, ErrorKind, ToolError};
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ pub(crate) async fn ended(inner: &Arc<Inner>, mut trip: Trip, mut answer: Answer
         Err(error) => Err(scrub::clean(inner, error)),
     };
     // A dry run is no call.
-    if !trip.dry_run {
+    if !trip.call.dry_run {
         let end = answer.result.as_ref().map(|_| None);
         inner.store.record(trip.record(answer.stage, end, answer.cached));
         result_event(inner, &trip, &answer);
@@ -68,9 +68,14 @@ pub(crate) fn started(inner: &Inner, trip: &Trip, call: &Joined) {
     if !inner.publish.is_listening() {
         return;
     }
-    emit(inner, trip, EventKind::ToolCallStart, json!({ "arguments": trip.arguments }));
+    emit(
+        inner,
+        trip,
+        EventKind::ToolCallStart,
+        json!({ "arguments": trip.arguments.as_ref().map(Written::value) }),
+    );
     if !call.is_pure() {
-        let payload = json!({ "toolName": trip.tool, "sideEffectPolicy": call.class() });
+        let payload = json!({ "toolName": *trip.tool, "sideEffectPolicy": call.class() });
         emit(inner, trip, EventKind::ToolSideEffectStarted, payload);
     }
 }
@@ -91,7 +96,7 @@ pub(crate) async fn answered(
             Err(_) => EventKind::ToolSideEffectFailed,
         };
         let payload = json!({
-            "toolName": trip.tool,
+            "toolName": *trip.tool,
             "sideEffectPolicy": call.class(),
             "status": status(&answer),
             "idempotencyKey": call.key.as_ref().map(|key| &key.digest),
@@ -116,7 +121,9 @@ fn result_event(inner: &Inner, trip: &Trip, answer: &Answer) {
         return;
     }
     let payload = match &answer.result {
-        Ok(_) => json!({ "ok": true, "result": answer.view, "cached": answer.cached }),
+        Ok(_) => {
+            json!({ "ok": true, "result": answer.view.as_ref().map(Written::value), "cached": answer.cached })
+        }
         Err(error) => {
             json!({ "ok": false, "error": error.kind, "message": error.message, "cached": answer.cached })
         }
@@ -127,12 +134,12 @@ fn result_event(inner: &Inner, trip: &Trip, answer: &Answer) {
 fn emit(inner: &Inner, trip: &Trip, kind: EventKind, payload: Value) {
     inner.publish.publish(&Event {
         kind,
-        tenant: trip.caller.tenant.to_string(),
-        agent: trip.caller.agent.to_string(),
-        session: trip.session.clone(),
+        tenant: trip.call.caller.tenant.to_string(),
+        agent: trip.call.caller.agent.to_string(),
+        session: trip.call.session.clone(),
         turn: trip.turn,
-        call: trip.id.clone(),
-        tool: trip.tool.clone(),
+        call: trip.id.as_ref().to_owned(),
+        tool: trip.tool.as_ref().to_owned(),
         at_ms: inner.store.now_ms(),
         payload,
     });
@@ -145,8 +152,8 @@ async fn settle_session(
     call: &Approved,
     answer: &Answer,
 ) -> Vec<Applied> {
-    let Some(id) = &trip.session else { return answer.intents.iter().map(nowhere).collect() };
-    if answer.intents.is_empty() && trip.model_id.is_none() {
+    let Some(id) = &trip.call.session else { return answer.intents.iter().map(nowhere).collect() };
+    if answer.intents.is_empty() && trip.call.id.is_none() {
         return Vec::new();
     }
     let now = inner.store.now_ms();
@@ -154,7 +161,7 @@ async fn settle_session(
     let kept = call.call().id.as_ref().map(|id| (id, keepable(answer)));
     let changed = inner
         .book
-        .change(&trip.caller, id, |session| {
+        .change(&trip.call.caller, id, |session| {
             if let Some((id, kept)) = &kept {
                 session::answered(session, id, kept.clone());
             }

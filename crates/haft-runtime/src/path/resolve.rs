@@ -15,7 +15,7 @@ use crate::toolbox::{Catalog, EffectiveTool, Found};
 
 /// A tool that exists for this caller.
 pub(crate) struct Resolved {
-    pub(crate) call: Call,
+    pub(crate) call: Arc<Call>,
     pub(crate) session: Option<Session>,
     pub(crate) mode: Mode,
     pub(crate) tool: Arc<EffectiveTool>,
@@ -45,7 +45,7 @@ impl Resolved {
 pub(crate) async fn tool(
     inner: &Arc<Inner>,
     trip: &mut Trip,
-    call: Call,
+    call: Arc<Call>,
 ) -> Result<Resolved, Refusal> {
     let session = match &call.session {
         Some(id) => {
@@ -62,13 +62,17 @@ pub(crate) async fn tool(
     trip.registry_version = Some(shelf.version.clone());
     let catalog = inner.catalog(&shelf, &call.caller, mode, trip.started_at_ms);
     let tool = available(inner, &catalog, &call)?;
-    trip.tool.clone_from(&tool.tool.id);
+    let loaded = shelf.loaded(&tool.tool);
+    trip.tool = match &loaded {
+        Ok(loaded) => loaded.id.clone(),
+        Err(_) => tool.tool.id.as_str().into(),
+    };
     if !inner.executors.can_run(&tool.tool) {
         let message = format!("`{}` cannot be used here: nothing here runs it", tool.tool.id);
         let error = ToolError::new(ErrorKind::Unavailable, message);
         return Err(Refusal::at(Stage::Resolve, error).by("unbound"));
     }
-    let loaded = shelf.loaded(&tool.tool).map_err(|why| {
+    let loaded = loaded.map_err(|why| {
         let error =
             ToolError::new(ErrorKind::Internal, "the tool cannot be used: its contract is broken");
         Refusal::at(Stage::Resolve, error.caused_by(why))
@@ -116,7 +120,7 @@ pub(crate) fn available(
             inner.suggestions.note(&call.caller.tenant, &call.caller.agent, &tool.tool.id);
             let message = format!("`{asked}` cannot be used here: {}", tool.why.in_words());
             let refusal = refuse(message, tool.enable.clone());
-            Err(refusal.by(tool.rule.clone().unwrap_or_else(|| tool.why.as_str().to_owned())))
+            Err(refusal.by(tool.rule.as_deref().unwrap_or(tool.why.as_str())))
         }
         Found::Ambiguous(ids) => Err(refuse(
             format!("`{asked}` is the short name of several tools"),

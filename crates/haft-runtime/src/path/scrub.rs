@@ -3,7 +3,7 @@
 
 use haft_core::ledger::State;
 use haft_core::outcome::Intent;
-use haft_core::record::Stage;
+use haft_core::record::{Stage, Written};
 use haft_core::{ErrorKind, ToolError};
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ pub(crate) struct Redacted {
     pub(crate) state: State,
     pub(crate) result: Result<Value, ToolError>,
     /// What UI and telemetry may see.
-    pub(crate) view: Option<Value>,
+    pub(crate) view: Option<Written>,
     pub(crate) intents: Vec<Intent>,
     pub(crate) stage: Stage,
 }
@@ -38,7 +38,7 @@ pub(crate) fn both_views(inner: &Inner, call: &Joined, checked: Checked) -> Reda
     match result {
         Ok(mut data) => match secrets.value(&mut data) {
             Ok(_) => {
-                let view = Some(call.loaded.view.of(&data));
+                let view = Written::of(&call.loaded.view.seen(&data)).ok();
                 Redacted { state, result: Ok(data), view, intents, stage }
             }
             // What cannot be made safe is not shown, whatever it is.

@@ -5,9 +5,8 @@ use std::time::Instant;
 
 use haft_core::contract::Mode;
 use haft_core::outcome::{Clamped, Envelope, Meta, Warning};
-use haft_core::record::{InvocationRecord, Stage};
-use haft_core::{Call, Caller, ErrorKind, ToolError};
-use serde_json::Value;
+use haft_core::record::{InvocationRecord, Stage, Written};
+use haft_core::{Call, ErrorKind, ToolError};
 
 use crate::identity;
 use crate::runtime::Inner;
@@ -15,44 +14,39 @@ use crate::runtime::Inner;
 /// One call on its way.
 #[derive(Clone, Debug)]
 pub(crate) struct Trip {
-    pub(crate) id: String,
-    pub(crate) model_id: Option<String>,
-    pub(crate) caller: Caller,
-    pub(crate) session: Option<String>,
+    pub(crate) id: Arc<str>,
+    /// As it came.
+    pub(crate) call: Arc<Call>,
     pub(crate) turn: u64,
     pub(crate) mode: Mode,
-    pub(crate) tool: String,
-    pub(crate) tool_version: Option<String>,
+    pub(crate) tool: Arc<str>,
+    pub(crate) tool_version: Option<Arc<str>>,
     pub(crate) registry_version: Option<Arc<str>>,
     /// The arguments as others may see them.
-    pub(crate) arguments: Value,
-    pub(crate) rule: Option<String>,
+    pub(crate) arguments: Option<Written>,
+    pub(crate) rule: Option<Arc<str>>,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) clamps: Vec<Clamped>,
     pub(crate) attempts: u32,
-    pub(crate) dry_run: bool,
     pub(crate) started: Instant,
     pub(crate) started_at_ms: i64,
 }
 
 impl Trip {
-    pub(crate) fn begin(inner: &Inner, call: &Call) -> Self {
+    pub(crate) fn begin(inner: &Inner, call: &Arc<Call>) -> Self {
         Self {
-            id: identity::fresh("call"),
-            model_id: call.id.clone(),
-            caller: call.caller.clone(),
-            session: call.session.clone(),
+            id: identity::fresh("call").into(),
+            call: call.clone(),
             turn: 0,
             mode: call.mode,
-            tool: shown(&call.tool),
+            tool: shown(&call.tool).into(),
             tool_version: None,
             registry_version: None,
-            arguments: Value::Null,
+            arguments: None,
             rule: None,
             warnings: Vec::new(),
             clamps: Vec::new(),
             attempts: 0,
-            dry_run: call.dry_run,
             started: Instant::now(),
             started_at_ms: inner.store.now_ms(),
         }
@@ -63,11 +57,11 @@ impl Trip {
         Meta {
             duration_ms: self.started.elapsed().as_secs_f64() * 1000.0,
             // The model's own id where it has one: the same from start to result.
-            call_id: self.model_id.unwrap_or_else(|| self.id.clone()),
-            record_id: self.id,
+            call_id: self.call.id.clone().unwrap_or_else(|| self.id.as_ref().to_owned()),
+            record_id: self.id.as_ref().to_owned(),
             tool: self.tool,
             tool_version: self.tool_version,
-            registry_version: self.registry_version.as_deref().map(str::to_owned),
+            registry_version: self.registry_version,
             cached,
             warnings: self.warnings,
             clamps: self.clamps,
@@ -80,27 +74,28 @@ impl Trip {
     pub(crate) fn record(
         &mut self,
         stage: Stage,
-        end: Result<Option<Value>, &ToolError>,
+        end: Result<Option<Written>, &ToolError>,
         cached: bool,
     ) -> InvocationRecord {
         let (result, error) = match end {
             Ok(view) => (view, None),
             Err(error) => (None, Some(error)),
         };
+        let caller = &self.call.caller;
         InvocationRecord {
             call: self.id.clone(),
-            model_call: self.model_id.clone(),
-            tenant: self.caller.tenant.to_string(),
-            agent: self.caller.agent.to_string(),
-            actor: self.caller.actor.clone(),
-            subject: self.caller.subject.clone(),
-            session: self.session.clone(),
+            model_call: self.call.id.clone(),
+            tenant: caller.tenant.clone(),
+            agent: caller.agent.clone(),
+            actor: caller.actor.clone(),
+            subject: caller.subject.clone(),
+            session: self.call.session.clone(),
             turn: self.turn,
             mode: self.mode,
             tool: self.tool.clone(),
             tool_version: self.tool_version.clone(),
-            registry_version: self.registry_version.as_deref().map(str::to_owned),
-            arguments: std::mem::take(&mut self.arguments),
+            registry_version: self.registry_version.clone(),
+            arguments: self.arguments.take(),
             result,
             error: error.map(|error| error.kind),
             message: error.map(|error| error.message.clone()),
@@ -117,7 +112,7 @@ impl Trip {
     /// What a caller is told when the task that ran its effect is gone.
     pub(crate) fn lost(&self) -> Envelope {
         let mut error = ToolError::new(ErrorKind::UnknownOutcome, "the call was cut off")
-            .with_details(serde_json::json!({ "call": self.id }));
+            .with_details(serde_json::json!({ "call": *self.id }));
         error.partial_side_effects = true;
         Envelope { result: Err(error), intents: Vec::new(), meta: self.clone().meta(false) }
     }

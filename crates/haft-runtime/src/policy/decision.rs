@@ -1,5 +1,7 @@
 //! Decisions in words.
 
+use std::sync::Arc;
+
 use haft_core::port::{Decision, Verdict};
 use haft_core::registry::Tool;
 
@@ -7,9 +9,9 @@ use super::cedar::Rule;
 use super::grants::{Access, Acting, Instant};
 
 pub(crate) fn deny(
-    rule: impl Into<String>,
-    why: impl Into<String>,
-    enable: impl Into<String>,
+    rule: impl Into<Arc<str>>,
+    why: impl Into<Arc<str>>,
+    enable: impl Into<Arc<str>>,
 ) -> Decision {
     Decision {
         verdict: Verdict::Deny,
@@ -19,11 +21,11 @@ pub(crate) fn deny(
     }
 }
 
-pub(crate) fn allow(rule: impl Into<String>, why: impl Into<String>) -> Decision {
+pub(crate) fn allow(rule: impl Into<Arc<str>>, why: impl Into<Arc<str>>) -> Decision {
     Decision { verdict: Verdict::Allow, rule: rule.into(), why: why.into(), enable: None }
 }
 
-pub(crate) fn approve(rule: impl Into<String>, why: impl Into<String>) -> Decision {
+pub(crate) fn approve(rule: impl Into<Arc<str>>, why: impl Into<Arc<str>>) -> Decision {
     Decision {
         verdict: Verdict::RequireApproval,
         rule: rule.into(),

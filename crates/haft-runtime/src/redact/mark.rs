@@ -2,11 +2,15 @@
 
 use std::io::{self, Write};
 
-use haft_core::digest::{canonical, hex};
+use haft_core::digest::{canonical, push_hex};
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use serde_json::{Map, Value};
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 use sha2::Sha256;
 use zeroize::Zeroizing;
+
+const PREFIX: &str = "hmac-sha256:";
 
 /// Marks values so that equal ones can be recognised and none can be guessed.
 ///
@@ -27,11 +31,8 @@ impl Marker {
     }
 
     /// `{"redacted": "string(12)", "digest": "hmac-sha256:…"}`
-    pub(super) fn mark(&self, path: &str, value: &Value) -> Value {
-        let mut mark = Map::with_capacity(2);
-        mark.insert("redacted".to_owned(), Value::String(shape(value)));
-        mark.insert("digest".to_owned(), Value::String(self.digest(path, value)));
-        Value::Object(mark)
+    pub(super) fn mark<'v>(&self, path: &str, value: &'v Value) -> Mark<'v> {
+        Mark { value, digest: self.digest(path, value) }
     }
 
     /// Over the canonical JSON of path and value, as a list.
@@ -45,10 +46,28 @@ impl Marker {
             canonically(&mut covered, value)?;
             covered.write_all(b"]")
         })();
-        match written {
-            Ok(()) => format!("hmac-sha256:{}", hex(&covered.0.finalize().into_bytes())),
-            Err(_) => String::new(),
+        if written.is_err() {
+            return String::new();
         }
+        let mut digest = String::with_capacity(PREFIX.len() + 64);
+        digest.push_str(PREFIX);
+        push_hex(&mut digest, &covered.0.finalize().into_bytes());
+        digest
+    }
+}
+
+/// What stands in the place of a value that may not be seen.
+pub(super) struct Mark<'v> {
+    value: &'v Value,
+    digest: String,
+}
+
+impl Serialize for Mark<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut mark = to.serialize_map(Some(2))?;
+        mark.serialize_entry("redacted", &Shape(self.value))?;
+        mark.serialize_entry("digest", &self.digest)?;
+        mark.end()
     }
 }
 
@@ -83,19 +102,26 @@ fn canonically(to: &mut Covered, value: &Value) -> io::Result<()> {
 }
 
 /// What a value is, without what it says.
-fn shape(value: &Value) -> String {
-    match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(_) => "boolean".to_owned(),
-        Value::Number(_) => "number".to_owned(),
-        Value::String(text) => format!("string({})", text.chars().count()),
-        Value::Array(list) => format!("array({})", list.len()),
-        Value::Object(map) => format!("object({})", map.len()),
+struct Shape<'v>(&'v Value);
+
+impl Serialize for Shape<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Null => to.serialize_str("null"),
+            Value::Bool(_) => to.serialize_str("boolean"),
+            Value::Number(_) => to.serialize_str("number"),
+            Value::String(text) => {
+                to.collect_str(&format_args!("string({})", text.chars().count()))
+            }
+            Value::Array(list) => to.collect_str(&format_args!("array({})", list.len())),
+            Value::Object(map) => to.collect_str(&format_args!("object({})", map.len())),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use haft_core::digest::hex;
     use serde_json::json;
 
     use super::*;

@@ -149,6 +149,12 @@ impl Scrubber {
         })
     }
 
+    /// Whether there is nothing to look for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.labels.is_empty()
+    }
+
     /// A text without secrets.
     ///
     /// # Errors

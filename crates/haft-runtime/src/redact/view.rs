@@ -1,8 +1,10 @@
 //! The allowlist view: what is listed stays, everything else goes.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde::ser::{SerializeMap as _, SerializeSeq as _};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
 use super::mark::Marker;
 use crate::arguments::dotted::{self, Step};
@@ -26,7 +28,7 @@ pub struct View {
 struct Tree {
     /// Everything here may be seen.
     whole: bool,
-    members: HashMap<String, Tree>,
+    members: BTreeMap<String, Tree>,
     elements: Option<Box<Tree>>,
 }
 
@@ -52,7 +54,7 @@ impl View {
     /// Only what is listed.
     #[must_use]
     pub fn of(&self, value: &Value) -> Value {
-        self.root.of(value).unwrap_or_else(|| Value::Object(Map::new()))
+        read(self.seen(value))
     }
 
     /// The arguments of a call: what is listed as it is, of everything else the shape and a mark.
@@ -60,65 +62,127 @@ impl View {
     /// Names of members are shown: they are the contract's, once the arguments have been validated.
     #[must_use]
     pub fn arguments_view(&self, arguments: &Value, marker: &Marker) -> Value {
-        self.root.arguments(arguments, "", marker)
+        read(self.seen_arguments(arguments, marker))
+    }
+
+    /// As [`of`](Self::of), to be written straight away: every call has such a view, and a tree of
+    /// values in between would cost more than all of the text.
+    pub(crate) fn seen<'a>(&'a self, value: &'a Value) -> impl Serialize + 'a {
+        Seen { tree: &self.root, value }
+    }
+
+    /// As [`arguments_view`](Self::arguments_view), to be written straight away.
+    pub(crate) fn seen_arguments<'a>(
+        &'a self,
+        arguments: &'a Value,
+        marker: &'a Marker,
+    ) -> impl Serialize + 'a {
+        Argument { tree: Some(&self.root), value: arguments, path: Path::Root, marker }
     }
 }
 
+/// A view holds what JSON holds; were it not to, nothing is shown.
+fn read(seen: impl Serialize) -> Value {
+    serde_json::to_value(seen).unwrap_or_default()
+}
+
 impl Tree {
-    fn of(&self, value: &Value) -> Option<Value> {
-        if self.whole {
-            return Some(value.clone());
-        }
+    /// Whether something of a value may be seen.
+    fn shows(&self, value: &Value) -> bool {
         match value {
-            Value::Object(map) if !self.members.is_empty() => {
-                let seen = |(name, value): (&String, &Value)| {
-                    Some((name.clone(), self.members.get(name)?.of(value)?))
-                };
-                Some(Value::Object(map.iter().filter_map(seen).collect()))
-            }
-            Value::Array(list) => {
-                let elements = self.elements.as_ref()?;
-                Some(list.iter().filter_map(|value| elements.of(value)).collect())
-            }
-            Value::Object(_)
-            | Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::String(_) => None,
+            _ if self.whole => true,
+            Value::Object(_) => !self.members.is_empty(),
+            Value::Array(_) => self.elements.is_some(),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
         }
     }
+}
 
-    /// The root is always opened, so that each argument is told apart.
-    fn arguments(&self, value: &Value, path: &str, marker: &Marker) -> Value {
-        match value {
-            _ if self.whole => value.clone(),
-            Value::Object(map) if path.is_empty() || !self.members.is_empty() => {
-                let hidden = Tree::default();
-                let seen = |(name, value): (&String, &Value)| {
-                    let seen = match self.members.get(name) {
-                        Some(inside) if inside.whole => value.clone(),
-                        inside => {
-                            let path = format!("{path}/{name}");
-                            inside.unwrap_or(&hidden).arguments(value, &path, marker)
-                        }
-                    };
-                    (name.clone(), seen)
-                };
-                Value::Object(map.iter().map(seen).collect())
+/// What may be seen of a value.
+struct Seen<'a> {
+    tree: &'a Tree,
+    value: &'a Value,
+}
+
+impl Serialize for Seen<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match (self.value, &self.tree.elements) {
+            (value, _) if self.tree.whole => value.serialize(to),
+            (Value::Array(list), Some(elements)) => {
+                let mut seen = to.serialize_seq(None)?;
+                for value in list.iter().filter(|value| elements.shows(value)) {
+                    seen.serialize_element(&Seen { tree: elements, value })?;
+                }
+                seen.end()
             }
-            Value::Array(list) if self.elements.is_some() => {
-                let elements = self.elements.as_deref();
-                let seen = |value| {
-                    elements.map(|tree| tree.arguments(value, &format!("{path}[]"), marker))
-                };
-                list.iter().filter_map(seen).collect()
+            (Value::Object(map), _) => {
+                let mut seen = to.serialize_map(None)?;
+                for (name, value) in map {
+                    if let Some(tree) = self.tree.members.get(name).filter(|one| one.shows(value)) {
+                        seen.serialize_entry(name, &Seen { tree, value })?;
+                    }
+                }
+                seen.end()
             }
-            Value::Object(_)
-            | Value::Array(_)
-            | Value::Null
-            | Value::Bool(_)
-            | Value::Number(_)
-            | Value::String(_) => marker.mark(path, value),
+            // Nothing: at the root that is an object without members.
+            _ => to.serialize_map(Some(0))?.end(),
+        }
+    }
+}
+
+/// What may be seen of an argument.
+struct Argument<'a> {
+    /// None where nothing below is listed.
+    tree: Option<&'a Tree>,
+    value: &'a Value,
+    path: Path<'a>,
+    marker: &'a Marker,
+}
+
+impl Serialize for Argument<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let listed = self.tree.is_some_and(|tree| !tree.members.is_empty());
+        let elements = self.tree.and_then(|tree| tree.elements.as_deref());
+        let is_root = matches!(self.path, Path::Root);
+        let within = |tree, value, path| Argument { tree, value, path, marker: self.marker };
+        match (self.value, elements) {
+            (value, _) if self.tree.is_some_and(|tree| tree.whole) => value.serialize(to),
+            // The root is always opened, so that each argument is told apart.
+            (Value::Object(map), _) if is_root || listed => {
+                let mut seen = to.serialize_map(Some(map.len()))?;
+                for (name, value) in map {
+                    let tree = self.tree.and_then(|tree| tree.members.get(name));
+                    let path = Path::Name(&self.path, name);
+                    seen.serialize_entry(name, &within(tree, value, path))?;
+                }
+                seen.end()
+            }
+            (Value::Array(list), Some(elements)) => {
+                let mut seen = to.serialize_seq(Some(list.len()))?;
+                for value in list {
+                    let path = Path::Each(&self.path);
+                    seen.serialize_element(&within(Some(elements), value, path))?;
+                }
+                seen.end()
+            }
+            (value, _) => self.marker.mark(&self.path.text(), value).serialize(to),
+        }
+    }
+}
+
+/// Where an argument stands; only what is marked needs it as text.
+enum Path<'a> {
+    Root,
+    Name(&'a Path<'a>, &'a str),
+    Each(&'a Path<'a>),
+}
+
+impl Path<'_> {
+    fn text(&self) -> String {
+        match self {
+            Self::Root => String::new(),
+            Self::Name(above, name) => above.text() + "/" + name,
+            Self::Each(above) => above.text() + "[]",
         }
     }
 }

@@ -321,7 +321,7 @@ impl Builder<'_> {
                 {
                     let enable = "tools that need approval are not offered here";
                     let hidden = Unavailable::new(tool, Why::ApprovalHidden, enable);
-                    return Err(Box::new(hidden.by(decision.rule)));
+                    return Err(Box::new(hidden.by(&decision.rule)));
                 }
                 standing @ (Standing::Settled(_) | Standing::Open) => return Ok(standing),
             }
@@ -360,6 +360,6 @@ fn refusal(stocked: &Stocked, decision: Option<Decision>) -> Unavailable {
         Some("connection") => Why::ConnectionMissing,
         Some(_) | None => Why::Policy,
     };
-    let enable = decision.enable.unwrap_or_else(|| "an administrator has to allow it".into());
-    Unavailable::new(&stocked.tool, why, enable).by(decision.rule)
+    let enable = decision.enable.as_deref().unwrap_or("an administrator has to allow it");
+    Unavailable::new(&stocked.tool, why, enable).by(&decision.rule)
 }

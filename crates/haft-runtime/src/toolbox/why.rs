@@ -95,8 +95,8 @@ impl Unavailable {
         Self { tool: Arc::clone(tool), why, enable: enable.into(), rule: None }
     }
 
-    pub(crate) fn by(mut self, rule: String) -> Self {
-        self.rule = Some(rule);
+    pub(crate) fn by(mut self, rule: &str) -> Self {
+        self.rule = Some(rule.to_owned());
         self
     }
 }

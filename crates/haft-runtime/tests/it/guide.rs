@@ -51,9 +51,9 @@ async fn a_tool_is_described_and_the_call_is_on_record() {
     assert_eq!(answer["parameters"]["required"], json!(["item"]));
     let filter = CallFilter { tenant: "default".into(), ..CallFilter::default() };
     let calls = world.store.calls(filter).await.unwrap();
-    assert_eq!(calls[0].tool, DESCRIBE);
-    assert_eq!(calls[0].arguments, json!({ "tool": "gift" }));
-    assert_eq!(calls[0].result, Some(json!({ "tool": "shop__gift", "version": "1.0.0" })));
+    assert_eq!(&*calls[0].tool, DESCRIBE);
+    assert_eq!(calls[0].arguments, Some(json!({ "tool": "gift" }).into()));
+    assert_eq!(calls[0].result, Some(json!({ "tool": "shop__gift", "version": "1.0.0" }).into()));
 }
 
 #[tokio::test]

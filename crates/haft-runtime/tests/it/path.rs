@@ -4,5 +4,8 @@ mod confirm;
 mod effects;
 mod gate;
 mod once;
+mod races;
+mod saga;
 mod sessions;
+mod storm;
 pub(crate) mod world;

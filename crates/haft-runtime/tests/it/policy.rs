@@ -42,7 +42,7 @@ fn standing(policy: &Policy, question: &Question, name: &str) -> String {
     let tools = [shop().tools, mail().tools].concat();
     let tool = tools.iter().find(|tool| tool.id == name).unwrap();
     match policy.standing(&haft_core::port::Ask { arguments: None, ..question.about(tool) }) {
-        Standing::Settled(decision) => decision.rule,
+        Standing::Settled(decision) => decision.rule.to_string(),
         Standing::Open => "open".into(),
     }
 }
@@ -276,7 +276,7 @@ fn a_call_uses_a_connection_that_is_granted_and_that_it_was_given() {
         let tool = tools.iter().find(|tool| tool.id == name).unwrap();
         let chosen = match policy.choose(&caller, tool, named, &given) {
             Ok(chosen) => chosen.unwrap_or_else(|| "none".into()),
-            Err(decision) => decision.rule,
+            Err(decision) => decision.rule.to_string(),
         };
         assert_eq!(chosen, expected, "{name} {named:?} {given:?}");
     }

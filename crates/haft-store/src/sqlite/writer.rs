@@ -13,6 +13,7 @@ use super::fault::{During, judge};
 use super::owner::{Alive, Owners};
 use super::row;
 use super::tx::Tx;
+use crate::fail::{self, fail_point};
 use crate::tables::Res;
 use crate::trail::{Link, Signing};
 
@@ -121,6 +122,7 @@ impl Writer {
         // Whoever was killed has left its log behind; if every life ended before its first
         // checkpoint, the log would grow for ever, and opening it would take longer each time.
         self.checkpoint();
+        fail::watch(&mut self.conn);
         while queue.blocking_recv_many(&mut group, GROUP) > 0 {
             last.gather(&mut queue, &mut group);
             let tasks = group.len();
@@ -163,7 +165,10 @@ impl Writer {
         self.execute("BEGIN IMMEDIATE").map_err(|error| blame(&error, During::Work))?;
         match self.tasks(group) {
             Ok(Some(done)) => match self.execute("COMMIT") {
-                Ok(()) => Ok(Some(done)),
+                Ok(()) => {
+                    fail_point("after_commit");
+                    Ok(Some(done))
+                }
                 Err(error) => {
                     let said = blame(&error, During::Commit);
                     self.roll_back();

@@ -137,7 +137,7 @@ pub(crate) fn ending(state: State, result: Option<Value>) -> Ending {
 
 pub(crate) fn call_record(call: &str, tool: &str, duration_us: u64) -> InvocationRecord {
     InvocationRecord {
-        call: call.to_owned(),
+        call: call.into(),
         model_call: Some("toolu_1".into()),
         tenant: "acme".into(),
         agent: "assistant".into(),
@@ -146,11 +146,11 @@ pub(crate) fn call_record(call: &str, tool: &str, duration_us: u64) -> Invocatio
         session: Some("s1".into()),
         turn: 1,
         mode: Mode::Text,
-        tool: tool.to_owned(),
+        tool: tool.into(),
         tool_version: None,
         registry_version: None,
-        arguments: json!({ "q": "tea" }),
-        result: Some(json!({ "hits": 2 })),
+        arguments: Some(json!({ "q": "tea" }).into()),
+        result: Some(json!({ "hits": 2 }).into()),
         error: None,
         message: None,
         stage: Stage::Publish,

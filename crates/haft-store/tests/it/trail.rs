@@ -1,5 +1,6 @@
 //! The audit trail on disk: checkpoints, tampering, and what follows.
 
+use haft_core::Principal;
 use haft_core::ledger::State;
 use haft_core::port::{Journal as _, Ledger as _, StoreError};
 use haft_store::sqlite::verify;
@@ -100,7 +101,7 @@ async fn a_tenant_whose_entry_was_touched_is_stopped_until_somebody_has_looked()
     let mut other = claim("k2");
     other.effect.tenant = "other".into();
     assert_eq!(word(&store.claim(other).await.unwrap()), "fresh 1", "others go on");
-    store.acknowledge("user:ines").await.unwrap();
+    store.acknowledge(&Principal::user("ines"), "a restored backup").await.unwrap();
     assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "fresh 1");
     drop(store);
     let store = bed.open_sqlite(|options| options.verify_on_open = true);
@@ -120,7 +121,7 @@ async fn everybody_is_stopped_when_nobody_can_tell_whose_entries_are_gone() {
         assert!(matches!(refused, Err(StoreError::Tampered(_))), "{tenant}");
     }
     bed.clock.advance(1);
-    store.acknowledge("user:ines").await.unwrap();
+    store.acknowledge(&Principal::user("ines"), "a restored backup").await.unwrap();
     drop(store);
     let store = bed.open_sqlite(|options| options.verify_on_open = true);
     assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "fresh 1");

@@ -10,8 +10,11 @@ use crate::said::{Broken, BrokenCall};
 /// The end of a call that never was one.
 #[must_use]
 pub fn malformed(broken: &BrokenCall, call_id: &str) -> Envelope {
-    let meta =
-        Meta { call_id: call_id.to_owned(), tool: broken.call.name.clone(), ..Meta::default() };
+    let meta = Meta {
+        call_id: call_id.to_owned(),
+        tool: broken.call.name.as_str().into(),
+        ..Meta::default()
+    };
     Envelope { result: Err(error(broken.why)), intents: Vec::new(), meta }
 }
 

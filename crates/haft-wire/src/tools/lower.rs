@@ -184,11 +184,12 @@ impl<'a> Walk<'a> {
         let (types, null) = types_of(map);
         let types = if types.is_empty() && !null { self.inferred(map, at) } else { types };
         let node = match types.as_slice() {
-            [] if null => Some(Node { null: true, ..self.only_null(at) }),
+            [] if null => Some(self.only_null(at)),
             [] => Some(self.anything(at, "type")),
             [one] => self.of_type(one, map, at, depth)?,
             many => self.split(many, map, at, depth)?,
         };
+        let null = null && !types.is_empty();
         Ok(node.map(|node| Node { null: node.null || null, ..node }))
     }
 
@@ -259,7 +260,9 @@ impl<'a> Walk<'a> {
 
     fn only_null(&mut self, at: &str) -> Node {
         match self.profile.nulls {
-            Nulls::TypeList | Nulls::AnyOf => Node::of(json!({"type": "null"}), Plan::Keep),
+            Nulls::TypeList | Nulls::AnyOf => {
+                Node { null: true, ..Node::of(json!({"type": "null"}), Plan::Keep) }
+            }
             Nulls::Nullable | Nulls::Unsaid => {
                 let note = "only null is allowed, which is said as a word";
                 self.lose(at.to_owned(), "type", Fate::Changed, note);
@@ -295,17 +298,23 @@ impl<'a> Walk<'a> {
     fn text(&mut self, map: &Map<String, Value>, at: &str, keyword: &str, note: &str) -> Node {
         let schema = annotate::bare(map);
         let like = words::like(&Value::Object(schema));
-        let (fate, words) = match like {
-            Some(like) => (Fate::Changed, format!("as JSON text of a value {like}")),
-            None => (Fate::Approximated, "as JSON text".to_owned()),
+        let words = match like {
+            Some(like) => {
+                self.lose(at.to_owned(), keyword, Fate::Changed, note);
+                format!("as JSON text of a value {like}")
+            }
+            None => {
+                let note = format!("{note}, and its schema is too long to quote");
+                self.lose(at.to_owned(), keyword, Fate::Approximated, note);
+                "as JSON text".to_owned()
+            }
         };
-        self.lose(at.to_owned(), keyword, fate, note);
         Node { words: vec![words], ..Node::of(json!({"type": "string"}), Plan::Text) }
     }
 
     /// The node's schema with what else is to be said of it.
     fn place(&mut self, node: Node, at: &str) -> (Value, Plan) {
-        let Node { mut schema, plan, null, words } = node;
+        let Node { mut schema, mut plan, null, words } = node;
         words::describe(&mut schema, &words);
         if null {
             match self.profile.nulls {
@@ -314,6 +323,7 @@ impl<'a> Walk<'a> {
                 Nulls::Unsaid => {
                     let note = "null is allowed, and is not said";
                     self.lose(at.to_owned(), "type", Fate::Approximated, note);
+                    plan = Plan::NotNull(Box::new(plan));
                 }
             }
         }
@@ -428,7 +438,7 @@ fn beside_null(mut schema: Map<String, Value>) -> Map<String, Value> {
             outer.insert(keyword.to_owned(), value);
         }
     }
-    outer.insert("anyOf".to_owned(), json!([schema, null]));
+    outer.insert("anyOf".to_owned(), Value::Array(vec![Value::Object(schema), null]));
     outer
 }
 

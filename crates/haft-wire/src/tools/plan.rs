@@ -30,6 +30,8 @@ pub(crate) enum Plan {
     Anything,
     /// Members by other names wherever they stand: what is said, and what is meant.
     Renamed(Vec<(String, String)>),
+    /// As inside, save that a null cannot be said.
+    NotNull(Box<Plan>),
     /// One of several. No value that one of them says fits another.
     Either(Vec<Branch>),
 }
@@ -110,7 +112,7 @@ impl Plan {
                     && plan.rest.is_idle()
                     && plan.members.iter().all(Member::is_idle)
             }
-            Self::List(each) => each.is_idle(),
+            Self::List(each) | Self::NotNull(each) => each.is_idle(),
             Self::Tuple(places, rest) => rest.is_idle() && places.iter().all(Self::is_idle),
             Self::Either(branches) => branches.iter().all(|branch| branch.plan.is_idle()),
             Self::Entries(_) | Self::Text | Self::Words(_) | Self::Anything | Self::Renamed(_) => {
@@ -138,6 +140,7 @@ impl Plan {
             | Self::Text
             | Self::Words(_)
             | Self::Anything
+            | Self::NotNull(_)
             | Self::Renamed(_) => false,
         };
         if is_plain { Self::Keep } else { self }

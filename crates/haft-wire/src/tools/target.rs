@@ -70,6 +70,17 @@ impl Target {
         }
     }
 
+    /// The targets that a word names: one of them, all of a provider (`openai`), or `all`.
+    /// Nothing where it names none.
+    #[must_use]
+    pub fn named(word: &str) -> Vec<Self> {
+        let is = |target: &Self| {
+            let name = target.name();
+            word == "all" || name == word || name.starts_with(&format!("{word}-"))
+        };
+        Self::ALL.into_iter().filter(is).collect()
+    }
+
     /// A name for tables and files: `openai-strict`, `gemini-json-schema`.
     #[must_use]
     pub fn name(self) -> String {

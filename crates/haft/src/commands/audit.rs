@@ -1,6 +1,8 @@
 //! `haft audit`
 
 use anyhow::Context as _;
+use haft_core::Principal;
+use haft_core::call::PrincipalKind;
 use haft_store::{Sqlite, sqlite};
 use serde_json::json;
 
@@ -13,7 +15,7 @@ pub(crate) fn run(at: &Place, options: &Audit, out: &mut Output) -> anyhow::Resu
     match &options.action {
         AuditAction::Verify { json } => verify(at, *json, out),
         AuditAction::Checkpoint => checkpoint(at, out),
-        AuditAction::Acknowledge { note } => acknowledge(at, note, out),
+        AuditAction::Acknowledge { actor, note } => acknowledge(at, actor, note, out),
     }
 }
 
@@ -69,9 +71,13 @@ fn checkpoint(at: &Place, out: &mut Output) -> anyhow::Result<Exit> {
     })
 }
 
-fn acknowledge(at: &Place, note: &str, out: &mut Output) -> anyhow::Result<Exit> {
+fn acknowledge(at: &Place, actor: &str, note: &str, out: &mut Output) -> anyhow::Result<Exit> {
+    let by = Principal::parse(actor).map_err(anyhow::Error::msg).context("--as")?;
+    if by.kind == PrincipalKind::Agent {
+        anyhow::bail!("--as: an agent cannot vouch for the trail; name a person or a service");
+    }
     block_on(async {
-        open_store(&at.config()?)?.acknowledge(note).await?;
+        open_store(&at.config()?)?.acknowledge(&by, note).await?;
         out.line("noted in the trail; side effects are taken again");
         Ok(Exit::Done)
     })

@@ -29,12 +29,57 @@ pub(crate) fn run(at: &Place, options: &Call, out: &mut Output) -> anyhow::Resul
             // One invocation of the command is one act.
             request.key = Some(fresh_key()?);
         }
-        let envelope = desk.runtime.invoke(request).await;
+        let key = request.key.clone();
+        let Some(envelope) = patiently(&desk, request, key.as_deref(), out).await else {
+            return Ok(Exit::Findings);
+        };
         desk.runtime.drain(DRAIN).await;
         show(&envelope, options, out)?;
         desk.store.flush().await.context("the call's record could not be written")?;
         Ok(if envelope.is_ok() { Exit::Done } else { Exit::Findings })
     })
+}
+
+/// Awaits the call's end. Whoever interrupts it learns what that leaves behind: nothing, where no
+/// effect has begun; else the first Ctrl-C only says so, and the second leaves the effect to itself.
+async fn patiently(
+    desk: &Desk,
+    request: Request,
+    key: Option<&str>,
+    out: &Output,
+) -> Option<Envelope> {
+    let mut call = desk.runtime.invoke(request);
+    tokio::select! {
+        envelope = &mut call => return Some(envelope),
+        () = interrupted() => {}
+    }
+    if desk.runtime.drain(Duration::ZERO).await == 0 {
+        out.error("interrupted; no effect had begun");
+        return None;
+    }
+    out.note("an effect has begun and goes on; wait for its end, or press Ctrl-C again to leave");
+    tokio::select! {
+        envelope = &mut call => return Some(envelope),
+        () = interrupted() => {}
+    }
+    out.error("left; nobody knows now whether the effect happened");
+    out.note("  help: `haft effects --state unknown` names it; then `haft effects probe <call>` asks, or");
+    out.note(
+        "        `haft effects settle <call> --happened yes|no --note …` says what became of it",
+    );
+    if let Some(key) = key {
+        out.note(&format!(
+            "  once that is known, the same call with `--key {key}` is answered, not repeated"
+        ));
+    }
+    None
+}
+
+/// Ctrl-C. Where the system does not tell, nobody interrupts.
+async fn interrupted() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending().await
+    }
 }
 
 pub(crate) fn mode(name: ModeName) -> Mode {

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, anyhow};
 use haft_core::ErrorKind;
-use haft_core::port::{CallFilter, Journal as _, Store as _};
+use haft_core::port::{CallFilter, CallStats, Journal as _, Store as _};
 use haft_core::record::InvocationRecord;
 
 use crate::assembly::{block_on, open_store};
@@ -18,10 +18,10 @@ pub(crate) fn run(at: &Place, options: &Calls, out: &mut Output) -> anyhow::Resu
     block_on(async {
         let store = open_store(&at.config()?)?;
         let since = options.since.as_deref().map(age_ms).transpose()?;
-        let filter = CallFilter {
+        let mut filter = CallFilter {
             tenant: options.tenant.clone(),
             agent: options.agent.clone(),
-            tool: options.tool.clone(),
+            tool: None,
             session: options.session.clone(),
             error,
             ok: None,
@@ -29,6 +29,10 @@ pub(crate) fn run(at: &Place, options: &Calls, out: &mut Output) -> anyhow::Resu
             call: options.call.clone(),
             limit: if options.stats { usize::MAX } else { options.limit },
         };
+        if let Some(name) = &options.tool {
+            let called = CallFilter { limit: usize::MAX, ..filter.clone() };
+            filter.tool = Some(canonical(name, &store.stats(called).await?)?);
+        }
         if options.stats {
             return stats(&store.stats(filter).await?, options, out);
         }
@@ -45,6 +49,23 @@ pub(crate) fn run(at: &Place, options: &Calls, out: &mut Output) -> anyhow::Resu
     })
 }
 
+/// The tool that a name means, among those that were called. A name that none of them has is taken
+/// as it is: then there are no calls.
+fn canonical(name: &str, called: &[CallStats]) -> anyhow::Result<String> {
+    if called.iter().any(|tool| tool.tool == name) {
+        return Ok(name.to_owned());
+    }
+    let has = |tool: &&CallStats| {
+        tool.tool.strip_suffix(name).is_some_and(|before| before.ends_with("__"))
+    };
+    let meant: Vec<&str> = called.iter().filter(has).map(|tool| tool.tool.as_str()).collect();
+    match meant.as_slice() {
+        [] => Ok(name.to_owned()),
+        [one] => Ok((*one).to_owned()),
+        several => Err(anyhow!("`{name}` is several tools: {}; name one", several.join(", "))),
+    }
+}
+
 fn row(call: &InvocationRecord) -> Vec<String> {
     let end = match call.error {
         Some(kind) => kind.to_string(),
@@ -53,20 +74,16 @@ fn row(call: &InvocationRecord) -> Vec<String> {
     };
     vec![
         instant(call.started_at_ms),
-        call.call.clone(),
-        call.tool.clone(),
-        call.agent.clone(),
+        call.call.as_ref().to_owned(),
+        call.tool.as_ref().to_owned(),
+        call.agent.as_ref().to_owned(),
         call.mode.as_str().to_owned(),
         end,
         millis(call.duration_us),
     ]
 }
 
-fn stats(
-    stats: &[haft_core::port::CallStats],
-    options: &Calls,
-    out: &mut Output,
-) -> anyhow::Result<Exit> {
+fn stats(stats: &[CallStats], options: &Calls, out: &mut Output) -> anyhow::Result<Exit> {
     if options.json {
         out.json(&stats)?;
         return Ok(Exit::Done);
@@ -113,4 +130,28 @@ fn age_ms(text: &str) -> anyhow::Result<i64> {
         _ => return Err(wrong()),
     };
     number.checked_mul(seconds * 1000).filter(|age| *age >= 0).ok_or_else(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(name: &str, expected: Result<&str, &str>) {
+        let called = |id: &str| CallStats { tool: id.into(), ..CallStats::default() };
+        let called = ["core__kb_search", "core__get", "mcp__hub__get", "get_all"].map(called);
+        let meant = canonical(name, &called).map_err(|error| error.to_string());
+        assert_eq!(meant.as_deref().map_err(String::as_str), expected, "{name}");
+    }
+
+    #[test]
+    fn a_short_name_means_the_tool_that_was_called() {
+        check("core__kb_search", Ok("core__kb_search"));
+        check("kb_search", Ok("core__kb_search"));
+        check("search", Ok("search"));
+        check("get_all", Ok("get_all"));
+        check("hub__get", Ok("mcp__hub__get"));
+        check("get", Err("`get` is several tools: core__get, mcp__hub__get; name one"));
+        check("", Ok(""));
+    }
 }

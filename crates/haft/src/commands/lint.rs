@@ -6,6 +6,8 @@ use haft_build::build::{Reuse, unchanged};
 use haft_build::code::Severity;
 use haft_build::diagnostic::Diagnostic;
 use haft_build::diagnostic::render::{self, Show};
+use haft_build::providers;
+use haft_wire::Target;
 
 use crate::cli::{Format, Lint};
 use crate::output::{Exit, Output};
@@ -13,12 +15,17 @@ use crate::source::{self, Place, prefix};
 
 pub(crate) fn run(at: &Place, options: &Lint, out: &mut Output) -> anyhow::Result<Exit> {
     let toolset = at.toolset()?;
-    let known = if options.reporting.fresh { None } else { unchanged(&toolset) };
+    let targets = targets(&options.providers)?;
+    // What providers can be told is worked out from the tools, which are not kept with the findings.
+    let again = options.reporting.fresh || !targets.is_empty();
+    let known = if again { None } else { unchanged(&toolset) };
     let (diagnostics, folders) = match known {
         Some(known) => (known.diagnostics, known.folders),
         None => {
             let reuse = if options.reporting.fresh { Reuse::Nothing } else { Reuse::Unchanged };
-            let checked = source::checked(&toolset, reuse)?;
+            let mut checked = source::checked(&toolset, reuse)?;
+            let unsaid = providers::check(&checked, &targets);
+            checked.diagnostics.extend(unsaid);
             (checked.diagnostics, checked.folders)
         }
     };
@@ -27,6 +34,19 @@ pub(crate) fn run(at: &Place, options: &Lint, out: &mut Output) -> anyhow::Resul
         out.line(&summary(&diagnostics, folders));
     }
     Ok(verdict(&diagnostics, options.reporting.deny_warnings))
+}
+
+fn targets(words: &[String]) -> anyhow::Result<Vec<Target>> {
+    let mut targets = Vec::new();
+    for word in words {
+        let named = Target::named(word.trim());
+        if named.is_empty() {
+            let known: Vec<String> = Target::ALL.iter().map(|target| target.name()).collect();
+            anyhow::bail!("`{word}` is no provider; use `all` or some of {}", known.join(", "));
+        }
+        targets.extend(named);
+    }
+    Ok(targets)
 }
 
 pub(crate) fn show(all: bool) -> Show {

@@ -30,7 +30,7 @@ pub(crate) fn run(at: &Place, options: &Verify, out: &mut Output) -> anyhow::Res
         (None, Some(_)) => "intact and the pinned one",
         (Some(_), Some(_)) => "intact, signed by the pinned key and the pinned one",
     };
-    let mark = config.mark().filter(|_| trust.key.is_some());
+    let mark = config.mark();
     let registry = accept::load(&options.registry, trust, mark.as_deref())?;
     let folder = options.registry.parent().map(Path::to_path_buf).unwrap_or_default();
     let unchecked = accept::check_files(&registry, &folder)?;

@@ -141,8 +141,8 @@ async fn what_others_see_of_a_call_is_what_redaction_allows() {
     assert!(answer.is_ok());
     let filter = CallFilter { tenant: "default".into(), ..CallFilter::default() };
     let calls = world.store.calls(filter).await.unwrap();
-    assert_eq!(calls[0].result, Some(json!({ "did": { "item": "lamp" } })));
-    assert_eq!(calls[0].arguments["item"], "lamp");
+    assert_eq!(calls[0].result, Some(json!({ "did": { "item": "lamp" } }).into()));
+    assert_eq!(calls[0].arguments.as_ref().unwrap().value()["item"], "lamp");
     let seen = format!("{:?}{:?}", calls, world.heard.0.lock());
     assert!(!seen.contains("hunter2") && !seen.contains("raw-canary"), "{seen}");
 }

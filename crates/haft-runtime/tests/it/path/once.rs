@@ -7,6 +7,7 @@ use haft_core::call::Principal;
 use haft_core::contract::Capability;
 use haft_core::ledger::State;
 use haft_core::port::{Ended, Invoke as _, Ledger as _};
+use haft_core::record::EventKind;
 use haft_core::{ErrorKind, ToolError};
 use haft_runtime::Settings;
 use haft_runtime::policy::Rules;
@@ -356,4 +357,24 @@ async fn what_others_may_have_given_up_is_not_begun_any_more() {
         let record = world.store.effect("default", &ended.meta.record_id).await.unwrap();
         assert_eq!(record.state, State::Failed, "it certainly did nothing");
     }
+}
+
+#[tokio::test]
+async fn a_done_effect_whose_answer_cannot_be_made_safe_is_done() {
+    let world = World::new();
+    // Deeper than anything is searched for secrets.
+    let deep = (0..200).fold(json!("x"), |inside, _| json!([inside]));
+    world.next("order", Does::Returns(deep));
+    let answer = world.call(call("order", "k")).await;
+    assert_eq!(kind(&answer), ErrorKind::RedactionFailed);
+    let error = answer.result.unwrap_err();
+    assert_eq!(error.details, Some(json!({ "done": true })));
+    assert!(error.message.starts_with("it was done"), "{}", error.message);
+    let record = world.store.effect("default", &answer.meta.record_id).await.unwrap();
+    assert_eq!((record.state, record.result), (State::Succeeded, None), "nothing unsafe is kept");
+    let heard: Vec<_> = world.heard.0.lock().iter().map(|event| event.kind).collect();
+    assert!(heard.contains(&EventKind::ToolSideEffectCompleted), "{heard:?}");
+    // Asked again, it says the same, and does nothing.
+    let again = world.call(call("order", "k")).await;
+    assert_eq!((kind(&again), world.acts("order")), (ErrorKind::RedactionFailed, 1));
 }

@@ -1,20 +1,23 @@
 //! Sessions: turns, budgets, newer messages, intents and blocks.
 
+use std::sync::Arc;
+
 use haft_core::contract::{Capability, Mode};
 use haft_core::outcome::{After, Intent, IntentStatus};
 use haft_core::port::{Ended, Store as _};
-use haft_core::record::EventKind;
+use haft_core::record::{Event, EventKind};
 use haft_core::session::Phase;
 use haft_core::{Call, Envelope, ErrorKind};
 use haft_runtime::policy::{Rules, Spending, Supersede};
 use haft_runtime::session::{Arrived, Signal};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
 use super::world::{Does, World, call, caller, kind, tools};
 
-struct In {
-    world: World,
-    id: String,
+pub(super) struct In {
+    pub(super) world: World,
+    pub(super) id: String,
 }
 
 impl In {
@@ -22,26 +25,26 @@ impl In {
         Self::world(World::new(), mode).await
     }
 
-    async fn world(world: World, mode: Mode) -> Self {
+    pub(super) async fn world(world: World, mode: Mode) -> Self {
         let id = world.runtime.open(&caller(), mode).await.unwrap().id;
         Self { world, id }
     }
 
-    fn call(&self, tool: &str, item: &str) -> Call {
+    pub(super) fn call(&self, tool: &str, item: &str) -> Call {
         let mut call = Call::new(caller(), tool, json!({ "item": item }));
         call.session = Some(self.id.clone());
         call
     }
 
-    async fn make(&self, tool: &str, item: &str) -> Envelope {
+    pub(super) async fn make(&self, tool: &str, item: &str) -> Envelope {
         self.world.call(self.call(tool, item)).await
     }
 
-    async fn message(&self, text: &str) -> Arrived {
+    pub(super) async fn message(&self, text: &str) -> Arrived {
         self.world.runtime.message(&caller(), &self.id, json!(text)).await.unwrap()
     }
 
-    async fn over(&self) -> Vec<Value> {
+    pub(super) async fn over(&self) -> Vec<Value> {
         self.signal(Signal::TurnComplete).await.messages
     }
 
@@ -161,7 +164,7 @@ async fn a_call_that_the_ledger_refused_leaves_its_id_free() {
     assert!(text.world.call(with("lamp")).await.meta.cached);
 }
 
-fn superseding(rule: Supersede) -> World {
+pub(super) fn superseding(rule: Supersede) -> World {
     let rules = Rules {
         allow: vec!["shop__*".into()],
         modes: [(Mode::Text, Spending { supersede: Some(rule), ..Spending::default() })].into(),
@@ -360,4 +363,40 @@ async fn nobody_else_speaks_in_a_session() {
     ];
     assert!(refused.iter().all(|error| error.kind == ErrorKind::SessionInactive));
     assert_eq!(text.phase().await, Phase::Active);
+}
+
+#[tokio::test]
+async fn duplicates_that_attach_ask_nothing_of_the_session_again() {
+    let text = Arc::new(In::mode(Mode::Text).await);
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let intents = vec![Intent::SuppressTranscript { value: true }];
+    let ended = Ended::Returned { data: json!({ "did": {} }), intents };
+    text.world.next("order", Does::WaitsThen(begun.clone(), go.clone(), ended));
+    let make = |id: &'static str| {
+        let text = text.clone();
+        tokio::spawn(async move {
+            let mut call = text.call("order", "lamp");
+            call.id = Some(id.into());
+            text.world.call(call).await
+        })
+    };
+    let leader = make("c1");
+    begun.notified().await;
+    let followers = [make("c2"), make("c3")];
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    go.notify_one();
+    let leader = leader.await.unwrap();
+    assert_eq!(leader.intents.len(), 1);
+    for follower in followers {
+        let answer = follower.await.unwrap();
+        assert_eq!((answer.result, answer.intents), (leader.result.clone(), Vec::new()));
+    }
+    // Nor does a repetition later.
+    assert_eq!(text.make("order", "lamp").await.intents, []);
+    let changed =
+        |event: &&Event| event.kind == EventKind::SessionChanged && !event.call.is_empty();
+    assert_eq!(text.world.heard.0.lock().iter().filter(changed).count(), 1);
+    assert_eq!(text.world.acts("order"), 1);
 }

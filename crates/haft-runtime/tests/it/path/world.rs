@@ -31,6 +31,8 @@ pub(crate) enum Does {
     Ends(Ended),
     /// Says that it has begun, waits to be let go, then acts and returns.
     Waits(Arc<Notify>, Arc<Notify>),
+    /// Says that it has begun, waits to be let go, then acts and ends like this.
+    WaitsThen(Arc<Notify>, Arc<Notify>, Ended),
     /// Never ends.
     Hangs,
     /// Calls a capability, then fails for good.
@@ -46,19 +48,26 @@ pub(crate) struct Script {
     next: Mutex<HashMap<String, VecDeque<Does>>>,
     pub(crate) acts: Mutex<Vec<(String, Value)>>,
     pub(crate) keys: Mutex<Vec<Option<String>>>,
+    /// Done once, after a call has been looked up and before anything is decided about it.
+    pub(crate) meanwhile: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
 impl Script {
+    /// From now on the tool simply works.
+    pub(crate) fn forget(&self, tool: &str) {
+        self.next.lock().remove(&format!("shop__{tool}"));
+    }
+
     async fn run(&self, job: Job) -> Ended {
         let id = job.tool.id.clone();
         self.keys.lock().push(job.provider_key.clone());
         let does = self.next.lock().get_mut(&id).and_then(VecDeque::pop_front);
-        let act = || self.acts.lock().push((id.clone(), job.arguments.clone()));
+        let act = || self.acts.lock().push((id.clone(), Value::clone(&job.arguments)));
         let done = |data: Value| Ended::Returned { data, intents: Vec::new() };
         match does {
             None => {
                 act();
-                done(json!({ "did": job.arguments }))
+                done(json!({ "did": *job.arguments }))
             }
             Some(Does::Returns(data)) => {
                 act();
@@ -73,7 +82,13 @@ impl Script {
                 begun.notify_one();
                 go.notified().await;
                 act();
-                done(json!({ "did": job.arguments }))
+                done(json!({ "did": *job.arguments }))
+            }
+            Some(Does::WaitsThen(begun, go, ended)) => {
+                begun.notify_one();
+                go.notified().await;
+                act();
+                ended
             }
             Some(Does::Hangs) => {
                 act();
@@ -104,6 +119,10 @@ struct Shared(Arc<Script>);
 
 impl Execute for Shared {
     fn can_run(&self, _: &Tool) -> bool {
+        let meanwhile = self.0.meanwhile.lock().take();
+        if let Some(meanwhile) = meanwhile {
+            meanwhile();
+        }
         true
     }
 

@@ -40,7 +40,7 @@ fn every_example_loads() {
     let large = Question::new().with(json!({"item": "x", "amount": 2000, "count": 1}));
     let decision = policy.decide(&large.about(order));
     assert_eq!(decision.verdict, Verdict::Deny);
-    assert_eq!(decision.rule, "cedar:policies/office.cedar#no-large-orders");
+    assert_eq!(&*decision.rule, "cedar:policies/office.cedar#no-large-orders");
     assert_eq!(decision.enable.as_deref(), Some("orders up to 1000 can be placed here"));
 
     let small = Question::new()

@@ -56,7 +56,7 @@ fn what_is_forgotten_is_decided_again() {
     for n in 0..70_000 {
         question.caller.agent = format!("agent-{}", n % 35_000).into();
         match policy.standing(&question.about(tool)) {
-            Standing::Settled(decision) => assert_eq!(decision.rule, "allow:shop__*"),
+            Standing::Settled(decision) => assert_eq!(&*decision.rule, "allow:shop__*"),
             Standing::Open => panic!("{n}"),
         }
     }

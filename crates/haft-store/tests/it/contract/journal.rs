@@ -57,7 +57,7 @@ contract! {
         ];
         for (filter, expected) in table {
             let found = store.calls(filter.clone()).await.unwrap();
-            let calls: Vec<_> = found.iter().map(|one| one.call.as_str()).collect();
+            let calls: Vec<_> = found.iter().map(|one| &*one.call).collect();
             assert_eq!(calls, expected, "{filter:?}");
         }
     }

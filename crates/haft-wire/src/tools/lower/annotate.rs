@@ -4,7 +4,7 @@ use serde_json::{Map, Number, Value, json};
 
 use super::{Node, Walk, article, join, words};
 use crate::loss::Fate;
-use crate::tools::plan::Plans;
+use crate::tools::plan::{Plan, Plans};
 
 /// Keywords that say something about a schema and nothing about the value.
 pub(super) fn is_annotation(keyword: &str) -> bool {
@@ -85,6 +85,10 @@ impl Walk<'_> {
         let said = self.said(node, value);
         match said {
             Some(said) if self.profile.keywords.have("default") => {
+                if said != *value {
+                    let note = format!("said as {said}");
+                    self.lose(join(at, "default"), "default", Fate::Changed, note);
+                }
                 node.schema.insert("default".to_owned(), said);
             }
             Some(said) => self.describe(node, "default", &said, &Map::new(), at),
@@ -113,6 +117,9 @@ impl Walk<'_> {
 
     /// A value of the contract as it would be sent.
     fn said(&self, node: &Node, value: &Value) -> Option<Value> {
+        if node.plan == Plan::Keep {
+            return Some(value.clone());
+        }
         let (definitions, schemas) = self.definitions_so_far();
         let plans = Plans { definitions, schemas, ..Plans::default() };
         plans.down(&node.plan, value).ok()

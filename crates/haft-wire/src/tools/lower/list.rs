@@ -91,7 +91,7 @@ impl Walk<'_> {
         let mut schema = Map::from_iter([("type".to_owned(), json!("array"))]);
         if ends {
             schema.insert("maxItems".to_owned(), json!(schemas.len()));
-            if !says_places && map.contains_key("items") {
+            if map.contains_key("items") {
                 let note = "the length says that no further items are allowed";
                 self.lose(join(at, "items"), "items", Fate::Changed, note);
             }

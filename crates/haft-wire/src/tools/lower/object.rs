@@ -53,7 +53,9 @@ impl Walk<'_> {
         };
         let Some(mut node) = node else { return Ok(None) };
         node.words.extend(patterns);
-        if node.plan != Plan::Text {
+        if matches!(node.plan, Plan::Entries(_)) {
+            self.constrain_entries(&mut node, map, at);
+        } else if node.plan != Plan::Text {
             self.constrain(&mut node, "object", map, at);
         }
         Ok(Some(node))
@@ -153,15 +155,24 @@ impl Walk<'_> {
                     // No value could ever stand in it, so the object is empty.
                     return Ok(Some(Node::of(empty, Plan::Keep)));
                 };
-                let names = self.key_words(map, at);
+                let names = vec!["each `key` once".to_owned()];
                 Ok(Some(Node { words: names, ..Node::of(schema, Plan::Entries(Box::new(plan))) }))
             }
         }
     }
 
-    fn key_words(&mut self, map: &Map<String, Value>, at: &str) -> Vec<String> {
-        let _ = (map, at);
-        vec!["each `key` once".to_owned()]
+    /// What holds for the number of members holds for the length of the list.
+    fn constrain_entries(&mut self, node: &mut Node, map: &Map<String, Value>, at: &str) {
+        let mut rules = map.clone();
+        let mut lengths = Map::new();
+        for (members, items) in [("minProperties", "minItems"), ("maxProperties", "maxItems")] {
+            if let Some(count) = rules.shift_remove(members) {
+                self.lose(join(at, members), members, Fate::Changed, format!("said as `{items}`"));
+                lengths.insert(items.to_owned(), count);
+            }
+        }
+        self.constrain(node, "object", &rules, at);
+        self.constrain(node, "array", &lengths, at);
     }
 
     /// Members by any name where the dialect has a word for them.
@@ -280,9 +291,10 @@ impl Walk<'_> {
             absence = self.made_nullable(&mut node, schema, at);
             is_required = true;
         }
-        if self.profile.nulls == Nulls::Unsaid && node.null && required {
+        if self.profile.nulls == Nulls::Unsaid && node.null && required && node.plan != Plan::Text {
             let note = "null is said by leaving it out";
             self.lose(at.to_owned(), "type", Fate::Changed, note);
+            self.lose(at.to_owned(), "required", Fate::Changed, note);
             (absence, is_required, node.null) = (Absence::MeansNull, false, false);
         }
         let (said, plan) = self.place(node, at);

@@ -48,6 +48,8 @@ impl Walk<'_> {
                     let note = "nothing may stand beside a reference";
                     self.lose(join(at, keyword), keyword, Fate::Dropped, note);
                 }
+                // It may be open because it stands in place somewhere above.
+                self.define(target, &found, depth)?;
                 Ok(Some(self.refer(target, &found)))
             }
             (false, _) if kept && siblings.is_empty() => {

@@ -140,6 +140,12 @@ impl Walk<'_> {
         keyword: &str,
     ) -> Option<Node> {
         let null = nodes.iter().any(|node| node.null);
+        let is_null = |node: &Node| node.schema.get("type").is_some_and(|name| name == "null");
+        // Null stands beside alternatives and is none of them.
+        let nodes = match nodes.iter().all(is_null) {
+            true => nodes,
+            false => nodes.into_iter().filter(|node| !is_null(node)).collect(),
+        };
         let mut branches: Vec<Branch> = Vec::new();
         let mut alone = None;
         for node in nodes {

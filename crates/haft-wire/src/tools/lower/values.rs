@@ -31,6 +31,11 @@ impl Walk<'_> {
             return self.typed(&rest, at, depth);
         }
         let node = self.listed(&values, keyword, map, at);
+        let is_text = map.get("type").is_none_or(|name| name == "string");
+        if matches!(node.plan, Plan::Words(_)) && !is_text {
+            let note = "the values are said as words";
+            self.lose(join(at, "type"), "type", Fate::Changed, note);
+        }
         Ok(Some(Node { null: node.null || null, ..node }))
     }
 
@@ -164,18 +169,31 @@ impl Walk<'_> {
 /// The listed values that the rest of the schema allows.
 fn possible(map: &Map<String, Value>) -> Vec<Value> {
     let mut values = match (map.get("const"), map.get("enum")) {
+        (Some(value), Some(Value::Array(listed))) if !listed.contains(value) => Vec::new(),
         (Some(value), _) => vec![value.clone()],
         (None, Some(Value::Array(values))) => values.clone(),
         (None, _) => Vec::new(),
     };
+    let (types, null) = super::types_of(map);
+    if map.contains_key("type") {
+        values.retain(|value| is_of(value, &types, null));
+    }
     let rules = bare(map);
-    // A schema of nothing but values rules out none of them.
-    if rules.len() > 1
+    // To compile a schema takes longer than all the rest, and hardly any needs it.
+    if rules.keys().any(|keyword| keyword != "type" && keyword != "enum" && keyword != "const")
         && let Ok(validator) = haft_core::validator::compile(&Value::Object(rules))
     {
         values.retain(|value| validator.is_valid(value));
     }
     values
+}
+
+fn is_of(value: &Value, types: &[&str], null: bool) -> bool {
+    let kind = fits::kind(value);
+    let whole = || value.as_f64().is_some_and(|number| number.fract() == 0.0);
+    (null && value.is_null())
+        || types.contains(&kind)
+        || (types.contains(&"integer") && value.is_number() && whole())
 }
 
 fn type_of(values: &[&Value]) -> &'static str {

@@ -58,6 +58,7 @@ impl Plans {
                 Some(branch) => self.up(&branch.plan, value),
                 None => Raised::Value(value),
             },
+            (Plan::NotNull(plan), value) => self.up(plan, value),
             (Plan::Renamed(names), value) => Raised::Value(rename(value, &|name| {
                 names.iter().find(|(wire, _)| wire == name).map(|(_, meant)| meant.as_str())
             })),

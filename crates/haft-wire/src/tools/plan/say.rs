@@ -16,6 +16,8 @@ impl Plans {
 
     pub(crate) fn down(&self, plan: &Plan, value: &Value) -> Said {
         match (plan, value) {
+            (Plan::NotNull(_), Value::Null) => Err("null cannot be said".to_owned()),
+            (Plan::NotNull(plan), value) => self.down(plan, value),
             (Plan::Keep, value) => Ok(value.clone()),
             (Plan::Definition(number), value) => match self.definitions.get(*number) {
                 Some(plan) => self.down(plan, value),
@@ -35,6 +37,7 @@ impl Plans {
                 .iter()
                 .find(|(_, meant)| canonical(meant) == canonical(value))
                 .map(|(word, _)| Value::String(word.clone()))
+                .or_else(|| value.is_null().then_some(Value::Null))
                 .ok_or_else(|| format!("{value} is none of the listed values")),
             (Plan::Anything, Value::Array(_) | Value::Object(_)) => {
                 Ok(json!({"json": value.to_string()}))

@@ -1,0 +1,184 @@
+//! What changes between a decision and the deed.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use haft_core::contract::Mode;
+use haft_core::port::{Ask, Decide, Decision, Standing};
+use haft_core::{Call, Digest, ErrorKind, Principal};
+use haft_runtime::Runtime;
+use haft_runtime::policy::{Policy, Rules, Source};
+use haft_runtime::session::Signal;
+use parking_lot::Mutex;
+use serde_json::json;
+
+use super::sessions::In;
+use super::world::{World, call, caller, kind, tools};
+
+fn rules(allow: &[&str]) -> Rules {
+    Rules { allow: allow.iter().map(ToString::to_string).collect(), ..Rules::default() }
+}
+
+fn policy(rules: &Rules) -> Arc<Policy> {
+    let source = Source { rules: rules.clone(), ..Source::default() };
+    Arc::new(Policy::load(&source, &[&tools()]).unwrap())
+}
+
+/// Puts rules into force under which nothing may be done.
+fn revoke(runtime: &Runtime) {
+    let nothing = rules(&["shop__get"]);
+    runtime.govern(policy(&nothing), nothing);
+}
+
+/// A policy that is replaced right after it was asked.
+struct Replaced {
+    policy: Arc<Policy>,
+    /// How many answers are given before.
+    after: AtomicUsize,
+    by: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl Replaced {
+    fn after(answers: usize, rules: &Rules) -> Arc<Self> {
+        let (policy, after) = (policy(rules), AtomicUsize::new(answers));
+        Arc::new(Self { policy, after, by: Mutex::default() })
+    }
+}
+
+impl Decide for Replaced {
+    fn version(&self) -> Digest {
+        self.policy.version()
+    }
+
+    fn standing(&self, ask: &Ask<'_>) -> Standing {
+        let standing = self.policy.standing(ask);
+        // Catalogs ask about every tool; the gate about this one.
+        if &*ask.tool.id == "shop__order" || &*ask.tool.id == "shop__gift" {
+            let is_last = self.after.fetch_sub(1, Ordering::SeqCst) == 1;
+            let by = self.by.lock().take_if(|_| is_last);
+            if let Some(by) = by {
+                by();
+            }
+        }
+        standing
+    }
+
+    fn decide(&self, ask: &Ask<'_>) -> Decision {
+        self.policy.decide(ask)
+    }
+
+    fn holds(&self, condition: &str, ask: &Ask<'_>) -> Result<bool, String> {
+        self.policy.holds(condition, ask)
+    }
+}
+
+/// A world in which permission is taken away right after the gate has given it.
+fn revoked_after_the_gate(answers: usize) -> World {
+    let all = rules(&["shop__*"]);
+    let replaced = Replaced::after(answers, &all);
+    let world = World::with(all, |builder| builder.policy(replaced.clone()));
+    let runtime = world.runtime.clone();
+    *replaced.by.lock() = Some(Box::new(move || revoke(&runtime)));
+    world
+}
+
+#[tokio::test]
+async fn nothing_is_begun_under_rules_that_are_no_longer_in_force() {
+    // The first answer goes into the catalog, the second is the gate's.
+    let world = revoked_after_the_gate(2);
+    let refused = world.call(call("order", "k")).await;
+    assert_eq!((kind(&refused), world.acts("order")), (ErrorKind::Denied, 0));
+    // Nothing was used up: allowed again, the same key is begun.
+    let all = rules(&["shop__*"]);
+    world.runtime.govern(policy(&all), all);
+    assert!(world.call(call("order", "k")).await.is_ok());
+}
+
+#[tokio::test]
+async fn an_approval_is_void_once_the_rules_have_changed() {
+    // changed before the approved call is made, and while it is on its way
+    for answers in [0, 4] {
+        let world = match answers {
+            0 => World::new(),
+            answers => revoked_after_the_gate(answers),
+        };
+        let asked = world.call(call("gift", "k")).await.result.unwrap_err();
+        let id = asked.details.unwrap()["confirmation"]["id"].as_str().unwrap().to_owned();
+        let mara = Principal::user("mara");
+        let token = world.runtime.confirm("default", &id, true, &mara).await.unwrap().token;
+        if answers == 0 {
+            revoke(&world.runtime);
+        }
+        let mut approved = call("gift", "k");
+        approved.confirmation = token;
+        let refused = world.call(approved).await;
+        assert!(
+            matches!(
+                kind(&refused),
+                ErrorKind::Denied
+                    | ErrorKind::Unavailable
+                    | ErrorKind::ConfirmationRefused
+                    | ErrorKind::ConfirmationRequired
+            ),
+            "{refused:?}"
+        );
+        assert_eq!(world.acts("gift"), 0, "{answers}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_thousand_calls_that_wait_none_is_begun_after_permission_is_gone() {
+    let world = Arc::new(World::new());
+    let places = Arc::new(tokio::sync::Semaphore::new(16));
+    let calls: Vec<_> = (0..1_000)
+        .map(|n| {
+            let (world, places) = (world.clone(), places.clone());
+            tokio::spawn(async move {
+                let _place = places.acquire().await.unwrap();
+                let mut one = call("order", &format!("k{n}"));
+                one.arguments = json!({ "item": n.to_string() }).into();
+                let envelope = world.call(one).await;
+                (envelope.is_ok(), Instant::now())
+            })
+        })
+        .collect();
+    while world.acts("order") < 100 {
+        tokio::task::yield_now().await;
+    }
+    revoke(&world.runtime);
+    let (gone, before) = (Instant::now(), world.acts("order"));
+    let mut done = 0;
+    for one in calls {
+        let (ok, at) = one.await.unwrap();
+        done += usize::from(ok);
+        assert!(!ok || at < gone + Duration::from_secs(1), "begun long after");
+    }
+    assert_eq!(world.acts("order"), done, "what was said to be done, and nothing else");
+    assert!((100..1_000).contains(&done), "{done}");
+    // Only those that had been recorded when permission went may still have acted.
+    assert!(done <= before + 16, "{done} of which {before} before");
+}
+
+#[tokio::test]
+async fn a_call_that_comes_late_does_not_run_in_the_next_turn() {
+    let text = In::world(World::new(), Mode::Text).await;
+    let (runtime, id) = (text.world.runtime.clone(), text.id.clone());
+    // The turn ends and the next begins while the call is on its way.
+    *text.world.script.meanwhile.lock() = Some(Box::new(move || {
+        let ends = async move {
+            runtime.message(&caller(), &id, json!("something else")).await.unwrap();
+            runtime.signal(&caller(), &id, Signal::TurnComplete).await.unwrap();
+        };
+        let next = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        std::thread::spawn(move || next.block_on(ends)).join().unwrap();
+    }));
+    let mut late: Call = text.call("order", "lamp");
+    late.id = Some("c1".into());
+    let refused = text.world.call(late.clone()).await;
+    assert_eq!((kind(&refused), text.world.acts("order")), (ErrorKind::Superseded, 0));
+    let session = text.world.runtime.session(&caller(), &text.id).await.unwrap();
+    assert_eq!((session.turn.number, session.turn.calls), (2, 0), "it took nothing of the turn");
+    // Made again in this turn it is a call of this turn.
+    assert!(text.world.call(late).await.is_ok());
+}
