@@ -12,7 +12,7 @@ use haft_core::{Call, Envelope, ErrorKind, ToolError};
 use haft_runtime::redact::View;
 use haft_runtime::toolbox::Catalog;
 use haft_wire::results::{Answer, malformed};
-use haft_wire::{BrokenCall, Rendering, Turn, WireCall};
+use haft_wire::{BrokenCall, Dialect, Rendering, Turn, WireCall};
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
@@ -25,6 +25,8 @@ pub(crate) struct Asked {
     pub(crate) wire: WireCall,
     /// The id in events and in the session: the provider's where it is one of its own.
     pub(crate) id: String,
+    /// The id that pairs the answer with what is repeated of the call; none where order does.
+    pub(crate) paired: Option<String>,
     /// The canonical id, or the name that the model used.
     pub(crate) tool: String,
     kind: Kind,
@@ -68,7 +70,7 @@ impl Asked {
     /// As the wire's results want it; only where there is an answer.
     pub(crate) fn pair(&self) -> Option<Answer<'_>> {
         let envelope = self.answer.as_ref()?;
-        Some(Answer { id: self.wire.id.as_deref(), name: &self.wire.name, envelope })
+        Some(Answer { id: self.paired.as_deref(), name: &self.wire.name, envelope })
     }
 }
 
@@ -138,7 +140,16 @@ impl Desk<'_> {
 
     fn asked(&self, wire: &WireCall, tool: String, kind: Kind) -> Asked {
         let id = String::new();
-        Asked { wire: wire.clone(), id, tool, kind, answer: None, begun: false }
+        let paired = match self.rendering.target().dialect {
+            Dialect::Gemini | Dialect::GeminiLive => wire.id.clone(),
+            Dialect::OpenAiChat
+            | Dialect::OpenAiResponses
+            | Dialect::OpenAiRealtime
+            | Dialect::Anthropic
+            | Dialect::Mcp
+            | Dialect::Adm => Some(wire.answer_id().into_owned()),
+        };
+        Asked { wire: wire.clone(), id, paired, tool, kind, answer: None, begun: false }
     }
 
     /// Runs the calls from `from` on that may run together: several that read, or one that writes.

@@ -17,7 +17,7 @@ use crate::agent::Agent;
 use crate::calls::{self, Asked};
 use crate::cancel::Cancel;
 use crate::event::{Done, Event, Listen};
-use crate::history::{History, identified};
+use crate::history::{History, answerable};
 use rounds::Run;
 
 /// So many tools that a search has found stay callable.
@@ -176,8 +176,9 @@ impl Chat {
                 asked.answer = Some(asked.unanswered(error));
             }
         }
-        let ids: Vec<String> = round.asked.iter().map(|asked| asked.id.clone()).collect();
-        self.history.theirs(identified(dialect, round.replay, &ids));
+        let ids: Vec<String> =
+            round.asked.iter().filter_map(|asked| asked.paired.clone()).collect();
+        self.history.theirs(answerable(dialect, round.replay, &ids));
         let answers: Vec<_> = round.asked.iter().filter_map(Asked::pair).collect();
         let all: Vec<&str> =
             round.words.iter().map(String::as_str).chain(words.iter().copied()).collect();
