@@ -1,5 +1,6 @@
 //! One conversation, in one session.
 
+mod asking;
 mod rounds;
 
 use std::collections::HashSet;
