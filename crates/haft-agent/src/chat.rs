@@ -1,12 +1,13 @@
 //! One conversation, in one session.
 
+mod asking;
 mod rounds;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use haft_core::session::Session;
-use haft_core::{Caller, Registry, ToolError};
+use haft_core::{Caller, ErrorKind, Registry, ToolError};
 use haft_runtime::Runtime;
 use haft_runtime::session::{Arrived, Signal};
 use haft_wire::{RawJson, results};
@@ -145,8 +146,11 @@ impl Chat {
         let runtime = &self.agent.runtime;
         match runtime.message(&self.caller, &self.session, json!(text)).await? {
             Arrived::Begins { messages, .. } => Ok(texts(&messages)),
-            // Somebody else has opened a turn; the message is part of that one.
-            Arrived::Waits { .. } => Ok(Vec::new()),
+            // Whoever runs that turn takes the message up at its end.
+            Arrived::Waits { .. } => Err(ToolError::new(
+                ErrorKind::Conflict,
+                "another turn of this session is going on; the message waits for its end",
+            )),
         }
     }
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use haft_core::{Digest, ErrorKind, Registry, ToolError};
+use haft_core::{ErrorKind, Registry, ToolError};
 use haft_runtime::guide::{DESCRIBE, SEARCH};
 use haft_runtime::toolbox::Catalog;
 use haft_wire::results::malformed_error;
 use haft_wire::{Finish, Turn};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::{Chat, Round};
@@ -15,19 +15,17 @@ use crate::calls::{Asked, Desk};
 use crate::cancel::Cancel;
 use crate::event::{Done, Event, Limit, Listen, Reason, Spent};
 use crate::offer::{self, Offer};
-use crate::request;
-use crate::turn::{self, Attempt};
 
 /// The most of a document that is attached to a refused call.
 const MOST_DOCUMENT: usize = 16 * 1024;
 
 /// What goes on from one round to the next.
 pub(super) struct Run<'a> {
-    chat: &'a mut Chat,
-    cancel: &'a Cancel,
-    spent: Spent,
-    text: String,
-    deadline: Instant,
+    pub(super) chat: &'a mut Chat,
+    pub(super) cancel: &'a Cancel,
+    pub(super) spent: Spent,
+    pub(super) text: String,
+    pub(super) deadline: Instant,
 }
 
 /// How a round ended.
@@ -287,82 +285,6 @@ impl<'a> Run<'a> {
         })
     }
 
-    async fn ask(&mut self, offer: &Offer, to: &mut dyn Listen) -> Result<Turn, Reason> {
-        let agent = self.chat.agent.clone();
-        let (model, settings) = (&*agent.model, &agent.settings);
-        let failed = |message: String| Reason::ModelFailed { message };
-        let (dialect, history) = (model.dialect(), &self.chat.history);
-        let body = request::body(
-            dialect,
-            model.name(),
-            &offer.prompt,
-            history,
-            &offer.rendering,
-            settings,
-        )
-        .map_err(failed)?;
-        self.spent.rounds += 1;
-        let ask = turn::Ask {
-            model,
-            patience: &settings.patience,
-            body,
-            prompt: Digest::of_bytes(offer.prompt.as_bytes()),
-            round: self.spent.rounds,
-            tools: request::shown(&offer.rendering),
-            deadline: self.deadline,
-            cancel: self.cancel,
-        };
-        let mut attempts = Vec::new();
-        let asked = ask.run(to, &mut attempts).await;
-        for attempt in &attempts {
-            self.record(&ask, attempt).await.map_err(refused)?;
-        }
-        match asked {
-            turn::Asked::Turn(turn) => {
-                self.spent.add(turn.end.usage.unwrap_or_default());
-                self.text.clone_from(&turn.text);
-                Ok(*turn)
-            }
-            turn::Asked::Failed(refusal) => Err(failed(refusal.to_string())),
-            turn::Asked::Cancelled => Err(Reason::Cancelled),
-            turn::Asked::Late => {
-                let most = settings.limits.time.as_secs();
-                Err(Reason::Limit { limit: Limit::Time, most })
-            }
-        }
-    }
-
-    /// What a request cost and what its prompt was, into the audit trail.
-    async fn record(&self, ask: &turn::Ask<'_>, attempt: &Attempt) -> Result<(), ToolError> {
-        let (finish, error, usage) = match &attempt.end {
-            Ok(end) => {
-                (Some(word(&end.finish)), end.fault.as_ref().map(|f| f.message.clone()), end.usage)
-            }
-            Err(why) => (None, Some(why.clone()), None),
-        };
-        let body = json!({
-            "session": self.chat.session,
-            "agent": &*self.chat.caller.agent,
-            "model": ask.model.name(),
-            "provider": ask.model.dialect().as_str(),
-            "place": ask.model.place(),
-            "round": ask.round,
-            "attempt": attempt.number,
-            "prompt": ask.prompt,
-            "request": attempt.request,
-            "finish": finish,
-            "error": error,
-            "inputTokens": usage.map(|usage| usage.input),
-            "outputTokens": usage.map(|usage| usage.output),
-            "durationMs": u64::try_from(attempt.took.as_millis()).unwrap_or(u64::MAX),
-        });
-        let store = self.chat.agent.runtime.store();
-        store.note(&self.chat.caller.tenant, "model_request", body).await.map_err(|why| {
-            ToolError::new(ErrorKind::StoreUnavailable, "the model request could not be recorded")
-                .caused_by(why)
-        })
-    }
-
     /// Whether the next request is one too many.
     fn limit(&self) -> Option<Reason> {
         let limits = &self.chat.agent.settings.limits;
@@ -409,11 +331,11 @@ fn over_budget(left: &mut [Asked], most: u32) {
     }
 }
 
-fn refused(error: ToolError) -> Reason {
+pub(super) fn refused(error: ToolError) -> Reason {
     Reason::SessionRefused { kind: error.kind, message: error.message }
 }
 
-fn word(finish: &Finish) -> String {
+pub(super) fn word(finish: &Finish) -> String {
     match serde_json::to_value(finish) {
         Ok(Value::String(word)) => word,
         Ok(_) | Err(_) => "other".to_owned(),

@@ -184,3 +184,24 @@ async fn the_actor_cannot_approve_itself() {
     assert_eq!(world.hands.acts("gift"), 0);
     assert_eq!(ends(&heard), ["shop__gift confirmation_refused"]);
 }
+
+#[tokio::test]
+async fn a_model_that_ran_out_of_room_in_mid_call_is_told() {
+    let api = Api::OpenAi;
+    let order = ("c1", "shop__order", r#"{"item":"lamp"}"#);
+    let cut: Vec<String> = says(api, "", &[order])
+        .into_iter()
+        .map(|piece| piece.replace("\"tool_calls\"}", "\"length\"}"))
+        .collect();
+    assert!(cut.iter().any(|piece| piece.contains("length")));
+    let replies = vec![Reply::Stream(cut), stream(api, "", &[order]), stream(api, "Done.", &[])];
+    let world = World::new(api, replies).await;
+    let (done, heard, _) = world.say("order").await;
+    assert_eq!(done.reason, Reason::Finished);
+    assert_eq!(ends(&heard), ["shop__order ok"]);
+    assert_eq!(world.hands.acts("order"), 1);
+    let second = world.provider.requests()[1].body["messages"].clone();
+    let last = second.as_array().unwrap().last().unwrap().clone();
+    assert_eq!(last["role"], "user");
+    assert!(last["content"].as_str().unwrap().contains("was not run"), "{last}");
+}

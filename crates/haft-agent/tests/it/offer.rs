@@ -80,3 +80,20 @@ async fn a_small_catalog_is_not_searched() {
     let shown = names(api, &world.provider.requests()[0].body);
     assert!(!shown.contains(&"haft__reg_search".to_owned()), "{shown:?}");
 }
+
+#[tokio::test]
+async fn without_search_as_much_is_shown_as_fits_pinned_first() {
+    let api = Api::OpenAi;
+    let tools = (0..300)
+        .map(|n| tool(&format!("shop__part_{n:03}"), &format!("Part number {n}."), json!({})))
+        .collect();
+    let settings = Settings { tools_budget: 4_096, pinned: vec!["part_200".into()], ..settings() };
+    let rules = Rules { deny: vec!["reg_search".into()], ..Rules::default() };
+    let replies = vec![Reply::Stream(says(api, "x", &[]))];
+    let world = World::with(api, replies, registry(tools), rules, settings).await;
+    world.say("go").await;
+    let body = world.provider.requests()[0].body.clone();
+    let shown = names(api, &body);
+    assert_eq!(shown[..2], ["shop__part_200", "shop__part_000"]);
+    assert!(shown.len() > 5 && body["tools"].to_string().len() <= 4_096 + 2, "{}", shown.len());
+}

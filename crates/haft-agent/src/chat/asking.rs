@@ -1,0 +1,90 @@
+//! One request of a round, and its record.
+
+use haft_core::{Digest, ErrorKind, ToolError};
+use haft_wire::Turn;
+use serde_json::json;
+
+use super::rounds::{Run, refused, word};
+use crate::event::{Limit, Listen, Reason};
+use crate::offer::Offer;
+use crate::request;
+use crate::turn::{self, Attempt};
+
+impl Run<'_> {
+    /// Asks the model, and records each attempt.
+    pub(super) async fn ask(&mut self, offer: &Offer, to: &mut dyn Listen) -> Result<Turn, Reason> {
+        let agent = self.chat.agent.clone();
+        let (model, settings) = (&*agent.model, &agent.settings);
+        let failed = |message: String| Reason::ModelFailed { message };
+        let (dialect, history) = (model.dialect(), &self.chat.history);
+        let body = request::body(
+            dialect,
+            model.name(),
+            &offer.prompt,
+            history,
+            &offer.rendering,
+            settings,
+        )
+        .map_err(failed)?;
+        self.spent.rounds += 1;
+        let ask = turn::Ask {
+            model,
+            patience: &settings.patience,
+            body,
+            prompt: Digest::of_bytes(offer.prompt.as_bytes()),
+            round: self.spent.rounds,
+            tools: request::shown(&offer.rendering),
+            deadline: self.deadline,
+            cancel: self.cancel,
+        };
+        let mut attempts = Vec::new();
+        let asked = ask.run(to, &mut attempts).await;
+        for attempt in &attempts {
+            self.record(&ask, attempt).await.map_err(refused)?;
+        }
+        match asked {
+            turn::Asked::Turn(turn) => {
+                self.spent.add(turn.end.usage.unwrap_or_default());
+                self.text.clone_from(&turn.text);
+                Ok(*turn)
+            }
+            turn::Asked::Failed(refusal) => Err(failed(refusal.to_string())),
+            turn::Asked::Cancelled => Err(Reason::Cancelled),
+            turn::Asked::Late => {
+                let most = settings.limits.time.as_secs();
+                Err(Reason::Limit { limit: Limit::Time, most })
+            }
+        }
+    }
+
+    /// What a request cost and what its prompt was, into the audit trail.
+    async fn record(&self, ask: &turn::Ask<'_>, attempt: &Attempt) -> Result<(), ToolError> {
+        let (finish, error, usage) = match &attempt.end {
+            Ok(end) => {
+                (Some(word(&end.finish)), end.fault.as_ref().map(|f| f.message.clone()), end.usage)
+            }
+            Err(why) => (None, Some(why.clone()), None),
+        };
+        let body = json!({
+            "session": self.chat.session,
+            "agent": &*self.chat.caller.agent,
+            "model": ask.model.name(),
+            "provider": ask.model.dialect().as_str(),
+            "place": ask.model.place(),
+            "round": ask.round,
+            "attempt": attempt.number,
+            "prompt": ask.prompt,
+            "request": attempt.request,
+            "finish": finish,
+            "error": error,
+            "inputTokens": usage.map(|usage| usage.input),
+            "outputTokens": usage.map(|usage| usage.output),
+            "durationMs": u64::try_from(attempt.took.as_millis()).unwrap_or(u64::MAX),
+        });
+        let store = self.chat.agent.runtime.store();
+        store.note(&self.chat.caller.tenant, "model_request", body).await.map_err(|why| {
+            ToolError::new(ErrorKind::StoreUnavailable, "the model request could not be recorded")
+                .caused_by(why)
+        })
+    }
+}
