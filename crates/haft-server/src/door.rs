@@ -1,15 +1,15 @@
 //! What every request meets: the runtime behind the door, who may come in, and how many at once.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use haft_core::Envelope;
 use haft_runtime::Runtime;
-use tokio::sync::Semaphore;
+use tokio::sync::{Mutex, Semaphore, watch};
 
 use crate::hub::Hub;
-use crate::who::{Keys, Who};
+use crate::later::Later;
+use crate::shown::Renderings;
+use crate::who::Keys;
 
 /// The numbers of the door.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub struct Limits {
     pub connections: usize,
     /// How many calls that answer later are kept.
     pub later: usize,
+    /// How many streams of events are open at once.
+    pub watchers: usize,
 }
 
 impl Default for Limits {
@@ -37,6 +39,7 @@ impl Default for Limits {
             at_once: 1024,
             connections: 8192,
             later: 10_000,
+            watchers: 256,
         }
     }
 }
@@ -54,72 +57,56 @@ pub struct Door {
     /// The numbers.
     pub limits: Limits,
     pub(crate) room: Arc<Semaphore>,
+    pub(crate) watchers: Arc<Semaphore>,
     pub(crate) later: Later,
+    pub(crate) renderings: Renderings,
+    stopping: watch::Sender<bool>,
+    ready: Mutex<Option<(Instant, bool)>>,
 }
 
 impl Door {
     /// A door to a runtime.
     #[must_use]
     pub fn new(runtime: Runtime, hub: Hub, keys: Keys, hosts: Vec<String>, limits: Limits) -> Self {
-        let room = Arc::new(Semaphore::new(limits.at_once));
-        let later = Later::new(limits.later);
-        Self { runtime, hub, keys, hosts, limits, room, later }
-    }
-}
-
-/// Calls that were accepted and are answered later.
-pub(crate) struct Later {
-    most: usize,
-    calls: Mutex<HashMap<String, Pending>>,
-}
-
-struct Pending {
-    who: Who,
-    answer: Option<Arc<Envelope>>,
-    /// Counts up: the lowest is the oldest.
-    number: u64,
-}
-
-/// Where a call that is answered later stands.
-pub(crate) enum Standing {
-    Running,
-    Ended(Arc<Envelope>),
-}
-
-impl Later {
-    fn new(most: usize) -> Self {
-        Self { most, calls: Mutex::new(HashMap::new()) }
-    }
-
-    /// Makes room for a call; false where all the room is taken by calls that are running.
-    pub(crate) fn begin(&self, id: &str, who: &Who) -> bool {
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = calls.values().map(|call| call.number).max().unwrap_or(0) + 1;
-        if calls.len() >= self.most {
-            let ended = calls.iter().filter(|(_, call)| call.answer.is_some());
-            let oldest = ended.min_by_key(|(_, call)| call.number).map(|(id, _)| id.clone());
-            let Some(oldest) = oldest else { return false };
-            calls.remove(&oldest);
-        }
-        calls.insert(id.to_owned(), Pending { who: who.clone(), answer: None, number });
-        true
-    }
-
-    pub(crate) fn end(&self, id: &str, envelope: Envelope) {
-        let mut calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(call) = calls.get_mut(id) {
-            call.answer = Some(Arc::new(envelope));
+        Self {
+            room: Arc::new(Semaphore::new(limits.at_once)),
+            watchers: Arc::new(Semaphore::new(limits.watchers)),
+            later: Later::new(limits.later),
+            renderings: Renderings::default(),
+            stopping: watch::Sender::new(false),
+            ready: Mutex::new(None),
+            runtime,
+            hub,
+            keys,
+            hosts,
+            limits,
         }
     }
 
-    /// Only for whoever made it.
-    pub(crate) fn standing(&self, id: &str, who: &Who) -> Option<Standing> {
-        let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
-        let call = calls.get(id)?;
-        let own = call.who.tenant == who.tenant && call.who.principal == who.principal;
-        own.then(|| match &call.answer {
-            Some(envelope) => Standing::Ended(envelope.clone()),
-            None => Standing::Running,
-        })
+    /// Ends streams that have no end of their own.
+    pub(crate) fn stop(&self) {
+        self.stopping.send_replace(true);
+    }
+
+    /// Resolves when the server is told to stop.
+    pub(crate) fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut told = self.stopping.subscribe();
+        async move {
+            // The sender is gone: so is the server.
+            let _ = told.wait_for(|stopping| *stopping).await;
+        }
+    }
+
+    /// Whether writes would be taken. Asked of the store once a second at most: this is open to all.
+    pub(crate) async fn is_ready(&self) -> bool {
+        let mut known = self.ready.lock().await;
+        match *known {
+            Some((at, ready)) if at.elapsed() < Duration::from_secs(1) => ready,
+            Some(_) | None => {
+                let ready = self.runtime.store().flush().await.is_ok();
+                *known = Some((Instant::now(), ready));
+                ready
+            }
+        }
     }
 }

@@ -8,8 +8,10 @@ mod body;
 mod door;
 mod guard;
 mod hub;
+mod later;
 mod listen;
 pub mod problem;
+mod shown;
 pub mod who;
 
 use std::sync::Arc;

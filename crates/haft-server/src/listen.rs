@@ -44,6 +44,7 @@ pub async fn serve(
         }
     }
     drop(listener);
+    door.stop();
     let _ = tokio::time::timeout(DRAIN, open.shutdown()).await;
     door.runtime.drain(DRAIN).await
 }

@@ -112,6 +112,35 @@ impl Problem {
         Self::new(StatusCode::REQUEST_TIMEOUT, "too_slow", detail, "send it faster, or less of it")
     }
 
+    /// One of each that is no kind of a call's end.
+    pub(crate) fn own() -> [Self; 9] {
+        [
+            Self::malformed("the request is not one that this server reads"),
+            Self::unauthenticated(),
+            Self::forbidden("the key's role does not allow this"),
+            Self::too_large(0),
+            Self::unsupported("the body is not in a form that is read here", "send plain JSON"),
+            Self::foreign("the request is for another host, or from a page of another origin"),
+            Self::overloaded(),
+            Self::wrong_method(),
+            Self::too_slow(),
+        ]
+    }
+
+    pub(crate) fn code(&self) -> &str {
+        &self.code
+    }
+
+    /// The page of a code that is no kind of a call's end.
+    pub(crate) fn page(&self) -> String {
+        let detail = match self.code.as_str() {
+            "too_large" => "the body has more bytes than `server.max_body_bytes`",
+            _ => &self.detail,
+        };
+        let (code, status, title) = (&self.code, self.status, &self.title);
+        format!("# {code}\n\n{status} {title}: {detail}.\n\nWhat to do: {}.\n", self.suggestion)
+    }
+
     /// Its status.
     pub(crate) fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)

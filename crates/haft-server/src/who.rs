@@ -65,7 +65,8 @@ pub struct Who {
 }
 
 impl Who {
-    /// Whether the role is held. An administrator holds every one but an agent's.
+    /// Whether the role is held. An administrator holds every one but an agent's; like an operator,
+    /// they may make an agent's calls as themselves.
     #[must_use]
     pub fn is(&self, role: Role) -> bool {
         self.roles.contains(&role)

@@ -21,7 +21,8 @@ use utoipa::ToSchema;
 use super::dialects::{self, Said};
 use super::{ModeName, caller, events};
 use crate::body;
-use crate::door::{Door, Standing};
+use crate::door::Door;
+use crate::later::Standing;
 use crate::problem::{self, Problem};
 use crate::who::Who;
 
@@ -167,7 +168,7 @@ pub(crate) async fn make(
         return later(&door, &who, &agent, call);
     }
     if accepts_events(&headers) {
-        return Ok(watched(door, call));
+        return watched(door, call);
     }
     Ok(answer(&door.runtime.invoke(call).await))
 }
@@ -223,26 +224,35 @@ async fn several(
     Ok(Json(shown.collect::<Vec<Value>>()).into_response())
 }
 
-/// Accepts a call and answers under its own address.
+/// Accepts a call and answers under its own address. It counts as work until it has ended.
 fn later(door: &Arc<Door>, who: &Who, agent: &str, call: Call) -> Result<Response, Problem> {
-    let mut random = [0; 16];
-    getrandom::fill(&mut random).map_err(|_| Problem::overloaded())?;
-    let id = format!("later-{}", &Digest::of_bytes(&random).hex());
-    if !door.later.begin(&id, who) {
+    let room = door.room.clone().try_acquire_owned().map_err(|_| Problem::overloaded())?;
+    let id = fresh("later")?;
+    if !door.later.begin(&id, who, agent) {
         return Err(Problem::overloaded());
     }
     let place = format!("/v1/agents/{agent}/calls/{id}");
     let (door, slot) = (door.clone(), id.clone());
     tokio::spawn(async move {
-        let envelope = door.runtime.invoke(call).await;
-        door.later.end(&slot, envelope);
+        let runtime = door.runtime.clone();
+        let end = tokio::spawn(async move { runtime.invoke(call).await }).await;
+        match end.ok().and_then(|envelope| serde_json::to_vec(&envelope).ok()) {
+            Some(answer) => door.later.end(&slot, answer.into()),
+            None => door.later.drop_out(&slot),
+        }
+        drop(room);
     });
-    let headers = [
-        (header::LOCATION, place),
-        (HeaderName::from_static("preference-applied"), "respond-async".to_owned()),
-    ];
-    Ok((StatusCode::ACCEPTED, headers, Json(json!({ "id": id, "status": "running" })))
-        .into_response())
+    let applied = (HeaderName::from_static("preference-applied"), "respond-async".to_owned());
+    let headers = [(header::LOCATION, place), applied];
+    let body = Json(json!({ "id": id, "status": "running" }));
+    Ok((StatusCode::ACCEPTED, headers, body).into_response())
+}
+
+/// An id that nobody can guess.
+fn fresh(what: &str) -> Result<String, Problem> {
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(|_| Problem::overloaded())?;
+    Ok(format!("{what}-{}", Digest::of_bytes(&random).hex()))
 }
 
 /// The answer of a call that was to be answered later.
@@ -262,49 +272,56 @@ pub(crate) async fn poll(
     Path((agent, call)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     caller(&door, &who, &agent)?;
-    match door.later.standing(&call, &who) {
+    match door.later.standing(&call, &who, &agent) {
         None => Err(Problem::missing("call")),
         Some(Standing::Running) => {
             let wait = [(header::RETRY_AFTER, "1")];
             let body = Json(json!({ "id": call, "status": "running" }));
             Ok((StatusCode::ACCEPTED, wait, body).into_response())
         }
-        Some(Standing::Ended(envelope)) => Ok(Json(&*envelope).into_response()),
+        Some(Standing::Ended(answer)) => {
+            Ok(([(header::CONTENT_TYPE, "application/json")], answer).into_response())
+        }
     }
 }
 
-/// The call's events as they happen, then its envelope. Whoever stops watching does not stop the
-/// call.
-fn watched(door: Arc<Door>, mut call: Call) -> Response {
-    let id = call.id.get_or_insert_with(|| {
-        let mut random = [0; 16];
-        // Without random numbers the id is still unlike any other call's here.
-        let _ = getrandom::fill(&mut random);
-        format!("call-{}", Digest::of_bytes(&random).hex())
-    });
-    let (id, tenant) = (id.clone(), call.caller.tenant.clone());
-    let wanted =
-        move |event: &Event| *event.tenant == *tenant && event.model_call.as_ref() == Some(&id);
+/// The call's events as they happen, then its envelope. Whoever stops watching, or cannot keep up,
+/// does not stop the call.
+fn watched(door: Arc<Door>, mut call: Call) -> Result<Response, Problem> {
+    let room = door.room.clone().try_acquire_owned().map_err(|_| Problem::overloaded())?;
+    let id = match &call.id {
+        Some(id) => id.clone(),
+        None => fresh("call")?,
+    };
+    call.id = Some(id.clone());
+    // An id is the client's own word: others may use the same.
+    let (caller, session) = (call.caller.clone(), call.session.clone());
+    let wanted = move |event: &Event| {
+        *event.tenant == *caller.tenant
+            && *event.agent == *caller.agent
+            && event.session == session
+            && event.model_call.as_ref() == Some(&id)
+    };
     let mut events = door.hub.watch();
     let (to, lines) = tokio::sync::mpsc::channel(64);
     tokio::spawn(async move {
         let mut end = door.runtime.invoke(call);
+        let tell = |event: &Event| {
+            if wanted(event) {
+                let _ = to.try_send(events::line(event));
+            }
+        };
         let envelope = loop {
             tokio::select! {
                 biased;
-                event = events.recv() => {
-                    if let Ok(event) = event && wanted(&event) {
-                        let _ = to.send(events::line(&event)).await;
-                    }
-                }
+                event = events.recv() => if let Ok(event) = event { tell(&event) },
                 envelope = &mut end => break envelope,
             }
         };
+        drop(room);
         // Whatever came before the end is told before it.
         while let Ok(event) = events.try_recv() {
-            if wanted(&event) {
-                let _ = to.send(events::line(&event)).await;
-            }
+            tell(&event);
         }
         let line = Line::default().event("result").json_data(&envelope);
         let _ = to.send(line.unwrap_or_default()).await;
@@ -313,5 +330,5 @@ fn watched(door: Arc<Door>, mut call: Call) -> Response {
         let line = lines.recv().await?;
         Some((Ok::<_, Infallible>(line), lines))
     });
-    Sse::new(lines).keep_alive(KeepAlive::default()).into_response()
+    Ok(Sse::new(lines).keep_alive(KeepAlive::default()).into_response())
 }

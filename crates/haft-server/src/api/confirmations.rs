@@ -26,6 +26,8 @@ pub(crate) struct Filter {
     /// `pending`, `approved`, `denied` or `spent`; all where absent.
     #[param(value_type = Option<String>)]
     status: Option<ConfirmationStatus>,
+    /// At most so many, up to 1,000.
+    limit: Option<usize>,
 }
 
 /// Questions, newest first, with the arguments that would be used.
@@ -46,7 +48,9 @@ pub(crate) async fn list(
     need(&who, Role::Approver)?;
     let Query(filter) = query.map_err(|error| Problem::malformed(error.body_text()))?;
     let found = door.runtime.store().confirmations(&who.tenant, filter.status).await;
-    Ok(Json(json!(found.map_err(unreadable)?)))
+    let mut found = found.map_err(unreadable)?;
+    found.truncate(filter.limit.unwrap_or(100).min(1_000));
+    Ok(Json(json!(found)))
 }
 
 pub(crate) fn unreadable(error: StoreError) -> Problem {

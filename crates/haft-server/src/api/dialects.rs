@@ -2,18 +2,18 @@
 
 use axum::Json;
 use haft_core::call::{Call, Caller};
-use haft_core::contract::Mode;
 use haft_core::port::Invoke as _;
-use haft_core::{Envelope, Tool};
+use haft_core::{Digest, Envelope};
 use haft_wire::results::{Answer, malformed, results};
-use haft_wire::{Dialect, Finish, Limits, Rendering, Strictness, Turn, WireCall};
+use haft_wire::{Dialect, Finish, Limits, Rendering, Turn, WireCall};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
-use super::ModeName;
+use super::{ModeName, tools};
 use crate::door::Door;
 use crate::problem::Problem;
+use crate::shown::target;
 
 /// How the body is to be read, and where the calls of a provider's message belong.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -55,8 +55,8 @@ pub(crate) async fn answer(
     key: Option<String>,
     bytes: &[u8],
 ) -> Result<Json<Answered>, Problem> {
-    let dialect: Dialect =
-        format.parse().map_err(|error| Problem::malformed(format!("`format`: {error}")))?;
+    let target = target(format, said.strict)?;
+    let dialect = target.dialect;
     let turn = haft_wire::decode::message(dialect, Limits::default(), bytes);
     if let Finish::Failed | Finish::Cut = turn.end.finish
         && turn.calls.is_empty()
@@ -65,7 +65,12 @@ pub(crate) async fn answer(
         let why = turn.end.fault.map_or_else(String::new, |fault| format!(": {}", fault.message));
         return Err(Problem::malformed(format!("this is no message of `{dialect}`{why}")));
     }
-    let run = Run { door, caller, said, dialect, key };
+    // The tools as they were shown, so that what was changed on the way out is changed back.
+    let mode = said.mode.into();
+    let catalog = tools::catalog(door, &caller, said.session.as_deref(), mode).await?;
+    let rendering = door.renderings.of(&catalog, target);
+    let post = Digest::of_bytes(bytes);
+    let run = Run { door, caller, said, dialect, rendering: &rendering, post, key };
     Ok(Json(run.all(&turn).await))
 }
 
@@ -74,25 +79,31 @@ struct Run<'a> {
     caller: Caller,
     said: &'a Said,
     dialect: Dialect,
+    rendering: &'a Rendering,
+    /// Of the message itself: the same when it is posted again.
+    post: Digest,
     key: Option<String>,
 }
 
 impl Run<'_> {
     async fn all(&self, turn: &Turn) -> Answered {
-        let rendering = self.rendering();
-        let mut ends: Vec<(WireCall, Envelope)> = Vec::new();
-        for call in &turn.calls {
-            let envelope = self.door.runtime.invoke(self.call(&rendering, call)).await;
-            ends.push((call.clone(), envelope));
+        let taken_back =
+            |wire: &WireCall| wire.id.as_ref().is_some_and(|id| turn.cancelled.contains(id));
+        // A conversation goes on with one alternative: the first.
+        let calls = turn.calls.iter().filter(|wire| wire.choice == 0 && !taken_back(wire));
+        let mut ends: Vec<(&WireCall, Envelope)> = Vec::new();
+        for wire in calls {
+            ends.push((wire, self.door.runtime.invoke(self.call(wire)).await));
         }
-        for broken in &turn.broken {
-            let id = broken.call.id.clone().unwrap_or_default();
-            ends.push((broken.call.clone(), malformed(broken, &id)));
+        for broken in turn.broken.iter().filter(|broken| broken.call.choice == 0) {
+            ends.push((&broken.call, malformed(broken, &broken.call.answer_id())));
         }
-        ends.sort_by_key(|(call, _)| (call.choice, call.position));
+        ends.sort_by_key(|(wire, _)| wire.position);
+        let ids: Vec<_> = ends.iter().map(|(wire, _)| wire.answer_id()).collect();
         let answers: Vec<Answer<'_>> = ends
             .iter()
-            .map(|(call, envelope)| Answer { id: call.id.as_deref(), name: &call.name, envelope })
+            .zip(&ids)
+            .map(|((wire, envelope), id)| Answer { id: Some(id), name: &wire.name, envelope })
             .collect();
         Answered {
             messages: results(self.dialect, &answers),
@@ -100,24 +111,21 @@ impl Run<'_> {
         }
     }
 
-    /// The tools as they were shown, so that what was changed on the way out is changed back.
-    fn rendering(&self) -> Rendering {
-        let mode: Mode = self.said.mode.into();
-        let catalog = self.door.runtime.catalog(&self.caller, mode);
-        let strict = if self.said.strict { Strictness::Strict } else { Strictness::Plain };
-        let tools: Vec<&Tool> = catalog.list().map(|one| &*one.tool).collect();
-        haft_wire::render(self.dialect, strict, tools)
-    }
-
-    fn call(&self, rendering: &Rendering, wire: &WireCall) -> Call {
-        let tool = rendering.tool(&wire.name).unwrap_or(&wire.name).to_owned();
-        let arguments = rendering.arguments(&wire.name, &wire.arguments);
+    fn call(&self, wire: &WireCall) -> Call {
+        let tool = match (&wire.namespace, self.rendering.tool(&wire.name)) {
+            // The same name in a group that was not offered is another tool.
+            (Some(group), _) => format!("{group}.{}", wire.name),
+            (None, Some(id)) => id.to_owned(),
+            (None, None) => wire.name.clone(),
+        };
+        let arguments = self.rendering.arguments(&wire.name, &wire.arguments);
         let mut call = Call::new(self.caller.clone(), tool, arguments);
-        call.id.clone_from(&wire.id);
+        // Providers count their ids anew in every answer; a session must tell the answers apart.
+        call.id = Some(format!("{}-{}", self.post.hex(), wire.position));
         call.session.clone_from(&self.said.session);
         call.mode = self.said.mode.into();
         // A message that is posted again has its calls at the same places.
-        call.key = self.key.as_ref().map(|key| format!("{key}/{}/{}", wire.choice, wire.position));
+        call.key = self.key.as_ref().map(|key| format!("{key}/{}", wire.position));
         call
     }
 }

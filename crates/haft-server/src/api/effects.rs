@@ -39,13 +39,43 @@ pub(crate) struct Filter {
     limit: Option<usize>,
 }
 
-/// What is shown of an effect: everything but arguments and results, which redaction may strip.
+/// What is shown of an effect: what identifies it and where it stands. Arguments and results may
+/// hold what redaction strips, so only what is listed here is shown.
+const SHOWN: [&str; 25] = [
+    "call",
+    "tenant",
+    "agent",
+    "actor",
+    "subject",
+    "session",
+    "turn",
+    "turnGroup",
+    "mode",
+    "tool",
+    "toolVersion",
+    "toolDigest",
+    "registryVersion",
+    "policy",
+    "connection",
+    "compensates",
+    "key",
+    "state",
+    "epoch",
+    "startedAtMs",
+    "endedAtMs",
+    "confirmation",
+    "resolution",
+    "compensationId",
+    "errorKind",
+];
+
 fn shown(record: &EffectRecord) -> Value {
     let mut shown = json!(record);
     if let Some(fields) = shown.as_object_mut() {
-        for private in ["arguments", "rawArguments", "result", "intents"] {
-            fields.shift_remove(private);
+        if let Some(error) = &record.error {
+            fields.insert("errorKind".to_owned(), json!(error.kind));
         }
+        fields.retain(|name, _| SHOWN.contains(&name.as_str()));
     }
     shown
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::{Extension, State};
 use axum::response::sse::{Event as Line, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream::{self, Stream};
+use futures_util::stream::{self, Stream, StreamExt as _};
 use haft_core::record::Event;
 use serde_json::json;
 use tokio::sync::broadcast::Receiver;
@@ -32,7 +32,13 @@ pub(crate) async fn live(
     Extension(who): Extension<Who>,
 ) -> Result<Response, Problem> {
     need(&who, Role::Operator)?;
-    let events = stream(door.hub.watch(), move |event| *event.tenant == *who.tenant);
+    let place = door.watchers.clone().try_acquire_owned().map_err(|_| Problem::overloaded())?;
+    let events = stream(door.hub.watch(), move |event| {
+        // The place is taken for as long as somebody listens.
+        let _ = &place;
+        *event.tenant == *who.tenant
+    });
+    let events = events.take_until(Box::pin(door.stopped()));
     Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
 }
 

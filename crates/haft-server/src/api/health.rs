@@ -23,11 +23,9 @@ pub(crate) async fn healthz() -> &'static str {
         (status = 200, description = "It takes work.", body = String),
         (status = 503, description = "Writes would be refused now.", body = String)))]
 pub(crate) async fn readyz(State(door): State<Arc<Door>>) -> Response {
-    match door.runtime.store().flush().await {
-        Ok(()) => (StatusCode::OK, "ready\n").into_response(),
-        Err(_) => {
-            (StatusCode::SERVICE_UNAVAILABLE, "the store cannot be written\n").into_response()
-        }
+    match door.is_ready().await {
+        true => (StatusCode::OK, "ready\n").into_response(),
+        false => (StatusCode::SERVICE_UNAVAILABLE, "the store cannot be written\n").into_response(),
     }
 }
 
@@ -39,7 +37,11 @@ pub(crate) async fn readyz(State(door): State<Arc<Door>>) -> Response {
         (status = 404, description = "There is no such code.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn page(Path(code): Path<String>) -> Result<Response, Problem> {
-    let kind = ErrorKind::parse(&code).ok_or_else(|| Problem::missing("code"))?;
     let markdown = [(header::CONTENT_TYPE, "text/markdown; charset=utf-8")];
-    Ok((markdown, kind.page()).into_response())
+    if let Some(kind) = ErrorKind::parse(&code) {
+        return Ok((markdown, kind.page()).into_response());
+    }
+    let own = Problem::own().into_iter().find(|problem| problem.code() == code);
+    let page = own.map(|problem| problem.page()).ok_or_else(|| Problem::missing("code"))?;
+    Ok((markdown, page).into_response())
 }

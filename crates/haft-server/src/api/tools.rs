@@ -7,9 +7,8 @@ use axum::extract::{Extension, Path, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use haft_core::contract::Mode;
-use haft_core::{Digest, Tool};
+use haft_core::{Caller, Digest, Tool};
 use haft_runtime::toolbox::{Catalog, EffectiveTool, Found};
-use haft_wire::{Dialect, Strictness};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
@@ -17,6 +16,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::{ModeName, caller, need};
 use crate::door::Door;
 use crate::problem::Problem;
+use crate::shown::target;
 use crate::who::{Role, Who};
 
 /// In which words.
@@ -35,6 +35,8 @@ pub(crate) struct Which {
     strict: bool,
     /// Only tools in which these words are found.
     q: Option<String>,
+    /// The tools of this session: its mode, and the registry that it is pinned to.
+    session: Option<String>,
 }
 
 /// The tools of an agent, in a stable order.
@@ -76,38 +78,46 @@ pub(crate) async fn of_agent(
 ) -> Result<Response, Problem> {
     let Query(which) = query.map_err(|error| Problem::malformed(error.body_text()))?;
     let caller = caller(&door, &who, &agent)?;
-    let mode: Mode = which.mode.into();
-    let catalog = door.runtime.catalog(&caller, mode);
+    let mut catalog = catalog(&door, &caller, which.session.as_deref(), which.mode.into()).await?;
+    if let Some(words) = which.q.as_deref().map(str::to_lowercase) {
+        let about = catalog.list().filter(|one| is_about(&one.tool, &words));
+        let about: Vec<String> = about.map(|one| one.tool.id.clone()).collect();
+        catalog = catalog.narrow(&about).0;
+    }
     let tag = tag(&catalog, &which);
     if headers.get(header::IF_NONE_MATCH).is_some_and(|seen| seen.as_bytes() == tag.as_bytes()) {
         return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response());
     }
-    let words = which.q.as_deref().map(str::to_lowercase);
-    let tools: Vec<_> = catalog
-        .list()
-        .filter(|one| words.as_deref().is_none_or(|words| is_about(&one.tool, words)))
-        .collect();
-    let body = render(&tools, &which, catalog.version().to_string())?;
+    let body = render(&door, &catalog, &which)?;
     let cache = (header::CACHE_CONTROL, "private, no-cache".to_owned());
     Ok(([(header::ETAG, tag), cache], Json(body)).into_response())
 }
 
-fn render(tools: &[&Arc<EffectiveTool>], which: &Which, version: String) -> Result<Tools, Problem> {
+fn render(door: &Door, catalog: &Catalog, which: &Which) -> Result<Tools, Problem> {
+    let version = catalog.version().to_string();
     let Some(format) = &which.format else {
-        let tools: Vec<Value> = tools.iter().map(|one| shown(one)).collect();
+        let tools: Vec<Value> = catalog.list().map(|one| shown(one)).collect();
         return Ok(Tools { version, tools: json!(tools), losses: None, quarantined: None });
     };
-    let dialect: Dialect =
-        format.parse().map_err(|error| Problem::malformed(format!("`format`: {error}")))?;
-    let strictness = if which.strict { Strictness::Strict } else { Strictness::Plain };
-    let contracts: Vec<&Tool> = tools.iter().map(|one| &*one.tool).collect();
-    let rendering = haft_wire::tools::render(dialect, strictness, contracts);
+    let rendering = door.renderings.of(catalog, target(format, which.strict)?);
     Ok(Tools {
         version,
         losses: Some(json!(rendering.report)),
         quarantined: Some(json!(rendering.quarantined)),
-        tools: rendering.tools,
+        tools: rendering.tools.clone(),
     })
+}
+
+/// The tools of a caller: now, or as a session has them.
+pub(crate) async fn catalog(
+    door: &Door,
+    caller: &Caller,
+    session: Option<&str>,
+    mode: Mode,
+) -> Result<Catalog, Problem> {
+    let Some(id) = session else { return Ok(door.runtime.catalog(caller, mode)) };
+    let session = door.runtime.session(caller, id).await?;
+    door.runtime.catalog_in(caller, &session).ok_or_else(|| Problem::missing("registry"))
 }
 
 fn tag(catalog: &Catalog, which: &Which) -> String {
@@ -116,7 +126,6 @@ fn tag(catalog: &Catalog, which: &Which) -> String {
         which.format,
         Mode::from(which.mode),
         which.strict,
-        which.q,
         catalog.list().map(|one| one.tool.id.as_str()).collect::<Vec<_>>(),
     ]);
     format!("\"{}\"", Digest::of_json(&seen).hex())

@@ -149,3 +149,46 @@ async fn a_message_that_is_posted_again_does_nothing_again() {
         assert!(again.starts_with(first) && again.contains("nothing was done again"), "{again}");
     }
 }
+
+#[tokio::test]
+async fn only_what_the_conversation_goes_on_with_is_run() {
+    let served = Served::new().await;
+    let call = |id: &str, name: &str, text: &str| {
+        json!({"id": id, "type": "function",
+               "function": {"name": name, "arguments": json!({"text": text}).to_string()}})
+    };
+    let choice = |index: u32, text: &str| {
+        json!({"index": index, "finish_reason": "tool_calls", "message": {
+            "role": "assistant", "content": null, "tool_calls": [call("a", "shop__echo", text)]}})
+    };
+    let two = json!({"id": "c", "object": "chat.completion", "created": 1, "model": "m",
+                     "choices": [choice(0, "first"), choice(1, "second")]});
+    let path = format!("{CALLS}?format=openai");
+    let reply = served.post(&served.agent, &path, two).await.json();
+    assert_eq!((served.runs(), reply["messages"].as_array().unwrap().len()), (1, 1), "{reply}");
+    assert_eq!(reply["messages"][0]["content"], "{\"said\":{\"text\":\"first\"}}");
+
+    // A name of another group is not ours.
+    let foreign = json!({"type": "function_call", "call_id": "c1", "name": "shop__echo",
+                         "namespace": "other", "arguments": "{}"});
+    let path = format!("{CALLS}?format=openai-responses");
+    let reply = served.post(&served.agent, &path, json!([foreign])).await.json();
+    assert_eq!(reply["outcomes"][0]["error"]["kind"], "unavailable", "{reply}");
+    assert_eq!(served.runs(), 1);
+}
+
+#[tokio::test]
+async fn ids_that_a_provider_uses_again_do_not_stand_for_the_old_call() {
+    let served = Served::new().await;
+    let begun = served.post(&served.agent, "/v1/agents/helper/sessions", json!({})).await.json();
+    let path = format!("{CALLS}?format=openai&session={}", begun["id"].as_str().unwrap());
+    for text in ["one", "two"] {
+        let message = json!({"role": "assistant", "content": null, "tool_calls": [
+            {"id": "call_0", "type": "function", "function":
+                {"name": "shop__echo", "arguments": json!({"text": text}).to_string()}}]});
+        let reply = served.post(&served.agent, &path, message).await.json();
+        assert_eq!(reply["outcomes"][0]["data"]["said"]["text"], text, "{reply}");
+        assert_eq!(reply["messages"][0]["tool_call_id"], "call_0");
+    }
+    assert_eq!(served.runs(), 2);
+}

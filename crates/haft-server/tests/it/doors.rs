@@ -181,3 +181,19 @@ async fn told_to_stop_it_finishes_what_it_has() {
     assert_eq!(&answer, b"HTTP/1.1 200 OK");
     assert_eq!(stop.await.unwrap(), 0);
 }
+
+#[tokio::test]
+async fn who_only_listens_does_not_hold_up_the_end() {
+    let served = Served::new().await;
+    let mut open = served.connect().await;
+    let ask = format!(
+        "GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\r\n",
+        served.operator
+    );
+    open.write_all(ask.as_bytes()).await.unwrap();
+    let mut answer = [0; 15];
+    open.read_exact(&mut answer).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200 OK");
+    let stopped = tokio::time::timeout(Duration::from_secs(10), served.stop()).await;
+    assert_eq!(stopped.expect("it waits for the listener"), 0);
+}

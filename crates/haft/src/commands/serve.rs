@@ -57,9 +57,18 @@ fn hosts(config: &Config, listen: SocketAddr) -> anyhow::Result<Vec<String>> {
              reached as `server.hosts` in `haft.toml`"
         );
     }
+    if let Some(odd) = declared.iter().find(|host| host.contains(['/', '[']) || is_with_port(host))
+    {
+        bail!("`server.hosts`: `{odd}` must be a name or an address, without scheme and port");
+    }
     let own = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let named = listen.ip().to_string();
     Ok(own.into_iter().chain([named]).chain(declared.iter().cloned()).collect())
+}
+
+/// `host:7411`; an IPv6 address has more than one colon.
+fn is_with_port(host: &str) -> bool {
+    host.matches(':').count() == 1
 }
 
 struct Administrator {
@@ -73,7 +82,11 @@ fn administrator(config: &Config) -> anyhow::Result<Administrator> {
     let folder = database.parent().map(Path::to_path_buf).unwrap_or_default();
     let path = folder.join("admin.key");
     let text = match std::fs::read_to_string(&path) {
-        Ok(text) => text.trim().to_owned(),
+        Ok(text) if is_whole(text.trim()) => text.trim().to_owned(),
+        Ok(_) => bail!(
+            "`{}` does not hold a whole key; remove it, and a new one is made",
+            path.display()
+        ),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let mut random = [0; 32];
             getrandom::fill(&mut random).map_err(|why| anyhow!("no random numbers: {why}"))?;
@@ -103,6 +116,12 @@ fn administrator(config: &Config) -> anyhow::Result<Administrator> {
     Ok(Administrator { key, file: path.display().to_string() })
 }
 
+/// A key that was cut short would be easy to guess.
+fn is_whole(text: &str) -> bool {
+    let secret = text.strip_prefix("haft_admin_").unwrap_or_default();
+    secret.len() == 64 && secret.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
 fn write_private(path: &Path, text: &str) -> std::io::Result<()> {
     use std::io::Write as _;
     let mut options = std::fs::OpenOptions::new();
@@ -125,11 +144,20 @@ fn greet(desk: &Desk, at: SocketAddr, key: &str, out: &mut Output) {
     let tools = registry.tools.len();
     out.line(&format!("haft serves {tools} tools (registry {}) on http://{at}", registry.version));
     out.line(&format!("the administrator's key is in {key}\n"));
+    let example = match registry.find("image_draft_prompt") {
+        Some(_) => {
+            r#"{"tool": "image_draft_prompt", "arguments": {"subject": "a paper lantern", "style": "watercolour"}}"#
+                .to_owned()
+        }
+        None => {
+            let first = registry.tools.first().map_or("a_tool", |tool| tool.id.as_str());
+            format!(r#"{{"tool": "{first}", "arguments": {{}}}}"#)
+        }
+    };
     out.line("call a tool:");
     out.line(&format!(
         "  curl -s http://{at}/v1/agents/{agent}/calls -H \"Authorization: Bearer $(cat {key})\" \\\n    \
-         -H 'Content-Type: application/json' -d '{{\"tool\": \"image_draft_prompt\", \
-         \"arguments\": {{\"subject\": \"a paper lantern\", \"style\": \"watercolour\"}}}}'"
+         -H 'Content-Type: application/json' -d '{example}'"
     ));
     out.line("\nthe API:");
     out.line(&format!("  curl -s http://{at}/v1/openapi.json"));

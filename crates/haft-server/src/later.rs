@@ -1,0 +1,117 @@
+//! Calls that were accepted and are answered later: in memory, for whoever asked, for a while.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::body::Bytes;
+
+use crate::who::Who;
+
+/// How long an answer waits to be fetched.
+const KEPT: Duration = Duration::from_secs(15 * 60);
+/// How many bytes of answers are kept at most, those of all tenants together.
+const BYTES: usize = 64 << 20;
+
+/// The calls.
+pub(crate) struct Later {
+    most: usize,
+    calls: Mutex<Calls>,
+}
+
+#[derive(Default)]
+struct Calls {
+    by_id: HashMap<String, Call>,
+    bytes: usize,
+}
+
+struct Call {
+    who: Who,
+    agent: String,
+    began: Instant,
+    answer: Option<Bytes>,
+}
+
+/// Where a call stands.
+pub(crate) enum Standing {
+    Running,
+    Ended(Bytes),
+}
+
+impl Later {
+    pub(crate) fn new(most: usize) -> Self {
+        Self { most, calls: Mutex::default() }
+    }
+
+    fn calls(&self) -> MutexGuard<'_, Calls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes room for a call; false where there is none. No tenant takes more than half of it.
+    pub(crate) fn begin(&self, id: &str, who: &Who, agent: &str) -> bool {
+        let mut calls = self.calls();
+        calls.forget_old();
+        let own = calls.by_id.values().filter(|call| call.who.tenant == who.tenant).count();
+        if calls.by_id.len() >= self.most || own >= (self.most / 2).max(1) {
+            return false;
+        }
+        let call =
+            Call { who: who.clone(), agent: agent.to_owned(), began: Instant::now(), answer: None };
+        calls.by_id.insert(id.to_owned(), call);
+        true
+    }
+
+    pub(crate) fn end(&self, id: &str, answer: Bytes) {
+        let mut calls = self.calls();
+        let size = answer.len();
+        if let Some(call) = calls.by_id.get_mut(id) {
+            call.answer = Some(answer);
+            calls.bytes += size;
+            calls.forget_largest();
+        }
+    }
+
+    /// A call that will never be answered.
+    pub(crate) fn drop_out(&self, id: &str) {
+        self.calls().remove(id);
+    }
+
+    /// Only for whoever made it, through the agent that it was made for.
+    pub(crate) fn standing(&self, id: &str, who: &Who, agent: &str) -> Option<Standing> {
+        let calls = self.calls();
+        let call = calls.by_id.get(id)?;
+        let own = call.who.tenant == who.tenant
+            && call.who.principal == who.principal
+            && call.agent == agent;
+        own.then(|| match &call.answer {
+            Some(answer) => Standing::Ended(answer.clone()),
+            None => Standing::Running,
+        })
+    }
+}
+
+impl Calls {
+    fn remove(&mut self, id: &str) {
+        let gone = self.by_id.remove(id).and_then(|call| call.answer);
+        self.bytes -= gone.map_or(0, |answer| answer.len()).min(self.bytes);
+    }
+
+    fn forget_old(&mut self) {
+        let old = self
+            .by_id
+            .iter()
+            .filter(|(_, call)| call.answer.is_some() && call.began.elapsed() > KEPT);
+        let old: Vec<String> = old.map(|(id, _)| id.clone()).collect();
+        old.iter().for_each(|id| self.remove(id));
+    }
+
+    /// Whoever keeps the most is the first to lose it.
+    fn forget_largest(&mut self) {
+        while self.bytes > BYTES {
+            let size = |call: &Call| call.answer.as_ref().map_or(0, Bytes::len);
+            let largest = self.by_id.iter().max_by_key(|(_, call)| size(call));
+            let Some(id) = largest.map(|(id, _)| id.clone()) else { return };
+            self.remove(&id);
+        }
+    }
+}
