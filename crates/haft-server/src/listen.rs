@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::server::graceful::GracefulShutdown;
+use axum::Router;
+use hyper::server::conn::http1::Builder;
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::door::{Door, Limits};
 
@@ -23,33 +23,39 @@ pub async fn serve(
     stop: impl Future<Output = ()> + Send,
 ) -> usize {
     let app = crate::router(door.clone());
-    let open = GracefulShutdown::new();
-    let room = Arc::new(Semaphore::new(door.limits.connections));
-    let builder = builder(&door.limits);
+    let most = door.limits.connections.min(Semaphore::MAX_PERMITS);
+    let room = Arc::new(Semaphore::new(most));
     tokio::pin!(stop);
     loop {
         tokio::select! {
             () = &mut stop => break,
             accepted = accept(&listener, &room) => {
                 let Some((stream, permit)) = accepted else { continue };
-                let (io, app) = (TokioIo::new(stream), TowerToHyperService::new(app.clone()));
-                let connection = builder.serve_connection_with_upgrades(io, app).into_owned();
-                let watched = open.watch(connection);
-                tokio::spawn(async move {
-                    // A connection that breaks is the client's affair.
-                    let _ = watched.await;
-                    drop(permit);
-                });
+                tokio::spawn(connection(door.clone(), app.clone(), stream, permit));
             }
         }
     }
     drop(listener);
     door.stop();
-    let _ = tokio::time::timeout(DRAIN, open.shutdown()).await;
+    // Every place is free again when every connection is closed.
+    let all = u32::try_from(most).unwrap_or(u32::MAX);
+    let _ = tokio::time::timeout(DRAIN, room.acquire_many(all)).await;
     door.runtime.drain(DRAIN).await
 }
 
-type Accepted = (tokio::net::TcpStream, tokio::sync::OwnedSemaphorePermit);
+/// One connection, to its end. A connection that breaks is the client's affair.
+async fn connection(door: Arc<Door>, app: Router, stream: TcpStream, _place: OwnedSemaphorePermit) {
+    let app = TowerToHyperService::new(app);
+    let serving = builder(&door.limits).serve_connection(TokioIo::new(stream), app);
+    let mut serving = std::pin::pin!(serving.with_upgrades());
+    tokio::select! {
+        _ = serving.as_mut() => return,
+        () = door.stopped() => serving.as_mut().graceful_shutdown(),
+    }
+    let _ = serving.await;
+}
+
+type Accepted = (TcpStream, OwnedSemaphorePermit);
 
 /// The next connection, once there is room for one.
 async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> Option<Accepted> {
@@ -68,13 +74,10 @@ async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> Option<Accepte
     }
 }
 
-/// HTTP/1.1 alone: what HTTP/2 would bring in speed, its floods would cost.
-fn builder(limits: &Limits) -> Builder<TokioExecutor> {
-    let mut builder = Builder::new(TokioExecutor::new()).http1_only();
-    builder
-        .http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(limits.head)
-        .max_buf_size(64 << 10);
+/// HTTP/1.1 alone: what HTTP/2 would bring in speed, its floods would cost. The time for a head
+/// runs from the moment that one is awaited, so a silent connection does not keep its place.
+fn builder(limits: &Limits) -> Builder {
+    let mut builder = Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(limits.head).max_buf_size(64 << 10);
     builder
 }
