@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use haft_core::Digest;
-use haft_wire::{Close, Decoder, Fault, Finish, Said, Turn, decode};
+use haft_wire::{Close, Decoder, End, Fault, Finish, Said, Turn, decode};
 use tokio::time::{Instant, timeout};
 
 use crate::cancel::Cancel;
@@ -42,7 +42,7 @@ pub(crate) enum Asked {
 pub(crate) struct Attempt {
     pub(crate) number: u32,
     pub(crate) request: Digest,
-    pub(crate) end: Result<haft_wire::End, String>,
+    pub(crate) end: Result<End, String>,
     pub(crate) took: Duration,
 }
 
@@ -122,7 +122,22 @@ impl Ask<'_> {
                 *shown |= show(one, to).await;
             }
         }
-        Ok(Box::new(decoder.into_turn()))
+        let mut turn = Box::new(decoder.into_turn());
+        self.hide(&mut turn.end);
+        Ok(turn)
+    }
+
+    /// Servers repeat what they were sent, in their errors above all.
+    fn hide(&self, end: &mut End) {
+        let hide = |text: &mut String| *text = self.model.hide(std::mem::take(text));
+        if let Some(fault) = &mut end.fault {
+            hide(&mut fault.message);
+            fault.code.as_mut().map(hide);
+        }
+        end.word.as_mut().map(hide);
+        if let Finish::Other(word) = &mut end.finish {
+            hide(word);
+        }
     }
 
     async fn piece(&self, stream: &mut dyn Stream) -> Result<Option<Vec<u8>>, Refusal> {
