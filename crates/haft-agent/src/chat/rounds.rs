@@ -1,6 +1,7 @@
 //! The rounds of one message: ask, run the calls, answer, until the model is done.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use haft_core::{ErrorKind, Registry, ToolError};
 use haft_runtime::guide::{DESCRIBE, SEARCH};
@@ -19,6 +20,9 @@ use crate::offer::{self, Offer};
 
 /// The most of a document that is attached to a refused call.
 const MOST_DOCUMENT: usize = 16 * 1024;
+
+/// A year, for times that no clock can show.
+const FAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// What goes on from one round to the next.
 pub(super) struct Run<'a> {
@@ -39,7 +43,7 @@ enum Next {
 
 impl<'a> Run<'a> {
     pub(super) fn new(chat: &'a mut Chat, cancel: &'a Cancel) -> Self {
-        let deadline = Instant::now() + chat.agent.settings.limits.time;
+        let deadline = after(Instant::now(), chat.agent.settings.limits.time);
         Self { chat, cancel, spent: Spent::default(), text: String::new(), deadline }
     }
 
@@ -194,7 +198,7 @@ impl<'a> Run<'a> {
                 superseded(round.asked.get_mut(at..).unwrap_or_default());
                 at = round.asked.len();
             }
-            self.deadline += waited;
+            self.deadline = after(self.deadline, waited);
             self.spent.calls += u32::try_from(taken).unwrap_or(u32::MAX);
         }
     }
@@ -312,6 +316,11 @@ impl Chat {
         let dialect = agent.model.dialect();
         offer::make(&agent.renderings, dialect, registry, catalog, &self.found, &agent.settings)
     }
+}
+
+/// So much later, or so late that nobody sees it.
+fn after(at: Instant, time: Duration) -> Instant {
+    at.checked_add(time).or_else(|| at.checked_add(FAR)).unwrap_or(at)
 }
 
 /// Whether no further call may begin.
