@@ -76,7 +76,8 @@ impl Http {
         let url = provider.url(base, &model).map_err(BadEndpoint)?;
         if key.is_some() && url.scheme() == "http" && !is_loopback(&url) {
             return Err(BadEndpoint(format!(
-                "`{base}` would send the key in the clear; use https, or no key"
+                "{} would send the key in the clear; use https, or no key",
+                provider::shown(base)
             )));
         }
         let key = key.as_deref().map(str::trim);
