@@ -1,24 +1,24 @@
 //! One conversation, in one session.
 
 mod asking;
+mod inbox;
 mod rounds;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use haft_core::session::Session;
-use haft_core::{Caller, ErrorKind, Registry, ToolError};
-use haft_runtime::Runtime;
-use haft_runtime::session::{Arrived, Signal};
+use haft_core::{Caller, Registry, ToolError};
+use haft_runtime::session::Arrived;
 use haft_wire::{RawJson, results};
-use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::agent::Agent;
 use crate::calls::{self, Asked};
 use crate::cancel::Cancel;
 use crate::event::{Done, Event, Listen};
 use crate::history::{History, answerable};
+use inbox::Inbox;
 use rounds::Run;
 
 /// So many tools that a search has found stay callable.
@@ -39,7 +39,7 @@ pub struct Chat {
     explained: HashSet<String>,
     /// An answer whose calls are being made. It outlives a run that was dropped.
     round: Option<Round>,
-    inbox: Inbox,
+    inbox: Arc<Inbox>,
 }
 
 /// What an answer asks for.
@@ -50,17 +50,9 @@ struct Round {
     words: Vec<String>,
 }
 
-/// Messages of a turn that the session has open and nobody runs yet; none where no turn is open.
-type Inbox = Arc<Mutex<Option<Vec<String>>>>;
-
 /// Takes messages while the conversation goes on.
 #[derive(Clone)]
-pub struct Mailbox {
-    runtime: Runtime,
-    caller: Caller,
-    session: String,
-    inbox: Inbox,
-}
+pub struct Mailbox(Arc<Inbox>);
 
 impl Mailbox {
     /// Leaves a message. While the model works it waits, and the session's rule decides what becomes
@@ -70,16 +62,13 @@ impl Mailbox {
     ///
     /// The user is blocked, the session is over, or the store cannot be written.
     pub async fn post(&self, text: &str) -> Result<Arrived, ToolError> {
-        let arrived = self.runtime.message(&self.caller, &self.session, json!(text)).await?;
-        if let Arrived::Begins { messages, .. } = &arrived {
-            *self.inbox.lock() = Some(texts(messages));
-        }
-        Ok(arrived)
+        self.0.post(text).await
     }
 }
 
 impl Chat {
     pub(crate) fn new(agent: Agent, caller: Caller, session: &Session) -> Self {
+        let inbox = Inbox::new(agent.runtime.clone(), caller.clone(), session.id.clone());
         Self {
             agent,
             caller,
@@ -90,8 +79,7 @@ impl Chat {
             used: HashSet::new(),
             explained: HashSet::new(),
             round: None,
-            // A session begins with its first turn open.
-            inbox: Arc::new(Mutex::new(Some(Vec::new()))),
+            inbox: Arc::new(inbox),
         }
     }
 
@@ -104,12 +92,7 @@ impl Chat {
     /// Where messages are left while [`say`](Self::say) runs.
     #[must_use]
     pub fn mailbox(&self) -> Mailbox {
-        Mailbox {
-            runtime: self.agent.runtime.clone(),
-            caller: self.caller.clone(),
-            session: self.session.clone(),
-            inbox: self.inbox.clone(),
-        }
+        Mailbox(self.inbox.clone())
     }
 
     /// The conversation so far, in the provider's shape.
@@ -135,30 +118,6 @@ impl Chat {
 
     fn registry(&self) -> Option<Arc<Registry>> {
         self.agent.runtime.registry(&self.registry_version)
-    }
-
-    /// The messages that the turn begins with.
-    async fn begin(&mut self, text: &str) -> Result<Vec<String>, ToolError> {
-        if let Some(mut waiting) = self.inbox.lock().take() {
-            waiting.push(text.to_owned());
-            return Ok(waiting);
-        }
-        let runtime = &self.agent.runtime;
-        match runtime.message(&self.caller, &self.session, json!(text)).await? {
-            Arrived::Begins { messages, .. } => Ok(texts(&messages)),
-            // Whoever runs that turn takes the message up at its end.
-            Arrived::Waits { .. } => Err(ToolError::new(
-                ErrorKind::Conflict,
-                "another turn of this session is going on; the message waits for its end",
-            )),
-        }
-    }
-
-    /// The turn is over. Messages that waited begin the next one.
-    async fn complete(&mut self) -> Result<Vec<String>, ToolError> {
-        let signal = Signal::TurnComplete;
-        let signalled = self.agent.runtime.signal(&self.caller, &self.session, signal).await?;
-        Ok(texts(&signalled.messages))
     }
 
     /// Puts an answer and what became of its calls into the history. What has no answer gets one:
@@ -199,12 +158,4 @@ impl Chat {
         let many = self.found.len().saturating_sub(MOST_FOUND);
         self.found.drain(..many);
     }
-}
-
-fn texts(messages: &[Value]) -> Vec<String> {
-    let text = |message: &Value| match message.as_str() {
-        Some(text) => text.to_owned(),
-        None => message.to_string(),
-    };
-    messages.iter().map(text).collect()
 }

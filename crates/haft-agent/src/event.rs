@@ -30,7 +30,8 @@ pub enum Event {
         /// The piece.
         delta: String,
     },
-    /// A piece of the model's reasoning, where the provider shows it.
+    /// A piece of the model's reasoning, where the provider shows it. After an [`Event::Retry`] it
+    /// begins anew.
     Reasoning {
         /// The piece.
         delta: String,
@@ -40,7 +41,8 @@ pub enum Event {
         /// The piece.
         delta: String,
     },
-    /// The model did not answer and is asked again.
+    /// The model did not answer and is asked again. No word of its answer was shown, though some of
+    /// its reasoning may have been.
     Retry {
         /// Which round.
         round: u32,

@@ -2,11 +2,14 @@
 //! a key.
 //!
 //! A request is sent once, to the host that was named and no other: no retries, no redirects, no
-//! proxy from the environment. The key is a header that nothing prints.
+//! proxy from the environment. The key is a header that nothing prints, and it is taken out of whatever
+//! the server reports as its error.
 
+mod key;
 mod provider;
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::port::Boxed;
@@ -19,6 +22,7 @@ pub use provider::Provider;
 
 use crate::model::{Model, Refusal, Retry, Stream};
 use crate::wait::retry_after;
+use key::Hidden;
 
 /// The most of an error's body that is read.
 const MOST_ERROR: usize = 64 * 1024;
@@ -44,6 +48,7 @@ pub struct Http {
     model: String,
     url: Url,
     client: reqwest::Client,
+    hidden: Arc<Hidden>,
 }
 
 /// Why an endpoint cannot be used.
@@ -63,22 +68,26 @@ impl Http {
     ///
     /// # Errors
     ///
-    /// The URL is none, would send the key in the clear, or the key cannot be a header.
+    /// The URL is none, would send the key in the clear, or the key cannot be a header or is too short to
+    /// be told from ordinary text.
     pub fn new(endpoint: Endpoint) -> Result<Self, BadEndpoint> {
         let Endpoint { provider, url, model, key } = endpoint;
         let base = url.as_deref().unwrap_or(provider.default_url());
         let url = provider.url(base, &model).map_err(BadEndpoint)?;
         if key.is_some() && url.scheme() == "http" && !is_loopback(&url) {
             return Err(BadEndpoint(format!(
-                "`{base}` would send the key in the clear; use https, or no key"
+                "{} would send the key in the clear; use https, or no key",
+                provider::shown(base)
             )));
         }
+        let key = key.as_deref().map(str::trim);
+        let hidden = Hidden::new(key).map_err(BadEndpoint)?;
         let mut headers = HeaderMap::new();
         for (name, value) in provider.headers() {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
         if let Some(key) = key {
-            let (name, value) = provider.authorization(key.trim());
+            let (name, value) = provider.authorization(key);
             let mut value = HeaderValue::from_str(&value).map_err(|_| {
                 BadEndpoint("the key has characters that no header can have".into())
             })?;
@@ -94,7 +103,7 @@ impl Http {
             .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|why| BadEndpoint(format!("no HTTP client could be made: {why}")))?;
-        Ok(Self { provider, model, url, client })
+        Ok(Self { provider, model, url, client, hidden: Arc::new(hidden) })
     }
 
     async fn send(&self, body: String) -> Result<Box<dyn Stream>, Refusal> {
@@ -106,7 +115,7 @@ impl Http {
             .body(body);
         let response = request.send().await.map_err(|why| self.unsent(why))?;
         match response.status().is_success() {
-            true => Ok(Box::new(Bytes { response })),
+            true => Ok(Box::new(Bytes { response, hidden: self.hidden.clone() })),
             false => Err(self.refused(response).await),
         }
     }
@@ -193,12 +202,17 @@ impl Model for Http {
     }
 
     fn ask<'a>(&'a self, body: String) -> Boxed<'a, Result<Box<dyn Stream>, Refusal>> {
-        Box::pin(self.send(body))
+        Box::pin(async { self.send(body).await.map_err(|why| self.hidden.refusal(why)) })
+    }
+
+    fn hide(&self, text: String) -> String {
+        self.hidden.text(text)
     }
 }
 
 struct Bytes {
     response: Response,
+    hidden: Arc<Hidden>,
 }
 
 impl Stream for Bytes {
@@ -206,10 +220,10 @@ impl Stream for Bytes {
         Box::pin(async {
             match self.response.chunk().await {
                 Ok(piece) => Ok(piece.map(|piece| piece.to_vec())),
-                Err(why) => Err(Refusal::passing(format!(
-                    "the connection broke: {}",
-                    deepest(&why.without_url())
-                ))),
+                Err(why) => {
+                    let why = format!("the connection broke: {}", deepest(&why.without_url()));
+                    Err(self.hidden.refusal(Refusal::passing(why)))
+                }
             }
         })
     }

@@ -11,7 +11,8 @@
 //!
 //! - only whole calls of whole messages are run, each once: a request may be repeated, a call never
 //!   is, and within a turn the ledger knows the act again if the model asks for it again;
-//! - what was shown is not asked for again: a model request is repeated only before its first word;
+//! - what was shown is not asked for again: a model request is repeated only before its first word
+//!   (reasoning is none);
 //! - every call that the model will see again in its history has an answer there.
 //!
 //! [`Invoke`]: haft_core::port::Invoke

@@ -19,6 +19,12 @@ pub trait Model: Send + Sync {
 
     /// Sends a request's body. Dropping the future, or what it gives, ends the request.
     fn ask<'a>(&'a self, body: String) -> Boxed<'a, Result<Box<dyn Stream>, Refusal>>;
+
+    /// A text in which the provider may have repeated the key, without it. Errors in mid-stream are
+    /// shown and recorded only after they went through here.
+    fn hide(&self, text: String) -> String {
+        text
+    }
 }
 
 /// The bytes of an answer, as they come.

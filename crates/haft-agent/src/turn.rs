@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use haft_core::Digest;
-use haft_wire::{Close, Decoder, Fault, Finish, Said, Turn, decode};
+use haft_wire::{Close, Decoder, End, Fault, Finish, Said, Turn, Usage, decode};
 use tokio::time::{Instant, timeout};
 
 use crate::cancel::Cancel;
@@ -20,6 +20,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) prompt: Digest,
     pub(crate) round: u32,
     pub(crate) tools: usize,
+    /// So many tokens are left.
+    pub(crate) tokens: u64,
     pub(crate) deadline: Instant,
     pub(crate) cancel: &'a Cancel,
 }
@@ -35,6 +37,18 @@ pub(crate) enum Asked {
     Cancelled,
     /// The time was over.
     Late,
+    /// Answers that broke off have used the tokens up.
+    Spent,
+}
+
+impl Asked {
+    /// Why an attempt was not waited for.
+    fn unheard(&self) -> &'static str {
+        match self {
+            Self::Late => "the time for this message was over",
+            Self::Turn(_) | Self::Failed(_) | Self::Cancelled | Self::Spent => "called off",
+        }
+    }
 }
 
 /// One attempt, for the record.
@@ -42,8 +56,15 @@ pub(crate) enum Asked {
 pub(crate) struct Attempt {
     pub(crate) number: u32,
     pub(crate) request: Digest,
-    pub(crate) end: Result<haft_wire::End, String>,
+    pub(crate) end: Result<End, String>,
     pub(crate) took: Duration,
+}
+
+impl Attempt {
+    /// What it cost, as far as the provider has said: also when it broke off.
+    pub(crate) fn usage(&self) -> Usage {
+        self.end.as_ref().ok().and_then(|end| end.usage).unwrap_or_default()
+    }
 }
 
 impl Ask<'_> {
@@ -70,7 +91,7 @@ impl Ask<'_> {
             let end = match &ended {
                 Ok(Ok(turn)) => Ok(turn.end.clone()),
                 Ok(Err(refusal)) => Err(refusal.to_string()),
-                Err(_) => Err("called off".to_owned()),
+                Err(asked) => Err(asked.unheard().to_owned()),
             };
             let took = begun.elapsed();
             attempts.push(Attempt { number, request: request.clone(), end, took });
@@ -85,6 +106,9 @@ impl Ask<'_> {
             // What the user has read cannot be taken back.
             let pause = wait::pause(self.patience, number, &refusal).filter(|_| !shown);
             let Some(pause) = pause else { return Asked::Failed(refusal) };
+            if spent(attempts) >= self.tokens {
+                return Asked::Spent;
+            }
             if let Some(end) = self.wait(pause, &refusal, to).await {
                 return end;
             }
@@ -122,7 +146,22 @@ impl Ask<'_> {
                 *shown |= show(one, to).await;
             }
         }
-        Ok(Box::new(decoder.into_turn()))
+        let mut turn = Box::new(decoder.into_turn());
+        self.hide(&mut turn.end);
+        Ok(turn)
+    }
+
+    /// Servers repeat what they were sent, in their errors above all.
+    fn hide(&self, end: &mut End) {
+        let hide = |text: &mut String| *text = self.model.hide(std::mem::take(text));
+        if let Some(fault) = &mut end.fault {
+            hide(&mut fault.message);
+            fault.code.as_mut().map(hide);
+        }
+        end.word.as_mut().map(hide);
+        if let Finish::Other(word) = &mut end.finish {
+            hide(word);
+        }
     }
 
     async fn piece(&self, stream: &mut dyn Stream) -> Result<Option<Vec<u8>>, Refusal> {
@@ -131,6 +170,11 @@ impl Ask<'_> {
             Err(_) => Err(Refusal::passing("the model stopped in mid-answer")),
         }
     }
+}
+
+fn spent(attempts: &[Attempt]) -> u64 {
+    let all = attempts.iter().map(Attempt::usage);
+    all.fold(0, |sum, usage| sum.saturating_add(usage.input).saturating_add(usage.output))
 }
 
 /// Passes on what people read, and says whether it was a word of the answer.
@@ -146,6 +190,7 @@ async fn show(said: Said, to: &mut dyn Listen) -> bool {
         }
         Said::Reasoning { delta } => {
             to.hear(Event::Reasoning { delta }).await;
+            // It is no part of the answer, and minutes of it would else be lost to one reset.
             false
         }
         // Calls are taken from the whole answer, once it is one.

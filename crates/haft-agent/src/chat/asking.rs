@@ -34,22 +34,27 @@ impl Run<'_> {
             prompt: Digest::of_bytes(offer.prompt.as_bytes()),
             round: self.spent.rounds,
             tools: request::shown(&offer.rendering),
+            tokens: settings.limits.tokens.saturating_sub(self.spent.tokens()),
             deadline: self.deadline,
             cancel: self.cancel,
         };
         let mut attempts = Vec::new();
         let asked = ask.run(to, &mut attempts).await;
+        attempts.iter().for_each(|attempt| self.spent.add(attempt.usage()));
         for attempt in &attempts {
             self.record(&ask, attempt).await.map_err(refused)?;
         }
         match asked {
             turn::Asked::Turn(turn) => {
-                self.spent.add(turn.end.usage.unwrap_or_default());
                 self.text.clone_from(&turn.text);
                 Ok(*turn)
             }
             turn::Asked::Failed(refusal) => Err(failed(refusal.to_string())),
             turn::Asked::Cancelled => Err(Reason::Cancelled),
+            turn::Asked::Spent => {
+                let most = settings.limits.tokens;
+                Err(Reason::Limit { limit: Limit::Tokens, most })
+            }
             turn::Asked::Late => {
                 let most = settings.limits.time.as_secs();
                 Err(Reason::Limit { limit: Limit::Time, most })

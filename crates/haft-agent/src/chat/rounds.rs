@@ -1,6 +1,7 @@
 //! The rounds of one message: ask, run the calls, answer, until the model is done.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use haft_core::{ErrorKind, Registry, ToolError};
 use haft_runtime::guide::{DESCRIBE, SEARCH};
@@ -10,6 +11,7 @@ use haft_wire::{Finish, Turn};
 use serde_json::Value;
 use tokio::time::Instant;
 
+use super::inbox::{elsewhere, texts};
 use super::{Chat, Round};
 use crate::calls::{Asked, Desk};
 use crate::cancel::Cancel;
@@ -18,6 +20,9 @@ use crate::offer::{self, Offer};
 
 /// The most of a document that is attached to a refused call.
 const MOST_DOCUMENT: usize = 16 * 1024;
+
+/// A year, for times that no clock can show.
+const FAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
 /// What goes on from one round to the next.
 pub(super) struct Run<'a> {
@@ -38,7 +43,7 @@ enum Next {
 
 impl<'a> Run<'a> {
     pub(super) fn new(chat: &'a mut Chat, cancel: &'a Cancel) -> Self {
-        let deadline = Instant::now() + chat.agent.settings.limits.time;
+        let deadline = after(Instant::now(), chat.agent.settings.limits.time);
         Self { chat, cancel, spent: Spent::default(), text: String::new(), deadline }
     }
 
@@ -49,12 +54,10 @@ impl<'a> Run<'a> {
 
     /// Runs until there is nothing more to do, and says why.
     pub(super) async fn drive(&mut self, text: &str, to: &mut dyn Listen) -> Reason {
-        let messages = match self.chat.begin(text).await {
+        let messages = match self.chat.inbox.begin(text).await {
             Ok(messages) => messages,
             Err(error) => return refused(error),
         };
-        // Dropped from here on, the turn stays open, and the next message belongs to it.
-        *self.chat.inbox.lock() = Some(Vec::new());
         // What a run that was dropped has left comes first.
         let words: Vec<&str> = messages.iter().map(String::as_str).collect();
         self.chat.settle_round(&words);
@@ -64,14 +67,17 @@ impl<'a> Run<'a> {
                 Next::Over(reason) => reason,
             };
             self.chat.settle_round(&[]);
-            let waiting = match self.chat.complete().await {
+            let waiting = match self.chat.inbox.complete().await {
                 Ok(waiting) => waiting,
                 Err(error) => return refused(error),
             };
             let goes_on = matches!(reason, Reason::Finished | Reason::Length);
-            if waiting.is_empty() || !goes_on {
+            if waiting.is_empty() {
+                return reason;
+            }
+            if !goes_on {
                 // What waits begins the next turn, with the next thing that is said.
-                *self.chat.inbox.lock() = (!waiting.is_empty()).then_some(waiting);
+                self.chat.inbox.keep(waiting).await;
                 return reason;
             }
             self.take_up(&waiting, to).await;
@@ -188,7 +194,11 @@ impl<'a> Run<'a> {
             let left = left.get_mut(..most).unwrap_or_default();
             let (taken, waited) = desk.step(left, to).await;
             at += taken;
-            self.deadline += waited;
+            if given_up(&round.asked) {
+                superseded(round.asked.get_mut(at..).unwrap_or_default());
+                at = round.asked.len();
+            }
+            self.deadline = after(self.deadline, waited);
             self.spent.calls += u32::try_from(taken).unwrap_or(u32::MAX);
         }
     }
@@ -196,7 +206,9 @@ impl<'a> Run<'a> {
     /// All calls have an answer: what follows from them, and the model is asked again.
     async fn answered(&mut self, aborted: bool, to: &mut dyn Listen) -> Next {
         if aborted {
-            return match self.chat.complete().await {
+            return match self.chat.inbox.complete().await {
+                // Somebody else goes on with what the turn was given up for.
+                Ok(messages) if messages.is_empty() => Next::Over(refused(elsewhere())),
                 Ok(messages) => {
                     self.take_up(&messages, to).await;
                     Next::Again
@@ -224,7 +236,7 @@ impl<'a> Run<'a> {
             match error.details.as_mut().and_then(|details| details.get_mut("messages")) {
                 Some(messages) => {
                     let taken = messages.take();
-                    newer.extend(super::texts(taken.as_array().map_or(&[], Vec::as_slice)));
+                    newer.extend(texts(taken.as_array().map_or(&[], Vec::as_slice)));
                     error.details = None;
                 }
                 None => aborted = true,
@@ -306,6 +318,11 @@ impl Chat {
     }
 }
 
+/// So much later, or so late that nobody sees it.
+fn after(at: Instant, time: Duration) -> Instant {
+    at.checked_add(time).or_else(|| at.checked_add(FAR)).unwrap_or(at)
+}
+
 /// Whether no further call may begin.
 fn over(cancel: &Cancel, deadline: Instant, spent: &Spent, desk: &Desk<'_>) -> Option<Reason> {
     if cancel.is_cancelled() {
@@ -320,6 +337,24 @@ fn used_up(spent: &Spent, limits: &crate::settings::Limits, deadline: Instant) -
     }
     (Instant::now() >= deadline)
         .then_some(Reason::Limit { limit: Limit::Time, most: limits.time.as_secs() })
+}
+
+/// Whether the session has given the turn up for a newer message, which begins another one. Where
+/// the messages come with the error, the turn goes on with them.
+fn given_up(asked: &[Asked]) -> bool {
+    let errors = asked.iter().filter_map(|one| one.answer.as_ref()?.result.as_ref().err());
+    errors
+        .filter(|error| error.kind == ErrorKind::Superseded)
+        .any(|error| error.details.as_ref().and_then(|details| details.get("messages")).is_none())
+}
+
+/// Calls of a turn that was given up. The next one may be open by now, and they are none of its.
+fn superseded(left: &mut [Asked]) {
+    for asked in left {
+        let message = "a newer message of the user came first";
+        let error = ToolError::new(ErrorKind::Superseded, message);
+        asked.answer = Some(asked.unanswered(error));
+    }
 }
 
 /// Calls that were one too many.

@@ -78,8 +78,7 @@ impl Provider {
     /// The URL that requests go to. A base that names the host alone gets the version that the
     /// provider's own base has.
     pub(super) fn url(self, base: &str, model: &str) -> Result<Url, String> {
-        let wrong =
-            |why: &str| format!("`{}` is not the URL of a model: {why}", base.escape_debug());
+        let wrong = |why: &str| format!("{} is not the URL of a model: {why}", shown(base));
         let mut url = Url::parse(base).map_err(|why| wrong(&why.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(wrong("write http(s)://host/…"));
@@ -115,6 +114,14 @@ impl Provider {
             url.set_query(Some("alt=sse"));
         }
         Ok(url)
+    }
+}
+
+/// A base as far as it can be repeated: neither who logs in nor a query, which may hold secrets.
+pub(super) fn shown(base: &str) -> String {
+    match base.split(['?', '#']).next() {
+        Some(place) if !base.contains('@') => format!("`{}`", place.escape_debug()),
+        Some(_) | None => "what is set (not shown: it may hold credentials)".to_owned(),
     }
 }
 
@@ -168,5 +175,24 @@ mod tests {
         check(OpenAi, "x.example", "is not the URL of a model");
         check(OpenAi, "ftp://x.example", "write http(s)");
         check(OpenAi, "https://me:secret@x.example", "must not hold credentials");
+    }
+
+    #[test]
+    fn what_may_be_a_secret_is_not_repeated() {
+        for base in [
+            "https://me:secret@h:99999",
+            "https://me:secret@",
+            "https://secret@[::1",
+            "ftp://me:secret@h",
+            "me:secret@h",
+            "//secret@h",
+            "https://h:99999/v1?key=secret",
+            "ftp://h/#secret",
+            "data:h?secret",
+        ] {
+            let why = Provider::OpenAi.url(base, "m-1").unwrap_err();
+            assert!(!why.contains("secret"), "{base}: {why}");
+            assert!(why.contains("URL"), "{base}: {why}");
+        }
     }
 }

@@ -82,3 +82,18 @@ async fn time_ends() {
     let (done, _, _) = world.say("go").await;
     assert_eq!(done.reason, Reason::Limit { limit: Limit::Time, most: 0 });
 }
+
+#[tokio::test]
+async fn a_time_beyond_all_clocks_is_no_limit() {
+    let api = Api::OpenAi;
+    let call = ("c1", "shop__find", r#"{"item":"x"}"#);
+    for time in [Duration::MAX, Duration::from_secs(u64::MAX), Duration::from_secs(1 << 62)] {
+        let replies =
+            vec![Reply::Stream(says(api, "", &[call])), Reply::Stream(says(api, "ok", &[]))];
+        let patience = haft_agent::Patience { idle: time, first_byte: time, ..settings().patience };
+        let limits = Limits { time, ..settings().limits };
+        let world = World::set(api, replies, Settings { patience, ..limited(limits) }).await;
+        let (done, _, _) = world.say("go").await;
+        assert_eq!((done.reason, done.text.as_str()), (Reason::Finished, "ok"));
+    }
+}

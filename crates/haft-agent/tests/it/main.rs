@@ -7,6 +7,8 @@ mod cancel;
 #[cfg(test)]
 mod ends;
 #[cfg(test)]
+mod key;
+#[cfg(test)]
 mod offer;
 #[cfg(test)]
 mod provider;

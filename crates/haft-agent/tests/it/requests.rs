@@ -86,11 +86,11 @@ async fn the_key_goes_where_each_provider_looks_for_it() {
 fn a_key_is_not_sent_in_the_clear() {
     let endpoint = |key: Option<&str>| haft_agent::http::Endpoint {
         provider: Api::OpenAi,
-        url: Some("http://models.example".into()),
+        url: Some("http://models.example/?key=s3cret".into()),
         model: "m".into(),
         key: key.map(str::to_owned),
     };
     let refused = haft_agent::http::Http::new(endpoint(Some("sk-x"))).err().unwrap().to_string();
-    assert!(refused.contains("in the clear"), "{refused}");
+    assert!(refused.contains("in the clear") && !refused.contains("s3cret"), "{refused}");
     assert!(haft_agent::http::Http::new(endpoint(None)).is_ok());
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_agent::http::Provider as Api;
-use haft_agent::{Event, Patience, Reason, Settings};
+use haft_agent::{Event, Limit, Limits, Patience, Reason, Settings};
+use haft_core::port::Journal as _;
+use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::provider::{Reply, says};
@@ -209,4 +211,77 @@ async fn a_provider_that_is_not_there_is_named() {
     let Reason::ModelFailed { message } = done.reason else { panic!("{done:?}") };
     assert!(message.contains("127.0.0.1 cannot be reached"), "{message}");
     assert_eq!(attempts(&heard), 4);
+}
+
+async fn errors(world: &World) -> Vec<Value> {
+    let entries = world.store.audit(0, 100).await.unwrap().into_iter();
+    let requests = entries.filter(|entry| entry.kind == "model_request");
+    requests
+        .map(|entry| serde_json::from_str::<Value>(&entry.body).unwrap()["error"].clone())
+        .collect()
+}
+
+/// Anthropic bills before the first word, and then breaks off.
+fn billed(reasoning: &str) -> Reply {
+    let api = Api::Anthropic;
+    let block = json!({ "type": "content_block_start", "index": 0,
+        "content_block": { "type": "thinking", "thinking": "", "signature": "" } });
+    let delta = json!({ "type": "content_block_delta", "index": 0,
+        "delta": { "type": "thinking_delta", "thinking": reasoning } });
+    let mut pieces = vec![says(api, "", &[]).remove(0)];
+    pieces.push(format!("event: content_block_start\ndata: {block}\n\n"));
+    pieces.push(format!("event: content_block_delta\ndata: {delta}\n\n"));
+    Reply::Cut(pieces)
+}
+
+#[tokio::test]
+async fn reasoning_is_no_word_of_the_answer_and_may_be_shown_again() {
+    let api = Api::Anthropic;
+    let world = World::new(api, vec![billed("Hm."), stream(api, "Done.", &[])]).await;
+    let (done, heard, _) = world.say("go").await;
+    assert_eq!((done.reason, done.text.as_str()), (Reason::Finished, "Done."));
+    let at = |wanted: fn(&Event) -> bool| heard.iter().position(wanted);
+    let reasoned = at(|event| matches!(event, Event::Reasoning { .. })).unwrap();
+    assert!(reasoned < at(|event| matches!(event, Event::Retry { .. })).unwrap());
+}
+
+#[tokio::test]
+async fn answers_that_broke_off_cost_what_the_provider_says() {
+    let api = Api::Anthropic;
+    let world = World::new(api, vec![billed("Hm."), stream(api, "Done.", &[])]).await;
+    let (done, _, _) = world.say("go").await;
+    assert_eq!((done.spent.input_tokens, done.spent.output_tokens), (20, 6));
+
+    let limits = Limits { tokens: 22, ..settings().limits };
+    let settings = Settings { limits, ..settings() };
+    let replies = vec![billed("Hm."), billed("Hm."), stream(api, "Done.", &[])];
+    let world = World::set(api, replies, settings).await;
+    let (done, heard, _) = world.say("go").await;
+    assert_eq!(done.reason, Reason::Limit { limit: Limit::Tokens, most: 22 });
+    assert_eq!((attempts(&heard), world.provider.left()), (2, 1));
+    assert_eq!(done.spent.tokens(), 22);
+}
+
+#[tokio::test]
+async fn an_attempt_that_took_too_long_is_recorded_as_that() {
+    let api = Api::Gemini;
+    for late in [true, false] {
+        let (sent, never) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let held = Reply::Gated(vec![": wait\n\n".into()], sent.clone(), never, Vec::new());
+        let time = Duration::from_millis(if late { 100 } else { 30_000 });
+        let limits = Limits { time, ..settings().limits };
+        let world = World::set(api, vec![held], Settings { limits, ..settings() }).await;
+        let mut chat = world.chat().await;
+        let cancel = haft_agent::Cancel::new();
+        if !late {
+            let cancel = cancel.clone();
+            tokio::spawn(async move {
+                sent.notified().await;
+                cancel.cancel();
+            });
+        }
+        crate::world::say_until(&mut chat, "go", &cancel).await;
+        let expected = if late { "the time for this message was over" } else { "called off" };
+        assert_eq!(errors(&world).await, [json!(expected)]);
+    }
 }

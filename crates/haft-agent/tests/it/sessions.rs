@@ -90,3 +90,110 @@ async fn a_session_that_is_over_says_so() {
     assert!(matches!(done.reason, Reason::SessionRefused { .. }), "{done:?}");
     assert_eq!(world.provider.requests().len(), 1);
 }
+
+/// Posts a message when a call has ended, before the run goes on.
+struct Poster {
+    mailbox: haft_agent::Mailbox,
+    after: &'static str,
+    text: &'static str,
+    arrived: Option<Arrived>,
+    heard: Vec<Event>,
+}
+
+impl haft_agent::Listen for Poster {
+    fn hear<'a>(&'a mut self, event: Event) -> haft_core::port::Boxed<'a, ()> {
+        Box::pin(async move {
+            if let Event::ToolCallResult { tool, .. } = &event
+                && tool == self.after
+                && self.arrived.is_none()
+            {
+                self.arrived = Some(self.mailbox.post(self.text).await.unwrap());
+            }
+            self.heard.push(event);
+        })
+    }
+}
+
+/// The session gives a turn up for a newer message; before the run knows, there is another one.
+#[tokio::test]
+async fn a_message_that_begins_a_turn_while_another_ends_is_not_lost() {
+    for api in Api::ALL {
+        let calls = [
+            ("c1", "shop__find", r#"{"item":"a"}"#),
+            ("c2", "shop__order", r#"{"item":"b"}"#),
+            ("c3", "shop__order", r#"{"item":"c"}"#),
+        ];
+        let replies = vec![stream(api, "", &calls), stream(api, "First.", &[])];
+        let mut rules = Rules::default();
+        let irreversible = haft_core::contract::SideEffectPolicy::Irreversible;
+        rules.supersede.insert(irreversible, Supersede::Abort);
+        let world = World::ruled(api, replies, rules).await;
+        let (begun, go) = world.hands.gate("find");
+        let mut chat = world.chat().await;
+        let mailbox = chat.mailbox();
+        let mut poster = Poster {
+            mailbox: mailbox.clone(),
+            after: "shop__order",
+            text: "really",
+            arrived: None,
+            heard: Vec::new(),
+        };
+        tokio::spawn(async move {
+            begun.notified().await;
+            mailbox.post("no, stop").await.unwrap();
+            go.notify_one();
+        });
+        let done = chat.say("order b", &mut poster, &haft_agent::Cancel::new()).await;
+        assert_eq!(done.reason, Reason::Finished, "{api}");
+        assert!(matches!(poster.arrived, Some(Arrived::Begins { .. })), "{:?}", poster.arrived);
+        assert_eq!(said(&poster.heard), ["no, stop", "really"], "{api}");
+        let all = world.provider.requests();
+        assert_eq!(all.len(), 2, "{api}");
+        let last = all.last().unwrap().body.to_string();
+        assert!(last.contains("no, stop") && last.contains("really"), "{api}: {last}");
+        // Nor does an answer that was given up go on under the new turn.
+        assert_eq!(world.hands.acts("order"), 0, "{api}");
+    }
+}
+
+/// Messages that come while turns end, from other threads, however it falls: each is heard once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn every_message_is_heard_once() {
+    let api = Api::OpenAi;
+    const TURNS: usize = 60;
+    let replies = (0..TURNS * 4).map(|_| stream(api, "Ok.", &[])).collect();
+    let world = World::new(api, replies).await;
+    let mut chat = world.chat().await;
+    let mut posts = Vec::new();
+    for turn in 0..TURNS {
+        let mailbox = chat.mailbox();
+        let (tell, told) = tokio::sync::oneshot::channel::<()>();
+        posts.push(tokio::spawn(async move {
+            told.await.unwrap();
+            for _ in 0..turn {
+                std::hint::spin_loop();
+            }
+            mailbox.post(&format!("<post {turn}>")).await.unwrap();
+        }));
+        let mut tell = Some(tell);
+        let mut hear = |event: Event| {
+            if matches!(event, Event::ModelAnswer { .. })
+                && let Some(tell) = tell.take()
+            {
+                tell.send(()).unwrap();
+            }
+        };
+        let done = chat.say(&format!("<say {turn}>"), &mut hear, &haft_agent::Cancel::new()).await;
+        assert_eq!(done.reason, Reason::Finished, "{turn}: {done:?}");
+    }
+    for post in posts {
+        post.await.unwrap();
+    }
+    say(&mut chat, "<last>").await;
+    let all = serde_json::json!(chat.messages()).to_string();
+    for turn in 0..TURNS {
+        for text in [format!("<post {turn}>"), format!("<say {turn}>")] {
+            assert_eq!(all.matches(&text).count(), 1, "{text}");
+        }
+    }
+}

@@ -91,9 +91,10 @@ impl Model {
         };
         let key = match named {
             None => None,
-            Some(name) => match variable(name).filter(|key| !key.trim().is_empty()) {
-                Some(key) => Some(key),
-                None => bail!(
+            // A line end from a file is no part of it, and would keep it from being found in texts.
+            Some(name) => match variable(name).map(|key| key.trim().to_owned()) {
+                Some(key) if !key.is_empty() => Some(key),
+                Some(_) | None => bail!(
                     "the key of the model is missing: set the environment variable `{name}`, or \
                      name another one with `--key-env VAR` or `key_env` under [model] in haft.toml"
                 ),
@@ -142,10 +143,10 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        let variable = |name: &str| (name == "SET").then(|| "sk-1".to_owned());
+        let variable = |name: &str| (name == "SET").then(|| " sk-1\n".to_owned());
         let found = match model(text).endpoint(variable) {
             Ok(endpoint) => format!(
-                "{} {} {} {}",
+                "{} {} {} {}.",
                 endpoint.provider,
                 endpoint.url.as_deref().unwrap_or("-"),
                 endpoint.model,
@@ -163,7 +164,7 @@ mod tests {
         check("provider = 'openai'", "no model is named; use `--model NAME`");
         check("provider = 'openai'\nname = 'm'", "set the environment variable `OPENAI_API_KEY`");
         check("provider = 'gemini'\nname = 'm'\nkey_env = 'NOPE'", "environment variable `NOPE`");
-        check("provider = 'anthropic'\nname = 'm'\nkey_env = 'SET'", "anthropic - m sk-1");
+        check("provider = 'anthropic'\nname = 'm'\nkey_env = 'SET'", "anthropic - m sk-1.");
         // A key goes to an address of one's own only when it was named for it.
         check("provider = 'openai'\nname = 'm'\nurl = 'http://x'", "openai http://x m -");
     }
