@@ -62,15 +62,36 @@ impl Plans {
     }
 
     fn either_down(&self, branches: &[Branch], value: &Value, hops: usize) -> Said {
-        let said = branches.iter().find_map(|branch| {
+        let mut shaped = branches.iter().filter_map(|branch| {
             let said = self.down_from(&branch.plan, value, hops).ok()?;
-            fits::fits(&branch.schema, &said, &self.schemas).then_some(said)
+            fits::fits(&branch.schema, &said, &self.schemas).then_some((branch, said))
         });
+        // The shape of what is sent says which alternative it is of; of several that could be
+        // sent, it is one whose every rule holds.
+        let first = shaped.next();
+        let said = match (first, shaped.next()) {
+            (Some((one, said)), Some(second)) if !self.keeps_rules(&one.schema, &said) => {
+                let mut others = std::iter::once(second).chain(shaped);
+                let other = others.find(|(branch, said)| self.keeps_rules(&branch.schema, said));
+                Some(other.map_or(said, |(_, said)| said))
+            }
+            (first, _) => first.map(|(_, said)| said),
+        };
         match (said, value) {
             (Some(said), _) => Ok(said),
             (None, Value::Null) => Ok(Value::Null),
             (None, value) => Err(format!("{value} fits no alternative")),
         }
+    }
+
+    /// Whether a value keeps every rule of a lowered schema, patterns and formats included.
+    fn keeps_rules(&self, schema: &Value, value: &Value) -> bool {
+        let mut whole = schema.as_object().cloned().unwrap_or_default();
+        if !self.schemas.is_empty() {
+            whole.insert("$defs".to_owned(), Value::Object(self.schemas.clone()));
+        }
+        haft_core::validator::compile(&Value::Object(whole))
+            .is_ok_and(|validator| validator.is_valid(value))
     }
 
     fn object_down(&self, plan: &ObjectPlan, members: &Map<String, Value>) -> Said {
