@@ -262,12 +262,10 @@ proptest! {
     }
 }
 
-/// Seeds that once led to something wrong.
+/// Two alternatives could be sent, and only the second keeps its pattern.
 #[test]
 fn what_was_wrong_once_is_right() {
-    for seed in [14_719_624_307_599_421_410] {
-        check_seed(seed).unwrap();
-    }
+    check_seed(14_719_624_307_599_421_410).unwrap();
 }
 
 /// The same over fixed numbers, so that how much cannot be said is a number too.
