@@ -51,9 +51,15 @@ impl Plans {
             }
             (Plan::Anything, value) => Ok(value.clone()),
             (Plan::Either(branches), value) => self.either_down(branches, value, hops - 1),
-            (Plan::Renamed(names), value) => Ok(raise::rename(value.clone(), &|name| {
-                names.iter().find(|(_, meant)| meant == name).map(|(wire, _)| wire.as_str())
-            })),
+            (Plan::Renamed(names), value) => {
+                let said = raise::rename(value.clone(), &|name| {
+                    names.iter().find(|(_, meant)| meant == name).map(|(wire, _)| wire.as_str())
+                });
+                match said.repeats() {
+                    true => Err("two of its members would have the same name".to_owned()),
+                    false => Ok(said.into_value()),
+                }
+            }
             // Null is allowed beside the type without a word of the plan.
             (_, Value::Null) => Ok(Value::Null),
             (Plan::Object(_) | Plan::Entries(_), value) => Err(format!("{value} is no object")),
