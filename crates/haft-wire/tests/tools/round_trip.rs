@@ -262,10 +262,56 @@ proptest! {
     }
 }
 
-/// Two alternatives could be sent, and only the second keeps its pattern.
+#[track_caller]
+fn check_one(schema: &Value, value: &Value) {
+    let tool = tool("t", schema);
+    for target in Target::ALL {
+        let unsaid =
+            TYPES.with_borrow_mut(|types| check(target, &tool, std::slice::from_ref(value), types));
+        assert_eq!(unsaid, Ok(0), "{}", target.name());
+    }
+}
+
+/// Two alternatives could be sent, and only the second keeps its rules.
 #[test]
-fn what_was_wrong_once_is_right() {
-    check_seed(14_719_624_307_599_421_410).unwrap();
+fn patterns_decide_between_alternatives() {
+    let schema = json!({
+        "type": "object", "additionalProperties": false,
+        "properties": {"a": {"anyOf": [
+            {
+                "type": "object", "properties": {"a": {"type": "null"}},
+                "additionalProperties": {"type": "string", "pattern": "^[a-z]"},
+            },
+            {"type": "string"},
+            {"type": "object", "additionalProperties": {"type": ["integer", "string"]}},
+        ]}},
+    });
+    check_one(&schema, &json!({"a": {"k": "{}"}}));
+}
+
+#[test]
+fn members_that_only_the_alternatives_of_the_root_name_can_be_said() {
+    let kinds = json!([
+        {"properties": {"kind": {"const": "by id"}, "id": {"type": "integer"}}, "required": ["kind", "id"]},
+        {"$ref": "#/$defs/by_name"},
+    ]);
+    for keyword in ["anyOf", "oneOf"] {
+        let schema = json!({
+            "type": "object", keyword: kinds,
+            "$defs": {"by_name": {
+                "properties": {"kind": {"const": "by name"}, "name": {"type": "string"}},
+                "required": ["kind"],
+            }},
+        });
+        check_one(&schema, &json!({"kind": "by id", "id": 1}));
+        check_one(&schema, &json!({"kind": "by name", "name": "x"}));
+        check_one(&schema, &json!({"kind": "by name"}));
+    }
+    let conditional = json!({
+        "type": "object", "properties": {"deep": {"type": "boolean"}},
+        "if": {"required": ["deep"]}, "then": {"properties": {"depth": {"type": "integer"}}},
+    });
+    check_one(&conditional, &json!({"deep": true, "depth": 2}));
 }
 
 /// The same over fixed numbers, so that how much cannot be said is a number too.
