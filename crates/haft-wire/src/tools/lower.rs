@@ -6,6 +6,7 @@ mod copy;
 mod entries;
 mod limits;
 mod list;
+mod named;
 mod null;
 mod object;
 mod reference;
@@ -167,6 +168,14 @@ impl<'a> Walk<'a> {
         if map.contains_key("allOf") {
             return self.all_of(map, at, depth);
         }
+        let whole;
+        let map = if self.is_root(at) {
+            let parts = ["anyOf", "oneOf", "then", "else", "dependentSchemas"];
+            whole = named::with_named(map, &parts, self.root);
+            &whole
+        } else {
+            map
+        };
         let shaped = match ["anyOf", "oneOf"].into_iter().find(|word| map.contains_key(*word)) {
             Some(keyword) => self.union(map, keyword, at, depth)?,
             None => self.typed(map, at, depth)?,

@@ -60,6 +60,27 @@ fn a_key_that_stands_twice_is_refused_by_its_name() {
 }
 
 #[test]
+fn a_member_by_both_of_its_names_is_refused() {
+    let parameters = json!({
+        "type": "object", "properties": {"in": {
+            "type": "object", "properties": {"a b": {"type": "integer"}},
+        }},
+    });
+    let rendering = render(Dialect::Anthropic, Strictness::Plain, [&tool("t", &parameters)]);
+    let sent = rendering.lower_arguments("test__t", &json!({"in": {"a b": 1}})).unwrap();
+    let wire = sent["in"].as_object().unwrap().keys().next().unwrap();
+    assert_ne!(wire, "a b");
+    let sent = json!({"in": {wire: 1, "a b": 2}});
+    let RawArguments::Text(text) = rendering.arguments("test__t", &sent.to_string()) else {
+        panic!("only text can say a key twice");
+    };
+    let why = haft_adm::strict::parse(&text, haft_adm::strict::Limits::default()).unwrap_err();
+    assert!(why.to_string().contains("the key `a b` appears twice"), "{why}");
+    let both = json!({"in": {wire: 1, "a b": 2}});
+    assert!(rendering.lower_arguments("test__t", &both).is_err());
+}
+
+#[test]
 fn what_cannot_be_read_passes_untouched() {
     let properties = json!({"a": {"type": "string"}});
     for sent in

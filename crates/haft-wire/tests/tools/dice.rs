@@ -53,6 +53,9 @@ const WORDS: [&str; 6] = ["red", "", "null", "1", "\"1\"", "grün"];
 pub(crate) fn schema(dice: &mut Dice) -> Value {
     let mut root = object(dice, 3);
     root["additionalProperties"] = json!(false);
+    if dice.chance(20) {
+        root = alternatives(dice, root);
+    }
     if root.to_string().contains("#/$defs/") {
         root["$defs"] = json!({
             "leaf": {"type": "string", "description": "a leaf"},
@@ -73,6 +76,26 @@ pub(crate) fn schema(dice: &mut Dice) -> Value {
             },
         });
     }
+    root
+}
+
+/// A root whose alternatives hold members that it does not list.
+fn alternatives(dice: &mut Dice, mut root: Value) -> Value {
+    root.as_object_mut().unwrap().shift_remove("additionalProperties");
+    let branches: Vec<Value> = (0..2 + dice.below(2))
+        .map(|number| {
+            let mut branch = json!({
+                "properties": {"kind": {"const": format!("kind {number}")}}, "required": ["kind"],
+            });
+            branch["properties"][format!("own {number}")] = any(dice, 2);
+            if dice.chance(30) {
+                branch["properties"]["shared"] = any(dice, 1);
+            }
+            branch
+        })
+        .collect();
+    root[*dice.pick(&["anyOf", "oneOf"])] = json!(branches);
+    root["unevaluatedProperties"] = json!(false);
     root
 }
 
@@ -191,7 +214,14 @@ pub(crate) fn value(dice: &mut Dice, schema: &Value, root: &Value, depth: usize)
     for keyword in ["anyOf", "oneOf"] {
         if let Some(branches) = map.get(keyword).and_then(Value::as_array) {
             let branch = dice.pick(branches);
-            return value(dice, branch, root, depth);
+            let Some(own) = map.get("properties") else {
+                return value(dice, branch, root, depth);
+            };
+            let own = json!({"type": "object", "properties": own, "required": map["required"]});
+            let mut whole = value(dice, &closed(&own), root, depth);
+            let further = value(dice, &closed(branch), root, depth);
+            whole.as_object_mut().unwrap().extend(further.as_object().unwrap().clone());
+            return whole;
         }
     }
     if let Some(parts) = map.get("allOf").and_then(Value::as_array) {
@@ -222,6 +252,13 @@ pub(crate) fn value(dice: &mut Dice, schema: &Value, root: &Value, depth: usize)
         "array" => list(dice, map, root, depth),
         _ => members(dice, map, root, depth),
     }
+}
+
+fn closed(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    schema["type"] = json!("object");
+    schema["additionalProperties"] = json!(false);
+    schema
 }
 
 fn list(dice: &mut Dice, map: &Map<String, Value>, root: &Value, depth: usize) -> Value {

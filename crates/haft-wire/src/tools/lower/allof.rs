@@ -52,6 +52,11 @@ impl Walk<'_> {
         }
         let note = "schemas that hold together are said as one";
         self.lose(join(at, "allOf"), "allOf", Fate::Changed, note);
+        if !left.is_empty() {
+            whole.insert("allOf".to_owned(), Value::Array(left.clone()));
+            whole = super::named::with_named(&whole, &["allOf"], self.root);
+            whole.shift_remove("allOf");
+        }
         let depth_of_open = self.open.len();
         self.open.extend(opened);
         let node = self.members(&whole, at, depth);

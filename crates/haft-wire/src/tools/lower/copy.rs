@@ -174,6 +174,8 @@ impl Copy<'_> {
             }
             self.root_words("allOf", left.iter().map(words::like).collect(), at, &mut said);
         }
+        let whole = Value::Object(schema.clone());
+        schema = super::named::with_named(&schema, &["anyOf", "oneOf"], &whole);
         for keyword in ["anyOf", "oneOf"] {
             if let Some(Value::Array(branches)) = schema.shift_remove(keyword) {
                 let words = super::union::in_words(keyword, &branches).map(|words| vec![words]);

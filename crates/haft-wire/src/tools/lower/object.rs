@@ -67,6 +67,11 @@ impl Walk<'_> {
         let word = ["additionalProperties", "unevaluatedProperties"]
             .into_iter()
             .find(|word| map.contains_key(*word));
+        if word == Some("unevaluatedProperties") {
+            let note = "said of all members that are not listed";
+            let place = join(at, "unevaluatedProperties");
+            self.lose(place, "unevaluatedProperties", Fate::Changed, note);
+        }
         let open = match word.and_then(|word| map.get(word)) {
             None => Further::Unsaid,
             Some(Value::Bool(false)) => Further::Shut,

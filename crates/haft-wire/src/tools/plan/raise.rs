@@ -60,9 +60,9 @@ impl Plans {
                 None => Raised::Value(value),
             },
             (Plan::NotNull(plan), value) => self.up(plan, value, hops),
-            (Plan::Renamed(names), value) => Raised::Value(rename(value, &|name| {
+            (Plan::Renamed(names), value) => rename(value, &|name| {
                 names.iter().find(|(wire, _)| wire == name).map(|(_, meant)| meant.as_str())
-            })),
+            }),
             (
                 Plan::Keep
                 | Plan::Object(_)
@@ -149,18 +149,22 @@ impl Plans {
     }
 }
 
-/// Members by other names, wherever they stand.
-pub(super) fn rename<'n>(value: Value, name_of: &impl Fn(&str) -> Option<&'n str>) -> Value {
+/// Members by other names, wherever they stand. Two names may come to be one.
+pub(super) fn rename<'n>(value: Value, name_of: &impl Fn(&str) -> Option<&'n str>) -> Raised {
     match value {
-        Value::Object(members) => members
-            .into_iter()
-            .map(|(name, value)| {
-                let value = rename(value, name_of);
-                (name_of(&name).map_or_else(|| name.clone(), str::to_owned), value)
-            })
-            .collect(),
-        Value::Array(list) => list.into_iter().map(|value| rename(value, name_of)).collect(),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+        Value::Object(members) => Raised::Map(
+            members
+                .into_iter()
+                .map(|(name, value)| {
+                    let value = rename(value, name_of);
+                    (name_of(&name).map_or(name, str::to_owned), value)
+                })
+                .collect(),
+        ),
+        Value::Array(list) => {
+            Raised::List(list.into_iter().map(|value| rename(value, name_of)).collect())
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Raised::Value(value),
     }
 }
 
@@ -187,14 +191,14 @@ fn anything(mut members: Map<String, Value>) -> Value {
 
 /// A value in which a key may stand twice: only text can say that, and only the reader of text
 /// says it to the model.
-enum Raised {
+pub(super) enum Raised {
     Value(Value),
     List(Vec<Raised>),
     Map(Vec<(String, Raised)>),
 }
 
 impl Raised {
-    fn repeats(&self) -> bool {
+    pub(super) fn repeats(&self) -> bool {
         match self {
             Self::Value(_) => false,
             Self::List(list) => list.iter().any(Self::repeats),
@@ -205,7 +209,7 @@ impl Raised {
         }
     }
 
-    fn into_value(self) -> Value {
+    pub(super) fn into_value(self) -> Value {
         match self {
             Self::Value(value) => value,
             Self::List(list) => list.into_iter().map(Self::into_value).collect(),

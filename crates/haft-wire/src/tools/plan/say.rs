@@ -51,9 +51,15 @@ impl Plans {
             }
             (Plan::Anything, value) => Ok(value.clone()),
             (Plan::Either(branches), value) => self.either_down(branches, value, hops - 1),
-            (Plan::Renamed(names), value) => Ok(raise::rename(value.clone(), &|name| {
-                names.iter().find(|(_, meant)| meant == name).map(|(wire, _)| wire.as_str())
-            })),
+            (Plan::Renamed(names), value) => {
+                let said = raise::rename(value.clone(), &|name| {
+                    names.iter().find(|(_, meant)| meant == name).map(|(wire, _)| wire.as_str())
+                });
+                match said.repeats() {
+                    true => Err("two of its members would have the same name".to_owned()),
+                    false => Ok(said.into_value()),
+                }
+            }
             // Null is allowed beside the type without a word of the plan.
             (_, Value::Null) => Ok(Value::Null),
             (Plan::Object(_) | Plan::Entries(_), value) => Err(format!("{value} is no object")),
@@ -62,15 +68,36 @@ impl Plans {
     }
 
     fn either_down(&self, branches: &[Branch], value: &Value, hops: usize) -> Said {
-        let said = branches.iter().find_map(|branch| {
+        let mut shaped = branches.iter().filter_map(|branch| {
             let said = self.down_from(&branch.plan, value, hops).ok()?;
-            fits::fits(&branch.schema, &said, &self.schemas).then_some(said)
+            fits::fits(&branch.schema, &said, &self.schemas).then_some((branch, said))
         });
+        // The shape of what is sent says which alternative it is of; of several that could be
+        // sent, it is one whose every rule holds.
+        let first = shaped.next();
+        let said = match (first, shaped.next()) {
+            (Some((one, said)), Some(second)) if !self.keeps_rules(&one.schema, &said) => {
+                let mut others = std::iter::once(second).chain(shaped);
+                let other = others.find(|(branch, said)| self.keeps_rules(&branch.schema, said));
+                Some(other.map_or(said, |(_, said)| said))
+            }
+            (first, _) => first.map(|(_, said)| said),
+        };
         match (said, value) {
             (Some(said), _) => Ok(said),
             (None, Value::Null) => Ok(Value::Null),
             (None, value) => Err(format!("{value} fits no alternative")),
         }
+    }
+
+    /// Whether a value keeps every rule of a lowered schema, patterns and formats included.
+    fn keeps_rules(&self, schema: &Value, value: &Value) -> bool {
+        let mut whole = schema.as_object().cloned().unwrap_or_default();
+        if !self.schemas.is_empty() {
+            whole.insert("$defs".to_owned(), Value::Object(self.schemas.clone()));
+        }
+        haft_core::validator::compile(&Value::Object(whole))
+            .is_ok_and(|validator| validator.is_valid(value))
     }
 
     fn object_down(&self, plan: &ObjectPlan, members: &Map<String, Value>) -> Said {
