@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use self::block::Block;
 use self::wire::{Delta, Event, Whole};
-use super::notes::{Notes, Pen, Verdict};
+use super::notes::{Notes, Pen, Verdict, standing};
 use super::{Ended, Provider, fault, json};
 use crate::raw::RawJson;
 use crate::said::{Fault, Finish, Usage};
@@ -64,7 +64,9 @@ impl Provider for Anthropic {
             }
             Some("message_delta") => {
                 usage(event.usage, pen.notes);
-                self.stop = event.delta.and_then(|delta| delta.stop_reason).or(self.stop.take());
+                if let Some(word) = event.delta.and_then(|delta| delta.stop_reason) {
+                    self.stop = Some(standing(self.stop.take(), word, finish_of));
+                }
             }
             Some("message_stop") => return Ok(Some(self.ended(Finish::Cut))),
             Some("error") => return Err(reported(data)),

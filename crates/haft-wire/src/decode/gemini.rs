@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use self::parts::Parts;
 use self::wire::{Candidate, Content, Response};
-use super::notes::{Notes, Pen, Verdict};
+use super::notes::{Notes, Pen, Verdict, standing};
 use super::{Ended, Provider, fault, json};
 use crate::raw::RawJson;
 use crate::said::{Fault, Finish, Usage};
@@ -113,7 +113,7 @@ impl Alternative {
             && word != "FINISH_REASON_UNSPECIFIED"
         {
             pen.notes.hold(word.len())?;
-            self.finish = Some(word.into_owned());
+            self.finish = Some(standing(self.finish.take(), word.into_owned(), finish_of));
         }
         if let Some(message) = candidate.finish_message {
             pen.notes.hold(message.len())?;

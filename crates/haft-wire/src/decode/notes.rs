@@ -49,6 +49,16 @@ impl Verdict {
     }
 }
 
+/// The word that stands when a provider gives one reason after another: one that forbids the calls
+/// is not taken back by a kinder one.
+pub(super) fn standing(
+    before: Option<String>,
+    now: String,
+    finish_of: impl Fn(&str) -> Finish,
+) -> String {
+    before.filter(|word| Verdict::of(&finish_of(word), None) != Verdict::Whole).unwrap_or(now)
+}
+
 /// What the next request says of a call.
 #[derive(Debug)]
 pub(super) struct Repeat {

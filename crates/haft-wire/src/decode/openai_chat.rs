@@ -10,7 +10,7 @@ use self::calls::Calls;
 use self::replay::Repeated;
 use self::wire::{Chunk, Content, Delta};
 use super::few::Few;
-use super::notes::{Draft, Notes, Pen, Verdict};
+use super::notes::{Draft, Notes, Pen, Verdict, standing};
 use super::{Ended, Provider, fault, json};
 use crate::raw::RawJson;
 use crate::said::{Fault, Finish, Usage};
@@ -71,7 +71,12 @@ impl Provider for Chat {
             }
             if let Some(word) = part.finish_reason.as_deref().filter(|word| !word.is_empty()) {
                 pen.notes.hold(word.len())?;
-                choice.finish = Some(Ending::Said(word.to_owned()));
+                let before = match choice.finish.take() {
+                    Some(Ending::Said(word)) => Some(word),
+                    Some(Ending::Handed) | None => None,
+                };
+                let word = standing(before, word.to_owned(), finish_of);
+                choice.finish = Some(Ending::Said(word));
             }
         }
         Ok(None)

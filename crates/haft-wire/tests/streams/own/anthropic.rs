@@ -152,3 +152,12 @@ fn whole_messages_and_messages_alone() {
         &["end failed [invalid_request_error]"],
     );
 }
+
+#[test]
+fn a_word_that_forbids_the_calls_is_not_taken_back() {
+    let first = r#"{"type":"message_delta","delta":{"stop_reason":"max_tokens"}}"#;
+    stream(
+        &format!("{CALL}\n{STOP}\n{first}\n{}", ends("tool_use")),
+        &["no call f cut (dropped)", "end length `max_tokens` 0/9"],
+    );
+}

@@ -147,3 +147,12 @@ fn candidates_are_judged_each_for_itself() {
         &["call 0 - f ", "no call g withheld (dropped)", "end calls `STOP`"],
     );
 }
+
+#[test]
+fn a_word_that_forbids_the_calls_is_not_taken_back() {
+    stream(
+        r#"{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{}}}]},"finishReason":"MAX_TOKENS"}]}
+           {"candidates":[{"finishReason":"STOP"}]}"#,
+        &["no call f cut (dropped)", "end length `MAX_TOKENS`"],
+    );
+}

@@ -285,3 +285,16 @@ fn refusals_and_thinking_parts() {
         &["reasoning hm", "text ok", "end stop `stop`"],
     );
 }
+
+#[test]
+fn a_word_that_forbids_the_calls_is_not_taken_back() {
+    let delta = format!("{{\"choices\":[{{\"delta\":{{\"tool_calls\":[{F}]}}}}]}}");
+    for (bad, end) in [("length", "length"), ("content_filter", "filtered")] {
+        let word =
+            |word| format!("{{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"{word}\"}}]}}");
+        let lines = format!("{delta}\n{}\n{}\n[DONE]", word(bad), word("tool_calls"));
+        let broken = if bad == "length" { "cut" } else { "withheld" };
+        let expected = [format!("no call f {broken} (dropped)"), format!("end {end} `{bad}`")];
+        stream(&lines, &expected.each_ref().map(String::as_str));
+    }
+}
