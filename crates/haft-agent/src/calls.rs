@@ -88,13 +88,9 @@ impl Desk<'_> {
     /// What an answer asks for, in its order. Other alternatives and what was taken back do not
     /// count.
     pub(crate) fn read(&self, turn: &Turn, used: &mut HashSet<String>) -> Vec<Asked> {
-        let taken_back =
-            |wire: &WireCall| wire.id.as_ref().is_some_and(|id| turn.cancelled.contains(id));
-        let mut all: Vec<Asked> = Vec::new();
-        let calls = turn.calls.iter().filter(|wire| wire.choice == 0 && !taken_back(wire));
-        all.extend(calls.map(|wire| self.call(wire)));
-        let broken = turn.broken.iter().filter(|one| one.replayed && one.call.choice == 0);
-        all.extend(broken.map(|one| self.broken(one)));
+        let calls = turn.calls_to_run().map(|wire| self.call(wire));
+        let broken = turn.broken_to_answer().map(|one| self.broken(one));
+        let mut all: Vec<Asked> = calls.chain(broken).collect();
         all.sort_by_key(|asked| asked.wire.position);
         for asked in &mut all {
             asked.id = unique(asked.wire.id.as_deref(), used);
@@ -106,11 +102,9 @@ impl Desk<'_> {
     }
 
     fn name(&self, wire: &WireCall) -> String {
-        match (&wire.namespace, self.rendering.tool(&wire.name)) {
-            // The same name in a group that was not offered is another tool.
-            (Some(group), _) => format!("{group}.{}", wire.name),
-            (None, Some(id)) => id.to_owned(),
-            (None, None) => wire.name.clone(),
+        match wire.offered_name().and_then(|name| self.rendering.tool(name)) {
+            Some(id) => id.to_owned(),
+            None => wire.full_name().into_owned(),
         }
     }
 

@@ -20,6 +20,9 @@ use crate::settings::Settings;
 /// So many renderings are kept.
 const MOST: usize = 64;
 
+/// So many tools' sizes are kept: more than fit any request.
+const MOST_SIZES: usize = 8 * 1024;
+
 /// Tools and prompt of a request.
 pub(crate) struct Offer {
     pub(crate) rendering: Arc<Rendering>,
@@ -28,7 +31,11 @@ pub(crate) struct Offer {
 
 /// Renderings that were made before, by what they are made from. Shared by all chats of an agent.
 #[derive(Default)]
-pub(crate) struct Renderings(Mutex<HashMap<Digest, (Arc<Rendering>, usize)>>);
+pub(crate) struct Renderings {
+    kept: Mutex<HashMap<Digest, (Arc<Rendering>, usize)>>,
+    /// Of tools by themselves. Apart, so that measuring a catalog drives no rendering out.
+    sizes: Mutex<HashMap<Digest, usize>>,
+}
 
 impl Renderings {
     /// The rendering, and the size of its JSON.
@@ -38,22 +45,45 @@ impl Renderings {
         dialect: Dialect,
         settings: &Settings,
     ) -> (Arc<Rendering>, usize) {
-        let parts: Vec<_> = tools.iter().map(|tool| json!([tool.id, tool.digest])).collect();
-        let strict = settings.strictness == haft_wire::Strictness::Strict;
-        let key = Digest::of_json(&json!([dialect.as_str(), strict, parts]));
-        if let Some(kept) = self.0.lock().get(&key) {
+        let key = key(tools, dialect, settings);
+        if let Some(kept) = self.kept.lock().get(&key) {
             return kept.clone();
         }
         let rendering = render(dialect, settings.strictness, tools.iter().copied());
-        let size = rendering.tools.to_string().len();
+        let size = size(&rendering);
         let made = (Arc::new(rendering), size);
-        let mut kept = self.0.lock();
+        let mut kept = self.kept.lock();
         if kept.len() >= MOST {
             kept.clear();
         }
         kept.insert(key, made.clone());
         made
     }
+
+    /// The size of one tool's JSON.
+    fn measure(&self, tool: &Tool, dialect: Dialect, settings: &Settings) -> usize {
+        let key = key(&[tool], dialect, settings);
+        if let Some(known) = self.sizes.lock().get(&key) {
+            return *known;
+        }
+        let size = size(&render(dialect, settings.strictness, [tool]));
+        let mut sizes = self.sizes.lock();
+        if sizes.len() >= MOST_SIZES {
+            sizes.clear();
+        }
+        sizes.insert(key, size);
+        size
+    }
+}
+
+fn key(tools: &[&Tool], dialect: Dialect, settings: &Settings) -> Digest {
+    let parts: Vec<_> = tools.iter().map(|tool| json!([tool.id, tool.digest])).collect();
+    let strict = settings.strictness == haft_wire::Strictness::Strict;
+    Digest::of_json(&json!([dialect.as_str(), strict, parts]))
+}
+
+fn size(rendering: &Rendering) -> usize {
+    rendering.tools.to_string().len()
 }
 
 /// Decides what is shown.
@@ -121,7 +151,7 @@ fn fitting<'a>(
 ) -> Vec<&'a Tool> {
     let mut left = settings.tools_budget;
     let fits = |tool: &&&Tool| {
-        let (_, size) = renderings.get(std::slice::from_ref(*tool), dialect, settings);
+        let size = renderings.measure(tool, dialect, settings);
         let enough = size <= left;
         left = left.saturating_sub(size);
         enough
@@ -132,4 +162,51 @@ fn fitting<'a>(
 fn unique(tools: Vec<&Tool>) -> Vec<&Tool> {
     let mut seen = HashSet::new();
     tools.into_iter().filter(|tool| seen.insert(tool.id.as_str())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_core::registry::{Entry, Implementation};
+    use haft_core::{Contract, parameters};
+
+    use super::*;
+
+    fn tool(n: usize) -> Tool {
+        let contract: Contract = serde_json::from_value(json!({
+            "toolId": format!("part_{n:03}"), "version": "1.0.0", "description": "A part.",
+            "category": "utility", "sideEffects": "read_only", "effect": "read_only",
+            "sideEffectPolicy": "pure", "idempotent": true, "requiresConfirmation": false,
+            "allowedModes": ["text"], "latencyBudgetMs": 800,
+            "parameters": { "type": "object", "additionalProperties": false, "properties": {} },
+            "redaction": { "allow": [], "allowArgs": [] },
+            "arguments": { "mode": "lenient", "fraction": "refuse" },
+        }))
+        .unwrap();
+        let mut tool = Tool {
+            id: format!("shop__part_{n:03}"),
+            digest: Digest::of_bytes(b""),
+            parameters: parameters::view(&contract.parameters),
+            contract,
+            summary: String::new(),
+            doc: String::new(),
+            handler: Implementation::Native,
+        };
+        tool.digest = Entry::seal(&tool).digest;
+        tool
+    }
+
+    #[test]
+    fn measuring_many_tools_leaves_the_renderings_where_they_are() {
+        let tools: Vec<Tool> = (0..3 * MOST).map(tool).collect();
+        let all: Vec<&Tool> = tools.iter().collect();
+        let (renderings, settings) = (Renderings::default(), Settings::default());
+        let (first, size) = renderings.get(&all, Dialect::OpenAiChat, &settings);
+        assert!(size < settings.tools_budget);
+        for _ in 0..2 {
+            let some = fitting(&renderings, Dialect::OpenAiChat, &settings, &all);
+            assert_eq!(some.len(), all.len());
+        }
+        let (again, _) = renderings.get(&all, Dialect::OpenAiChat, &settings);
+        assert!(Arc::ptr_eq(&first, &again), "it was rendered anew");
+    }
 }

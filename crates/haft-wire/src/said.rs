@@ -69,6 +69,22 @@ impl WireCall {
             None => Cow::Owned(format!("call_{}", self.position)),
         }
     }
+
+    /// The name to look among the offered tools for. None where the call is for a group: tools are
+    /// offered in none, so the same name there is another tool.
+    #[must_use]
+    pub fn offered_name(&self) -> Option<&str> {
+        self.namespace.is_none().then_some(self.name.as_str())
+    }
+
+    /// The name with its group, for people and errors.
+    #[must_use]
+    pub fn full_name(&self) -> Cow<'_, str> {
+        match &self.namespace {
+            Some(group) => Cow::Owned(format!("{group}.{}", self.name)),
+            None => Cow::Borrowed(&self.name),
+        }
+    }
 }
 
 /// What was to become a call.
@@ -194,4 +210,70 @@ pub struct Turn {
     /// no call though the message is whole stands there in a form that providers take
     /// ([`BrokenCall::replayed`]).
     pub replay: Vec<RawJson>,
+}
+
+impl Turn {
+    /// The calls to be run, in order: of the first alternative, which is the one that is answered,
+    /// and not taken back.
+    pub fn calls_to_run(&self) -> impl Iterator<Item = &WireCall> {
+        let taken_back =
+            |call: &WireCall| call.id.as_ref().is_some_and(|id| self.cancelled.contains(id));
+        self.calls.iter().filter(move |call| call.choice == 0 && !taken_back(call))
+    }
+
+    /// What is no call and yet waits for an answer, which says what was wrong with it.
+    pub fn broken_to_answer(&self) -> impl Iterator<Item = &BrokenCall> {
+        self.broken.iter().filter(|one| one.replayed && one.call.choice == 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(id: &str, choice: u32, namespace: Option<&str>) -> WireCall {
+        WireCall {
+            id: (!id.is_empty()).then(|| id.to_owned()),
+            name: "find".into(),
+            namespace: namespace.map(str::to_owned),
+            arguments: "{}".into(),
+            choice,
+            position: 0,
+        }
+    }
+
+    #[test]
+    fn other_alternatives_and_what_was_taken_back_are_not_run() {
+        let broken = |id, choice, replayed| BrokenCall {
+            call: call(id, choice, None),
+            why: Broken::NotJson,
+            replayed,
+        };
+        let turn = Turn {
+            text: String::new(),
+            reasoning: String::new(),
+            refusal: String::new(),
+            calls: vec![
+                call("a", 0, None),
+                call("b", 1, None),
+                call("c", 0, None),
+                call("", 0, None),
+            ],
+            broken: vec![broken("d", 0, true), broken("e", 0, false), broken("f", 1, true)],
+            cancelled: vec!["c".into()],
+            end: End::of(Finish::Calls),
+            replay: Vec::new(),
+        };
+        let run: Vec<_> = turn.calls_to_run().map(|call| call.id.as_deref()).collect();
+        assert_eq!(run, [Some("a"), None]);
+        let answered: Vec<_> = turn.broken_to_answer().map(|one| one.call.id.as_deref()).collect();
+        assert_eq!(answered, [Some("d")]);
+    }
+
+    #[test]
+    fn a_name_in_a_group_is_not_one_that_was_offered() {
+        let (ours, foreign) = (call("a", 0, None), call("a", 0, Some("crm")));
+        assert_eq!((ours.offered_name(), &*ours.full_name()), (Some("find"), "find"));
+        assert_eq!((foreign.offered_name(), &*foreign.full_name()), (None, "crm.find"));
+    }
 }
