@@ -1,0 +1,64 @@
+//! Schemas that refer to parts of themselves.
+
+use haft_wire::{Dialect, Strictness, render};
+use serde_json::{Value, json};
+
+use crate::support::tool;
+
+/// Every reference of a rendered tool leads somewhere.
+#[track_caller]
+fn check_leads(parameters: &Value) {
+    for dialect in [Dialect::OpenAiChat, Dialect::OpenAiRealtime, Dialect::Anthropic, Dialect::Mcp]
+    {
+        let rendering = render(dialect, Strictness::Plain, [&tool("t", parameters)]);
+        let said = ["/0/function/parameters", "/0/parameters", "/0/input_schema", "/0/inputSchema"]
+            .iter()
+            .find_map(|at| rendering.tools.pointer(at));
+        let Some(said) = said else {
+            assert_eq!(rendering.quarantined.len(), 1, "{dialect}: {}", rendering.tools);
+            continue;
+        };
+        let mut targets = Vec::new();
+        references(said, &mut targets);
+        for target in targets {
+            assert!(said.pointer(&target[1..]).is_some(), "{dialect}: `{target}` in {said}");
+        }
+    }
+}
+
+fn references(schema: &Value, found: &mut Vec<String>) {
+    match schema {
+        Value::Object(map) => {
+            found.extend(map.get("$ref").and_then(Value::as_str).map(str::to_owned));
+            map.values().for_each(|inner| references(inner, found));
+        }
+        Value::Array(list) => list.iter().for_each(|inner| references(inner, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn references_to_what_was_renamed_or_moved_lead_somewhere() {
+    check_leads(&json!({
+        "type": "object", "properties": {
+            "a b": {"type": "object", "properties": {"c/d": {"type": "string"}}},
+            "e": {"$ref": "#/properties/a b"}, "f": {"$ref": "#/properties/a b/properties/c~1d"},
+        },
+    }));
+    check_leads(&json!({
+        "type": "object", "properties": {"e": {"$ref": "#/anyOf/0/properties/x"}},
+        "anyOf": [{"properties": {"x": {"type": "string"}}}, {"required": ["e"]}],
+    }));
+}
+
+#[test]
+fn a_renamed_member_is_referred_to_by_its_new_name() {
+    let parameters = json!({
+        "type": "object",
+        "properties": {"a b": {"type": "string"}, "e": {"$ref": "#/properties/a b"}},
+    });
+    let rendering = render(Dialect::Anthropic, Strictness::Plain, [&tool("t", &parameters)]);
+    let members = rendering.tools.pointer("/0/input_schema/properties").unwrap();
+    let wire = members.as_object().unwrap().keys().next().unwrap();
+    assert_eq!(members["e"]["$ref"], format!("#/properties/{wire}"));
+}
