@@ -1,9 +1,13 @@
 //! Schemas that refer to parts of themselves.
 
-use haft_wire::{Dialect, Strictness, render};
+use haft_wire::{Dialect, Rendering, Strictness, Target, render};
 use serde_json::{Value, json};
 
 use crate::support::tool;
+
+fn rendering(target: Target, parameters: &Value) -> Rendering {
+    target.render([&tool("t", parameters)])
+}
 
 /// Every reference of a rendered tool leads somewhere.
 #[track_caller]
@@ -61,4 +65,23 @@ fn a_renamed_member_is_referred_to_by_its_new_name() {
     let members = rendering.tools.pointer("/0/input_schema/properties").unwrap();
     let wire = members.as_object().unwrap().keys().next().unwrap();
     assert_eq!(members["e"]["$ref"], format!("#/properties/{wire}"));
+}
+
+/// What no one schema says is quoted whole: what the reference leads to, and what stands beside it.
+#[test]
+fn what_cannot_be_merged_with_a_reference_is_quoted_with_it() {
+    let parameters = json!({
+        "type": "object", "additionalProperties": false, "required": ["a"],
+        "properties": {"a": {
+            "$ref": "#/$defs/word", "pattern": "^b", "description": "Which word.",
+        }},
+        "$defs": {"word": {"type": "string", "pattern": "a$"}},
+    });
+    let target = Target::new(Dialect::OpenAiChat, Strictness::Strict);
+    let tools = rendering(target, &parameters).tools;
+    let text = tools.pointer("/0/function/parameters/properties/a/description").unwrap();
+    let text = text.as_str().unwrap();
+    for part in ["Which word.", "\"pattern\":\"^b\"", "\"pattern\":\"a$\""] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
 }
