@@ -67,6 +67,24 @@ fn a_renamed_member_is_referred_to_by_its_new_name() {
     assert_eq!(members["e"]["$ref"], format!("#/properties/{wire}"));
 }
 
+/// Two definitions never have one name.
+#[test]
+fn a_definition_without_a_simple_name_gets_a_free_one() {
+    let parameters = json!({
+        "type": "object", "additionalProperties": false, "required": ["a", "b"],
+        "properties": {"a": {"$ref": "#/$defs/definition_2"}, "b": {"$ref": "#/$defs/x y"}},
+        "$defs": {
+            "definition_2": {"type": "object", "properties": {"n": {"type": "integer"}}},
+            "x y": {"type": "object", "properties": {"s": {"type": "string"}}},
+        },
+    });
+    let target = Target::new(Dialect::OpenAiChat, Strictness::Strict);
+    let tools = rendering(target, &parameters).tools;
+    let said = tools.pointer("/0/function/parameters").unwrap();
+    assert_eq!(said["$defs"].as_object().unwrap().len(), 2, "{said}");
+    assert_ne!(said["properties"]["a"], said["properties"]["b"], "{said}");
+}
+
 /// What no one schema says is quoted whole: what the reference leads to, and what stands beside it.
 #[test]
 fn what_cannot_be_merged_with_a_reference_is_quoted_with_it() {

@@ -164,7 +164,10 @@ impl Walk<'_> {
         let taken = |name: &str| self.definitions.iter().any(|known| known.name == name);
         match own.filter(|name| !taken(name)) {
             Some(name) => name.to_owned(),
-            None => format!("definition_{}", place + 1),
+            None => (place + 1..)
+                .map(|number| format!("definition_{number}"))
+                .find(|name| !taken(name))
+                .unwrap_or_default(),
         }
     }
 
