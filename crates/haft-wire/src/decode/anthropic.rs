@@ -90,6 +90,10 @@ impl Provider for Anthropic {
     }
 
     fn settle(&mut self, verdict: Verdict, pen: &mut Pen<'_>) -> Vec<RawJson> {
+        let verdict = match self.stop.as_deref() {
+            Some(word) => verdict.if_known(&finish_of(word)),
+            None => verdict,
+        };
         let last = self.blocks.len().saturating_sub(1);
         let mut content = Vec::new();
         for (place, block) in std::mem::take(&mut self.blocks).into_iter().enumerate() {

@@ -140,7 +140,10 @@ impl Alternative {
     fn verdict(&self, all: Verdict) -> Verdict {
         match (all, self.finish.as_deref()) {
             (Verdict::No(_), _) => all,
-            (Verdict::Whole, Some(word)) => Verdict::of(&finish_of(word), None),
+            (Verdict::Whole, Some(word)) => {
+                let finish = finish_of(word);
+                Verdict::of(&finish, None).if_known(&finish)
+            }
             (Verdict::Whole, None) if self.handed => all,
             (Verdict::Whole, None) => Verdict::of(&Finish::Cut, None),
         }

@@ -47,6 +47,26 @@ impl Verdict {
             }
         }
     }
+
+    /// The same where a provider writes its words itself: one that we don't know may be the word
+    /// of a filter that is new. Those who imitate OpenAI end whole messages with words of their own.
+    pub(super) fn if_known(self, finish: &Finish) -> Self {
+        match (self, finish) {
+            (Self::Whole, Finish::Other(_)) => Self::No(Broken::Withheld),
+            (
+                Self::Whole | Self::No(_),
+                Finish::Stop
+                | Finish::Calls
+                | Finish::Length
+                | Finish::Filtered
+                | Finish::Refused
+                | Finish::Paused
+                | Finish::Failed
+                | Finish::Cut
+                | Finish::Other(_),
+            ) => self,
+        }
+    }
 }
 
 /// The word that stands when a provider gives one reason after another: one that forbids the calls

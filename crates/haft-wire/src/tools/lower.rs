@@ -9,6 +9,7 @@ mod list;
 mod named;
 mod null;
 mod object;
+mod pointers;
 mod reference;
 mod union;
 mod values;

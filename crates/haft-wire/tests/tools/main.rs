@@ -18,6 +18,7 @@ mod hostile;
 mod losses;
 #[cfg(test)]
 mod names;
+mod references;
 #[cfg(test)]
 mod round_trip;
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::allof::{Merged, merge};
-use super::{Lowered, Step, annotate, join, stop, words};
+use super::{Lowered, Step, annotate, join, pointers, stop, words};
 use crate::loss::{Fate, Loss};
 use crate::names::Names;
 use crate::tools::plan::{Plan, Plans};
@@ -38,6 +38,9 @@ pub(super) fn copy(profile: &Profile, root: &Value, at: &str) -> Step<Lowered> {
     if !profile.root_unions {
         schema = copy.plain_root(schema, at);
     }
+    let whole = Value::Object(schema);
+    pointers::dangling(&whole, &whole, at)?;
+    let Value::Object(schema) = whole else { return Err(stop(at, "this is no schema")) };
     let root = match copy.renamed.is_empty() {
         true => Plan::Keep,
         false => Plan::Renamed(copy.renamed),
@@ -90,6 +93,9 @@ impl Copy<'_> {
                         all.insert(name.clone(), self.schema(schema, &join(&place, name), left)?);
                     }
                     Value::Object(all)
+                }
+                ("$ref", Value::String(target)) => {
+                    Value::String(pointers::moved(target, &self.names))
                 }
                 ("required", Value::Array(names)) => self.required(names),
                 ("dependentRequired", Value::Object(needs)) => needs

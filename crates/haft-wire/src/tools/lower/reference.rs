@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::allof::{Merged, merge};
-use super::annotate::is_annotation;
+use super::annotate::{bare, is_annotation};
 use super::{Node, Step, Walk, join, stop};
 use crate::loss::Fate;
 use crate::tools::plan::Plan;
@@ -96,7 +96,10 @@ impl Walk<'_> {
                 Merged::Never => Value::Bool(false),
                 Merged::Apart => {
                     let note = "what stands beside a reference is said with it, as JSON text";
-                    return Ok(Some(self.text(&siblings, at, "$ref", note)));
+                    let both = json!([bare(found), bare(&siblings)]);
+                    let both = Map::from_iter([("allOf".to_owned(), both)]);
+                    let node = self.text(&both, at, "$ref", note);
+                    return Ok(Some(self.annotated(node, &siblings, at)));
                 }
             },
         };
@@ -161,7 +164,10 @@ impl Walk<'_> {
         let taken = |name: &str| self.definitions.iter().any(|known| known.name == name);
         match own.filter(|name| !taken(name)) {
             Some(name) => name.to_owned(),
-            None => format!("definition_{}", place + 1),
+            None => (place + 1..)
+                .map(|number| format!("definition_{number}"))
+                .find(|name| !taken(name))
+                .unwrap_or_default(),
         }
     }
 

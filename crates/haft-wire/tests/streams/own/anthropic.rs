@@ -27,6 +27,16 @@ fn ends(reason: &str) -> String {
     )
 }
 
+/// It may be the word of a filter that is new.
+#[test]
+fn calls_before_a_word_that_we_do_not_know_are_withheld() {
+    let filtered = ends("new_filter");
+    stream(
+        &format!("{START}\n{CALL}\n{STOP}\n{filtered}"),
+        &["no call f withheld (dropped)", "end {\"other\":\"new_filter\"} `new_filter` 25/9"],
+    );
+}
+
 #[test]
 fn calls_wait_for_the_message() {
     let used = ends("tool_use");

@@ -36,6 +36,15 @@ fn parts_keep_their_signatures_and_text_is_joined() {
     );
 }
 
+/// It may be the word of a filter that is new.
+#[test]
+fn calls_before_a_word_that_we_do_not_know_are_withheld() {
+    stream(
+        r#"{"candidates":[{"content":{"parts":[{"text":"A"},{"functionCall":{"name":"f","args":{}}}]},"finishReason":"NEW_FILTER"}]}"#,
+        &["text A", "no call f withheld (dropped)", "end {\"other\":\"NEW_FILTER\"} `NEW_FILTER`"],
+    );
+}
+
 #[test]
 fn a_reason_ends_it_and_nothing_else_does() {
     let call =
