@@ -87,12 +87,9 @@ struct Run<'a> {
 
 impl Run<'_> {
     async fn all(&self, turn: &Turn) -> Answered {
-        let taken_back =
-            |wire: &WireCall| wire.id.as_ref().is_some_and(|id| turn.cancelled.contains(id));
-        // A conversation goes on with one alternative: the first.
-        let calls = turn.calls.iter().filter(|wire| wire.choice == 0 && !taken_back(wire));
         let mut ends: Vec<(&WireCall, Envelope)> = Vec::new();
-        for wire in calls {
+        // A conversation goes on with one alternative: the first.
+        for wire in turn.calls_to_run() {
             ends.push((wire, self.door.runtime.invoke(self.call(wire)).await));
         }
         for broken in turn.broken.iter().filter(|broken| broken.call.choice == 0) {
@@ -112,12 +109,8 @@ impl Run<'_> {
     }
 
     fn call(&self, wire: &WireCall) -> Call {
-        let tool = match (&wire.namespace, self.rendering.tool(&wire.name)) {
-            // The same name in a group that was not offered is another tool.
-            (Some(group), _) => format!("{group}.{}", wire.name),
-            (None, Some(id)) => id.to_owned(),
-            (None, None) => wire.name.clone(),
-        };
+        let ours = wire.offered_name().and_then(|name| self.rendering.tool(name));
+        let tool = ours.map_or_else(|| wire.full_name().into_owned(), str::to_owned);
         let arguments = self.rendering.arguments(&wire.name, &wire.arguments);
         let mut call = Call::new(self.caller.clone(), tool, arguments);
         // Providers count their ids anew in every answer; a session must tell the answers apart.

@@ -125,12 +125,13 @@ impl<'a> Walk<'a> {
             return Err(stop(at, "arguments are an object, and this schema describes none"));
         }
         let (definitions, schemas) = self.finished();
-        let mut schema = node.schema;
+        let Node { mut schema, plan, words, .. } = node;
+        words::describe(&mut schema, &words);
         let used = schemas.clone();
         if !used.is_empty() {
             schema.insert("$defs".to_owned(), Value::Object(used));
         }
-        let plans = Plans { root: node.plan, definitions, schemas };
+        let plans = Plans { root: plan, definitions, schemas };
         if !self.doubts.is_empty() && !plans.change_nothing() {
             let certain = |branches: &Vec<Branch>| told_apart(branches, &plans.schemas);
             if !self.doubts.iter().all(certain) {

@@ -254,3 +254,29 @@ fn no_kind_of_keyword_is_lost_in_silence() {
         }
     }
 }
+
+#[test]
+fn what_is_said_of_the_root_stands_in_its_description() {
+    let r = tool(
+        "r",
+        &json!({
+            "type": "object", "additionalProperties": false, "minProperties": 1,
+            "properties": {"a": {"type": "string"}, "b": {"type": "string"}},
+            "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
+            "dependentRequired": {"a": ["b"]},
+        }),
+    );
+    let mut told = 0;
+    for target in Target::ALL {
+        let rendering = target.render([&r]);
+        let schemas = said_schemas(&rendering);
+        let description = schemas["test__r"]["description"].as_str().unwrap_or_default();
+        for loss in &rendering.report {
+            if let Some(words) = loss.note.strip_prefix("the description says: ") {
+                assert!(description.contains(words), "{}: {words}: {description}", target.name());
+                told += 1;
+            }
+        }
+    }
+    assert!(told > 0);
+}
