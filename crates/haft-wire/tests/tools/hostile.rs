@@ -126,3 +126,19 @@ fn what_is_no_schema() {
     check(&json!({"type": "string"}));
     check(&json!({}));
 }
+
+#[test]
+fn alternatives_of_the_root_that_follow_one_another() {
+    let chain: Map<String, Value> = (0..4_000)
+        .map(|n| {
+            (
+                format!("d{n}"),
+                json!({"anyOf": [{"$ref": format!("#/$defs/d{}", n + 1)}, {"$ref": "#"}]}),
+            )
+        })
+        .chain([("d4000".to_owned(), json!({"type": "string"}))])
+        .collect();
+    check(
+        &json!({"type": "object", "anyOf": [{"$ref": "#/$defs/d0"}, {"$ref": "#"}], "$defs": chain}),
+    );
+}

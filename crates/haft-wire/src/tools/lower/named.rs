@@ -3,7 +3,12 @@
 //! Alternatives may not stand at the root of arguments. They are told in words; the members that
 //! they name have to be listed by the root itself, or nobody could send them where it is closed.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Map, Value, json};
+
+/// Parts and references inside of one another; members further down are not looked for.
+const DEEP: usize = 128;
 
 /// A schema with the members that its parts under these keywords name. Each may be left out,
 /// unless every alternative needs it.
@@ -19,7 +24,7 @@ pub(super) fn with_named(
     let mut found = Found::new(root);
     let mut needed = Vec::new();
     for keyword in keywords {
-        needed.extend(found.part(keyword, map.get(*keyword)));
+        needed.extend(found.part(keyword, map.get(*keyword), DEEP));
     }
     let mut whole = map.clone();
     found.listed(&mut whole);
@@ -35,38 +40,54 @@ pub(super) fn with_named(
 struct Found<'s> {
     root: &'s Value,
     /// References that were followed.
-    followed: Vec<&'s str>,
+    followed: HashSet<&'s str>,
     /// By name: what a member may be.
     members: Vec<(&'s str, Vec<&'s Value>)>,
+    /// Where a name stands among them.
+    places: HashMap<&'s str, usize>,
     /// Whether some part says that there may be members by any name.
     open: bool,
 }
 
 impl<'s> Found<'s> {
     fn new(root: &'s Value) -> Self {
-        Self { root, followed: Vec::new(), members: Vec::new(), open: false }
+        Self {
+            root,
+            followed: HashSet::new(),
+            members: Vec::new(),
+            places: HashMap::new(),
+            open: false,
+        }
     }
 
     /// Looks at what stands under a keyword; the names that are needed in any case.
-    fn part(&mut self, keyword: &str, value: Option<&'s Value>) -> Vec<&'s str> {
+    fn part(&mut self, keyword: &str, value: Option<&'s Value>, left: usize) -> Vec<&'s str> {
         match (keyword, value) {
             ("anyOf" | "oneOf", Some(Value::Array(branches))) => {
                 let possible = branches.iter().filter(|branch| **branch != Value::Bool(false));
-                let each: Vec<Vec<&str>> = possible.map(|branch| self.schema(branch)).collect();
-                let Some((first, others)) = each.split_first() else { return Vec::new() };
-                let by_all = |name: &&&str| others.iter().all(|names| names.contains(*name));
-                first.iter().filter(by_all).copied().collect()
+                let mut by_all: Option<Vec<&str>> = None;
+                for branch in possible {
+                    let needed = self.schema(branch, left);
+                    by_all = Some(match by_all {
+                        None => needed,
+                        Some(so_far) => {
+                            let needed: HashSet<&str> = needed.into_iter().collect();
+                            so_far.into_iter().filter(|name| needed.contains(name)).collect()
+                        }
+                    });
+                }
+                by_all.unwrap_or_default()
             }
             ("allOf", Some(Value::Array(parts))) => {
-                parts.iter().flat_map(|part| self.schema(part)).collect()
+                parts.iter().flat_map(|part| self.schema(part, left)).collect()
             }
             ("then" | "else", Some(schema)) => {
-                self.schema(schema);
+                self.schema(schema, left);
                 Vec::new()
             }
             ("dependentSchemas", Some(Value::Object(schemas))) => {
                 for schema in schemas.values() {
-                    self.schema(schema);
+                    self.schema(schema, left);
                 }
                 Vec::new()
             }
@@ -74,8 +95,10 @@ impl<'s> Found<'s> {
         }
     }
 
-    fn schema(&mut self, schema: &'s Value) -> Vec<&'s str> {
-        let Some(map) = schema.as_object() else { return Vec::new() };
+    fn schema(&mut self, schema: &'s Value, left: usize) -> Vec<&'s str> {
+        let (Some(map), Some(left)) = (schema.as_object(), left.checked_sub(1)) else {
+            return Vec::new();
+        };
         let needed = map.get("required").and_then(Value::as_array).into_iter().flatten();
         let mut needed: Vec<&str> = needed.filter_map(Value::as_str).collect();
         for name in &needed {
@@ -88,25 +111,24 @@ impl<'s> Found<'s> {
         let further = map.get("additionalProperties");
         self.open |= further.is_some_and(|further| *further != Value::Bool(false));
         for keyword in ["anyOf", "oneOf", "allOf", "then", "else", "dependentSchemas"] {
-            needed.extend(self.part(keyword, map.get(keyword)));
+            needed.extend(self.part(keyword, map.get(keyword), left));
         }
         // Each is followed once: whatever it names is found by then.
         if let Some(target) = map.get("$ref").and_then(Value::as_str)
-            && !self.followed.contains(&target)
+            && self.followed.insert(target)
         {
-            self.followed.push(target);
             let found = target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
-            needed.extend(found.map(|found| self.schema(found)).unwrap_or_default());
+            needed.extend(found.map(|found| self.schema(found, left)).unwrap_or_default());
         }
         needed
     }
 
     fn member(&mut self, name: &'s str, schema: Option<&'s Value>) {
-        let place = self.members.iter().position(|(known, _)| *known == name);
-        let place = place.unwrap_or_else(|| {
+        let next = self.members.len();
+        let place = *self.places.entry(name).or_insert(next);
+        if place == next {
             self.members.push((name, Vec::new()));
-            self.members.len() - 1
-        });
+        }
         if let Some((_, known)) = self.members.get_mut(place) {
             known.extend(schema.filter(|schema| !known.contains(schema)));
         }
@@ -136,8 +158,10 @@ fn add_required(whole: &mut Map<String, Value>, needed: &[&str]) {
     }
     let names = whole.entry("required").or_insert_with(|| json!([]));
     let Value::Array(names) = names else { return };
+    let mut known: HashSet<String> =
+        names.iter().filter_map(Value::as_str).map(str::to_owned).collect();
     for name in needed {
-        if !names.iter().any(|known| known == name) {
+        if known.insert((*name).to_owned()) {
             names.push(json!(name));
         }
     }
