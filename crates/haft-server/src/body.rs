@@ -1,12 +1,28 @@
-//! Reading a body: whole, in time, within limits, and as strict JSON.
+//! Reading what a request carries: parameters, and a body that is whole, in time, within limits
+//! and strict JSON.
 
 use axum::body::{Body, Bytes};
+use axum::extract::{FromRequestParts, Query};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::door::Limits;
 use crate::problem::Problem;
+
+/// The parameters behind the question mark.
+pub(crate) struct Params<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Params<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let Query(read) = Query::try_from_uri(&parts.uri)
+            .map_err(|error| Problem::malformed(error.body_text()))?;
+        Ok(Self(read))
+    }
+}
 
 /// The body's bytes.
 pub(crate) async fn bytes(body: Body, limits: &Limits) -> Result<Bytes, Problem> {

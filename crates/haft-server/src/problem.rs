@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use haft_core::{ErrorKind, ToolError};
 use serde::Serialize;
 use serde_json::Value;
-use utoipa::ToSchema;
+use utoipa::{IntoResponses, ToSchema};
 
 /// Where this server shows the page of each code.
 pub(crate) const PAGES: &str = "/errors/";
@@ -210,3 +210,19 @@ pub fn status(kind: ErrorKind) -> StatusCode {
         ErrorKind::RedactionFailed | ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
+
+/// What every route that needs a key may answer.
+#[derive(IntoResponses)]
+#[response(status = 401, description = "No valid key.", content_type = "application/problem+json")]
+#[expect(dead_code, reason = "describes an answer in the OpenAPI document")]
+pub(crate) struct NoKey(Problem);
+
+/// What every route that needs a role may answer.
+#[derive(IntoResponses)]
+#[response(
+    status = 403,
+    description = "Not for this role.",
+    content_type = "application/problem+json"
+)]
+#[expect(dead_code, reason = "describes an answer in the OpenAPI document")]
+pub(crate) struct NoRole(Problem);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Extension, Path, Query, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::sse::{Event as Line, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -20,10 +20,10 @@ use utoipa::ToSchema;
 
 use super::dialects::{self, Said};
 use super::{ModeName, caller, events};
-use crate::body;
+use crate::body::{self, Params};
 use crate::door::Door;
 use crate::later::Standing;
-use crate::problem::{self, Problem};
+use crate::problem::{self, NoKey, Problem};
 use crate::who::Who;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -124,8 +124,7 @@ impl One {
         (status = 202, description = "A person has to approve first, or the answer comes later.",
             body = Object),
         (status = 400, description = "Not a call, or a writing call without a key.", body = Object),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
+        NoKey,
         (status = 403, description = "Not allowed.", body = Object),
         (status = 404, description = "No such agent or tool.", body = Object),
         (status = 409, description = "In flight, in conflict, or of unknown outcome.", body = Object),
@@ -144,11 +143,10 @@ pub(crate) async fn make(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Path(agent): Path<String>,
-    query: Result<Query<Said>, axum::extract::rejection::QueryRejection>,
+    Params(said): Params<Said>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let Query(said) = query.map_err(|error| Problem::malformed(error.body_text()))?;
     let caller = caller(&door, &who, &agent)?;
     let key = key(&headers)?;
     if let Some(format) = &said.format {
@@ -262,8 +260,7 @@ fn fresh(what: &str) -> Result<String, Problem> {
     responses(
         (status = 200, description = "The envelope.", body = Object),
         (status = 202, description = "It is running.", body = Object),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
+        NoKey,
         (status = 404, description = "No such call of yours.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn poll(

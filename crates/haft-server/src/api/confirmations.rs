@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Extension, Path, Query, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::HeaderMap;
 use haft_core::port::StoreError;
 use haft_core::record::ConfirmationStatus;
@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use super::need;
-use crate::body;
+use crate::body::{self, Params};
 use crate::door::Door;
-use crate::problem::Problem;
+use crate::problem::{NoKey, NoRole, Problem};
 use crate::who::{Role, Who};
 
 /// Which questions.
@@ -36,17 +36,14 @@ pub(crate) struct Filter {
         (status = 200, description = "The questions.", body = Vec<Object>),
         (status = 400, description = "No such status.", body = Problem,
             content_type = "application/problem+json"),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 403, description = "Not for this role.", body = Problem,
-            content_type = "application/problem+json")))]
+        NoKey,
+        NoRole))]
 pub(crate) async fn list(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
-    query: Result<Query<Filter>, axum::extract::rejection::QueryRejection>,
+    Params(filter): Params<Filter>,
 ) -> Result<Json<Value>, Problem> {
     need(&who, Role::Approver)?;
-    let Query(filter) = query.map_err(|error| Problem::malformed(error.body_text()))?;
     let found = door.runtime.store().confirmations(&who.tenant, filter.status).await;
     let mut found = found.map_err(unreadable)?;
     found.truncate(filter.limit.unwrap_or(100).min(1_000));
@@ -77,8 +74,7 @@ pub(crate) struct Answer {
     responses(
         (status = 200, description = "The question, answered; approved ones with a token.",
             body = Object),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
+        NoKey,
         (status = 403, description = "Not for this role, or not this question's to give.",
             body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such question.", body = Problem,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::{Extension, Path, Query, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::HeaderMap;
 use haft_core::Caller;
 use haft_core::ledger::{EffectRecord, State as Stands};
@@ -16,9 +16,9 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::confirmations::unreadable;
 use super::need;
-use crate::body;
+use crate::body::{self, Params};
 use crate::door::Door;
-use crate::problem::Problem;
+use crate::problem::{NoKey, NoRole, Problem};
 use crate::who::{Role, Who};
 
 /// Which effects.
@@ -94,17 +94,14 @@ fn operator(who: &Who) -> Caller {
         (status = 200, description = "The effects.", body = Vec<Object>),
         (status = 400, description = "No such state.", body = Problem,
             content_type = "application/problem+json"),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 403, description = "Not for this role.", body = Problem,
-            content_type = "application/problem+json")))]
+        NoKey,
+        NoRole))]
 pub(crate) async fn list(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
-    query: Result<Query<Filter>, axum::extract::rejection::QueryRejection>,
+    Params(filter): Params<Filter>,
 ) -> Result<Json<Value>, Problem> {
     need(&who, Role::Operator)?;
-    let Query(filter) = query.map_err(|error| Problem::malformed(error.body_text()))?;
     let wanted = EffectFilter {
         tenant: who.tenant.to_string(),
         states: filter.state.into_iter().collect(),
@@ -123,10 +120,8 @@ pub(crate) async fn list(
     params(("call" = String, Path, description = "The effect's call.")),
     responses(
         (status = 200, description = "The effect, settled.", body = Object),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 403, description = "Not for this role.", body = Problem,
-            content_type = "application/problem+json"),
+        NoKey,
+        NoRole,
         (status = 404, description = "No such effect, or no probe.", body = Problem,
             content_type = "application/problem+json"),
         (status = 409, description = "Its outcome is known.", body = Problem,
@@ -158,10 +153,8 @@ pub(crate) struct Settle {
     request_body = Settle,
     responses(
         (status = 200, description = "The effect, settled.", body = Object),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 403, description = "Not for this role.", body = Problem,
-            content_type = "application/problem+json"),
+        NoKey,
+        NoRole,
         (status = 404, description = "No such effect.", body = Problem,
             content_type = "application/problem+json"),
         (status = 409, description = "Its outcome is known.", body = Problem,
@@ -196,10 +189,8 @@ pub(crate) struct Undo {
         (status = 200, description = "What became of each.", body = Vec<Object>),
         (status = 400, description = "Neither or both are named.", body = Problem,
             content_type = "application/problem+json"),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 403, description = "Not for this role.", body = Problem,
-            content_type = "application/problem+json"),
+        NoKey,
+        NoRole,
         (status = 404, description = "No such effect.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn undo(

@@ -14,7 +14,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::need;
 use crate::door::Door;
-use crate::problem::Problem;
+use crate::problem::{NoKey, NoRole, Problem};
 use crate::who::{Role, Who};
 
 /// The tenant's events as server-sent events, from now on. Who cannot keep up is told how many
@@ -23,10 +23,8 @@ use crate::who::{Role, Who};
     responses(
         (status = 200, description = "Events without end.", body = String,
             content_type = "text/event-stream"),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 403, description = "Not for this role.", body = Problem,
-            content_type = "application/problem+json")))]
+        NoKey,
+        NoRole))]
 pub(crate) async fn live(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,

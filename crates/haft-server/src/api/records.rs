@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Extension, Query, State};
+use axum::extract::{Extension, State};
 use haft_core::ErrorKind;
 use haft_core::port::CallFilter;
 use serde::Deserialize;
@@ -12,8 +12,9 @@ use utoipa::IntoParams;
 
 use super::confirmations::unreadable;
 use super::need;
+use crate::body::Params;
 use crate::door::Door;
-use crate::problem::Problem;
+use crate::problem::{NoKey, NoRole, Problem};
 use crate::who::{Role, Who};
 
 /// Which calls.
@@ -59,17 +60,14 @@ impl Filter {
         (status = 200, description = "The calls.", body = Vec<Object>),
         (status = 400, description = "Not a filter.", body = Problem,
             content_type = "application/problem+json"),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 403, description = "Not for this role.", body = Problem,
-            content_type = "application/problem+json")))]
+        NoKey,
+        NoRole))]
 pub(crate) async fn calls(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
-    query: Result<Query<Filter>, axum::extract::rejection::QueryRejection>,
+    Params(filter): Params<Filter>,
 ) -> Result<Json<Value>, Problem> {
     need(&who, Role::Operator)?;
-    let Query(filter) = query.map_err(|error| Problem::malformed(error.body_text()))?;
     let found = door.runtime.store().calls(filter.of(&who)).await.map_err(unreadable)?;
     Ok(Json(json!(found)))
 }
@@ -80,17 +78,14 @@ pub(crate) async fn calls(
         (status = 200, description = "The figures.", body = Vec<Object>),
         (status = 400, description = "Not a filter.", body = Problem,
             content_type = "application/problem+json"),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 403, description = "Not for this role.", body = Problem,
-            content_type = "application/problem+json")))]
+        NoKey,
+        NoRole))]
 pub(crate) async fn stats(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
-    query: Result<Query<Filter>, axum::extract::rejection::QueryRejection>,
+    Params(filter): Params<Filter>,
 ) -> Result<Json<Value>, Problem> {
     need(&who, Role::Operator)?;
-    let Query(filter) = query.map_err(|error| Problem::malformed(error.body_text()))?;
     let found = door.runtime.store().stats(filter.of(&who)).await.map_err(unreadable)?;
     Ok(Json(json!(found)))
 }

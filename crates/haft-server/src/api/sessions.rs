@@ -15,7 +15,7 @@ use utoipa::ToSchema;
 use super::{ModeName, caller};
 use crate::body;
 use crate::door::Door;
-use crate::problem::Problem;
+use crate::problem::{NoKey, Problem};
 use crate::who::Who;
 
 /// What a session begins with.
@@ -33,8 +33,7 @@ pub(crate) struct Begin {
     request_body = Begin,
     responses(
         (status = 201, description = "The session.", body = Object),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
+        NoKey,
         (status = 403, description = "The user is blocked.", body = Problem,
             content_type = "application/problem+json"),
         (status = 404, description = "No such agent.", body = Problem,
@@ -59,8 +58,7 @@ pub(crate) async fn begin(
         ("session" = String, Path, description = "The session.")),
     responses(
         (status = 200, description = "The session.", body = Object),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
+        NoKey,
         (status = 404, description = "No such session.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn show(
@@ -79,8 +77,7 @@ pub(crate) async fn show(
         ("session" = String, Path, description = "The session.")),
     responses(
         (status = 200, description = "The session, ended.", body = Object),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
+        NoKey,
         (status = 404, description = "No such session.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn close(
@@ -109,8 +106,7 @@ pub(crate) struct Message {
     request_body = Message,
     responses(
         (status = 200, description = "What became of it.", body = Object),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
+        NoKey,
         (status = 404, description = "No such session.", body = Problem,
             content_type = "application/problem+json"),
         (status = 410, description = "The session has ended.", body = Problem,
@@ -150,8 +146,7 @@ enum SignalName {
     responses(
         (status = 200, description = "Intents carried out, messages that waited, the session.",
             body = Object),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
+        NoKey,
         (status = 404, description = "No such session.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn signal(

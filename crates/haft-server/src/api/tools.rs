@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Extension, Path, Query, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use haft_core::contract::Mode;
@@ -14,8 +14,9 @@ use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{ModeName, caller, need};
+use crate::body::Params;
 use crate::door::Door;
-use crate::problem::Problem;
+use crate::problem::{NoKey, NoRole, Problem};
 use crate::shown::target;
 use crate::who::{Role, Who};
 
@@ -65,18 +66,16 @@ pub(crate) struct Tools {
         (status = 304, description = "Unchanged since the ETag that was sent."),
         (status = 400, description = "No such format.", body = Problem,
             content_type = "application/problem+json"),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
+        NoKey,
         (status = 404, description = "No such agent.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn of_agent(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Path(agent): Path<String>,
-    query: Result<Query<Which>, axum::extract::rejection::QueryRejection>,
+    Params(which): Params<Which>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let Query(which) = query.map_err(|error| Problem::malformed(error.body_text()))?;
     let caller = caller(&door, &who, &agent)?;
     let mut catalog = catalog(&door, &caller, which.session.as_deref(), which.mode.into()).await?;
     if let Some(words) = which.q.as_deref().map(str::to_lowercase) {
@@ -197,17 +196,15 @@ pub(crate) struct InMode {
     params(("agent" = String, Path, description = "The agent."), InMode),
     responses(
         (status = 200, description = "What is missing.", body = Vec<NotThere>),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
+        NoKey,
         (status = 404, description = "No such agent.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn unavailable(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Path(agent): Path<String>,
-    query: Result<Query<InMode>, axum::extract::rejection::QueryRejection>,
+    Params(asked): Params<InMode>,
 ) -> Result<Json<Vec<NotThere>>, Problem> {
-    let Query(asked) = query.map_err(|error| Problem::malformed(error.body_text()))?;
     let caller = caller(&door, &who, &agent)?;
     let missing = door.runtime.catalog(&caller, asked.mode.into()).unavailable();
     let operator = who.is(Role::Operator);
@@ -228,17 +225,15 @@ pub(crate) async fn unavailable(
         ("tool" = String, Path, description = "The tool's id."), InMode),
     responses(
         (status = 200, description = "The tool.", body = Object),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
+        NoKey,
         (status = 404, description = "No such tool for this agent.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn one(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Path((agent, tool)): Path<(String, String)>,
-    query: Result<Query<InMode>, axum::extract::rejection::QueryRejection>,
+    Params(asked): Params<InMode>,
 ) -> Result<Json<Value>, Problem> {
-    let Query(asked) = query.map_err(|error| Problem::malformed(error.body_text()))?;
     let caller = caller(&door, &who, &agent)?;
     let catalog = door.runtime.catalog(&caller, asked.mode.into());
     let tool = found(&catalog, &tool)?;
@@ -251,17 +246,15 @@ pub(crate) async fn one(
         ("tool" = String, Path, description = "The tool's id."), InMode),
     responses(
         (status = 200, description = "Its document.", body = String, content_type = "text/markdown"),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
+        NoKey,
         (status = 404, description = "No such tool for this agent.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn doc(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Path((agent, tool)): Path<(String, String)>,
-    query: Result<Query<InMode>, axum::extract::rejection::QueryRejection>,
+    Params(asked): Params<InMode>,
 ) -> Result<Response, Problem> {
-    let Query(asked) = query.map_err(|error| Problem::malformed(error.body_text()))?;
     let caller = caller(&door, &who, &agent)?;
     let catalog = door.runtime.catalog(&caller, asked.mode.into());
     let tool = found(&catalog, &tool)?;
@@ -308,10 +301,8 @@ pub(crate) struct Listed {
 #[utoipa::path(get, path = "/v1/registry", tag = "tools",
     responses(
         (status = 200, description = "What new sessions use.", body = Registry),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 403, description = "Not for this role.", body = Problem,
-            content_type = "application/problem+json")))]
+        NoKey,
+        NoRole))]
 pub(crate) async fn registry(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
