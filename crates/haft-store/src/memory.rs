@@ -79,6 +79,12 @@ impl Memory {
         Self { shared: Arc::clone(&self.shared), owner }
     }
 
+    /// How many handles there are on this content, this one included.
+    #[must_use]
+    pub fn handles(&self) -> usize {
+        self.shared.rows.lock().handles()
+    }
+
     /// How many records of calls were dropped because nobody looked at them.
     #[must_use]
     pub fn dropped(&self) -> u64 {

@@ -80,6 +80,10 @@ impl Rows {
         self.alive.remove(&owner);
     }
 
+    pub(crate) fn handles(&self) -> usize {
+        self.alive.len()
+    }
+
     /// Whoever asks next, and when.
     pub(crate) fn begin(&mut self, owner: Owner, now_ms: i64) {
         self.asking = owner;

@@ -289,7 +289,7 @@ impl World {
 
     /// Waits until the twin is gone.
     pub(crate) async fn left(&self) {
-        while Arc::strong_count(&self.script) > 2 {
+        while self.store.handles() > 1 {
             tokio::task::yield_now().await;
         }
     }
