@@ -1,6 +1,7 @@
 //! The HTTP API, `/v1`.
 
 pub(crate) mod calls;
+pub(crate) mod completions;
 pub(crate) mod confirmations;
 pub(crate) mod dialects;
 pub(crate) mod effects;

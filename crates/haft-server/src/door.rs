@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use haft_agent::Agent;
 use haft_runtime::Runtime;
 use tokio::sync::{Mutex, Semaphore, watch};
 
@@ -44,6 +45,9 @@ impl Default for Limits {
     }
 }
 
+/// The agent of this name with the model that it talks to, or what is missing.
+pub type Models = Arc<dyn Fn(&str) -> Result<Agent, String> + Send + Sync>;
+
 /// What a server is made of.
 pub struct Door {
     /// The one path.
@@ -60,6 +64,7 @@ pub struct Door {
     pub(crate) watchers: Arc<Semaphore>,
     pub(crate) later: Later,
     pub(crate) renderings: Renderings,
+    pub(crate) models: Option<Models>,
     stopping: watch::Sender<bool>,
     ready: Mutex<Option<(Instant, bool)>>,
 }
@@ -73,6 +78,7 @@ impl Door {
             watchers: Arc::new(Semaphore::new(limits.watchers)),
             later: Later::new(limits.later),
             renderings: Renderings::default(),
+            models: None,
             stopping: watch::Sender::new(false),
             ready: Mutex::new(None),
             runtime,
@@ -81,6 +87,13 @@ impl Door {
             hosts,
             limits,
         }
+    }
+
+    /// With models, so that whole conversations can be had at `/v1/chat/completions`.
+    #[must_use]
+    pub fn with_models(mut self, models: Models) -> Self {
+        self.models = Some(models);
+        self
     }
 
     /// Ends streams that have no end of their own.

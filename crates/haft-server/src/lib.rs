@@ -25,7 +25,7 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-pub use door::{Door, Limits};
+pub use door::{Door, Limits, Models};
 pub use hub::Hub;
 pub use listen::serve;
 
@@ -62,6 +62,8 @@ fn routes() -> (OpenApiRouter<Arc<Door>>, OpenApiRouter<Arc<Door>>) {
         .routes(routes!(api::tools::registry))
         .routes(routes!(api::calls::make))
         .routes(routes!(api::calls::poll))
+        .routes(routes!(api::completions::complete))
+        .routes(routes!(api::completions::of_agent))
         .routes(routes!(api::sessions::begin))
         .routes(routes!(api::sessions::show, api::sessions::close))
         .routes(routes!(api::sessions::message))

@@ -7,6 +7,7 @@ mod assembly;
 mod cli;
 mod commands;
 mod config;
+mod models;
 mod output;
 mod source;
 

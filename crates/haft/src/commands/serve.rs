@@ -14,6 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::assembly::{Desk, block_on, make};
 use crate::cli::Serve;
 use crate::config::Config;
+use crate::models::models;
 use crate::output::{Exit, Output};
 use crate::source::Place;
 
@@ -36,7 +37,8 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
             .with_context(|| format!("`{listen}` cannot be listened on"))?;
         let at = listener.local_addr()?;
         let limits = desk.config.server.limits.clone();
-        let door = Arc::new(Door::new(desk.runtime.clone(), hub, keys, hosts, limits));
+        let door = Door::new(desk.runtime.clone(), hub, keys, hosts, limits);
+        let door = Arc::new(door.with_models(models(&desk)?));
         greet(&desk, at, &admin.file, out);
         let left = haft_server::serve(listener, door, stopped()?).await;
         if left > 0 {
