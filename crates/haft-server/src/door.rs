@@ -10,6 +10,7 @@ use tokio::sync::{Mutex, Semaphore, watch};
 use crate::hub::Hub;
 use crate::later::Later;
 use crate::shown::Renderings;
+use crate::socket::Lines;
 use crate::who::Keys;
 
 /// The numbers of the door.
@@ -65,6 +66,7 @@ pub struct Door {
     pub(crate) later: Later,
     pub(crate) renderings: Renderings,
     pub(crate) models: Option<Models>,
+    pub(crate) lines: Lines,
     stopping: watch::Sender<bool>,
     ready: Mutex<Option<(Instant, bool)>>,
 }
@@ -79,6 +81,7 @@ impl Door {
             later: Later::new(limits.later),
             renderings: Renderings::default(),
             models: None,
+            lines: Lines::default(),
             stopping: watch::Sender::new(false),
             ready: Mutex::new(None),
             runtime,

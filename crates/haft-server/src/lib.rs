@@ -12,6 +12,7 @@ mod later;
 mod listen;
 pub mod problem;
 mod shown;
+mod socket;
 pub mod who;
 
 use std::sync::Arc;
@@ -68,6 +69,7 @@ fn routes() -> (OpenApiRouter<Arc<Door>>, OpenApiRouter<Arc<Door>>) {
         .routes(routes!(api::sessions::show, api::sessions::close))
         .routes(routes!(api::sessions::message))
         .routes(routes!(api::sessions::signal))
+        .routes(routes!(socket::open))
         .routes(routes!(api::confirmations::list))
         .routes(routes!(api::confirmations::decide))
         .routes(routes!(api::effects::list))

@@ -87,7 +87,7 @@ pub(crate) struct One {
 }
 
 impl One {
-    fn call(self, caller: Caller) -> Call {
+    pub(crate) fn call(self, caller: Caller) -> Call {
         let arguments = match self.arguments {
             None => RawArguments::Text(String::new()),
             Some(Value::String(text)) => RawArguments::Text(text),

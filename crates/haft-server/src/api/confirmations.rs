@@ -88,6 +88,16 @@ pub(crate) async fn decide(
 ) -> Result<Json<Value>, Problem> {
     need(&who, Role::Approver)?;
     let answer: Answer = body::shape(body::json(&headers, body, &door.limits).await?)?;
-    let decided = door.runtime.confirm(&who.tenant, &id, answer.approve, &who.principal).await?;
-    Ok(Json(json!({ "confirmation": decided.confirmation, "token": decided.token })))
+    Ok(Json(settle(&door, &who, &id, answer.approve).await?))
+}
+
+/// The question, answered; an approved one with its token.
+pub(crate) async fn settle(
+    door: &Door,
+    who: &Who,
+    id: &str,
+    approve: bool,
+) -> Result<Value, Problem> {
+    let decided = door.runtime.confirm(&who.tenant, id, approve, &who.principal).await?;
+    Ok(json!({ "confirmation": decided.confirmation, "token": decided.token }))
 }

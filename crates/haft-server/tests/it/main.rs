@@ -12,3 +12,5 @@ mod doors;
 mod people;
 #[cfg(test)]
 mod shapes;
+#[cfg(test)]
+mod socket;
