@@ -6,9 +6,11 @@ use std::time::{Duration, Instant};
 use haft_runtime::Runtime;
 use tokio::sync::{Mutex, Semaphore, watch};
 
+use crate::console::Visits;
 use crate::hub::Hub;
 use crate::later::Later;
 use crate::shown::Renderings;
+use crate::switch::Switch;
 use crate::who::Keys;
 
 /// The numbers of the door.
@@ -60,6 +62,10 @@ pub struct Door {
     pub(crate) watchers: Arc<Semaphore>,
     pub(crate) later: Later,
     pub(crate) renderings: Renderings,
+    pub(crate) visits: Visits,
+    /// The audit trail is checked by one at a time.
+    pub(crate) verifying: Semaphore,
+    pub(crate) switch: Option<Arc<dyn Switch>>,
     stopping: watch::Sender<bool>,
     ready: Mutex<Option<(Instant, bool)>>,
 }
@@ -73,6 +79,9 @@ impl Door {
             watchers: Arc::new(Semaphore::new(limits.watchers)),
             later: Later::new(limits.later),
             renderings: Renderings::default(),
+            visits: Visits::default(),
+            verifying: Semaphore::new(1),
+            switch: None,
             stopping: watch::Sender::new(false),
             ready: Mutex::new(None),
             runtime,
@@ -81,6 +90,21 @@ impl Door {
             hosts,
             limits,
         }
+    }
+
+    /// With somebody who turns tools on and off for agents.
+    #[must_use]
+    pub fn with_switch(mut self, switch: Arc<dyn Switch>) -> Self {
+        self.switch = Some(switch);
+        self
+    }
+
+    /// The path of a link that signs the holder of a key in to the console: once, and soon. None
+    /// where the system gives no random numbers.
+    #[must_use]
+    pub fn invite(&self, key: &str) -> Option<String> {
+        let text = self.visits.invite(key)?;
+        Some(format!("{}/sign-in/{text}", crate::console::HOME))
     }
 
     /// Ends streams that have no end of their own.
