@@ -13,8 +13,8 @@ use std::pin::Pin;
 pub use execute::{Ended, Execute, Host, Job, Provide, Scope, SessionView};
 pub use policy::{Ask, Decide, Decision, Standing, Verdict};
 pub use store::{
-    Blocks, CallFilter, CallStats, Confirmations, EffectFilter, Journal, Ledger, Resolve, Sessions,
-    Store, StoreError, Undo,
+    Blocks, CallFilter, CallStats, Checked, Confirmations, EffectFilter, Journal, Ledger, Resolve,
+    SERIES_CALLS, Sessions, Slice, Store, StoreError, Undo,
 };
 
 use crate::call::Call;

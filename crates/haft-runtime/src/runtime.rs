@@ -36,7 +36,7 @@ use crate::settings::Settings;
 use crate::shelf::Shelf;
 use crate::tasks::Tasks;
 use crate::token::TokenKey;
-use crate::toolbox::{Catalog, Catalogs, Directory, Seen, Suggestions};
+use crate::toolbox::{Catalog, Catalogs, Directory, Seen, Suggestions, Unavailable};
 
 /// The one path, with everything that it needs. Cheap to clone.
 #[derive(Clone)]
@@ -280,6 +280,19 @@ impl Runtime {
     #[must_use]
     pub fn has_agent(&self, tenant: &str, agent: &str) -> bool {
         self.inner.directory.load().agent(tenant, agent).is_some()
+    }
+
+    /// The names of a tenant's agents, in order.
+    #[must_use]
+    pub fn agents(&self, tenant: &str) -> Vec<String> {
+        self.inner.directory.load().agents(tenant)
+    }
+
+    /// What a tenant could take, and how: for its administrators.
+    #[must_use]
+    pub fn offers(&self, tenant: &str) -> Vec<Unavailable> {
+        let shelf = self.inner.shelves.load().current.clone();
+        self.inner.directory.load().offers(&shelf.stock, tenant)
     }
 
     /// The store.

@@ -1,5 +1,6 @@
 //! The HTTP API, `/v1`.
 
+pub(crate) mod audit;
 pub(crate) mod calls;
 pub(crate) mod completions;
 pub(crate) mod confirmations;

@@ -7,10 +7,12 @@ use haft_agent::Agent;
 use haft_runtime::Runtime;
 use tokio::sync::{Mutex, Semaphore, watch};
 
+use crate::console::Visits;
 use crate::hub::Hub;
 use crate::later::Later;
 use crate::shown::Renderings;
 use crate::socket::Lines;
+use crate::switch::Switch;
 use crate::who::Keys;
 
 /// The numbers of the door.
@@ -67,6 +69,10 @@ pub struct Door {
     pub(crate) renderings: Renderings,
     pub(crate) models: Option<Models>,
     pub(crate) lines: Lines,
+    pub(crate) visits: Visits,
+    /// The audit trail is checked by one at a time.
+    pub(crate) verifying: Semaphore,
+    pub(crate) switch: Option<Arc<dyn Switch>>,
     stopping: watch::Sender<bool>,
     ready: Mutex<Option<(Instant, bool)>>,
 }
@@ -82,6 +88,9 @@ impl Door {
             renderings: Renderings::default(),
             models: None,
             lines: Lines::default(),
+            visits: Visits::default(),
+            verifying: Semaphore::new(1),
+            switch: None,
             stopping: watch::Sender::new(false),
             ready: Mutex::new(None),
             runtime,
@@ -97,6 +106,21 @@ impl Door {
     pub fn with_models(mut self, models: Models) -> Self {
         self.models = Some(models);
         self
+    }
+
+    /// With somebody who turns tools on and off for agents.
+    #[must_use]
+    pub fn with_switch(mut self, switch: Arc<dyn Switch>) -> Self {
+        self.switch = Some(switch);
+        self
+    }
+
+    /// The path of a link that signs the holder of a key in to the console: once, and soon. None
+    /// where the system gives no random numbers.
+    #[must_use]
+    pub fn invite(&self, key: &str) -> Option<String> {
+        let text = self.visits.invite(key)?;
+        Some(format!("{}/sign-in/{text}", crate::console::HOME))
     }
 
     /// Ends streams that have no end of their own.

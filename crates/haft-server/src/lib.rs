@@ -1,10 +1,11 @@
-//! The doors of haft: HTTP now; WebSocket, MCP and a console beside it.
+//! The doors of haft: HTTP and a console now; WebSocket and MCP beside them.
 //!
 //! **Knows** HTTP, credentials and limits. **Does not know** SQL, NATS, or how a tool is run: every
 //! call ends in the runtime's one path.
 
 mod api;
 mod body;
+mod console;
 mod door;
 mod guard;
 mod hub;
@@ -13,6 +14,7 @@ mod listen;
 pub mod problem;
 mod shown;
 mod socket;
+pub mod switch;
 pub mod who;
 
 use std::sync::Arc;
@@ -65,6 +67,7 @@ fn routes() -> (OpenApiRouter<Arc<Door>>, OpenApiRouter<Arc<Door>>) {
         .routes(routes!(api::calls::poll))
         .routes(routes!(api::completions::complete))
         .routes(routes!(api::completions::of_agent))
+        .routes(routes!(api::sessions::list))
         .routes(routes!(api::sessions::begin))
         .routes(routes!(api::sessions::show, api::sessions::close))
         .routes(routes!(api::sessions::message))
@@ -78,6 +81,9 @@ fn routes() -> (OpenApiRouter<Arc<Door>>, OpenApiRouter<Arc<Door>>) {
         .routes(routes!(api::effects::undo))
         .routes(routes!(api::records::calls))
         .routes(routes!(api::records::stats))
+        .routes(routes!(api::records::series))
+        .routes(routes!(api::audit::list))
+        .routes(routes!(api::audit::verify))
         .routes(routes!(api::events::live));
     (open, keyed)
 }
@@ -101,6 +107,7 @@ pub fn router(door: Arc<Door>) -> Router {
     keyed
         .layer(from_fn_with_state(door.clone(), guard::inner))
         .merge(open)
+        .merge(console::routes(&door))
         .route("/v1/openapi.json", described)
         .fallback(|| async { problem::Problem::missing("page") })
         .method_not_allowed_fallback(|| async { problem::Problem::wrong_method() })

@@ -155,6 +155,14 @@ impl Keys {
     }
 }
 
+impl Keys {
+    /// Whoever holds the key of this name now, where there is one.
+    #[must_use]
+    pub(crate) fn holder(&self, id: &str) -> Option<&Who> {
+        self.by_id.get(id).map(|(_, who)| who)
+    }
+}
+
 fn holder(key: &Key) -> Who {
     let own = (key.principal.kind == PrincipalKind::Agent).then(|| vec![key.principal.id.clone()]);
     Who {
@@ -188,7 +196,7 @@ fn is_key_id(id: &str) -> bool {
     !id.is_empty() && id.len() <= 64 && id.bytes().all(plain)
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -7,16 +7,19 @@ use axum::body::Body;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use haft_core::port::StoreError;
+use haft_core::session::Session;
 use haft_runtime::session::Signal;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
-use super::{ModeName, caller};
-use crate::body;
+use super::confirmations::unreadable;
+use super::{ModeName, caller, need};
+use crate::body::{self, Params};
 use crate::door::Door;
-use crate::problem::{NoKey, Problem};
-use crate::who::Who;
+use crate::problem::{NoKey, NoRole, Problem};
+use crate::who::{Role, Who};
 
 /// What a session begins with.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -50,6 +53,69 @@ pub(crate) async fn begin(
     let session = door.runtime.open(&caller, begin.mode.into()).await?;
     let place = format!("/v1/agents/{agent}/sessions/{}", session.id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(json!(session))).into_response())
+}
+
+/// How many.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Most {
+    /// At most so many, up to 1,000.
+    limit: Option<usize>,
+}
+
+/// The tenant's sessions, newest first.
+#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(Most),
+    responses(
+        (status = 200, description = "The sessions, without what was said in them.",
+            body = Vec<Object>),
+        (status = 400, description = "Not a number.", body = Problem,
+            content_type = "application/problem+json"),
+        NoKey,
+        NoRole))]
+pub(crate) async fn list(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Params(most): Params<Most>,
+) -> Result<Json<Value>, Problem> {
+    let found = found(&door, &who, most.limit).await?;
+    Ok(Json(found.iter().map(seen).collect()))
+}
+
+/// The sessions of a tenant.
+pub(crate) async fn found(
+    door: &Door,
+    who: &Who,
+    limit: Option<usize>,
+) -> Result<Vec<Session>, Problem> {
+    need(who, Role::Operator)?;
+    let most = limit.unwrap_or(100).clamp(1, 1_000);
+    door.runtime.store().sessions(&who.tenant, most).await.map_err(unreadable)
+}
+
+/// One session of a tenant, whoever it serves.
+pub(crate) async fn one(door: &Door, who: &Who, id: &str) -> Result<Session, Problem> {
+    need(who, Role::Operator)?;
+    let found = door.runtime.store().session(&who.tenant, id).await;
+    found.map_err(|error| match error == StoreError::Missing {
+        true => Problem::missing("session"),
+        false => unreadable(error),
+    })
+}
+
+/// What is seen of a session by others: where it stands. Messages and answers may hold what
+/// redaction strips.
+fn seen(session: &Session) -> Value {
+    json!({
+        "id": session.id,
+        "agent": session.agent,
+        "principal": session.principal,
+        "mode": session.mode,
+        "registryVersion": session.registry_version,
+        "phase": session.phase,
+        "turn": session.turn,
+        "waiting": session.waiting.len(),
+        "createdAtMs": session.created_at_ms,
+    })
 }
 
 /// A session as it is now.

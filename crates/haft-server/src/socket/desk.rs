@@ -146,7 +146,9 @@ impl Desk {
             }
             Asked::Confirm { confirmation, approve } => {
                 need(&self.who, Role::Approver)?;
-                confirmations::settle(&self.door, &self.who, &confirmation, approve).await
+                let decided =
+                    confirmations::answered(&self.door, &self.who, &confirmation, approve).await?;
+                Ok(json!({ "confirmation": decided.confirmation, "token": decided.token }))
             }
             Asked::Close => {
                 let session = runtime.close(caller, &self.session).await?;
