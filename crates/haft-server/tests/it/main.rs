@@ -5,6 +5,8 @@ mod calls;
 #[cfg(test)]
 mod client;
 #[cfg(test)]
+mod console;
+#[cfg(test)]
 mod doors;
 #[cfg(test)]
 mod people;
