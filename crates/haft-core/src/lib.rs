@@ -12,6 +12,7 @@
 //! ```
 
 pub mod call;
+pub mod connection;
 pub mod contract;
 pub mod digest;
 pub mod error;
@@ -24,6 +25,7 @@ pub mod pointer;
 pub mod port;
 pub mod record;
 pub mod registry;
+pub mod secret;
 pub mod session;
 pub mod validator;
 

@@ -3,6 +3,7 @@
 //! Each says one thing. Futures are boxed, so that a program can put its own store, executor or
 //! policy behind them.
 
+mod connection;
 mod execute;
 mod policy;
 mod store;
@@ -10,7 +11,8 @@ mod store;
 use std::future::Future;
 use std::pin::Pin;
 
-pub use execute::{Ended, Execute, Host, Job, Provide, Scope, SessionView};
+pub use connection::{Auth, Broker, Connections, Expect, Hide, Want};
+pub use execute::{Binding, Ended, Execute, Host, Job, Provide, Scope, SessionView};
 pub use policy::{Ask, Decide, Decision, Standing, Verdict};
 pub use store::{
     Blocks, CallFilter, CallStats, Checked, Confirmations, EffectFilter, Journal, Ledger, Resolve,

@@ -2,6 +2,7 @@
 
 mod builder;
 mod confirmations;
+mod hide;
 mod sessions;
 
 use std::collections::HashMap;
@@ -13,7 +14,8 @@ use arc_swap::ArcSwap;
 use haft_core::contract::{Capability, Mode, SideEffectPolicy};
 use haft_core::ledger::EffectRecord;
 use haft_core::port::{
-    Ask, Boxed, Decide, Decision, Execute, Invoke, Provide, Publish, Standing, Store, StoreError,
+    Ask, Boxed, Broker, Decide, Decision, Execute, Invoke, Provide, Publish, Standing, Store,
+    StoreError,
 };
 use haft_core::record::{Confirmation, Event, EventKind};
 use haft_core::session::Session;
@@ -23,6 +25,7 @@ use serde_json::json;
 pub use builder::{BuildError, Builder};
 pub use confirmations::Decided;
 pub(crate) use confirmations::asked;
+pub(crate) use hide::Known;
 pub use sessions::Signalled;
 
 use crate::attach::Running;
@@ -50,6 +53,7 @@ pub(crate) struct Inner {
     directory: ArcSwap<Directory>,
     catalogs: Catalogs,
     scrubber: ArcSwap<Scrubber>,
+    pub(crate) broker: Option<Arc<dyn Broker>>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) executors: Arc<dyn Execute>,
     pub(crate) capabilities: HashMap<Capability, Arc<dyn Provide>>,

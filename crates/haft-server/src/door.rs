@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use haft_agent::Agent;
 use haft_runtime::Runtime;
 use tokio::sync::{Mutex, Semaphore, watch};
 
@@ -10,6 +11,7 @@ use crate::console::Visits;
 use crate::hub::Hub;
 use crate::later::Later;
 use crate::shown::Renderings;
+use crate::socket::Lines;
 use crate::switch::Switch;
 use crate::who::Keys;
 
@@ -46,6 +48,9 @@ impl Default for Limits {
     }
 }
 
+/// The agent of this name with the model that it talks to, or what is missing.
+pub type Models = Arc<dyn Fn(&str) -> Result<Agent, String> + Send + Sync>;
+
 /// What a server is made of.
 pub struct Door {
     /// The one path.
@@ -62,6 +67,8 @@ pub struct Door {
     pub(crate) watchers: Arc<Semaphore>,
     pub(crate) later: Later,
     pub(crate) renderings: Renderings,
+    pub(crate) models: Option<Models>,
+    pub(crate) lines: Lines,
     pub(crate) visits: Visits,
     /// The audit trail is checked by one at a time.
     pub(crate) verifying: Semaphore,
@@ -79,6 +86,8 @@ impl Door {
             watchers: Arc::new(Semaphore::new(limits.watchers)),
             later: Later::new(limits.later),
             renderings: Renderings::default(),
+            models: None,
+            lines: Lines::default(),
             visits: Visits::default(),
             verifying: Semaphore::new(1),
             switch: None,
@@ -90,6 +99,13 @@ impl Door {
             hosts,
             limits,
         }
+    }
+
+    /// With models, so that whole conversations can be had at `/v1/chat/completions`.
+    #[must_use]
+    pub fn with_models(mut self, models: Models) -> Self {
+        self.models = Some(models);
+        self
     }
 
     /// With somebody who turns tools on and off for agents.

@@ -39,7 +39,8 @@ pub(crate) async fn inner(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let who = bearer(request.headers()).and_then(|key| door.keys.find(key)).cloned();
+    let key = bearer(request.headers()).or_else(|| offered(request.headers()));
+    let who = key.and_then(|key| door.keys.find(key)).cloned();
     match who {
         Some(who) => {
             request.extensions_mut().insert(who);
@@ -91,6 +92,13 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, key) = text(headers, &header::AUTHORIZATION)?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+}
+
+/// The key of a WebSocket's client that cannot set headers: a browser, in which scripts of other
+/// origins were turned away before.
+fn offered(headers: &HeaderMap) -> Option<&str> {
+    let protocols = text(headers, &header::SEC_WEBSOCKET_PROTOCOL)?;
+    protocols.split(',').find_map(|one| one.trim().strip_prefix("haft.key."))
 }
 
 /// What no answer goes without.

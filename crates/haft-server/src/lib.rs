@@ -13,6 +13,7 @@ mod later;
 mod listen;
 pub mod problem;
 mod shown;
+mod socket;
 pub mod switch;
 pub mod who;
 
@@ -27,7 +28,7 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-pub use door::{Door, Limits};
+pub use door::{Door, Limits, Models};
 pub use hub::Hub;
 pub use listen::serve;
 
@@ -64,11 +65,14 @@ fn routes() -> (OpenApiRouter<Arc<Door>>, OpenApiRouter<Arc<Door>>) {
         .routes(routes!(api::tools::registry))
         .routes(routes!(api::calls::make))
         .routes(routes!(api::calls::poll))
+        .routes(routes!(api::completions::complete))
+        .routes(routes!(api::completions::of_agent))
         .routes(routes!(api::sessions::list))
         .routes(routes!(api::sessions::begin))
         .routes(routes!(api::sessions::show, api::sessions::close))
         .routes(routes!(api::sessions::message))
         .routes(routes!(api::sessions::signal))
+        .routes(routes!(socket::open))
         .routes(routes!(api::confirmations::list))
         .routes(routes!(api::confirmations::decide))
         .routes(routes!(api::effects::list))

@@ -157,6 +157,11 @@ impl Problem {
         &self.code
     }
 
+    /// What went wrong and what to do, in one line.
+    pub(crate) fn in_words(&self) -> String {
+        format!("{}; {}", self.detail, self.suggestion)
+    }
+
     /// The page of a code that is no kind of a call's end.
     pub(crate) fn page(&self) -> String {
         let detail = match self.code.as_str() {

@@ -73,6 +73,15 @@ impl Who {
             || (role != Role::Agent && self.roles.contains(&Role::Administrator))
     }
 
+    /// The agent that this key is for, where it is for one alone.
+    #[must_use]
+    pub fn only_agent(&self) -> Option<&str> {
+        match self.agents.as_deref() {
+            Some([only]) => Some(only),
+            Some(_) | None => None,
+        }
+    }
+
     /// The caller of an agent's tools, where this key may be one.
     #[must_use]
     pub fn calls_as(&self, agent: &str) -> Option<Caller> {

@@ -8,6 +8,7 @@ mod bundled;
 mod cli;
 mod commands;
 mod config;
+mod models;
 mod output;
 mod source;
 

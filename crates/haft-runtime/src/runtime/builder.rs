@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use haft_core::Registry;
 use haft_core::contract::Capability;
-use haft_core::port::{Decide, Execute, Provide, Publish, Store};
+use haft_core::port::{Broker, Decide, Execute, Provide, Publish, Store};
 use haft_core::record::Event;
 
 use super::{Inner, Rulebook, Runtime, Shelves};
@@ -70,6 +70,7 @@ pub struct Builder {
     publish: Arc<dyn Publish>,
     settings: Settings,
     scrubber: Option<Scrubber>,
+    broker: Option<Arc<dyn Broker>>,
     secret: Option<[u8; 32]>,
     guide: bool,
 }
@@ -93,6 +94,7 @@ impl Runtime {
             publish: Arc::new(Silence),
             settings: Settings::default(),
             scrubber: None,
+            broker: None,
             secret: None,
             guide: false,
         }
@@ -139,6 +141,13 @@ impl Builder {
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
+        self
+    }
+
+    /// Where the credentials of connections come from. Without it no call has any.
+    #[must_use]
+    pub fn broker(mut self, broker: Arc<dyn Broker>) -> Self {
+        self.broker = Some(broker);
         self
     }
 
@@ -206,6 +215,7 @@ impl Builder {
                 directory: ArcSwap::from_pointee(directory),
                 catalogs: Catalogs::new(1_000),
                 scrubber: ArcSwap::from_pointee(scrubber),
+                broker: self.broker,
                 book: Book::new(self.store.clone()),
                 store: self.store,
                 executors: match guide {

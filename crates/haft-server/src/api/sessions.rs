@@ -199,9 +199,18 @@ pub(crate) struct Report {
 
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum SignalName {
+pub(crate) enum SignalName {
     TurnComplete,
     FarewellSpoken,
+}
+
+impl From<SignalName> for Signal {
+    fn from(name: SignalName) -> Self {
+        match name {
+            SignalName::TurnComplete => Self::TurnComplete,
+            SignalName::FarewellSpoken => Self::FarewellSpoken,
+        }
+    }
 }
 
 /// Tells the session what its client has seen; intents that waited for it are carried out.
@@ -224,9 +233,5 @@ pub(crate) async fn signal(
 ) -> Result<Json<Value>, Problem> {
     let caller = caller(&door, &who, &agent)?;
     let report: Report = body::shape(body::json(&headers, body, &door.limits).await?)?;
-    let signal = match report.signal {
-        SignalName::TurnComplete => Signal::TurnComplete,
-        SignalName::FarewellSpoken => Signal::FarewellSpoken,
-    };
-    Ok(Json(json!(door.runtime.signal(&caller, &session, signal).await?)))
+    Ok(Json(json!(door.runtime.signal(&caller, &session, report.signal.into()).await?)))
 }

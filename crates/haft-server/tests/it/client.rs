@@ -125,6 +125,15 @@ impl Served {
     }
 
     pub(crate) async fn with(limits: Limits) -> Self {
+        Self::build(limits, |door| door).await
+    }
+
+    /// With something added to its door.
+    pub(crate) async fn made(add: impl FnOnce(Door) -> Door) -> Self {
+        Self::build(Limits::default(), add).await
+    }
+
+    async fn build(limits: Limits, add: impl FnOnce(Door) -> Door) -> Self {
         let registry = registry();
         let rules = Rules { allow: vec!["shop__*".into()], ..Rules::default() };
         let source = Source { rules: rules.clone(), ..Source::default() };
@@ -148,7 +157,7 @@ impl Served {
         let (stranger, s) = key("spy", "theirs", Principal::user("spy"), &[Role::Administrator]);
         let keys = Keys::load(&[a, o, s]).unwrap();
         let hosts = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
-        let door = Arc::new(Door::new(runtime, hub, keys, hosts, limits));
+        let door = Arc::new(add(Door::new(runtime, hub, keys, hosts, limits)));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (stop, told) = oneshot::channel::<()>();

@@ -5,6 +5,8 @@ mod calls;
 #[cfg(test)]
 mod client;
 #[cfg(test)]
+mod completions;
+#[cfg(test)]
 mod console;
 #[cfg(test)]
 mod doors;
@@ -12,3 +14,5 @@ mod doors;
 mod people;
 #[cfg(test)]
 mod shapes;
+#[cfg(test)]
+mod socket;

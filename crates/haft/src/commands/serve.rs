@@ -19,6 +19,7 @@ use crate::assembly::{Desk, block_on};
 use crate::bundled;
 use crate::cli::Serve;
 use crate::config::Config;
+use crate::models::models;
 use crate::output::{Exit, Output};
 use crate::source::Place;
 
@@ -50,7 +51,8 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
             .with_context(|| format!("`{listen}` cannot be listened on"))?;
         let address = listener.local_addr()?;
         let limits = desk.config.server.limits.clone();
-        let door = Arc::new(Door::new(desk.runtime.clone(), hub, keys, hosts, limits));
+        let door = Door::new(desk.runtime.clone(), hub, keys, hosts, limits);
+        let door = Arc::new(door.with_models(models(&desk)?));
         let link = door.invite(&admin.id);
         greet::greet(&desk, address, &admin, link.as_deref(), out);
         let watching = match options.dev {
