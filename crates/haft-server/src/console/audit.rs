@@ -44,11 +44,11 @@ async fn shown(
     let last = entries.last().map(|entry| entry.number).filter(|_| entries.len() >= 100);
     let rows = entries.iter().map(|entry| {
         html! {
-            tr {
-                td .number { (entry.number) }
-                td { (page::time(entry.at_ms)) }
-                td { (visible(&entry.kind)) }
-                td .value {
+            tr role="row" {
+                td .number role="cell" data-label="Entry" { (entry.number) }
+                td role="cell" data-label="Time (UTC)" { (page::time(entry.at_ms)) }
+                td role="cell" data-label="Kind" { (visible(&entry.kind)) }
+                td .value role="cell" data-label="Hash and content" {
                     details { summary { code .id { (entry.hash.hex().get(..16).unwrap_or_default()) "…" } } (page::json(&audit::said(entry))) }
                 }
             }
@@ -65,7 +65,7 @@ async fn shown(
         p { "Every entry holds the hash of the one before it, across all tenants. You see your tenant's." }
         @if let Some(checked) = &checked { (verdict(checked)) }
         @if entries.is_empty() { (page::nothing("No entries.")) } @else {
-            (page::table("Audit trail", &["Entry", "Time (UTC)", "Kind", "Hash and content"], rows))
+            (page::table("Audit trail", &["Entry#", "Time (UTC)", "Kind", "Hash and content"], rows))
         }
         @if let Some(last) = last { p { a href={ (HOME) "/audit?before=" (last) } { "Older entries" } } }
     };

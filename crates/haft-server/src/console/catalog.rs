@@ -112,32 +112,36 @@ impl Listed<'_> {
         let rows = tools.iter().map(|one| {
             let contract = &one.tool.contract;
             html! {
-                tr {
-                    th scope="row" { (self.named(&one.tool)) }
-                    td { (contract.side_effect_policy.as_str()) }
-                    td { (approval(&one.requires_confirmation)) }
-                    td { (badge("enabled")) }
-                    td { (self.switch(&one.tool.id, false)) }
+                tr role="row" {
+                    th scope="row" role="rowheader" data-label="Tool" { (self.named(&one.tool)) }
+                    td role="cell" data-label="Side effects" { (contract.side_effect_policy.as_str()) }
+                    td role="cell" data-label="Approval" { (approval(&one.requires_confirmation)) }
+                    td role="cell" data-label="State" { (badge("enabled")) }
+                    @if self.may { td role="cell" data-label="Switch" { (self.switch(&one.tool.id, false)) } }
                 }
             }
         });
-        let head = ["Tool", "Side effects", "Approval", "State", ""];
+        let head = ["Tool", "Side effects", "Approval", "State", "Switch"];
         page::table("Tools that are enabled", head.get(..self.columns()).unwrap_or(&head), rows)
     }
 
     fn off(&self, tools: &[Unavailable]) -> Markup {
         let rows = tools.iter().map(|one| {
             html! {
-                tr {
-                    th scope="row" { (self.named(&one.tool)) }
-                    td { (one.why.in_words()) @if let Some(rule) = &one.rule { " (" code .id { (visible(rule)) } ")" } }
-                    td { (visible(&one.enable)) }
-                    td { (badge("disabled")) }
-                    td { @if one.why == Why::DisabledForAgent { (self.switch(&one.tool.id, true)) } }
+                tr role="row" {
+                    th scope="row" role="rowheader" data-label="Tool" { (self.named(&one.tool)) }
+                    td role="cell" data-label="Why not" { (one.why.in_words()) @if let Some(rule) = &one.rule { " (" code .id { (visible(rule)) } ")" } }
+                    td role="cell" data-label="What would enable it" { (visible(&one.enable)) }
+                    td role="cell" data-label="State" { (badge("disabled")) }
+                    @if self.may {
+                        td role="cell" data-label="Switch" {
+                            @if one.why == Why::DisabledForAgent { (self.switch(&one.tool.id, true)) }
+                        }
+                    }
                 }
             }
         });
-        let head = ["Tool", "Why not", "What would enable it", "State", ""];
+        let head = ["Tool", "Why not", "What would enable it", "State", "Switch"];
         page::table("Tools that are not enabled", head.get(..self.columns()).unwrap_or(&head), rows)
     }
 

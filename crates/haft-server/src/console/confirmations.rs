@@ -115,9 +115,9 @@ fn arguments(value: &Value) -> Markup {
     }
     let rows = members.iter().map(|(name, value)| {
         html! {
-            tr {
-                th scope="row" { code .id { (visible(name)) } }
-                td .value { (argument(value)) }
+            tr role="row" {
+                th scope="row" role="rowheader" data-label="Argument" { code .id { (visible(name)) } }
+                td .value role="cell" data-label="Value" { (argument(value)) }
             }
         }
     });
@@ -143,12 +143,12 @@ fn answered(past: &[&Confirmation], now_ms: i64) -> Markup {
     let rows = past.iter().take(ANSWERED).map(|one| {
         let is_over = one.status == ConfirmationStatus::Pending && one.expires_at_ms <= now_ms;
         html! {
-            tr {
-                td { (page::time(one.asked_at_ms)) }
-                td { (page::id(&one.tool)) }
-                td .value { (visible(&one.preview)) }
-                td { (badge(if is_over { "expired" } else { one.status.as_str() })) }
-                td { @if let Some(by) = &one.decided_by { (visible(&by.to_string())) } }
+            tr role="row" {
+                td role="cell" data-label="Asked (UTC)" { (page::time(one.asked_at_ms)) }
+                td role="cell" data-label="Tool" { (page::id(&one.tool)) }
+                td .value role="cell" data-label="Question" { (visible(&one.preview)) }
+                td role="cell" data-label="State" { (badge(if is_over { "expired" } else { one.status.as_str() })) }
+                td role="cell" data-label="By" { @if let Some(by) = &one.decided_by { (visible(&by.to_string())) } }
             }
         }
     });

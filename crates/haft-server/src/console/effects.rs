@@ -36,18 +36,18 @@ pub(crate) async fn list(
     let found = effects::found(&door, &visitor.who, filter).await?;
     let rows = found.iter().map(|one| {
         html! {
-            tr {
-                td { (page::time(one.started_at_ms)) }
-                th scope="row" { (page::id(&one.effect.tool)) }
-                td { (badge(one.state.as_str())) }
-                td { (one.effect.policy.as_str()) }
-                td { (visible(&one.effect.agent)) }
-                td { (visible(&one.effect.actor.to_string())) }
-                td { a href={ (HOME) "/effects/" (encode(&one.effect.call)) } { "Open" span .unseen { " " (one.effect.call) } } }
+            tr role="row" {
+                td role="cell" data-label="Began (UTC)" { (page::time(one.started_at_ms)) }
+                th scope="row" role="rowheader" data-label="Tool" { (page::id(&one.effect.tool)) }
+                td role="cell" data-label="State" { (badge(one.state.as_str())) }
+                td role="cell" data-label="Class" { (one.effect.policy.as_str()) }
+                td role="cell" data-label="Agent" { (visible(&one.effect.agent)) }
+                td role="cell" data-label="By" { (visible(&one.effect.actor.to_string())) }
+                td role="cell" data-label="Details" { a href={ (HOME) "/effects/" (encode(&one.effect.call)) } { "Open" span .unseen { " " (one.effect.call) } } }
             }
         }
     });
-    let head = ["Began (UTC)", "Tool", "State", "Class", "Agent", "By", ""];
+    let head = ["Began (UTC)", "Tool", "State", "Class", "Agent", "By", "Details"];
     let content = html! {
         h1 { "Effects" }
         form .row.filter method="get" action={ (HOME) "/effects" } {

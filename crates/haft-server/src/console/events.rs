@@ -56,18 +56,18 @@ pub(crate) fn calls(all: &[InvocationRecord]) -> Markup {
     }
     let rows = all.iter().map(|one| {
         html! {
-            tr {
-                td { (page::time(one.started_at_ms)) }
-                td { (page::id(&one.tool)) }
-                td { (page::ended(one.error)) }
-                td { (visible(&one.agent)) }
-                td { (visible(&one.actor.to_string())) }
-                td .number { (page::span(one.duration_us)) }
-                td { a href={ (HOME) "/calls/" (encode(&one.call)) } { "Details" span .unseen { " of " (one.call) } } }
+            tr role="row" {
+                td role="cell" data-label="Time (UTC)" { (page::time(one.started_at_ms)) }
+                td role="cell" data-label="Tool" { (page::id(&one.tool)) }
+                td role="cell" data-label="Ended" { (page::ended(one.error)) }
+                td role="cell" data-label="Agent" { (visible(&one.agent)) }
+                td role="cell" data-label="By" { (visible(&one.actor.to_string())) }
+                td .number role="cell" data-label="Took" { (page::span(one.duration_us)) }
+                td role="cell" data-label="Details" { a href={ (HOME) "/calls/" (encode(&one.call)) } { "Details" span .unseen { " of " (one.call) } } }
             }
         }
     });
-    let head = ["Time (UTC)", "Tool", "Ended", "Agent", "By", "Took", ""];
+    let head = ["Time (UTC)", "Tool", "Ended", "Agent", "By", "Took#", "Details"];
     page::table("Calls", &head, rows)
 }
 

@@ -136,6 +136,9 @@ fn note(parameter: &Parameter, field: Field) -> Markup {
     html! {
         span .kind { (parameter.kind.as_str()) (how) "." } " "
         (visible(&parameter.description))
+        @if let (Some(value), Field::Text | Field::Number | Field::Lines | Field::Json) = (&parameter.default, field) {
+            " Default " code { (visible(&value.to_string())) } "."
+        }
     }
 }
 
@@ -285,6 +288,6 @@ mod tests {
         }
         assert!(shown.contains("&lt;b&gt;"), "{shown}");
         assert!(shown.contains("value=\"&quot;small&quot;\" selected"), "{shown}");
-        assert!(shown.contains("(default: 3)") || shown.contains("Integer"), "{shown}");
+        assert!(shown.contains("Default <code>3</code>"), "{shown}");
     }
 }

@@ -238,14 +238,18 @@ fn by_tool(stats: &[CallStats]) -> Markup {
     stats.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.tool.cmp(&b.tool)));
     let rows = stats.into_iter().take(100).map(|one| {
         html! {
-            tr {
-                th scope="row" { a href={ (HOME) "/events?tool=" (encode(&one.tool)) } { (page::id(&one.tool)) } }
-                td .number { (one.calls) }
-                td .number { (one.errors) }
-                td .number { (page::span(one.p50_us)) }
-                td .number { (page::span(one.p99_us)) }
+            tr role="row" {
+                th scope="row" role="rowheader" data-label="Tool" { a href={ (HOME) "/events?tool=" (encode(&one.tool)) } { (page::id(&one.tool)) } }
+                td .number role="cell" data-label="Calls" { (one.calls) }
+                td .number role="cell" data-label="Not ok" { (one.errors) }
+                td .number role="cell" data-label="Half within" { (page::span(one.p50_us)) }
+                td .number role="cell" data-label="99 % within" { (page::span(one.p99_us)) }
             }
         }
     });
-    page::table("Calls by tool", &["Tool", "Calls", "Not ok", "Half within", "99 % within"], rows)
+    page::table(
+        "Calls by tool",
+        &["Tool", "Calls#", "Not ok#", "Half within#", "99 % within#"],
+        rows,
+    )
 }

@@ -170,13 +170,21 @@ pub(crate) fn nothing(words: &str) -> Markup {
     html! { p .nothing { (words) } }
 }
 
-/// A table that scrolls by itself where it does not fit, and can be reached with the keyboard.
+/// A table. Where it does not fit, its rows become cards, each cell under the name of its column;
+/// the roles keep it a table for whoever listens. A name that ends in `#` is that of numbers.
 pub(crate) fn table(label: &str, head: &[&str], rows: impl IntoIterator<Item = Markup>) -> Markup {
     html! {
         div .table tabindex="0" role="region" aria-label=(label) {
-            table {
-                thead { tr { @for name in head { th scope="col" { (name) } } } }
-                tbody { @for row in rows { (row) } }
+            table role="table" {
+                thead role="rowgroup" {
+                    tr role="row" {
+                        @for name in head {
+                            @let plain = name.trim_end_matches('#');
+                            th .number[plain != *name] scope="col" role="columnheader" { (plain) }
+                        }
+                    }
+                }
+                tbody role="rowgroup" { @for row in rows { (row) } }
             }
         }
     }

@@ -195,7 +195,8 @@ impl Plot<'_> {
 
     /// Only the slices in which something was.
     fn table(&self) -> Markup {
-        let names = std::iter::once("From").chain(self.lines.iter().map(|line| line.name));
+        let names = self.lines.iter().map(|line| format!("{}#", line.name));
+        let names: Vec<String> = std::iter::once("From".to_owned()).chain(names).collect();
         let said = |slice: &usize| {
             self.lines.iter().any(|line| {
                 line.values.get(*slice).copied().flatten().is_some_and(|value| value > 0.0)
@@ -203,17 +204,18 @@ impl Plot<'_> {
         };
         let rows = (0..self.times.len()).filter(said).map(|slice| {
             html! {
-                tr {
-                    th scope="row" { (self.times.get(slice).map_or("", String::as_str)) }
+                tr role="row" {
+                    th scope="row" role="rowheader" data-label="From" { (self.times.get(slice).map_or("", String::as_str)) }
                     @for line in &self.lines {
-                        td .number {
+                        td .number role="cell" data-label=(line.name) {
                             (line.values.get(slice).copied().flatten().map_or_else(String::new, |v| self.unit.say(v)))
                         }
                     }
                 }
             }
         });
-        table(self.title, &names.collect::<Vec<_>>(), rows)
+        let head: Vec<&str> = names.iter().map(String::as_str).collect();
+        table(self.title, &head, rows)
     }
 }
 

@@ -31,18 +31,18 @@ pub(crate) async fn list(
     let found = sessions::found(&door, &visitor.who, None).await?;
     let rows = found.iter().map(|one| {
         html! {
-            tr {
-                td { (page::time(one.created_at_ms)) }
-                th scope="row" { (page::link("/sessions", &one.id)) }
-                td { (badge(phase(one))) }
-                td { (visible(&one.agent)) }
-                td { (visible(&one.principal.to_string())) }
-                td { (one.mode.as_str()) }
-                td .number { (one.turn.number) }
+            tr role="row" {
+                td role="cell" data-label="Began (UTC)" { (page::time(one.created_at_ms)) }
+                th scope="row" role="rowheader" data-label="Session" { (page::link("/sessions", &one.id)) }
+                td role="cell" data-label="State" { (badge(phase(one))) }
+                td role="cell" data-label="Agent" { (visible(&one.agent)) }
+                td role="cell" data-label="Serves" { (visible(&one.principal.to_string())) }
+                td role="cell" data-label="Mode" { (one.mode.as_str()) }
+                td .number role="cell" data-label="Turn" { (one.turn.number) }
             }
         }
     });
-    let head = ["Began (UTC)", "Session", "State", "Agent", "Serves", "Mode", "Turn"];
+    let head = ["Began (UTC)", "Session", "State", "Agent", "Serves", "Mode", "Turn#"];
     let content = html! {
         h1 { "Sessions" }
         @if found.is_empty() { (page::nothing("No sessions yet.")) } @else { (page::table("Sessions", &head, rows)) }

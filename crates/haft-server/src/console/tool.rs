@@ -262,15 +262,15 @@ fn listed(all: &[Parameter], before: &str, depth: usize, rows: &mut Vec<Markup>)
         let value = one.default.as_ref().or(one.example.as_ref());
         let allowed: Vec<String> = one.allowed.iter().map(ToString::to_string).collect();
         rows.push(html! {
-            tr {
-                th scope="row" { code .id { (visible(&name)) } @if one.required { span .must { " required" } } }
-                td { (one.kind.as_str()) }
-                td { (one.cardinality.as_str()) }
-                td {
+            tr role="row" {
+                th scope="row" role="rowheader" data-label="Name" { code .id { (visible(&name)) } @if one.required { span .must { " required" } } }
+                td role="cell" data-label="Kind" { (one.kind.as_str()) }
+                td role="cell" data-label="How many" { (one.cardinality.as_str()) }
+                td role="cell" data-label="Meaning" {
                     (visible(&one.description))
                     @if !allowed.is_empty() { div .note { "One of " (visible(&allowed.join(", "))) } }
                 }
-                td { @if let Some(value) = value { code .id { (visible(&value.to_string())) } } }
+                td role="cell" data-label="Default or example" { @if let Some(value) = value { code .id { (visible(&value.to_string())) } } }
             }
         });
         if depth < 4 {

@@ -183,11 +183,7 @@ impl Served {
 
     /// Sends these very bytes.
     pub(crate) async fn raw(&self, bytes: &[u8]) -> Reply {
-        let mut stream = self.connect().await;
-        stream.write_all(bytes).await.unwrap();
-        let mut all = Vec::new();
-        let _ = stream.read_to_end(&mut all).await;
-        read(&all)
+        send(self.port, bytes).await
     }
 
     pub(crate) async fn get(&self, key: &str, path: &str) -> Reply {
@@ -221,6 +217,15 @@ impl Served {
         }
         self.raw(format!("{text}\r\n{body}").as_bytes()).await
     }
+}
+
+/// Sends these very bytes to a port, and reads to the end.
+pub(crate) async fn send(port: u16, bytes: &[u8]) -> Reply {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    stream.write_all(bytes).await.unwrap();
+    let mut all = Vec::new();
+    let _ = stream.read_to_end(&mut all).await;
+    read(&all)
 }
 
 fn key(id: &str, tenant: &str, principal: Principal, roles: &[Role]) -> (String, Key) {

@@ -7,6 +7,8 @@ mod client;
 #[cfg(test)]
 mod completions;
 #[cfg(test)]
+mod console;
+#[cfg(test)]
 mod doors;
 #[cfg(test)]
 mod people;

@@ -4,6 +4,7 @@
 "use strict";
 
 const KEPT = 200;
+const COLUMNS = ["Time", "What", "Agent", "Tool", "Call"];
 
 function row(event) {
   const cells = [
@@ -17,6 +18,7 @@ function row(event) {
   line.className = "fresh";
   cells.forEach((text, at) => {
     const cell = document.createElement("td");
+    cell.dataset.label = COLUMNS[at];
     if (at === 4 && text && event.type === "tool_call_result") {
       const link = document.createElement("a");
       link.href = "/console/calls/" + encodeURIComponent(text);
