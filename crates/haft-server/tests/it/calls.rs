@@ -212,7 +212,7 @@ async fn a_message_of_another_provider_is_not_taken_for_one_without_calls() {
         ),
         (
             "openai-responses",
-            json!({"output": [{"type": "function_call", "call_id": "c",
+            json!({"status": "completed", "output": [{"type": "function_call", "call_id": "c",
             "name": "shop__echo", "arguments": "{\"text\":\"a\"}"}]}),
         ),
     ];
