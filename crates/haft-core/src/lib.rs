@@ -12,6 +12,7 @@
 //! ```
 
 pub mod call;
+pub mod config;
 pub mod contract;
 pub mod digest;
 pub mod error;
@@ -25,6 +26,7 @@ pub mod port;
 pub mod record;
 pub mod registry;
 pub mod session;
+pub mod trace;
 pub mod validator;
 
 pub use call::{Call, Caller, Principal};

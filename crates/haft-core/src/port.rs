@@ -4,6 +4,7 @@
 //! policy behind them.
 
 mod execute;
+mod observe;
 mod policy;
 mod store;
 
@@ -11,10 +12,11 @@ use std::future::Future;
 use std::pin::Pin;
 
 pub use execute::{Ended, Execute, Host, Job, Provide, Scope, SessionView};
+pub use observe::{Finished, Observe, Started};
 pub use policy::{Ask, Decide, Decision, Standing, Verdict};
 pub use store::{
-    Blocks, CallFilter, CallStats, Confirmations, EffectFilter, Journal, Ledger, Resolve, Sessions,
-    Store, StoreError, Undo,
+    Blocks, CallFilter, CallStats, Configs, Confirmations, EffectFilter, Journal, Ledger, Resolve,
+    Sessions, Store, StoreError, Undo,
 };
 
 use crate::call::Call;

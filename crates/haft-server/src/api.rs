@@ -1,5 +1,6 @@
 //! The HTTP API, `/v1`.
 
+pub(crate) mod admin;
 pub(crate) mod calls;
 pub(crate) mod confirmations;
 pub(crate) mod dialects;
@@ -54,6 +55,7 @@ pub(crate) fn need(who: &Who, role: Role) -> Result<(), Problem> {
         Role::Approver => "approver",
         Role::Operator => "operator",
         Role::Administrator => "administrator",
+        Role::Metrics => "metrics",
     };
     match who.is(role) {
         true => Ok(()),

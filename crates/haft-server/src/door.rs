@@ -3,13 +3,17 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use haft_runtime::Runtime;
 use tokio::sync::{Mutex, Semaphore, watch};
 
 use crate::hub::Hub;
 use crate::later::Later;
+use crate::metrics::Metrics;
 use crate::shown::Renderings;
-use crate::who::Keys;
+use crate::who::jwt::Issuers;
+use crate::who::stored::Opening;
+use crate::who::{Keys, Who};
 
 /// The numbers of the door.
 #[derive(Clone, Debug)]
@@ -60,6 +64,13 @@ pub struct Door {
     pub(crate) watchers: Arc<Semaphore>,
     pub(crate) later: Later,
     pub(crate) renderings: Renderings,
+    /// Keys of the store.
+    stored: ArcSwap<Opening>,
+    /// What is counted. The runtime must be observed by it.
+    pub(crate) metrics: Arc<Metrics>,
+    issuers: Issuers,
+    /// The tenant whose administrators may make tenants.
+    home: Option<String>,
     stopping: watch::Sender<bool>,
     ready: Mutex<Option<(Instant, bool)>>,
 }
@@ -73,6 +84,10 @@ impl Door {
             watchers: Arc::new(Semaphore::new(limits.watchers)),
             later: Later::new(limits.later),
             renderings: Renderings::default(),
+            stored: ArcSwap::default(),
+            metrics: Arc::default(),
+            issuers: Issuers::default(),
+            home: None,
             stopping: watch::Sender::new(false),
             ready: Mutex::new(None),
             runtime,
@@ -80,6 +95,60 @@ impl Door {
             keys,
             hosts,
             limits,
+        }
+    }
+
+    /// The tenant whose administrators may make tenants and their first keys.
+    #[must_use]
+    pub fn home(mut self, tenant: &str) -> Self {
+        self.home = Some(tenant.to_owned());
+        self
+    }
+
+    /// The counters that are shown; the runtime's `observe` takes the same.
+    #[must_use]
+    pub fn metrics(mut self, metrics: Arc<Metrics>) -> Self {
+        self.metrics = metrics;
+        self
+    }
+
+    /// Whose tokens open it, beside keys.
+    #[must_use]
+    pub fn issuers(mut self, issuers: Issuers) -> Self {
+        self.issuers = issuers;
+        self
+    }
+
+    pub(crate) fn is_home(&self, who: &Who) -> bool {
+        self.home.as_deref() == Some(&*who.tenant)
+    }
+
+    /// Whoever holds a credential: the text after `Bearer`. The one place that says so, for every
+    /// way in.
+    pub async fn identify(&self, credential: &str) -> Option<Who> {
+        if let Some(who) = self.keys.find(credential) {
+            return Some(who.clone());
+        }
+        let changes = self.runtime.config_changes();
+        if self.stored.load().changes != changes {
+            let configured = self.runtime.configured();
+            self.stored.store(Arc::new(Opening::new(&configured.snapshot)));
+        }
+        let now_ms = self.runtime.store().now_ms();
+        if let Some(who) = self.stored.load().find(credential, now_ms) {
+            return Some(who.clone());
+        }
+        if !self.issuers.may_be(credential) {
+            return None;
+        }
+        // Boxed: most requests come with a key.
+        match Box::pin(self.issuers.find(credential)).await {
+            Ok(who) => Some(who),
+            Err(refused) => {
+                let (issuer, kid) = (refused.issuer.as_deref(), refused.kid.as_deref());
+                tracing::warn!(event = "token_refused", why = refused.why, issuer, kid);
+                None
+            }
         }
     }
 

@@ -1,12 +1,20 @@
 //! The server as a client meets it: real sockets, raw HTTP.
 
 #[cfg(test)]
+mod admin;
+#[cfg(test)]
 mod calls;
 #[cfg(test)]
 mod client;
 #[cfg(test)]
 mod doors;
 #[cfg(test)]
+mod metrics;
+#[cfg(test)]
 mod people;
 #[cfg(test)]
 mod shapes;
+#[cfg(test)]
+mod tokens;
+#[cfg(test)]
+mod traces;

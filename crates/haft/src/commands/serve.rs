@@ -3,17 +3,23 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use haft_core::Principal;
+use haft_core::port::Observe;
+use haft_server::logs::Log;
+use haft_server::traces::Traces;
+use haft_server::who::jwt::Issuers;
 use haft_server::who::{Key, Keys, Role, hash_of, mint};
-use haft_server::{Door, Hub};
+use haft_server::{Door, Hub, Metrics};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::assembly::{Desk, block_on, make};
 use crate::cli::Serve;
 use crate::config::Config;
+use crate::logs;
 use crate::output::{Exit, Output};
 use crate::source::Place;
 
@@ -23,7 +29,14 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
     block_on(async {
         let hub = Hub::default();
         let publish = Arc::new(hub.clone());
-        let desk = Desk::open_for(at, options.registry.as_deref(), publish, out)?;
+        let metrics = Arc::new(Metrics::default());
+        let mut observers: Vec<Arc<dyn Observe>> = vec![metrics.clone(), Arc::new(Log)];
+        let collector = at.config()?.otlp.collector(|name| std::env::var(name).ok())?;
+        let traces = collector.map(Traces::start).transpose().map_err(anyhow::Error::msg)?;
+        let traces = traces.map(Arc::new);
+        observers.extend(traces.clone().map(|one| one as Arc<dyn Observe>));
+        let desk = Desk::open_observed(at, options.registry.as_deref(), publish, observers, out)?;
+        logs::start(desk.config.server.log)?;
         desk.tend(out).await?;
         let listen = options.listen.or(desk.config.server.listen).unwrap_or(LISTEN);
         let hosts = hosts(&desk.config, listen)?;
@@ -36,11 +49,16 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
             .with_context(|| format!("`{listen}` cannot be listened on"))?;
         let at = listener.local_addr()?;
         let limits = desk.config.server.limits.clone();
-        let door = Arc::new(Door::new(desk.runtime.clone(), hub, keys, hosts, limits));
+        let door = Door::new(desk.runtime.clone(), hub, keys, hosts, limits).home(&admin.tenant);
+        let issuers = Issuers::load(&desk.config.server.issuers).context("`issuers`")?;
+        let door = Arc::new(door.issuers(issuers).metrics(metrics));
         greet(&desk, at, &admin.file, out);
         let left = haft_server::serve(listener, door, stopped()?).await;
         if left > 0 {
             out.note(&format!("{left} effects were still running; see `haft effects`"));
+        }
+        if let Some(traces) = &traces {
+            traces.flush(Duration::from_secs(3)).await;
         }
         haft_core::port::Journal::flush(&*desk.store).await.context("the last records")?;
         Ok(Exit::Done)
@@ -73,6 +91,7 @@ fn is_with_port(host: &str) -> bool {
 
 struct Administrator {
     key: Key,
+    tenant: String,
     file: String,
 }
 
@@ -113,7 +132,8 @@ fn administrator(config: &Config) -> anyhow::Result<Administrator> {
         roles: vec![Role::Administrator],
         agents: None,
     };
-    Ok(Administrator { key, file: path.display().to_string() })
+    let tenant = key.tenant.clone();
+    Ok(Administrator { key, tenant, file: path.display().to_string() })
 }
 
 /// A key that was cut short would be easy to guess.
