@@ -3,14 +3,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use haft_core::contract::Mode;
+use haft_core::session::Session;
 use haft_core::{Caller, Principal, ToolError};
 use haft_runtime::Runtime;
+use haft_wire::Dialect;
 
 use crate::approve::{Approve, Nobody};
 use crate::chat::Chat;
 use crate::model::Model;
 use crate::offer::Renderings;
 use crate::settings::Settings;
+use crate::told::Told;
 
 /// An agent. Cheap to clone; conversations of one agent share what is rendered.
 #[derive(Clone)]
@@ -60,5 +64,23 @@ impl Agent {
     pub async fn chat(&self, caller: Caller) -> Result<Chat, ToolError> {
         let session = self.runtime.open(&caller, self.settings.mode).await?;
         Ok(Chat::new(self.clone(), caller, &session))
+    }
+
+    /// Goes on with a conversation that somebody else keeps, in a session of theirs.
+    #[must_use]
+    pub fn take_up(&self, caller: Caller, session: &Session, told: Told) -> Chat {
+        Chat::new(self.clone(), caller, session).told(told)
+    }
+
+    /// The dialect of its model.
+    #[must_use]
+    pub fn dialect(&self) -> Dialect {
+        self.model.dialect()
+    }
+
+    /// How user and model talk.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.settings.mode
     }
 }

@@ -18,6 +18,7 @@ use crate::calls::{self, Asked};
 use crate::cancel::Cancel;
 use crate::event::{Done, Event, Listen};
 use crate::history::{History, answerable};
+use crate::told::{Told, Wishes};
 use inbox::Inbox;
 use rounds::Run;
 
@@ -40,6 +41,8 @@ pub struct Chat {
     /// An answer whose calls are being made. It outlives a run that was dropped.
     round: Option<Round>,
     inbox: Arc<Inbox>,
+    /// What whoever keeps the conversation wants of the model.
+    wishes: Wishes,
 }
 
 /// What an answer asks for.
@@ -80,7 +83,14 @@ impl Chat {
             explained: HashSet::new(),
             round: None,
             inbox: Arc::new(inbox),
+            wishes: Wishes::default(),
         }
+    }
+
+    pub(crate) fn told(mut self, told: Told) -> Self {
+        self.history = told.history;
+        self.wishes = told.wishes;
+        self
     }
 
     /// The session.
@@ -111,6 +121,16 @@ impl Chat {
     pub async fn say(&mut self, text: &str, to: &mut dyn Listen, cancel: &Cancel) -> Done {
         let mut run = Run::new(self, cancel);
         let reason = run.drive(text, to).await;
+        let done = run.done(reason);
+        to.hear(Event::Done(done.clone())).await;
+        done
+    }
+
+    /// Runs until the model has answered what was [told](Agent::take_up). The session's turn stays
+    /// open: whoever keeps the conversation may send it again.
+    pub async fn answer(&mut self, to: &mut dyn Listen, cancel: &Cancel) -> Done {
+        let mut run = Run::new(self, cancel);
+        let reason = run.answer(to).await;
         let done = run.done(reason);
         to.hear(Event::Done(done.clone())).await;
         done

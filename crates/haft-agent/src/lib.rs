@@ -30,6 +30,7 @@ mod offer;
 mod prompt;
 mod request;
 mod settings;
+mod told;
 mod turn;
 mod wait;
 
@@ -40,3 +41,4 @@ pub use chat::{Chat, Mailbox};
 pub use event::{Done, Event, Limit, Listen, Reason, Spent};
 pub use model::{Model, Refusal};
 pub use settings::{Limits, Patience, Settings};
+pub use told::Told;

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::history::{History, Item};
 use crate::settings::Settings;
+use crate::told::Wishes;
 
 /// Anthropic must be told how long an answer may be.
 const ANTHROPIC_OUTPUT: u64 = 8_192;
@@ -36,9 +37,13 @@ pub(crate) fn body(
     history: &History,
     tools: &Rendering,
     settings: &Settings,
+    wishes: &Wishes,
 ) -> Result<String, String> {
     let items = history.items();
-    let most = settings.max_output_tokens;
+    let most = match (settings.max_output_tokens, wishes.max_output_tokens) {
+        (Some(ours), Some(theirs)) => Some(ours.min(theirs)),
+        (ours, theirs) => ours.or(theirs),
+    };
     let (mut messages, mut input, mut contents) = (None, None, None);
     let system = Item::Ours(json!({ "role": "system", "content": prompt }));
     let mut fields = Map::new();
@@ -70,13 +75,20 @@ pub(crate) fn body(
         }
         Dialect::Gemini => {
             set("systemInstruction", json!({ "parts": [{ "text": prompt }] }));
+            let mut generation = wishes.fields.clone();
             most.into_iter()
-                .for_each(|most| set("generationConfig", json!({ "maxOutputTokens": most })));
+                .for_each(|most| drop(generation.insert("maxOutputTokens".into(), json!(most))));
+            if !generation.is_empty() {
+                set("generationConfig", Value::Object(generation));
+            }
             contents = Some(items);
         }
         Dialect::OpenAiRealtime | Dialect::GeminiLive | Dialect::Mcp | Dialect::Adm => {
             return Err(format!("no model is asked in `{dialect}` over HTTP"));
         }
+    }
+    if dialect != Dialect::Gemini {
+        wishes.fields.iter().for_each(|(key, value)| set(key, value.clone()));
     }
     // An empty list is refused by some.
     let tools = Some(&tools.tools).filter(|_| shown(tools) > 0);

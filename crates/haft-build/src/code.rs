@@ -110,6 +110,7 @@ codes! {
     ASSUMED = "H121", Warning, true;
     LINT_RULE = "H122", Error, false;
     REPEATED = "H123", Error, false;
+    NO_HOSTS = "H124", Error, false;
     // The documents.
     SUMMARY_TOO_LONG = "H201", Error, false;
     EMPTY_DOCUMENT = "H202", Error, false;

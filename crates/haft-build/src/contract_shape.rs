@@ -71,6 +71,7 @@ pub(crate) static FIELDS: &[Field] = &[
             field("required", Optional, Shape::Bool),
         ]),
     ),
+    field("hosts", Optional, Shape::List(&Shape::Text, Refused)),
     field("gateway", Optional, Shape::Tagged(GATEWAYS)),
     field("handler", Optional, Shape::Tagged(HANDLERS)),
     field("idempotencyKeyFields", Optional, Shape::List(&Shape::Text, Refused)),
@@ -172,6 +173,18 @@ const LIMITS: Shape = Shape::Object(&[
 
 const KIND: Field = field("kind", Required, Shape::Text);
 
+/// An argument's name, or a value that is always the same.
+const SLOTS: Shape =
+    Shape::Map(&Shape::TextOr(&Shape::Object(&[field("value", Required, Shape::Any)])));
+
+const PAGES: Shape = Shape::Object(&[
+    field("by", Required, Shape::Word(&["link", "cursor", "page", "offset"])),
+    field("items", Optional, Shape::Any),
+    field("next", Optional, Shape::Text),
+    field("query", Optional, Shape::Text),
+    field("maxPages", Required, Shape::Count(1)),
+]);
+
 const GATEWAYS: &[(&str, &[Field])] = &[
     (
         "http",
@@ -183,11 +196,18 @@ const GATEWAYS: &[(&str, &[Field])] = &[
                 Shape::Word(&["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]),
             ),
             field("url", Required, Shape::Text),
-            field("query", Optional, Shape::Map(&Shape::Text)),
-            field("headers", Optional, Shape::Map(&Shape::Text)),
-            field("body", Optional, Shape::Map(&Shape::Text)),
+            field("query", Optional, SLOTS),
+            field("headers", Optional, SLOTS),
+            field("body", Optional, SLOTS),
             field("bodyFrom", Optional, Shape::Text),
-            field("result", Optional, Shape::Text),
+            field("encoding", Optional, Shape::Word(&["json", "form"])),
+            field("response", Optional, Shape::Word(&["json", "text"])),
+            field("result", Optional, Shape::Any),
+            field("errors", Optional, Shape::Map(&Shape::Text)),
+            field("pages", Optional, PAGES),
+            field("redirects", Optional, Shape::Count(0)),
+            field("idempotencyHeader", Optional, Shape::Text),
+            field("maxResponseBytes", Optional, Shape::Count(1)),
         ],
     ),
     ("mcp", &[KIND, field("server", Required, Shape::Text), field("tool", Required, Shape::Text)]),

@@ -30,6 +30,8 @@ pub(crate) enum Shape {
     Object(&'static [Field]),
     /// `true`, `false`, or this.
     BoolOr(&'static Shape),
+    /// Text, or this.
+    TextOr(&'static Shape),
     /// A word, or an object.
     WordOr(&'static [&'static str], &'static Shape),
     /// An object whose `kind` says which members it has.
@@ -76,7 +78,7 @@ impl Check<'_> {
             (Shape::Any, _)
             | (Shape::Bool | Shape::BoolOr(_), Value::Bool(_))
             | (Shape::Number, Value::Number(_)) => {}
-            (Shape::Text, Value::String(text)) => {
+            (Shape::Text | Shape::TextOr(_), Value::String(text)) => {
                 if text.trim().is_empty() {
                     self.report(&code::OUT_OF_RANGE, at, format!("{} is empty", last(at)));
                 }
@@ -98,7 +100,10 @@ impl Check<'_> {
                 }
             }
             (Shape::Object(fields), Value::Object(map)) => self.object(fields, map, at),
-            (Shape::BoolOr(other) | Shape::WordOr(_, other), Value::Object(_)) => {
+            (
+                Shape::BoolOr(other) | Shape::TextOr(other) | Shape::WordOr(_, other),
+                Value::Object(_),
+            ) => {
                 self.value(other, value, at);
             }
             (Shape::Tagged(kinds), Value::Object(map)) => self.tagged(kinds, map, at),
@@ -219,6 +224,7 @@ fn expected(shape: &Shape) -> String {
         Shape::List(of, _) => format!("a list; each element is {}", expected(of)),
         Shape::Map(_) | Shape::Object(_) | Shape::Tagged(_) => "an object".into(),
         Shape::BoolOr(_) => "`true`, `false` or an object".into(),
+        Shape::TextOr(_) => "text, or an object".to_owned(),
         Shape::WordOr(words, _) => format!("one of {}, or an object", nearest::list(words)),
         Shape::Any => "a value".into(),
     }

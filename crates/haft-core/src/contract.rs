@@ -4,6 +4,7 @@
 //! derivations of [`effect`]). A registry holds only this form, so no reader derives anything.
 
 pub mod effect;
+mod http;
 mod parts;
 
 use std::collections::BTreeMap;
@@ -12,10 +13,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use effect::{Effect, SideEffectPolicy, SideEffects};
+pub use http::{
+    BodyEncoding, HttpGateway, HttpMethod, PageKind, Pages, ResponseKind, Slot, status_kind,
+};
 pub use parts::{
     Argument, Arguments, Availability, Capability, Clamp, Compensation, Confirmation,
-    ConfirmationText, Connection, Deprecated, Fraction, Gateway, Handler, HttpMethod, Leniency,
-    Limits, LintRules, ModeRules, Origin, OriginKind, Portability, Probe, Rate, Redaction,
+    ConfirmationText, Connection, Deprecated, Fraction, Gateway, Handler, Leniency, Limits,
+    LintRules, ModeRules, Origin, OriginKind, Portability, Probe, Rate, Redaction,
 };
 
 /// A tool's contract, resolved.
@@ -65,6 +69,10 @@ pub struct Contract {
     /// The authenticated connection that a call needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub connection: Option<Connection>,
+    /// The hosts that the `http` capability may reach beside those of the connection: `host` or
+    /// `host:port`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
     /// How the tool runs when no handler file does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gateway: Option<Gateway>,

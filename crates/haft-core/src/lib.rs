@@ -13,6 +13,7 @@
 
 pub mod call;
 pub mod config;
+pub mod connection;
 pub mod contract;
 pub mod digest;
 pub mod error;
@@ -25,6 +26,7 @@ pub mod pointer;
 pub mod port;
 pub mod record;
 pub mod registry;
+pub mod secret;
 pub mod session;
 pub mod trace;
 pub mod validator;

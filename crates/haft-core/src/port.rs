@@ -3,6 +3,7 @@
 //! Each says one thing. Futures are boxed, so that a program can put its own store, executor or
 //! policy behind them.
 
+mod connection;
 mod execute;
 mod observe;
 mod policy;
@@ -11,12 +12,13 @@ mod store;
 use std::future::Future;
 use std::pin::Pin;
 
-pub use execute::{Ended, Execute, Host, Job, Provide, Scope, SessionView};
+pub use connection::{Auth, Broker, Connections, Expect, Hide, Want};
+pub use execute::{Binding, Ended, Execute, Host, Job, Provide, Scope, SessionView};
 pub use observe::{Finished, Observe, Started};
 pub use policy::{Ask, Decide, Decision, Standing, Verdict};
 pub use store::{
-    Blocks, CallFilter, CallStats, Configs, Confirmations, EffectFilter, Journal, Ledger, Resolve,
-    Sessions, Store, StoreError, Undo,
+    Blocks, CallFilter, CallStats, Checked, Configs, Confirmations, EffectFilter, Journal, Ledger,
+    Resolve, SERIES_CALLS, Sessions, Slice, Store, StoreError, Undo,
 };
 
 use crate::call::Call;

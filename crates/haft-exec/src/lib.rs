@@ -6,6 +6,7 @@
 //!
 //! - [`Native`] runs Rust functions, each under its tool's id;
 //! - [`Js`] runs `handler.js` in a pool of child processes;
+//! - [`Http`] makes the requests of contracts with an HTTP gateway;
 //! - [`Executors`] asks them in turn.
 //!
 //! ```
@@ -31,11 +32,15 @@
 //! assert!(native.has("core__greet"));
 //! ```
 
+pub mod broker;
 pub mod dispatch;
+pub mod http;
 pub mod js;
 pub mod native;
 mod said;
 
+pub use broker::Broker;
 pub use dispatch::Executors;
+pub use http::Http;
 pub use js::Js;
 pub use native::Native;

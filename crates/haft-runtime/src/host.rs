@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 use haft_core::contract::{Capability, SideEffectPolicy};
-use haft_core::port::{Boxed, Host, Scope};
+use haft_core::port::{Auth, Binding, Boxed, Host, Scope};
 use haft_core::{Digest, ErrorKind, Tool, ToolError};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -23,7 +23,8 @@ pub(crate) struct Bound {
     /// Weak: a handler that outlives the runtime reaches nothing.
     inner: Weak<Inner>,
     scope: Arc<Scope>,
-    capabilities: Vec<Capability>,
+    tool: Arc<Tool>,
+    auth: Option<Arc<Auth>>,
     class: SideEffectPolicy,
     /// What keys of nested calls are made from.
     key: Option<String>,
@@ -37,14 +38,16 @@ pub(crate) struct Bound {
 impl Bound {
     pub(crate) fn new(
         inner: &Arc<Inner>,
-        tool: &Tool,
+        tool: &Arc<Tool>,
         scope: Arc<Scope>,
         key: Option<String>,
+        auth: Option<Arc<Auth>>,
     ) -> Self {
         Self {
             inner: Arc::downgrade(inner),
             scope,
-            capabilities: tool.contract.capabilities.clone(),
+            tool: tool.clone(),
+            auth,
             class: tool.contract.side_effect_policy,
             key,
             calls: AtomicU32::new(0),
@@ -80,7 +83,7 @@ impl Bound {
     }
 
     fn permitted(&self, capability: Capability) -> Result<Arc<Inner>, ToolError> {
-        if !self.capabilities.contains(&capability) {
+        if !self.tool.contract.capabilities.contains(&capability) {
             return Err(ToolError::new(
                 ErrorKind::Internal,
                 format!("the contract does not list `{}`", capability.as_str()),
@@ -109,7 +112,9 @@ impl Bound {
             if writes {
                 self.writing();
             }
-            let answer = provider.provide(&self.scope, method, arguments).await;
+            let auth = self.auth.as_deref();
+            let binding = Binding { tool: &self.tool, scope: &self.scope, auth };
+            let answer = provider.provide_bound(binding, method, arguments).await;
             if writes {
                 self.written(&answer);
             }

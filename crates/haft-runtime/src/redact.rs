@@ -12,8 +12,7 @@ mod pattern;
 mod scrub;
 mod view;
 
-pub use clean::clean_text;
-pub(crate) use clean::is_hidden;
+pub use clean::{clean_text, is_hidden};
 pub use mark::Marker;
 pub use pattern::{Secret, SecretRefused};
 pub use scrub::{Scrubber, Unscrubbed};

@@ -3,6 +3,7 @@
 mod builder;
 mod config;
 mod confirmations;
+mod hide;
 mod sessions;
 
 use std::collections::HashMap;
@@ -14,8 +15,8 @@ use arc_swap::ArcSwap;
 use haft_core::contract::{Capability, Mode, SideEffectPolicy};
 use haft_core::ledger::EffectRecord;
 use haft_core::port::{
-    Ask, Boxed, Decide, Decision, Execute, Invoke, Observe, Provide, Publish, Standing, Store,
-    StoreError,
+    Ask, Boxed, Broker, Decide, Decision, Execute, Invoke, Observe, Provide, Publish, Standing,
+    Store, StoreError,
 };
 use haft_core::record::{Confirmation, Event, EventKind};
 use haft_core::session::Session;
@@ -26,6 +27,7 @@ pub use builder::{BuildError, Builder};
 pub use config::ToolState;
 pub use confirmations::Decided;
 pub(crate) use confirmations::asked;
+pub(crate) use hide::Known;
 pub use sessions::Signalled;
 
 use self::config::Office;
@@ -40,7 +42,7 @@ use crate::settings::Settings;
 use crate::shelf::Shelf;
 use crate::tasks::Tasks;
 use crate::token::TokenKey;
-use crate::toolbox::{Catalog, Catalogs, Directory, Seen, Suggestions};
+use crate::toolbox::{Catalog, Catalogs, Directory, Seen, Suggestions, Unavailable};
 
 /// The one path, with everything that it needs. Cheap to clone.
 #[derive(Clone)]
@@ -54,6 +56,7 @@ pub(crate) struct Inner {
     office: Office,
     catalogs: Catalogs,
     scrubber: ArcSwap<Scrubber>,
+    pub(crate) broker: Option<Arc<dyn Broker>>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) executors: Arc<dyn Execute>,
     pub(crate) capabilities: HashMap<Capability, Arc<dyn Provide>>,
@@ -301,6 +304,19 @@ impl Runtime {
     #[must_use]
     pub fn has_agent(&self, tenant: &str, agent: &str) -> bool {
         self.inner.rules.load().directory.agent(tenant, agent).is_some()
+    }
+
+    /// The names of a tenant's agents, in order.
+    #[must_use]
+    pub fn agents(&self, tenant: &str) -> Vec<String> {
+        self.inner.rules.load().directory.agents(tenant)
+    }
+
+    /// What a tenant could take, and how: for its administrators.
+    #[must_use]
+    pub fn offers(&self, tenant: &str) -> Vec<Unavailable> {
+        let shelf = self.inner.shelves.load().current.clone();
+        self.inner.rules.load().directory.offers(&shelf.stock, tenant)
     }
 
     /// The store.

@@ -18,7 +18,8 @@ pub(crate) use turns::{Before, arrive, before_irreversible, count, searches, set
 use haft_core::contract::Mode;
 use haft_core::port::SessionView;
 use haft_core::session::{Phase, Session, Turn};
-use haft_core::{Caller, Registry};
+use haft_core::{Caller, Digest, Registry};
+use serde_json::json;
 
 use crate::identity;
 
@@ -51,6 +52,15 @@ pub(crate) fn begin(caller: &Caller, mode: Mode, registry: &Registry, now_ms: i6
         created_at_ms: now_ms,
         revision: 0,
     }
+}
+
+/// The id of a session that is found again by name, in a slot of time. Nobody else's can be guessed
+/// into: a session belongs to its principal.
+pub(crate) fn named(caller: &Caller, name: &Digest, slot: i64) -> String {
+    let all = json!([&*caller.tenant, &*caller.agent, caller.principal(), name, slot]);
+    let name = Digest::of_json(&all);
+    let hex = name.hex();
+    format!("ses_{}", hex.get(..32).unwrap_or(hex))
 }
 
 /// What handlers see of a session.

@@ -1,7 +1,9 @@
 //! The HTTP API, `/v1`.
 
 pub(crate) mod admin;
+pub(crate) mod audit;
 pub(crate) mod calls;
+pub(crate) mod completions;
 pub(crate) mod confirmations;
 pub(crate) mod dialects;
 pub(crate) mod effects;

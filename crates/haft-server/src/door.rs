@@ -4,13 +4,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
+use haft_agent::Agent;
 use haft_runtime::Runtime;
 use tokio::sync::{Mutex, Semaphore, watch};
 
+use crate::console::Visits;
 use crate::hub::Hub;
 use crate::later::Later;
 use crate::metrics::Metrics;
 use crate::shown::Renderings;
+use crate::socket::Lines;
+use crate::switch::Switch;
 use crate::who::jwt::Issuers;
 use crate::who::stored::Opening;
 use crate::who::{Keys, Who};
@@ -48,6 +52,9 @@ impl Default for Limits {
     }
 }
 
+/// The agent of this name with the model that it talks to, or what is missing.
+pub type Models = Arc<dyn Fn(&str) -> Result<Agent, String> + Send + Sync>;
+
 /// What a server is made of.
 pub struct Door {
     /// The one path.
@@ -71,6 +78,12 @@ pub struct Door {
     issuers: Issuers,
     /// The tenant whose administrators may make tenants.
     home: Option<String>,
+    pub(crate) models: Option<Models>,
+    pub(crate) lines: Lines,
+    pub(crate) visits: Visits,
+    /// The audit trail is checked by one at a time.
+    pub(crate) verifying: Semaphore,
+    pub(crate) switch: Option<Arc<dyn Switch>>,
     stopping: watch::Sender<bool>,
     ready: Mutex<Option<(Instant, bool)>>,
 }
@@ -88,6 +101,11 @@ impl Door {
             metrics: Arc::default(),
             issuers: Issuers::default(),
             home: None,
+            models: None,
+            lines: Lines::default(),
+            visits: Visits::default(),
+            verifying: Semaphore::new(1),
+            switch: None,
             stopping: watch::Sender::new(false),
             ready: Mutex::new(None),
             runtime,
@@ -123,20 +141,36 @@ impl Door {
         self.home.as_deref() == Some(&*who.tenant)
     }
 
-    /// Whoever holds a credential: the text after `Bearer`. The one place that says so, for every
-    /// way in.
-    pub async fn identify(&self, credential: &str) -> Option<Who> {
-        if let Some(who) = self.keys.find(credential) {
-            return Some(who.clone());
+    /// Whoever holds a key's text, declared or stored.
+    pub(crate) fn of_key(&self, text: &str) -> Option<Who> {
+        match self.keys.find(text) {
+            Some(who) => Some(who.clone()),
+            None => self.opening().find(text, self.runtime.store().now_ms()).cloned(),
         }
-        let changes = self.runtime.config_changes();
-        if self.stored.load().changes != changes {
+    }
+
+    /// Whoever holds the key of this name, as long as it opens anything.
+    pub(crate) fn holder(&self, id: &str) -> Option<Who> {
+        match self.keys.holder(id) {
+            Some(who) => Some(who.clone()),
+            None => self.opening().holder(id, self.runtime.store().now_ms()).cloned(),
+        }
+    }
+
+    /// The stored keys, as they are now.
+    fn opening(&self) -> arc_swap::Guard<Arc<Opening>> {
+        if self.stored.load().changes != self.runtime.config_changes() {
             let configured = self.runtime.configured();
             self.stored.store(Arc::new(Opening::new(&configured.snapshot)));
         }
-        let now_ms = self.runtime.store().now_ms();
-        if let Some(who) = self.stored.load().find(credential, now_ms) {
-            return Some(who.clone());
+        self.stored.load()
+    }
+
+    /// Whoever holds a credential: the text after `Bearer`. The one place that says so, for every
+    /// way in.
+    pub async fn identify(&self, credential: &str) -> Option<Who> {
+        if let Some(who) = self.of_key(credential) {
+            return Some(who);
         }
         if !self.issuers.may_be(credential) {
             return None;
@@ -150,6 +184,28 @@ impl Door {
                 None
             }
         }
+    }
+
+    /// With models, so that whole conversations can be had at `/v1/chat/completions`.
+    #[must_use]
+    pub fn with_models(mut self, models: Models) -> Self {
+        self.models = Some(models);
+        self
+    }
+
+    /// With somebody who turns tools on and off for agents.
+    #[must_use]
+    pub fn with_switch(mut self, switch: Arc<dyn Switch>) -> Self {
+        self.switch = Some(switch);
+        self
+    }
+
+    /// The path of a link that signs the holder of a key in to the console: once, and soon. None
+    /// where the system gives no random numbers.
+    #[must_use]
+    pub fn invite(&self, key: &str) -> Option<String> {
+        let text = self.visits.invite(key)?;
+        Some(format!("{}/sign-in/{text}", crate::console::HOME))
     }
 
     /// Ends streams that have no end of their own.

@@ -51,7 +51,8 @@ pub(crate) async fn inner(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let who = match bearer(request.headers()) {
+    let credential = bearer(request.headers()).or_else(|| offered(request.headers()));
+    let who = match credential {
         Some(credential) => door.identify(credential).await,
         None => None,
     };
@@ -106,6 +107,13 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, key) = text(headers, &header::AUTHORIZATION)?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| key.trim())
+}
+
+/// The key of a WebSocket's client that cannot set headers: a browser, in which scripts of other
+/// origins were turned away before.
+fn offered(headers: &HeaderMap) -> Option<&str> {
+    let protocols = text(headers, &header::SEC_WEBSOCKET_PROTOCOL)?;
+    protocols.split(',').find_map(|one| one.trim().strip_prefix("haft.key."))
 }
 
 /// What no answer goes without.

@@ -1,10 +1,11 @@
-//! The doors of haft: HTTP now; WebSocket, MCP and a console beside it.
+//! The doors of haft: HTTP and a console now; WebSocket and MCP beside them.
 //!
 //! **Knows** HTTP, credentials and limits. **Does not know** SQL, NATS, or how a tool is run: every
 //! call ends in the runtime's one path.
 
 mod api;
 mod body;
+mod console;
 mod door;
 mod guard;
 mod hub;
@@ -14,6 +15,8 @@ pub mod logs;
 pub mod metrics;
 pub mod problem;
 mod shown;
+mod socket;
+pub mod switch;
 pub mod traces;
 pub mod who;
 
@@ -28,7 +31,7 @@ use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-pub use door::{Door, Limits};
+pub use door::{Door, Limits, Models};
 pub use hub::Hub;
 pub use listen::serve;
 pub use metrics::Metrics;
@@ -67,10 +70,14 @@ fn routes() -> (OpenApiRouter<Arc<Door>>, OpenApiRouter<Arc<Door>>) {
         .routes(routes!(api::tools::registry))
         .routes(routes!(api::calls::make))
         .routes(routes!(api::calls::poll))
+        .routes(routes!(api::completions::complete))
+        .routes(routes!(api::completions::of_agent))
+        .routes(routes!(api::sessions::list))
         .routes(routes!(api::sessions::begin))
         .routes(routes!(api::sessions::show, api::sessions::close))
         .routes(routes!(api::sessions::message))
         .routes(routes!(api::sessions::signal))
+        .routes(routes!(socket::open))
         .routes(routes!(api::confirmations::list))
         .routes(routes!(api::confirmations::decide))
         .routes(routes!(api::effects::list))
@@ -79,6 +86,9 @@ fn routes() -> (OpenApiRouter<Arc<Door>>, OpenApiRouter<Arc<Door>>) {
         .routes(routes!(api::effects::undo))
         .routes(routes!(api::records::calls))
         .routes(routes!(api::records::stats))
+        .routes(routes!(api::records::series))
+        .routes(routes!(api::audit::list))
+        .routes(routes!(api::audit::verify))
         .routes(routes!(api::events::live))
         .merge(administration());
     (open, keyed)
@@ -130,6 +140,7 @@ pub fn router(door: Arc<Door>) -> Router {
     keyed
         .layer(from_fn_with_state(door.clone(), guard::inner))
         .merge(open)
+        .merge(console::routes(&door))
         .route("/v1/openapi.json", described)
         .fallback(|| async { problem::Problem::missing("page") })
         .method_not_allowed_fallback(|| async { problem::Problem::wrong_method() })

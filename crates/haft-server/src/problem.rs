@@ -62,6 +62,20 @@ impl Problem {
         Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", "the request has no valid key", fix)
     }
 
+    /// Somebody who was signed in.
+    pub(crate) fn signed_out(detail: &str) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "unauthenticated", detail, "sign in to the console")
+    }
+
+    /// Too many attempts.
+    pub(crate) fn too_often() -> Self {
+        let detail = "there were too many wrong keys in the last minute";
+        let fix = "wait a minute, then try again";
+        let mut problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail, fix);
+        problem.retry_after = Some(60);
+        problem
+    }
+
     /// Somebody who may not do this.
     pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
         let fix = "use a key with the role that this needs";
@@ -178,8 +192,25 @@ impl Problem {
         ]
     }
 
+    pub(crate) fn title(&self) -> &str {
+        &self.title
+    }
+
+    pub(crate) fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    pub(crate) fn suggestion(&self) -> &str {
+        &self.suggestion
+    }
+
     pub(crate) fn code(&self) -> &str {
         &self.code
+    }
+
+    /// What went wrong and what to do, in one line.
+    pub(crate) fn in_words(&self) -> String {
+        format!("{}; {}", self.detail, self.suggestion)
     }
 
     /// The page of a code that is no kind of a call's end.

@@ -97,6 +97,15 @@ impl Who {
         Self { tenant: tenant.into(), ..self.clone() }
     }
 
+    /// The agent that this key is for, where it is for one alone.
+    #[must_use]
+    pub fn only_agent(&self) -> Option<&str> {
+        match self.agents.as_deref() {
+            Some([only]) => Some(only),
+            Some(_) | None => None,
+        }
+    }
+
     /// The caller of an agent's tools, where this key may be one.
     #[must_use]
     pub fn calls_as(&self, agent: &str) -> Option<Caller> {
@@ -187,6 +196,14 @@ impl Keys {
         let (expected, who) = self.by_id.get(id)?;
         let found: [u8; 32] = Sha256::digest(text.as_bytes()).into();
         bool::from(found.ct_eq(expected)).then_some(who)
+    }
+}
+
+impl Keys {
+    /// Whoever holds the key of this name now, where there is one.
+    #[must_use]
+    pub(crate) fn holder(&self, id: &str) -> Option<&Who> {
+        self.by_id.get(id).map(|(_, who)| who)
     }
 }
 

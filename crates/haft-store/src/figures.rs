@@ -1,9 +1,10 @@
 //! Which records a filter means, and a tool's calls in figures.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use haft_core::ledger::EffectRecord;
-use haft_core::port::{CallFilter, CallStats, EffectFilter};
+use haft_core::port::{CallFilter, CallStats, EffectFilter, SERIES_CALLS, Slice};
 use haft_core::record::InvocationRecord;
 
 /// What a limit of nothing means.
@@ -11,6 +12,11 @@ const USUAL_LIMIT: usize = 100;
 
 pub(crate) fn limit(asked: usize) -> usize {
     if asked == 0 { USUAL_LIMIT } else { asked }
+}
+
+/// How many calls a series is made of.
+pub(crate) fn series_limit(asked: usize) -> usize {
+    if asked == 0 { SERIES_CALLS } else { asked.min(SERIES_CALLS) }
 }
 
 fn agrees<T: PartialEq>(wanted: &Option<T>, is: &T) -> bool {
@@ -61,17 +67,51 @@ pub(crate) fn stats(mut calls: Vec<Timed>) -> Vec<CallStats> {
 
 /// Of calls of one tool, fastest first.
 fn of_tool(calls: &[Timed]) -> CallStats {
-    // The nearest rank: the smallest value that so many in a hundred do not exceed.
-    let at = |percent: usize| {
-        let rank = (calls.len() * percent).div_ceil(100);
-        calls.get(rank.saturating_sub(1)).map_or(0, |call| call.duration_us)
-    };
+    let at =
+        |percent: usize| calls.get(rank(calls.len(), percent)).map_or(0, |call| call.duration_us);
     CallStats {
         tool: calls.first().map(|call| call.tool.as_ref().to_owned()).unwrap_or_default(),
         calls: calls.len() as u64,
         errors: calls.iter().filter(|call| call.failed).count() as u64,
         p50_us: at(50),
         p99_us: at(99),
+    }
+}
+
+/// The place of the nearest rank: of the smallest value that so many in a hundred do not exceed.
+fn rank(of: usize, percent: usize) -> usize {
+    (of * percent).div_ceil(100).saturating_sub(1)
+}
+
+/// Calls by the slice of time in which they began.
+pub(crate) struct Series {
+    step_ms: i64,
+    slices: BTreeMap<i64, (BTreeMap<String, u64>, Vec<u64>)>,
+}
+
+impl Series {
+    pub(crate) fn new(step_ms: u64) -> Self {
+        let step_ms = i64::try_from(step_ms).unwrap_or(i64::MAX).max(1);
+        Self { step_ms, slices: BTreeMap::new() }
+    }
+
+    pub(crate) fn take(&mut self, started_at_ms: i64, error: Option<&str>, duration_us: u64) {
+        let at_ms = started_at_ms - started_at_ms.rem_euclid(self.step_ms);
+        let (errors, durations) = self.slices.entry(at_ms).or_default();
+        durations.push(duration_us);
+        if let Some(error) = error {
+            *errors.entry(error.to_owned()).or_default() += 1;
+        }
+    }
+
+    pub(crate) fn end(self) -> Vec<Slice> {
+        let slice = |(at_ms, (errors, mut durations)): (i64, (_, Vec<u64>))| {
+            durations.sort_unstable();
+            let at = |percent| durations.get(rank(durations.len(), percent)).copied().unwrap_or(0);
+            let calls = durations.len() as u64;
+            Slice { at_ms, calls, errors, p50_us: at(50), p99_us: at(99) }
+        };
+        self.slices.into_iter().map(slice).collect()
     }
 }
 

@@ -6,6 +6,7 @@ mod file;
 use std::fmt;
 
 use haft_core::Digest;
+use haft_core::port::Checked;
 use haft_core::record::AuditEntry;
 use haft_core::registry::{PublicKey, Signature, SigningKey};
 use serde::{Deserialize, Serialize};
@@ -163,3 +164,25 @@ impl fmt::Display for Broken {
 }
 
 impl std::error::Error for Broken {}
+
+/// What was found, as the port says it.
+pub(crate) fn said(found: Result<Verified, Broken>) -> Checked {
+    match found {
+        Ok(Verified { entries, head, checkpoints }) => {
+            Checked { entries, checkpoints, head: Some(head), broken: None }
+        }
+        Err(broken) => Checked {
+            entries: 0,
+            checkpoints: 0,
+            head: None,
+            broken: Some((broken.number, broken.to_string())),
+        },
+    }
+}
+
+/// Checks entries that nobody has signed.
+pub(crate) fn check(entries: &[AuditEntry]) -> Checked {
+    let mut chain = Chain::unsigned();
+    let taken = entries.iter().try_for_each(|entry| chain.take(entry));
+    said(taken.and_then(|()| chain.end()))
+}

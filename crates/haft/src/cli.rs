@@ -32,6 +32,9 @@ pub(crate) struct Arguments {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Start a project: a toolset with one tool, `haft.toml` and a policy
+    #[command(after_help = "Examples:\n  haft init my-tools\n  cd my-tools && haft serve --dev")]
+    Init(Init),
     /// Make the folder of a new tool, ready to fill in
     #[command(
         after_help = "Examples:\n  haft new kb-search --category retrieval\n  haft new send-report --toolset toolsets/office"
@@ -80,7 +83,7 @@ pub(crate) enum Command {
     Call(Call),
     /// Serve the tools over HTTP, on this machine unless told otherwise
     #[command(
-        after_help = "Examples:\n  haft serve\n  haft serve --listen 127.0.0.1:8080\n  haft serve --registry registry.json"
+        after_help = "Examples:\n  haft serve\n  haft serve --listen 127.0.0.1:8080\n  haft serve --dev\n  haft serve --registry registry.json"
     )]
     Serve(Serve),
     /// Make, list and revoke API keys for `haft serve`
@@ -737,6 +740,15 @@ pub(crate) struct Serve {
     /// Serve this registry instead of the toolset
     #[arg(long, value_name = "FILE")]
     pub(crate) registry: Option<PathBuf>,
+    /// Load tools that change, for new sessions
+    #[arg(long, conflicts_with = "registry")]
+    pub(crate) dev: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Init {
+    /// Where; the current folder when left out
+    pub(crate) folder: Option<PathBuf>,
 }
 
 #[derive(Args)]

@@ -16,6 +16,7 @@ pub(crate) mod effects;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod import;
+pub(crate) mod init;
 pub(crate) mod keygen;
 pub(crate) mod keys;
 pub(crate) mod lint;

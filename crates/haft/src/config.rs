@@ -241,6 +241,11 @@ impl Config {
         own.or(&self.model)
     }
 
+    /// The agents that have a model of their own.
+    pub(crate) fn agents_with_models(&self) -> impl Iterator<Item = &str> {
+        self.models.keys().map(String::as_str)
+    }
+
     /// The policy, checked against the tools that there are.
     pub(crate) fn policy(&self, registry: &Registry) -> Result<Policy, Vec<Problem>> {
         Policy::load(&self.source()?, &[registry])

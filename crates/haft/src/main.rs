@@ -4,10 +4,12 @@
 //! its own: what a command does is done by the library crates.
 
 mod assembly;
+mod bundled;
 mod cli;
 mod commands;
 mod config;
 mod logs;
+mod models;
 mod output;
 mod source;
 
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
     let mut out = Output::new(arguments.color);
     let at = source::Place { toolset: arguments.toolset, config: arguments.config };
     let result = match arguments.command {
+        Command::Init(options) => commands::init::run(&options, &mut out),
         Command::New(options) => commands::new::run(&at, &options, &mut out),
         Command::Lint(options) => commands::lint::run(&at, &options, &mut out),
         Command::Build(options) => commands::build::run(&at, &options, &mut out),

@@ -39,6 +39,11 @@ impl Output {
         Self { colour: if wanted { Colour::Yes } else { Colour::No }, closed: None }
     }
 
+    /// The same, for somebody who prints at the same time.
+    pub(crate) fn again(&self) -> Self {
+        Self { colour: self.colour, closed: None }
+    }
+
     /// Whether diagnostics are coloured.
     pub(crate) fn colour(&self) -> Colour {
         self.colour

@@ -36,6 +36,13 @@ impl Place {
         })
     }
 
+    /// Whether there is no project here, and none is named.
+    pub(crate) fn is_nowhere(&self) -> anyhow::Result<bool> {
+        Ok(self.config.is_none()
+            && self.find_toolset()?.is_none()
+            && self.config()?.folder.is_none())
+    }
+
     /// The toolset; where there is none, the current folder becomes one.
     pub(crate) fn toolset_or_here(&self) -> anyhow::Result<PathBuf> {
         Ok(self.find_toolset()?.unwrap_or_else(|| PathBuf::from(".")))

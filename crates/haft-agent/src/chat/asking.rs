@@ -4,6 +4,7 @@ use haft_core::{Digest, ErrorKind, ToolError};
 use haft_wire::Turn;
 use serde_json::json;
 
+use super::Chat;
 use super::rounds::{Run, refused, word};
 use crate::event::{Limit, Listen, Reason};
 use crate::offer::Offer;
@@ -16,14 +17,17 @@ impl Run<'_> {
         let agent = self.chat.agent.clone();
         let (model, settings) = (&*agent.model, &agent.settings);
         let failed = |message: String| Reason::ModelFailed { message };
-        let (dialect, history) = (model.dialect(), &self.chat.history);
+        let Chat { history, wishes, .. } = &*self.chat;
+        let prompt = wishes.prompt(&offer.prompt);
+        let dialect = model.dialect();
         let body = request::body(
             dialect,
             model.name(),
-            &offer.prompt,
+            &prompt,
             history,
             &offer.rendering,
             settings,
+            wishes,
         )
         .map_err(failed)?;
         self.spent.rounds += 1;
@@ -31,7 +35,7 @@ impl Run<'_> {
             model,
             patience: &settings.patience,
             body,
-            prompt: Digest::of_bytes(offer.prompt.as_bytes()),
+            prompt: Digest::of_bytes(prompt.as_bytes()),
             round: self.spent.rounds,
             tools: request::shown(&offer.rendering),
             tokens: settings.limits.tokens.saturating_sub(self.spent.tokens()),

@@ -84,6 +84,16 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Runs until the model has answered.
+    pub(super) async fn answer(&mut self, to: &mut dyn Listen) -> Reason {
+        loop {
+            if let Next::Over(reason) = self.round(to).await {
+                self.chat.settle_round(&[]);
+                return reason;
+            }
+        }
+    }
+
     /// Newer messages of the user.
     async fn take_up(&mut self, messages: &[String], to: &mut dyn Listen) {
         for text in messages {

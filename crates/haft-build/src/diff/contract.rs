@@ -39,6 +39,7 @@ pub(super) fn compare(old: &Contract, new: &Contract, out: &mut Vec<Change>) {
         arguments,
         capabilities,
         connection,
+        hosts,
         gateway,
         // Compared with what the registry says about the handler.
         handler: _,
@@ -75,6 +76,7 @@ pub(super) fn compare(old: &Contract, new: &Contract, out: &mut Vec<Change>) {
 
     reach::capabilities(capabilities, &new.capabilities, out);
     reach::connection(connection.as_ref(), new.connection.as_ref(), out);
+    reach::hosts(hosts, &new.hosts, out);
     reach::gateway(gateway.as_ref(), new.gateway.as_ref(), out);
     reach::redaction(redaction, &new.redaction, out);
 

@@ -142,6 +142,6 @@ fn reaches_out(tool: &Tool) -> bool {
     let contract = &tool.contract;
     let outward = [Capability::Http, Capability::Messaging, Capability::CallTool];
     contract.connection.is_some()
-        || matches!(&contract.gateway, Some(Gateway::Http { .. } | Gateway::Mcp { .. }))
+        || matches!(&contract.gateway, Some(Gateway::Http(_) | Gateway::Mcp { .. }))
         || contract.capabilities.iter().any(|capability| outward.contains(capability))
 }

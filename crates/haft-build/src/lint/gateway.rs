@@ -1,21 +1,17 @@
 //! Where a call may go: hosts are literal, and every slot is a parameter.
 
+mod http;
+
 use serde_json::Value;
 
 use super::paths::{self, Found};
 use crate::code;
-use crate::diagnostic::{Findings, escape};
+use crate::diagnostic::Findings;
 use haft_core::nearest;
 
-/// Checks `connection.hosts` and an HTTP gateway.
+/// Checks the hosts of a contract and an HTTP gateway.
 pub(crate) fn check(contract: &Value, out: &mut Findings) {
-    let hosts: Vec<&str> = contract
-        .pointer("/connection/hosts")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
+    let hosts = texts(contract, "/connection/hosts");
     for (index, host) in hosts.iter().enumerate() {
         if !is_host(host) {
             let message = format!("`{host}` is not the name of one host");
@@ -23,23 +19,56 @@ pub(crate) fn check(contract: &Value, out: &mut Findings) {
                 .help("write it alone: `api.example.com`, without scheme, port, path or `*`");
         }
     }
+    reached(contract, &hosts, out);
     let Some(gateway) = contract.get("gateway") else { return };
     if gateway.get("kind").and_then(Value::as_str) == Some("http") {
-        http(contract, gateway, &hosts, out);
+        address(contract, gateway, &hosts, out);
+        http::check(contract, gateway, out);
     }
 }
 
-fn http(contract: &Value, gateway: &Value, hosts: &[&str], out: &mut Findings) {
+fn texts<'a>(contract: &'a Value, pointer: &str) -> Vec<&'a str> {
+    let list = contract.pointer(pointer).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+/// The hosts that a handler may reach.
+fn reached(contract: &Value, connected: &[&str], out: &mut Findings) {
+    let hosts = texts(contract, "/hosts");
+    for (index, host) in hosts.iter().enumerate() {
+        let (name, port) = host.rsplit_once(':').unwrap_or((host, "443"));
+        if !is_host(name) || !port.parse::<u16>().is_ok_and(|port| port > 0) {
+            let message = format!("`{host}` is not the name of one host");
+            out.contract(&code::HOST, format!("/hosts/{index}"), message)
+                .help("write `api.example.com`, or `api.example.com:8443`");
+        }
+    }
+    let uses = texts(contract, "/capabilities").contains(&"http");
+    if uses && hosts.is_empty() && connected.is_empty() {
+        out.contract(&code::NO_HOSTS, "/capabilities", "the `http` capability reaches no host")
+            .help("list the hosts in `hosts`, or in `connection.hosts` where credentials are sent");
+    }
+    if !uses && !hosts.is_empty() {
+        out.contract(&code::NO_HOSTS, "/hosts", "nothing uses these hosts")
+            .help("list `http` among the capabilities, or remove `hosts`");
+    }
+}
+
+fn address(contract: &Value, gateway: &Value, hosts: &[&str], out: &mut Findings) {
     let Some(url) = gateway.get("url").and_then(Value::as_str) else { return };
     match split(url) {
         Ok((host, rest)) => {
             let local = ["localhost", "127.0.0.1"].contains(&host);
-            if url.starts_with("http://") && (!local || !hosts.is_empty()) {
+            if url.starts_with("http://") && !local {
                 out.contract(&code::GATEWAY, "/gateway/url", "this URL is not encrypted")
                     .help("use `https://`; plain `http://` is for a service on this machine");
             }
             if rest.matches('{').count() != slots(rest).count() {
                 out.contract(&code::GATEWAY, "/gateway/url", "a `{` in this URL is never closed");
+            }
+            if !is_plain(rest) {
+                out.contract(&code::GATEWAY, "/gateway/url", "this is not a plain path")
+                    .help("leave out `?`, `#`, `\\`, spaces and `.` or `..` segments; use `query`");
             }
             if !hosts.is_empty() && !hosts.iter().any(|known| known.eq_ignore_ascii_case(host)) {
                 let message = format!("`{host}` is not among the connection's hosts");
@@ -48,6 +77,7 @@ fn http(contract: &Value, gateway: &Value, hosts: &[&str], out: &mut Findings) {
             }
             for slot in slots(rest) {
                 known_parameter(contract, slot, "/gateway/url", out);
+                always_there(contract, slot, out);
             }
         }
         Err(why) => {
@@ -57,27 +87,28 @@ fn http(contract: &Value, gateway: &Value, hosts: &[&str], out: &mut Findings) {
             );
         }
     }
-    for section in ["query", "headers", "body"] {
-        for (name, parameter) in
-            gateway.get(section).and_then(Value::as_object).into_iter().flatten()
-        {
-            let at = format!("/gateway/{section}/{}", escape(name));
-            if section == "headers" && !is_header(name) {
-                let message = format!("`{name}` is not a header that a contract may set");
-                out.contract_key(&code::GATEWAY, at.clone(), message)
-                    .help("credentials and framing are the host's business");
-            }
-            if let Some(parameter) = parameter.as_str() {
-                known_parameter(contract, parameter, &at, out);
-            }
-        }
+}
+
+/// A path of segments that mean what they say.
+fn is_plain(path: &str) -> bool {
+    let odd = |c: char| matches!(c, '?' | '#' | '\\') || c.is_whitespace() || c.is_control();
+    !path.contains(odd) && !path.split('/').any(|segment| segment == "." || segment == "..")
+}
+
+/// A path has no place for what is left out, and none for a list.
+fn always_there(contract: &Value, slot: &str, out: &mut Findings) {
+    let Some(parameters) = contract.get("parameters") else { return };
+    let Found::Schema(schema) = paths::find(parameters, slot) else { return };
+    let required = parameters.get("required").and_then(Value::as_array);
+    let required = required.is_some_and(|names| names.iter().any(|name| name == slot));
+    if !required && schema.get("default").is_none() && !slot.contains('.') {
+        let message = format!("`{slot}` is in the path and may be left out");
+        out.contract(&code::GATEWAY, "/gateway/url", message)
+            .help("make it required, or give it a default");
     }
-    if gateway.get("body").is_some() && gateway.get("bodyFrom").is_some() {
-        out.contract(&code::GATEWAY, "/gateway/bodyFrom", "`body` and `bodyFrom` are both there")
-            .help("either name the members of the body, or the one parameter that is all of it");
-    }
-    if let Some(parameter) = gateway.get("bodyFrom").and_then(Value::as_str) {
-        known_parameter(contract, parameter, "/gateway/bodyFrom", out);
+    if paths::is(schema, "object") || paths::is(schema, "array") {
+        let message = format!("`{slot}` is in the path and is neither text nor a number");
+        out.contract(&code::GATEWAY, "/gateway/url", message);
     }
 }
 

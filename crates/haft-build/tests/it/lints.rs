@@ -539,6 +539,105 @@ mod the_contract {
     }
 
     #[test]
+    fn an_http_gateway_says_what_can_be_sent_and_read() {
+        let found = |more: serde_json::Value| {
+            let workshop = Workshop::new();
+            workshop.remove("tools/echo/handler.js");
+            let mut gateway =
+                json!({"kind": "http", "method": "GET", "url": "https://api.example.com/"});
+            gateway.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            workshop.patch("echo", json!({ "gateway": gateway }));
+            let about = |line: String| {
+                let (_, message) = line.split_once("error: ").unwrap_or(("", &line));
+                message.to_owned()
+            };
+            workshop.lines().into_iter().map(about).collect::<Vec<_>>().join("; ")
+        };
+        let fine = json!({"method": "POST", "query": {"v": {"value": 2}}, "headers": {"x-a": "text"},
+            "body": {"t": "text"}, "encoding": "form", "errors": {"404": "not_found", "5xx": "transient"},
+            "idempotencyHeader": "Idempotency-Key", "maxResponseBytes": 4096, "result": "/a"});
+        assert_eq!(found(fine), "");
+        for (more, expected) in [
+            (json!({"query": {"q": "txt"}}), "`txt` is not a parameter [H120]"),
+            (
+                json!({"headers": {"Cookie": "text"}}),
+                "`Cookie` is not a header that a contract may set [H120]",
+            ),
+            (
+                json!({"headers": {"x": {"value": "a\r\nb"}}}),
+                "this value cannot stand in a header [H120]",
+            ),
+            (json!({"query": {"x": {"value": {}}}}), "this value cannot stand in a query [H120]"),
+            (json!({"query": {"x": {"valu": 1}}}), "`value` is missing"),
+            (json!({"body": {"t": "text"}}), "a request that reads has no body [H120]"),
+            (
+                json!({"method": "POST", "bodyFrom": "text", "encoding": "form"}),
+                "a form is made of `body` [H120]",
+            ),
+            (json!({"result": "a"}), "this is not a JSON pointer [H120]"),
+            (
+                json!({"errors": {"200": "not_found"}}),
+                "`200` is not the status of a failure [H120]",
+            ),
+            (
+                json!({"errors": {"404": "denied"}}),
+                "`denied` is not an error that a service can cause [H120]",
+            ),
+            (json!({"redirects": 4}), "at most 3 redirects are followed [H120]"),
+            (
+                json!({"method": "POST", "redirects": 1}),
+                "a request that writes is not redirected [H120]",
+            ),
+            (json!({"maxResponseBytes": 1u64 << 40}), "at most 64 MiB are read [H120]"),
+            (
+                json!({"idempotencyHeader": "K"}),
+                "this header cannot carry the key of an effect [H120]",
+            ),
+            (
+                json!({"method": "POST", "idempotencyHeader": "Host"}),
+                "this header cannot carry the key of an effect [H120]",
+            ),
+            (
+                json!({"pages": {"by": "cursor", "maxPages": 3}}),
+                "`query` is missing [H120]; `next` is missing [H120]",
+            ),
+            (
+                json!({"pages": {"by": "page", "query": "p", "maxPages": 51}}),
+                "these are too many requests for one call [H120]",
+            ),
+            (
+                json!({"query": {"p": "text"}, "pages": {"by": "page", "query": "p", "maxPages": 5}}),
+                "this query parameter is filled twice [H120]",
+            ),
+            (
+                json!({"result": "", "pages": {"by": "link", "maxPages": 5}}),
+                "`pages` and `result` are both there [H120]",
+            ),
+            (
+                json!({"method": "POST", "pages": {"by": "link", "maxPages": 5}}),
+                "only a `GET` has pages [H120]",
+            ),
+            (json!({"url": "https://api.example.com/a?b=c"}), "this is not a plain path [H120]"),
+            (json!({"url": "https://api.example.com/../x"}), "this is not a plain path [H120]"),
+        ] {
+            let said = found(more.clone());
+            assert!(said.contains(expected), "{more}: {said}");
+        }
+    }
+
+    #[test]
+    fn a_handler_reaches_hosts_that_are_listed() {
+        contract(
+            json!({"capabilities": ["http"], "lint": {"allow": {"H408": "only the contract is looked at"}}}),
+            &["schema.json:50:23: error: the `http` capability reaches no host [H124]"],
+        );
+        contract(
+            json!({"hosts": ["a.example", "b.example:8443", "c.example:0", "https://d.example"]}),
+            &[],
+        );
+    }
+
+    #[test]
     fn what_an_import_assumed_is_to_be_reviewed() {
         let digest = format!("sha256:{}", "0".repeat(64));
         contract(

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::HttpGateway;
+
 /// Whether a person must approve: always, never, or when a condition holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
@@ -200,28 +202,8 @@ fn yes() -> bool {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Gateway {
-    /// One HTTP request.
-    Http {
-        /// The method.
-        method: HttpMethod,
-        /// Scheme and host are literal; `{name}` in the path is one encoded segment.
-        url: String,
-        /// Query parameter → argument.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        query: BTreeMap<String, String>,
-        /// Header → argument.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        headers: BTreeMap<String, String>,
-        /// Member of the JSON body → argument.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-        body: BTreeMap<String, String>,
-        /// The one argument that is the whole JSON body.
-        #[serde(default, rename = "bodyFrom", skip_serializing_if = "Option::is_none")]
-        body_from: Option<String>,
-        /// JSON pointer into the response; the whole of it when absent.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        result: Option<String>,
-    },
+    /// An HTTP request.
+    Http(Box<HttpGateway>),
     /// A tool of an upstream MCP server.
     Mcp {
         /// The server's id in the configuration.
@@ -240,19 +222,6 @@ pub enum Gateway {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         queue: Option<String>,
     },
-}
-
-/// HTTP methods that a gateway can use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "UPPERCASE")]
-#[expect(missing_docs, reason = "the variants are the methods themselves")]
-pub enum HttpMethod {
-    Get,
-    Head,
-    Post,
-    Put,
-    Patch,
-    Delete,
 }
 
 /// A handler that is no file of the tool's folder.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Boxed;
+use super::{Auth, Boxed};
 use crate::call::Caller;
 use crate::contract::{Capability, Mode};
 use crate::error::ToolError;
@@ -32,6 +32,9 @@ pub struct Job {
     pub deadline: Duration,
     /// The same for every attempt under one key: for providers that deduplicate by themselves.
     pub provider_key: Option<String>,
+    /// The credentials of the call's connection, where the contract asks for one and the call was
+    /// allowed to use it.
+    pub auth: Option<Arc<Auth>>,
 }
 
 impl Job {
@@ -45,7 +48,14 @@ impl Job {
         deadline: Duration,
         provider_key: Option<String>,
     ) -> Self {
-        Self { tool, arguments: arguments.into(), scope, host, deadline, provider_key }
+        Self { tool, arguments: arguments.into(), scope, host, deadline, provider_key, auth: None }
+    }
+
+    /// With the credentials of the call's connection.
+    #[must_use]
+    pub fn with_auth(mut self, auth: Option<Arc<Auth>>) -> Self {
+        self.auth = auth;
+        self
     }
 }
 
@@ -102,6 +112,17 @@ pub trait Host: Send + Sync {
     ) -> Boxed<'a, Result<Value, ToolError>>;
 }
 
+/// The call that a capability is used by.
+#[derive(Clone, Copy)]
+pub struct Binding<'a> {
+    /// The tool.
+    pub tool: &'a Tool,
+    /// Who asks, through what.
+    pub scope: &'a Scope,
+    /// The credentials of its connection.
+    pub auth: Option<&'a Auth>,
+}
+
 /// Something behind a capability: a knowledge base, a calendar. Bound to a call by the path.
 pub trait Provide: Send + Sync {
     /// Answers one method call.
@@ -111,6 +132,16 @@ pub trait Provide: Send + Sync {
         method: &'a str,
         arguments: Value,
     ) -> Boxed<'a, Result<Value, ToolError>>;
+
+    /// The same, for a provider that needs to know more of the call than who asks.
+    fn provide_bound<'a>(
+        &'a self,
+        binding: Binding<'a>,
+        method: &'a str,
+        arguments: Value,
+    ) -> Boxed<'a, Result<Value, ToolError>> {
+        self.provide(binding.scope, method, arguments)
+    }
 
     /// Whether a method changes anything. A handler that fails before it called one has certainly
     /// done nothing.

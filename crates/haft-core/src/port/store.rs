@@ -1,5 +1,6 @@
 //! Remembering.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -161,8 +162,23 @@ pub trait Journal: Send + Sync {
     /// Per tool: calls, errors, latency.
     fn stats<'a>(&'a self, filter: CallFilter) -> Answer<'a, Vec<CallStats>>;
 
+    /// Calls in slices of time, oldest first; slices without calls are left out. The filter's limit
+    /// is about calls, of which the newest are taken; 0 is [`SERIES_CALLS`].
+    fn series<'a>(&'a self, filter: CallFilter, step_ms: u64) -> Answer<'a, Vec<Slice>>;
+
     /// The audit trail from an entry on, oldest first.
     fn audit<'a>(&'a self, from: u64, limit: usize) -> Answer<'a, Vec<AuditEntry>>;
+
+    /// A tenant's part of the audit trail, newest first: before an entry, or from the end.
+    fn trail<'a>(
+        &'a self,
+        tenant: &'a str,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Answer<'a, Vec<AuditEntry>>;
+
+    /// Checks the whole audit trail. Takes its time, and nobody waits for it but the caller.
+    fn verify<'a>(&'a self) -> Answer<'a, Checked>;
 
     /// Waits until everything that was queued is written.
     fn flush<'a>(&'a self) -> Answer<'a, ()>;
@@ -207,6 +223,41 @@ pub struct CallStats {
     pub p99_us: u64,
 }
 
+/// How many calls a series is made of at most.
+pub const SERIES_CALLS: usize = 200_000;
+
+/// The calls that began in a slice of time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Slice {
+    /// When it begins, in milliseconds of the Unix epoch.
+    pub at_ms: i64,
+    /// How many calls.
+    pub calls: u64,
+    /// How many ended in each kind of error.
+    pub errors: BTreeMap<String, u64>,
+    /// Half of them took at most so long, in microseconds.
+    pub p50_us: u64,
+    /// Ninety-nine in a hundred took at most so long.
+    pub p99_us: u64,
+}
+
+/// What the check of an audit trail found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Checked {
+    /// How many entries were checked, where all are intact.
+    pub entries: u64,
+    /// How many signed checkpoints agree with them.
+    pub checkpoints: u64,
+    /// The last one's hash.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<Digest>,
+    /// The first entry that is not as it was written, and what is wrong with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken: Option<(u64, String)>,
+}
+
 /// What people are asked to approve.
 pub trait Confirmations: Send + Sync {
     /// Asks, or returns the question that is there for the same binding and neither spent nor
@@ -246,6 +297,9 @@ pub trait Confirmations: Send + Sync {
 pub trait Sessions: Send + Sync {
     /// One session.
     fn session<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, Session>;
+
+    /// A tenant's sessions, the newest first; a limit of 0 is a hundred.
+    fn sessions<'a>(&'a self, tenant: &'a str, limit: usize) -> Answer<'a, Vec<Session>>;
 
     /// Writes a session whose revision is the stored one, and raises it. A new one has revision 0.
     fn save<'a>(&'a self, session: Session) -> Answer<'a, Session>;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use haft_core::contract::{Capability, Mode};
 use haft_core::error::ToolError;
-use haft_core::port::{Host, Job, Scope, SessionView};
+use haft_core::port::{Auth, Host, Job, Scope, SessionView};
 use haft_core::registry::Tool;
 use serde_json::Value;
 
@@ -17,12 +17,13 @@ pub struct Context {
     host: Arc<dyn Host>,
     deadline: Duration,
     provider_key: Option<String>,
+    auth: Option<Arc<Auth>>,
 }
 
 impl Context {
     pub(super) fn of(job: Job) -> (Arc<Value>, Self) {
-        let Job { tool, arguments, scope, host, deadline, provider_key, .. } = job;
-        (arguments, Self { tool, scope, host, deadline, provider_key })
+        let Job { tool, arguments, scope, host, deadline, provider_key, auth, .. } = job;
+        (arguments, Self { tool, scope, host, deadline, provider_key, auth })
     }
 
     /// The tool that is run.
@@ -65,6 +66,13 @@ impl Context {
     #[must_use]
     pub fn provider_key(&self) -> Option<&str> {
         self.provider_key.as_deref()
+    }
+
+    /// The credentials of the call's connection, for as long as the call lasts. Nothing where the
+    /// contract asks for none, or none is set up.
+    #[must_use]
+    pub fn auth(&self) -> Option<&Auth> {
+        self.auth.as_deref()
     }
 
     /// Calls a method of a capability that the contract lists.

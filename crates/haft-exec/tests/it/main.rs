@@ -14,6 +14,8 @@ mod dispatch;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod http;
+#[cfg(test)]
 mod native;
 #[cfg(test)]
 mod pool;

@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use haft_core::contract::SideEffectPolicy;
-use haft_core::port::{Boxed, Ended, Job, Scope};
+use haft_core::port::{Auth, Boxed, Ended, Job, Scope, Want};
 use haft_core::registry::Implementation;
 use haft_core::{ErrorKind, ToolError};
 
@@ -16,7 +16,7 @@ use super::confirm::Approved;
 use super::join::Joined;
 use crate::host::Bound;
 use crate::policy::Deadline;
-use crate::runtime::Inner;
+use crate::runtime::{Inner, Known};
 use crate::session;
 
 /// How long the handler may run: the contract's and the policy's limits, and in a mode whose
@@ -114,7 +114,14 @@ async fn attempt(
     deadline: Duration,
 ) -> Ended {
     let scope = Arc::new(scope(trip, call));
-    let host = Arc::new(Bound::new(inner, &call.tool.tool, scope.clone(), granted.provider_key()));
+    let auth = auth(inner, call);
+    let host = Arc::new(Bound::new(
+        inner,
+        &call.tool.tool,
+        scope.clone(),
+        granted.provider_key(),
+        auth.clone(),
+    ));
     #[expect(clippy::disallowed_methods, reason = "this is the one place where handlers are run")]
     let job = Job::new(
         call.tool.tool.clone(),
@@ -123,7 +130,9 @@ async fn attempt(
         host.clone(),
         deadline,
         granted.provider_key(),
-    );
+    )
+    .with_auth(auth.clone());
+    let _ends = Ends(auth);
     super::fail_point("before_execute").await;
     // As late as can be: what stops the process after this is beyond anyone.
     if is_late(inner, call, granted) {
@@ -178,6 +187,30 @@ fn certain(handler: &Implementation, host: &Bound, ended: Ended) -> Ended {
         }
         Ended::Lost(error) => Ended::Failed(error),
         Ended::Returned { .. } | Ended::NotBegun(_) => ended,
+    }
+}
+
+/// The credentials of the call's connection. `authorize` has let the call use it; nobody has been
+/// asked for a secret yet, and nobody is until the handler needs one.
+fn auth(inner: &Arc<Inner>, call: &Joined) -> Option<Arc<Auth>> {
+    let needed = call.tool.tool.contract.connection.as_ref()?;
+    let want = Want {
+        tenant: call.call().caller.tenant.to_string(),
+        connection: call.call().connection.clone()?,
+        provider: needed.provider.clone(),
+    };
+    let known = Arc::new(Known(Arc::downgrade(inner)));
+    Some(Arc::new(Auth::bind(inner.broker.clone()?, known, want, needed.hosts.clone())))
+}
+
+/// Whatever becomes of a call, its credentials are of no use afterwards.
+struct Ends(Option<Arc<Auth>>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        if let Some(auth) = &self.0 {
+            auth.end();
+        }
     }
 }
 

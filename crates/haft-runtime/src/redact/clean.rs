@@ -61,7 +61,8 @@ fn skip_sequence(start: char, rest: &mut std::str::Chars<'_>) {
 }
 
 /// Whether a character cannot be seen, or changes how others are seen.
-pub(crate) fn is_hidden(letter: char) -> bool {
+#[must_use]
+pub fn is_hidden(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
             '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'

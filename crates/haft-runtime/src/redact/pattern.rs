@@ -56,6 +56,11 @@ impl Secret {
         }
         Ok(Self { label: label.to_owned(), value })
     }
+
+    /// A copy, for a search that outlives the list that it was made of.
+    pub(super) fn again(&self) -> Self {
+        Self { label: self.label.clone(), value: self.value.clone() }
+    }
 }
 
 /// One spelling of a secret.

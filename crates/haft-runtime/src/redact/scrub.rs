@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use haft_core::ToolError;
@@ -38,6 +39,8 @@ pub struct Scrubber {
     exact: Option<Finder>,
     folded: Option<Finder>,
     labels: Vec<String>,
+    /// What is looked for, so that more can be added.
+    secrets: Vec<Arc<Secret>>,
     /// Whether a secret could stand as a bare number.
     numeric: bool,
     /// Whether a form's `+` could stand for a part of a secret.
@@ -135,6 +138,29 @@ impl Scrubber {
     ///
     /// If there are more than the search can hold.
     pub fn new(secrets: &[Secret]) -> Result<Self, Unscrubbed> {
+        Self::of(secrets.iter().map(|secret| Arc::new(secret.again())).collect())
+    }
+
+    /// The same and one more. Of its label only the newest so many are kept.
+    pub(crate) fn and(&self, secret: Arc<Secret>, most: usize) -> Result<Self, Unscrubbed> {
+        let mut secrets = self.secrets.clone();
+        secrets.push(secret.clone());
+        let same = |one: &Arc<Secret>| one.label == secret.label;
+        let mut spare = secrets.iter().filter(|one| same(one)).count().saturating_sub(most);
+        secrets.retain(|one| {
+            let goes = spare > 0 && same(one);
+            spare -= usize::from(goes);
+            !goes
+        });
+        Self::of(secrets)
+    }
+
+    /// Whether it looks for this one.
+    pub(crate) fn knows(&self, value: &str) -> bool {
+        self.secrets.iter().any(|secret| *secret.value == value)
+    }
+
+    fn of(secrets: Vec<Arc<Secret>>) -> Result<Self, Unscrubbed> {
         let all = |spell: fn(&str) -> Vec<Pattern>| {
             let numbered = secrets.iter().enumerate();
             numbered.flat_map(|(at, s)| spell(&s.value).into_iter().map(move |p| (at, p))).collect()
@@ -146,6 +172,7 @@ impl Scrubber {
             labels: secrets.iter().map(|secret| secret.label.clone()).collect(),
             numeric: secrets.iter().any(|secret| secret.value.bytes().all(numeric)),
             spaced: secrets.iter().any(|secret| secret.value.contains(' ')),
+            secrets,
         })
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use haft_core::Registry;
 use haft_core::contract::Capability;
-use haft_core::port::{Decide, Execute, Observe, Provide, Publish, Store};
+use haft_core::port::{Broker, Decide, Execute, Observe, Provide, Publish, Store};
 use haft_core::record::Event;
 
 use super::config::Office;
@@ -74,6 +74,7 @@ pub struct Builder {
     observe: Vec<Arc<dyn Observe>>,
     settings: Settings,
     scrubber: Option<Scrubber>,
+    broker: Option<Arc<dyn Broker>>,
     secret: Option<[u8; 32]>,
     guide: bool,
 }
@@ -99,6 +100,7 @@ impl Runtime {
             observe: Vec::new(),
             settings: Settings::default(),
             scrubber: None,
+            broker: None,
             secret: None,
             guide: false,
         }
@@ -160,6 +162,13 @@ impl Builder {
     #[must_use]
     pub fn settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
+        self
+    }
+
+    /// Where the credentials of connections come from. Without it no call has any.
+    #[must_use]
+    pub fn broker(mut self, broker: Arc<dyn Broker>) -> Self {
+        self.broker = Some(broker);
         self
     }
 
@@ -232,6 +241,7 @@ impl Builder {
                 office,
                 catalogs: Catalogs::new(1_000),
                 scrubber: ArcSwap::from_pointee(scrubber),
+                broker: self.broker,
                 book: Book::new(self.store.clone()),
                 store: self.store,
                 executors: match guide {

@@ -1,9 +1,11 @@
 //! Sessions, as front ends use them.
 
+use std::time::Duration;
+
 use haft_core::contract::Mode;
 use haft_core::outcome::Intent;
 use haft_core::session::{Phase, Session};
-use haft_core::{Caller, ErrorKind, ToolError};
+use haft_core::{Caller, Digest, ErrorKind, ToolError};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -32,6 +34,44 @@ impl Runtime {
         let shelf = self.inner.shelves.load().current.clone();
         let now = self.inner.store.now_ms();
         self.inner.book.create(session::begin(caller, mode, &shelf.registry, now)).await
+    }
+
+    /// The session of a conversation that is not kept here: its client sends all of it each time. The
+    /// same one for the same name, so that the same act of a request that is sent again is known
+    /// again; another one once `within` has passed.
+    ///
+    /// # Errors
+    ///
+    /// As of [`open`](Self::open).
+    pub async fn rejoin(
+        &self,
+        caller: &Caller,
+        mode: Mode,
+        name: &Digest,
+        within: Duration,
+    ) -> Result<Session, ToolError> {
+        self.inner.blocked(caller).await?;
+        let now = self.inner.store.now_ms();
+        let within = i64::try_from(within.as_millis()).unwrap_or(i64::MAX).max(1);
+        let id = |slot: i64| session::named(caller, name, slot);
+        let slot = now.div_euclid(within);
+        // Begun in the last slot, it may be young enough still.
+        for known in [slot, slot - 1] {
+            match self.inner.book.load(caller, &id(known)).await {
+                Ok(session) if now - session.created_at_ms < within => return Ok(session),
+                Ok(_) => {}
+                Err(error) if error.kind == ErrorKind::SessionInactive => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let shelf = self.inner.shelves.load().current.clone();
+        let mut session = session::begin(caller, mode, &shelf.registry, now);
+        session.id = id(slot);
+        match self.inner.book.create(session).await {
+            Ok(session) => Ok(session),
+            // Two requests at once: the other was first.
+            Err(error) => self.inner.book.load(caller, &id(slot)).await.map_err(|_| error),
+        }
     }
 
     /// A message of the user: it begins a turn, or waits for the one that is going on.

@@ -91,6 +91,13 @@ impl Directory {
         &self.warnings
     }
 
+    pub(crate) fn agents(&self, tenant: &str) -> Vec<String> {
+        let all = self.tenants.get(tenant).map(|taken| taken.agents.keys().cloned());
+        let mut all: Vec<String> = all.into_iter().flatten().collect();
+        all.sort();
+        all
+    }
+
     pub(crate) fn agent(&self, tenant: &str, agent: &str) -> Option<&Equipped> {
         self.tenants.get(tenant)?.agents.get(agent)
     }

@@ -87,7 +87,7 @@ pub(crate) struct One {
 }
 
 impl One {
-    fn call(self, caller: Caller) -> Call {
+    pub(crate) fn call(self, caller: Caller) -> Call {
         let arguments = match self.arguments {
             None => RawArguments::Text(String::new()),
             Some(Value::String(text)) => RawArguments::Text(text),
@@ -249,7 +249,7 @@ fn later(door: &Arc<Door>, who: &Who, agent: &str, call: Call) -> Result<Respons
 }
 
 /// An id that nobody can guess.
-fn fresh(what: &str) -> Result<String, Problem> {
+pub(crate) fn fresh(what: &str) -> Result<String, Problem> {
     let mut random = [0; 16];
     getrandom::fill(&mut random).map_err(|_| Problem::overloaded())?;
     Ok(format!("{what}-{}", Digest::of_bytes(&random).hex()))

@@ -7,8 +7,9 @@ use axum::body::Body;
 use axum::extract::{Extension, Path, State};
 use axum::http::HeaderMap;
 use haft_core::port::StoreError;
-use haft_core::record::ConfirmationStatus;
+use haft_core::record::{Confirmation, ConfirmationStatus};
 use haft_core::{ErrorKind, ToolError};
+use haft_runtime::runtime::Decided;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
@@ -20,14 +21,14 @@ use crate::problem::{NoKey, NoRole, Problem};
 use crate::who::{Role, Who};
 
 /// Which questions.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Filter {
     /// `pending`, `approved`, `denied` or `spent`; all where absent.
     #[param(value_type = Option<String>)]
-    status: Option<ConfirmationStatus>,
+    pub(crate) status: Option<ConfirmationStatus>,
     /// At most so many, up to 1,000.
-    limit: Option<usize>,
+    pub(crate) limit: Option<usize>,
 }
 
 /// Questions, newest first, with the arguments that would be used.
@@ -43,11 +44,31 @@ pub(crate) async fn list(
     Extension(who): Extension<Who>,
     Params(filter): Params<Filter>,
 ) -> Result<Json<Value>, Problem> {
-    need(&who, Role::Approver)?;
+    Ok(Json(json!(found(&door, &who, filter).await?)))
+}
+
+/// The questions that a filter means.
+pub(crate) async fn found(
+    door: &Door,
+    who: &Who,
+    filter: Filter,
+) -> Result<Vec<Confirmation>, Problem> {
+    need(who, Role::Approver)?;
     let found = door.runtime.store().confirmations(&who.tenant, filter.status).await;
     let mut found = found.map_err(unreadable)?;
     found.truncate(filter.limit.unwrap_or(100).min(1_000));
-    Ok(Json(json!(found)))
+    Ok(found)
+}
+
+/// Approves or declines a question.
+pub(crate) async fn answered(
+    door: &Door,
+    who: &Who,
+    id: &str,
+    approve: bool,
+) -> Result<Decided, Problem> {
+    need(who, Role::Approver)?;
+    Ok(door.runtime.confirm(&who.tenant, id, approve, &who.principal).await?)
 }
 
 pub(crate) fn unreadable(error: StoreError) -> Problem {
@@ -88,6 +109,6 @@ pub(crate) async fn decide(
 ) -> Result<Json<Value>, Problem> {
     need(&who, Role::Approver)?;
     let answer: Answer = body::shape(body::json(&headers, body, &door.limits).await?)?;
-    let decided = door.runtime.confirm(&who.tenant, &id, answer.approve, &who.principal).await?;
+    let decided = answered(&door, &who, &id, answer.approve).await?;
     Ok(Json(json!({ "confirmation": decided.confirmation, "token": decided.token })))
 }

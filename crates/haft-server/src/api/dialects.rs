@@ -7,7 +7,7 @@ use haft_core::{Digest, Envelope};
 use haft_wire::results::{Answer, malformed, results};
 use haft_wire::{Dialect, Finish, Limits, Rendering, Turn, WireCall};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::{ModeName, tools};
@@ -34,6 +34,14 @@ pub(crate) struct Said {
     strict: bool,
 }
 
+impl Said {
+    /// Of a session, whose mode is set.
+    pub(crate) fn in_session(format: &str, session: &str, strict: bool) -> Self {
+        let (format, session) = (Some(format.to_owned()), Some(session.to_owned()));
+        Self { format, session, mode: ModeName::default(), strict }
+    }
+}
+
 /// What is appended to the conversation.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Answered {
@@ -42,7 +50,7 @@ pub(crate) struct Answered {
     messages: Vec<Value>,
     /// The envelope of each call, for programs that want more than the model is told.
     #[schema(value_type = Vec<Object>)]
-    outcomes: Vec<Value>,
+    pub(crate) outcomes: Vec<Envelope>,
 }
 
 /// Runs the calls of a provider's message, in order, and answers in the provider's own words. The
@@ -104,7 +112,7 @@ impl Run<'_> {
             .collect();
         Answered {
             messages: results(self.dialect, &answers),
-            outcomes: ends.iter().map(|(_, envelope)| json!(envelope)).collect(),
+            outcomes: ends.into_iter().map(|(_, envelope)| envelope).collect(),
         }
     }
 

@@ -9,7 +9,7 @@ use axum::http::HeaderMap;
 use haft_core::Caller;
 use haft_core::ledger::{EffectRecord, State as Stands};
 use haft_core::port::EffectFilter;
-use haft_runtime::effects::UndoTarget;
+use haft_runtime::effects::{Probed, UndoTarget, Undone};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
@@ -22,21 +22,21 @@ use crate::problem::{NoKey, NoRole, Problem};
 use crate::who::{Role, Who};
 
 /// Which effects.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Filter {
     /// In this state: `started`, `succeeded`, `failed`, `unknown`, `happened`, `not_happened`,
     /// `compensating`, `compensated` or `stuck`.
     #[param(value_type = Option<String>)]
-    state: Option<Stands>,
+    pub(crate) state: Option<Stands>,
     /// Of this tool.
-    tool: Option<String>,
+    pub(crate) tool: Option<String>,
     /// Of this session.
-    session: Option<String>,
+    pub(crate) session: Option<String>,
     /// Of this chain of turns.
-    turn_group: Option<String>,
+    pub(crate) turn_group: Option<String>,
     /// At most so many, up to 1,000.
-    limit: Option<usize>,
+    pub(crate) limit: Option<usize>,
 }
 
 /// What is shown of an effect: what identifies it and where it stands. Arguments and results may
@@ -101,7 +101,17 @@ pub(crate) async fn list(
     Extension(who): Extension<Who>,
     Params(filter): Params<Filter>,
 ) -> Result<Json<Value>, Problem> {
-    need(&who, Role::Operator)?;
+    let found = found(&door, &who, filter).await?;
+    Ok(Json(found.iter().map(shown).collect()))
+}
+
+/// The effects that a filter means.
+pub(crate) async fn found(
+    door: &Door,
+    who: &Who,
+    filter: Filter,
+) -> Result<Vec<EffectRecord>, Problem> {
+    need(who, Role::Operator)?;
     let wanted = EffectFilter {
         tenant: who.tenant.to_string(),
         states: filter.state.into_iter().collect(),
@@ -111,8 +121,41 @@ pub(crate) async fn list(
         policy: None,
         limit: filter.limit.unwrap_or(100).min(1_000),
     };
-    let found = door.runtime.store().effects(wanted).await.map_err(unreadable)?;
-    Ok(Json(found.iter().map(shown).collect()))
+    door.runtime.store().effects(wanted).await.map_err(unreadable)
+}
+
+/// One effect.
+pub(crate) async fn one(door: &Door, who: &Who, call: &str) -> Result<EffectRecord, Problem> {
+    need(who, Role::Operator)?;
+    door.runtime.store().effect(&who.tenant, call).await.map_err(unreadable)
+}
+
+/// Asks an effect's probe.
+pub(crate) async fn probed(door: &Door, who: &Who, call: &str) -> Result<Probed, Problem> {
+    need(who, Role::Operator)?;
+    Ok(door.runtime.probe(&operator(who), call).await?)
+}
+
+/// Says what became of an effect.
+pub(crate) async fn settled(
+    door: &Door,
+    who: &Who,
+    call: &str,
+    happened: bool,
+    note: &str,
+) -> Result<EffectRecord, Problem> {
+    need(who, Role::Operator)?;
+    Ok(door.runtime.settle(&operator(who), call, happened, note).await?)
+}
+
+/// Undoes effects.
+pub(crate) async fn undone(
+    door: &Door,
+    who: &Who,
+    target: &UndoTarget,
+) -> Result<Vec<Undone>, Problem> {
+    need(who, Role::Operator)?;
+    Ok(door.runtime.undo(&operator(who), target).await?)
 }
 
 /// Asks the tool's probe whether an effect of unknown outcome happened, and settles it.
@@ -131,8 +174,7 @@ pub(crate) async fn probe(
     Extension(who): Extension<Who>,
     Path(call): Path<String>,
 ) -> Result<Json<Value>, Problem> {
-    need(&who, Role::Operator)?;
-    let probed = door.runtime.probe(&operator(&who), &call).await?;
+    let probed = probed(&door, &who, &call).await?;
     Ok(Json(json!({ "tool": probed.tool, "effect": shown(&probed.effect) })))
 }
 
@@ -168,8 +210,7 @@ pub(crate) async fn settle(
 ) -> Result<Json<Value>, Problem> {
     need(&who, Role::Operator)?;
     let said: Settle = body::shape(body::json(&headers, body, &door.limits).await?)?;
-    let by = operator(&who);
-    let effect = door.runtime.settle(&by, &call, said.happened, &said.note).await?;
+    let effect = settled(&door, &who, &call, said.happened, &said.note).await?;
     Ok(Json(shown(&effect)))
 }
 
@@ -208,5 +249,5 @@ pub(crate) async fn undo(
             return Err(Problem::malformed("name either `call` or `turn_group`"));
         }
     };
-    Ok(Json(json!(door.runtime.undo(&operator(&who), &target).await?)))
+    Ok(Json(json!(undone(&door, &who, &target).await?)))
 }

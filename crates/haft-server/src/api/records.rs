@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Extension, State};
 use haft_core::ErrorKind;
-use haft_core::port::CallFilter;
+use haft_core::port::{CallFilter, CallStats, Slice};
+use haft_core::record::InvocationRecord;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::IntoParams;
@@ -18,24 +19,24 @@ use crate::problem::{NoKey, NoRole, Problem};
 use crate::who::{Role, Who};
 
 /// Which calls.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Filter {
     /// Of this agent.
-    agent: Option<String>,
+    pub(crate) agent: Option<String>,
     /// Of this tool.
-    tool: Option<String>,
+    pub(crate) tool: Option<String>,
     /// Of this session.
-    session: Option<String>,
+    pub(crate) session: Option<String>,
     /// That ended in this kind of error.
     #[param(value_type = Option<String>)]
-    error: Option<ErrorKind>,
+    pub(crate) error: Option<ErrorKind>,
     /// Only those that ended well, or only those that did not.
-    ok: Option<bool>,
+    pub(crate) ok: Option<bool>,
     /// Not before, in milliseconds of the Unix epoch.
-    since_ms: Option<i64>,
+    pub(crate) since_ms: Option<i64>,
     /// At most so many, up to 1,000.
-    limit: Option<usize>,
+    pub(crate) limit: Option<usize>,
 }
 
 impl Filter {
@@ -67,9 +68,90 @@ pub(crate) async fn calls(
     Extension(who): Extension<Who>,
     Params(filter): Params<Filter>,
 ) -> Result<Json<Value>, Problem> {
-    need(&who, Role::Operator)?;
-    let found = door.runtime.store().calls(filter.of(&who)).await.map_err(unreadable)?;
-    Ok(Json(json!(found)))
+    Ok(Json(json!(found(&door, &who, filter).await?)))
+}
+
+/// The calls that a filter means.
+pub(crate) async fn found(
+    door: &Door,
+    who: &Who,
+    filter: Filter,
+) -> Result<Vec<InvocationRecord>, Problem> {
+    need(who, Role::Operator)?;
+    door.runtime.store().calls(filter.of(who)).await.map_err(unreadable)
+}
+
+/// One call.
+pub(crate) async fn one(door: &Door, who: &Who, call: &str) -> Result<InvocationRecord, Problem> {
+    need(who, Role::Operator)?;
+    let wanted = CallFilter {
+        tenant: who.tenant.to_string(),
+        call: Some(call.to_owned()),
+        limit: 1,
+        ..CallFilter::default()
+    };
+    let found = door.runtime.store().calls(wanted).await.map_err(unreadable)?;
+    found.into_iter().next().ok_or_else(|| Problem::missing("call"))
+}
+
+/// Per tool: calls, errors, latency.
+pub(crate) async fn figures(
+    door: &Door,
+    who: &Who,
+    filter: Filter,
+) -> Result<Vec<CallStats>, Problem> {
+    need(who, Role::Operator)?;
+    door.runtime.store().stats(filter.of(who)).await.map_err(unreadable)
+}
+
+/// How long a slice is, where nobody says.
+const STEP_MS: u64 = 60_000;
+
+/// Which calls, and in which slices.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OverTime {
+    /// How long a slice is, in milliseconds; a minute where absent.
+    step_ms: Option<u64>,
+    /// Of this agent.
+    agent: Option<String>,
+    /// Of this tool.
+    tool: Option<String>,
+    /// Not before, in milliseconds of the Unix epoch.
+    since_ms: Option<i64>,
+}
+
+/// Calls over time: how many, how they ended, how long they took.
+#[utoipa::path(get, path = "/v1/series", tag = "records", params(OverTime),
+    responses(
+        (status = 200, description = "Slices of time with calls in them, oldest first.",
+            body = Vec<Object>),
+        (status = 400, description = "Not a filter.", body = Problem,
+            content_type = "application/problem+json"),
+        NoKey,
+        NoRole))]
+pub(crate) async fn series(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Params(asked): Params<OverTime>,
+) -> Result<Json<Value>, Problem> {
+    let step_ms = asked.step_ms.unwrap_or(STEP_MS);
+    let OverTime { agent, tool, since_ms, .. } = asked;
+    let filter = Filter { agent, tool, since_ms, ..Filter::default() };
+    Ok(Json(json!(slices(&door, &who, filter, step_ms).await?)))
+}
+
+/// Calls in slices of time.
+pub(crate) async fn slices(
+    door: &Door,
+    who: &Who,
+    filter: Filter,
+    step_ms: u64,
+) -> Result<Vec<Slice>, Problem> {
+    need(who, Role::Operator)?;
+    // Every call in the time that is asked about, not only as many as a list would have.
+    let wanted = CallFilter { limit: 0, ..filter.of(who) };
+    door.runtime.store().series(wanted, step_ms).await.map_err(unreadable)
 }
 
 /// Per tool: calls, errors, latency.
@@ -85,7 +167,5 @@ pub(crate) async fn stats(
     Extension(who): Extension<Who>,
     Params(filter): Params<Filter>,
 ) -> Result<Json<Value>, Problem> {
-    need(&who, Role::Operator)?;
-    let found = door.runtime.store().stats(filter.of(&who)).await.map_err(unreadable)?;
-    Ok(Json(json!(found)))
+    Ok(Json(json!(figures(&door, &who, filter).await?)))
 }

@@ -7,16 +7,19 @@ use axum::body::Body;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use haft_core::port::StoreError;
+use haft_core::session::Session;
 use haft_runtime::session::Signal;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
-use super::{ModeName, caller};
-use crate::body;
+use super::confirmations::unreadable;
+use super::{ModeName, caller, need};
+use crate::body::{self, Params};
 use crate::door::Door;
-use crate::problem::{NoKey, Problem};
-use crate::who::Who;
+use crate::problem::{NoKey, NoRole, Problem};
+use crate::who::{Role, Who};
 
 /// What a session begins with.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -50,6 +53,69 @@ pub(crate) async fn begin(
     let session = door.runtime.open(&caller, begin.mode.into()).await?;
     let place = format!("/v1/agents/{agent}/sessions/{}", session.id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(json!(session))).into_response())
+}
+
+/// How many.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Most {
+    /// At most so many, up to 1,000.
+    limit: Option<usize>,
+}
+
+/// The tenant's sessions, newest first.
+#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(Most),
+    responses(
+        (status = 200, description = "The sessions, without what was said in them.",
+            body = Vec<Object>),
+        (status = 400, description = "Not a number.", body = Problem,
+            content_type = "application/problem+json"),
+        NoKey,
+        NoRole))]
+pub(crate) async fn list(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Params(most): Params<Most>,
+) -> Result<Json<Value>, Problem> {
+    let found = found(&door, &who, most.limit).await?;
+    Ok(Json(found.iter().map(seen).collect()))
+}
+
+/// The sessions of a tenant.
+pub(crate) async fn found(
+    door: &Door,
+    who: &Who,
+    limit: Option<usize>,
+) -> Result<Vec<Session>, Problem> {
+    need(who, Role::Operator)?;
+    let most = limit.unwrap_or(100).clamp(1, 1_000);
+    door.runtime.store().sessions(&who.tenant, most).await.map_err(unreadable)
+}
+
+/// One session of a tenant, whoever it serves.
+pub(crate) async fn one(door: &Door, who: &Who, id: &str) -> Result<Session, Problem> {
+    need(who, Role::Operator)?;
+    let found = door.runtime.store().session(&who.tenant, id).await;
+    found.map_err(|error| match error == StoreError::Missing {
+        true => Problem::missing("session"),
+        false => unreadable(error),
+    })
+}
+
+/// What is seen of a session by others: where it stands. Messages and answers may hold what
+/// redaction strips.
+fn seen(session: &Session) -> Value {
+    json!({
+        "id": session.id,
+        "agent": session.agent,
+        "principal": session.principal,
+        "mode": session.mode,
+        "registryVersion": session.registry_version,
+        "phase": session.phase,
+        "turn": session.turn,
+        "waiting": session.waiting.len(),
+        "createdAtMs": session.created_at_ms,
+    })
 }
 
 /// A session as it is now.
@@ -133,9 +199,18 @@ pub(crate) struct Report {
 
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-enum SignalName {
+pub(crate) enum SignalName {
     TurnComplete,
     FarewellSpoken,
+}
+
+impl From<SignalName> for Signal {
+    fn from(name: SignalName) -> Self {
+        match name {
+            SignalName::TurnComplete => Self::TurnComplete,
+            SignalName::FarewellSpoken => Self::FarewellSpoken,
+        }
+    }
 }
 
 /// Tells the session what its client has seen; intents that waited for it are carried out.
@@ -158,9 +233,5 @@ pub(crate) async fn signal(
 ) -> Result<Json<Value>, Problem> {
     let caller = caller(&door, &who, &agent)?;
     let report: Report = body::shape(body::json(&headers, body, &door.limits).await?)?;
-    let signal = match report.signal {
-        SignalName::TurnComplete => Signal::TurnComplete,
-        SignalName::FarewellSpoken => Signal::FarewellSpoken,
-    };
-    Ok(Json(json!(door.runtime.signal(&caller, &session, signal).await?)))
+    Ok(Json(json!(door.runtime.signal(&caller, &session, report.signal.into()).await?)))
 }

@@ -131,7 +131,7 @@ fn tag(catalog: &Catalog, which: &Which) -> String {
 }
 
 /// All of the words, each anywhere in what is said about the tool.
-fn is_about(tool: &Tool, words: &str) -> bool {
+pub(crate) fn is_about(tool: &Tool, words: &str) -> bool {
     let contract = &tool.contract;
     let text = [&tool.id, &contract.description, &tool.summary, &contract.tags.join(" ")]
         .map(|text| text.to_lowercase())
@@ -262,7 +262,10 @@ pub(crate) async fn doc(
     Ok((markdown, tool.tool.doc.clone()).into_response())
 }
 
-fn found<'a>(catalog: &'a Catalog, name: &str) -> Result<&'a Arc<EffectiveTool>, Problem> {
+pub(crate) fn found<'a>(
+    catalog: &'a Catalog,
+    name: &str,
+) -> Result<&'a Arc<EffectiveTool>, Problem> {
     match catalog.find(name) {
         Found::Tool(tool) | Found::Narrowed(tool) => Ok(tool),
         Found::Unavailable(_) | Found::Ambiguous(_) | Found::Unknown => {

@@ -188,7 +188,14 @@ impl Opening {
     }
 
     pub(crate) fn find(&self, text: &str, now_ms: i64) -> Option<&Who> {
-        let who = self.keys.find(text)?;
+        self.in_time(self.keys.find(text)?, now_ms)
+    }
+
+    pub(crate) fn holder(&self, id: &str, now_ms: i64) -> Option<&Who> {
+        self.in_time(self.keys.holder(id)?, now_ms)
+    }
+
+    fn in_time<'a>(&'a self, who: &'a Who, now_ms: i64) -> Option<&'a Who> {
         let over = self.ends.get(&*who.key).is_some_and(|at| *at <= now_ms);
         (!over).then_some(who)
     }

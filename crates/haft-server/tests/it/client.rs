@@ -130,27 +130,32 @@ impl Served {
         Self::on(Arc::new(Memory::new()), limits).await
     }
 
+    /// With something added to its door.
+    pub(crate) async fn made(add: impl FnOnce(Door) -> Door) -> Self {
+        Self::build(Arc::new(Memory::new()), Limits::default(), None, add).await
+    }
+
     /// With issuers whose tokens open it.
     pub(crate) async fn trusting(issuers: Issuers) -> Self {
-        Self::made(Arc::new(Memory::new()), Limits::default(), issuers, None).await
+        Self::made(|door| door.issuers(issuers)).await
     }
 
     /// With somebody who watches every call.
     pub(crate) async fn watched(observer: Arc<dyn Observe>) -> Self {
-        let (store, issuers) = (Arc::new(Memory::new()), Issuers::default());
-        Self::made(store, Limits::default(), issuers, Some(observer)).await
+        let store = Arc::new(Memory::new());
+        Self::build(store, Limits::default(), Some(observer), |door| door).await
     }
 
     /// On a store that may hold something already.
     pub(crate) async fn on(store: Arc<dyn Store>, limits: Limits) -> Self {
-        Self::made(store, limits, Issuers::default(), None).await
+        Self::build(store, limits, None, |door| door).await
     }
 
-    async fn made(
+    async fn build(
         store: Arc<dyn Store>,
         limits: Limits,
-        issuers: Issuers,
         observer: Option<Arc<dyn Observe>>,
+        add: impl FnOnce(Door) -> Door,
     ) -> Self {
         let registry = registry();
         let rules = Rules { allow: vec!["shop__*".into()], ..Rules::default() };
@@ -184,9 +189,8 @@ impl Served {
         let (admin, d) = key("boss", "ours", Principal::user("boss"), &[Role::Administrator]);
         let keys = Keys::load(&[a, o, s, d]).unwrap();
         let hosts = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
-        let door = Door::new(runtime, hub, keys, hosts, limits).home("ours").issuers(issuers);
-        let door = door.metrics(metrics);
-        let door = Arc::new(door);
+        let door = Door::new(runtime, hub, keys, hosts, limits).home("ours").metrics(metrics);
+        let door = Arc::new(add(door));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (stop, told) = oneshot::channel::<()>();
@@ -212,11 +216,7 @@ impl Served {
 
     /// Sends these very bytes.
     pub(crate) async fn raw(&self, bytes: &[u8]) -> Reply {
-        let mut stream = self.connect().await;
-        stream.write_all(bytes).await.unwrap();
-        let mut all = Vec::new();
-        let _ = stream.read_to_end(&mut all).await;
-        read(&all)
+        send(self.port, bytes).await
     }
 
     pub(crate) async fn get(&self, key: &str, path: &str) -> Reply {
@@ -250,6 +250,15 @@ impl Served {
         }
         self.raw(format!("{text}\r\n{body}").as_bytes()).await
     }
+}
+
+/// Sends these very bytes to a port, and reads to the end.
+pub(crate) async fn send(port: u16, bytes: &[u8]) -> Reply {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    stream.write_all(bytes).await.unwrap();
+    let mut all = Vec::new();
+    let _ = stream.read_to_end(&mut all).await;
+    read(&all)
 }
 
 fn key(id: &str, tenant: &str, principal: Principal, roles: &[Role]) -> (String, Key) {

@@ -7,6 +7,10 @@ mod calls;
 #[cfg(test)]
 mod client;
 #[cfg(test)]
+mod completions;
+#[cfg(test)]
+mod console;
+#[cfg(test)]
 mod doors;
 #[cfg(test)]
 mod metrics;
@@ -14,6 +18,8 @@ mod metrics;
 mod people;
 #[cfg(test)]
 mod shapes;
+#[cfg(test)]
+mod socket;
 #[cfg(test)]
 mod tokens;
 #[cfg(test)]

@@ -3,23 +3,24 @@
 use std::future::ready;
 use std::sync::atomic::Ordering;
 
-use haft_core::Digest;
 use haft_core::call::Principal;
 use haft_core::ledger::{
     Claim, Claimed, EffectRecord, Ending, Settled, Spend, Ticket, Unspendable,
 };
 use haft_core::port::{
-    Blocks, Boxed, CallFilter, CallStats, Confirmations, EffectFilter, Journal, Ledger, Resolve,
-    Sessions, Store, StoreError, Undo,
+    Blocks, Boxed, CallFilter, CallStats, Checked, Confirmations, EffectFilter, Journal, Ledger,
+    Resolve, Sessions, Slice, Store, StoreError, Undo,
 };
 use haft_core::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
 use haft_core::session::{Block, Session};
+use haft_core::{Digest, ErrorKind};
 use serde_json::Value;
 
 use super::Memory;
-use crate::figures::{self, Timed};
+use crate::figures::{self, Series, Timed};
 use crate::steps;
 use crate::tables::{Res, Tables as _};
+use crate::trail;
 
 type Answer<'a, T> = Boxed<'a, Res<T>>;
 
@@ -140,6 +141,36 @@ impl Journal for Memory {
         })
     }
 
+    fn series<'a>(&'a self, filter: CallFilter, step_ms: u64) -> Answer<'a, Vec<Slice>> {
+        self.write(|rows| {
+            let meant = rows.calls.iter().rev().filter(|one| figures::is_meant(&filter, one));
+            let mut series = Series::new(step_ms);
+            for one in meant.take(figures::series_limit(filter.limit)) {
+                series.take(one.started_at_ms, one.error.map(ErrorKind::as_str), one.duration_us);
+            }
+            Ok(series.end())
+        })
+    }
+
+    fn trail<'a>(
+        &'a self,
+        tenant: &'a str,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Answer<'a, Vec<AuditEntry>> {
+        self.write(|rows| {
+            let meant = |entry: &&AuditEntry| {
+                entry.tenant == tenant && before.is_none_or(|before| entry.number < before)
+            };
+            let entries = rows.audit.iter().rev().filter(meant);
+            Ok(entries.take(figures::limit(limit)).cloned().collect())
+        })
+    }
+
+    fn verify<'a>(&'a self) -> Answer<'a, Checked> {
+        self.write(|rows| Ok(trail::check(&rows.audit)))
+    }
+
     fn audit<'a>(&'a self, from: u64, limit: usize) -> Answer<'a, Vec<AuditEntry>> {
         self.write(|rows| {
             let entries = rows.audit.iter().filter(|entry| entry.number >= from);
@@ -200,6 +231,16 @@ impl Sessions for Memory {
     fn session<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, Session> {
         let key = (tenant.to_owned(), id.to_owned());
         answer(self.on(|rows| rows.sessions.get(&key).cloned().ok_or(StoreError::Missing)))
+    }
+
+    fn sessions<'a>(&'a self, tenant: &'a str, limit: usize) -> Answer<'a, Vec<Session>> {
+        answer(self.on(|rows| {
+            let own = rows.sessions.values().filter(|session| session.tenant == tenant);
+            let mut found: Vec<_> = own.cloned().collect();
+            found.sort_by(|a, b| (b.created_at_ms, &b.id).cmp(&(a.created_at_ms, &a.id)));
+            found.truncate(figures::limit(limit));
+            Ok(found)
+        }))
     }
 
     fn save<'a>(&'a self, session: Session) -> Answer<'a, Session> {

@@ -8,8 +8,8 @@ use haft_core::ledger::{
     Claim, Claimed, EffectRecord, Ending, Settled, Spend, Ticket, Unspendable,
 };
 use haft_core::port::{
-    Blocks, Boxed, CallFilter, CallStats, Confirmations, EffectFilter, Journal, Ledger, Resolve,
-    Sessions, Store, Undo,
+    Blocks, Boxed, CallFilter, CallStats, Checked, Confirmations, EffectFilter, Journal, Ledger,
+    Resolve, Sessions, Slice, Store, Undo,
 };
 use haft_core::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
 use haft_core::session::{Block, Session};
@@ -111,6 +111,24 @@ impl Journal for Sqlite {
         Box::pin(self.readers.ask(move |conn| read::stats(conn, &filter)))
     }
 
+    fn series<'a>(&'a self, filter: CallFilter, step_ms: u64) -> Answer<'a, Vec<Slice>> {
+        Box::pin(self.readers.ask(move |conn| read::series(conn, &filter, step_ms)))
+    }
+
+    fn trail<'a>(
+        &'a self,
+        tenant: &'a str,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Answer<'a, Vec<AuditEntry>> {
+        let tenant = tenant.to_owned();
+        Box::pin(self.readers.ask(move |conn| read::trail(conn, &tenant, before, limit)))
+    }
+
+    fn verify<'a>(&'a self) -> Answer<'a, Checked> {
+        Box::pin(self.verify_aside())
+    }
+
     fn audit<'a>(&'a self, from: u64, limit: usize) -> Answer<'a, Vec<AuditEntry>> {
         Box::pin(self.readers.ask(move |conn| read::audit(conn, from, limit)))
     }
@@ -166,6 +184,11 @@ impl Sessions for Sqlite {
     fn session<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, Session> {
         let (tenant, id) = (tenant.to_owned(), id.to_owned());
         Box::pin(self.readers.ask(move |conn| read::session(conn, &tenant, &id)))
+    }
+
+    fn sessions<'a>(&'a self, tenant: &'a str, limit: usize) -> Answer<'a, Vec<Session>> {
+        let tenant = tenant.to_owned();
+        Box::pin(self.readers.ask(move |conn| read::sessions(conn, &tenant, limit)))
     }
 
     fn save<'a>(&'a self, session: Session) -> Answer<'a, Session> {

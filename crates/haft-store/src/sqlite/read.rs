@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use haft_core::call::Principal;
 use haft_core::ledger::{EffectRecord, State};
-use haft_core::port::{CallFilter, CallStats, EffectFilter, StoreError};
+use haft_core::port::{CallFilter, CallStats, EffectFilter, Slice, StoreError};
 use haft_core::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
 use haft_core::session::{Block, Session};
 use rusqlite::types::Value;
@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params_from_iter};
 
 use super::fault::of_read;
 use super::row::{self, effect_columns, signed};
-use crate::figures::{self, Timed};
+use crate::figures::{self, Series, Timed};
 use crate::steps::journal;
 use crate::tables::Res;
 
@@ -139,6 +139,33 @@ pub(super) fn stats(conn: &Connection, filter: &CallFilter) -> Res<Vec<CallStats
     Ok(figures::stats(timed))
 }
 
+pub(super) fn series(conn: &Connection, filter: &CallFilter, step_ms: u64) -> Res<Vec<Slice>> {
+    let mut query = of_calls("SELECT started_at_ms, error, duration_us FROM calls", filter);
+    query.sql.push_str(" ORDER BY started_at_ms DESC");
+    query.limit(figures::series_limit(filter.limit));
+    let mut series = Series::new(step_ms);
+    query.all(conn, |found| {
+        let error = found.get_ref(1)?.as_str_or_null()?;
+        series.take(found.get(0)?, error, row::unsigned(found, 2)?);
+        Ok(())
+    })?;
+    Ok(series.end())
+}
+
+pub(super) fn trail(
+    conn: &Connection,
+    tenant: &str,
+    before: Option<u64>,
+    limit: usize,
+) -> Res<Vec<AuditEntry>> {
+    let select = "SELECT number, at_ms, tenant, kind, body, previous, hash FROM audit";
+    let mut query = Where::new(select, tenant);
+    query.and_some("number <", before.map(signed));
+    query.sql.push_str(" ORDER BY number DESC");
+    query.limit(limit);
+    query.all(conn, row::audit)
+}
+
 pub(super) fn audit(conn: &Connection, from: u64, limit: usize) -> Res<Vec<AuditEntry>> {
     let sql = "SELECT number, at_ms, tenant, kind, body, previous, hash FROM audit \
                WHERE number >= ?1 ORDER BY number LIMIT ?2";
@@ -166,6 +193,14 @@ pub(super) fn session(conn: &Connection, tenant: &str, id: &str) -> Res<Session>
     let sql = "SELECT body FROM sessions WHERE tenant = ?1 AND id = ?2";
     let body = one(conn, sql, (tenant, id), |found| row::json(found, 0))?;
     body.flatten().ok_or(StoreError::Missing)
+}
+
+pub(super) fn sessions(conn: &Connection, tenant: &str, limit: usize) -> Res<Vec<Session>> {
+    let mut query = Where::new("SELECT body FROM sessions", tenant);
+    // Rows stay where they were put when the session began.
+    query.sql.push_str(" ORDER BY rowid DESC");
+    query.limit(limit);
+    Ok(query.all(conn, |found| row::json(found, 0))?.into_iter().flatten().collect())
 }
 
 pub(super) fn blocked(

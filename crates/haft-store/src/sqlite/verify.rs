@@ -4,15 +4,16 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
-use haft_core::port::StoreError;
+use haft_core::port::{Checked, StoreError};
 use haft_core::record::AuditEntry;
 use haft_core::registry::PublicKey;
 use rusqlite::Connection;
+use tokio::sync::oneshot;
 
 use super::agree::Words;
 use super::fault::of_read;
 use super::shared::Suspicion;
-use super::{reader, row};
+use super::{Sqlite, reader, row};
 use crate::tables::Res;
 use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Verified};
 
@@ -56,6 +57,27 @@ pub fn verify(
         first = words.against(&conn)?;
     }
     Ok(first.map_or_else(|| chain.end(), Err))
+}
+
+impl Sqlite {
+    /// Checks the trail on a thread of its own: it reads all of it, and readers are few.
+    pub(super) async fn verify_aside(&self) -> Res<Checked> {
+        // Whatever is queued is part of the trail.
+        self.write(|_| Ok(())).await?;
+        let (path, (answer, wait)) = (self.path.clone(), oneshot::channel());
+        let check = move || {
+            let key = Self::signing_key(&path).map(|key| key.public());
+            let found = key.and_then(|key| verify(&path, &key, &Self::checkpoints(&path)));
+            // Nobody waits any more: nobody to tell.
+            let _ = answer.send(found.map(trail::said));
+        };
+        let thread = std::thread::Builder::new().name("haft-store-verify".to_owned());
+        let unavailable = |why: String| StoreError::Unavailable(why);
+        thread
+            .spawn(check)
+            .map_err(|error| unavailable(format!("no thread to check with: {error}")))?;
+        wait.await.map_err(|_| unavailable("the check did not end".to_owned()))?
+    }
 }
 
 /// Whom to stop, because of faults that nobody has acknowledged.

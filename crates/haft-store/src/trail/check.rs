@@ -25,6 +25,11 @@ impl Chain {
         Ok(Self { last: Link::default(), signed, agreed: 0 })
     }
 
+    /// The same, where nothing was signed.
+    pub(crate) fn unsigned() -> Self {
+        Self { last: Link::default(), signed: BTreeMap::new(), agreed: 0 }
+    }
+
     /// Takes the next entry, and goes on after it whatever is wrong with it.
     pub(crate) fn take(&mut self, entry: &AuditEntry) -> Result<(), Broken> {
         let expected = self.last.number + 1;

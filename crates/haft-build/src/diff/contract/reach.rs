@@ -1,6 +1,6 @@
 //! What a tool can reach, and who sees what it did.
 
-use haft_core::contract::{Capability, Connection, Gateway, HttpMethod, Redaction};
+use haft_core::contract::{Capability, Connection, Gateway, Redaction};
 use serde_json::{Value, json};
 
 use super::gained;
@@ -78,12 +78,28 @@ fn connected(new: &Connection) -> Change {
     Change::new(impact, "/connection", what).optional_values(None::<Value>, Some(json!(new))).look()
 }
 
+pub(super) fn hosts(old: &[String], new: &[String], out: &mut Vec<Change>) {
+    let change = |impact, what| Change::new(impact, "/hosts", what).values(json!(old), json!(new));
+    let more = gained(old, new);
+    if !more.is_empty() {
+        let what = format!("the handler can now also reach {}", list(more));
+        out.push(change(Impact::Compatible, what).look());
+    }
+    let fewer = gained(new, old);
+    if !fewer.is_empty() {
+        out.push(change(
+            Impact::Internal,
+            format!("the handler no longer reaches {}", list(fewer)),
+        ));
+    }
+}
+
 pub(super) fn gateway(old: Option<&Gateway>, new: Option<&Gateway>, out: &mut Vec<Change>) {
     if old == new {
         return;
     }
     let (impact, pointer, what) = match (old, new) {
-        (Some(Gateway::Http { .. }), Some(Gateway::Http { .. })) => {
+        (Some(Gateway::Http(_)), Some(Gateway::Http(_))) => {
             return http(old, new, out);
         }
         (None, Some(new)) => {
@@ -108,6 +124,23 @@ pub(super) fn gateway(old: Option<&Gateway>, new: Option<&Gateway>, out: &mut Ve
     out.push(change.look_if(new.is_some()));
 }
 
+/// What a gateway says beside its URL.
+const FIELDS: [&str; 13] = [
+    "method",
+    "query",
+    "headers",
+    "body",
+    "bodyFrom",
+    "encoding",
+    "response",
+    "result",
+    "errors",
+    "pages",
+    "redirects",
+    "idempotencyHeader",
+    "maxResponseBytes",
+];
+
 /// Every field that says what is sent where is worth a look: one more header or member of the body
 /// is how a tool comes to write to somebody else too.
 fn http(old: Option<&Gateway>, new: Option<&Gateway>, out: &mut Vec<Change>) {
@@ -124,7 +157,7 @@ fn http(old: Option<&Gateway>, new: Option<&Gateway>, out: &mut Vec<Change>) {
         let change = Change::new(Impact::Internal, "/gateway/url", what);
         out.push(change.values(url(&old), url(&new)).look());
     }
-    for field in ["method", "query", "headers", "body", "bodyFrom", "result"] {
+    for field in FIELDS {
         let (before, after) = (old.get(field), new.get(field));
         if before != after {
             let what = format!("gateway `{field}` changed: requests are put together differently");
@@ -144,21 +177,10 @@ fn origin(url: &str) -> String {
 
 fn destination(gateway: &Gateway) -> String {
     match gateway {
-        Gateway::Http { method, url, .. } => format!("`{} {}`", word(*method), origin(url)),
+        Gateway::Http(http) => format!("`{} {}`", http.method.as_str(), origin(&http.url)),
         Gateway::Mcp { server, tool } => format!("tool `{tool}` of MCP server `{server}`"),
         Gateway::Composio { action } => format!("Composio's `{action}`"),
         Gateway::Grid { .. } => "a worker elsewhere".to_owned(),
-    }
-}
-
-fn word(method: HttpMethod) -> &'static str {
-    match method {
-        HttpMethod::Get => "GET",
-        HttpMethod::Head => "HEAD",
-        HttpMethod::Post => "POST",
-        HttpMethod::Put => "PUT",
-        HttpMethod::Patch => "PATCH",
-        HttpMethod::Delete => "DELETE",
     }
 }
 

@@ -400,3 +400,25 @@ async fn duplicates_that_attach_ask_nothing_of_the_session_again() {
     assert_eq!(text.world.heard.0.lock().iter().filter(changed).count(), 1);
     assert_eq!(text.world.acts("order"), 1);
 }
+
+#[tokio::test]
+async fn a_conversation_kept_elsewhere_finds_its_session_again_for_a_while() {
+    let world = World::new();
+    let within = std::time::Duration::from_secs(60);
+    let named = |name: &str| haft_core::Digest::of_bytes(name.as_bytes());
+    let open = async |name: &str| {
+        world.runtime.rejoin(&caller(), Mode::Text, &named(name), within).await.unwrap()
+    };
+    let first = open("a").await;
+    world.clock.advance(59_999);
+    let again = open("a").await;
+    assert_eq!((&again.id, &again.turn.group), (&first.id, &first.turn.group));
+    assert_ne!(open("b").await.id, first.id);
+    world.clock.advance(1);
+    let later = open("a").await;
+    assert_ne!((&later.id, &later.turn.group), (&first.id, &first.turn.group));
+    // Nobody else's.
+    let other = haft_core::Caller { actor: haft_core::Principal::user("mara"), ..caller() };
+    let theirs = world.runtime.rejoin(&other, Mode::Text, &named("a"), within).await.unwrap();
+    assert_ne!(theirs.id, later.id);
+}

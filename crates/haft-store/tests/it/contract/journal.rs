@@ -1,8 +1,8 @@
 //! Records of calls, and the audit trail.
 
 use haft_core::error::ErrorKind;
-use haft_core::port::{CallFilter, CallStats};
-use haft_core::record::InvocationRecord;
+use haft_core::port::{CallFilter, CallStats, Slice};
+use haft_core::record::{AuditEntry, InvocationRecord};
 use serde_json::json;
 
 use crate::bed::{START, call_record, contract, kinds};
@@ -19,6 +19,52 @@ contract! {
         store.flush().await.unwrap();
         assert_eq!(store.calls(acme()).await.unwrap(), [record]);
         assert_eq!(kinds(&*store).await, ["call"]);
+    }
+
+    calls_are_counted_by_the_time_at_which_they_began(bed) {
+        let store = bed.open();
+        for (call, at, took, error) in [
+            ("c1", 0, 10, None),
+            ("c2", 900, 30, Some(ErrorKind::Denied)),
+            ("c3", 999, 20, Some(ErrorKind::Denied)),
+            ("c4", 3_000, 7, Some(ErrorKind::Timeout)),
+        ] {
+            let started_at_ms = START + at;
+            let record = call_record(call, "a", took);
+            store.record(InvocationRecord { error, started_at_ms, ..record });
+        }
+        store.flush().await.unwrap();
+        let slices = store.series(acme(), 1_000).await.unwrap();
+        let begin = START - START.rem_euclid(1_000);
+        assert_eq!(begin, START, "the test begins at a whole second");
+        let slice = |at_ms, calls, errors: &[(&str, u64)], p50_us, p99_us| Slice {
+            at_ms,
+            calls,
+            errors: errors.iter().map(|(kind, n)| ((*kind).to_owned(), *n)).collect(),
+            p50_us,
+            p99_us,
+        };
+        assert_eq!(
+            slices,
+            [slice(START, 3, &[("denied", 2)], 20, 30), slice(START + 3_000, 1, &[("timeout", 1)], 7, 7)]
+        );
+        let newest = store.series(CallFilter { limit: 1, ..acme() }, 1_000).await.unwrap();
+        assert_eq!(newest.len(), 1);
+        assert_eq!(newest[0].at_ms, START + 3_000);
+    }
+
+    a_tenants_part_of_the_trail_is_read_backwards(bed) {
+        let store = bed.open();
+        for (tenant, note) in [("acme", 1), ("other", 2), ("acme", 3), ("acme", 4)] {
+            store.note(tenant, "note", json!(note)).await.unwrap();
+        }
+        let numbers = |found: Vec<AuditEntry>| found.iter().map(|one| one.number).collect::<Vec<_>>();
+        assert_eq!(numbers(store.trail("acme", None, 2).await.unwrap()), [4, 3]);
+        assert_eq!(numbers(store.trail("acme", Some(3), 2).await.unwrap()), [1]);
+        let checked = store.verify().await.unwrap();
+        assert_eq!((checked.entries, &checked.broken), (4, &None));
+        let last = store.trail("acme", None, 1).await.unwrap();
+        assert_eq!(checked.head.as_ref(), last.first().map(|entry| &entry.hash));
     }
 
     calls_are_found_by_what_they_are_newest_first(bed) {

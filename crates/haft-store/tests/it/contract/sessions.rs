@@ -51,6 +51,22 @@ contract! {
         assert_eq!(bed.open().session("acme", "s1").await.unwrap(), saved);
     }
 
+    sessions_are_listed_newest_first(bed) {
+        let store = bed.open();
+        for (id, tenant) in [("s1", "acme"), ("s2", "other"), ("s3", "acme"), ("s4", "acme")] {
+            let created_at_ms = store.now_ms();
+            let new = Session { id: id.into(), tenant: tenant.into(), created_at_ms, ..session() };
+            store.save(new).await.unwrap();
+            bed.clock.advance(1);
+        }
+        let first = store.session("acme", "s1").await.unwrap();
+        store.save(first).await.unwrap();
+        let ids = |found: Vec<Session>| found.into_iter().map(|one| one.id).collect::<Vec<_>>();
+        assert_eq!(ids(store.sessions("acme", 0).await.unwrap()), ["s4", "s3", "s1"]);
+        assert_eq!(ids(store.sessions("acme", 1).await.unwrap()), ["s4"]);
+        assert_eq!(ids(store.sessions("nobody", 9).await.unwrap()), Vec::<String>::new());
+    }
+
     a_session_is_written_only_on_what_was_read(bed) {
         let store = bed.open();
         let first = store.save(session()).await.unwrap();

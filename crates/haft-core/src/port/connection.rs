@@ -1,0 +1,160 @@
+//! Connections: keeping them, and using one for one call.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::{Boxed, StoreError};
+use crate::connection::{Account, Credentials, Grant, Lease};
+use crate::error::{ErrorKind, ToolError};
+use crate::secret::SecretText;
+
+type Answer<'a, T> = Boxed<'a, Result<T, StoreError>>;
+
+/// What a write expects to find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// Nothing.
+    Nothing,
+    /// This revision; [`StoreError::Stale`] otherwise.
+    Revision(u64),
+}
+
+/// Where connections are kept, their credentials sealed.
+pub trait Connections: Send + Sync {
+    /// A tenant's accounts, by id.
+    fn accounts<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<Account>>;
+
+    /// One account with its credentials.
+    fn open<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, (Account, Credentials)>;
+
+    /// Writes an account and its credentials, and gives it with its new revision.
+    fn put<'a>(
+        &'a self,
+        account: Account,
+        credentials: &'a Credentials,
+        expect: Expect,
+    ) -> Answer<'a, Account>;
+
+    /// Forgets a connection, its credentials and its grants.
+    fn remove<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, ()>;
+
+    /// Every grant of every tenant.
+    fn grants<'a>(&'a self) -> Answer<'a, Vec<Grant>>;
+
+    /// Adds a grant to an account that there is.
+    fn grant<'a>(&'a self, grant: Grant) -> Answer<'a, ()>;
+
+    /// Takes the grants of an account back, those of one principal or all. Gives how many.
+    fn revoke<'a>(
+        &'a self,
+        tenant: &'a str,
+        id: &'a str,
+        principal: Option<&'a str>,
+    ) -> Answer<'a, u64>;
+
+    /// Takes an account for a while, so that of several programs one renews its token; says whether
+    /// it could.
+    fn hold<'a>(&'a self, tenant: &'a str, id: &'a str, for_ms: u64) -> Answer<'a, bool>;
+}
+
+/// Who asks for credentials, and for what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Want {
+    /// The tenant.
+    pub tenant: String,
+    /// The connection.
+    pub connection: String,
+    /// What the tool's contract says it is an account of.
+    pub provider: String,
+}
+
+/// Finds credentials, and renews them where they can be.
+pub trait Broker: Send + Sync {
+    /// Credentials for one call. Asked only after the call was allowed to use the connection.
+    fn lease<'a>(&'a self, want: &'a Want) -> Boxed<'a, Result<Lease, ToolError>>;
+
+    /// The service refused what was leased. Whether there may be something better by now.
+    fn refused<'a>(&'a self, want: &'a Want, lease: &'a Lease) -> Boxed<'a, bool>;
+}
+
+/// Takes note of what must never be shown.
+pub trait Hide: Send + Sync {
+    /// From now on the secret is taken out of everything, and shown as its label.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be told from ordinary text.
+    fn hide(&self, label: &str, secret: &SecretText) -> Result<(), String>;
+}
+
+/// The credentials of one connection, for one call. The path makes it and ends it; nothing in it
+/// lets a handler choose another connection.
+pub struct Auth {
+    broker: Arc<dyn Broker>,
+    hide: Arc<dyn Hide>,
+    want: Want,
+    hosts: Vec<String>,
+    over: AtomicBool,
+}
+
+impl Auth {
+    /// For the path alone.
+    #[must_use]
+    pub fn bind(
+        broker: Arc<dyn Broker>,
+        hide: Arc<dyn Hide>,
+        want: Want,
+        hosts: Vec<String>,
+    ) -> Self {
+        Self { broker, hide, want, hosts, over: AtomicBool::new(false) }
+    }
+
+    /// The hosts of the contract that the credentials may be sent to.
+    #[must_use]
+    pub fn hosts(&self) -> &[String] {
+        &self.hosts
+    }
+
+    /// The provider.
+    #[must_use]
+    pub fn provider(&self) -> &str {
+        &self.want.provider
+    }
+
+    /// The call has ended.
+    pub fn end(&self) {
+        self.over.store(true, Ordering::SeqCst);
+    }
+
+    /// The credentials, which are kept out of every text from now on.
+    ///
+    /// # Errors
+    ///
+    /// There are none, they cannot be had now, or the call is over.
+    pub async fn lease(&self) -> Result<Lease, ToolError> {
+        if self.over.load(Ordering::SeqCst) {
+            return Err(ToolError::new(ErrorKind::Internal, "the call is over"));
+        }
+        let lease = self.broker.lease(&self.want).await?;
+        for secret in &lease.secrets {
+            self.hide.hide(&lease.account.id, secret).map_err(|why| {
+                ToolError::new(ErrorKind::Auth, "the connection's credentials cannot be used")
+                    .caused_by(why)
+            })?;
+        }
+        Ok(lease)
+    }
+
+    /// The service refused the credentials; says whether another [`Auth::lease`] may bring better.
+    pub async fn refused(&self, lease: &Lease) -> bool {
+        self.broker.refused(&self.want, lease).await
+    }
+
+    /// Whether the credentials may be sent to a host: the contract lists it, and so does the
+    /// connection where it lists any.
+    #[must_use]
+    pub fn covers(&self, lease: &Lease, host: &str) -> bool {
+        let listed = |hosts: &[String]| hosts.iter().any(|one| one.eq_ignore_ascii_case(host));
+        listed(&self.hosts) && (lease.account.hosts.is_empty() || listed(&lease.account.hosts))
+    }
+}

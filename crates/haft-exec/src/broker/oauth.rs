@@ -1,0 +1,237 @@
+//! OAuth 2: a token for the program itself, a token out of a person's consent, and a new one out of
+//! an old one.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use bytes::Bytes;
+use haft_core::connection::{Access, ClientAuth, OAuth, OAuthGrant};
+use haft_core::error::{ErrorKind, ToolError};
+use haft_core::secret::SecretText;
+use hyper::Method;
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
+use serde::Deserialize;
+use sha2::{Digest as _, Sha256};
+use tokio::time::Instant;
+use url::Url;
+use zeroize::Zeroizing;
+
+use crate::http::{Client, Fault, Request, Response, encoded};
+use crate::said::shortened;
+
+/// How long a provider may take to give a token.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// A token and what is said with it is short.
+const LONGEST: u64 = 256 << 10;
+/// No token is believed to live longer than ten years.
+const LONGEST_LIFE_S: i64 = 315_360_000;
+
+/// What a person's browser is sent with, and what proves later that it was us.
+pub struct Consent {
+    /// Where the browser goes.
+    pub url: String,
+    /// What must come back with it.
+    pub state: String,
+    verifier: SecretText,
+    redirect: String,
+}
+
+/// Prepares to ask a person for consent.
+///
+/// # Errors
+///
+/// The address is none, or the system gives no random numbers.
+pub fn consent(authorize_url: &str, oauth: &OAuth, redirect: &str) -> Result<Consent, ToolError> {
+    let verifier = random()?;
+    let state = random()?.expose().to_owned();
+    let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.expose().as_bytes()));
+    let mut url = Url::parse(authorize_url)
+        .map_err(|why| fault("the address for consent is not a URL").caused_by(why))?;
+    {
+        let mut query = url.query_pairs_mut();
+        query
+            .append_pair("response_type", "code")
+            .append_pair("client_id", &oauth.client_id)
+            .append_pair("redirect_uri", redirect)
+            .append_pair("state", &state)
+            .append_pair("code_challenge", &challenge)
+            .append_pair("code_challenge_method", "S256");
+        if !oauth.scopes.is_empty() {
+            query.append_pair("scope", &oauth.scopes.join(" "));
+        }
+        if let Some(audience) = &oauth.audience {
+            query.append_pair("audience", audience);
+        }
+    }
+    Ok(Consent { url: url.into(), state, verifier, redirect: redirect.to_owned() })
+}
+
+/// Makes tokens out of the code that came back with the browser.
+///
+/// # Errors
+///
+/// The provider refuses, cannot be reached, or answers something else.
+pub async fn redeem(
+    client: &Client,
+    oauth: &OAuth,
+    consent: &Consent,
+    code: &str,
+    now_ms: i64,
+) -> Result<OAuth, ToolError> {
+    let fields = [
+        ("grant_type", "authorization_code"),
+        ("code", code),
+        ("redirect_uri", &consent.redirect),
+        ("code_verifier", consent.verifier.expose()),
+    ];
+    ask(client, oauth, &fields, now_ms).await
+}
+
+/// A new token out of what there is.
+pub(super) async fn renew(client: &Client, oauth: &OAuth, now_ms: i64) -> Result<OAuth, ToolError> {
+    let scopes = oauth.scopes.join(" ");
+    let mut fields: Vec<(&str, &str)> = Vec::new();
+    match (oauth.grant, &oauth.refresh) {
+        (OAuthGrant::ClientCredentials, _) => {
+            fields.push(("grant_type", "client_credentials"));
+            if !scopes.is_empty() {
+                fields.push(("scope", &scopes));
+            }
+            if let Some(audience) = &oauth.audience {
+                fields.push(("audience", audience));
+            }
+        }
+        (OAuthGrant::AuthorizationCode, Some(refresh)) => {
+            fields.push(("grant_type", "refresh_token"));
+            fields.push(("refresh_token", refresh.expose()));
+        }
+        (OAuthGrant::AuthorizationCode, None) => {
+            return Err(ToolError::new(ErrorKind::Auth, "the connection's token has ended")
+                .suggest("ask the user to connect the account again"));
+        }
+    }
+    ask(client, oauth, &fields, now_ms).await
+}
+
+async fn ask(
+    client: &Client,
+    oauth: &OAuth,
+    fields: &[(&str, &str)],
+    now_ms: i64,
+) -> Result<OAuth, ToolError> {
+    let request = request(oauth, fields)?;
+    let response = client.send(request, Instant::now() + PATIENCE).await.map_err(unanswered)?;
+    let told = read(&response)?;
+    let mut fresh = oauth.clone();
+    let life = told.expires_in.map(|s| s.clamp(0, LONGEST_LIFE_S).saturating_mul(1000));
+    fresh.access = Some(Access {
+        token: SecretText::new(told.access_token),
+        until_ms: life.map(|ms| now_ms.saturating_add(ms)),
+    });
+    // A provider that gives a new one has taken the old one back.
+    if let Some(refresh) = told.refresh_token.filter(|text| !text.is_empty()) {
+        fresh.refresh = Some(SecretText::new(refresh));
+    }
+    Ok(fresh)
+}
+
+fn request(oauth: &OAuth, fields: &[(&str, &str)]) -> Result<Request, ToolError> {
+    let url = Url::parse(&oauth.token_url)
+        .map_err(|why| fault("the address for tokens is not a URL").caused_by(why))?;
+    let mut body = Zeroizing::new(String::new());
+    let mut add = |name: &str, value: &str| {
+        let mark = if body.is_empty() { "" } else { "&" };
+        body.push_str(&format!("{mark}{name}={}", encoded(value)));
+    };
+    for (name, value) in fields {
+        add(name, value);
+    }
+    let mut headers = HeaderMap::new();
+    match (&oauth.client_secret, oauth.client_auth) {
+        (Some(secret), ClientAuth::Basic) => {
+            let pair = format!("{}:{}", encoded(&oauth.client_id), encoded(secret.expose()));
+            let mut value = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(pair)))
+                .map_err(|_| fault("the client's secret cannot be sent"))?;
+            value.set_sensitive(true);
+            headers.insert(AUTHORIZATION, value);
+        }
+        (Some(secret), ClientAuth::Body) => {
+            add("client_id", &oauth.client_id);
+            add("client_secret", secret.expose());
+        }
+        (None, _) => add("client_id", &oauth.client_id),
+    }
+    headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+    let form = HeaderValue::from_static("application/x-www-form-urlencoded");
+    headers.insert(CONTENT_TYPE, form);
+    let body = Bytes::copy_from_slice(body.as_bytes());
+    Ok(Request { method: Method::POST, url, headers, body, most: LONGEST })
+}
+
+#[derive(Deserialize)]
+struct Told {
+    access_token: String,
+    #[serde(default)]
+    token_type: Option<String>,
+    #[serde(default, deserialize_with = "seconds")]
+    expires_in: Option<i64>,
+    #[serde(default)]
+    refresh_token: Option<String>,
+}
+
+/// Some write the number as text.
+fn seconds<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
+    let value = Option::<serde_json::Value>::deserialize(from)?;
+    Ok(value.and_then(|value| match value.as_str() {
+        Some(text) => text.trim().parse().ok(),
+        None => value.as_i64().or(value.as_f64().map(|s| s as i64)),
+    }))
+}
+
+#[derive(Default, Deserialize)]
+struct Refused {
+    #[serde(default)]
+    error: String,
+}
+
+fn read(response: &Response) -> Result<Told, ToolError> {
+    if response.status >= 500 || response.status == 429 {
+        let message = "the provider gives no token now";
+        return Err(ToolError::new(ErrorKind::Transient, message)
+            .caused_by(format!("status {}", response.status)));
+    }
+    if !(200..300).contains(&response.status) {
+        let said: Refused = serde_json::from_slice(&response.body).unwrap_or_default();
+        let code: String = said.error.chars().filter(|c| !c.is_control()).collect();
+        let why = format!("status {}: {}", response.status, shortened(&code, 100));
+        return Err(ToolError::new(ErrorKind::Auth, "the provider refused a new token")
+            .suggest("ask the user to connect the account again")
+            .caused_by(why));
+    }
+    let told: Told = serde_json::from_slice(&response.body)
+        .map_err(|_| fault("the provider's answer holds no token"))?;
+    let bearer = told.token_type.as_deref().is_none_or(|kind| kind.eq_ignore_ascii_case("bearer"));
+    if told.access_token.is_empty() || !bearer {
+        return Err(fault("the provider gave a token of a kind that is not known"));
+    }
+    Ok(told)
+}
+
+fn unanswered(fault: Fault) -> ToolError {
+    let (Fault::Unsent { why, .. } | Fault::Lost { why, .. }) = fault;
+    ToolError::new(ErrorKind::Transient, "the provider of the token cannot be reached")
+        .caused_by(why)
+}
+
+fn fault(message: &str) -> ToolError {
+    ToolError::new(ErrorKind::Auth, message)
+}
+
+/// 43 characters that nobody can guess.
+fn random() -> Result<SecretText, ToolError> {
+    let mut bytes = Zeroizing::new([0_u8; 32]);
+    getrandom::fill(&mut *bytes)
+        .map_err(|why| fault("the system gives no random numbers").caused_by(why))?;
+    Ok(SecretText::new(URL_SAFE_NO_PAD.encode(*bytes)))
+}

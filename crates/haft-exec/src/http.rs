@@ -1,0 +1,144 @@
+//! Tools that are one HTTP request: `gateway: {"kind": "http", …}` in the contract.
+//!
+//! [`Http`] makes the request that the contract describes, with the credentials of the call's
+//! connection where the contract asks for one. [`Fetch`] is the `http` capability of handlers: the
+//! same client, the hosts that the contract lists, credentials attached by the host.
+//!
+//! A request is made once. What failed before anything was sent is a definite failure; what failed
+//! afterwards is lost, and the path says what that means for the class of the tool.
+
+mod address;
+mod answer;
+mod attach;
+mod body;
+mod client;
+mod fetch;
+mod follow;
+mod pages;
+mod resolve;
+mod template;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::contract::{Gateway, HttpGateway};
+use haft_core::error::{ErrorKind, ToolError};
+use haft_core::port::{Boxed, Ended, Execute, Job};
+use haft_core::registry::{Implementation, Tool};
+use hyper::header::{HeaderName, HeaderValue};
+use serde_json::Value;
+use tokio::time::Instant;
+
+pub use address::Range;
+pub use client::{Client, Settings};
+pub(crate) use client::{Fault, Request, Response};
+pub use fetch::Fetch;
+pub use resolve::Resolve;
+pub(crate) use template::encoded;
+
+use attach::Signer;
+
+/// No call runs longer, whatever a contract says.
+const LONGEST: Duration = Duration::from_secs(60 * 60);
+
+/// Runs tools whose contract has an HTTP gateway.
+pub struct Http {
+    client: Arc<Client>,
+}
+
+impl Http {
+    /// With a client.
+    #[must_use]
+    pub fn new(client: Arc<Client>) -> Self {
+        Self { client }
+    }
+}
+
+fn gateway(tool: &Tool) -> Option<&HttpGateway> {
+    match (&tool.handler, &tool.contract.gateway) {
+        (Implementation::Gateway, Some(Gateway::Http(http))) => Some(http),
+        _ => None,
+    }
+}
+
+impl Execute for Http {
+    fn can_run(&self, tool: &Tool) -> bool {
+        gateway(tool).is_some()
+    }
+
+    fn execute<'a>(&'a self, job: Job) -> Boxed<'a, Ended> {
+        Box::pin(async move {
+            let end = Instant::now() + job.deadline.min(LONGEST);
+            match self.run(&job, end).await {
+                Ok(data) => Ended::Returned { data, intents: Vec::new() },
+                Err(ended) => ended,
+            }
+        })
+    }
+}
+
+/// One call on its way.
+struct Trip<'a> {
+    client: &'a Client,
+    gateway: &'a HttpGateway,
+    signer: Signer<'a>,
+    end: Instant,
+}
+
+impl Http {
+    async fn run(&self, job: &Job, end: Instant) -> Result<Value, Ended> {
+        let Some(gateway) = gateway(&job.tool) else {
+            let message = format!("`{}` has no HTTP gateway", job.tool.id);
+            return Err(Ended::NotBegun(ToolError::new(ErrorKind::Internal, message)));
+        };
+        let most = gateway.max_response_bytes.unwrap_or(self.client.settings().response_bytes);
+        let mut request =
+            template::request(gateway, &job.arguments, most).map_err(Ended::NotBegun)?;
+        if let (Some(name), Some(key)) = (&gateway.idempotency_header, &job.provider_key)
+            && let (Ok(name), Ok(key)) =
+                (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(key))
+        {
+            request.headers.insert(name, key);
+        }
+        let signer = Signer::of(job).map_err(Ended::NotBegun)?;
+        let mut trip = Trip { client: &self.client, gateway, signer, end };
+        match &gateway.pages {
+            Some(pages) => pages::read(&mut trip, request, pages).await,
+            None => {
+                let response = trip.get(request).await?;
+                answer::part(gateway, answer::read(gateway, &response)?)
+            }
+        }
+    }
+}
+
+impl Trip<'_> {
+    /// Makes a request with what belongs to it, and follows where the contract allows.
+    async fn get(&mut self, request: Request) -> Result<Response, Ended> {
+        match self.gateway.redirects {
+            0 => self.send(request).await,
+            most => follow::send(self, request, most).await,
+        }
+    }
+
+    /// Makes one request. Credentials that are out of date are renewed once: a service that does
+    /// not know who asks has done nothing.
+    async fn send(&mut self, request: Request) -> Result<Response, Ended> {
+        let again = request.copy();
+        let response = self.once(request).await?;
+        if response.status == 401 && self.signer.renew().await {
+            return self.once(again).await;
+        }
+        Ok(response)
+    }
+
+    async fn once(&mut self, mut request: Request) -> Result<Response, Ended> {
+        let waiting = tokio::time::timeout_at(self.end, self.signer.sign(&mut request)).await;
+        let late = |_| {
+            let message = "the connection's credentials were not there in time";
+            Ended::NotBegun(ToolError::new(ErrorKind::Timeout, message))
+        };
+        waiting.map_err(late)?.map_err(Ended::NotBegun)?;
+        self.client.send(request, self.end).await.map_err(answer::fault)
+    }
+}

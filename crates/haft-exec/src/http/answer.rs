@@ -1,0 +1,106 @@
+//! What a response, or its absence, means for a call.
+
+use haft_core::contract::{HttpGateway, ResponseKind};
+use haft_core::error::{ErrorKind, ToolError};
+use haft_core::port::Ended;
+use hyper::header::{HeaderMap, RETRY_AFTER};
+use serde_json::{Value, json};
+
+use super::client::{Fault, Response};
+use crate::said::shortened;
+
+/// The most of a service's own words that is passed on.
+const MOST_WORDS: usize = 400;
+
+/// What the response says, or how the call ended without.
+pub(super) fn read(gateway: &HttpGateway, response: &Response) -> Result<Value, Ended> {
+    if let Some(kind) = gateway.kind_of(response.status) {
+        return Err(failed(kind, response));
+    }
+    let whole = parsed(gateway.response, response).map_err(|why| {
+        // It may well have been done; what came of it cannot be read.
+        let message = "the service's answer cannot be read";
+        Ended::Lost(ToolError::new(ErrorKind::Permanent, message).caused_by(why))
+    })?;
+    Ok(whole)
+}
+
+/// The part that the contract asks for.
+pub(super) fn part(gateway: &HttpGateway, whole: Value) -> Result<Value, Ended> {
+    let Some(pointer) = gateway.result.as_deref().filter(|pointer| !pointer.is_empty()) else {
+        return Ok(whole);
+    };
+    whole.pointer(pointer).cloned().ok_or_else(|| {
+        let message = "the service's answer lacks what the tool is to return";
+        let error = ToolError::new(ErrorKind::Permanent, message);
+        Ended::Lost(error.caused_by(format!("nothing at `{pointer}`")))
+    })
+}
+
+fn parsed(kind: ResponseKind, response: &Response) -> Result<Value, String> {
+    match kind {
+        _ if response.body.is_empty() => Ok(Value::Null),
+        ResponseKind::Text => match std::str::from_utf8(&response.body) {
+            Ok(text) => Ok(Value::String(text.to_owned())),
+            Err(why) => Err(format!("the response is not text: {why}")),
+        },
+        ResponseKind::Json => serde_json::from_slice(&response.body)
+            .map_err(|why| format!("the response is not JSON: {why}")),
+    }
+}
+
+/// A refusal did nothing; a service that broke may have done something first.
+fn failed(kind: ErrorKind, response: &Response) -> Ended {
+    let status = response.status;
+    let words = own_words(&response.body).map(|said| format!(": {said}")).unwrap_or_default();
+    let what = match status {
+        300..=399 => "sent the request elsewhere, which the tool does not follow",
+        400..=499 => "refused the request",
+        _ => "failed",
+    };
+    let mut error = ToolError::new(kind, format!("the service {what} ({status}){words}"));
+    if let Some(after) = retry_after(&response.headers) {
+        error = error.suggest(format!("wait {after} s before you try again"));
+    }
+    error = error.with_details(json!({ "status": status }));
+    match status {
+        // The request may have been whole when the service gave up on it.
+        408 | 500..=599 => Ended::Lost(error),
+        _ => Ended::Failed(error),
+    }
+}
+
+fn retry_after(headers: &HeaderMap) -> Option<u64> {
+    headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().filter(|s| *s <= 86_400)
+}
+
+/// What the service says about it, where it says so in one of the usual places.
+fn own_words(body: &[u8]) -> Option<String> {
+    let value: Value = serde_json::from_slice(body.get(..body.len().min(64 << 10))?).ok()?;
+    let places =
+        ["/error/message", "/message", "/detail", "/error_description", "/title", "/error"];
+    let text = places.iter().find_map(|at| value.pointer(at)?.as_str())?;
+    let clean: String = text.chars().filter(|c| !c.is_control()).collect();
+    Some(shortened(clean.trim(), MOST_WORDS)).filter(|text| !text.is_empty())
+}
+
+/// How a call ended that has no response.
+pub(super) fn fault(fault: Fault) -> Ended {
+    match fault {
+        Fault::Unsent { why, timeout } => {
+            let kind = if timeout { ErrorKind::Timeout } else { ErrorKind::Transient };
+            let error = ToolError::new(kind, "the service cannot be reached");
+            Ended::NotBegun(error.suggest("nothing was sent; try again later").caused_by(why))
+        }
+        Fault::Lost { why, timeout, status } => {
+            let (kind, message) = match (timeout, status) {
+                (true, _) => (ErrorKind::Timeout, "the service did not answer in time"),
+                (false, Some(200..=299)) => {
+                    (ErrorKind::Permanent, "the service's answer cannot be read")
+                }
+                (false, _) => (ErrorKind::Transient, "the service broke off"),
+            };
+            Ended::Lost(ToolError::new(kind, message).caused_by(why))
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Reading a response that may be anything: endless, slow, or far larger than it says.
+
+use std::io::{self, Write};
+
+use flate2::write::GzDecoder;
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap};
+
+/// Reads a body of at most so many bytes, counted after it was unpacked.
+pub(super) async fn read(
+    mut body: Incoming,
+    headers: &HeaderMap,
+    most: u64,
+) -> Result<Vec<u8>, String> {
+    let said = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
+    if said.is_some_and(|length: u64| length > most) {
+        return Err(too_long(most));
+    }
+    let mut unpacked = match encoding(headers)?.as_str() {
+        "" | "identity" => Unpack::Plain(Limited::new(most)),
+        "gzip" | "x-gzip" => Unpack::Gzip(Box::new(GzDecoder::new(Limited::new(most)))),
+        other => {
+            return Err(format!("the response is packed as `{other}`, which was not asked for"));
+        }
+    };
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|why| format!("the response broke off: {why}"))?;
+        if let Some(piece) = frame.data_ref() {
+            unpacked.take(piece).map_err(|why| {
+                match why.kind() == io::ErrorKind::FileTooLarge {
+                    true => too_long(most),
+                    false => format!("the response cannot be unpacked: {why}"),
+                }
+            })?;
+        }
+    }
+    unpacked.end()
+}
+
+fn too_long(most: u64) -> String {
+    format!("the response has more than {most} bytes")
+}
+
+fn encoding(headers: &HeaderMap) -> Result<String, String> {
+    let mut all = headers.get_all(CONTENT_ENCODING).iter();
+    let first = all.next().map(|value| value.to_str().unwrap_or("?").trim().to_ascii_lowercase());
+    match all.next() {
+        Some(_) => Err("the response is packed more than once".to_owned()),
+        None => Ok(first.unwrap_or_default()),
+    }
+}
+
+enum Unpack {
+    Plain(Limited),
+    Gzip(Box<GzDecoder<Limited>>),
+}
+
+impl Unpack {
+    fn take(&mut self, piece: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Plain(to) => to.write_all(piece),
+            Self::Gzip(to) => to.write_all(piece),
+        }
+    }
+
+    fn end(self) -> Result<Vec<u8>, String> {
+        match self {
+            Self::Plain(to) => Ok(to.bytes),
+            Self::Gzip(to) => to
+                .finish()
+                .map(|to| to.bytes)
+                .map_err(|why| format!("the response cannot be unpacked: {why}")),
+        }
+    }
+}
+
+/// Takes so many bytes and then no more.
+struct Limited {
+    bytes: Vec<u8>,
+    most: u64,
+}
+
+impl Limited {
+    fn new(most: u64) -> Self {
+        Self { bytes: Vec::new(), most }
+    }
+}
+
+impl Write for Limited {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        if (self.bytes.len() + piece.len()) as u64 > self.most {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(piece);
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

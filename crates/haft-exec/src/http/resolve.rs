@@ -1,0 +1,68 @@
+//! From a name to addresses that may be connected to.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use haft_core::port::Boxed;
+use url::{Host, Url};
+
+use super::address::{Range, is_loopback, may_reach};
+
+/// A name server that takes longer is not waited for.
+const SLOWEST: Duration = Duration::from_secs(2);
+/// A name that stands for more is a trick.
+const MOST: usize = 64;
+
+/// Finds the addresses of a name.
+pub trait Resolve: Send + Sync {
+    /// Every address of a name.
+    fn resolve<'a>(&'a self, name: &'a str) -> Boxed<'a, io::Result<Vec<IpAddr>>>;
+}
+
+/// The system's own.
+pub(super) struct System;
+
+impl Resolve for System {
+    fn resolve<'a>(&'a self, name: &'a str) -> Boxed<'a, io::Result<Vec<IpAddr>>> {
+        Box::pin(async move {
+            let found = tokio::net::lookup_host((name, 0)).await?;
+            Ok(found.map(|address| address.ip()).collect())
+        })
+    }
+}
+
+/// Where a URL leads, every address of it judged. The reason is for the log: it tells of networks
+/// that a model has no business with.
+pub(super) async fn addresses(
+    url: &Url,
+    resolver: &dyn Resolve,
+    allowed: &[Range],
+) -> Result<Vec<SocketAddr>, String> {
+    let port = url.port_or_known_default().ok_or("the URL has no port")?;
+    let found = match url.host() {
+        None => return Err("the URL has no host".to_owned()),
+        Some(Host::Ipv4(address)) => vec![IpAddr::V4(address)],
+        Some(Host::Ipv6(address)) => vec![IpAddr::V6(address)],
+        Some(Host::Domain(name)) => {
+            let asked = tokio::time::timeout(SLOWEST, resolver.resolve(name)).await;
+            asked
+                .map_err(|_| format!("the name `{name}` was not resolved in time"))?
+                .map_err(|why| format!("the name `{name}` cannot be resolved: {why}"))?
+        }
+    };
+    if found.is_empty() || found.len() > MOST {
+        return Err(format!("the name stands for {} addresses", found.len()));
+    }
+    // One that may not be reached spoils the others: whoever mixes them is up to something.
+    if let Some(bad) = found.iter().find(|address| !may_reach(**address, allowed)) {
+        return Err(format!(
+            "`{bad}` is not a public address; list its range as `http.allow` in haft.toml where \
+             calls may go there"
+        ));
+    }
+    if url.scheme() != "https" && !found.iter().all(|address| is_loopback(*address)) {
+        return Err("what is not encrypted stays on this machine; use `https`".to_owned());
+    }
+    Ok(found.into_iter().map(|address| SocketAddr::new(address, port)).collect())
+}

@@ -1,0 +1,154 @@
+//! Where requests may go: addresses, names, redirects.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::port::Ended;
+use haft_exec::http::{Client, Settings};
+use serde_json::{Value, json};
+
+use super::end;
+use super::rig::{Names, auth, bearer, client, local, tool, within};
+use super::server::{Server, json as says, response};
+use crate::rig::{data, error};
+
+const TIME: Duration = Duration::from_secs(5);
+
+async fn get(client: Client, url: &str) -> Ended {
+    within(Arc::new(client), tool(json!({"method": "GET", "url": url})), json!({}), TIME, None)
+        .await
+}
+
+#[tokio::test]
+async fn this_machine_and_its_network_are_not_reached() {
+    let server = Server::saying(says("200 OK", "{}")).await;
+    let port = server.at.port();
+    for host in [
+        "127.0.0.1",
+        "127.1",
+        "0",
+        "0177.0.0.1",
+        "2130706433",
+        "0x7f.1",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[64:ff9b::7f00:1]",
+        "169.254.169.254",
+        "100.100.100.200",
+        "[fd00:ec2::254]",
+        "100.64.0.1",
+        "0.0.0.0",
+        "224.0.0.1",
+        "localhost",
+        "localhost.",
+        "１２７.0.0.1",
+        "127.0.0.1.",
+        "%31%32%37.0.0.1",
+    ] {
+        let ended = get(Client::new(Settings::default()), &format!("http://{host}:{port}/")).await;
+        let how = error(ended).0;
+        assert_eq!(how, "not begun", "{host}");
+    }
+    assert!(server.seen().is_empty(), "{:?}", server.seen());
+}
+
+#[tokio::test]
+async fn a_name_is_what_it_stands_for() {
+    let server = Server::saying(says("200 OK", "{}")).await;
+    let url = format!("http://api.example.com:{}/", server.at.port());
+    let named = |settings: Settings, addresses: &[&str]| {
+        let names = addresses.iter().map(|one| one.parse().unwrap()).collect();
+        Client::resolving(settings, Arc::new(Names(names)))
+    };
+    for addresses in
+        [&["127.0.0.1"][..], &["93.184.216.34", "10.0.0.1"], &["::ffff:127.0.0.1"], &[]]
+    {
+        let (how, error) = error(get(named(Settings::default(), addresses), &url).await);
+        assert_eq!(how, "not begun", "{addresses:?}");
+        // The model learns nothing about networks.
+        assert_eq!(error.message, "the service cannot be reached");
+    }
+    let many = vec!["93.184.216.34"; 65];
+    assert_eq!(end(get(named(local(), &many), &url).await), "not begun, transient");
+    assert!(server.seen().is_empty());
+    // Where it is allowed, the name is kept for whoever answers under it.
+    data(get(named(local(), &["127.0.0.1"]), &url).await);
+    assert!(server.seen()[0].contains(&format!("host: api.example.com:{}\r\n", server.at.port())));
+}
+
+#[tokio::test]
+async fn what_is_not_encrypted_stays_on_this_machine() {
+    let client =
+        Client::resolving(Settings::default(), Arc::new(Names(vec!["1.1.1.1".parse().unwrap()])));
+    let (how, error) = error(get(client, "http://api.example.com/").await);
+    assert_eq!(how, "not begun");
+    assert!(error.source.unwrap().contains("not encrypted"));
+}
+
+#[tokio::test]
+async fn proxies_of_the_environment_are_not_asked() {
+    // A client that reads them would fail here; ours has no way to.
+    let server = Server::saying(says("200 OK", "{}")).await;
+    data(get(Client::new(local()), &server.url("/")).await);
+    assert!(server.seen()[0].starts_with("GET / HTTP/1.1"), "not in a proxy's form");
+}
+
+async fn redirected(method: &str, redirects: u8, target: &str) -> (Ended, Server, Server) {
+    let other = Server::saying(says("200 OK", r#"{"at": "other"}"#)).await;
+    let target = target.replace("OTHER", &format!("{}", other.at));
+    let first = Server::new(move |n, request| match n {
+        0 => response("302 There", &format!("location: {target}\r\n"), ""),
+        _ if request.contains("/loop") => response("302 There", "location: /loop\r\n", ""),
+        _ => says("200 OK", r#"{"at": "first"}"#),
+    })
+    .await;
+    let mut gateway =
+        json!({"method": method, "url": first.url("/start"), "headers": {"x-a": {"value": "own"}}});
+    if redirects > 0 {
+        gateway["redirects"] = json!(redirects);
+    }
+    let auth = Some(auth(bearer("tok-secret"), &["127.0.0.1"]));
+    (within(client(), tool(gateway), json!({}), TIME, auth).await, first, other)
+}
+
+#[tokio::test]
+async fn redirects_are_followed_only_where_the_contract_says() {
+    let (ended, first, other) = redirected("GET", 0, "http://OTHER/").await;
+    assert_eq!(end(ended), "failed, permanent");
+    assert_eq!((first.seen().len(), other.seen().len()), (1, 0));
+    let (ended, first, _) = redirected("GET", 2, "/next").await;
+    assert_eq!(data(ended), json!({"at": "first"}));
+    assert!(first.seen()[1].contains("tok-secret"), "the same host gets the credentials");
+    let (ended, first, _) = redirected("GET", 3, "/loop").await;
+    assert_eq!(end(ended), "failed, permanent");
+    assert_eq!(first.seen().len(), 4);
+    let (ended, first, _) = redirected("POST", 3, "/next").await;
+    assert_eq!(end(ended), "failed, permanent");
+    assert_eq!(first.seen().len(), 1, "an effect is never redirected");
+}
+
+#[tokio::test]
+async fn credentials_do_not_follow_to_another_origin() {
+    let (ended, _, other) = redirected("GET", 1, "http://OTHER/x").await;
+    // Another port of the same machine is another origin, and not one of the usual ports.
+    assert_eq!(end(ended), "failed, permanent");
+    assert!(other.seen().is_empty());
+    for target in ["file:///etc/passwd", "gopher://OTHER/", "http://a:b@OTHER/", "https://"] {
+        let (ended, _, other) = redirected("GET", 3, target).await;
+        assert_ne!(error(ended).0, "lost", "{target}");
+        assert!(other.seen().is_empty(), "{target}");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_into_the_network_is_judged_like_any_address() {
+    let inside = Server::saying(says("200 OK", "{}")).await;
+    let at = inside.at.port();
+    let first = Server::saying(response("302 There", "location: http://127.0.0.2/x\r\n", "")).await;
+    let settings = Settings { allow: vec!["127.0.0.1".parse().unwrap()], ..Settings::default() };
+    let gateway: Value = json!({"method": "GET", "url": first.url("/"), "redirects": 3});
+    let ended = within(Arc::new(Client::new(settings)), tool(gateway), json!({}), TIME, None).await;
+    assert_eq!(error(ended).0, "not begun");
+    assert!(inside.seen().is_empty(), "{at}");
+}

@@ -1,0 +1,209 @@
+//! `POST /v1/chat/completions`: the whole loop, for any client of OpenAI's API that changes its base
+//! URL. The client keeps the conversation and sends all of it; tools are run here.
+
+mod asked;
+mod told;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Extension, Path, State};
+use axum::http::HeaderMap;
+use axum::response::sse::{Event as Line, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use haft_agent::{Agent, Cancel, Chat, Told};
+use haft_core::{Caller, Digest};
+use serde_json::{Value, json};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::mpsc::Sender;
+
+use super::{caller, calls};
+use crate::body;
+use crate::door::Door;
+use crate::problem::Problem;
+use crate::who::Who;
+use asked::Asked;
+use told::{Answer, Failure, Pieces};
+
+/// So long the same conversation is the same turn, and what it did is not done again.
+const AGAIN: Duration = Duration::from_secs(15 * 60);
+
+/// Answers a conversation as OpenAI's Chat Completions do, with the tools of the agent that the key
+/// is for, or that `model` names. Tools are called here; the client sees the answer only.
+#[utoipa::path(post, path = "/v1/chat/completions", tag = "chat",
+    params(("Idempotency-Key" = Option<String>, Header,
+        description = "The same key for the same request: what it does is done once.")),
+    request_body = Object,
+    responses(
+        (status = 200, description = "A chat completion, or a stream of its chunks.", body = Object),
+        (status = 400, description = "Not a request that this agent's model can answer.", body = Object),
+        (status = 401, description = "No valid key.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 404, description = "No such agent.", body = Object),
+        (status = 502, description = "The model did not answer.", body = Object)))]
+pub(crate) async fn complete(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Failure> {
+    let asked = Asked::read(body::json(&headers, body, &door.limits).await?)?;
+    let named = asked.model.strip_prefix("haft/").unwrap_or(&asked.model);
+    let caller = caller(&door, &who, named).or_else(|_| {
+        // A client that only changes its base URL still names the model that it was made for.
+        let agent = who.only_agent().ok_or_else(|| unnamed(named))?;
+        super::caller(&door, &who, agent)
+    })?;
+    talk(door, caller, &headers, asked).await
+}
+
+/// The same for the agent in the path, whatever `model` says.
+#[utoipa::path(post, path = "/v1/agents/{agent}/chat/completions", tag = "chat",
+    params(("agent" = String, Path, description = "The agent."),
+        ("Idempotency-Key" = Option<String>, Header,
+            description = "The same key for the same request: what it does is done once.")),
+    request_body = Object,
+    responses(
+        (status = 200, description = "A chat completion, or a stream of its chunks.", body = Object),
+        (status = 400, description = "Not a request that this agent's model can answer.", body = Object),
+        (status = 401, description = "No valid key.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 404, description = "No such agent.", body = Object),
+        (status = 502, description = "The model did not answer.", body = Object)))]
+pub(crate) async fn of_agent(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path(agent): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Failure> {
+    let caller = caller(&door, &who, &agent)?;
+    let asked = Asked::read(body::json(&headers, body, &door.limits).await?)?;
+    talk(door, caller, &headers, asked).await
+}
+
+fn unnamed(model: &str) -> Problem {
+    let model: String = model.chars().take(64).collect();
+    Problem::malformed(format!(
+        "`model` must name an agent of yours, which `{}` is not; or use \
+         `/v1/agents/<agent>` as the base URL",
+        model.escape_debug()
+    ))
+}
+
+async fn talk(
+    door: Arc<Door>,
+    caller: Caller,
+    headers: &HeaderMap,
+    asked: Asked,
+) -> Result<Response, Failure> {
+    let agent = agent(&door, &caller)?;
+    let told = asked.told(agent.dialect())?;
+    let name = name(calls::key(headers)?, &asked);
+    let session = door.runtime.rejoin(&caller, agent.mode(), &name, AGAIN).await;
+    let session = session.map_err(Problem::from)?;
+    let chat = agent.take_up(caller, &session, told);
+    let pieces = Pieces::new(&asked, &session.id)?;
+    match asked.stream {
+        false => whole(&door, chat, pieces).await,
+        true => streamed(door, chat, pieces),
+    }
+}
+
+fn agent(door: &Door, caller: &Caller) -> Result<Agent, Problem> {
+    let missing = || "no model is configured".to_owned();
+    let models = door.models.as_ref();
+    let found = models.ok_or_else(missing).and_then(|models| models(&caller.agent));
+    found.map_err(|why| Problem::malformed(format!("this agent has no model to talk to: {why}")))
+}
+
+/// What makes two requests the same turn: the caller's own key, else the conversation up to what the
+/// user said last, and who that was.
+fn name(key: Option<String>, asked: &Asked) -> Digest {
+    Digest::of_json(&match key {
+        Some(key) => json!(["key", key]),
+        None => json!(["talk", asked.user, asked.until_the_user()]),
+    })
+}
+
+/// Everything at once. Whoever hangs up drops this; what has begun is carried out.
+async fn whole(door: &Door, mut chat: Chat, pieces: Pieces) -> Result<Response, Failure> {
+    let (cancel, mut answer) = (Cancel::new(), Answer::default());
+    let mut hear = |event| drop(answer.hear(&event));
+    let done = {
+        let asked = chat.answer(&mut hear, &cancel);
+        tokio::pin!(asked);
+        tokio::select! {
+            done = &mut asked => done,
+            () = door.stopped() => {
+                cancel.cancel();
+                asked.await
+            }
+        }
+    };
+    Ok(Json(pieces.whole(answer, &done)?).into_response())
+}
+
+/// Piece by piece. It counts as work until it has ended.
+fn streamed(door: Arc<Door>, mut chat: Chat, pieces: Pieces) -> Result<Response, Failure> {
+    let room = door.room.clone().try_acquire_owned().map_err(|_| Problem::overloaded())?;
+    let (to, lines) = tokio::sync::mpsc::channel::<Value>(64);
+    tokio::spawn(async move { run(&door, &mut chat, pieces, to, room).await });
+    let lines = futures_util::stream::unfold((lines, false), |(mut lines, ended)| async move {
+        let line = match lines.recv().await {
+            Some(piece) => Line::default().data(piece.to_string()),
+            None if ended => return None,
+            None => return Some((Ok(Line::default().data("[DONE]")), (lines, true))),
+        };
+        Some((Ok::<_, Infallible>(line), (lines, ended)))
+    });
+    Ok(Sse::new(lines).keep_alive(KeepAlive::default()).into_response())
+}
+
+async fn run(
+    door: &Door,
+    chat: &mut Chat,
+    pieces: Pieces,
+    to: Sender<Value>,
+    room: OwnedSemaphorePermit,
+) {
+    let cancel = Cancel::new();
+    let mut listener = pieces.listener(to.clone());
+    let done = {
+        let asked = chat.answer(&mut listener, &cancel);
+        tokio::pin!(asked);
+        tokio::select! {
+            done = &mut asked => Some(done),
+            // Nobody listens any more: nothing new begins, and what has begun is carried out.
+            () = to.closed() => None,
+            () = door.stopped() => {
+                cancel.cancel();
+                Some(asked.await)
+            }
+        }
+    };
+    drop(room);
+    if let Some(done) = done {
+        for piece in pieces.end(listener.answer, &done) {
+            let _ = to.send(piece).await;
+        }
+    }
+}
+
+impl Asked {
+    /// The conversation in the words of the agent's model, and what is asked of it.
+    fn told(&self, dialect: haft_wire::Dialect) -> Result<Told, Problem> {
+        let mut told = Told::read(dialect, &self.messages).map_err(Problem::malformed)?;
+        for (name, value) in &self.rest {
+            if !told.wish(dialect, name, value).map_err(Problem::malformed)? {
+                let why =
+                    format!("`{}` is not a parameter that is known here", name.escape_debug());
+                return Err(Problem::malformed(why));
+            }
+        }
+        Ok(told)
+    }
+}

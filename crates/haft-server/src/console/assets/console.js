@@ -1,0 +1,74 @@
+// What pages cannot do by themselves: show events as they happen, and keep a question's buttons
+// still until it can have been read. Everything else works without this file. Texts are only ever
+// set as text.
+"use strict";
+
+const KEPT = 200;
+const COLUMNS = ["Time", "What", "Agent", "Tool", "Call"];
+
+function row(event) {
+  const cells = [
+    new Date(event.atMs).toISOString().replace("T", " ").slice(0, 19),
+    event.type.replaceAll("_", " "),
+    event.agent,
+    event.tool,
+    event.call,
+  ];
+  const line = document.createElement("tr");
+  line.className = "fresh";
+  cells.forEach((text, at) => {
+    const cell = document.createElement("td");
+    cell.dataset.label = COLUMNS[at];
+    if (at === 4 && text && event.type === "tool_call_result") {
+      const link = document.createElement("a");
+      link.href = "/console/calls/" + encodeURIComponent(text);
+      link.textContent = "Details";
+      cell.append(link);
+    } else {
+      cell.textContent = at === 4 ? "" : plain(text);
+    }
+    line.append(cell);
+  });
+  return line;
+}
+
+// Characters that cannot be seen are written as their codes, as on every page.
+function plain(text) {
+  return String(text ?? "").replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (letter) =>
+    "U+" + letter.codePointAt(0).toString(16).toUpperCase().padStart(4, "0"));
+}
+
+function watch(section) {
+  const state = section.querySelector("[role=status]");
+  const body = section.querySelector("tbody");
+  section.hidden = false;
+  const source = new EventSource(section.dataset.stream);
+  source.onopen = () => { state.textContent = "Connected. New events appear on top."; };
+  source.onerror = () => { state.textContent = "Not connected; trying again."; };
+  const show = (message) => {
+    body.prepend(row(JSON.parse(message.data)));
+    while (body.rows.length > KEPT) body.lastElementChild.remove();
+  };
+  const kinds = [
+    "tool_call_start", "tool_call_result", "tool_side_effect_started", "tool_side_effect_completed",
+    "tool_side_effect_failed", "confirmation_requested", "confirmation_decided", "session_changed",
+    "audit_note", "message",
+  ];
+  kinds.forEach((kind) => source.addEventListener(kind, show));
+  source.addEventListener("lost", (message) => {
+    state.textContent = JSON.parse(message.data).events + " events were lost: too many at once.";
+  });
+  window.addEventListener("pagehide", () => source.close());
+}
+
+function hold(form) {
+  const buttons = form.querySelectorAll("button");
+  buttons.forEach((button) => { button.disabled = true; });
+  setTimeout(() => buttons.forEach((button) => { button.disabled = false; }), Number(form.dataset.wait) + 100);
+}
+
+const live = document.getElementById("live");
+if (live) watch(live);
+document.querySelectorAll("form[data-wait]").forEach(hold);
+// A page from the history would show what is no longer so.
+window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });

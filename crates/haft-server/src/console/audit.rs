@@ -1,0 +1,93 @@
+//! The audit trail, and the check of it.
+
+use std::sync::Arc;
+
+use axum::extract::{Extension, State};
+use axum::response::Response;
+use haft_core::port::Checked;
+use maud::{Markup, html};
+
+use super::HOME;
+use super::guard::Failed;
+use super::page::{self, Visitor};
+use super::visible::visible;
+use crate::api::audit;
+use crate::body::Params;
+use crate::door::Door;
+
+/// The tenant's entries.
+pub(crate) async fn list(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+    Params(part): Params<audit::Part>,
+) -> Result<Response, Failed> {
+    shown(&door, &visitor, &part, None).await
+}
+
+/// Checks the whole trail.
+pub(crate) async fn verify(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+) -> Result<Response, Failed> {
+    let checked = audit::verified(&door, &visitor.who).await?;
+    shown(&door, &visitor, &audit::Part::default(), Some(checked)).await
+}
+
+async fn shown(
+    door: &Door,
+    visitor: &Visitor,
+    part: &audit::Part,
+    checked: Option<Checked>,
+) -> Result<Response, Failed> {
+    let part = audit::Part { limit: Some(part.limit.unwrap_or(100)), before: part.before };
+    let entries = audit::entries(door, &visitor.who, &part).await?;
+    let last = entries.last().map(|entry| entry.number).filter(|_| entries.len() >= 100);
+    let rows = entries.iter().map(|entry| {
+        html! {
+            tr role="row" {
+                td .number role="cell" data-label="Entry" { (entry.number) }
+                td role="cell" data-label="Time (UTC)" { (page::time(entry.at_ms)) }
+                td role="cell" data-label="Kind" { (visible(&entry.kind)) }
+                td .value role="cell" data-label="Hash and content" {
+                    details { summary { code .id { (entry.hash.hex().get(..16).unwrap_or_default()) "…" } } (page::json(&audit::said(entry))) }
+                }
+            }
+        }
+    });
+    let content = html! {
+        div .head {
+            h1 { "Audit" }
+            form method="post" action={ (HOME) "/audit" } {
+                (page::token(visitor))
+                button type="submit" { "Verify the trail" }
+            }
+        }
+        p { "Every entry holds the hash of the one before it, across all tenants. You see your tenant's." }
+        @if let Some(checked) = &checked { (verdict(checked)) }
+        @if entries.is_empty() { (page::nothing("No entries.")) } @else {
+            (page::table("Audit trail", &["Entry#", "Time (UTC)", "Kind", "Hash and content"], rows))
+        }
+        @if let Some(last) = last { p { a href={ (HOME) "/audit?before=" (last) } { "Older entries" } } }
+    };
+    Ok(page::page(visitor, "/audit", "Audit", &content))
+}
+
+fn verdict(checked: &Checked) -> Markup {
+    match &checked.broken {
+        Some((_, why)) => html! {
+            p .notice.bad role="alert" {
+                "Not intact: " (visible(why)) ". See " code { "haft audit verify" } "."
+            }
+        },
+        None => html! {
+            p .notice.good role="status" {
+                "Intact: " (checked.entries) " entries, " (checked.checkpoints) " signed checkpoints agree."
+                @if checked.checkpoints == 0 {
+                    " Without a checkpoint, a tail that was cut off could not be noticed: "
+                    code { "haft audit checkpoint" } " signs one."
+                }
+            }
+            @if let Some(head) = &checked.head { p .note { "Head " (page::id(&head.to_string())) } }
+        },
+    }
+}

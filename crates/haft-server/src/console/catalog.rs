@@ -1,0 +1,211 @@
+//! What an agent may use, what it may not and why, and a switch for each.
+
+use std::sync::Arc;
+
+use axum::extract::{Extension, Path, State};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use haft_core::Tool;
+use haft_core::contract::{Confirmation, Mode};
+use haft_runtime::toolbox::{EffectiveTool, Unavailable, Why};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::guard::Failed;
+use super::page::{self, Visitor, badge};
+use super::posted::Posted;
+use super::visible::visible;
+use super::{HOME, encode};
+use crate::api::tools::is_about;
+use crate::api::{self, ModeName};
+use crate::body::Params;
+use crate::door::Door;
+use crate::problem::Problem;
+use crate::switch::Turned;
+use crate::who::{Role, Who};
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Asked {
+    agent: Option<String>,
+    mode: ModeName,
+    q: String,
+}
+
+/// The tools of an agent.
+pub(crate) async fn show(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+    Params(asked): Params<Asked>,
+) -> Result<Response, Failed> {
+    let who = &visitor.who;
+    api::need(who, Role::Operator)?;
+    let agents = agents(&door, who);
+    let agent = asked.agent.clone().or_else(|| agents.first().cloned());
+    let Some(agent) = agent else {
+        let none = html! { h1 { "Tools" } (page::nothing("This tenant has no agents that you may act for.")) };
+        return Ok(page::page(&visitor, "/tools", "Tools", &none));
+    };
+    let caller = api::caller(&door, who, &agent)?;
+    let mode = Mode::from(asked.mode);
+    let catalog = door.runtime.catalog(&caller, mode);
+    let words = asked.q.to_lowercase();
+    let about = |tool: &Tool| is_about(tool, &words);
+    let on: Vec<_> = catalog.list().filter(|one| about(&one.tool)).cloned().collect();
+    let off: Vec<_> = catalog.unavailable().into_iter().filter(|one| about(&one.tool)).collect();
+    let offers: Vec<_> = match who.is(Role::Administrator) {
+        true => {
+            door.runtime.offers(&who.tenant).into_iter().filter(|one| about(&one.tool)).collect()
+        }
+        false => Vec::new(),
+    };
+    let may = door.switch.is_some() && who.is(Role::Administrator);
+    let listed = Listed { visitor: &visitor, agent: &agent, may };
+    let content = html! {
+        h1 { "Tools" }
+        (choose(&agents, &agent, mode, &asked.q))
+        h2 { "Enabled for " (visible(&agent)) " " span .count { (on.len()) } }
+        @if on.is_empty() { (page::nothing("None.")) } @else { (listed.on(&on)) }
+        h2 { "Not enabled, and why " span .count { (off.len()) } }
+        @if off.is_empty() { (page::nothing("Nothing is missing.")) } @else { (listed.off(&off)) }
+        @if !offers.is_empty() {
+            h2 { "Known, and not taken by this tenant " span .count { (offers.len()) } }
+            (listed.off(&offers))
+        }
+    };
+    Ok(page::page(&visitor, "/tools", "Tools", &content))
+}
+
+/// The agents that somebody may act for.
+fn agents(door: &Door, who: &Who) -> Vec<String> {
+    let all = door.runtime.agents(&who.tenant);
+    all.into_iter().filter(|agent| who.calls_as(agent).is_some()).collect()
+}
+
+fn choose(agents: &[String], current: &str, mode: Mode, words: &str) -> Markup {
+    html! {
+        form .row.filter method="get" action={ (HOME) "/tools" } role="search" {
+            label for="agent" { "Agent" }
+            select #agent name="agent" {
+                @for agent in agents { option value=(agent) selected[agent == current] { (agent) } }
+            }
+            label for="mode" { "Mode" }
+            select #mode name="mode" {
+                @for one in [Mode::Text, Mode::Voice] {
+                    option value=(one.as_str()) selected[one == mode] { (one.as_str()) }
+                }
+            }
+            label for="q" { "Words" }
+            input #q type="search" name="q" value=(words);
+            button type="submit" { "Show" }
+        }
+    }
+}
+
+struct Listed<'a> {
+    visitor: &'a Visitor,
+    agent: &'a str,
+    may: bool,
+}
+
+impl Listed<'_> {
+    fn on(&self, tools: &[Arc<EffectiveTool>]) -> Markup {
+        let rows = tools.iter().map(|one| {
+            let contract = &one.tool.contract;
+            html! {
+                tr role="row" {
+                    th scope="row" role="rowheader" data-label="Tool" { (self.named(&one.tool)) }
+                    td role="cell" data-label="Side effects" { (contract.side_effect_policy.as_str()) }
+                    td role="cell" data-label="Approval" { (approval(&one.requires_confirmation)) }
+                    td role="cell" data-label="State" { (badge("enabled")) }
+                    @if self.may { td role="cell" data-label="Switch" { (self.switch(&one.tool.id, false)) } }
+                }
+            }
+        });
+        let head = ["Tool", "Side effects", "Approval", "State", "Switch"];
+        page::table("Tools that are enabled", head.get(..self.columns()).unwrap_or(&head), rows)
+    }
+
+    fn off(&self, tools: &[Unavailable]) -> Markup {
+        let rows = tools.iter().map(|one| {
+            html! {
+                tr role="row" {
+                    th scope="row" role="rowheader" data-label="Tool" { (self.named(&one.tool)) }
+                    td role="cell" data-label="Why not" { (one.why.in_words()) @if let Some(rule) = &one.rule { " (" code .id { (visible(rule)) } ")" } }
+                    td role="cell" data-label="What would enable it" { (visible(&one.enable)) }
+                    td role="cell" data-label="State" { (badge("disabled")) }
+                    @if self.may {
+                        td role="cell" data-label="Switch" {
+                            @if one.why == Why::DisabledForAgent { (self.switch(&one.tool.id, true)) }
+                        }
+                    }
+                }
+            }
+        });
+        let head = ["Tool", "Why not", "What would enable it", "State", "Switch"];
+        page::table("Tools that are not enabled", head.get(..self.columns()).unwrap_or(&head), rows)
+    }
+
+    /// The last one is for those who may do something in it.
+    fn columns(&self) -> usize {
+        if self.may { 5 } else { 4 }
+    }
+
+    fn named(&self, tool: &Tool) -> Markup {
+        let place = format!("{HOME}/tools/{}/{}", encode(self.agent), encode(&tool.id));
+        html! {
+            a href=(place) { (page::id(&tool.id)) }
+            span .about { (visible(&tool.contract.description)) }
+        }
+    }
+
+    fn switch(&self, tool: &str, enabled: bool) -> Markup {
+        if !self.may {
+            return page::empty();
+        }
+        switch(self.visitor, self.agent, tool, enabled)
+    }
+}
+
+/// Whether a person is asked.
+pub(crate) fn approval(asked: &Confirmation) -> &'static str {
+    match asked {
+        Confirmation::Always(true) => "a person approves",
+        Confirmation::Always(false) => "none",
+        Confirmation::When { .. } => "sometimes",
+    }
+}
+
+/// A button that turns a tool on or off.
+pub(crate) fn switch(visitor: &Visitor, agent: &str, tool: &str, enabled: bool) -> Markup {
+    let word = if enabled { "Enable" } else { "Disable" };
+    let place = format!("{HOME}/tools/{}/{}/switch", encode(agent), encode(tool));
+    html! {
+        form method="post" action=(place) {
+            (page::token(visitor))
+            input type="hidden" name="enabled" value=(enabled);
+            button .quiet type="submit" aria-label={ (word) " " (tool) " for " (agent) } { (word) }
+        }
+    }
+}
+
+/// Turns a tool on or off for an agent, for good.
+pub(crate) async fn turn(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Posted>,
+    Path((agent, tool)): Path<(String, String)>,
+) -> Result<Response, Failed> {
+    let who = &visitor.who;
+    api::need(who, Role::Administrator)?;
+    api::caller(&door, who, &agent)?;
+    let switch = door.switch.as_ref().ok_or_else(|| Problem::missing("switch"))?;
+    let turned = Turned {
+        tenant: who.tenant.to_string(),
+        agent: agent.clone(),
+        tool,
+        enabled: form.one("enabled") == Some("true"),
+        by: who.principal.clone(),
+    };
+    switch.turn(turned).await?;
+    Ok(Redirect::to(&format!("{HOME}/tools?agent={}", encode(&agent))).into_response())
+}

@@ -1,0 +1,185 @@
+//! Questions for people: what would be done, exactly, and two buttons.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Extension, Path, State};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use haft_core::record::{Confirmation, ConfirmationStatus};
+use maud::{Markup, html};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::guard::Failed;
+use super::page::{self, Visitor, badge};
+use super::posted::Posted;
+use super::visible::visible;
+use super::visits::Unasked;
+use super::{HOME, encode, sign_in};
+use crate::api::confirmations;
+use crate::body::Params;
+use crate::door::Door;
+use crate::problem::Problem;
+
+/// Whoever answers has shown their key not longer ago than this.
+const FRESH: Duration = Duration::from_secs(5 * 60);
+/// How many answered ones are listed.
+const ANSWERED: usize = 20;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Asked {
+    done: Option<ConfirmationStatus>,
+}
+
+/// Questions that wait, and those that were answered.
+pub(crate) async fn list(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+    Params(asked): Params<Asked>,
+) -> Result<Response, Failed> {
+    let filter = confirmations::Filter { status: None, limit: Some(500) };
+    let all = confirmations::found(&door, &visitor.who, filter).await?;
+    let now_ms = door.runtime.store().now_ms();
+    let is_open = |one: &&Confirmation| {
+        one.status == ConfirmationStatus::Pending && one.expires_at_ms > now_ms
+    };
+    let (open, past): (Vec<_>, Vec<_>) = all.iter().partition(is_open);
+    let is_fresh = visitor.proven < FRESH;
+    let content = html! {
+        h1 { "Approvals" }
+        @if let Some(done) = asked.done { p .notice.good role="status" { "Recorded: " (done.as_str()) "." } }
+        @if !is_fresh && !open.is_empty() { (sign_in::proving(&visitor, "/console/confirmations")) }
+        @if open.is_empty() { (page::nothing("Nothing waits for a person.")) }
+        @for one in &open { (question(&door, &visitor, one, is_fresh)) }
+        h2 { "Answered or expired" }
+        (answered(&past, now_ms))
+    };
+    Ok(page::page(&visitor, "/confirmations", "Approvals", &content))
+}
+
+fn question(door: &Door, visitor: &Visitor, one: &Confirmation, is_fresh: bool) -> Markup {
+    let heading = format!("q-{}", one.id);
+    html! {
+        article .card.question aria-labelledby=(heading) {
+            h2 id=(heading) { (page::id(&one.tool)) }
+            p .preview { (visible(&one.preview)) }
+            @if !one.suspicious.is_empty() {
+                div .notice.bad role="note" {
+                    strong { "Look twice" }
+                    ul { @for why in &one.suspicious { li { (visible(why)) } } }
+                }
+            }
+            (arguments(&one.arguments))
+            dl .facts {
+                div { dt { "Asked by" } dd { (visible(&one.actor.to_string())) } }
+                div { dt { "Agent" } dd { (visible(&one.agent)) } }
+                @if let Some(subject) = &one.subject { div { dt { "For" } dd { (visible(&subject.to_string())) } } }
+                @if let Some(connection) = &one.connection { div { dt { "Connection" } dd { (page::id(connection)) } } }
+                @if let Some(session) = &one.session { div { dt { "Session" } dd { (page::id(session)) } } }
+                div { dt { "Asked" } dd { (page::time(one.asked_at_ms)) } }
+                div { dt { "Void after" } dd { (page::time(one.expires_at_ms)) } }
+            }
+            @if one.actor == visitor.who.principal {
+                p .note { "You asked for this yourself: somebody else has to answer." }
+            } @else if is_fresh {
+                (buttons(door, visitor, one))
+            }
+        }
+    }
+}
+
+/// Each answer is a form of its own, good once, on a page that was there long enough to be read.
+fn buttons(door: &Door, visitor: &Visitor, one: &Confirmation) -> Markup {
+    let word = door.visits.ask(&visitor.id, &one.id);
+    let place = format!("{HOME}/confirmations/{}", encode(&one.id));
+    html! {
+        div .row {
+            @for (answer, name, tone) in [("deny", "Deny", "quiet"), ("approve", "Approve", "strong")] {
+                form method="post" action=(place) data-wait="1000" {
+                    (page::token(visitor))
+                    input type="hidden" name="word" value=(word);
+                    input type="hidden" name="answer" value=(answer);
+                    button .(tone) type="submit" aria-label={ (name) " " (one.tool) } { (name) }
+                }
+            }
+        }
+    }
+}
+
+/// The effective arguments, one a row, each whole.
+fn arguments(value: &Value) -> Markup {
+    let Value::Object(members) = value else { return page::json(value) };
+    if members.is_empty() {
+        return page::nothing("Without arguments.");
+    }
+    let rows = members.iter().map(|(name, value)| {
+        html! {
+            tr role="row" {
+                th scope="row" role="rowheader" data-label="Argument" { code .id { (visible(name)) } }
+                td .value role="cell" data-label="Value" { (argument(value)) }
+            }
+        }
+    });
+    page::table("Effective arguments", &["Argument", "Value"], rows)
+}
+
+/// Never cut: what is not shown cannot be approved.
+fn argument(value: &Value) -> Markup {
+    match value {
+        Value::String(text) => html! { span .text { (visible(text)) } },
+        Value::Null | Value::Bool(_) | Value::Number(_) => html! { code { (value.to_string()) } },
+        Value::Array(_) | Value::Object(_) => {
+            let text = serde_json::to_string_pretty(value).unwrap_or_default();
+            html! { pre tabindex="0" { (visible(&text)) } }
+        }
+    }
+}
+
+fn answered(past: &[&Confirmation], now_ms: i64) -> Markup {
+    if past.is_empty() {
+        return page::nothing("None yet.");
+    }
+    let rows = past.iter().take(ANSWERED).map(|one| {
+        let is_over = one.status == ConfirmationStatus::Pending && one.expires_at_ms <= now_ms;
+        html! {
+            tr role="row" {
+                td role="cell" data-label="Asked (UTC)" { (page::time(one.asked_at_ms)) }
+                td role="cell" data-label="Tool" { (page::id(&one.tool)) }
+                td .value role="cell" data-label="Question" { (visible(&one.preview)) }
+                td role="cell" data-label="State" { (badge(if is_over { "expired" } else { one.status.as_str() })) }
+                td role="cell" data-label="By" { @if let Some(by) = &one.decided_by { (visible(&by.to_string())) } }
+            }
+        }
+    });
+    page::table("Answered questions", &["Asked (UTC)", "Tool", "Question", "State", "By"], rows)
+}
+
+/// Approves or declines.
+pub(crate) async fn answer(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Posted>,
+    Path(id): Path<String>,
+) -> Result<Response, Failed> {
+    let approve = match form.one("answer") {
+        Some("approve") => true,
+        Some("deny") => false,
+        Some(_) | None => return Err(Problem::malformed("the form has no answer").into()),
+    };
+    if visitor.proven >= FRESH {
+        return Err(Problem::forbidden("you signed in too long ago; show your key again").into());
+    }
+    let word = form.one("word").unwrap_or_default();
+    door.visits.answer(&visitor.id, word, &id).map_err(|why| match why {
+        Unasked::TooEarly => Problem::forbidden(
+            "the question was shown for less than a second; read it, then answer",
+        ),
+        Unasked::Gone => {
+            Problem::forbidden("this page is too old, or was answered already; load it again")
+        }
+    })?;
+    let decided = confirmations::answered(&door, &visitor.who, &id, approve).await?;
+    let status = decided.confirmation.status.as_str();
+    Ok(Redirect::to(&format!("{HOME}/confirmations?done={status}")).into_response())
+}

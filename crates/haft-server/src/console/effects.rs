@@ -1,0 +1,200 @@
+//! Side effects: what was done, what nobody knows, and what to do about it.
+
+use std::sync::Arc;
+
+use axum::extract::{Extension, Path, State};
+use axum::response::Response;
+use haft_core::ledger::{EffectRecord, State as Stands};
+use haft_runtime::effects::{UndoTarget, UndoneStatus};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::guard::Failed;
+use super::page::{self, Visitor, badge};
+use super::posted::Posted;
+use super::visible::visible;
+use super::{HOME, encode};
+use crate::api::effects;
+use crate::body::Params;
+use crate::door::Door;
+use crate::problem::Problem;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Asked {
+    state: String,
+}
+
+/// Effects, newest first.
+pub(crate) async fn list(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+    Params(asked): Params<Asked>,
+) -> Result<Response, Failed> {
+    let state = Stands::parse(&asked.state);
+    let filter = effects::Filter { state, limit: Some(200), ..effects::Filter::default() };
+    let found = effects::found(&door, &visitor.who, filter).await?;
+    let rows = found.iter().map(|one| {
+        html! {
+            tr role="row" {
+                td role="cell" data-label="Began (UTC)" { (page::time(one.started_at_ms)) }
+                th scope="row" role="rowheader" data-label="Tool" { (page::id(&one.effect.tool)) }
+                td role="cell" data-label="State" { (badge(one.state.as_str())) }
+                td role="cell" data-label="Class" { (one.effect.policy.as_str()) }
+                td role="cell" data-label="Agent" { (visible(&one.effect.agent)) }
+                td role="cell" data-label="By" { (visible(&one.effect.actor.to_string())) }
+                td role="cell" data-label="Details" { a href={ (HOME) "/effects/" (encode(&one.effect.call)) } { "Open" span .unseen { " " (one.effect.call) } } }
+            }
+        }
+    });
+    let head = ["Began (UTC)", "Tool", "State", "Class", "Agent", "By", "Details"];
+    let content = html! {
+        h1 { "Effects" }
+        form .row.filter method="get" action={ (HOME) "/effects" } {
+            label for="state" { "State" }
+            select #state name="state" {
+                option value="" { "any" }
+                @for one in Stands::ALL {
+                    option value=(one.as_str()) selected[Some(one) == state] { (one.as_str().replace('_', " ")) }
+                }
+            }
+            button type="submit" { "Show" }
+        }
+        @if found.is_empty() { (page::nothing("None.")) } @else { (page::table("Effects", &head, rows)) }
+    };
+    Ok(page::page(&visitor, "/effects", "Effects", &content))
+}
+
+/// One effect.
+pub(crate) async fn show(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(call): Path<String>,
+) -> Result<Response, Failed> {
+    shown(&door, &visitor, &call, None).await
+}
+
+/// What came of a button.
+type Said = (&'static str, String);
+
+/// Probes, settles or undoes it.
+pub(crate) async fn act(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Posted>,
+    Path(call): Path<String>,
+) -> Result<Response, Failed> {
+    let who = &visitor.who;
+    let said: Said = match form.one("do") {
+        Some("probe") => {
+            let probed = effects::probed(&door, who, &call).await?;
+            let state = probed.effect.state.as_str().replace('_', " ");
+            ("good", format!("{} says: {state}.", probed.tool))
+        }
+        Some(word @ ("happened" | "not_happened")) => {
+            let note = form.one("note").unwrap_or_default();
+            let happened = word == "happened";
+            let settled = effects::settled(&door, who, &call, happened, note).await?;
+            ("good", format!("Settled: {}.", settled.state.as_str().replace('_', " ")))
+        }
+        Some("undo") => {
+            let undone = effects::undone(&door, who, &UndoTarget::Call(call.clone())).await?;
+            undone.first().map_or(("wait", "Nothing was undone.".to_owned()), |one| {
+                (tone(one.status), format!("{}: {}.", words(one.status), one.message))
+            })
+        }
+        Some(_) | None => return Err(Problem::malformed("the form says nothing to do").into()),
+    };
+    shown(&door, &visitor, &call, Some(said)).await
+}
+
+fn tone(status: UndoneStatus) -> &'static str {
+    match status {
+        UndoneStatus::Undone | UndoneStatus::AlreadyUndone => "good",
+        UndoneStatus::NothingToUndo | UndoneStatus::CannotBeUndone => "wait",
+        UndoneStatus::Unknown | UndoneStatus::Stuck => "bad",
+    }
+}
+
+fn words(status: UndoneStatus) -> &'static str {
+    match status {
+        UndoneStatus::Undone => "Undone",
+        UndoneStatus::AlreadyUndone => "Undone already",
+        UndoneStatus::NothingToUndo => "Nothing to undo",
+        UndoneStatus::CannotBeUndone => "It cannot be undone",
+        UndoneStatus::Unknown => "Unknown",
+        UndoneStatus::Stuck => "Stuck",
+    }
+}
+
+async fn shown(
+    door: &Door,
+    visitor: &Visitor,
+    call: &str,
+    said: Option<Said>,
+) -> Result<Response, Failed> {
+    let one = effects::one(door, &visitor.who, call).await?;
+    let effect = &one.effect;
+    let content = html! {
+        p .path { a href={ (HOME) "/effects" } { "Effects" } }
+        h1 { "Effect of " (page::id(&effect.tool)) }
+        @if let Some((tone, words)) = &said { p .notice.(tone) role="status" { (visible(words)) } }
+        dl .facts {
+            div { dt { "State" } dd { (badge(one.state.as_str())) } }
+            div { dt { "Class" } dd { (effect.policy.as_str()) } }
+            div { dt { "Began" } dd { (page::time(one.started_at_ms)) } }
+            @if let Some(at) = one.ended_at_ms { div { dt { "Ended" } dd { (page::time(at)) } } }
+            div { dt { "Agent" } dd { (visible(&effect.agent)) } }
+            div { dt { "By" } dd { (visible(&effect.actor.to_string())) } }
+            @if let Some(session) = &effect.session { div { dt { "Session" } dd { (page::link("/sessions", session)) } } }
+            @if let Some(group) = &effect.turn_group { div { dt { "Chain of turns" } dd { (page::id(group)) } } }
+            div { dt { "Attempt" } dd { (one.epoch) } }
+            div { dt { "Call" } dd { (page::link("/calls", &effect.call)) } }
+            @if let Some(other) = &effect.compensates { div { dt { "Undoes" } dd { (page::link("/effects", other)) } } }
+            @if let Some(other) = &one.compensation_id { div { dt { "Undone by" } dd { (page::id(other)) } } }
+            @if let Some(error) = &one.error { div { dt { "Error" } dd { (badge(error.kind.as_str())) } } }
+            div { dt { "Key" } dd { (page::id(&one.key.to_string())) } }
+        }
+        @if let Some(settled) = &one.resolution {
+            p { "Settled by " (visible(&settled.by)) " at " (page::time(settled.at_ms)) ": "
+                (if settled.happened { "it happened" } else { "it did not happen" })
+                @if !settled.note.is_empty() { " (" (visible(&settled.note)) ")" } "." }
+        }
+        (actions(visitor, &one))
+    };
+    Ok(page::page(visitor, "/effects", "Effect", &content))
+}
+
+fn actions(visitor: &Visitor, one: &EffectRecord) -> Markup {
+    let place = format!("{HOME}/effects/{}", encode(&one.effect.call));
+    match one.state {
+        Stands::Unknown => html! {
+            h2 { "Nobody knows whether it happened" }
+            form method="post" action=(place) {
+                (page::token(visitor))
+                p { "Ask the tool that can tell:" }
+                button type="submit" name="do" value="probe" { "Probe" }
+            }
+            form .settle method="post" action=(place) {
+                (page::token(visitor))
+                label for="note" { "Or say what you found out" }
+                textarea #note name="note" rows="2" required placeholder="How do you know?" {}
+                div .row {
+                    button type="submit" name="do" value="happened" { "It happened" }
+                    button type="submit" name="do" value="not_happened" { "It did not happen" }
+                }
+            }
+        },
+        Stands::Succeeded | Stands::Happened | Stands::Stuck | Stands::Compensating => html! {
+            h2 { "Undo" }
+            form method="post" action=(place) {
+                (page::token(visitor))
+                p { "Runs the compensation that the contract declares, once." }
+                button type="submit" name="do" value="undo" { "Undo" }
+            }
+        },
+        Stands::Started | Stands::Failed | Stands::NotHappened | Stands::Compensated => {
+            page::nothing("There is nothing to do about it.")
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Calls as they happen, those that were, and one of them in full.
+
+use std::sync::Arc;
+
+use axum::extract::{Extension, Path, State};
+use axum::response::Response;
+use haft_core::record::{InvocationRecord, Written};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::guard::Failed;
+use super::page::{self, Visitor};
+use super::visible::visible;
+use super::{HOME, encode};
+use crate::api::records;
+use crate::body::Params;
+use crate::door::Door;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Asked {
+    tool: Option<String>,
+}
+
+/// Live events where scripts run, and the last calls everywhere.
+pub(crate) async fn list(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+    Params(asked): Params<Asked>,
+) -> Result<Response, Failed> {
+    let tool = asked.tool.filter(|tool| !tool.is_empty());
+    let filter = records::Filter { tool: tool.clone(), limit: Some(50), ..Default::default() };
+    let last = records::found(&door, &visitor.who, filter).await?;
+    let head = ["Time", "What", "Agent", "Tool", "Call"];
+    let content = html! {
+        h1 { "Events" }
+        section #live data-stream={ (HOME) "/events/stream" } hidden aria-labelledby="live-head" {
+            h2 #live-head { "As they happen" }
+            p role="status" #live-state { "Connecting…" }
+            (page::table("Events as they happen", &head, std::iter::empty()))
+        }
+        noscript { p .note { "Live events need scripts. Load the page again to see new calls." } }
+        h2 { "Last calls" }
+        @if let Some(tool) = &tool {
+            p { "Of " (page::id(tool)) ". " a href={ (HOME) "/events" } { "Of all tools" } }
+        }
+        (calls(&last))
+    };
+    Ok(page::page(&visitor, "/events", "Events", &content))
+}
+
+/// Calls, one a row.
+pub(crate) fn calls(all: &[InvocationRecord]) -> Markup {
+    if all.is_empty() {
+        return page::nothing("No calls yet.");
+    }
+    let rows = all.iter().map(|one| {
+        html! {
+            tr role="row" {
+                td role="cell" data-label="Time (UTC)" { (page::time(one.started_at_ms)) }
+                td role="cell" data-label="Tool" { (page::id(&one.tool)) }
+                td role="cell" data-label="Ended" { (page::ended(one.error)) }
+                td role="cell" data-label="Agent" { (visible(&one.agent)) }
+                td role="cell" data-label="By" { (visible(&one.actor.to_string())) }
+                td .number role="cell" data-label="Took" { (page::span(one.duration_us)) }
+                td role="cell" data-label="Details" { a href={ (HOME) "/calls/" (encode(&one.call)) } { "Details" span .unseen { " of " (one.call) } } }
+            }
+        }
+    });
+    let head = ["Time (UTC)", "Tool", "Ended", "Agent", "By", "Took#", "Details"];
+    page::table("Calls", &head, rows)
+}
+
+/// One call, in the view that redaction allows.
+pub(crate) async fn call(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(call): Path<String>,
+) -> Result<Response, Failed> {
+    let one = records::one(&door, &visitor.who, &call).await?;
+    let stage = serde_json::to_value(one.stage).unwrap_or_default();
+    let content = html! {
+        p .path { a href={ (HOME) "/events" } { "Events" } }
+        h1 { "Call " (page::id(&one.call)) }
+        dl .facts {
+            div { dt { "Tool" } dd { (page::id(&one.tool)) @if let Some(version) = &one.tool_version { " " (version) } } }
+            div { dt { "Ended" } dd { (page::ended(one.error)) } }
+            div { dt { "At stage" } dd { (stage.as_str().unwrap_or("–")) } }
+            div { dt { "Began" } dd { (page::time(one.started_at_ms)) } }
+            div { dt { "Took" } dd { (page::span(one.duration_us)) } }
+            div { dt { "Agent" } dd { (visible(&one.agent)) } }
+            div { dt { "By" } dd { (visible(&one.actor.to_string())) } }
+            @if let Some(subject) = &one.subject { div { dt { "For" } dd { (visible(&subject.to_string())) } } }
+            @if let Some(session) = &one.session { div { dt { "Session" } dd { (page::link("/sessions", session)) } } }
+            @if let Some(rule) = &one.rule { div { dt { "Rule" } dd { (page::id(rule)) } } }
+            @if one.cached { div { dt { "Answered" } dd { "from memory" } } }
+            @if one.attempts > 1 { div { dt { "Attempts" } dd { (one.attempts) } } }
+            @if !one.warnings.is_empty() { div { dt { "Noticed" } dd { (visible(&one.warnings.join(", "))) } } }
+        }
+        @if let Some(message) = &one.message { p .notice.bad { (visible(message)) } }
+        h2 { "Arguments" }
+        (written(one.arguments.as_ref()))
+        h2 { "Result" }
+        (written(one.result.as_ref()))
+        p .note { "What the contract does not allow to be seen is left out." }
+    };
+    Ok(page::page(&visitor, "/events", "Call", &content))
+}
+
+fn written(view: Option<&Written>) -> Markup {
+    match view {
+        Some(view) => page::json(&view.value()),
+        None => page::nothing("None."),
+    }
+}

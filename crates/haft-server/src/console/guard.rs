@@ -1,0 +1,166 @@
+//! What every request to the console must pass: a browser on this very origin, a visit, the form's
+//! own token. And what no page goes without.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use haft_core::record::ConfirmationStatus;
+
+use super::page::{self, Visitor};
+use super::posted::Posted;
+use super::visits::same;
+use super::{HOME, encode};
+use crate::body;
+use crate::door::Door;
+use crate::problem::Problem;
+use crate::who::Role;
+
+/// Scripts and styles are files of ours, forms go back to us, nobody frames us.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+                      connect-src 'self'; form-action 'self'; base-uri 'none'; \
+                      frame-ancestors 'none'; require-trusted-types-for 'script'; \
+                      trusted-types 'none'";
+
+/// A page that could not be shown. Whoever shows it knows for whom.
+pub(crate) struct Failed(pub(crate) Problem);
+
+impl From<Problem> for Failed {
+    fn from(problem: Problem) -> Self {
+        Self(problem)
+    }
+}
+
+impl From<haft_core::ToolError> for Failed {
+    fn from(error: haft_core::ToolError) -> Self {
+        Self(error.into())
+    }
+}
+
+impl IntoResponse for Failed {
+    fn into_response(self) -> Response {
+        let mut response = self.0.status().into_response();
+        response.extensions_mut().insert(Arc::new(self.0));
+        response
+    }
+}
+
+/// For every page: headers, and errors as pages.
+pub(crate) async fn outer(request: Request, next: Next) -> Response {
+    let visitor = request.extensions().get::<Visitor>().cloned();
+    let response = next.run(request).await;
+    let problem = response.extensions().get::<Arc<Problem>>().cloned();
+    let visitor = response.extensions().get::<Visitor>().cloned().or(visitor);
+    dressed(match problem {
+        Some(problem) => page::problem(&problem, visitor.as_ref()),
+        None => response,
+    })
+}
+
+fn dressed(mut response: Response) -> Response {
+    let headers = response.headers_mut();
+    let mut set = |name, value| {
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
+    };
+    set(header::CONTENT_SECURITY_POLICY, POLICY);
+    set(header::X_FRAME_OPTIONS, "DENY");
+    // A browser that is told nothing at all would send its forms with the origin `null`.
+    set(header::REFERRER_POLICY, "same-origin");
+    set(header::HeaderName::from_static("cross-origin-opener-policy"), "same-origin");
+    set(header::HeaderName::from_static("cross-origin-resource-policy"), "same-origin");
+    response
+}
+
+/// For every page that is not open to all.
+pub(crate) async fn inner(
+    State(door): State<Arc<Door>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let Some(visitor) = visitor(&door, request.headers()).await else {
+        return stranger(&request);
+    };
+    request.extensions_mut().insert(visitor.who.clone());
+    request.extensions_mut().insert(visitor.clone());
+    let mut response = match checked(&door, &visitor, request).await {
+        Ok(request) => next.run(request).await,
+        Err(problem) => Failed(problem).into_response(),
+    };
+    response.extensions_mut().insert(visitor);
+    response
+}
+
+/// Reads a form and holds it against its visitor. Whoever handles a form gets it from here.
+async fn checked(door: &Door, visitor: &Visitor, request: Request) -> Result<Request, Problem> {
+    if request.method() == Method::GET || request.method() == Method::HEAD {
+        return Ok(request);
+    }
+    let (mut parts, body) = request.into_parts();
+    same_origin(&parts.headers)?;
+    let posted = posted(door, &parts.headers, body).await?;
+    if !posted.one("csrf").is_some_and(|token| same(token, &visitor.csrf)) {
+        return Err(Problem::forbidden("the form is not from this visit; load the page again"));
+    }
+    parts.extensions.insert(posted);
+    Ok(Request::from_parts(parts, axum::body::Body::empty()))
+}
+
+/// The fields of a form.
+pub(crate) async fn posted(
+    door: &Door,
+    headers: &HeaderMap,
+    body: axum::body::Body,
+) -> Result<Posted, Problem> {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    if kind.is_none_or(|kind| !kind.starts_with("application/x-www-form-urlencoded")) {
+        return Err(Problem::unsupported("this is not a form", "send the form of the page"));
+    }
+    Ok(Posted::read(&body::bytes(body, &door.limits).await?))
+}
+
+/// Whether a form was sent by a page of this very origin, port included. Browsers say so.
+pub(crate) fn same_origin(headers: &HeaderMap) -> Result<(), Problem> {
+    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
+    let from = text(header::ORIGIN).and_then(|origin| origin.split_once("://"));
+    let is_own = from.is_some_and(|(_, host)| text(header::HOST) == Some(host));
+    let site = headers.get("sec-fetch-site").and_then(|value| value.to_str().ok());
+    match is_own && site.is_none_or(|site| site == "same-origin") {
+        true => Ok(()),
+        false => Err(Problem::foreign("the form does not come from a page of this server")),
+    }
+}
+
+/// Whoever the cookie stands for, as their key is now.
+async fn visitor(door: &Door, headers: &HeaderMap) -> Option<Visitor> {
+    let seen = super::cookie::read(headers).find_map(|text| door.visits.find(text))?;
+    let who = door.holder(&seen.key)?;
+    let may = [Role::Approver, Role::Operator].into_iter().any(|role| who.is(role));
+    if !may {
+        return None;
+    }
+    let waiting = match who.is(Role::Approver) {
+        true => {
+            let (store, pending) = (door.runtime.store(), ConfirmationStatus::Pending);
+            let now_ms = store.now_ms();
+            let asked = store.confirmations(&who.tenant, Some(pending)).await.unwrap_or_default();
+            asked.iter().filter(|one| one.expires_at_ms > now_ms).count()
+        }
+        false => 0,
+    };
+    Some(Visitor { id: seen.id, csrf: seen.csrf, proven: seen.proven, who, waiting })
+}
+
+fn stranger(request: &Request) -> Response {
+    if request.method() != Method::GET {
+        let said = "you are signed out, and nothing was done; sign in and try again";
+        return Failed(Problem::signed_out(said)).into_response();
+    }
+    let wanted = request.uri().path_and_query().map_or(HOME, |path| path.as_str());
+    let place = match wanted {
+        HOME => format!("{HOME}/sign-in"),
+        wanted => format!("{HOME}/sign-in?next={}", encode(wanted)),
+    };
+    (StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response()
+}

@@ -1,0 +1,184 @@
+//! Signing in, with a key or with a link that is good once, and signing out.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Extension, Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::guard::{Failed, posted, same_origin};
+use super::page::{self, Visitor};
+use super::posted::Posted;
+use super::{HOME, cookie, inside};
+use crate::body::Params;
+use crate::door::Door;
+use crate::problem::Problem;
+use crate::who::{Role, Who};
+
+/// Where to go afterwards.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct After {
+    next: Option<String>,
+}
+
+/// The page that asks for a key.
+pub(crate) async fn ask(Params(after): Params<After>) -> Response {
+    asking(inside(after.next.as_deref()), None)
+}
+
+fn asking(next: &str, wrong: Option<&str>) -> Response {
+    let content = html! {
+        div .card.sign-in {
+            h1 { "haft" }
+            p { "Sign in with a key that may approve or operate." }
+            @if let Some(wrong) = wrong { p .notice.bad role="alert" #wrong { (wrong) } }
+            form method="post" action={ (HOME) "/sign-in" } {
+                input type="hidden" name="next" value=(next);
+                label for="key" { "Key" }
+                input #key type="password" name="key" required autocomplete="current-password"
+                    spellcheck="false" autofocus aria-describedby=[wrong.map(|_| "wrong")];
+                button type="submit" { "Sign in" }
+            }
+            p .note {
+                "The administrator's key is in " code { ".haft/admin.key" } " beside "
+                code { "haft.toml" } "; " code { "haft keys new" } " makes others."
+            }
+        }
+    };
+    page::open("Sign in", &content)
+}
+
+/// The page behind a link. Only its button uses the link up: whoever looks ahead does not.
+pub(crate) async fn invited(Path(text): Path<String>) -> Response {
+    let content = html! {
+        div .card.sign-in {
+            h1 { "haft" }
+            p { "This link signs you in to the console, once." }
+            form method="post" action={ (HOME) "/sign-in" } {
+                input type="hidden" name="link" value=(text);
+                button type="submit" autofocus { "Sign in" }
+            }
+        }
+    };
+    page::open("Sign in", &content)
+}
+
+/// Whoever shows a key or a link comes in.
+pub(crate) async fn enter(
+    State(door): State<Arc<Door>>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Failed> {
+    same_origin(&headers)?;
+    not_in_the_clear(&headers)?;
+    let form = posted(&door, &headers, body).await?;
+    let next = inside(form.one("next"));
+    let who = match (form.filled("link"), form.filled("key")) {
+        (Some(link), _) => by_link(&door, link)?,
+        (None, Some(key)) => match by_key(&door, key)? {
+            Some(who) => who,
+            None => {
+                let mut again = asking(next, Some("No such key. Nothing else is wrong with it."));
+                *again.status_mut() = StatusCode::UNAUTHORIZED;
+                return Ok(again);
+            }
+        },
+        (None, None) => return Ok(asking(next, Some("Fill in a key."))),
+    };
+    if !who.is(Role::Approver) && !who.is(Role::Operator) {
+        let why = "this key is an agent's; the console is for people who approve or operate";
+        return Err(Problem::forbidden(why).into());
+    }
+    // Whatever the browser held before is good no more.
+    for old in cookie::read(&headers).filter_map(|text| door.visits.find(text)) {
+        door.visits.end(&old.id);
+    }
+    let text = door.visits.begin(&who.key).ok_or_else(Problem::overloaded)?;
+    let set = [(header::SET_COOKIE, cookie::set(&text, &headers))];
+    Ok((set, Redirect::to(next)).into_response())
+}
+
+fn by_link(door: &Door, link: &str) -> Result<Who, Problem> {
+    if !door.visits.may_try("a link") {
+        return Err(Problem::too_often());
+    }
+    let found = door.visits.accept(link).and_then(|key| door.holder(&key));
+    found.ok_or_else(|| {
+        Problem::signed_out(
+            "the link was used already, or is too old; restart the server for another",
+        )
+    })
+}
+
+fn by_key(door: &Door, text: &str) -> Result<Option<Who>, Problem> {
+    let text = text.trim();
+    let name = text.rsplit_once('_').map_or("", |(name, _)| name);
+    if !door.visits.may_try(name) {
+        return Err(Problem::too_often());
+    }
+    let found = door.of_key(text);
+    if found.is_some() {
+        door.visits.forgive(name);
+    }
+    Ok(found)
+}
+
+/// A visit is as good as a key: it does not travel where others can read it.
+fn not_in_the_clear(headers: &HeaderMap) -> Result<(), Problem> {
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    let is_here = ["localhost", "127.0.0.1", "[::1]"].contains(&name) || name.starts_with("127.");
+    match cookie::is_over_tls(headers) || is_here {
+        true => Ok(()),
+        false => Err(Problem::forbidden(
+            "the console is not served in the clear to other machines; put TLS in front of it, or \
+             reach it through a tunnel to the loopback address",
+        )),
+    }
+}
+
+/// Shows the key once more: what is approved takes somebody who is there.
+pub(crate) async fn prove(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Posted>,
+) -> Result<Response, Failed> {
+    let found = by_key(&door, form.one("key").unwrap_or_default())?;
+    if found.is_none_or(|who| who.key != visitor.who.key) {
+        return Err(Problem::forbidden("this is not the key that you signed in with").into());
+    }
+    door.visits.prove(&visitor.id);
+    Ok(Redirect::to(inside(form.one("next"))).into_response())
+}
+
+/// The form for that.
+pub(crate) fn proving(visitor: &Visitor, next: &str) -> Markup {
+    html! {
+        form .notice.wait method="post" action={ (HOME) "/prove" } {
+            (page::token(visitor))
+            input type="hidden" name="next" value=(next);
+            p { "You signed in a while ago. Show your key again to answer." }
+            div .row {
+                label for="prove" { "Key" }
+                input #prove type="password" name="key" required autocomplete="current-password"
+                    spellcheck="false";
+                button type="submit" { "Show key" }
+            }
+        }
+    }
+}
+
+/// Signs out.
+pub(crate) async fn leave(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+    headers: HeaderMap,
+) -> Response {
+    door.visits.end(&visitor.id);
+    let clear = [(header::SET_COOKIE, cookie::clear(&headers))];
+    (clear, Redirect::to("/console/sign-in")).into_response()
+}

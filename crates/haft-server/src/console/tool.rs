@@ -1,0 +1,280 @@
+//! One tool: what it is, its documents, and a form that calls it.
+
+use std::sync::Arc;
+
+use axum::extract::{Extension, Path, State};
+use axum::response::Response;
+use haft_core::call::{Call, RawArguments};
+use haft_core::parameters::Parameter;
+use haft_core::port::Invoke as _;
+use haft_core::{Envelope, ErrorKind, Tool};
+use haft_runtime::toolbox::{EffectiveTool, Found, Unavailable};
+use maud::{Markup, html};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::catalog::{approval, switch};
+use super::guard::Failed;
+use super::page::{self, Visitor, badge};
+use super::posted::Posted;
+use super::visible::visible;
+use super::{HOME, encode, form, markdown, visits};
+use crate::api::{self, ModeName, records};
+use crate::body::Params;
+use crate::door::Door;
+use crate::problem::Problem;
+use crate::who::Role;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Asked {
+    mode: ModeName,
+}
+
+/// A tool as an agent has it.
+pub(crate) async fn show(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+    Path((agent, tool)): Path<(String, String)>,
+    Params(asked): Params<Asked>,
+) -> Result<Response, Failed> {
+    shown(&door, &visitor, &agent, &tool, asked.mode, None).await
+}
+
+/// What came of a form.
+struct Tried<'a> {
+    form: &'a Posted,
+    came: Result<Envelope, String>,
+}
+
+/// Calls a tool, or only decides everything. The form's own key sees to it that a form which is
+/// sent twice is carried out once.
+pub(crate) async fn call(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Posted>,
+    Path((agent, tool)): Path<(String, String)>,
+) -> Result<Response, Failed> {
+    let who = &visitor.who;
+    api::need(who, Role::Operator)?;
+    let caller = api::caller(&door, who, &agent)?;
+    let mode = mode(&form);
+    let catalog = door.runtime.catalog(&caller, mode.into());
+    let found = api::tools::found(&catalog, &tool)?;
+    let arguments = match form.filled("raw") {
+        Some(text) => Ok(RawArguments::Text(text.to_owned())),
+        None => form::arguments(&found.tool.parameters, &form).map(RawArguments::Value),
+    };
+    let came = match arguments {
+        Err(wrong) => Err(wrong),
+        Ok(arguments) => {
+            let mut call = Call::new(caller, found.tool.id.clone(), arguments);
+            call.mode = mode.into();
+            call.key = form.filled("key").map(str::to_owned);
+            call.dry_run = form.one("do") != Some("call");
+            Ok(door.runtime.invoke(call).await)
+        }
+    };
+    shown(&door, &visitor, &agent, &tool, mode, Some(Tried { form: &form, came })).await
+}
+
+fn mode(form: &Posted) -> ModeName {
+    match form.one("mode") {
+        Some("voice") => ModeName::Voice,
+        Some(_) | None => ModeName::Text,
+    }
+}
+
+async fn shown(
+    door: &Door,
+    visitor: &Visitor,
+    agent: &str,
+    name: &str,
+    mode: ModeName,
+    tried: Option<Tried<'_>>,
+) -> Result<Response, Failed> {
+    let who = &visitor.who;
+    api::need(who, Role::Operator)?;
+    let caller = api::caller(door, who, agent)?;
+    let catalog = door.runtime.catalog(&caller, mode.into());
+    let (tool, state) = match catalog.find(name) {
+        Found::Tool(found) | Found::Narrowed(found) => (found.tool.clone(), Ok(found)),
+        Found::Unavailable(missing) => (missing.tool.clone(), Err(missing)),
+        Found::Ambiguous(_) | Found::Unknown => return Err(Problem::missing("tool").into()),
+    };
+    let filter = records::Filter {
+        tool: Some(tool.id.clone()),
+        agent: Some(agent.to_owned()),
+        limit: Some(10),
+        ..records::Filter::default()
+    };
+    let recent = records::found(door, who, filter).await?;
+    let may = door.switch.is_some() && who.is(Role::Administrator);
+    let content = html! {
+        p .path { a href={ (HOME) "/tools?agent=" (encode(agent)) } { "Tools of " (visible(agent)) } }
+        div .head {
+            h1 { (page::id(&tool.id)) }
+            @if may && state.is_ok() { (switch(visitor, agent, &tool.id, false)) }
+            @if may && state.is_err() { (switch(visitor, agent, &tool.id, true)) }
+        }
+        p .lead { (visible(&tool.contract.description)) }
+        @if let Some(tried) = &tried { (outcome(tried, door)) }
+        @match state {
+            Ok(found) => {
+                (facts(found))
+                (calling(visitor, agent, &tool, mode, tried.as_ref().map(|tried| tried.form)))
+            }
+            Err(missing) => (why_not(missing)),
+        }
+        h2 { "Parameters" }
+        (parameters(&tool.parameters))
+        h2 { "Document" }
+        div .doc { (markdown::render(&tool.doc)) }
+        h2 { "Last calls" }
+        (super::events::calls(&recent))
+    };
+    Ok(page::page(visitor, "/tools", &tool.id, &content))
+}
+
+fn why_not(missing: &Unavailable) -> Markup {
+    html! {
+        p .notice.wait {
+            "Not enabled: " (missing.why.in_words())
+            @if let Some(rule) = &missing.rule { " (" code .id { (visible(rule)) } ")" }
+            ". What would enable it: " (visible(&missing.enable)) "."
+        }
+    }
+}
+
+fn facts(found: &EffectiveTool) -> Markup {
+    let contract = &found.tool.contract;
+    let modes: Vec<&str> = found.allowed_modes.iter().map(|mode| mode.as_str()).collect();
+    html! {
+        dl .facts {
+            div { dt { "Version" } dd { (contract.version.to_string()) } }
+            div { dt { "Side effects" } dd { (contract.side_effect_policy.as_str()) } }
+            div { dt { "Approval" } dd { (approval(&found.requires_confirmation)) } }
+            div { dt { "Modes" } dd { (modes.join(", ")) } }
+            div { dt { "Should take" } dd { (found.latency_budget_ms) " ms" } }
+            @if let Some(undo) = &contract.compensation { div { dt { "Undone by" } dd { (page::id(&undo.tool)) } } }
+            @if let Some(probe) = &contract.probe { div { dt { "Probed by" } dd { (page::id(&probe.tool)) } } }
+            @if !contract.tags.is_empty() { div { dt { "Tags" } dd { (visible(&contract.tags.join(", "))) } } }
+        }
+    }
+}
+
+fn calling(
+    visitor: &Visitor,
+    agent: &str,
+    tool: &Tool,
+    mode: ModeName,
+    filled: Option<&Posted>,
+) -> Markup {
+    // The same key for the same form, another for another act.
+    let key = visits::random().unwrap_or_default();
+    let place = format!("{HOME}/tools/{}/{}", encode(agent), encode(&tool.id));
+    let raw = filled.and_then(|filled| filled.filled("raw"));
+    html! {
+        h2 { "Call it" }
+        form .call method="post" action=(place) {
+            (page::token(visitor))
+            input type="hidden" name="key" value={ "console-" (key) };
+            (form::fields(&tool.parameters, filled))
+            details open[raw.is_some()] {
+                summary { "Arguments as JSON instead" }
+                label for="raw" { "Arguments" }
+                textarea #raw name="raw" rows="4" spellcheck="false" { "\n" (raw.unwrap_or_default()) }
+            }
+            div .row {
+                label for="mode" { "Mode" }
+                select #mode name="mode" {
+                    option value="text" selected[matches!(mode, ModeName::Text)] { "text" }
+                    option value="voice" selected[matches!(mode, ModeName::Voice)] { "voice" }
+                }
+                button type="submit" name="do" value="dry" .quiet { "Dry run" }
+                button type="submit" name="do" value="call" { "Call" }
+            }
+        }
+    }
+}
+
+fn outcome(tried: &Tried<'_>, door: &Door) -> Markup {
+    let is_dry = tried.form.one("do") != Some("call");
+    let heading = if is_dry { "Dry run: nothing was done" } else { "Outcome" };
+    html! {
+        section .outcome aria-labelledby="outcome" {
+            h2 #outcome { (heading) }
+            @match &tried.came {
+                Err(wrong) => p .notice.bad role="alert" { (visible(wrong)) },
+                Ok(envelope) => (enveloped(envelope, door)),
+            }
+        }
+    }
+}
+
+fn enveloped(envelope: &Envelope, _door: &Door) -> Markup {
+    let meta = &envelope.meta;
+    html! {
+        p role="status" {
+            @match &envelope.result {
+                Ok(_) => (badge("ok")),
+                Err(error) => (badge(error.kind.as_str())),
+            }
+            " in " (page::span((meta.duration_ms * 1000.0) as u64))
+            @if meta.cached { " · answered from memory: nothing was done now" }
+            @if !meta.record_id.is_empty() { " · " (page::link("/calls", &meta.record_id)) }
+        }
+        @match &envelope.result {
+            Ok(data) => (page::json(data)),
+            Err(error) => {
+                p .notice.bad role="alert" { (visible(&error.message)) }
+                @if !error.suggestion.is_empty() { p { (visible(&error.suggestion)) } }
+                @if error.kind == ErrorKind::ConfirmationRequired {
+                    p { "It waits under " a href={ (HOME) "/confirmations" } { "Approvals" } " for somebody else than you." }
+                }
+                @if let Some(details) = &error.details { (page::json(details)) }
+            }
+        }
+        @if !meta.warnings.is_empty() {
+            h3 { "Repaired or noticed" }
+            ul { @for one in &meta.warnings { li { code { (visible(&one.path)) } " " (visible(&one.message)) } } }
+        }
+        @if !meta.clamps.is_empty() {
+            h3 { "Reduced for the mode" }
+            (page::json(&serde_json::to_value(&meta.clamps).unwrap_or(Value::Null)))
+        }
+    }
+}
+
+/// The typed view, members below what they belong to.
+fn parameters(all: &[Parameter]) -> Markup {
+    if all.is_empty() {
+        return page::nothing("It takes none.");
+    }
+    let mut rows = Vec::new();
+    listed(all, "", 0, &mut rows);
+    page::table("Parameters", &["Name", "Kind", "How many", "Meaning", "Default or example"], rows)
+}
+
+fn listed(all: &[Parameter], before: &str, depth: usize, rows: &mut Vec<Markup>) {
+    for one in all {
+        let name = format!("{before}{}", one.name);
+        let value = one.default.as_ref().or(one.example.as_ref());
+        let allowed: Vec<String> = one.allowed.iter().map(ToString::to_string).collect();
+        rows.push(html! {
+            tr role="row" {
+                th scope="row" role="rowheader" data-label="Name" { code .id { (visible(&name)) } @if one.required { span .must { " required" } } }
+                td role="cell" data-label="Kind" { (one.kind.as_str()) }
+                td role="cell" data-label="How many" { (one.cardinality.as_str()) }
+                td role="cell" data-label="Meaning" {
+                    (visible(&one.description))
+                    @if !allowed.is_empty() { div .note { "One of " (visible(&allowed.join(", "))) } }
+                }
+                td role="cell" data-label="Default or example" { @if let Some(value) = value { code .id { (visible(&value.to_string())) } } }
+            }
+        });
+        if depth < 4 {
+            listed(&one.fields, &format!("{name}."), depth + 1, rows);
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Who is signed in with a browser, who is invited to, and how often a wrong key may be tried.
+//!
+//! Everything here is in memory, bounded, and gone after a restart. What a browser holds is a
+//! random text; what is kept of it is a hash.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+use tokio::time::Instant;
+
+use crate::who::hex;
+
+/// However busy, nobody stays signed in for longer.
+const WHOLE: Duration = Duration::from_secs(12 * 60 * 60);
+/// Nobody stays signed in without doing anything for longer.
+const IDLE: Duration = Duration::from_secs(60 * 60);
+/// How long a link that signs in is good.
+const INVITED: Duration = Duration::from_secs(15 * 60);
+/// A question is answered on a page that is neither older nor younger than this.
+const OLDEST: Duration = Duration::from_secs(5 * 60);
+const YOUNGEST: Duration = Duration::from_secs(1);
+/// So many wrong keys of one name are looked at in a minute.
+const TRIES: u32 = 10;
+/// How many of each are kept.
+const MOST: usize = 1_000;
+
+type Hash = [u8; 32];
+
+/// Browsers and invitations.
+#[derive(Default)]
+pub(crate) struct Visits {
+    all: Mutex<All>,
+}
+
+#[derive(Default)]
+struct All {
+    visits: HashMap<Hash, Visit>,
+    invited: HashMap<Hash, (Arc<str>, Instant)>,
+    tries: HashMap<String, (Instant, u32)>,
+}
+
+struct Visit {
+    key: Arc<str>,
+    csrf: Arc<str>,
+    began: Instant,
+    proven: Instant,
+    used: Instant,
+    asked: VecDeque<Asked>,
+}
+
+/// A question that was put on a page.
+struct Asked {
+    word: String,
+    about: String,
+    at: Instant,
+}
+
+/// A browser that is signed in.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    /// Under which it is kept.
+    pub(crate) id: Hash,
+    /// The key that it signed in with, by name.
+    pub(crate) key: Arc<str>,
+    /// What its forms carry.
+    pub(crate) csrf: Arc<str>,
+    /// How long ago the key was shown.
+    pub(crate) proven: Duration,
+}
+
+/// Why an answer on a page does not count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unasked {
+    /// The page was there for too short a time to be read.
+    TooEarly,
+    /// The page is too old, or its answer was given already.
+    Gone,
+}
+
+impl Visits {
+    fn all(&self) -> MutexGuard<'_, All> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Signs a key's holder in. Returns what the browser holds.
+    pub(crate) fn begin(&self, key: &Arc<str>) -> Option<String> {
+        let (text, csrf) = (random()?, random()?);
+        let now = Instant::now();
+        let visit = Visit {
+            key: key.clone(),
+            csrf: csrf.into(),
+            began: now,
+            proven: now,
+            used: now,
+            asked: VecDeque::new(),
+        };
+        let mut all = self.all();
+        all.visits.retain(|_, visit| visit.is_on(now));
+        if all.visits.len() >= MOST {
+            let idle = all.visits.iter().min_by_key(|(_, visit)| visit.used).map(|(id, _)| *id);
+            idle.and_then(|id| all.visits.remove(&id));
+        }
+        all.visits.insert(hash(&text), visit);
+        Some(text)
+    }
+
+    /// Whoever holds this text.
+    pub(crate) fn find(&self, text: &str) -> Option<Seen> {
+        let (id, now) = (hash(text), Instant::now());
+        let mut all = self.all();
+        let visit = all.visits.get_mut(&id).filter(|visit| visit.is_on(now))?;
+        visit.used = now;
+        let proven = now.duration_since(visit.proven);
+        Some(Seen { id, key: visit.key.clone(), csrf: visit.csrf.clone(), proven })
+    }
+
+    /// Signs out.
+    pub(crate) fn end(&self, id: &Hash) {
+        self.all().visits.remove(id);
+    }
+
+    /// The key was shown once more.
+    pub(crate) fn prove(&self, id: &Hash) {
+        if let Some(visit) = self.all().visits.get_mut(id) {
+            visit.proven = Instant::now();
+        }
+    }
+
+    /// A text that signs a key's holder in, once, for a while.
+    pub(crate) fn invite(&self, key: &str) -> Option<String> {
+        let (text, now) = (random()?, Instant::now());
+        let mut all = self.all();
+        all.invited.retain(|_, (_, at)| now.duration_since(*at) < INVITED);
+        if all.invited.len() >= MOST {
+            return None;
+        }
+        all.invited.insert(hash(&text), (key.into(), now));
+        Some(text)
+    }
+
+    /// The key that an invitation stands for. It is good no more.
+    pub(crate) fn accept(&self, text: &str) -> Option<Arc<str>> {
+        let (key, at) = self.all().invited.remove(&hash(text))?;
+        (at.elapsed() < INVITED).then_some(key)
+    }
+
+    /// Counts an attempt. False where there were too many wrong ones under this name.
+    pub(crate) fn may_try(&self, name: &str) -> bool {
+        let (mut all, now) = (self.all(), Instant::now());
+        let minute = Duration::from_secs(60);
+        if all.tries.len() >= MOST {
+            all.tries.retain(|_, (at, _)| now.duration_since(*at) < minute);
+        }
+        let name = if all.tries.len() >= MOST { "" } else { name };
+        let (at, tries) = all.tries.entry(name.to_owned()).or_insert((now, 0));
+        if now.duration_since(*at) >= minute {
+            (*at, *tries) = (now, 0);
+        }
+        *tries = tries.saturating_add(1);
+        *tries <= TRIES
+    }
+
+    /// A right key makes up for the wrong ones.
+    pub(crate) fn forgive(&self, name: &str) {
+        self.all().tries.remove(name);
+    }
+
+    /// A word for an answer to one question on one page.
+    pub(crate) fn ask(&self, id: &Hash, about: &str) -> String {
+        let Some(word) = random() else { return String::new() };
+        if let Some(visit) = self.all().visits.get_mut(id) {
+            visit.asked.truncate(MOST);
+            let asked = Asked { word: word.clone(), about: about.to_owned(), at: Instant::now() };
+            visit.asked.push_front(asked);
+        }
+        word
+    }
+
+    /// Takes the answer, once.
+    pub(crate) fn answer(&self, id: &Hash, word: &str, about: &str) -> Result<(), Unasked> {
+        let mut all = self.all();
+        let visit = all.visits.get_mut(id).ok_or(Unasked::Gone)?;
+        let is_it = |asked: &Asked| asked.about == about && same(&asked.word, word);
+        let at = visit.asked.iter().position(is_it).ok_or(Unasked::Gone)?;
+        let age = visit.asked.get(at).map_or(OLDEST, |asked| asked.at.elapsed());
+        if age < YOUNGEST {
+            return Err(Unasked::TooEarly);
+        }
+        visit.asked.remove(at);
+        if age >= OLDEST { Err(Unasked::Gone) } else { Ok(()) }
+    }
+}
+
+impl Visit {
+    fn is_on(&self, now: Instant) -> bool {
+        now.duration_since(self.began) < WHOLE && now.duration_since(self.used) < IDLE
+    }
+}
+
+/// Compares in the same time, whatever differs.
+pub(crate) fn same(one: &str, other: &str) -> bool {
+    one.as_bytes().ct_eq(other.as_bytes()).into()
+}
+
+fn hash(text: &str) -> Hash {
+    Sha256::digest(text.as_bytes()).into()
+}
+
+/// 256 random bits.
+pub(crate) fn random() -> Option<String> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(hex(&bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn later(seconds: u64) {
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_visit_ends_when_nothing_is_done_and_at_the_latest_after_half_a_day() {
+        let visits = Visits::default();
+        let text = visits.begin(&"admin".into()).unwrap();
+        assert!(visits.find("another").is_none());
+        for _ in 0..14 {
+            later(50 * 60).await;
+            assert!(visits.find(&text).is_some(), "somebody is busy");
+        }
+        later(50 * 60).await;
+        assert!(visits.find(&text).is_none(), "half a day is over");
+        let text = visits.begin(&"admin".into()).unwrap();
+        later(61 * 60).await;
+        assert!(visits.find(&text).is_none(), "nothing was done");
+        let text = visits.begin(&"admin".into()).unwrap();
+        visits.end(&visits.find(&text).unwrap().id);
+        assert!(visits.find(&text).is_none(), "signed out");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_invitation_is_good_once_and_not_for_long() {
+        let visits = Visits::default();
+        let text = visits.invite("admin").unwrap();
+        assert_eq!(visits.accept(&text).as_deref(), Some("admin"));
+        assert_eq!(visits.accept(&text), None);
+        let text = visits.invite("admin").unwrap();
+        later(15 * 60).await;
+        assert_eq!(visits.accept(&text), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_counts_once_on_a_page_that_was_read_and_is_not_old() {
+        let visits = Visits::default();
+        let id = visits.find(&visits.begin(&"mara".into()).unwrap()).unwrap().id;
+        let word = visits.ask(&id, "cnf_1");
+        assert_eq!(visits.answer(&id, &word, "cnf_1"), Err(Unasked::TooEarly));
+        later(2).await;
+        assert_eq!(visits.answer(&id, &word, "cnf_2"), Err(Unasked::Gone), "another question");
+        assert_eq!(visits.answer(&id, &word, "cnf_1"), Ok(()));
+        assert_eq!(visits.answer(&id, &word, "cnf_1"), Err(Unasked::Gone), "a second click");
+        let word = visits.ask(&id, "cnf_1");
+        later(5 * 60).await;
+        assert_eq!(visits.answer(&id, &word, "cnf_1"), Err(Unasked::Gone), "an old tab");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn wrong_keys_are_looked_at_so_often_a_minute() {
+        let visits = Visits::default();
+        let tried = (0..20).filter(|_| visits.may_try("admin")).count();
+        assert_eq!(tried, TRIES as usize);
+        assert!(visits.may_try("mara"), "another name");
+        later(60).await;
+        assert!(visits.may_try("admin"));
+    }
+}

@@ -1,0 +1,211 @@
+//! A session held over a WebSocket: calls, messages and signals come in, answers, events and intents
+//! go out. What is lost with a connection is sent again on the next one, and nothing is run twice.
+
+mod desk;
+mod frame;
+mod line;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
+use axum::extract::{Extension, Path, State};
+use axum::response::Response;
+use haft_core::Caller;
+use haft_core::record::Event;
+use haft_core::session::Session;
+use serde::Deserialize;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::Instant;
+use utoipa::IntoParams;
+
+use crate::api::{ModeName, caller};
+use crate::body::Params;
+use crate::door::Door;
+use crate::problem::{NoKey, Problem};
+use crate::who::Who;
+use desk::Desk;
+use frame::Told;
+pub(crate) use line::Lines;
+use line::{Cursor, Line};
+
+/// The name of this protocol.
+const PROTOCOL: &str = "haft.v1";
+
+/// Whoever is silent is asked whether they are there, and after three of these is gone.
+const BEAT: Duration = Duration::from_secs(20);
+
+/// Which session, and from where on.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Wanted {
+    /// A session to go on with; a new one when absent.
+    session: Option<String>,
+    /// How model and user talk in a new session: `text` (as when absent) or `voice`.
+    #[serde(default)]
+    #[param(inline)]
+    mode: ModeName,
+    /// The `cursor` of the last frame that arrived: what came after it is sent again.
+    #[param(value_type = Option<String>)]
+    after: Option<Cursor>,
+}
+
+/// Holds a session over a WebSocket, in JSON frames; see docs/sessions.md. Browsers, which cannot
+/// set headers here, send the key as a second subprotocol: `haft.v1, haft.key.<key>`.
+#[utoipa::path(get, path = "/v1/agents/{agent}/socket", tag = "sessions",
+    params(("agent" = String, Path, description = "The agent."), Wanted),
+    responses(
+        (status = 101, description = "The session, as frames."),
+        (status = 400, description = "Not a request for a WebSocket.", body = Problem,
+            content_type = "application/problem+json"),
+        NoKey,
+        (status = 404, description = "No such agent or session.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 410, description = "The session has ended.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn open(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path(agent): Path<String>,
+    Params(wanted): Params<Wanted>,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, Problem> {
+    let upgrade = upgrade.map_err(|why| Problem::malformed(why.body_text()))?;
+    let caller = caller(&door, &who, &agent)?;
+    let place = door.watchers.clone().try_acquire_owned().map_err(|_| Problem::overloaded())?;
+    let session = match &wanted.session {
+        Some(id) => door.runtime.session(&caller, id).await?,
+        None => door.runtime.open(&caller, wanted.mode.into()).await?,
+    };
+    let line = door.lines.of(&session.id);
+    let most = door.limits.body_bytes;
+    let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(most).max_frame_size(most);
+    Ok(upgrade.on_upgrade(move |socket| async move {
+        let desk = Desk::new(door, who, caller, &session.id, line);
+        let held = Held { desk, socket };
+        held.run(&session, wanted.after).await;
+        drop(place);
+    }))
+}
+
+/// One connection to a session.
+struct Held {
+    desk: Desk,
+    socket: WebSocket,
+}
+
+/// Why a connection ends.
+enum End {
+    /// The client is gone.
+    Gone,
+    /// Another connection has taken the session over.
+    TakenOver,
+    /// The server stops.
+    Stopping,
+    /// The session is over.
+    Over,
+    /// The client has sent what nobody can read.
+    Unreadable,
+}
+
+impl End {
+    fn frame(&self) -> Option<CloseFrame> {
+        let (code, reason) = match self {
+            Self::Gone => return None,
+            Self::TakenOver => (4001, "the session goes on over another connection"),
+            Self::Stopping => (1001, "the server stops; connect again"),
+            Self::Over => (1000, "the session has ended"),
+            Self::Unreadable => (1003, "frames are texts that hold JSON"),
+        };
+        Some(CloseFrame { code, reason: reason.into() })
+    }
+}
+
+impl Held {
+    async fn run(mut self, session: &Session, after: Option<Cursor>) {
+        let line = self.desk.line.clone();
+        let (place, resumed) = line.attach(after.as_ref());
+        let ready = Told::Ready { session, resumed };
+        let end = match self.send(frame::text(None, &ready)).await {
+            Ok(()) => self.talk(&line, place).await,
+            Err(end) => end,
+        };
+        if let Some(frame) = end.frame() {
+            let _ = self.socket.send(Message::Close(Some(frame))).await;
+        }
+    }
+
+    async fn talk(&mut self, line: &Arc<Line>, mut place: line::Place) -> End {
+        let mut events = self.desk.door.hub.watch();
+        let stopped = self.desk.door.stopped();
+        tokio::pin!(stopped);
+        let (mut beat, mut heard) = (tokio::time::interval(BEAT), Instant::now());
+        loop {
+            // Whatever is on the line goes out first, in order.
+            loop {
+                match line.next(&mut place) {
+                    line::Next::Frame(text) => {
+                        if let Err(end) = self.send(text).await {
+                            return end;
+                        }
+                    }
+                    line::Next::Nothing => break,
+                    line::Next::TakenOver => return End::TakenOver,
+                }
+            }
+            if self.desk.is_over() {
+                return End::Over;
+            }
+            tokio::select! {
+                biased;
+                () = &mut stopped => return End::Stopping,
+                () = line.changed() => {}
+                event = events.recv() => match event {
+                    Ok(event) => self.hear(&event),
+                    Err(RecvError::Lagged(lost)) => line.tell(None, &Told::Lost { events: lost }),
+                    Err(RecvError::Closed) => return End::Stopping,
+                },
+                got = self.socket.recv() => {
+                    heard = Instant::now();
+                    match got {
+                        Some(Ok(Message::Text(text))) => self.desk.take(text.as_str()),
+                        Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                        Some(Ok(Message::Binary(_))) => return End::Unreadable,
+                        Some(Ok(Message::Close(_)) | Err(_)) | None => return End::Gone,
+                    }
+                }
+                _ = beat.tick() => {
+                    if heard.elapsed() > BEAT * 3 {
+                        return End::Gone;
+                    }
+                    if self.socket.send(Message::Ping(Vec::new().into())).await.is_err() {
+                        return End::Gone;
+                    }
+                }
+            }
+        }
+    }
+
+    fn hear(&self, event: &Event) {
+        if self.desk.is_ours(event) {
+            self.desk.line.tell(None, &Told::Event { event });
+        }
+    }
+
+    async fn send(&mut self, text: String) -> Result<(), End> {
+        // A client that takes nothing for so long is gone.
+        let sent = tokio::time::timeout(BEAT, self.socket.send(Message::Text(text.into()))).await;
+        match sent {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(End::Gone),
+        }
+    }
+}
+
+/// The session that a caller holds.
+fn is_of(event: &Event, caller: &Caller, session: &str) -> bool {
+    *event.tenant == *caller.tenant
+        && *event.agent == *caller.agent
+        && event.session.as_deref() == Some(session)
+}

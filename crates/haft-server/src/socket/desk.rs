@@ -1,0 +1,178 @@
+//! Carrying out what a socket's client asks.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use haft_core::outcome::{Applied, Intent, IntentStatus};
+use haft_core::port::Invoke as _;
+use haft_core::record::Event;
+use haft_core::session::{Phase, Session};
+use haft_core::{Caller, Envelope};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use super::frame::{Asked, Told};
+use super::is_of;
+use super::line::Line;
+use crate::api::dialects::{self, Said};
+use crate::api::{confirmations, need};
+use crate::door::Door;
+use crate::problem::Problem;
+use crate::who::{Role, Who};
+
+/// So many frames of one connection are worked on at once.
+const AT_ONCE: usize = 32;
+
+/// What a connection works with.
+#[derive(Clone)]
+pub(super) struct Desk {
+    pub(super) door: Arc<Door>,
+    pub(super) line: Arc<Line>,
+    who: Who,
+    caller: Caller,
+    session: Arc<str>,
+    room: Arc<Semaphore>,
+    /// The session has ended.
+    ended: Arc<AtomicBool>,
+    /// And its client was told.
+    over: Arc<AtomicBool>,
+}
+
+impl Desk {
+    pub(super) fn new(
+        door: Arc<Door>,
+        who: Who,
+        caller: Caller,
+        session: &str,
+        line: Arc<Line>,
+    ) -> Self {
+        Self {
+            door,
+            line,
+            who,
+            caller,
+            session: session.into(),
+            room: Arc::new(Semaphore::new(AT_ONCE)),
+            ended: Arc::default(),
+            over: Arc::default(),
+        }
+    }
+
+    /// Whether the session has ended, and there is nothing more to tell.
+    pub(super) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
+    }
+
+    /// Whether an event is of this session.
+    pub(super) fn is_ours(&self, event: &Event) -> bool {
+        is_of(event, &self.caller, &self.session)
+    }
+
+    /// Takes a frame. It is carried out to its end, whatever becomes of the connection.
+    pub(super) fn take(&self, text: &str) {
+        let (id, asked) = Asked::read(text, self.door.limits.body_bytes);
+        let asked = match (&id, asked) {
+            (Some(_), Ok(asked)) => asked,
+            (to, Err(problem)) => return self.refuse(to.as_deref(), &problem),
+            (None, Ok(_)) => return,
+        };
+        let id = id.unwrap_or_default();
+        let own = self.room.clone().try_acquire_owned();
+        let (Ok(own), Ok(room)) = (own, self.door.room.clone().try_acquire_owned()) else {
+            return self.refuse(Some(&id), &Problem::overloaded());
+        };
+        if !self.line.enter(&id) {
+            return;
+        }
+        let desk = self.clone();
+        tokio::spawn(async move {
+            let done = desk.work(&id, asked).await;
+            match done {
+                Ok(result) => desk.line.tell(Some(&id), &Told::Answer { to: &id, result }),
+                Err(problem) => {
+                    let told = Told::Error { to: Some(&id), problem: &problem };
+                    desk.line.tell(Some(&id), &told);
+                }
+            }
+            drop((own, room));
+            // Not before the last answer is on the line.
+            if desk.ended.load(Ordering::Acquire) {
+                desk.over.store(true, Ordering::Release);
+                desk.line.poke();
+            }
+        });
+    }
+
+    fn refuse(&self, to: Option<&str>, problem: &Problem) {
+        self.line.tell(None, &Told::Error { to, problem });
+    }
+
+    async fn work(&self, id: &str, asked: Asked) -> Result<Value, Problem> {
+        let (runtime, caller) = (&self.door.runtime, &self.caller);
+        match asked {
+            Asked::Call { call } => {
+                let mut call = call.call(caller.clone());
+                call.session = Some(self.session.to_string());
+                // The session knows a call again that is sent again, also after a restart.
+                call.id = call.id.take().or_else(|| Some(id.to_owned()));
+                let envelope = runtime.invoke(call).await;
+                self.intents(&envelope).await?;
+                Ok(json!(envelope))
+            }
+            Asked::Said { format, message, strict } => {
+                let said = Said::in_session(&format, &self.session, strict);
+                let bytes = message.to_string().into_bytes();
+                let answered =
+                    dialects::answer(&self.door, caller.clone(), &format, &said, None, &bytes);
+                let answered = answered.await?.0;
+                for outcome in &answered.outcomes {
+                    self.intents(outcome).await?;
+                }
+                Ok(json!(answered))
+            }
+            Asked::Message { message } => {
+                Ok(json!(runtime.message(caller, &self.session, message).await?))
+            }
+            Asked::Signal { signal } => {
+                let signalled = runtime.signal(caller, &self.session, signal.into()).await?;
+                let done = |intent: &Intent| Applied {
+                    intent: intent.clone(),
+                    status: IntentStatus::Applied,
+                    reason: None,
+                };
+                let released: Vec<Applied> = signalled.released.iter().map(done).collect();
+                self.tell_intents(&released, &signalled.session);
+                Ok(json!(signalled))
+            }
+            Asked::Confirm { confirmation, approve } => {
+                need(&self.who, Role::Approver)?;
+                let decided =
+                    confirmations::answered(&self.door, &self.who, &confirmation, approve).await?;
+                Ok(json!({ "confirmation": decided.confirmation, "token": decided.token }))
+            }
+            Asked::Close => {
+                let session = runtime.close(caller, &self.session).await?;
+                self.ended.store(true, Ordering::Release);
+                Ok(json!(session))
+            }
+        }
+    }
+
+    /// What a call asked of the session, and what became of it.
+    async fn intents(&self, envelope: &Envelope) -> Result<(), Problem> {
+        if !envelope.intents.is_empty() {
+            let session = self.door.runtime.session(&self.caller, &self.session).await?;
+            self.tell_intents(&envelope.intents, &session);
+        }
+        Ok(())
+    }
+
+    fn tell_intents(&self, intents: &[Applied], session: &Session) {
+        if !intents.is_empty() {
+            self.line.tell(None, &Told::Intents { intents, session });
+        }
+        if session.phase == Phase::Ended {
+            self.ended.store(true, Ordering::Release);
+        }
+    }
+}

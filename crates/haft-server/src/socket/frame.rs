@@ -1,0 +1,95 @@
+//! What is said over a socket, in both directions.
+
+use haft_core::outcome::Applied;
+use haft_core::record::Event;
+use haft_core::session::Session;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::api::calls::One;
+use crate::api::sessions::SignalName;
+use crate::problem::Problem;
+
+use super::line::Cursor;
+
+/// What a client asks. Each has an `id` of the client's own beside it, which the answer repeats.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+pub(super) enum Asked {
+    /// Make a call.
+    Call { call: Box<One> },
+    /// Make the calls of a provider's message, and answer in its words.
+    Said {
+        format: String,
+        message: Value,
+        #[serde(default)]
+        strict: bool,
+    },
+    /// The user has said something.
+    Message { message: Value },
+    /// The client has done something.
+    Signal { signal: SignalName },
+    /// A person has decided.
+    Confirm { confirmation: String, approve: bool },
+    /// End the session.
+    Close,
+}
+
+impl Asked {
+    /// Reads a frame: the client's id, and what it asks.
+    pub(super) fn read(text: &str, most: usize) -> (Option<String>, Result<Self, Problem>) {
+        let limits = haft_adm::strict::Limits::default().with_bytes(most);
+        let value = match haft_adm::strict::parse(text, limits) {
+            Ok(value) => value,
+            Err(why) => return (None, Err(Problem::malformed(why.to_string()))),
+        };
+        let Value::Object(mut fields) = value else {
+            return (None, Err(Problem::malformed("a frame is an object")));
+        };
+        let id = match fields.shift_remove("id") {
+            Some(Value::String(id)) if !id.is_empty() && id.len() <= 128 => id,
+            Some(_) | None => {
+                let why = "a frame has an `id` of its own: a text of up to 128 bytes";
+                return (None, Err(Problem::malformed(why)));
+            }
+        };
+        let read = serde_json::from_value(Value::Object(fields));
+        (Some(id), read.map_err(|why| Problem::malformed(why.to_string())))
+    }
+}
+
+/// What a client is told.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Told<'a> {
+    /// The connection stands.
+    Ready { session: &'a Session, resumed: bool },
+    /// The answer to a frame.
+    Answer { to: &'a str, result: Value },
+    /// A frame that was not carried out.
+    Error {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        to: Option<&'a str>,
+        problem: &'a Problem,
+    },
+    /// Something happened in the session.
+    Event { event: &'a Event },
+    /// What the client is to do, and the session as it is now.
+    Intents { intents: &'a [Applied], session: &'a Session },
+    /// So many events were lost, because the client could not keep up.
+    Lost { events: u64 },
+    /// So many frames are no longer there to be sent again.
+    Missed { frames: u64 },
+}
+
+/// A frame's text, with the place at which it stands on the line.
+pub(super) fn text(cursor: Option<&Cursor>, told: &Told<'_>) -> String {
+    let mut fields = match serde_json::to_value(told) {
+        Ok(Value::Object(fields)) => fields,
+        Ok(_) | Err(_) => Map::new(),
+    };
+    if let Some(cursor) = cursor {
+        fields.insert("cursor".into(), Value::String(cursor.to_string()));
+    }
+    Value::Object(fields).to_string()
+}

@@ -1,0 +1,302 @@
+//! What was told over a session's sockets, kept for a while: the next connection takes it up where
+//! the last one broke off.
+
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use tokio::sync::Notify;
+
+use super::frame::{self, Told};
+
+/// So many frames are kept of one session, and so many bytes.
+const FRAMES: usize = 1_024;
+const BYTES: usize = 4 << 20;
+
+/// So many ids of a client's frames are remembered.
+const IDS: usize = 4_096;
+
+/// So long a line without a connection is kept.
+const KEPT: Duration = Duration::from_secs(15 * 60);
+
+/// The lines of all sessions.
+#[derive(Default)]
+pub(crate) struct Lines(Mutex<HashMap<String, Arc<Line>>>);
+
+impl Lines {
+    /// The line of a session.
+    pub(crate) fn of(&self, session: &str) -> Arc<Line> {
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.retain(|_, line| Arc::strong_count(line) > 1 || line.age() < KEPT);
+        lines.entry(session.to_owned()).or_default().clone()
+    }
+}
+
+/// Where a frame stands: on which line, and which frame of it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Cursor {
+    line: u64,
+    frame: u64,
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}.{}", self.line, self.frame)
+    }
+}
+
+impl FromStr for Cursor {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let read = || {
+            let (line, frame) = text.split_once('.')?;
+            Some(Self { line: u64::from_str_radix(line, 16).ok()?, frame: frame.parse().ok()? })
+        };
+        read().ok_or("`after` is the `cursor` of a frame")
+    }
+}
+
+impl TryFrom<String> for Cursor {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+/// One session's frames.
+pub(crate) struct Line {
+    /// Differs after a restart, when frames are counted anew.
+    id: u64,
+    log: Mutex<Log>,
+    changed: Notify,
+}
+
+impl Default for Line {
+    fn default() -> Self {
+        let mut random = [0; 8];
+        // Without random numbers, the clock tells two starts apart.
+        let id = match getrandom::fill(&mut random) {
+            Ok(()) => u64::from_ne_bytes(random),
+            Err(_) => std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs()),
+        };
+        Self { id, log: Mutex::default(), changed: Notify::new() }
+    }
+}
+
+struct Log {
+    frames: VecDeque<(u64, String)>,
+    bytes: usize,
+    last: u64,
+    /// Which connection is the newest.
+    holder: u64,
+    /// What became of the client's frames.
+    seen: HashMap<String, Option<u64>>,
+    order: VecDeque<String>,
+    used: Instant,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self {
+            frames: VecDeque::new(),
+            bytes: 0,
+            last: 0,
+            holder: 0,
+            seen: HashMap::new(),
+            order: VecDeque::new(),
+            used: Instant::now(),
+        }
+    }
+}
+
+/// A connection's place on the line.
+pub(super) struct Place {
+    holder: u64,
+    /// The last frame that was sent.
+    sent: u64,
+}
+
+/// What comes next for a connection.
+pub(super) enum Next {
+    Frame(String),
+    Nothing,
+    /// Another connection holds the session now.
+    TakenOver,
+}
+
+impl Line {
+    fn log(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn age(&self) -> Duration {
+        self.log().used.elapsed()
+    }
+
+    /// Takes the session over. Says whether the connection goes on where another left off.
+    pub(super) fn attach(&self, after: Option<&Cursor>) -> (Place, bool) {
+        let mut log = self.log();
+        log.holder += 1;
+        let known = after.filter(|cursor| cursor.line == self.id && cursor.frame <= log.last);
+        let sent = known.map_or(log.last, |cursor| cursor.frame);
+        self.changed.notify_waiters();
+        (Place { holder: log.holder, sent }, known.is_some())
+    }
+
+    /// The next frame for a connection.
+    pub(super) fn next(&self, place: &mut Place) -> Next {
+        let mut log = self.log();
+        if log.holder != place.holder {
+            return Next::TakenOver;
+        }
+        log.used = Instant::now();
+        let first = log.frames.front().map_or(log.last + 1, |(number, _)| *number);
+        if place.sent + 1 < first {
+            let missed = first - place.sent - 1;
+            place.sent = first - 1;
+            return Next::Frame(frame::text(None, &Told::Missed { frames: missed }));
+        }
+        let at = usize::try_from(place.sent + 1 - first).unwrap_or(usize::MAX);
+        match log.frames.get(at) {
+            Some((number, text)) => {
+                place.sent = *number;
+                Next::Frame(text.clone())
+            }
+            None => Next::Nothing,
+        }
+    }
+
+    /// Until there is something new. What came between the last look and this is not missed: there is
+    /// one permit kept.
+    pub(super) async fn changed(&self) {
+        self.changed.notified().await;
+    }
+
+    /// Has whoever holds the session look again.
+    pub(super) fn poke(&self) {
+        self.changed.notify_one();
+    }
+
+    /// Tells whoever holds the session now, or takes it up later.
+    pub(super) fn tell(&self, answers: Option<&str>, told: &Told<'_>) {
+        let mut log = self.log();
+        log.last += 1;
+        let number = log.last;
+        let text = frame::text(Some(&Cursor { line: self.id, frame: number }), told);
+        log.bytes += text.len();
+        log.frames.push_back((number, text));
+        while log.frames.len() > FRAMES || (log.bytes > BYTES && log.frames.len() > 1) {
+            let Some((_, gone)) = log.frames.pop_front() else { break };
+            log.bytes -= gone.len();
+        }
+        if let Some(id) = answers {
+            log.seen.insert(id.to_owned(), Some(number));
+        }
+        drop(log);
+        self.changed.notify_one();
+    }
+
+    /// Whether a client's frame is new. One that was answered is answered again; of one that is being
+    /// worked on the answer will come.
+    pub(super) fn enter(&self, id: &str) -> bool {
+        let mut log = self.log();
+        if let Some(answered) = log.seen.get(id).copied() {
+            let again = answered
+                .and_then(|number| log.frames.iter().find(|(one, _)| *one == number))
+                .map(|(_, text)| text.clone());
+            if let Some(text) = again {
+                log.last += 1;
+                let number = log.last;
+                log.bytes += text.len();
+                log.frames.push_back((number, text));
+                log.seen.insert(id.to_owned(), Some(number));
+                drop(log);
+                self.changed.notify_one();
+            }
+            return false;
+        }
+        if log.order.len() >= IDS
+            && let Some(oldest) = log.order.pop_front()
+        {
+            log.seen.remove(&oldest);
+        }
+        log.order.push_back(id.to_owned());
+        log.seen.insert(id.to_owned(), None);
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(line: &Line, place: &mut Place) -> Vec<String> {
+        let mut all = Vec::new();
+        while let Next::Frame(text) = line.next(place) {
+            all.push(text);
+        }
+        all
+    }
+
+    fn cursor(text: &str) -> Cursor {
+        let value: serde_json::Value = serde_json::from_str(text).unwrap();
+        value["cursor"].as_str().unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn the_next_connection_takes_up_what_the_last_one_missed() {
+        let line = Line::default();
+        let (mut first, resumed) = line.attach(None);
+        assert!(!resumed);
+        line.tell(None, &Told::Lost { events: 1 });
+        let seen = sent(&line, &mut first);
+        line.tell(None, &Told::Lost { events: 2 });
+        let (mut second, resumed) = line.attach(Some(&cursor(&seen[0])));
+        assert!(resumed);
+        assert!(matches!(line.next(&mut first), Next::TakenOver));
+        assert_eq!(sent(&line, &mut second).len(), 1);
+        // A cursor of another start is none of ours.
+        let (_, resumed) = line.attach(Some(&Cursor { line: line.id ^ 1, frame: 1 }));
+        assert!(!resumed);
+    }
+
+    #[test]
+    fn what_is_gone_is_counted() {
+        let line = Line::default();
+        let (mut place, _) = line.attach(None);
+        for events in 0..FRAMES as u64 + 5 {
+            line.tell(None, &Told::Lost { events });
+        }
+        let all = sent(&line, &mut place);
+        assert_eq!(all[0], r#"{"type":"missed","frames":5}"#);
+        assert_eq!(all.len(), FRAMES + 1);
+    }
+
+    #[test]
+    fn a_frame_that_comes_again_is_answered_again_and_not_done_again() {
+        let line = Line::default();
+        let (mut place, _) = line.attach(None);
+        assert!(line.enter("a"));
+        assert!(!line.enter("a"));
+        assert!(sent(&line, &mut place).is_empty());
+        line.tell(Some("a"), &Told::Lost { events: 1 });
+        assert!(!line.enter("a"));
+        let all = sent(&line, &mut place);
+        assert_eq!((all.len(), &all[0]), (2, &all[1]));
+    }
+
+    #[test]
+    fn a_cursor_is_read_as_it_is_written() {
+        let one = Cursor { line: 0xabc, frame: 7 };
+        assert_eq!(one.to_string().parse(), Ok(one));
+        for odd in ["", "a", "a.", ".7", "z.1", "1.-1", "1.1.1"] {
+            assert!(odd.parse::<Cursor>().is_err(), "{odd}");
+        }
+    }
+}

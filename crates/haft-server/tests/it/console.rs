@@ -1,0 +1,7 @@
+//! The console, as raw HTTP and in a real browser.
+
+mod browser;
+mod cdp;
+mod pages;
+mod signing;
+mod world;

@@ -1,0 +1,219 @@
+//! The console in Chromium: what people do, with the mouse and with the keyboard alone.
+//!
+//! With `HAFT_PICTURES=<folder>` the pages are kept as pictures to look at.
+
+use serde_json::{Value, json};
+
+use super::cdp::{self, Tab};
+use super::world::{HOSTILE, World};
+
+async fn signed_in(world: &World, key: &str) -> Option<Tab> {
+    let mut tab = cdp::open().await?;
+    tab.shape(1280, false).await;
+    tab.go(&world.url("/console/sign-in")).await;
+    tab.fill("#key", key).await;
+    tab.click_through("button[type=submit]").await;
+    Some(tab)
+}
+
+#[tokio::test]
+async fn the_link_signs_in_and_the_keyboard_is_enough() {
+    let world = World::new().await;
+    let Some(mut tab) = cdp::open().await else { return };
+    tab.shape(1280, false).await;
+    let link = world.door.invite("admin").unwrap();
+    tab.go(&world.url(&link)).await;
+    tab.press_through("Enter").await;
+    assert!(tab.text().await.contains("Overview"));
+    // Sign out, and in again with a key: nothing but keys of the keyboard.
+    tab.go(&world.url("/console")).await;
+    let focused = "document.activeElement.textContent.trim()";
+    let mut seen = Vec::new();
+    for _ in 0..12 {
+        tab.press("Tab").await;
+        let text = tab.eval(focused).await.as_str().unwrap().to_owned();
+        seen.push(text.clone());
+        if text == "Sign out" {
+            break;
+        }
+    }
+    assert_eq!(seen.first().map(String::as_str), Some("Skip to content"), "{seen:?}");
+    assert_eq!(seen.last().map(String::as_str), Some("Sign out"), "{seen:?}");
+    let ring = "getComputedStyle(document.activeElement).outlineWidth";
+    assert_eq!(tab.eval(ring).await, json!("3px"), "the focus can be seen");
+    tab.press_through("Enter").await;
+    assert_eq!(tab.eval("document.activeElement.id").await, json!("key"));
+    tab.write(&world.admin).await;
+    tab.press_through("Enter").await;
+    assert!(tab.text().await.contains("Overview"));
+    assert_eq!(tab.complaints, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_form_calls_a_tool_and_hostile_texts_stay_text() {
+    let world = World::new().await;
+    let Some(mut tab) = signed_in(&world, &world.operator).await else { return };
+    tab.go(&world.url("/console/tools")).await;
+    tab.click_through("a[href$='shop__echo']").await;
+    tab.fill("[id='a.0']", HOSTILE).await;
+    tab.click_through("button[value=dry]").await;
+    assert!(tab.text().await.contains("nothing was done"));
+    assert_eq!(world.runs(), 0);
+    tab.click_through("button[value=call]").await;
+    let text = tab.text().await;
+    assert!(text.contains("Outcome") && text.contains("onerror="), "{text}");
+    assert_eq!(world.runs(), 1);
+    assert_eq!(
+        tab.eval("document.querySelectorAll('main img, main script').length").await,
+        json!(0)
+    );
+    let title = tab.eval("document.title").await;
+    assert_eq!(title, json!("shop__echo · haft"));
+    assert_eq!(tab.complaints, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_person_approves_what_an_agent_asked_for() {
+    let world = World::new().await;
+    let text = format!("{HOSTILE} for p\u{430}ypal\u{200b}.example \u{202e}elpmaxe");
+    world.called("pay", json!({"text": text}), "k1").await;
+    let Some(mut tab) = signed_in(&world, &world.approver).await else { return };
+    let shown = tab.text().await;
+    for part in ["Approvals", "U+200B", "U+202E", "U+0430", "Look twice", "onerror="] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let held = "document.querySelector('button.strong').disabled";
+    assert_eq!(tab.eval(held).await, json!(true), "nobody approves in the first second");
+    for (width, dark) in [(1280, false), (390, true)] {
+        tab.shape(width, dark).await;
+        tab.picture(&format!("approval-{width}-{}", if dark { "dark" } else { "light" })).await;
+    }
+    tab.click_through("button.strong").await;
+    assert!(tab.text().await.contains("Recorded: approved"));
+    let done = world.called("pay", json!({"text": text}), "k1").await;
+    assert_eq!(done["ok"], json!(true), "{done}");
+    assert_eq!(world.runs(), 1);
+    assert_eq!(tab.complaints, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn an_effect_is_undone() {
+    let world = World::new().await;
+    world.called("book", json!({"text": "a table"}), "k1").await;
+    let Some(mut tab) = signed_in(&world, &world.operator).await else { return };
+    tab.go(&world.url("/console/effects?state=succeeded")).await;
+    tab.click_through("td a[href^='/console/effects/']").await;
+    tab.click_through("button[value=undo]").await;
+    let text = tab.text().await;
+    assert!(text.contains("Undone") && text.contains("compensated"), "{text}");
+    assert_eq!(world.runs(), 2);
+    assert_eq!(tab.complaints, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn events_are_seen_as_they_happen() {
+    let world = World::new().await;
+    let Some(mut tab) = signed_in(&world, &world.operator).await else { return };
+    tab.go(&world.url("/console/events")).await;
+    tab.until("document.getElementById('live-state').textContent.startsWith('Connected')").await;
+    world.called("echo", json!({"text": "x"}), "k1").await;
+    tab.until("[...document.querySelectorAll('#live tbody tr')].some((r) => r.textContent.includes('tool call result'))").await;
+    let link = tab.eval("document.querySelector('#live tbody a').getAttribute('href')").await;
+    assert!(link.as_str().unwrap().starts_with("/console/calls/"), "{link}");
+    world.called(HOSTILE, json!({}), "k2").await;
+    tab.until("document.querySelector('#live tbody').textContent.includes('onerror')").await;
+    assert_eq!(tab.eval("document.querySelectorAll('#live img').length").await, json!(0));
+    assert_eq!(tab.complaints, Vec::<String>::new());
+}
+
+/// Everything that a console can have on its pages.
+async fn busy(world: &World) -> Vec<String> {
+    let long = "a-very-long-word-without-any-place-to-break-".repeat(6);
+    let body = json!({"mode": "text"});
+    let session = world.api(&world.agent, "/v1/agents/helper/sessions", body).await;
+    let id = session["id"].as_str().unwrap().to_owned();
+    for n in 0..12 {
+        let text = if n % 3 == 0 { long.clone() } else { format!("cup {n} of tea") };
+        world.called("echo", json!({"text": text}), &format!("e{n}")).await;
+    }
+    for tool in ["book", "echo"] {
+        let call = json!({"tool": tool, "session": id, "arguments": {"text": long}});
+        world.api(&world.agent, "/v1/agents/helper/calls", call).await;
+    }
+    world.called("lose", json!({"text": "a letter"}), "l").await;
+    world.called("secret", json!({"text": "x"}), "s").await;
+    world.called("echo", json!({"text": 5, "count": 99}), "w").await;
+    world.called("pay", json!({"text": long, "tags": [HOSTILE, "p\u{430}ypal"]}), "p").await;
+    let visit = world.signed_in(&world.admin).await;
+    let effects = visit.get("/console/effects?state=unknown").await.body;
+    let effect = effects.split("/console/effects/").nth(1).unwrap().split('"').next().unwrap();
+    let events = visit.get("/console/events").await.body;
+    let call = events.split("/console/calls/").nth(1).unwrap().split('"').next().unwrap();
+    let mut all: Vec<String> = [
+        "",
+        "/tools",
+        "/tools/helper/shop__echo",
+        "/tools/helper/shop__secret",
+        "/sessions",
+        "/confirmations",
+        "/effects",
+        "/events",
+        "/audit",
+        "/nowhere",
+    ]
+    .map(|path| format!("/console{path}"))
+    .into();
+    all.push(format!("/console/sessions/{id}"));
+    all.push(format!("/console/effects/{effect}"));
+    all.push(format!("/console/calls/{call}"));
+    all
+}
+
+#[tokio::test]
+async fn no_page_is_wider_than_its_window_and_none_breaks_its_policy() {
+    let world = World::new().await;
+    let pages = busy(&world).await;
+    let Some(mut tab) = signed_in(&world, &world.admin).await else { return };
+    for (width, dark) in [(1280, false), (1280, true), (390, false), (390, true)] {
+        tab.shape(width, dark).await;
+        for path in &pages {
+            tab.go(&world.url(path)).await;
+            assert_eq!(tab.overflow().await, Value::Null, "{path} at {width}");
+            let parts: Vec<_> = path.split('/').skip(2).take(3).collect();
+            let name = if parts.is_empty() { "overview".to_owned() } else { parts.join("-") };
+            tab.picture(&format!(
+                "{}-{width}-{}",
+                &name[..name.len().min(30)],
+                if dark { "dark" } else { "light" }
+            ))
+            .await;
+        }
+    }
+    tab.send("Network.clearBrowserCookies", json!({})).await;
+    for width in [1280, 390] {
+        tab.shape(width, false).await;
+        tab.go(&world.url("/console/sign-in")).await;
+        assert_eq!(tab.overflow().await, Value::Null);
+        tab.picture(&format!("sign-in-{width}-light")).await;
+    }
+    // The page that is not there is an error to the browser as well; nothing else is.
+    tab.complaints.retain(|one| !one.contains("404"));
+    assert_eq!(tab.complaints, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_broken_policy_would_be_noticed() {
+    let world = World::new().await;
+    let Some(mut tab) = signed_in(&world, &world.admin).await else { return };
+    tab.eval("document.body.setAttribute('style', 'color: red')").await;
+    tab.until("true").await;
+    assert!(
+        tab.complaints.iter().any(|one| one.contains("Content Security Policy")),
+        "{:?}",
+        tab.complaints
+    );
+    let wide = "const p = document.createElement('p'); p.className = 'wide'; p.textContent = 'x'; document.body.append(p); \
+                p.style.width = '3000px';";
+    tab.eval(wide).await;
+    assert_ne!(tab.overflow().await, Value::Null, "a page that is too wide is noticed, too");
+}

@@ -1,0 +1,168 @@
+//! What the pages show and do, and for whom.
+
+use serde_json::json;
+
+use super::world::{HOSTILE, World, field};
+
+#[tokio::test]
+async fn roles_open_their_own_pages_only() {
+    let world = World::new().await;
+    let approver = world.signed_in(&world.approver).await;
+    let operator = world.signed_in(&world.operator).await;
+    let admin = world.signed_in(&world.admin).await;
+    let pages = [
+        "/console/tools",
+        "/console/sessions",
+        "/console/effects",
+        "/console/events",
+        "/console/audit",
+        "/console/tools/helper/shop__echo",
+        "/console/events/stream",
+    ];
+    for path in pages {
+        assert_eq!(approver.get(path).await.status, 403, "{path}");
+        if !path.ends_with("stream") {
+            assert_eq!(operator.get(path).await.status, 200, "{path}");
+            assert_eq!(admin.get(path).await.status, 200, "{path}");
+        }
+    }
+    assert_eq!(approver.get("/console").await.header("location"), Some("/console/confirmations"));
+    assert_eq!(approver.get("/console/confirmations").await.status, 200);
+    assert_eq!(operator.get("/console/confirmations").await.status, 403);
+    let csrf = field(&operator.get("/console").await.body, "csrf");
+    let turn = [("csrf", csrf.as_str()), ("enabled", "false")];
+    let turned = operator.post("/console/tools/helper/shop__echo/switch", &turn).await;
+    assert_eq!(turned.status, 403, "only administrators turn tools off");
+}
+
+#[tokio::test]
+async fn a_form_calls_a_tool_once_however_often_it_is_sent() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.operator).await;
+    let place = "/console/tools/helper/shop__book";
+    let page = visit.get(place).await.body;
+    let (csrf, key) = (field(&page, "csrf"), field(&page, "key"));
+    let dry = [("csrf", csrf.as_str()), ("key", &key), ("a.0", "tea"), ("do", "dry")];
+    let shown = visit.post(place, &dry).await;
+    assert!(shown.body.contains("nothing was done"), "{}", shown.body);
+    assert_eq!(world.runs(), 0);
+    let call =
+        [("csrf", csrf.as_str()), ("key", &key), ("a.0", "tea"), ("a.1", "2"), ("do", "call")];
+    for _ in 0..2 {
+        let shown = visit.post(place, &call).await;
+        assert_eq!(shown.status, 200);
+        assert!(shown.body.contains("&quot;said&quot;: &quot;tea&quot;"), "{}", shown.body);
+    }
+    assert_eq!(world.runs(), 1, "a second click does nothing");
+    let wrong =
+        [("csrf", csrf.as_str()), ("key", "k2"), ("a.0", "tea"), ("a.1", "many"), ("do", "call")];
+    let shown = visit.post(place, &wrong).await.body;
+    assert!(shown.contains("invalid arguments") && shown.contains("value=\"many\""), "{shown}");
+    let raw =
+        [("csrf", csrf.as_str()), ("key", "k3"), ("raw", "{\"text\": \"milk\"}"), ("do", "call")];
+    let shown = visit.post(place, &raw).await.body;
+    assert!(shown.contains("&quot;said&quot;: &quot;milk&quot;"), "{shown}");
+}
+
+#[tokio::test]
+async fn hostile_texts_stay_text_on_every_page() {
+    let world = World::new().await;
+    let session =
+        world.api(&world.agent, "/v1/agents/helper/sessions", json!({"mode": "text"})).await;
+    let id = session["id"].as_str().unwrap();
+    let hostile = format!("{HOSTILE} p\u{430}ypal \u{202e}evil");
+    world.called("echo", json!({"text": hostile}), "k1").await;
+    let body = json!({"tool": "echo", "session": id, "arguments": {"text": hostile}});
+    world.api(&world.agent, "/v1/agents/helper/calls", body).await;
+    world.called("pay", json!({"text": hostile}), "k2").await;
+    world.called("lose", json!({"text": hostile}), "k3").await;
+    world.called(&format!("no{HOSTILE}"), json!({}), "k4").await;
+    let visit = world.signed_in(&world.admin).await;
+    let effects = visit.get("/console/effects").await.body;
+    let effect = effects.split("/console/effects/").nth(1).unwrap().split('"').next().unwrap();
+    let events = visit.get("/console/events").await.body;
+    let call = events.split("/console/calls/").nth(1).unwrap().split('"').next().unwrap();
+    let session = format!("/console/sessions/{id}");
+    let effect = format!("/console/effects/{effect}");
+    let call = format!("/console/calls/{call}");
+    for path in [
+        "/console",
+        "/console/tools",
+        "/console/tools/helper/echo",
+        "/console/sessions",
+        &session,
+        "/console/confirmations",
+        "/console/effects",
+        &effect,
+        "/console/events",
+        &call,
+        "/console/audit",
+    ] {
+        let page = visit.get(path).await;
+        assert_eq!(page.status, 200, "{path}");
+        assert!(!page.body.contains("<img") && !page.body.contains("<script>"), "{path}");
+        assert!(!page.body.contains("href=\"javascript:"), "{path}");
+        assert!(!page.body.contains('\u{202e}'), "{path}");
+    }
+    let asked = visit.get("/console/confirmations").await.body;
+    assert!(
+        asked.contains("U+202E") && asked.contains("U+0430") && asked.contains("Look twice"),
+        "{asked}"
+    );
+}
+
+#[tokio::test]
+async fn what_is_unknown_is_settled_and_what_was_done_is_undone() {
+    let world = World::new().await;
+    world.called("lose", json!({"text": "a letter"}), "k1").await;
+    world.called("book", json!({"text": "a table"}), "k2").await;
+    let visit = world.signed_in(&world.operator).await;
+    let csrf = field(&visit.get("/console").await.body, "csrf");
+    let found = async |state: &str| {
+        let page = visit.get(&format!("/console/effects?state={state}")).await.body;
+        let call = page.split("/console/effects/").nth(1).and_then(|rest| rest.split('"').next());
+        call.map(|call| format!("/console/effects/{call}"))
+    };
+    let lost = found("unknown").await.unwrap();
+    let settle = [("csrf", csrf.as_str()), ("do", "not_happened"), ("note", "the post says so")];
+    let settled = visit.post(&lost, &settle).await.body;
+    assert!(
+        settled.contains("Settled: not happened") && settled.contains("the post says so"),
+        "{settled}"
+    );
+    assert_eq!(found("unknown").await, None);
+    let booked = found("succeeded").await.unwrap();
+    let undo = [("csrf", csrf.as_str()), ("do", "undo")];
+    let undone = visit.post(&booked, &undo).await.body;
+    assert!(undone.contains("Undone") && undone.contains("compensated"), "{undone}");
+    let again = visit.post(&booked, &undo).await.body;
+    assert!(again.contains("Undone already"), "{again}");
+    let audit = visit.post("/console/audit", &[("csrf", &csrf)]).await.body;
+    assert!(audit.contains("Intact"), "{audit}");
+}
+
+#[tokio::test]
+async fn a_session_shows_what_happened_in_it() {
+    let world = World::new().await;
+    let session =
+        world.api(&world.agent, "/v1/agents/helper/sessions", json!({"mode": "voice"})).await;
+    let id = session["id"].as_str().unwrap();
+    let call = json!({"tool": "book", "session": id, "arguments": {"text": "a table"}});
+    world.api(&world.agent, "/v1/agents/helper/calls", call).await;
+    let visit = world.signed_in(&world.admin).await;
+    assert!(visit.get("/console/sessions").await.body.contains(id));
+    let page = visit.get(&format!("/console/sessions/{id}")).await.body;
+    assert!(page.contains("Called") && page.contains("Side effect of"), "{page}");
+    assert_eq!(visit.get("/console/sessions/ses_none").await.status, 404);
+}
+
+#[tokio::test]
+async fn whoever_asked_sees_that_another_has_to_answer() {
+    let world = World::new().await;
+    let body = json!({"tool": "pay", "arguments": {"text": "tea"}, "idempotency_key": "k1"});
+    world.api(&world.admin, "/v1/agents/helper/calls", body).await;
+    let own = world.signed_in(&world.admin).await.get("/console/confirmations").await.body;
+    assert!(own.contains("somebody else has to answer") && !own.contains("name=\"word\""), "{own}");
+    let other = world.signed_in(&world.approver).await.get("/console/confirmations").await.body;
+    assert!(other.contains("Pay for tea?") && other.contains("name=\"word\""), "{other}");
+}

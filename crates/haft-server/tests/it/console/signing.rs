@@ -1,0 +1,187 @@
+//! Who comes in, who does not, and what a form must carry.
+
+use std::time::Duration;
+
+use super::world::{World, field};
+
+#[tokio::test]
+async fn a_key_signs_in_and_signing_out_ends_it() {
+    let world = World::new().await;
+    let stranger = world.stranger();
+    let turned = stranger.get("/console/tools?agent=helper").await;
+    assert_eq!(turned.status, 303);
+    let place = turned.header("location").unwrap();
+    assert_eq!(place, "/console/sign-in?next=%2Fconsole%2Ftools%3Fagent%3Dhelper");
+    let fields = [("key", world.operator.as_str()), ("next", "/console/tools?agent=helper")];
+    let reply = stranger.post("/console/sign-in", &fields).await;
+    assert_eq!(
+        (reply.status, reply.header("location")),
+        (303, Some("/console/tools?agent=helper"))
+    );
+    let set = reply.header("set-cookie").unwrap();
+    for part in ["HttpOnly", "SameSite=Strict", "Path=/"] {
+        assert!(set.contains(part), "{set}");
+    }
+    let visit = world.signed_in(&world.operator).await;
+    let page = visit.get("/console").await;
+    assert_eq!(page.status, 200);
+    assert!(page.body.contains("user:eve"), "{}", page.body);
+    let csrf = field(&page.body, "csrf");
+    let out = visit.post("/console/sign-out", &[("csrf", &csrf)]).await;
+    assert!(out.header("set-cookie").unwrap().contains("Max-Age=0"), "{out:?}");
+    assert_eq!(visit.get("/console").await.status, 303);
+}
+
+#[tokio::test]
+async fn wrong_keys_and_agents_keys_do_not() {
+    let world = World::new().await;
+    let stranger = world.stranger();
+    let agent = stranger.post("/console/sign-in", &[("key", &world.agent)]).await;
+    assert_eq!(agent.status, 403);
+    assert!(agent.body.contains("this key is an agent") && agent.header("set-cookie").is_none());
+    let mut statuses = Vec::new();
+    for _ in 0..12 {
+        statuses
+            .push(stranger.post("/console/sign-in", &[("key", "haft_admin_guess")]).await.status);
+    }
+    assert_eq!(statuses.iter().filter(|status| **status == 401).count(), 10, "{statuses:?}");
+    assert_eq!(statuses.last(), Some(&429));
+    let other = stranger.post("/console/sign-in", &[("key", &world.approver)]).await;
+    assert_eq!(other.status, 303, "others are not kept out");
+}
+
+#[tokio::test]
+async fn a_link_signs_in_once_and_only_by_its_button() {
+    let world = World::new().await;
+    let link = world.door.invite("admin").unwrap();
+    let stranger = world.stranger();
+    for _ in 0..2 {
+        let page = stranger.get(&link).await;
+        assert_eq!((page.status, page.header("set-cookie")), (200, None), "looking is not using");
+    }
+    let page = stranger.get(&link).await;
+    let text = field(&page.body, "link");
+    let reply = stranger.post("/console/sign-in", &[("link", &text)]).await;
+    assert_eq!((reply.status, reply.header("location")), (303, Some("/console")));
+    let again = stranger.post("/console/sign-in", &[("link", &text)]).await;
+    assert_eq!(again.status, 401, "{again:?}");
+    assert!(again.body.contains("used already"));
+}
+
+#[tokio::test]
+async fn the_way_back_stays_inside() {
+    let world = World::new().await;
+    for next in ["https://evil.example/", "//evil.example", "/v1/calls", "/console/\\evil"] {
+        let fields = [("key", world.operator.as_str()), ("next", next)];
+        let reply = world.stranger().post("/console/sign-in", &fields).await;
+        assert_eq!(reply.header("location"), Some("/console"), "{next}");
+    }
+}
+
+#[tokio::test]
+async fn forms_are_taken_from_our_own_pages_only() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.operator).await;
+    let csrf = field(&visit.get("/console").await.body, "csrf");
+    let fields = [("csrf", csrf.as_str())];
+    let own = format!("http://127.0.0.1:{}", world.port);
+    for origin in ["", "null", "http://127.0.0.1:1", "http://localhost", "https://evil.example"] {
+        let reply = visit.post_from(origin, "/console/audit", &fields).await;
+        assert_eq!(reply.status, 403, "{origin}: {reply:?}");
+        let reply = visit.post_from(origin, "/console/sign-in", &[("key", &world.admin)]).await;
+        assert_eq!(reply.status, 403, "{origin}: {reply:?}");
+    }
+    for wrong in [&[][..], &[("csrf", "")], &[("csrf", "0000")]] {
+        let reply = visit.post_from(&own, "/console/audit", wrong).await;
+        assert_eq!(reply.status, 403, "{reply:?}");
+    }
+    let other = world.signed_in(&world.operator).await;
+    let reply = other.post("/console/audit", &fields).await;
+    assert_eq!(reply.status, 403, "another visit's token");
+    assert_eq!(visit.post("/console/audit", &fields).await.status, 200);
+    let stranger = world.stranger().post("/console/audit", &fields).await;
+    assert_eq!(stranger.status, 401);
+}
+
+#[tokio::test]
+async fn no_page_goes_without_its_headers() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.admin).await;
+    for path in [
+        "/console",
+        "/console/tools",
+        "/console/nowhere",
+        "/console/sign-in",
+        "/console/assets/console.js",
+    ] {
+        let page = visit.get(path).await;
+        let policy = page.header("content-security-policy").unwrap();
+        for part in [
+            "default-src 'none'",
+            "script-src 'self'",
+            "frame-ancestors 'none'",
+            "base-uri 'none'",
+            "trusted-types 'none'",
+        ] {
+            assert!(policy.contains(part), "{path}: {policy}");
+        }
+        assert!(!policy.contains("unsafe"), "{policy}");
+        assert_eq!(page.header("x-frame-options"), Some("DENY"), "{path}");
+        assert_eq!(page.header("x-content-type-options"), Some("nosniff"), "{path}");
+        let cache = page.header("cache-control").unwrap();
+        assert_eq!(cache, if path.contains("assets") { "no-cache" } else { "no-store" }, "{path}");
+    }
+    assert_eq!(visit.get("/console/nowhere").await.status, 404);
+}
+
+#[tokio::test]
+async fn a_visit_does_not_travel_in_the_clear() {
+    let world = World::new().await;
+    let mut visit = world.stranger();
+    visit.host = "far.example".to_owned();
+    let clear = visit.post("/console/sign-in", &[("key", &world.admin)]).await;
+    assert_eq!(clear.status, 403);
+    assert!(clear.body.contains("in the clear"), "{}", clear.body);
+    let fields = [("key", world.admin.as_str())];
+    let safe = visit.post_from("https://far.example", "/console/sign-in", &fields).await;
+    assert_eq!(safe.status, 303);
+    let set = safe.header("set-cookie").unwrap();
+    assert!(set.starts_with("__Host-haft=") && set.contains("Secure"), "{set}");
+}
+
+#[tokio::test]
+async fn approving_takes_a_page_that_was_read_and_a_key_that_was_shown_lately() {
+    let world = World::new().await;
+    let asked = world.called("pay", serde_json::json!({"text": "tea"}), "k1").await;
+    let id = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap().to_owned();
+    let place = format!("/console/confirmations/{id}");
+    let visit = world.signed_in(&world.approver).await;
+    let later = async |seconds| {
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_secs(seconds)).await;
+        tokio::time::resume();
+    };
+    let page = visit.get("/console/confirmations").await.body;
+    let (csrf, word) = (field(&page, "csrf"), field(&page, "word"));
+    let fields = [("csrf", csrf.as_str()), ("word", &word), ("answer", "approve")];
+    let early = visit.post(&place, &fields).await;
+    assert!(early.status == 403 && early.body.contains("less than a second"), "{early:?}");
+    later(6 * 60).await;
+    let late = visit.post(&place, &fields).await;
+    assert!(late.status == 403 && late.body.contains("show your key again"), "{late:?}");
+    let page = visit.get("/console/confirmations").await.body;
+    assert!(!page.contains("name=\"word\""), "no buttons for whoever signed in long ago");
+    let wrong = visit.post("/console/prove", &[("csrf", &csrf), ("key", &world.admin)]).await;
+    assert_eq!(wrong.status, 403, "somebody else's key");
+    let proven = visit.post("/console/prove", &[("csrf", &csrf), ("key", &world.approver)]).await;
+    assert_eq!(proven.status, 303);
+    let stale = visit.post(&place, &fields).await;
+    assert!(stale.status == 403 && stale.body.contains("too old"), "{stale:?}");
+    let word = field(&visit.get("/console/confirmations").await.body, "word");
+    later(2).await;
+    let fields = [("csrf", csrf.as_str()), ("word", &word), ("answer", "approve")];
+    let done = visit.post(&place, &fields).await;
+    assert_eq!(done.header("location"), Some("/console/confirmations?done=approved"), "{done:?}");
+    let again = visit.post(&place, &fields).await;
+    assert_eq!(again.status, 403, "once");
+}

@@ -1,0 +1,214 @@
+//! Sessions over a WebSocket, with a real client.
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::handshake::client::Request;
+use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::{WebSocketStream, client_async};
+
+use crate::client::Served;
+
+struct Line(WebSocketStream<TcpStream>);
+
+impl Line {
+    async fn open(served: &Served, key: &str, query: &str) -> Self {
+        Self::try_open(served, key, query, |_| {}).await.unwrap()
+    }
+
+    async fn try_open(
+        served: &Served,
+        key: &str,
+        query: &str,
+        change: impl FnOnce(&mut Request),
+    ) -> Result<Self, u16> {
+        let url = format!("ws://localhost/v1/agents/helper/socket{query}");
+        let mut request = url.into_client_request().unwrap();
+        if !key.is_empty() {
+            let bearer = format!("Bearer {key}").parse().unwrap();
+            request.headers_mut().insert("authorization", bearer);
+        }
+        change(&mut request);
+        match client_async(request, served.connect().await).await {
+            Ok((stream, _)) => Ok(Self(stream)),
+            Err(Error::Http(reply)) => Err(reply.status().as_u16()),
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    async fn say(&mut self, frame: Value) {
+        self.0.send(Message::text(frame.to_string())).await.unwrap();
+    }
+
+    /// The next frame; none at the end, with its code.
+    async fn hear(&mut self) -> Result<Value, u16> {
+        loop {
+            match self.0.next().await {
+                Some(Ok(Message::Text(text))) => return Ok(serde_json::from_str(&text).unwrap()),
+                Some(Ok(Message::Close(frame))) => {
+                    return Err(frame.map_or(0, |frame| frame.code.into()));
+                }
+                Some(Ok(_)) => {}
+                Some(Err(_)) | None => return Err(0),
+            }
+        }
+    }
+
+    /// The next frame of a kind.
+    async fn until(&mut self, kind: &str) -> Value {
+        loop {
+            let frame = self.hear().await.unwrap_or_else(|code| panic!("closed with {code}"));
+            if frame["type"] == kind {
+                return frame;
+            }
+        }
+    }
+
+    async fn ask(&mut self, frame: Value) -> Value {
+        let id = frame["id"].clone();
+        self.say(frame).await;
+        loop {
+            let heard = self.hear().await.unwrap_or_else(|code| panic!("closed with {code}"));
+            if heard["to"] == id {
+                return heard;
+            }
+        }
+    }
+}
+
+fn call(id: &str, tool: &str, text: &str) -> Value {
+    json!({ "type": "call", "id": id, "call": { "tool": tool, "arguments": { "text": text } } })
+}
+
+#[tokio::test]
+async fn calls_messages_and_signals_go_over_one_socket() {
+    let served = Served::new().await;
+    let mut line = Line::open(&served, &served.agent, "?mode=voice").await;
+    let ready = line.until("ready").await;
+    assert_eq!((&ready["session"]["mode"], &ready["resumed"]), (&json!("voice"), &json!(false)));
+    let answer = line.ask(call("1", "echo", "hi")).await;
+    assert_eq!(answer["result"]["data"], json!({ "said": { "text": "hi" } }));
+    // A session has a turn, so a call that writes needs no key.
+    let answer = line.ask(call("2", "send", "hi")).await;
+    assert_eq!(answer["result"]["ok"], true, "{answer}");
+    let said = line.ask(json!({ "type": "message", "id": "3", "message": "and then?" })).await;
+    assert_eq!(said["result"]["status"], "waits", "{said}");
+    let signal = line.ask(json!({ "type": "signal", "id": "4", "signal": "turn_complete" })).await;
+    assert_eq!(signal["result"]["messages"], json!(["and then?"]), "{signal}");
+    let message = json!({ "role": "assistant", "content": null, "tool_calls": [{ "id": "c",
+        "type": "function", "function": { "name": "shop__echo", "arguments": "{\"text\":\"a\"}" } }] });
+    let said = json!({ "type": "said", "id": "5", "format": "openai", "message": message });
+    let answer = line.ask(said).await;
+    assert_eq!(answer["result"]["messages"][0]["tool_call_id"], "c", "{answer}");
+    line.say(json!({ "type": "close", "id": "6" })).await;
+    assert_eq!(line.until("answer").await["result"]["phase"], "ended");
+    assert_eq!(line.hear().await, Err(1000));
+}
+
+#[tokio::test]
+async fn what_a_broken_connection_lost_is_sent_again_and_not_run_again() {
+    let served = Served::new().await;
+    let mut first = Line::open(&served, &served.agent, "").await;
+    let session = first.until("ready").await["session"]["id"].as_str().unwrap().to_owned();
+    let cursor = first.ask(call("1", "echo", "a")).await["cursor"].as_str().unwrap().to_owned();
+    first.say(call("2", "send", "b")).await;
+    // It is done before the connection breaks, and nobody hears it.
+    while served.runs() < 2 {
+        tokio::task::yield_now().await;
+    }
+    drop(first);
+    let query = format!("?session={session}&after={cursor}");
+    let mut second = Line::open(&served, &served.agent, &query).await;
+    assert_eq!(second.until("ready").await["resumed"], true);
+    let answer = second.until("answer").await;
+    assert_eq!((&answer["to"], &answer["result"]["ok"]), (&json!("2"), &json!(true)));
+    // Sent again, for whoever did not wait for that: the same answer, and no second act.
+    let again = second.ask(call("2", "send", "b")).await;
+    assert_eq!(again["result"], answer["result"]);
+    assert_eq!(served.runs(), 2);
+}
+
+#[tokio::test]
+async fn the_newest_connection_holds_the_session() {
+    let served = Served::new().await;
+    let mut first = Line::open(&served, &served.agent, "").await;
+    let session = first.until("ready").await["session"]["id"].as_str().unwrap().to_owned();
+    let mut second = Line::open(&served, &served.agent, &format!("?session={session}")).await;
+    second.until("ready").await;
+    assert_eq!(first.hear().await, Err(4001));
+    assert_eq!(second.ask(call("1", "echo", "a")).await["result"]["ok"], true);
+}
+
+#[tokio::test]
+async fn a_person_is_asked_and_answers_over_the_socket() {
+    let served = Served::new().await;
+    let mut agent = Line::open(&served, &served.agent, "").await;
+    let asked = agent.ask(call("1", "pay", "a")).await;
+    assert_eq!(asked["result"]["error"]["kind"], "confirmation_required");
+    let id = &asked["result"]["error"]["details"]["confirmation"]["id"];
+    let confirm = json!({ "type": "confirm", "id": "2", "confirmation": id, "approve": true });
+    // Not by the one who asks.
+    let refused = agent.ask(confirm.clone()).await;
+    assert_eq!((&refused["type"], &refused["problem"]["status"]), (&json!("error"), &json!(403)));
+    let mut person = Line::open(&served, &served.operator, "").await;
+    let decided = person.ask(confirm).await;
+    assert_eq!(decided["result"]["confirmation"]["status"], "approved", "{decided}");
+    let event = agent.until("event").await;
+    assert_eq!(event["event"]["type"], "confirmation_decided", "{event}");
+    assert_eq!(agent.ask(call("3", "pay", "a")).await["result"]["ok"], true);
+    assert_eq!(served.runs(), 1);
+}
+
+#[tokio::test]
+async fn frames_that_make_no_sense_are_answered_and_strangers_are_not() {
+    let served = Served::new().await;
+    let mut line = Line::open(&served, &served.agent, "").await;
+    for (frame, word) in [
+        ("{", "the text ends"),
+        ("[]", "a frame is an object"),
+        (r#"{"type":"call"}"#, "an `id` of its own"),
+        (r#"{"type":"call","id":"1"}"#, "missing field `call`"),
+        (r#"{"type":"sing","id":"1"}"#, "unknown variant `sing`"),
+        (r#"{"type":"close","id":"1","id":"2"}"#, "twice"),
+    ] {
+        line.0.send(Message::text(frame)).await.unwrap();
+        let error = line.until("error").await;
+        let detail = error["problem"]["detail"].as_str().unwrap();
+        assert!(detail.contains(word), "{frame}: {detail}");
+    }
+    let session = |id: &str| format!("?session={id}");
+    let check = async |key: &str, query: &str, expected: u16| {
+        let found = Line::try_open(&served, key, query, |_| {}).await;
+        assert_eq!(found.err(), Some(expected), "{query}");
+    };
+    check("", "", 401).await;
+    check("haft_helper_00", "", 401).await;
+    check(&served.stranger, "", 404).await;
+    check(&served.agent, &session("nobody's"), 410).await;
+    check(&served.agent, "?after=1", 400).await;
+    check(&served.agent, "?cheese=1", 400).await;
+    // A browser sends its key as a protocol, and its page's origin.
+    let as_browser = |origin: &'static str| {
+        let protocols = format!("haft.v1, haft.key.{}", served.agent);
+        move |request: &mut Request| {
+            let headers = request.headers_mut();
+            headers.insert("sec-websocket-protocol", protocols.parse().unwrap());
+            headers.insert("origin", origin.parse().unwrap());
+        }
+    };
+    let ours = Line::try_open(&served, "", "", as_browser("http://localhost:7411")).await;
+    assert!(ours.is_ok());
+    let theirs = Line::try_open(&served, "", "", as_browser("https://evil.example")).await;
+    assert_eq!(theirs.err(), Some(403));
+}
+
+#[tokio::test]
+async fn a_server_that_stops_says_so() {
+    let served = Served::new().await;
+    let mut line = Line::open(&served, &served.agent, "").await;
+    line.until("ready").await;
+    let stopping = tokio::spawn(served.stop());
+    assert_eq!(line.hear().await, Err(1001));
+    assert_eq!(stopping.await.unwrap(), 0);
+}

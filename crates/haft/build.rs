@@ -1,0 +1,45 @@
+//! Puts the bundled toolset into the binary, so that it has something to serve wherever it is run.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    let root = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default())
+        .join("../../toolsets/studio")
+        .canonicalize()?;
+    say(&format!("cargo::rerun-if-changed={}", root.display()));
+    let mut files = Vec::new();
+    list(&root, &mut files)?;
+    files.sort();
+    let mut code = String::from("&[\n");
+    for file in files {
+        let name = file.strip_prefix(&root).map_err(io::Error::other)?;
+        let name = name.to_string_lossy().replace('\\', "/");
+        let _ = writeln!(
+            code,
+            "({name:?}, include_bytes!({:?}).as_slice()),",
+            file.display().to_string()
+        );
+    }
+    code.push(']');
+    fs::write(Path::new(&env::var("OUT_DIR").unwrap_or_default()).join("bundled.rs"), code)
+}
+
+fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let hidden = entry.file_name().to_string_lossy().starts_with('.');
+        match entry.file_type()? {
+            _ if hidden => {}
+            kind if kind.is_dir() => list(&entry.path(), files)?,
+            _ => files.push(entry.path()),
+        }
+    }
+    Ok(())
+}
+
+/// This is how cargo is told.
+fn say(line: &str) {
+    println!("{line}");
+}

@@ -1,0 +1,55 @@
+//! The toolset in the binary: what is served where there is no project.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use haft_core::Digest;
+use serde_json::json;
+
+use crate::assembly::make;
+use crate::source::Place;
+
+/// Every file, by its path in the toolset.
+const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
+
+/// A project around the bundled toolset, in `.haft` of the current folder.
+pub(crate) fn place() -> anyhow::Result<Place> {
+    let here = std::env::current_dir().context("the current folder cannot be found")?;
+    let home = here.join(".haft");
+    if !home.exists() {
+        make(&home).with_context(|| format!("`{}` cannot be made", home.display()))?;
+    }
+    let config = unpack(&home).with_context(|| {
+        format!("the bundled toolset cannot be written to `{}`", home.display())
+    })?;
+    Ok(Place { toolset: None, config: Some(config) })
+}
+
+/// Under a name that follows from the content: another version's files are not taken for ours, and
+/// a file that somebody changed is put right.
+fn unpack(home: &Path) -> std::io::Result<PathBuf> {
+    let named: Vec<_> =
+        FILES.iter().map(|(name, bytes)| json!([name, Digest::of_bytes(bytes)])).collect();
+    let digest = Digest::of_json(&json!(named));
+    let root = home.join("bundled").join(digest.hex().get(..12).unwrap_or("toolset"));
+    for (name, bytes) in FILES {
+        put(&root.join("studio").join(name), bytes)?;
+    }
+    let store = toml::Value::String(home.join("haft.db").display().to_string());
+    let config = format!(
+        "toolset = \"studio\"\n\n[store]\npath = {store}\n\n[policy]\nallow = [\"core__*\"]\n"
+    );
+    let file = root.join("haft.toml");
+    put(&file, config.as_bytes())?;
+    Ok(file)
+}
+
+fn put(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    if std::fs::read(file).is_ok_and(|found| found == bytes) {
+        return Ok(());
+    }
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(file, bytes)
+}

@@ -1,0 +1,86 @@
+//! What whoever starts a server is told: where it is, and what to do next.
+
+use std::net::SocketAddr;
+
+use haft_core::contract::{Confirmation, Mode, SideEffectPolicy};
+use haft_core::parameters::{Cardinality, Kind, Parameter};
+use haft_core::{Caller, Tool};
+use serde_json::{Map, Value, json};
+
+use super::administrator::{Administrator, quoted};
+use crate::assembly::Desk;
+use crate::output::Output;
+
+pub(crate) fn greet(
+    desk: &Desk,
+    at: SocketAddr,
+    admin: &Administrator,
+    link: Option<&str>,
+    out: &mut Output,
+) {
+    let registry = desk.runtime.current();
+    let base = base(desk, at);
+    let tools = registry.tools.len();
+    out.line(&format!("haft serves {tools} tools (registry {}) on {base}", registry.version));
+    if let Some(link) = link {
+        out.line("\nthe console (the link signs in once, within 15 minutes):");
+        out.line(&format!("  {base}{link}"));
+    }
+    if let Some((agent, body)) = example(desk) {
+        out.line("\ncall a tool:");
+        out.line(&format!(
+            "  curl -s {base}/v1/agents/{agent}/calls -H \"Authorization: Bearer {}\" \\\n    \
+             -H 'Content-Type: application/json' -d {}",
+            admin.text,
+            quoted(&body.to_string())
+        ));
+    }
+    out.line("\nthe API:");
+    out.line(&format!("  curl -s {base}/v1/openapi.json"));
+}
+
+/// The address that a browser on this machine can use; beyond it, the first name that is declared.
+fn base(desk: &Desk, at: SocketAddr) -> String {
+    match (at.ip().is_unspecified(), desk.config.server.hosts.first()) {
+        (true, Some(host)) => format!("http://{host}:{}", at.port()),
+        (true, None) | (false, _) => format!("http://{at}"),
+    }
+}
+
+/// A call that works: the first tool that reads, asks nobody, needs nothing from elsewhere, and
+/// whose arguments can be made from its examples.
+fn example(desk: &Desk) -> Option<(String, Value)> {
+    let agent = desk.config.records().agents.first()?.clone();
+    let caller = Caller::agent(&agent.tenant, &agent.id);
+    let catalog = desk.runtime.catalog(&caller, Mode::Text);
+    let registry = desk.runtime.current();
+    let own = catalog.list().filter(|one| registry.find(&one.tool.id).is_some());
+    let asks_nobody = own.filter(|one| one.requires_confirmation == Confirmation::Always(false));
+    let mut made = asks_nobody.filter_map(|one| Some((&one.tool, filled(&one.tool)?)));
+    let (tool, arguments) = made.next()?;
+    let short = &tool.contract.tool_id;
+    let name = if catalog.get(short).is_some() { short } else { &tool.id };
+    Some((agent.id, json!({ "tool": name, "arguments": arguments })))
+}
+
+fn filled(tool: &Tool) -> Option<Value> {
+    let contract = &tool.contract;
+    let alone = contract.side_effect_policy == SideEffectPolicy::Pure
+        && contract.capabilities.is_empty()
+        && contract.connection.is_none()
+        && contract.gateway.is_none()
+        && !tool.parameters.is_empty();
+    let required = tool.parameters.iter().filter(|one| one.required);
+    let one = |parameter: &Parameter| Some((parameter.name.clone(), value(parameter)?));
+    let members: Option<Map<String, Value>> = required.map(one).collect();
+    members.filter(|_| alone).map(Value::Object)
+}
+
+fn value(parameter: &Parameter) -> Option<Value> {
+    let given = parameter.example.as_ref().or(parameter.default.as_ref());
+    if let Some(value) = given.or(parameter.allowed.first()) {
+        return Some(value.clone());
+    }
+    let is_plain = matches!(parameter.cardinality, Cardinality::Single | Cardinality::Optional);
+    (parameter.kind == Kind::String && is_plain).then(|| json!("two words"))
+}
