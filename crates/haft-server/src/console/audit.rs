@@ -6,6 +6,7 @@ use axum::extract::{Extension, State};
 use axum::response::Response;
 use haft_core::port::Checked;
 use maud::{Markup, html};
+use serde_json::Value;
 
 use super::HOME;
 use super::guard::Failed;
@@ -43,13 +44,15 @@ async fn shown(
     let entries = audit::entries(door, &visitor.who, &part).await?;
     let last = entries.last().map(|entry| entry.number).filter(|_| entries.len() >= 100);
     let rows = entries.iter().map(|entry| {
+        let said = audit::said(entry);
         html! {
             tr role="row" {
                 td .number role="cell" data-label="Entry" { (entry.number) }
                 td role="cell" data-label="Time (UTC)" { (page::time(entry.at_ms)) }
                 td role="cell" data-label="Kind" { (visible(&entry.kind)) }
+                td role="cell" data-label="About" { (about(&said)) }
                 td .value role="cell" data-label="Hash and content" {
-                    details { summary { code .id { (entry.hash.hex().get(..16).unwrap_or_default()) "…" } } (page::json(&audit::said(entry))) }
+                    details { summary { code .id { (entry.hash.hex().get(..16).unwrap_or_default()) "…" } } (page::json(&said)) }
                 }
             }
         }
@@ -65,11 +68,25 @@ async fn shown(
         p { "Every entry holds the hash of the one before it, across all tenants. You see your tenant's." }
         @if let Some(checked) = &checked { (verdict(checked)) }
         @if entries.is_empty() { (page::nothing("No entries.")) } @else {
-            (page::table("Audit trail", &["Entry#", "Time (UTC)", "Kind", "Hash and content"], rows))
+            (page::table("Audit trail", &["Entry#", "Time (UTC)", "Kind", "About", "Hash and content"], rows))
         }
         @if let Some(last) = last { p { a href={ (HOME) "/audit?before=" (last) } { "Older entries" } } }
     };
     Ok(page::page(visitor, "/audit", "Audit", &content))
+}
+
+/// The words of an entry that say most: which tool, how it ended, by whom.
+fn about(said: &Value) -> Markup {
+    let record = said.get("record").unwrap_or(said);
+    let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).map(str::to_owned);
+    let ended = text(said, "state").or_else(|| text(said, "status"));
+    let ended = ended.or_else(|| text(record, "error"));
+    let is_call = record.get("durationUs").is_some();
+    html! {
+        @if let Some(tool) = text(record, "tool") { (page::id(&tool)) " " }
+        @if let Some(ended) = ended { (page::badge(&ended)) } @else if is_call { (page::badge("ok")) }
+        @if let Some(by) = text(said, "by") { " by " (visible(&by)) }
+    }
 }
 
 fn verdict(checked: &Checked) -> Markup {

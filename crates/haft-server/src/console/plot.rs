@@ -258,7 +258,7 @@ mod tests {
     fn bars_curves_and_table_say_the_same() {
         let bars = plot(Drawn::Bars, &[Some(1.0), None, Some(2.0)]).render().into_string();
         assert_eq!(bars.matches("<rect").count(), 2);
-        assert!(bars.contains("<th scope=\"row\">2:00</th><td class=\"number\">2</td>"), "{bars}");
+        assert!(bars.contains("data-label=\"From\">2:00</th><td class=\"number\" role=\"cell\" data-label=\"calls\">2</td>"), "{bars}");
         let lines = plot(Drawn::Lines, &[Some(1.0), Some(2.0), None, Some(2.0)]).render();
         let lines = lines.into_string();
         assert_eq!((lines.matches("<polyline").count(), lines.matches("<circle").count()), (1, 1));

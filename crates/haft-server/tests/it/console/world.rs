@@ -256,12 +256,6 @@ impl Visit<'_> {
         }
         send(self.world.port, format!("{text}\r\n{body}").as_bytes()).await
     }
-
-    /// The token that the forms of a page carry.
-    pub(crate) async fn csrf(&self) -> String {
-        let page = self.get("/console/confirmations").await;
-        field(&page.body, "csrf")
-    }
 }
 
 /// The value of the first hidden field of a name.

@@ -22,21 +22,24 @@ pub(crate) fn greet(
     let base = base(desk, at);
     let tools = registry.tools.len();
     out.line(&format!("haft serves {tools} tools (registry {}) on {base}", registry.version));
+    let mut next = Vec::new();
     if let Some(link) = link {
-        out.line("\nthe console (the link signs in once, within 15 minutes):");
-        out.line(&format!("  {base}{link}"));
+        let title = "open the console (the link signs in once, within 15 minutes):";
+        next.push((title, format!("{base}{link}")));
     }
     if let Some((agent, body)) = example(desk) {
-        out.line("\ncall a tool:");
-        out.line(&format!(
-            "  curl -s {base}/v1/agents/{agent}/calls -H \"Authorization: Bearer {}\" \\\n    \
+        let line = format!(
+            "curl -s {base}/v1/agents/{agent}/calls -H \"Authorization: Bearer {}\" \\\n    \
              -H 'Content-Type: application/json' -d {}",
             admin.text,
             quoted(&body.to_string())
-        ));
+        );
+        next.push(("call a tool:", line));
     }
-    out.line("\nthe API:");
-    out.line(&format!("  curl -s {base}/v1/openapi.json"));
+    next.push(("read the API:", format!("curl -s {base}/v1/openapi.json")));
+    for (title, line) in next {
+        out.line(&format!("\n{title}\n  {line}"));
+    }
 }
 
 /// The address that a browser on this machine can use; beyond it, the first name that is declared.
