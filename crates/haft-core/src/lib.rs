@@ -12,6 +12,7 @@
 //! ```
 
 pub mod call;
+pub mod config;
 pub mod connection;
 pub mod contract;
 pub mod digest;
@@ -27,6 +28,7 @@ pub mod record;
 pub mod registry;
 pub mod secret;
 pub mod session;
+pub mod trace;
 pub mod validator;
 
 pub use call::{Call, Caller, Principal};

@@ -5,6 +5,7 @@
 
 mod connection;
 mod execute;
+mod observe;
 mod policy;
 mod store;
 
@@ -13,10 +14,11 @@ use std::pin::Pin;
 
 pub use connection::{Auth, Broker, Connections, Expect, Hide, Want};
 pub use execute::{Binding, Ended, Execute, Host, Job, Provide, Scope, SessionView};
+pub use observe::{Finished, Observe, Started};
 pub use policy::{Ask, Decide, Decision, Standing, Verdict};
 pub use store::{
-    Blocks, CallFilter, CallStats, Checked, Confirmations, EffectFilter, Journal, Ledger, Resolve,
-    SERIES_CALLS, Sessions, Slice, Store, StoreError, Undo,
+    Blocks, CallFilter, CallStats, Checked, Configs, Confirmations, EffectFilter, Journal, Ledger,
+    Resolve, SERIES_CALLS, Sessions, Slice, Store, StoreError, Undo,
 };
 
 use crate::call::Call;

@@ -98,6 +98,26 @@ pub enum Stage {
     Publish,
 }
 
+impl Stage {
+    /// The word in records, spans and metrics.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Resolve => "resolve",
+            Self::Gate => "gate",
+            Self::Arguments => "arguments",
+            Self::Authorize => "authorize",
+            Self::Confirm => "confirm",
+            Self::Claim => "claim",
+            Self::Execute => "execute",
+            Self::Check => "check",
+            Self::Redact => "redact",
+            Self::Settle => "settle",
+            Self::Publish => "publish",
+        }
+    }
+}
+
 /// Something that happened, for whoever watches.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -6,6 +6,7 @@
 pub mod arguments;
 mod attach;
 pub mod batch;
+pub mod config;
 pub mod effects;
 #[cfg(feature = "failpoints")]
 pub mod fail;
@@ -26,6 +27,7 @@ mod shelf;
 mod tasks;
 pub mod token;
 pub mod toolbox;
+pub mod trace;
 pub mod trial;
 
 pub use runtime::Runtime;

@@ -23,6 +23,7 @@ use haft_core::record::{Stage, Written};
 use haft_core::{Call, Envelope, ToolError};
 use serde_json::Value;
 
+pub(crate) use authorize::Authorized as Decided;
 use confirm::Approved;
 use trip::Trip;
 pub(crate) use trip::shown;
@@ -55,12 +56,17 @@ pub(crate) async fn take(inner: &Arc<Inner>, call: Call) -> Envelope {
 /// From a name to a call that may run: nothing has been done yet, and nothing is remembered.
 async fn decide(inner: &Arc<Inner>, trip: &mut Trip, call: Arc<Call>) -> Result<Approved, Refusal> {
     // Whether the tool exists for this caller at all; first, so that nothing else is revealed.
+    trip.at(Stage::Resolve);
     let found = resolve::tool(inner, trip, call).await?;
     // Cheap and without arguments: most calls that must not run end here.
+    trip.at(Stage::Gate);
     let admitted = gate::admit(inner, found).await?;
     // The rules that follow look at what will really be used, not at what the model wrote.
+    trip.at(Stage::Arguments);
     let prepared = prepare::arguments(inner, trip, admitted)?;
+    trip.at(Stage::Authorize);
     let authorized = authorize::decide(inner, trip, prepared)?;
+    trip.at(Stage::Confirm);
     confirm::require(inner, trip, authorized).await
 }
 
@@ -71,6 +77,7 @@ async fn carry_out(
     approved: Approved,
     caller: Presence,
 ) -> Envelope {
+    trip.at(Stage::Claim);
     // The session orders this call before or after any newer message.
     let joined = match join::session(inner, &mut trip, approved).await {
         Ok(joined) => joined,
@@ -83,6 +90,7 @@ async fn carry_out(
     };
     fail_point("after_claim").await;
     publish::started(inner, &trip, &joined);
+    trip.at(Stage::Execute);
     // Whoever asked and is gone before anything was done wanted nothing.
     let unwanted = caller.is_gone() && ticket.is_effect() && !ticket.is_followed();
     let ended = match unwanted {
@@ -90,11 +98,15 @@ async fn carry_out(
         false => execute::run(inner, &mut trip, &joined, &ticket).await,
     };
     fail_point("after_response").await;
+    trip.at(Stage::Check);
     let checked = check::output(inner, &mut trip, &joined, ended);
+    trip.at(Stage::Redact);
     let safe = scrub::both_views(inner, &joined, checked);
+    trip.at(Stage::Settle);
     // Durable before anyone sees it.
     let answer = settle::record(inner, &mut trip, &joined, ticket, safe).await;
     fail_point("after_record").await;
+    trip.at(Stage::Publish);
     publish::answered(inner, trip, &joined, answer).await
 }
 

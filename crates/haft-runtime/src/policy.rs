@@ -12,10 +12,11 @@
 //! assert_ne!(nothing.version(), Policy::deny_all("the file is gone").version());
 //! ```
 
+mod by_tenant;
 mod cache;
 mod cedar;
 mod condition;
-mod decision;
+pub(crate) mod decision;
 mod evaluate;
 mod glob;
 mod grants;
@@ -38,6 +39,7 @@ use condition::Conditions;
 use evaluate::Before;
 use grants::Delegations;
 
+pub use by_tenant::ByTenant;
 pub use cedar::Text;
 pub use glob::{Glob, Globs};
 pub use grants::{Delegation, Grant, Instant};

@@ -1,6 +1,7 @@
 //! A runtime: the parts put together, and every way in.
 
 mod builder;
+mod config;
 mod confirmations;
 mod hide;
 mod sessions;
@@ -14,8 +15,8 @@ use arc_swap::ArcSwap;
 use haft_core::contract::{Capability, Mode, SideEffectPolicy};
 use haft_core::ledger::EffectRecord;
 use haft_core::port::{
-    Ask, Boxed, Broker, Decide, Decision, Execute, Invoke, Provide, Publish, Standing, Store,
-    StoreError,
+    Ask, Boxed, Broker, Decide, Decision, Execute, Invoke, Observe, Provide, Publish, Standing,
+    Store, StoreError,
 };
 use haft_core::record::{Confirmation, Event, EventKind};
 use haft_core::session::Session;
@@ -23,11 +24,13 @@ use haft_core::{Call, Caller, Digest, Envelope, ErrorKind, Registry, ToolError};
 use serde_json::json;
 
 pub use builder::{BuildError, Builder};
+pub use config::ToolState;
 pub use confirmations::Decided;
 pub(crate) use confirmations::asked;
 pub(crate) use hide::Known;
 pub use sessions::Signalled;
 
+use self::config::Office;
 use crate::attach::Running;
 use crate::path;
 use crate::policy::Problem;
@@ -50,7 +53,7 @@ pub struct Runtime {
 pub(crate) struct Inner {
     shelves: ArcSwap<Shelves>,
     rules: ArcSwap<Rulebook>,
-    directory: ArcSwap<Directory>,
+    office: Office,
     catalogs: Catalogs,
     scrubber: ArcSwap<Scrubber>,
     pub(crate) broker: Option<Arc<dyn Broker>>,
@@ -58,6 +61,7 @@ pub(crate) struct Inner {
     pub(crate) executors: Arc<dyn Execute>,
     pub(crate) capabilities: HashMap<Capability, Arc<dyn Provide>>,
     pub(crate) publish: Arc<dyn Publish>,
+    pub(crate) observe: Vec<Arc<dyn Observe>>,
     pub(crate) settings: Settings,
     pub(crate) tokens: TokenKey,
     marker: Arc<Marker>,
@@ -84,10 +88,12 @@ pub(crate) struct Rulebook {
     rules: Rules,
     text: Budget,
     voice: Budget,
+    /// Tenants and agents: swapped together with the rules, so that nobody sees half of a change.
+    directory: Arc<Directory>,
 }
 
 impl Rulebook {
-    fn new(decide: Arc<dyn Decide>, rules: Rules) -> Self {
+    fn new(decide: Arc<dyn Decide>, rules: Rules, directory: Arc<Directory>) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         Self {
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
@@ -95,6 +101,7 @@ impl Rulebook {
             voice: rules.budget(Mode::Voice),
             decide,
             rules,
+            directory,
         }
     }
 
@@ -109,8 +116,8 @@ impl Rulebook {
         self.rules.supersede(class, mode)
     }
 
-    pub(crate) fn version(&self) -> Digest {
-        self.decide.version()
+    pub(crate) fn version_for(&self, tenant: &str) -> Digest {
+        self.decide.version_for(tenant)
     }
 
     pub(crate) fn standing(&self, ask: &Ask<'_>) -> Standing {
@@ -158,10 +165,17 @@ impl Inner {
         now_ms: i64,
     ) -> Catalog {
         let rules = self.rules.load();
-        let directory = self.directory.load();
         let mut seen = Seen::new(caller, mode, now_ms);
         seen.hide_approval = rules.rules.hide_approval;
-        self.catalogs.get(&shelf.stock, &directory, &*rules.decide, &seen)
+        self.catalogs.get(&shelf.stock, &rules.directory, &*rules.decide, &seen)
+    }
+
+    /// Whether the agent of a call that was decided earlier still has its tool.
+    pub(crate) fn still_has(&self, call: &path::Decided) -> bool {
+        let version = call.session.as_ref().map(|session| session.registry_version.as_str());
+        let Some(shelf) = self.shelf(version) else { return false };
+        let catalog = self.catalog(&shelf, &call.call.caller, call.mode, self.store.now_ms());
+        catalog.get(&call.tool.tool.id).is_some()
     }
 
     /// Refuses a principal that is blocked.
@@ -233,18 +247,24 @@ impl Runtime {
             Shelves { current: shelf.clone(), by_version }
         });
         self.inner.catalogs.forget();
+        self.fit_anew();
         Ok(())
     }
 
     /// Puts other rules in force, for the next decision on.
     pub fn govern(&self, decide: Arc<dyn Decide>, rules: Rules) {
-        self.inner.rules.store(Arc::new(Rulebook::new(decide, rules)));
+        self.inner.rules.rcu(|old| {
+            Arc::new(Rulebook::new(decide.clone(), rules.clone(), old.directory.clone()))
+        });
         self.inner.catalogs.forget();
     }
 
     /// Puts another directory of tenants and agents in force.
     pub fn direct(&self, directory: Directory) {
-        self.inner.directory.store(Arc::new(directory));
+        let directory = Arc::new(directory);
+        self.inner.rules.rcu(|old| {
+            Arc::new(Rulebook::new(old.decide.clone(), old.rules.clone(), directory.clone()))
+        });
         self.inner.catalogs.forget();
     }
 
@@ -283,20 +303,20 @@ impl Runtime {
     /// Whether a tenant has an agent of this name.
     #[must_use]
     pub fn has_agent(&self, tenant: &str, agent: &str) -> bool {
-        self.inner.directory.load().agent(tenant, agent).is_some()
+        self.inner.rules.load().directory.agent(tenant, agent).is_some()
     }
 
     /// The names of a tenant's agents, in order.
     #[must_use]
     pub fn agents(&self, tenant: &str) -> Vec<String> {
-        self.inner.directory.load().agents(tenant)
+        self.inner.rules.load().directory.agents(tenant)
     }
 
     /// What a tenant could take, and how: for its administrators.
     #[must_use]
     pub fn offers(&self, tenant: &str) -> Vec<Unavailable> {
         let shelf = self.inner.shelves.load().current.clone();
-        self.inner.directory.load().offers(&shelf.stock, tenant)
+        self.inner.rules.load().directory.offers(&shelf.stock, tenant)
     }
 
     /// The store.

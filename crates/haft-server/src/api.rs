@@ -1,5 +1,6 @@
 //! The HTTP API, `/v1`.
 
+pub(crate) mod admin;
 pub(crate) mod audit;
 pub(crate) mod calls;
 pub(crate) mod completions;
@@ -56,6 +57,7 @@ pub(crate) fn need(who: &Who, role: Role) -> Result<(), Problem> {
         Role::Approver => "approver",
         Role::Operator => "operator",
         Role::Administrator => "administrator",
+        Role::Metrics => "metrics",
     };
     match who.is(role) {
         true => Ok(()),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use haft_agent::Agent;
 use haft_runtime::Runtime;
 use tokio::sync::{Mutex, Semaphore, watch};
@@ -10,10 +11,13 @@ use tokio::sync::{Mutex, Semaphore, watch};
 use crate::console::Visits;
 use crate::hub::Hub;
 use crate::later::Later;
+use crate::metrics::Metrics;
 use crate::shown::Renderings;
 use crate::socket::Lines;
 use crate::switch::Switch;
-use crate::who::Keys;
+use crate::who::jwt::Issuers;
+use crate::who::stored::Opening;
+use crate::who::{Keys, Who};
 
 /// The numbers of the door.
 #[derive(Clone, Debug)]
@@ -67,6 +71,13 @@ pub struct Door {
     pub(crate) watchers: Arc<Semaphore>,
     pub(crate) later: Later,
     pub(crate) renderings: Renderings,
+    /// Keys of the store.
+    stored: ArcSwap<Opening>,
+    /// What is counted. The runtime must be observed by it.
+    pub(crate) metrics: Arc<Metrics>,
+    issuers: Issuers,
+    /// The tenant whose administrators may make tenants.
+    home: Option<String>,
     pub(crate) models: Option<Models>,
     pub(crate) lines: Lines,
     pub(crate) visits: Visits,
@@ -86,6 +97,10 @@ impl Door {
             watchers: Arc::new(Semaphore::new(limits.watchers)),
             later: Later::new(limits.later),
             renderings: Renderings::default(),
+            stored: ArcSwap::default(),
+            metrics: Arc::default(),
+            issuers: Issuers::default(),
+            home: None,
             models: None,
             lines: Lines::default(),
             visits: Visits::default(),
@@ -98,6 +113,76 @@ impl Door {
             keys,
             hosts,
             limits,
+        }
+    }
+
+    /// The tenant whose administrators may make tenants and their first keys.
+    #[must_use]
+    pub fn home(mut self, tenant: &str) -> Self {
+        self.home = Some(tenant.to_owned());
+        self
+    }
+
+    /// The counters that are shown; the runtime's `observe` takes the same.
+    #[must_use]
+    pub fn metrics(mut self, metrics: Arc<Metrics>) -> Self {
+        self.metrics = metrics;
+        self
+    }
+
+    /// Whose tokens open it, beside keys.
+    #[must_use]
+    pub fn issuers(mut self, issuers: Issuers) -> Self {
+        self.issuers = issuers;
+        self
+    }
+
+    pub(crate) fn is_home(&self, who: &Who) -> bool {
+        self.home.as_deref() == Some(&*who.tenant)
+    }
+
+    /// Whoever holds a key's text, declared or stored.
+    pub(crate) fn of_key(&self, text: &str) -> Option<Who> {
+        match self.keys.find(text) {
+            Some(who) => Some(who.clone()),
+            None => self.opening().find(text, self.runtime.store().now_ms()).cloned(),
+        }
+    }
+
+    /// Whoever holds the key of this name, as long as it opens anything.
+    pub(crate) fn holder(&self, id: &str) -> Option<Who> {
+        match self.keys.holder(id) {
+            Some(who) => Some(who.clone()),
+            None => self.opening().holder(id, self.runtime.store().now_ms()).cloned(),
+        }
+    }
+
+    /// The stored keys, as they are now.
+    fn opening(&self) -> arc_swap::Guard<Arc<Opening>> {
+        if self.stored.load().changes != self.runtime.config_changes() {
+            let configured = self.runtime.configured();
+            self.stored.store(Arc::new(Opening::new(&configured.snapshot)));
+        }
+        self.stored.load()
+    }
+
+    /// Whoever holds a credential: the text after `Bearer`. The one place that says so, for every
+    /// way in.
+    pub async fn identify(&self, credential: &str) -> Option<Who> {
+        if let Some(who) = self.of_key(credential) {
+            return Some(who);
+        }
+        if !self.issuers.may_be(credential) {
+            return None;
+        }
+        // Boxed: most requests come with a key.
+        match Box::pin(self.issuers.find(credential)).await {
+            Ok(who) => Some(who),
+            Err(refused) => {
+                let (issuer, kid) = (refused.issuer.as_deref(), refused.kid.as_deref());
+                tracing::warn!(event = "token_refused", why = refused.why, issuer, kid);
+                None
+            }
         }
     }
 

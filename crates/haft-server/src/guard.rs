@@ -8,6 +8,9 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
+use haft_core::trace::Trace;
+use haft_runtime::trace;
+
 use crate::door::Door;
 use crate::problem::Problem;
 
@@ -21,16 +24,25 @@ const ONCE: [HeaderName; 6] = [
     HeaderName::from_static("idempotency-key"),
 ];
 
+const TRACE: HeaderName = HeaderName::from_static("traceparent");
+
 /// For every route.
 pub(crate) async fn outer(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
-    if let Err(problem) = check(&door, &request) {
-        return dressed(problem.into_response());
+    let response = admitted(&door, request, next).await;
+    door.metrics.answered(response.status().as_u16());
+    dressed(response)
+}
+
+async fn admitted(door: &Arc<Door>, request: Request, next: Next) -> Response {
+    if let Err(problem) = check(door, &request) {
+        return problem.into_response();
     }
     // Turned away at once: a queue would only make everybody late.
     let Ok(_room) = door.room.clone().try_acquire_owned() else {
-        return dressed(Problem::overloaded().into_response());
+        return Problem::overloaded().into_response();
     };
-    dressed(next.run(request).await)
+    let trace = text(request.headers(), &TRACE).and_then(Trace::parse);
+    trace::within(trace, next.run(request)).await
 }
 
 /// For every route that is not open to all.
@@ -39,8 +51,11 @@ pub(crate) async fn inner(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let key = bearer(request.headers()).or_else(|| offered(request.headers()));
-    let who = key.and_then(|key| door.keys.find(key)).cloned();
+    let credential = bearer(request.headers()).or_else(|| offered(request.headers()));
+    let who = match credential {
+        Some(credential) => door.identify(credential).await,
+        None => None,
+    };
     match who {
         Some(who) => {
             request.extensions_mut().insert(who);

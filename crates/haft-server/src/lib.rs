@@ -11,10 +11,13 @@ mod guard;
 mod hub;
 mod later;
 mod listen;
+pub mod logs;
+pub mod metrics;
 pub mod problem;
 mod shown;
 mod socket;
 pub mod switch;
+pub mod traces;
 pub mod who;
 
 use std::sync::Arc;
@@ -31,6 +34,7 @@ use utoipa_axum::routes;
 pub use door::{Door, Limits, Models};
 pub use hub::Hub;
 pub use listen::serve;
+pub use metrics::Metrics;
 
 #[derive(OpenApi)]
 #[openapi(
@@ -58,6 +62,7 @@ fn routes() -> (OpenApiRouter<Arc<Door>>, OpenApiRouter<Arc<Door>>) {
         .routes(routes!(api::health::readyz))
         .routes(routes!(api::health::page));
     let keyed = OpenApiRouter::new()
+        .routes(routes!(api::health::metrics))
         .routes(routes!(api::tools::of_agent))
         .routes(routes!(api::tools::unavailable))
         .routes(routes!(api::tools::one))
@@ -84,8 +89,36 @@ fn routes() -> (OpenApiRouter<Arc<Door>>, OpenApiRouter<Arc<Door>>) {
         .routes(routes!(api::records::series))
         .routes(routes!(api::audit::list))
         .routes(routes!(api::audit::verify))
-        .routes(routes!(api::events::live));
+        .routes(routes!(api::events::live))
+        .merge(administration());
     (open, keyed)
+}
+
+/// What administrators read and change.
+fn administration() -> OpenApiRouter<Arc<Door>> {
+    use api::admin::{
+        activations, agents, definitions, delegations, keys, policies, suggestions, tenants,
+    };
+    OpenApiRouter::new()
+        .routes(routes!(tenants::list))
+        .routes(routes!(tenants::show, tenants::put, tenants::remove))
+        .routes(routes!(tenants::key))
+        .routes(routes!(agents::list))
+        .routes(routes!(agents::show, agents::put, agents::remove))
+        .routes(routes!(activations::list))
+        .routes(routes!(activations::show, activations::put, activations::remove))
+        .routes(routes!(activations::switch))
+        .routes(routes!(definitions::list))
+        .routes(routes!(definitions::show, definitions::put, definitions::remove))
+        .routes(routes!(delegations::list))
+        .routes(routes!(delegations::show, delegations::put, delegations::remove))
+        .routes(routes!(policies::list))
+        .routes(routes!(policies::show, policies::put, policies::remove))
+        .routes(routes!(policies::versions))
+        .routes(routes!(keys::list, keys::make))
+        .routes(routes!(keys::show, keys::revoke))
+        .routes(routes!(suggestions::list))
+        .routes(routes!(suggestions::accept))
 }
 
 /// The OpenAPI document that is served under `/v1/openapi.json`.

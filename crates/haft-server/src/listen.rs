@@ -15,6 +15,9 @@ use crate::door::{Door, Limits};
 /// How long open requests and begun effects are waited for when the server is told to stop.
 const DRAIN: Duration = Duration::from_secs(25);
 
+/// How often the store is asked whether somebody else has changed what is configured.
+const FOLLOW: Duration = Duration::from_secs(1);
+
 /// Serves until `stop` resolves; then takes no more connections, finishes what has begun, and
 /// returns how many effects were still running when time was up.
 pub async fn serve(
@@ -25,6 +28,7 @@ pub async fn serve(
     let app = crate::router(door.clone());
     let most = door.limits.connections.min(Semaphore::MAX_PERMITS);
     let room = Arc::new(Semaphore::new(most));
+    let following = tokio::spawn(follow(door.clone()));
     tokio::pin!(stop);
     loop {
         tokio::select! {
@@ -36,11 +40,21 @@ pub async fn serve(
         }
     }
     drop(listener);
+    following.abort();
     door.stop();
     // Every place is free again when every connection is closed.
     let all = u32::try_from(most).unwrap_or(u32::MAX);
     let _ = tokio::time::timeout(DRAIN, room.acquire_many(all)).await;
     door.runtime.drain(DRAIN).await
+}
+
+/// Puts in force what other processes have changed in the store. While it cannot be read, what was
+/// in force stays so.
+async fn follow(door: Arc<Door>) {
+    loop {
+        tokio::time::sleep(FOLLOW).await;
+        let _ = door.runtime.refresh().await;
+    }
 }
 
 /// One connection, to its end. A connection that breaks is the client's affair.

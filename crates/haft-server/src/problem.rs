@@ -3,6 +3,7 @@
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use haft_core::{ErrorKind, ToolError};
+use haft_runtime::config::ChangeError;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::{IntoResponses, ToSchema};
@@ -126,8 +127,52 @@ impl Problem {
         Self::new(StatusCode::REQUEST_TIMEOUT, "too_slow", detail, "send it faster, or less of it")
     }
 
+    /// Something that `haft.toml` says.
+    pub(crate) fn declared() -> Self {
+        let detail = "this is declared in `haft.toml` and read-only here";
+        let fix = "change it in `haft.toml`, or remove it there first";
+        Self::new(StatusCode::CONFLICT, "declared", detail, fix)
+    }
+
+    /// Somebody else was there first.
+    pub(crate) fn precondition_failed(detail: impl Into<String>) -> Self {
+        let fix = "read it again, and send its `ETag` as `If-Match`";
+        Self::new(StatusCode::PRECONDITION_FAILED, "precondition_failed", detail, fix)
+    }
+
+    /// A change that does not say on what it is made.
+    pub(crate) fn precondition_required() -> Self {
+        let detail = "it exists, and the request does not say which version of it was read";
+        let fix = "send the `ETag` that it was read with as `If-Match`";
+        Self::new(StatusCode::PRECONDITION_REQUIRED, "precondition_required", detail, fix)
+    }
+
+    /// A configuration that makes no sense or does not fit.
+    pub(crate) fn invalid_configuration(detail: impl Into<String>) -> Self {
+        let fix = "correct what `details.problems` names; nothing was changed";
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_configuration", detail, fix)
+    }
+
+    /// Looser rules that nobody has taken on themselves.
+    pub(crate) fn looser(detail: impl Into<String>) -> Self {
+        let fix = "send it with `approve: true` to take that on yourself; it goes on record";
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "looser_than_contract", detail, fix)
+    }
+
+    /// Something that others need.
+    pub(crate) fn not_empty(detail: impl Into<String>) -> Self {
+        let fix = "remove what belongs to it first";
+        Self::new(StatusCode::CONFLICT, "not_empty", detail, fix)
+    }
+
+    /// With more for programs.
+    pub(crate) fn with_details(mut self, details: Value) -> Self {
+        self.details = Some(details);
+        self
+    }
+
     /// One of each that is no kind of a call's end.
-    pub(crate) fn own() -> [Self; 9] {
+    pub(crate) fn own() -> [Self; 15] {
         [
             Self::malformed("the request is not one that this server reads"),
             Self::unauthenticated(),
@@ -138,6 +183,12 @@ impl Problem {
             Self::overloaded(),
             Self::wrong_method(),
             Self::too_slow(),
+            Self::declared(),
+            Self::precondition_failed("it is not as the request says that it was read"),
+            Self::precondition_required(),
+            Self::invalid_configuration("what was sent makes no sense, or does not fit the rest"),
+            Self::looser("the overrides are looser than the tool's contract"),
+            Self::not_empty("other things belong to what was to be removed"),
         ]
     }
 
@@ -185,6 +236,23 @@ impl From<ToolError> for Problem {
         problem.details = error.details;
         problem.retry_after = retry_after(error.kind);
         problem
+    }
+}
+
+impl From<ChangeError> for Problem {
+    fn from(error: ChangeError) -> Self {
+        let said = error.to_string();
+        match error {
+            ChangeError::Declared => Self::declared(),
+            ChangeError::Missing => Self::missing("entry"),
+            ChangeError::Stale => Self::precondition_failed("it has changed since it was read"),
+            ChangeError::Invalid(found) => {
+                Self::invalid_configuration(said).with_details(crate::api::admin::problems(&found))
+            }
+            ChangeError::Looser(_) => Self::looser(said),
+            ChangeError::NotEmpty(_) => Self::not_empty(said),
+            ChangeError::Store(error) => crate::api::confirmations::unreadable(error),
+        }
     }
 }
 

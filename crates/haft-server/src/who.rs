@@ -3,6 +3,9 @@
 //! Tenant, principal and subject come from the credential and from nowhere else. A key is a random
 //! text that is shown once; what is kept is its SHA-256.
 
+pub mod jwt;
+pub mod stored;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -24,6 +27,8 @@ pub enum Role {
     Operator,
     /// Everything, and change what others may do.
     Administrator,
+    /// Read the metrics, and nothing else.
+    Metrics,
 }
 
 /// A key, as it is declared: everything but the secret.
@@ -65,12 +70,31 @@ pub struct Who {
 }
 
 impl Who {
+    /// Whoever bears an issuer's token. An agent's is for that agent alone.
+    pub(crate) fn by_token(
+        issuer: &str,
+        tenant: &str,
+        principal: Principal,
+        subject: Option<Principal>,
+        roles: Vec<Role>,
+    ) -> Self {
+        let agent = principal.kind == PrincipalKind::Agent;
+        let agents = agent.then(|| [principal.id.clone()].into());
+        let (key, tenant) = (issuer.into(), tenant.into());
+        Self { key, tenant, principal, subject, roles: roles.into(), agents }
+    }
+
     /// Whether the role is held. An administrator holds every one but an agent's; like an operator,
     /// they may make an agent's calls as themselves.
     #[must_use]
     pub fn is(&self, role: Role) -> bool {
         self.roles.contains(&role)
             || (role != Role::Agent && self.roles.contains(&Role::Administrator))
+    }
+
+    /// The same person with another tenant's things before them. Only for who may: the door asks.
+    pub(crate) fn in_tenant(&self, tenant: &str) -> Self {
+        Self { tenant: tenant.into(), ..self.clone() }
     }
 
     /// The agent that this key is for, where it is for one alone.
@@ -101,6 +125,14 @@ pub struct BadKey {
     why: &'static str,
 }
 
+impl BadKey {
+    /// What is wrong.
+    #[must_use]
+    pub fn why(&self) -> String {
+        format!("the key {}", self.why)
+    }
+}
+
 impl fmt::Display for BadKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "key `{}` {}", self.id.escape_debug(), self.why)
@@ -113,6 +145,7 @@ impl std::error::Error for BadKey {}
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
     by_id: HashMap<String, ([u8; 32], Who)>,
+    declared: Vec<Key>,
 }
 
 impl Keys {
@@ -124,25 +157,36 @@ impl Keys {
     pub fn load(keys: &[Key]) -> Result<Self, BadKey> {
         let mut all = Self::default();
         for key in keys {
-            let wrong = |why| Err(BadKey { id: key.id.clone(), why });
-            if !is_key_id(&key.id) {
-                return wrong("has no usable id; use lower-case letters, digits and `-`");
-            }
-            let Some(hash) = unhex(&key.sha256) else {
-                return wrong("needs `sha256` as 64 hex digits; `haft keys new` prints them");
-            };
-            let is_agent = key.principal.kind == PrincipalKind::Agent;
-            if is_agent && key.roles.iter().any(|role| *role != Role::Agent) {
-                return wrong("belongs to an agent, which can hold no other role than `agent`");
-            }
-            if key.roles.is_empty() {
-                return wrong("has no role and would open nothing");
-            }
-            if all.by_id.insert(key.id.clone(), (hash, holder(key))).is_some() {
-                return wrong("is there twice");
-            }
+            all.add(key)?;
+            all.declared.push(key.clone());
         }
         Ok(all)
+    }
+
+    pub(crate) fn add(&mut self, key: &Key) -> Result<(), BadKey> {
+        let wrong = |why| Err(BadKey { id: key.id.clone(), why });
+        if !is_key_id(&key.id) {
+            return wrong("has no usable id; use lower-case letters, digits and `-`");
+        }
+        let Some(hash) = unhex(&key.sha256) else {
+            return wrong("needs `sha256` as 64 hex digits; `haft keys new` prints them");
+        };
+        let is_agent = key.principal.kind == PrincipalKind::Agent;
+        if is_agent && key.roles.iter().any(|role| *role != Role::Agent) {
+            return wrong("belongs to an agent, which can hold no other role than `agent`");
+        }
+        if key.roles.is_empty() {
+            return wrong("has no role and would open nothing");
+        }
+        if self.by_id.insert(key.id.clone(), (hash, holder(key))).is_some() {
+            return wrong("is there twice");
+        }
+        Ok(())
+    }
+
+    /// The keys that are declared.
+    pub(crate) fn declared(&self) -> impl Iterator<Item = &Key> {
+        self.declared.iter()
     }
 
     /// Whoever holds a key's text.

@@ -5,6 +5,7 @@
 //! checkpoints), and `haft.db.blocks` (there may be blocks).
 
 mod agree;
+mod configs;
 mod fault;
 mod owner;
 mod port;

@@ -1,5 +1,6 @@
 //! What stores do, step by step, each inside one transaction on [`Tables`](crate::tables::Tables).
 
+pub(crate) mod configs;
 pub(crate) mod confirmations;
 pub(crate) mod journal;
 pub(crate) mod ledger;

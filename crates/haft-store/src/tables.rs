@@ -1,6 +1,7 @@
 //! What the steps ask of a store: rows in, rows out, inside one transaction.
 
 use haft_core::call::Principal;
+use haft_core::config::{Entry, Kind};
 use haft_core::ledger::{Claim, EffectRecord, Ending};
 use haft_core::port::StoreError;
 use haft_core::record::{Confirmation, InvocationRecord};
@@ -60,6 +61,12 @@ pub(crate) trait Tables {
     fn put_block(&mut self, block: &Block) -> Res<()>;
 
     fn drop_block(&mut self, tenant: &str, principal: &Principal) -> Res<bool>;
+
+    /// A thing that is configured: its last version, and what it says unless it was removed.
+    fn config(&mut self, kind: Kind, tenant: &str, id: &str) -> Res<Option<(u64, Option<Entry>)>>;
+
+    /// Writes the next version of a thing, and keeps the one before where that may be kept.
+    fn put_config(&mut self, entry: &Entry, removed: bool) -> Res<()>;
 
     /// Appends to the audit trail; returns the entry's number.
     fn append(&mut self, tenant: &str, kind: &str, body: String) -> Res<u64>;

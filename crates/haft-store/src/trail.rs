@@ -127,6 +127,8 @@ pub enum Fault {
     /// The ledger says something else about an effect than its entry does, or has one that no entry
     /// knows.
     Ledger,
+    /// What is configured is not what its last entry was written for.
+    Config,
 }
 
 impl fmt::Display for Broken {
@@ -144,6 +146,12 @@ impl fmt::Display for Broken {
             }
             Fault::Checkpoint => {
                 write!(f, "the checkpoint of entry {number} is not signed with this key")
+            }
+            Fault::Config if number == 0 => {
+                f.write_str("something is configured that no entry of the trail knows")
+            }
+            Fault::Config => {
+                write!(f, "what is configured is not what entry {number} says: it was changed")
             }
             Fault::Ledger if number == 0 => {
                 f.write_str("the ledger has an outcome that no entry of the trail knows")

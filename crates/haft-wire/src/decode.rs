@@ -50,6 +50,8 @@ mod whole;
 
 use std::fmt;
 
+use serde_json::error::Category;
+
 pub use limits::Limits;
 
 use self::input::{Events, Input};
@@ -200,8 +202,11 @@ impl Events for Reader<'_> {
         if self.read.notes.end.is_some() {
             return;
         }
-        let Ok(data) = std::str::from_utf8(data) else {
-            return self.fail(fault("bad_utf8", "an event is not UTF-8"));
+        let data = match std::str::from_utf8(data) {
+            Ok(data) => data,
+            // It ends within a character.
+            Err(error) if error.error_len().is_none() => return self.fail(cut()),
+            Err(_) => return self.fail(fault("bad_utf8", "an event is not UTF-8")),
         };
         // Some keep a connection alive with events in which there is nothing.
         if data.trim_ascii().is_empty() {
@@ -218,7 +223,7 @@ impl Events for Reader<'_> {
 
 impl Reader<'_> {
     fn fail(&mut self, fault: Fault) {
-        self.end(Ended { finish: Finish::Failed, word: None, fault: Some(fault) });
+        self.end(Ended { finish: finish_of(&fault), word: None, fault: Some(fault) });
     }
 
     fn finish(&mut self, how: Close, seen: Result<(), Fault>) {
@@ -287,14 +292,18 @@ fn fault(code: &str, message: &str) -> Fault {
     Fault { code: Some(code.to_owned()), message: message.to_owned() }
 }
 
+/// The connection ended within an event.
+fn cut() -> Fault {
+    fault("cut", "the stream ended in the middle of an event")
+}
+
 /// Reads an event's data. The message says where, and repeats nothing of it.
 fn json<'a, T: serde::Deserialize<'a>>(data: &'a str) -> Result<T, Fault> {
     serde_json::from_str(data).map_err(|error| {
         let what = match error.classify() {
-            serde_json::error::Category::Data => "has another shape than this dialect's",
-            serde_json::error::Category::Io
-            | serde_json::error::Category::Syntax
-            | serde_json::error::Category::Eof => "is not JSON",
+            Category::Eof => return cut(),
+            Category::Data => "has another shape than this dialect's",
+            Category::Io | Category::Syntax => "is not JSON",
         };
         let (line, column) = (error.line(), error.column());
         fault("bad_json", &format!("an event {what} (line {line}, column {column})"))

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow, bail};
 use haft_build::diagnostic::render::Colour;
 use haft_core::call::{Caller, Principal};
-use haft_core::port::Publish;
+use haft_core::port::{Observe, Publish};
 use haft_core::record::{Event, EventKind};
 use haft_core::{Digest, ToolError};
 use haft_exec::{Executors, Js, Native, js};
@@ -39,6 +39,17 @@ impl Desk {
         publish: Arc<dyn Publish>,
         out: &Output,
     ) -> anyhow::Result<Self> {
+        Self::open_observed(at, registry, publish, Vec::new(), out)
+    }
+
+    /// The same, with somebody who counts.
+    pub(crate) fn open_observed(
+        at: &Place,
+        registry: Option<&Path>,
+        publish: Arc<dyn Publish>,
+        observers: Vec<Arc<dyn Observe>>,
+        out: &Output,
+    ) -> anyhow::Result<Self> {
         let config = at.config()?;
         let registry = at.registry(registry, out)?;
         let store = Arc::new(open_store(&config)?);
@@ -51,7 +62,15 @@ impl Desk {
         for problem in policy.warnings() {
             out.note(&problem.to_string());
         }
-        let runtime = Runtime::builder(registry, store.clone(), executors())
+        let mut builder = Runtime::builder(registry, store.clone(), executors());
+        // Without its files a policy denies everything, whatever the store holds.
+        if let Ok(source) = config.source() {
+            builder = builder.source(source);
+        }
+        for observer in observers {
+            builder = builder.observe(observer);
+        }
+        let runtime = builder
             .policy(Arc::new(policy))
             .rules(config.rules.clone())
             .records(config.records())
@@ -60,7 +79,20 @@ impl Desk {
             .secret(secret(&config)?)
             .guide()
             .build()?;
-        Ok(Self { runtime, store, config })
+        let desk = Self { runtime, store, config };
+        desk.follow(out)?;
+        Ok(desk)
+    }
+
+    /// Puts in force what the store holds beside what `haft.toml` declares.
+    fn follow(&self, out: &Output) -> anyhow::Result<()> {
+        let handle = tokio::runtime::Handle::current();
+        tokio::task::block_in_place(|| handle.block_on(self.runtime.refresh()))
+            .context("what is configured cannot be read")?;
+        for problem in &self.runtime.configured().problems {
+            out.note(&problem.to_string());
+        }
+        Ok(())
     }
 
     /// Takes over what commands that were killed have left.

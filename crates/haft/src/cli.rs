@@ -86,11 +86,20 @@ pub(crate) enum Command {
         after_help = "Examples:\n  haft serve\n  haft serve --listen 127.0.0.1:8080\n  haft serve --dev\n  haft serve --registry registry.json"
     )]
     Serve(Serve),
-    /// Make an API key for `haft serve`
+    /// Make, list and revoke API keys for `haft serve`
     #[command(
-        after_help = "Examples:\n  haft keys new assistant --as agent:assistant --role agent\n  haft keys new mara --as user:mara --role operator --role approver"
+        after_help = "Examples:\n  haft keys list\n  haft keys revoke k3f0c…\n  haft keys new assistant --as agent:assistant --role agent\n  haft keys new mara --as user:mara --role operator --role approver"
     )]
     Keys(Keys),
+    /// List the agents of a tenant, declared and stored
+    #[command(after_help = "Example:\n  haft agents --tenant acme")]
+    Agents(Agents),
+    /// Turn a tool on for an agent; a running server notices within a second
+    #[command(after_help = "Example:\n  haft activate assistant calendar_create_event")]
+    Activate(Switch),
+    /// Turn a tool off for an agent; a running server notices within a second
+    #[command(after_help = "Example:\n  haft deactivate assistant calendar_create_event")]
+    Deactivate(Switch),
     /// Talk with a model that uses the tools
     #[command(
         after_help = "Examples:\n  haft chat --provider anthropic --model claude-sonnet-4-5\n  haft chat \"what is on my calendar today?\" --provider openai --url http://localhost:11434/v1 --model qwen3\n  git log -5 | haft chat --json > events.jsonl\n\nThe model can stand in haft.toml instead:\n  [model]\n  provider = \"openai\"\n  name = \"gpt-5\"\n  key_env = \"OPENAI_API_KEY\""
@@ -750,8 +759,23 @@ pub(crate) struct Keys {
 
 #[derive(Subcommand)]
 pub(crate) enum KeysCommand {
-    /// Make a key, print it once, and print what to put into `haft.toml`
+    /// Make a key, print it once, and print what to put into `haft.toml`; or keep it in the store
     New(NewKey),
+    /// List the keys, without what opens anything
+    List {
+        #[command(flatten)]
+        operator: Operator,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Revoke a key of the store; a running server notices within a second
+    Revoke {
+        /// Its id
+        id: String,
+        #[command(flatten)]
+        operator: Operator,
+    },
 }
 
 #[derive(Args)]
@@ -767,6 +791,34 @@ pub(crate) struct NewKey {
     /// Whose tools and records
     #[arg(long, default_value = "default")]
     pub(crate) tenant: String,
+    /// Keep it in the store, so that it opens at once and can be revoked; its id is made up
+    #[arg(long)]
+    pub(crate) store: bool,
+    /// In the store: when it ends, `2027-01-31T00:00:00Z`; never where left out
+    #[arg(long, value_name = "TIME", requires = "store")]
+    pub(crate) expires: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct Agents {
+    #[command(flatten)]
+    pub(crate) operator: Operator,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Switch {
+    /// The agent
+    pub(crate) agent: String,
+    /// The tool, by its id or its short name
+    pub(crate) tool: String,
+    #[command(flatten)]
+    pub(crate) operator: Operator,
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -779,4 +831,6 @@ pub(crate) enum RoleName {
     Operator,
     /// Everything
     Administrator,
+    /// Read the metrics, and nothing else
+    Metrics,
 }

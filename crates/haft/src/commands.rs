@@ -1,5 +1,7 @@
 //! One file per command: what it reads, what it calls, what it prints.
 
+pub(crate) mod activate;
+pub(crate) mod agents;
 pub(crate) mod audit;
 pub(crate) mod build;
 pub(crate) mod call;

@@ -2,6 +2,7 @@
 //! may do what.
 
 mod model;
+mod otlp;
 mod server;
 
 use std::collections::BTreeMap;
@@ -16,9 +17,12 @@ use haft_runtime::Settings;
 use haft_runtime::policy::{Delegation, Grant, Policy, Problem, Rules, Source, Text, suggest};
 use haft_runtime::toolbox::{Agent, Records, Tenant};
 use haft_server::who::Key;
+use haft_server::who::jwt::Issuer;
 use serde::Deserialize;
 
 pub(crate) use model::Model;
+use otlp::Otlp;
+pub(crate) use server::Logging;
 use server::{RawServer, Serving};
 
 /// The file's name.
@@ -49,6 +53,10 @@ struct RawConfig {
     server: RawServer,
     #[serde(default)]
     keys: Vec<Key>,
+    #[serde(default)]
+    issuers: Vec<Issuer>,
+    #[serde(default)]
+    otlp: Otlp,
     #[serde(default)]
     model: Model,
     #[serde(default)]
@@ -129,12 +137,22 @@ pub(crate) struct Config {
     pub(crate) records: Records,
     /// The server.
     pub(crate) server: Serving,
+    /// Where traces go.
+    pub(crate) otlp: Otlp,
     /// The model of agents that have none of their own.
     model: Model,
     /// Models by agent.
     models: BTreeMap<String, Model>,
     /// What it is called in messages.
     file: String,
+}
+
+/// Files of keys are named from where the configuration is.
+fn beside(mut issuers: Vec<Issuer>, folder: &Path) -> Vec<Issuer> {
+    for issuer in &mut issuers {
+        issuer.jwks_file = issuer.jwks_file.take().map(|file| folder.join(file));
+    }
+    issuers
 }
 
 impl Config {
@@ -178,7 +196,8 @@ impl Config {
             verify: raw.store.verify.unwrap_or(true),
             settings: raw.runtime.resolve().with_context(|| format!("`{}`", file.display()))?,
             rules: raw.policy,
-            server: raw.server.resolve(raw.keys),
+            server: raw.server.resolve(raw.keys, beside(raw.issuers, &folder)),
+            otlp: raw.otlp,
             records: Records {
                 tenants: raw.tenants,
                 agents: raw.agents,
@@ -229,6 +248,11 @@ impl Config {
 
     /// The policy, checked against the tools that there are.
     pub(crate) fn policy(&self, registry: &Registry) -> Result<Policy, Vec<Problem>> {
+        Policy::load(&self.source()?, &[registry])
+    }
+
+    /// What the policy is made from.
+    pub(crate) fn source(&self) -> Result<Source, Vec<Problem>> {
         let folder = self.folder.clone().unwrap_or_default();
         let mut cedar = Vec::new();
         for file in &self.rules.cedar {
@@ -240,14 +264,13 @@ impl Config {
                 }
             }
         }
-        let source = Source {
+        Ok(Source {
             file: self.file.clone(),
             rules: self.rules.clone(),
             cedar,
             delegations: self.records.delegations.clone(),
             grants: self.records.grants.clone(),
-        };
-        Policy::load(&source, &[registry])
+        })
     }
 
     /// Where the last accepted registry is remembered. Only a project with a configuration has

@@ -8,6 +8,7 @@ mod bundled;
 mod cli;
 mod commands;
 mod config;
+mod logs;
 mod models;
 mod output;
 mod source;
@@ -43,7 +44,10 @@ fn main() -> ExitCode {
         Command::Decode(options) => commands::decode::run(&options, &mut out),
         Command::Call(options) => commands::call::run(&at, &options, &mut out),
         Command::Serve(options) => commands::serve::run(&at, &options, &mut out),
-        Command::Keys(options) => commands::keys::run(&options, &mut out),
+        Command::Keys(options) => commands::keys::run(&at, &options, &mut out),
+        Command::Agents(options) => commands::agents::run(&at, &options, &mut out),
+        Command::Activate(options) => commands::activate::run(&at, &options, true, &mut out),
+        Command::Deactivate(options) => commands::activate::run(&at, &options, false, &mut out),
         Command::Chat(options) => commands::chat::run(&at, &options, &mut out),
         Command::Test(options) => commands::test::run(&at, &options, &mut out),
         Command::Why(options) => commands::why::run(&at, &options, &mut out),

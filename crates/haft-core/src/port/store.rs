@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::Boxed;
 use crate::Digest;
 use crate::call::Principal;
+use crate::config::{Change, Entry, Kind, Snapshot};
 use crate::contract::SideEffectPolicy;
 use crate::error::ErrorKind;
 use crate::ledger::{
@@ -329,8 +330,38 @@ pub trait Blocks: Send + Sync {
     fn unblock<'a>(&'a self, tenant: &'a str, principal: &'a Principal) -> Answer<'a, ()>;
 }
 
+/// What is configured. Every change is a line in the audit trail: who, when, what, and a digest of
+/// what it says.
+pub trait Configs: Send + Sync {
+    /// One entry.
+    fn entry<'a>(&'a self, kind: Kind, tenant: &'a str, id: &'a str) -> Answer<'a, Entry>;
+
+    /// The entries of one kind, by tenant and id; those of one tenant where it is named.
+    fn entries<'a>(&'a self, kind: Kind, tenant: Option<&'a str>) -> Answer<'a, Vec<Entry>>;
+
+    /// What an entry said, newest first, at most so many versions; removals are left out. For
+    /// kinds that keep no versions, what it says now.
+    fn versions<'a>(
+        &'a self,
+        kind: Kind,
+        tenant: &'a str,
+        id: &'a str,
+        limit: usize,
+    ) -> Answer<'a, Vec<Entry>>;
+
+    /// Writes or removes an entry whose version is the one that was read. Returns it as it is now,
+    /// or as it was when it was removed.
+    fn change<'a>(&'a self, change: Change) -> Answer<'a, Entry>;
+
+    /// How many changes there were, whoever made them: whoever watches this misses none.
+    fn changes<'a>(&'a self) -> Answer<'a, u64>;
+
+    /// Everything at one moment.
+    fn snapshot<'a>(&'a self) -> Answer<'a, Snapshot>;
+}
+
 /// All of it.
-pub trait Store: Ledger + Journal + Confirmations + Sessions + Blocks {
+pub trait Store: Ledger + Journal + Confirmations + Sessions + Blocks + Configs {
     /// Now, in milliseconds of the Unix epoch. Never goes back, whatever the machine's clock does.
     fn now_ms(&self) -> i64;
 

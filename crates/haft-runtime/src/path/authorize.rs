@@ -7,6 +7,7 @@ use haft_core::record::Stage;
 
 use super::prepare::Prepared;
 use super::{Refusal, Trip, gate};
+use crate::policy::decision;
 use crate::runtime::Inner;
 
 /// A call that policy allows, perhaps once a person has approved.
@@ -43,5 +44,15 @@ pub(crate) fn decide(
 /// What the rules say now, where others have come into force since the call was decided.
 pub(crate) fn anew(inner: &Inner, call: &Authorized) -> Option<Decision> {
     let policy = inner.policy();
-    (policy.number != call.rulebook).then(|| policy.decide(&call.ask_fully()))
+    if policy.number == call.rulebook {
+        return None;
+    }
+    Some(match inner.still_has(call) {
+        true => policy.decide(&call.ask_fully()),
+        false => decision::deny(
+            "activation:changed",
+            "the tool was turned off while the call was being decided",
+            "an administrator has to enable the tool for this agent",
+        ),
+    })
 }

@@ -121,7 +121,7 @@ fn binding(inner: &Inner, call: &Authorized) -> Digest {
         "actor": caller.actor,
         "arguments": **call.effective(),
         "connection": call.call.connection,
-        "policy": inner.policy().version(),
+        "policy": inner.policy().version_for(&caller.tenant),
         "subject": caller.subject,
         "tenant": &*caller.tenant,
         "tool": call.tool.tool.digest,

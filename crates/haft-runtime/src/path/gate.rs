@@ -20,8 +20,6 @@ use crate::session;
 pub(crate) struct Admitted {
     found: Resolved,
     pub(crate) standing: Standing,
-    /// The rules that it was decided by.
-    pub(crate) rulebook: u64,
 }
 
 impl Deref for Admitted {
@@ -51,7 +49,7 @@ pub(crate) async fn admit(inner: &Arc<Inner>, found: Resolved) -> Result<Admitte
     }
     // Last: a call that is refused for another reason does not use the rate up.
     rate(inner, &found)?;
-    Ok(Admitted { found, standing, rulebook: policy.number })
+    Ok(Admitted { found, standing })
 }
 
 /// The refusal for a decision. The rule is for operators; the model learns what would help.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use haft_core::contract::SideEffectPolicy;
+use haft_core::contract::{Gateway, SideEffectPolicy};
 use haft_core::outcome::{Applied, Intent, IntentStatus};
+use haft_core::port::{Finished, Started};
 use haft_core::record::{Event, EventKind, Stage, Written};
 use haft_core::{Envelope, ErrorKind, ToolError};
 use serde_json::{Value, json};
@@ -37,6 +38,7 @@ pub(crate) async fn ended(inner: &Arc<Inner>, mut trip: Trip, mut answer: Answer
     if !trip.call.dry_run {
         let end = answer.result.as_ref().map(|_| None);
         inner.store.record(trip.record(answer.stage, end, answer.cached));
+        finished(inner, &trip, None, &answer);
         result_event(inner, &trip, &answer);
     }
     Envelope { meta: trip.meta(answer.cached), result: answer.result, intents: Vec::new() }
@@ -65,6 +67,16 @@ pub(crate) async fn not_run(
 
 /// A call is about to run.
 pub(crate) fn started(inner: &Inner, trip: &Trip, call: &Joined) {
+    for observer in &inner.observe {
+        let caller = &trip.call.caller;
+        observer.started(&Started {
+            call: &trip.id,
+            tenant: &caller.tenant,
+            agent: &caller.agent,
+            tool: &trip.tool,
+            class: call.class(),
+        });
+    }
     if !inner.publish.is_listening() {
         return;
     }
@@ -87,6 +99,7 @@ pub(crate) async fn answered(
     call: &Approved,
     answer: Answer,
 ) -> Envelope {
+    finished(inner, &trip, Some(call), &answer);
     if inner.publish.is_listening() && call.class() != SideEffectPolicy::Pure {
         let kind = match &answer.result {
             Ok(_) => EventKind::ToolSideEffectCompleted,
@@ -109,6 +122,43 @@ pub(crate) async fn answered(
         Some(_) => Box::pin(settle_session(inner, &trip, call, &answer)).await,
     };
     Envelope { meta: trip.meta(answer.cached), result: answer.result, intents }
+}
+
+/// Tells those who count; once for every call that is on record.
+fn finished(inner: &Inner, trip: &Trip, ran: Option<&Approved>, answer: &Answer) {
+    if inner.observe.is_empty() {
+        return;
+    }
+    let caller = &trip.call.caller;
+    let seen = Finished {
+        call: &trip.id,
+        tenant: &caller.tenant,
+        agent: &caller.agent,
+        tool: trip.tool_version.as_ref().map(|_| &*trip.tool),
+        gateway: ran.map(|call| gateway(&call.tool.tool.contract.gateway)),
+        class: ran.map(|call| call.class()),
+        stage: answer.stage,
+        error: answer.result.as_ref().err().map(|error| error.kind),
+        cached: answer.cached,
+        attempts: trip.attempts,
+        took: trip.started.elapsed(),
+        began_ms: trip.started_at_ms,
+        model_call: trip.call.id.as_deref(),
+        session: trip.call.session.as_deref(),
+        trace: trip.trace,
+        stages: trip.stages.as_deref().unwrap_or_default(),
+    };
+    inner.observe.iter().for_each(|observer| observer.finished(&seen));
+}
+
+fn gateway(gateway: &Option<Gateway>) -> &'static str {
+    match gateway {
+        None => "internal",
+        Some(Gateway::Http { .. }) => "http",
+        Some(Gateway::Mcp { .. }) => "mcp",
+        Some(Gateway::Composio { .. }) => "composio",
+        Some(Gateway::Grid { .. }) => "grid",
+    }
 }
 
 fn status(answer: &Answer) -> &'static str {

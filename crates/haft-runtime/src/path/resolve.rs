@@ -22,6 +22,8 @@ pub(crate) struct Resolved {
     pub(crate) tool: Arc<EffectiveTool>,
     pub(crate) loaded: Arc<Loaded>,
     pub(crate) now_ms: i64,
+    /// The rules and the directory that it was found by.
+    pub(crate) rulebook: u64,
 }
 
 impl Resolved {
@@ -61,6 +63,8 @@ pub(crate) async fn tool(
     trip.turn = session.as_ref().map_or(0, |session| session.turn.number);
     let shelf = inner.shelf(version).ok_or_else(|| pinned_is_gone(version))?;
     trip.registry_version = Some(shelf.version.clone());
+    // Before the catalog: whatever comes into force from here on is noticed before anything is done.
+    let rulebook = inner.policy().number;
     let catalog = inner.catalog(&shelf, &call.caller, mode, trip.started_at_ms);
     let tool = available(inner, &catalog, &call)?;
     let loaded = shelf.loaded(&tool.tool);
@@ -80,7 +84,7 @@ pub(crate) async fn tool(
     })?;
     trip.tool_version = Some(loaded.version.clone());
     let now_ms = trip.started_at_ms;
-    Ok(Resolved { call, session, mode, tool, loaded, now_ms })
+    Ok(Resolved { call, session, mode, tool, loaded, now_ms, rulebook })
 }
 
 fn pinned_is_gone(version: Option<&str>) -> Refusal {
@@ -128,6 +132,8 @@ pub(crate) fn available(
             format!("use the full name: {}", ids.join(", ")),
         )),
         Found::Unknown => {
+            // A tool that the tenant could take, or a name that a model made up: both tell something.
+            inner.suggestions.note(&call.caller.tenant, &call.caller.agent, &call.tool);
             let names = catalog.list().map(|tool| tool.tool.contract.tool_id.as_str());
             let help = match nearest::find(&asked, names) {
                 Some(name) => format!("did you mean `{name}`?"),

@@ -1,15 +1,17 @@
 //! What is known about a call so far, for its record and its envelope.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use haft_core::contract::Mode;
 use haft_core::outcome::{Clamped, Envelope, Meta, Warning};
 use haft_core::record::{InvocationRecord, Stage, Written};
+use haft_core::trace::Trace;
 use haft_core::{Call, ErrorKind, ToolError};
 
 use crate::identity;
 use crate::runtime::Inner;
+use crate::trace;
 
 /// One call on its way.
 #[derive(Clone, Debug)]
@@ -29,12 +31,19 @@ pub(crate) struct Trip {
     pub(crate) clamps: Vec<Clamped>,
     pub(crate) attempts: u32,
     pub(crate) started: Instant,
+    pub(crate) trace: Option<Trace>,
+    /// When each stage was begun, where somebody wants to know.
+    pub(crate) stages: Option<Vec<(Stage, Duration)>>,
     pub(crate) started_at_ms: i64,
 }
 
 impl Trip {
     pub(crate) fn begin(inner: &Inner, call: &Arc<Call>) -> Self {
+        let trace = trace::current();
+        let wanted = inner.observe.iter().any(|one| one.wants_stages(trace.as_ref()));
         Self {
+            trace,
+            stages: wanted.then(|| Vec::with_capacity(12)),
             id: identity::fresh("call").into(),
             call: call.clone(),
             turn: 0,
@@ -49,6 +58,13 @@ impl Trip {
             attempts: 0,
             started: Instant::now(),
             started_at_ms: inner.store.now_ms(),
+        }
+    }
+
+    /// A stage begins.
+    pub(crate) fn at(&mut self, stage: Stage) {
+        if let Some(stages) = &mut self.stages {
+            stages.push((stage, self.started.elapsed()));
         }
     }
 

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use haft_core::Registry;
 use haft_core::contract::Capability;
-use haft_core::port::{Broker, Decide, Execute, Provide, Publish, Store};
+use haft_core::port::{Broker, Decide, Execute, Observe, Provide, Publish, Store};
 use haft_core::record::Event;
 
+use super::config::Office;
 use super::{Inner, Rulebook, Runtime, Shelves};
+use crate::config::Declared;
 use crate::guide::{self, Guide};
-use crate::policy::{Policy, Problem, Rules};
+use crate::policy::{Policy, Problem, Rules, Source};
 use crate::rate::Rates;
 use crate::redact::{Marker, Scrubber};
 use crate::session::Book;
@@ -66,8 +68,10 @@ pub struct Builder {
     decide: Option<Arc<dyn Decide>>,
     rules: Rules,
     records: Records,
+    source: Option<Source>,
     capabilities: HashMap<Capability, Arc<dyn Provide>>,
     publish: Arc<dyn Publish>,
+    observe: Vec<Arc<dyn Observe>>,
     settings: Settings,
     scrubber: Option<Scrubber>,
     broker: Option<Arc<dyn Broker>>,
@@ -89,9 +93,11 @@ impl Runtime {
             store,
             executors,
             decide: None,
+            source: None,
             rules: Rules::default(),
             capabilities: HashMap::new(),
             publish: Arc::new(Silence),
+            observe: Vec::new(),
             settings: Settings::default(),
             scrubber: None,
             broker: None,
@@ -116,6 +122,14 @@ impl Builder {
         self
     }
 
+    /// What the policy was made from, so that it can be made anew with what the store holds. Without
+    /// this, a policy stays as it is and the store holds no rules.
+    #[must_use]
+    pub fn source(mut self, source: Source) -> Self {
+        self.source = Some(source);
+        self
+    }
+
     /// Tenants and agents. Without any there is one of each, both called `default`.
     #[must_use]
     pub fn records(mut self, records: Records) -> Self {
@@ -134,6 +148,13 @@ impl Builder {
     #[must_use]
     pub fn publish(mut self, publish: Arc<dyn Publish>) -> Self {
         self.publish = publish;
+        self
+    }
+
+    /// Who counts calls; may be said more than once.
+    #[must_use]
+    pub fn observe(mut self, observe: Arc<dyn Observe>) -> Self {
+        self.observe.push(observe);
         self
     }
 
@@ -204,6 +225,7 @@ impl Builder {
             Shelf::new(self.registry, guide, marker.clone()).map_err(BuildError::Problems)?;
         let directory = Directory::load(&self.records, &shelf.stock, "haft.toml")
             .map_err(BuildError::Problems)?;
+        let office = Office::new(Declared { records: self.records, source: self.source });
         let shelf = Arc::new(shelf);
         let decide = self.decide.unwrap_or_else(|| Arc::new(Policy::deny_all("no policy is set")));
         let by_version = HashMap::from([(shelf.version.clone(), shelf.clone())]);
@@ -211,8 +233,12 @@ impl Builder {
         Ok(Runtime {
             inner: Arc::new_cyclic(|inner| Inner {
                 shelves: ArcSwap::from_pointee(Shelves { current: shelf, by_version }),
-                rules: ArcSwap::from_pointee(Rulebook::new(decide, self.rules)),
-                directory: ArcSwap::from_pointee(directory),
+                rules: ArcSwap::from_pointee(Rulebook::new(
+                    decide,
+                    self.rules,
+                    Arc::new(directory),
+                )),
+                office,
                 catalogs: Catalogs::new(1_000),
                 scrubber: ArcSwap::from_pointee(scrubber),
                 broker: self.broker,
@@ -224,6 +250,7 @@ impl Builder {
                 },
                 capabilities: self.capabilities,
                 publish: self.publish,
+                observe: self.observe,
                 settings: self.settings,
                 tokens: TokenKey::from_bytes(secret),
                 marker,

@@ -93,7 +93,7 @@ impl Catalog {
             tools: Vec::new(),
             unavailable: Vec::new(),
             names: HashMap::new(),
-            version: version(stock, directory, policy),
+            version: version(stock, directory, policy, &seen.caller.tenant),
         };
         let tenant = &seen.caller.tenant;
         if let Some(agent) = directory.agent(tenant, &seen.caller.agent) {
@@ -200,8 +200,13 @@ impl Catalog {
 }
 
 /// Of everything that a catalog is made from, but for time and user.
-pub(crate) fn version(stock: &Stock, directory: &Directory, policy: &dyn Decide) -> Digest {
-    Digest::of_json(&json!([stock.version(), directory.version(), policy.version()]))
+pub(crate) fn version(
+    stock: &Stock,
+    directory: &Directory,
+    policy: &dyn Decide,
+    tenant: &str,
+) -> Digest {
+    Digest::of_json(&json!([stock.version(), directory.version(), policy.version_for(tenant)]))
 }
 
 /// Ids, and short names that are those of one tool. What may be used comes before what may not.

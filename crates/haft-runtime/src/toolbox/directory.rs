@@ -1,6 +1,6 @@
 //! Tenants and agents, checked against the stock and ready to be asked.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use haft_core::Digest;
 use haft_core::call::{Principal, PrincipalKind};
@@ -45,10 +45,20 @@ impl Directory {
     /// Every problem that was found. Nothing of a record with errors is used: an activation that is
     /// left out might be the one that turns a tool off.
     pub fn load(records: &Records, stock: &Stock, file: &str) -> Result<Self, Vec<Problem>> {
+        Self::load_with(records, stock, file, &BTreeSet::new())
+    }
+
+    /// The same, with names of tools that are not there now and are no mistake: what is said about
+    /// them holds again as soon as they are back.
+    pub(crate) fn load_with(
+        records: &Records,
+        stock: &Stock,
+        file: &str,
+        absent: &BTreeSet<String>,
+    ) -> Result<Self, Vec<Problem>> {
         let ids = stock.tools().iter();
-        let known = Known::from_ids(
-            ids.map(|one| (one.tool.id.as_str(), one.tool.contract.tool_id.as_str())),
-        );
+        let ids = ids.map(|one| (one.tool.id.as_str(), one.tool.contract.tool_id.as_str()));
+        let known = Known::from_ids(ids.chain(absent.iter().map(|id| (id.as_str(), id.as_str()))));
         let mut reader =
             Reader { stock, known, file, problems: Vec::new(), tenants: HashMap::new() };
         records.tenants.iter().for_each(|tenant| reader.tenant(tenant));

@@ -56,6 +56,13 @@ impl Suggestions {
         }
     }
 
+    /// Forgets wishes of an agent that were granted.
+    pub fn settle(&self, tenant: &str, agent: &str, tools: &[&str]) {
+        if let Some(wishes) = self.0.lock().get_mut(tenant) {
+            wishes.retain(|(who, tool), _| who != agent || !tools.contains(&tool.as_str()));
+        }
+    }
+
     /// What a tenant's agents asked for, the most wanted first.
     #[must_use]
     pub fn of(&self, tenant: &str) -> Vec<Suggestion> {

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod arguments;
 #[cfg(test)]
+mod config;
+#[cfg(test)]
 mod corpus;
 #[cfg(test)]
 mod guide;

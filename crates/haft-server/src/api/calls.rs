@@ -231,9 +231,11 @@ fn later(door: &Arc<Door>, who: &Who, agent: &str, call: Call) -> Result<Respons
     }
     let place = format!("/v1/agents/{agent}/calls/{id}");
     let (door, slot) = (door.clone(), id.clone());
+    let trace = haft_runtime::trace::current();
     tokio::spawn(async move {
         let runtime = door.runtime.clone();
-        let end = tokio::spawn(async move { runtime.invoke(call).await }).await;
+        let work = async move { runtime.invoke(call).await };
+        let end = tokio::spawn(haft_runtime::trace::within(trace, work)).await;
         match end.ok().and_then(|envelope| serde_json::to_vec(&envelope).ok()) {
             Some(answer) => door.later.end(&slot, answer.into()),
             None => door.later.drop_out(&slot),
@@ -301,7 +303,8 @@ fn watched(door: Arc<Door>, mut call: Call) -> Result<Response, Problem> {
     };
     let mut events = door.hub.watch();
     let (to, lines) = tokio::sync::mpsc::channel(64);
-    tokio::spawn(async move {
+    let trace = haft_runtime::trace::current();
+    tokio::spawn(haft_runtime::trace::within(trace, async move {
         let mut end = door.runtime.invoke(call);
         let tell = |event: &Event| {
             if wanted(event) {
@@ -322,7 +325,7 @@ fn watched(door: Arc<Door>, mut call: Call) -> Result<Response, Problem> {
         }
         let line = Line::default().event("result").json_data(&envelope);
         let _ = to.send(line.unwrap_or_default()).await;
-    });
+    }));
     let lines = futures_util::stream::unfold(lines, |mut lines| async move {
         let line = lines.recv().await?;
         Some((Ok::<_, Infallible>(line), lines))

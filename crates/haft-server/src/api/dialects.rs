@@ -66,10 +66,7 @@ pub(crate) async fn answer(
     let target = target(format, said.strict)?;
     let dialect = target.dialect;
     let turn = haft_wire::decode::message(dialect, Limits::default(), bytes);
-    if let Finish::Failed | Finish::Cut = turn.end.finish
-        && turn.calls.is_empty()
-        && turn.broken.is_empty()
-    {
+    if is_nothing(&turn) {
         let why = turn.end.fault.map_or_else(String::new, |fault| format!(": {}", fault.message));
         return Err(Problem::malformed(format!("this is no message of `{dialect}`{why}")));
     }
@@ -80,6 +77,13 @@ pub(crate) async fn answer(
     let post = Digest::of_bytes(bytes);
     let run = Run { door, caller, said, dialect, rendering: &rendering, post, key };
     Ok(Json(run.all(&turn).await))
+}
+
+/// Whether nothing was read that this dialect would say: another one's message, most often.
+fn is_nothing(turn: &Turn) -> bool {
+    let failed = matches!(turn.end.finish, Finish::Failed | Finish::Cut);
+    let empty = turn.text.is_empty() && turn.replay.is_empty() && turn.cancelled.is_empty();
+    turn.calls.is_empty() && turn.broken.is_empty() && (failed || empty)
 }
 
 struct Run<'a> {

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::{Extension, Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use haft_core::ErrorKind;
 
 use crate::door::Door;
-use crate::problem::Problem;
+use crate::metrics::gauge;
+use crate::problem::{NoKey, NoRole, Problem};
+use crate::who::{Role, Who};
 
 /// Whether the process is up.
 #[utoipa::path(get, path = "/healthz", tag = "health", security(()),
@@ -27,6 +29,42 @@ pub(crate) async fn readyz(State(door): State<Arc<Door>>) -> Response {
         true => (StatusCode::OK, "ready\n").into_response(),
         false => (StatusCode::SERVICE_UNAVAILABLE, "the store cannot be written\n").into_response(),
     }
+}
+
+/// What is counted, in Prometheus' text format. A key of the home tenant sees everybody's figures,
+/// another one those of its own tenant.
+#[utoipa::path(get, path = "/metrics", tag = "health", operation_id = "metrics",
+    responses(
+        (status = 200, description = "The figures.", body = String, content_type = "text/plain"),
+        NoKey,
+        NoRole))]
+pub(crate) async fn metrics(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+) -> Result<Response, Problem> {
+    if !who.is(Role::Metrics) && !who.is(Role::Operator) {
+        return Err(Problem::forbidden("this needs the role `metrics` or `operator`"));
+    }
+    let home = door.is_home(&who);
+    let mut text = door.metrics.render((!home).then_some(&*who.tenant));
+    if home {
+        whole(&door, &mut text).await;
+    }
+    let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
+    Ok((kind, text).into_response())
+}
+
+/// What is everybody's.
+async fn whole(door: &Door, text: &mut String) {
+    let ready = u8::from(door.is_ready().await);
+    gauge(text, "haft_ready", "Whether calls that write would be taken", ready);
+    let busy = door.limits.at_once.saturating_sub(door.room.available_permits());
+    gauge(text, "haft_http_requests_in_flight", "Requests that are worked on", busy);
+    let changes = door.runtime.config_changes();
+    gauge(text, "haft_config_changes", "Changes of the configuration that are in force", changes);
+    let tools = door.runtime.current().tools.len();
+    gauge(text, "haft_registry_tools", "Tools of the registry in use", tools);
+    gauge(text, "haft_log_lines_dropped", "Log lines that nobody took", crate::logs::dropped());
 }
 
 /// What a code means and what to do about it, in Markdown.

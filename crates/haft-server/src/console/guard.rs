@@ -135,7 +135,7 @@ pub(crate) fn same_origin(headers: &HeaderMap) -> Result<(), Problem> {
 /// Whoever the cookie stands for, as their key is now.
 async fn visitor(door: &Door, headers: &HeaderMap) -> Option<Visitor> {
     let seen = super::cookie::read(headers).find_map(|text| door.visits.find(text))?;
-    let who = door.keys.holder(&seen.key)?.clone();
+    let who = door.holder(&seen.key)?;
     let may = [Role::Approver, Role::Operator].into_iter().any(|role| who.is(role));
     if !may {
         return None;

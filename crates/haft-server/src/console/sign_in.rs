@@ -102,11 +102,11 @@ pub(crate) async fn enter(
     Ok((set, Redirect::to(next)).into_response())
 }
 
-fn by_link<'a>(door: &'a Door, link: &str) -> Result<&'a Who, Problem> {
+fn by_link(door: &Door, link: &str) -> Result<Who, Problem> {
     if !door.visits.may_try("a link") {
         return Err(Problem::too_often());
     }
-    let found = door.visits.accept(link).and_then(|key| door.keys.holder(&key));
+    let found = door.visits.accept(link).and_then(|key| door.holder(&key));
     found.ok_or_else(|| {
         Problem::signed_out(
             "the link was used already, or is too old; restart the server for another",
@@ -114,13 +114,13 @@ fn by_link<'a>(door: &'a Door, link: &str) -> Result<&'a Who, Problem> {
     })
 }
 
-fn by_key<'a>(door: &'a Door, text: &str) -> Result<Option<&'a Who>, Problem> {
+fn by_key(door: &Door, text: &str) -> Result<Option<Who>, Problem> {
     let text = text.trim();
     let name = text.rsplit_once('_').map_or("", |(name, _)| name);
     if !door.visits.may_try(name) {
         return Err(Problem::too_often());
     }
-    let found = door.keys.find(text);
+    let found = door.of_key(text);
     if found.is_some() {
         door.visits.forgive(name);
     }

@@ -192,3 +192,40 @@ async fn ids_that_a_provider_uses_again_do_not_stand_for_the_old_call() {
     }
     assert_eq!(served.runs(), 2);
 }
+
+#[tokio::test]
+async fn a_message_of_another_provider_is_not_taken_for_one_without_calls() {
+    let served = Served::new().await;
+    let call = json!({"id": "c", "type": "function",
+        "function": {"name": "shop__echo", "arguments": "{\"text\":\"a\"}"}});
+    let said = [
+        ("openai", json!({"role": "assistant", "content": null, "tool_calls": [call]})),
+        (
+            "anthropic",
+            json!({"role": "assistant", "content": [
+            {"type": "tool_use", "id": "t", "name": "shop__echo", "input": {"text": "a"}}]}),
+        ),
+        (
+            "gemini",
+            json!({"role": "model", "parts": [
+            {"functionCall": {"name": "shop__echo", "args": {"text": "a"}}}]}),
+        ),
+        (
+            "openai-responses",
+            json!({"status": "completed", "output": [{"type": "function_call", "call_id": "c",
+            "name": "shop__echo", "arguments": "{\"text\":\"a\"}"}]}),
+        ),
+    ];
+    for (format, _) in &said {
+        for (spoken, message) in &said {
+            let path = format!("{CALLS}?format={format}");
+            let reply = served.post(&served.agent, &path, message.clone()).await;
+            let expected = if format == spoken { 200 } else { 400 };
+            assert_eq!(reply.status, expected, "{spoken} as {format}: {reply:?}");
+        }
+    }
+    assert_eq!(served.runs(), said.len());
+    let text = json!({"role": "assistant", "content": "no calls at all"});
+    let reply = served.post(&served.agent, &format!("{CALLS}?format=openai"), text).await;
+    assert_eq!((reply.status, &reply.json()["messages"]), (200, &json!([])));
+}

@@ -5,14 +5,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use haft_core::contract::Contract;
 use haft_core::names::{Namespace, SEPARATOR};
-use haft_core::port::{Boxed, Ended, Execute, Job};
+use haft_core::port::{Boxed, Ended, Execute, Job, Observe, Store};
 use haft_core::registry::{Build, Entry, Implementation, Registry, Tool, version_of};
 use haft_core::{Digest, Principal, parameters};
 use haft_runtime::Runtime;
 use haft_runtime::policy::{Policy, Rules, Source};
 use haft_runtime::toolbox::Records;
+use haft_server::who::jwt::Issuers;
 use haft_server::who::{Key, Keys, Role, mint};
-use haft_server::{Door, Hub, Limits};
+use haft_server::{Door, Hub, Limits, Metrics};
 use haft_store::Memory;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -117,6 +118,7 @@ pub(crate) struct Served {
     pub(crate) agent: String,
     pub(crate) operator: String,
     pub(crate) stranger: String,
+    pub(crate) admin: String,
 }
 
 impl Served {
@@ -125,45 +127,76 @@ impl Served {
     }
 
     pub(crate) async fn with(limits: Limits) -> Self {
-        Self::build(limits, |door| door).await
+        Self::on(Arc::new(Memory::new()), limits).await
     }
 
     /// With something added to its door.
     pub(crate) async fn made(add: impl FnOnce(Door) -> Door) -> Self {
-        Self::build(Limits::default(), add).await
+        Self::build(Arc::new(Memory::new()), Limits::default(), None, add).await
     }
 
-    async fn build(limits: Limits, add: impl FnOnce(Door) -> Door) -> Self {
+    /// With issuers whose tokens open it.
+    pub(crate) async fn trusting(issuers: Issuers) -> Self {
+        Self::made(|door| door.issuers(issuers)).await
+    }
+
+    /// With somebody who watches every call.
+    pub(crate) async fn watched(observer: Arc<dyn Observe>) -> Self {
+        let store = Arc::new(Memory::new());
+        Self::build(store, Limits::default(), Some(observer), |door| door).await
+    }
+
+    /// On a store that may hold something already.
+    pub(crate) async fn on(store: Arc<dyn Store>, limits: Limits) -> Self {
+        Self::build(store, limits, None, |door| door).await
+    }
+
+    async fn build(
+        store: Arc<dyn Store>,
+        limits: Limits,
+        observer: Option<Arc<dyn Observe>>,
+        add: impl FnOnce(Door) -> Door,
+    ) -> Self {
         let registry = registry();
         let rules = Rules { allow: vec!["shop__*".into()], ..Rules::default() };
         let source = Source { rules: rules.clone(), ..Source::default() };
         let policy = Policy::load(&source, &[&registry]).unwrap();
+        let metrics = Arc::new(Metrics::with_label_sets(20));
         let (hub, ran) = (Hub::default(), Arc::new(Counting::default()));
         let mut records = Records::of_one("ours", "helper");
         let theirs = Records::of_one("theirs", "spy");
         records.tenants.extend(theirs.tenants);
         records.agents.extend(theirs.agents);
         let executor = Arc::new(Shared(ran.clone()));
-        let runtime = Runtime::builder(registry, Arc::new(Memory::new()), executor)
+        let mut builder = Runtime::builder(registry, store, executor);
+        if let Some(observer) = observer {
+            builder = builder.observe(observer);
+        }
+        let runtime = builder
             .policy(Arc::new(policy))
+            .source(source)
             .rules(rules)
             .records(records)
             .publish(Arc::new(hub.clone()))
+            .observe(metrics.clone())
             .build()
             .unwrap();
+        runtime.refresh().await.unwrap();
         let (agent, a) = key("helper", "ours", Principal::agent("helper"), &[Role::Agent]);
         let roles = [Role::Operator, Role::Approver];
         let (operator, o) = key("mara", "ours", Principal::user("mara"), &roles);
         let (stranger, s) = key("spy", "theirs", Principal::user("spy"), &[Role::Administrator]);
-        let keys = Keys::load(&[a, o, s]).unwrap();
+        let (admin, d) = key("boss", "ours", Principal::user("boss"), &[Role::Administrator]);
+        let keys = Keys::load(&[a, o, s, d]).unwrap();
         let hosts = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
-        let door = Arc::new(add(Door::new(runtime, hub, keys, hosts, limits)));
+        let door = Door::new(runtime, hub, keys, hosts, limits).home("ours").metrics(metrics);
+        let door = Arc::new(add(door));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (stop, told) = oneshot::channel::<()>();
         let told = async move { drop(told.await) };
         let stopped = tokio::spawn(haft_server::serve(listener, door, told));
-        Self { port, ran, stop: Some(stop), stopped, agent, operator, stranger }
+        Self { port, ran, stop: Some(stop), stopped, agent, operator, stranger, admin }
     }
 
     /// How often a handler was run.

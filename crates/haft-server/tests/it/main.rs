@@ -1,6 +1,8 @@
 //! The server as a client meets it: real sockets, raw HTTP.
 
 #[cfg(test)]
+mod admin;
+#[cfg(test)]
 mod calls;
 #[cfg(test)]
 mod client;
@@ -11,8 +13,14 @@ mod console;
 #[cfg(test)]
 mod doors;
 #[cfg(test)]
+mod metrics;
+#[cfg(test)]
 mod people;
 #[cfg(test)]
 mod shapes;
 #[cfg(test)]
 mod socket;
+#[cfg(test)]
+mod tokens;
+#[cfg(test)]
+mod traces;

@@ -24,13 +24,13 @@ use crate::trail;
 
 type Answer<'a, T> = Boxed<'a, Res<T>>;
 
-fn answer<'a, T: Send + 'a>(result: Res<T>) -> Answer<'a, T> {
+pub(super) fn answer<'a, T: Send + 'a>(result: Res<T>) -> Answer<'a, T> {
     Box::pin(ready(result))
 }
 
 impl Memory {
     /// A step that writes into the trail, after what waits to be put there.
-    fn write<'a, T: Send + 'a>(
+    pub(super) fn write<'a, T: Send + 'a>(
         &self,
         step: impl FnOnce(&mut super::rows::Rows) -> Res<T>,
     ) -> Answer<'a, T> {

@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 
 use haft_core::Digest;
 use haft_core::call::Principal;
+use haft_core::config::{Entry, Kind};
 use haft_core::ledger::{Claim, EffectRecord, Ending, Keep, State};
 use haft_core::port::StoreError;
 use haft_core::record::{AuditEntry, Confirmation, InvocationRecord};
 use haft_core::session::{Block, Session};
 
+use super::configs::Things;
 use crate::machine::{Head, Owner, later};
 use crate::steps;
 use crate::steps::ledger::drop_body;
@@ -33,6 +35,7 @@ pub(crate) struct Rows {
     pub(super) confirmations: BTreeMap<(String, String), Confirmation>,
     pub(super) sessions: HashMap<(String, String), Session>,
     pub(super) blocks: HashMap<(String, Principal), Block>,
+    pub(super) things: Things,
     link: Link,
     pub(super) audit: Vec<AuditEntry>,
     pub(super) calls: Vec<InvocationRecord>,
@@ -294,6 +297,15 @@ impl Tables for Rows {
 
     fn drop_block(&mut self, tenant: &str, principal: &Principal) -> Res<bool> {
         Ok(self.blocks.remove(&(tenant.to_owned(), principal.clone())).is_some())
+    }
+
+    fn config(&mut self, kind: Kind, tenant: &str, id: &str) -> Res<Option<(u64, Option<Entry>)>> {
+        Ok(self.things.find(kind, tenant, id))
+    }
+
+    fn put_config(&mut self, entry: &Entry, removed: bool) -> Res<()> {
+        self.things.put(entry, removed);
+        Ok(())
     }
 
     fn append(&mut self, tenant: &str, kind: &str, body: String) -> Res<u64> {

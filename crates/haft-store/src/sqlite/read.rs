@@ -243,7 +243,7 @@ pub(super) fn one<T>(
     found.map_err(|error| of_read(&error))
 }
 
-fn all<T>(
+pub(super) fn all<T>(
     conn: &Connection,
     sql: &str,
     params: impl rusqlite::Params,

@@ -110,6 +110,9 @@ fn class(word: &str) -> Option<SideEffectPolicy> {
     classes.into_iter().find(|class| class.as_str() == word)
 }
 
-fn unreadable(at: usize, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+pub(super) fn unreadable(
+    at: usize,
+    why: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> Error {
     Error::FromSqlConversionFailure(at, Type::Text, why.into())
 }

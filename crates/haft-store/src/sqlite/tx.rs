@@ -1,6 +1,7 @@
 //! The tables in SQLite, inside the writer's transaction.
 
 use haft_core::call::Principal;
+use haft_core::config::{Entry, Kind};
 use haft_core::ledger::{Claim, EffectRecord, Ending};
 use haft_core::port::StoreError;
 use haft_core::record::{Confirmation, InvocationRecord};
@@ -265,6 +266,14 @@ impl Tables for Tx<'_> {
     fn drop_block(&mut self, tenant: &str, principal: &Principal) -> Res<bool> {
         let sql = "DELETE FROM blocks WHERE tenant = ?1 AND principal = ?2";
         Ok(self.execute(sql, (tenant, principal.to_string()))? > 0)
+    }
+
+    fn config(&mut self, kind: Kind, tenant: &str, id: &str) -> Res<Option<(u64, Option<Entry>)>> {
+        self.find_config(kind, tenant, id)
+    }
+
+    fn put_config(&mut self, entry: &Entry, removed: bool) -> Res<()> {
+        self.write_config(entry, removed)
     }
 
     fn append(&mut self, tenant: &str, kind: &str, body: String) -> Res<u64> {

@@ -114,7 +114,8 @@ pub(super) fn suspicion(conn: &Connection, key: &PublicKey, path: &Path) -> Res<
 /// entry that is no longer there to say whose it was.
 fn suspects(faults: &[Broken]) -> Suspicion {
     let Some(first) = faults.first() else { return Suspicion::None };
-    let its_own = |broken: &Broken| matches!(broken.fault, Fault::Hash | Fault::Ledger);
+    let its_own =
+        |broken: &Broken| matches!(broken.fault, Fault::Hash | Fault::Ledger | Fault::Config);
     let owner = |broken: &Broken| broken.tenant.clone().filter(|_| its_own(broken));
     match faults.iter().map(owner).collect::<Option<HashSet<String>>>() {
         Some(tenants) => Suspicion::Of(tenants, in_words(first)),

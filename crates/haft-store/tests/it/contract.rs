@@ -1,6 +1,7 @@
 //! What every store must do, written once.
 
 mod claiming;
+mod configs;
 mod confirmations;
 mod forgetting;
 mod journal;

@@ -1,8 +1,9 @@
 //! The audit trail on disk: checkpoints, tampering, and what follows.
 
 use haft_core::Principal;
+use haft_core::config::{Change, Kind};
 use haft_core::ledger::State;
-use haft_core::port::{Journal as _, Ledger as _, StoreError};
+use haft_core::port::{Configs as _, Journal as _, Ledger as _, StoreError};
 use haft_store::sqlite::verify;
 use haft_store::trail::Fault;
 use haft_store::{Broken, Sqlite, Verified};
@@ -132,6 +133,37 @@ async fn a_trail_in_order_stops_nobody() {
     let bed = written().await;
     let store = bed.open_sqlite(|options| options.verify_on_open = true);
     assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "fresh 1");
+}
+
+#[tokio::test]
+async fn what_is_configured_by_hand_does_not_fit_the_trail() {
+    for sql in [
+        "UPDATE configs SET body = '{\"deny\":[]}'",
+        "UPDATE configs SET body = NULL",
+        "UPDATE configs SET id = 'other' WHERE id = 'p'",
+        "DELETE FROM configs",
+        "INSERT INTO configs VALUES ('policy', 'acme', 'mine', 1, '{}', 0, 'user:eve')",
+    ] {
+        let bed = Bed::sqlite();
+        {
+            let store = bed.open_sqlite(|_| ());
+            for (id, to) in [("p", Some(json!({"deny": ["pay"]}))), ("gone", Some(json!({})))] {
+                store.change(change(id, 0, to)).await.unwrap();
+            }
+            store.change(change("gone", 1, None)).await.unwrap();
+        }
+        assert!(verdict(&bed).is_ok());
+        touch(&bed, sql);
+        assert_eq!(verdict(&bed).unwrap_err().fault, Fault::Config, "{sql}");
+        let store = bed.open_sqlite(|options| options.verify_on_open = true);
+        let refused = store.claim(claim("k")).await.unwrap_err();
+        assert!(matches!(refused, StoreError::Tampered(_)), "{refused}");
+    }
+}
+
+fn change(id: &str, from: u64, to: Option<serde_json::Value>) -> Change {
+    let (tenant, by) = ("acme".to_owned(), Principal::user("mara"));
+    Change { kind: Kind::Policy, tenant, id: id.to_owned(), from, to, by }
 }
 
 #[tokio::test]

@@ -2,15 +2,25 @@
 
 use anyhow::{Context as _, anyhow};
 use haft_core::Principal;
+use haft_core::config::{Entry, Kind};
+use haft_core::port::Configs as _;
+use haft_runtime::policy::Instant;
+use haft_server::who::stored::{self, StoredKey, Wanted};
 use haft_server::who::{Key, Keys, Role, mint};
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use crate::cli::{Keys as Options, KeysCommand, NewKey, RoleName};
-use crate::output::{Exit, Output};
+use crate::assembly::{Desk, block_on, open_store};
+use crate::cli::{Keys as Options, KeysCommand, NewKey, Operator, RoleName};
+use crate::output::{Exit, Output, instant, table};
+use crate::source::Place;
 
-pub(crate) fn run(options: &Options, out: &mut Output) -> anyhow::Result<Exit> {
+pub(crate) fn run(at: &Place, options: &Options, out: &mut Output) -> anyhow::Result<Exit> {
     match &options.what {
+        KeysCommand::New(new) if new.store => block_on(keep(at, new, out)),
         KeysCommand::New(new) => make(new, out),
+        KeysCommand::List { operator, json } => block_on(list(at, operator, *json, out)),
+        KeysCommand::Revoke { id, operator } => block_on(revoke(at, id, operator, out)),
     }
 }
 
@@ -40,11 +50,104 @@ fn make(new: &NewKey, out: &mut Output) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// Makes a key that the store keeps.
+async fn keep(at: &Place, new: &NewKey, out: &mut Output) -> anyhow::Result<Exit> {
+    let desk = Desk::open(at, None, out)?;
+    let principal = Principal::parse(&new.principal).map_err(anyhow::Error::msg).context("--as")?;
+    let expires = new
+        .expires
+        .as_deref()
+        .map(|text| serde_json::from_value::<Instant>(Value::from(text)).context("--expires"));
+    let wanted = Wanted {
+        name: Some(new.id.clone()),
+        principal,
+        subject: None,
+        roles: new.roles.iter().map(|name| role(*name)).collect(),
+        agents: None,
+        expires_at_ms: expires.transpose()?.map(|at| at.0),
+    };
+    let known = desk.runtime.configured();
+    if !known.records.tenants.iter().any(|one| one.id == new.tenant) {
+        return Err(anyhow!("there is no tenant `{}`", new.tenant));
+    }
+    let by = Principal::user("cli");
+    let (text, entry) = stored::mint(&desk.runtime, &by, &new.tenant, wanted).await?;
+    out.line(&text);
+    out.note(&format!("this is shown once; the store keeps its hash as `{}`", entry.id));
+    Ok(Exit::Done)
+}
+
+async fn list(
+    at: &Place,
+    operator: &Operator,
+    as_json: bool,
+    out: &mut Output,
+) -> anyhow::Result<Exit> {
+    let config = at.config()?;
+    let store = open_store(&config)?;
+    let entries = store.entries(Kind::Key, Some(&operator.tenant)).await?;
+    let declared = config.server.keys.iter().filter(|key| key.tenant == operator.tenant);
+    let mut rows: Vec<Value> = declared
+        .map(|key| {
+            json!({ "id": key.id, "source": "declared", "principal": key.principal,
+                    "roles": key.roles })
+        })
+        .collect();
+    rows.extend(entries.iter().map(shown));
+    if as_json {
+        out.json(&rows)?;
+        return Ok(Exit::Done);
+    }
+    let cell = |row: &Value, name: &str| match row.get(name) {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(all)) => {
+            all.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
+        }
+        Some(_) | None => String::new(),
+    };
+    let names = ["id", "source", "name", "principal", "roles", "ends"];
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| names.iter().map(|name| cell(row, name)).collect()).collect();
+    out.result(&table(&["ID", "SOURCE", "NAME", "PRINCIPAL", "ROLES", "ENDS"], &rows));
+    Ok(Exit::Done)
+}
+
+fn shown(entry: &Entry) -> Value {
+    let Ok(key) = serde_json::from_value::<StoredKey>(entry.body.clone()) else {
+        return json!({ "id": entry.id, "source": "stored", "ends": "cannot be read" });
+    };
+    let ends = match (key.revoked_at_ms, key.expires_at_ms) {
+        (Some(at), _) => format!("revoked {}", instant(at)),
+        (None, Some(at)) => instant(at),
+        (None, None) => String::new(),
+    };
+    json!({ "id": entry.id, "source": "stored", "name": key.name, "principal": key.principal,
+            "roles": key.roles, "ends": ends })
+}
+
+async fn revoke(
+    at: &Place,
+    id: &str,
+    operator: &Operator,
+    out: &mut Output,
+) -> anyhow::Result<Exit> {
+    let desk = Desk::open(at, None, out)?;
+    if desk.config.server.keys.iter().any(|key| key.id == id) {
+        return Err(anyhow!("`{id}` is declared in `haft.toml`; take it out there"));
+    }
+    let by = Principal::parse(&operator.actor).map_err(anyhow::Error::msg).context("--as")?;
+    let revoked = stored::revoke(&desk.runtime, &by, &operator.tenant, id).await;
+    revoked.with_context(|| format!("key `{id}` of tenant `{}`", operator.tenant))?;
+    out.line(&format!("`{id}` opens nothing any more"));
+    Ok(Exit::Done)
+}
+
 fn role(name: RoleName) -> Role {
     match name {
         RoleName::Agent => Role::Agent,
         RoleName::Approver => Role::Approver,
         RoleName::Operator => Role::Operator,
         RoleName::Administrator => Role::Administrator,
+        RoleName::Metrics => Role::Metrics,
     }
 }

@@ -6,10 +6,15 @@ mod greet;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use haft_core::port::Observe;
+use haft_server::logs::Log;
+use haft_server::traces::Traces;
 use haft_server::who::Keys;
-use haft_server::{Door, Hub};
+use haft_server::who::jwt::Issuers;
+use haft_server::{Door, Hub, Metrics};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -19,6 +24,7 @@ use crate::assembly::{Desk, block_on};
 use crate::bundled;
 use crate::cli::Serve;
 use crate::config::Config;
+use crate::logs;
 use crate::models::models;
 use crate::output::{Exit, Output};
 use crate::source::Place;
@@ -38,7 +44,14 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
     block_on(async {
         let hub = Hub::default();
         let publish = Arc::new(hub.clone());
-        let desk = Desk::open_for(at, options.registry.as_deref(), publish, out)?;
+        let metrics = Arc::new(Metrics::default());
+        let mut observers: Vec<Arc<dyn Observe>> = vec![metrics.clone(), Arc::new(Log)];
+        let collector = at.config()?.otlp.collector(|name| std::env::var(name).ok())?;
+        let traces = collector.map(Traces::start).transpose().map_err(anyhow::Error::msg)?;
+        let traces = traces.map(Arc::new);
+        observers.extend(traces.clone().map(|one| one as Arc<dyn Observe>));
+        let desk = Desk::open_observed(at, options.registry.as_deref(), publish, observers, out)?;
+        logs::start(desk.config.server.log)?;
         desk.tend(out).await?;
         let listen = options.listen.or(desk.config.server.listen).unwrap_or(LISTEN);
         let hosts = hosts(&desk.config, listen)?;
@@ -51,8 +64,14 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
             .with_context(|| format!("`{listen}` cannot be listened on"))?;
         let address = listener.local_addr()?;
         let limits = desk.config.server.limits.clone();
-        let door = Door::new(desk.runtime.clone(), hub, keys, hosts, limits);
-        let door = Arc::new(door.with_models(models(&desk)?));
+        let issuers = Issuers::load(&desk.config.server.issuers).context("`issuers`")?;
+        let door = Door::new(desk.runtime.clone(), hub, keys, hosts, limits)
+            .with_models(models(&desk)?)
+            .with_switch(Arc::new(desk.runtime.clone()))
+            .home(&admin.tenant)
+            .issuers(issuers)
+            .metrics(metrics);
+        let door = Arc::new(door);
         let link = door.invite(&admin.id);
         greet::greet(&desk, address, &admin, link.as_deref(), out);
         let watching = match options.dev {
@@ -63,6 +82,9 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         drop(watching);
         if left > 0 {
             out.note(&format!("{left} effects were still running; see `haft effects`"));
+        }
+        if let Some(traces) = &traces {
+            traces.flush(Duration::from_secs(3)).await;
         }
         haft_core::port::Journal::flush(&*desk.store).await.context("the last records")?;
         Ok(Exit::Done)

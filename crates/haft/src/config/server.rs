@@ -1,9 +1,10 @@
-//! `[server]` and `[[keys]]`: where `haft serve` listens, and who may come in.
+//! `[server]`, `[[keys]]` and `[[issuers]]`: where `haft serve` listens, and who may come in.
 
 use std::net::SocketAddr;
 
 use haft_server::Limits;
 use haft_server::who::Key;
+use haft_server::who::jwt::Issuer;
 use serde::Deserialize;
 
 /// The section as it is written.
@@ -15,15 +16,31 @@ pub(super) struct RawServer {
     max_body_bytes: Option<usize>,
     max_requests: Option<usize>,
     max_connections: Option<usize>,
+    log: Logging,
+}
+
+/// How the log is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Logging {
+    /// For people on a terminal, for programs elsewhere.
+    #[default]
+    Auto,
+    /// One JSON object per line.
+    Json,
+    /// One line of text per event.
+    Text,
+    /// None.
+    Off,
 }
 
 impl RawServer {
-    pub(super) fn resolve(self, keys: Vec<Key>) -> Serving {
+    pub(super) fn resolve(self, keys: Vec<Key>, issuers: Vec<Issuer>) -> Serving {
         let mut limits = Limits::default();
         limits.body_bytes = self.max_body_bytes.unwrap_or(limits.body_bytes);
         limits.at_once = self.max_requests.unwrap_or(limits.at_once);
         limits.connections = self.max_connections.unwrap_or(limits.connections);
-        Serving { listen: self.listen, hosts: self.hosts, limits, keys }
+        Serving { listen: self.listen, hosts: self.hosts, limits, keys, issuers, log: self.log }
     }
 }
 
@@ -38,4 +55,8 @@ pub(crate) struct Serving {
     pub(crate) limits: Limits,
     /// Who may come in.
     pub(crate) keys: Vec<Key>,
+    /// Whose tokens open it.
+    pub(crate) issuers: Vec<Issuer>,
+    /// How the log is written.
+    pub(crate) log: Logging,
 }

@@ -10,6 +10,7 @@ use haft_core::{Call, Digest, ErrorKind, Principal};
 use haft_runtime::Runtime;
 use haft_runtime::policy::{Policy, Rules, Source};
 use haft_runtime::session::Signal;
+use haft_runtime::toolbox::{Activation, Directory, Overrides, Records, Shelf, Stock};
 use parking_lot::Mutex;
 use serde_json::json;
 
@@ -93,6 +94,33 @@ async fn nothing_is_begun_under_rules_that_are_no_longer_in_force() {
     let all = rules(&["shop__*"]);
     world.runtime.govern(policy(&all), all);
     assert!(world.call(call("order", "k")).await.is_ok());
+}
+
+fn turn_off(runtime: &Runtime) {
+    let off = Activation {
+        tool: "order".into(),
+        enabled: false,
+        overrides: Overrides::default(),
+        approved_by: None,
+    };
+    let mut records = Records::of_one("default", "default");
+    records.agents.iter_mut().for_each(|agent| agent.activations.push(off.clone()));
+    let registry = tools();
+    let stock = Stock::new(&[Shelf::own(&registry)]).unwrap();
+    runtime.direct(Directory::load(&records, &stock, "test").unwrap());
+}
+
+#[tokio::test]
+async fn a_tool_that_is_turned_off_on_the_way_is_not_begun() {
+    let all = rules(&["shop__*"]);
+    let replaced = Replaced::after(2, &all);
+    let world = World::with(all, |builder| builder.policy(replaced.clone()));
+    let runtime = world.runtime.clone();
+    *replaced.by.lock() = Some(Box::new(move || turn_off(&runtime)));
+    let refused = world.call(call("order", "k")).await;
+    assert_eq!((kind(&refused), world.acts("order")), (ErrorKind::Denied, 0), "{refused:?}");
+    let refused = world.call(call("order", "k")).await;
+    assert_eq!(kind(&refused), ErrorKind::Unavailable);
 }
 
 #[tokio::test]

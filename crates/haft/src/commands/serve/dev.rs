@@ -78,9 +78,9 @@ impl Again {
             return Ok(format!("nothing in the tools has changed (registry {version})"));
         }
         // Rules are about tools: those of the new ones must hold before anybody can use them.
-        let policy = self.config.policy(&registry).map_err(|found| wrong(&found))?;
+        // Loading makes them anew, together with what the store holds.
+        self.config.policy(&registry).map_err(|found| wrong(&found))?;
         self.runtime.load(registry).map_err(|found| wrong(&found))?;
-        self.runtime.govern(std::sync::Arc::new(policy), self.config.rules.clone());
         Ok(format!("registry {version} is loaded for new sessions"))
     }
 }

@@ -1,0 +1,91 @@
+//! Counting what happens to calls.
+
+use std::time::Duration;
+
+use crate::contract::SideEffectPolicy;
+use crate::error::ErrorKind;
+use crate::record::Stage;
+use crate::trace::Trace;
+
+/// A call that is about to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Started<'a> {
+    /// The call.
+    pub call: &'a str,
+    /// Whose.
+    pub tenant: &'a str,
+    /// The agent.
+    pub agent: &'a str,
+    /// The tool's canonical id.
+    pub tool: &'a str,
+    /// Its class.
+    pub class: SideEffectPolicy,
+}
+
+/// A call that ended. There is one for every record of a call, so that what is counted and what is
+/// on record are the same.
+#[derive(Clone, Copy, Debug)]
+pub struct Finished<'a> {
+    /// The call.
+    pub call: &'a str,
+    /// Whose.
+    pub tenant: &'a str,
+    /// The agent.
+    pub agent: &'a str,
+    /// The tool's canonical id; absent where the name stands for none, since anybody can make
+    /// names up.
+    pub tool: Option<&'a str>,
+    /// What runs the tool; absent where it was not run.
+    pub gateway: Option<&'static str>,
+    /// Its class; absent where it was not run.
+    pub class: Option<SideEffectPolicy>,
+    /// The stage that ended it.
+    pub stage: Stage,
+    /// The kind of its error.
+    pub error: Option<ErrorKind>,
+    /// Whether it was answered from memory.
+    pub cached: bool,
+    /// How often the handler was run.
+    pub attempts: u32,
+    /// How long it took.
+    pub took: Duration,
+    /// When it began, in milliseconds of the Unix epoch.
+    pub began_ms: i64,
+    /// The model's id for it.
+    pub model_call: Option<&'a str>,
+    /// The session.
+    pub session: Option<&'a str>,
+    /// The trace that it is part of.
+    pub trace: Option<Trace>,
+    /// When each stage was begun, counted from the call's beginning. Empty unless somebody
+    /// [wants](Observe::wants_stages) them.
+    pub stages: &'a [(Stage, Duration)],
+}
+
+impl Finished<'_> {
+    /// How it ended, in one word: `success`, `cached`, `error`, or `refused` where nothing was run.
+    #[must_use]
+    pub fn status(&self) -> &'static str {
+        match self.error {
+            None if self.cached => "cached",
+            None => "success",
+            Some(_) if self.attempts == 0 => "refused",
+            Some(_) => "error",
+        }
+    }
+}
+
+/// Watches every call. It is on the way of all of them, so it must cost next to nothing and never
+/// wait.
+pub trait Observe: Send + Sync {
+    /// Whether it looks at [`Finished::stages`]: taking the times costs a little.
+    fn wants_stages(&self, _trace: Option<&Trace>) -> bool {
+        false
+    }
+
+    /// A call is about to run.
+    fn started(&self, _started: &Started<'_>) {}
+
+    /// A call ended.
+    fn finished(&self, finished: &Finished<'_>);
+}

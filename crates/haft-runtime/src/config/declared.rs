@@ -1,0 +1,57 @@
+//! What `haft.toml` says, and what it thereby keeps others from changing.
+
+use haft_core::config::Kind;
+
+use super::bodies::activation_id;
+use crate::policy::Source;
+use crate::toolbox::{Records, Stock};
+
+/// Everything that is declared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Declared {
+    /// Tenants, agents, delegations and grants.
+    pub records: Records,
+    /// The rules; none where a program brought a policy of its own.
+    pub source: Option<Source>,
+}
+
+impl Declared {
+    /// Whether a thing is declared, and so cannot be changed anywhere else. Declared delegations,
+    /// grants and policy files have no ids, so that nothing stored can stand in their place.
+    #[must_use]
+    pub fn has(&self, stock: &Stock, kind: Kind, tenant: &str, id: &str) -> bool {
+        let records = &self.records;
+        let is = |name: &str, tool: &str| canonical(stock, name).as_deref().unwrap_or(name) == tool;
+        match kind {
+            Kind::Tenant => records.tenants.iter().any(|one| one.id == id),
+            Kind::Agent => records.agents.iter().any(|one| one.tenant == tenant && one.id == id),
+            Kind::Definition => {
+                let theirs = records.tenants.iter().filter(|one| one.id == tenant);
+                theirs.flat_map(|one| &one.definitions).any(|one| is(&one.tool, id))
+            }
+            Kind::Activation => {
+                let theirs = records.agents.iter().filter(|one| one.tenant == tenant);
+                let said = |tool: &str, agent: &str| {
+                    let tool = canonical(stock, tool).unwrap_or_else(|| tool.to_owned());
+                    activation_id(agent, &tool) == id
+                };
+                theirs
+                    .flat_map(|agent| agent.activations.iter().map(move |one| (agent, one)))
+                    .any(|(agent, one)| said(&one.tool, &agent.id))
+            }
+            Kind::Delegation | Kind::Policy | Kind::Key | Kind::Connection | Kind::Grant => false,
+        }
+    }
+}
+
+/// The id of a tool that is named by its id or by a short name of its own.
+pub(crate) fn canonical(stock: &Stock, name: &str) -> Option<String> {
+    if stock.get(name).is_some() {
+        return Some(name.to_owned());
+    }
+    let mut own = stock.tools().iter().filter(|one| one.tool.contract.tool_id == name);
+    match (own.next(), own.next()) {
+        (Some(one), None) => Some(one.tool.id.clone()),
+        (Some(_), Some(_)) | (None, _) => None,
+    }
+}

@@ -1,0 +1,254 @@
+//! Putting together what is declared and what is stored.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use haft_core::config::{Entry, Kind};
+use haft_core::contract::Effect;
+
+use super::bodies::{self, Body, read};
+use super::declared::Declared;
+use crate::policy::{self, Problem, Text};
+use crate::toolbox::{Activation, Agent, Definition, Records, Stock, Tenant};
+
+/// Everything together.
+#[derive(Debug, Default)]
+pub(crate) struct Merged {
+    /// Tenants, agents, delegations and grants.
+    pub(crate) records: Records,
+    /// Rules of tenants that have some of their own.
+    pub(crate) rules: BTreeMap<String, Vec<(String, bodies::PolicyText)>>,
+    /// Tools that stored things speak of and that are not there now.
+    pub(crate) absent: BTreeSet<String>,
+    /// Tenants of which something stored cannot be read.
+    pub(crate) broken: BTreeMap<String, String>,
+    /// Things that belong to something that is not there.
+    pub(crate) strays: BTreeSet<(Kind, String)>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Puts declared things and entries together. Only entries of one tenant, where one is named.
+pub(crate) fn merge(
+    declared: &Declared,
+    entries: &[Entry],
+    stock: &Stock,
+    only: Option<&str>,
+) -> Merged {
+    let mut records = declared.records.clone();
+    if let Some(only) = only {
+        records.tenants.retain(|one| one.id == only);
+        records.agents.retain(|one| one.tenant == only);
+        records.delegations.retain(|one| one.tenant == only);
+        records.grants.retain(|one| one.tenant == only);
+    }
+    let mut merging = Merging {
+        tenants: records.tenants.iter().map(|one| one.id.clone()).enumerate().map(flip).collect(),
+        agents: records.agents.iter().map(name).enumerate().map(flip).collect(),
+        merged: Merged { records, ..Merged::default() },
+        stock,
+    };
+    let meant = |one: &&Entry| only.is_none_or(|only| one.tenant == only);
+    let counts = |one: &&Entry| !declared.has(stock, one.kind, &one.tenant, &one.id);
+    // Tenants before agents before what is said about them: the order of the kinds.
+    for entry in entries.iter().filter(meant).filter(counts) {
+        merging.take(entry);
+    }
+    merging.merged
+}
+
+fn name(agent: &Agent) -> (String, String) {
+    (agent.tenant.clone(), agent.id.clone())
+}
+
+fn flip<A, B>((a, b): (A, B)) -> (B, A) {
+    (b, a)
+}
+
+struct Merging<'a> {
+    stock: &'a Stock,
+    merged: Merged,
+    tenants: HashMap<String, usize>,
+    agents: HashMap<(String, String), usize>,
+}
+
+impl Merging<'_> {
+    fn take(&mut self, entry: &Entry) {
+        let taken = match entry.kind {
+            Kind::Tenant => self.with(entry, Self::tenant),
+            Kind::Agent => self.with(entry, Self::agent),
+            Kind::Definition => self.with(entry, Self::definition),
+            Kind::Activation => self.with(entry, Self::activation),
+            Kind::Delegation => self.with(entry, Self::delegation),
+            Kind::Policy => self.with(entry, Self::policy),
+            Kind::Grant => self.with(entry, Self::grant),
+            Kind::Key | Kind::Connection => Ok(()),
+        };
+        if let Err(problem) = taken {
+            // What cannot be read might be what forbids something.
+            self.merged.broken.insert(entry.tenant.clone(), problem.message.clone());
+            self.merged.problems.push(problem);
+        }
+    }
+
+    fn with<T: Body>(
+        &mut self,
+        entry: &Entry,
+        take: impl FnOnce(&mut Self, &Entry, T),
+    ) -> Result<(), Problem> {
+        if entry.kind != Kind::Tenant && !self.tenants.contains_key(&entry.tenant) {
+            self.stray(entry, "its tenant");
+            return Ok(());
+        }
+        take(self, entry, read::<T>(entry)?);
+        Ok(())
+    }
+
+    /// A thing that belongs to nothing allows nothing and forbids nothing.
+    fn stray(&mut self, entry: &Entry, what: &str) {
+        self.merged.strays.insert((entry.kind, entry.id.clone()));
+        let message = format!(
+            "stored {} `{}` of `{}`: {what} is not there",
+            entry.kind.as_str(),
+            entry.id,
+            entry.tenant
+        );
+        self.merged.problems.push(Problem::warning("store", message));
+    }
+
+    fn tenant(&mut self, entry: &Entry, _: bodies::Tenant) {
+        let tenants = &mut self.merged.records.tenants;
+        self.tenants.insert(entry.id.clone(), tenants.len());
+        tenants.push(Tenant { id: entry.id.clone(), ..Tenant::default() });
+    }
+
+    fn agent(&mut self, entry: &Entry, said: bodies::Agent) {
+        for tools in said.tools.iter().chain(said.modes.values()) {
+            self.note_absent(tools);
+        }
+        let agents = &mut self.merged.records.agents;
+        self.agents.insert((entry.tenant.clone(), entry.id.clone()), agents.len());
+        agents.push(Agent {
+            id: entry.id.clone(),
+            tenant: entry.tenant.clone(),
+            tools: said.tools,
+            modes: said.modes,
+            activations: Vec::new(),
+        });
+    }
+
+    fn definition(&mut self, entry: &Entry, said: bodies::Definition) {
+        self.note_absent(std::slice::from_ref(&entry.id));
+        let place = self.tenants.get(&entry.tenant);
+        let tenant = place.and_then(|at| self.merged.records.tenants.get_mut(*at));
+        let Some(tenant) = tenant else { return };
+        tenant.definitions.push(Definition {
+            tool: entry.id.clone(),
+            version: said.version,
+            enabled: said.enabled,
+            source: said.source,
+        });
+    }
+
+    fn activation(&mut self, entry: &Entry, said: bodies::Activation) {
+        // A tool's id has no slash.
+        let (agent, tool) = entry.id.rsplit_once('/').unwrap_or(("", &entry.id));
+        let place = self.agents.get(&(entry.tenant.clone(), agent.to_owned())).copied();
+        let Some(agent) = place.and_then(|at| self.merged.records.agents.get_mut(at)) else {
+            return self.stray(entry, "its agent");
+        };
+        agent.activations.push(Activation {
+            tool: tool.to_owned(),
+            enabled: said.enabled,
+            overrides: said.overrides,
+            approved_by: said.approved_by.clone(),
+        });
+        self.note_absent(&[tool.to_owned()]);
+        // Whoever approved was an administrator when they did: the door asked for the role.
+        let place = self.tenants.get(&entry.tenant);
+        let tenant = place.and_then(|at| self.merged.records.tenants.get_mut(*at));
+        if let (Some(tenant), Some(who)) = (tenant, said.approved_by)
+            && !tenant.administrators.contains(&who)
+        {
+            tenant.administrators.push(who);
+        }
+    }
+
+    fn delegation(&mut self, entry: &Entry, said: bodies::Delegation) {
+        let tools = self.present(said.tools);
+        if tools.is_empty() {
+            return self.stray(entry, "every tool of it");
+        }
+        self.merged.records.delegations.push(policy::Delegation {
+            tenant: entry.tenant.clone(),
+            actor: said.actor,
+            subject: said.subject,
+            tools,
+            connections: said.connections,
+            until: said.until,
+        });
+    }
+
+    fn grant(&mut self, entry: &Entry, said: bodies::Grant) {
+        let tools = self.present(said.tools);
+        if tools.is_empty() {
+            return self.stray(entry, "every tool of it");
+        }
+        self.merged.records.grants.push(policy::Grant {
+            connection: said.connection,
+            provider: said.provider,
+            tenant: entry.tenant.clone(),
+            principals: said.principals,
+            tools,
+        });
+    }
+
+    fn policy(&mut self, entry: &Entry, mut said: bodies::PolicyText) {
+        said.allow = self.present(said.allow);
+        said.deny = self.present(said.deny);
+        said.approve = self.present(said.approve);
+        let rules = self.merged.rules.entry(entry.tenant.clone()).or_default();
+        rules.push((entry.id.clone(), said));
+    }
+
+    fn is_absent(&self, name: &str) -> bool {
+        let pattern = name.contains('*');
+        let effect = [Effect::ReadOnly, Effect::StateChange, Effect::ExternalSideEffect];
+        !pattern
+            && effect.iter().all(|effect| effect.as_str() != name)
+            && super::declared::canonical(self.stock, name).is_none()
+    }
+
+    fn note_absent(&mut self, tools: &[String]) {
+        let absent: Vec<_> = tools.iter().filter(|name| self.is_absent(name)).cloned().collect();
+        self.merged.absent.extend(absent);
+    }
+
+    /// The tools that are there, and patterns. One that is not there needs no rule.
+    fn present(&mut self, mut tools: Vec<String>) -> Vec<String> {
+        self.note_absent(&tools);
+        tools.retain(|name| !self.is_absent(name));
+        tools
+    }
+}
+
+/// The rules of a tenant: those that are declared, and its own.
+pub(crate) fn source_of(
+    common: &policy::Source,
+    records: &Records,
+    tenant: &str,
+    own: &[(String, bodies::PolicyText)],
+) -> policy::Source {
+    let mut source = common.clone();
+    for (id, said) in own {
+        source.rules.allow.extend(said.allow.iter().cloned());
+        source.rules.deny.extend(said.deny.iter().cloned());
+        source.rules.approve.extend(said.approve.iter().cloned());
+        if !said.cedar.trim().is_empty() {
+            source.cedar.push(Text { file: format!("store:{id}"), text: said.cedar.clone() });
+        }
+    }
+    let theirs = |other: &String| other == tenant;
+    let delegations = records.delegations.iter().filter(|one| theirs(&one.tenant));
+    source.delegations = delegations.cloned().collect();
+    source.grants = records.grants.iter().filter(|one| theirs(&one.tenant)).cloned().collect();
+    source
+}

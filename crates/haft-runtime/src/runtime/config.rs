@@ -1,0 +1,274 @@
+//! What is configured, put in force and changed while calls go on.
+
+mod judge;
+mod tools;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arc_swap::ArcSwap;
+use haft_core::Digest;
+use haft_core::config::{Change, Entry, Kind, Snapshot};
+use haft_core::port::{Decide, StoreError};
+use serde_json::json;
+use tokio::sync::{Mutex, MutexGuard};
+
+pub use tools::ToolState;
+
+use super::{Rulebook, Runtime, Shelves};
+use crate::config::{ChangeError, Changed, Configured, Declared, Merged, merge, source_of};
+use crate::policy::{ByTenant, Policy, Problem};
+use crate::toolbox::{Directory, Records};
+
+/// What is declared, what is configured, and whose turn it is to change it.
+pub(crate) struct Office {
+    declared: Declared,
+    configured: ArcSwap<Configured>,
+    /// Other tools have come since things were put together.
+    stale: AtomicBool,
+    /// One change at a time: each is judged on what the one before it left.
+    desk: Mutex<Desk>,
+}
+
+/// Policies that were compiled before, by tenant, with what they were made from.
+#[derive(Default)]
+pub(crate) struct Desk(HashMap<String, (Digest, Arc<dyn Decide>)>);
+
+impl Office {
+    pub(crate) fn new(declared: Declared) -> Self {
+        let configured = Configured { records: declared.records.clone(), ..Configured::default() };
+        let configured = ArcSwap::from_pointee(configured);
+        Self { declared, configured, stale: AtomicBool::new(false), desk: Mutex::default() }
+    }
+}
+
+impl Runtime {
+    /// What `haft.toml` declares.
+    #[must_use]
+    pub fn declared(&self) -> &Declared {
+        &self.inner.office.declared
+    }
+
+    /// Whether a thing is declared, and so read-only.
+    #[must_use]
+    pub fn is_declared(&self, kind: Kind, tenant: &str, id: &str) -> bool {
+        let shelf = self.inner.shelves.load().current.clone();
+        self.declared().has(&shelf.stock, kind, tenant, id)
+    }
+
+    /// How many changes of the store are in force.
+    #[must_use]
+    pub fn config_changes(&self) -> u64 {
+        self.inner.office.configured.load().snapshot.changes
+    }
+
+    /// What is configured now: declared and stored, as far as it was read.
+    #[must_use]
+    pub fn configured(&self) -> Arc<Configured> {
+        self.inner.office.configured.load_full()
+    }
+
+    /// Reads the store where it has changed since it was last read, and puts what it holds in
+    /// force for new calls. To be called at the start, and from time to time where other processes
+    /// write to the same store. Returns whether anything was new.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read; what was in force stays in force.
+    pub async fn refresh(&self) -> Result<bool, StoreError> {
+        let mut desk = self.inner.office.desk.lock().await;
+        let changes = self.inner.store.changes().await?;
+        let stale = self.inner.office.stale.load(Ordering::Acquire);
+        if changes == self.config_changes() && !stale {
+            return Ok(false);
+        }
+        let snapshot = self.inner.store.snapshot().await?;
+        self.put_in_force(&mut desk, snapshot);
+        Ok(true)
+    }
+
+    /// Changes one thing: judged against everything else, written on what was read, and in force
+    /// for new calls when this returns.
+    ///
+    /// # Errors
+    ///
+    /// Why nothing was changed.
+    pub async fn change(&self, change: Change) -> Result<Changed, ChangeError> {
+        let mut desk = self.inner.office.desk.lock().await;
+        self.change_at(&mut desk, change).await
+    }
+
+    async fn change_at(
+        &self,
+        desk: &mut MutexGuard<'_, Desk>,
+        change: Change,
+    ) -> Result<Changed, ChangeError> {
+        let snapshot = self.inner.store.snapshot().await?;
+        let warnings = self.judge(&snapshot.entries, &change)?;
+        if change.kind == Kind::Agent && change.to.is_none() {
+            self.forget_activations(&snapshot.entries, &change).await?;
+        }
+        let entry = self.inner.store.change(change).await?;
+        let snapshot = self.inner.store.snapshot().await?;
+        self.put_in_force(desk, snapshot);
+        Ok(Changed { entry, warnings })
+    }
+
+    /// An agent that comes back under the same name starts without what was said of the old one.
+    async fn forget_activations(
+        &self,
+        entries: &[Entry],
+        agent: &Change,
+    ) -> Result<(), ChangeError> {
+        let its = |one: &&Entry| {
+            one.kind == Kind::Activation
+                && one.tenant == agent.tenant
+                && one.id.rsplit_once('/').is_some_and(|(id, _)| id == agent.id)
+        };
+        for entry in entries.iter().filter(its) {
+            let gone = Change {
+                kind: Kind::Activation,
+                tenant: entry.tenant.clone(),
+                id: entry.id.clone(),
+                from: entry.version,
+                to: None,
+                by: agent.by.clone(),
+            };
+            self.inner.store.change(gone).await?;
+        }
+        Ok(())
+    }
+
+    /// Other tools are there: what is said about tools is read against them.
+    pub(super) fn fit_anew(&self) {
+        self.inner.office.stale.store(true, Ordering::Release);
+        // Whoever changes something at this moment leaves it to the next refresh.
+        if let Ok(mut desk) = self.inner.office.desk.try_lock() {
+            let snapshot = self.configured().snapshot.clone();
+            self.put_in_force(&mut desk, snapshot);
+        }
+    }
+
+    /// Puts together what is declared and what is stored, and swaps it in as one.
+    fn put_in_force(&self, desk: &mut Desk, snapshot: Snapshot) {
+        let office = &self.inner.office;
+        office.stale.store(false, Ordering::Release);
+        let shelves = self.inner.shelves.load_full();
+        let mut merged = merge(&office.declared, &snapshot.entries, &shelves.current.stock, None);
+        let directory = self.directory(&shelves, &mut merged);
+        let old = self.inner.rules.load_full();
+        let decide = match &office.declared.source {
+            None => old.decide.clone(),
+            Some(_) => self.policies(desk, &shelves, &mut merged),
+        };
+        let directory = directory.map_or_else(|| old.directory.clone(), Arc::new);
+        let rules = old.rules.clone();
+        self.inner.rules.store(Arc::new(Rulebook::new(decide, rules, directory)));
+        self.inner.catalogs.forget();
+        let Merged { records, problems, .. } = merged;
+        office.configured.store(Arc::new(Configured { snapshot, records, problems }));
+    }
+
+    /// The directory; of a tenant whose things do not fit together only what is declared, and its
+    /// calls are refused by its policy.
+    fn directory(&self, shelves: &Shelves, merged: &mut Merged) -> Option<Directory> {
+        let stock = &shelves.current.stock;
+        let absent = merged.absent.clone();
+        let load = |records: &Records| Directory::load_with(records, stock, "store", &absent);
+        let problems = match load(&merged.records) {
+            Ok(directory) => {
+                merged.problems.extend(directory.warnings().iter().cloned());
+                return Some(directory);
+            }
+            Err(problems) => problems,
+        };
+        merged.problems.extend(problems);
+        let declared = &self.inner.office.declared.records;
+        let tenants: Vec<String> =
+            merged.records.tenants.iter().map(|one| one.id.clone()).collect();
+        for tenant in tenants {
+            if let Err(problems) = load(&of_tenant(&merged.records, &tenant)) {
+                let why = problems.first().map(ToString::to_string).unwrap_or_default();
+                merged.broken.insert(tenant.clone(), why);
+                replace(&mut merged.records, &tenant, of_tenant(declared, &tenant));
+            }
+        }
+        load(&merged.records).ok()
+    }
+
+    /// The common policy, and one for each tenant that has something of its own.
+    fn policies(&self, desk: &mut Desk, shelves: &Shelves, merged: &mut Merged) -> Arc<dyn Decide> {
+        let office = &self.inner.office;
+        let Some(common) = &office.declared.source else { return deny("there is no policy") };
+        let shelf_versions: Vec<&str> = shelves.by_version.keys().map(|key| &**key).collect();
+        let registries: Vec<_> = shelves.by_version.values().map(|one| &*one.registry).collect();
+        let mut compile = |name: &str, source: &crate::policy::Source, problems: &mut Vec<_>| {
+            let made_from = Digest::of_json(&json!([shelf_versions, source]));
+            if let Some((from, policy)) = desk.0.get(name)
+                && *from == made_from
+            {
+                return policy.clone();
+            }
+            let policy: Arc<dyn Decide> = match Policy::load(source, &registries) {
+                Ok(policy) => Arc::new(policy),
+                Err(found) => {
+                    let why = format!("the policy of `{name}` is broken");
+                    problems.extend(found);
+                    deny(&why)
+                }
+            };
+            desk.0.insert(name.to_owned(), (made_from, policy.clone()));
+            policy
+        };
+        let mut own = HashMap::new();
+        let mut problems: Vec<Problem> = Vec::new();
+        let is_declared = &office.declared.records;
+        for tenant in merged.records.tenants.iter().map(|one| &one.id) {
+            if let Some(why) = merged.broken.get(tenant) {
+                own.insert(tenant.clone(), deny(why));
+                continue;
+            }
+            let rules = merged.rules.get(tenant).map(Vec::as_slice).unwrap_or_default();
+            let source = source_of(common, &merged.records, tenant, rules);
+            let plain = source_of(common, is_declared, tenant, &[]);
+            if source != plain {
+                own.insert(tenant.clone(), compile(tenant, &source, &mut problems));
+            }
+        }
+        let common = compile("", common, &mut problems);
+        merged.problems.extend(problems);
+        Arc::new(ByTenant::new(common, own))
+    }
+}
+
+fn deny(why: &str) -> Arc<dyn Decide> {
+    Arc::new(Policy::deny_all(why))
+}
+
+/// What is on record of one tenant.
+fn of_tenant(records: &Records, tenant: &str) -> Records {
+    let mut own = records.clone();
+    own.tenants.retain(|one| one.id == tenant);
+    own.agents.retain(|one| one.tenant == tenant);
+    own.delegations.retain(|one| one.tenant == tenant);
+    own.grants.retain(|one| one.tenant == tenant);
+    own
+}
+
+/// Other records of one tenant. It stays known, so that it can be told that it is broken.
+fn replace(records: &mut Records, tenant: &str, other: Records) {
+    for one in records.tenants.iter_mut().filter(|one| one.id == tenant) {
+        let declared = other.tenants.iter().find(|other| other.id == tenant);
+        *one = declared.cloned().unwrap_or_else(|| crate::toolbox::Tenant {
+            id: tenant.to_owned(),
+            ..Default::default()
+        });
+    }
+    records.agents.retain(|one| one.tenant != tenant);
+    records.delegations.retain(|one| one.tenant != tenant);
+    records.grants.retain(|one| one.tenant != tenant);
+    records.agents.extend(other.agents);
+    records.delegations.extend(other.delegations);
+    records.grants.extend(other.grants);
+}

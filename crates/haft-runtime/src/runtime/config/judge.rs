@@ -1,0 +1,184 @@
+//! Whether a change makes sense, before it is written.
+
+use std::collections::BTreeSet;
+
+use haft_core::config::{Change, Entry, Kind};
+use haft_core::nearest;
+
+use super::super::Runtime;
+use super::{of_tenant, source_of};
+use crate::config::{Activation, ChangeError, Merged, merge, parse, read};
+use crate::policy::{Policy, Problem};
+use crate::toolbox::Directory;
+
+impl Runtime {
+    /// The warnings of a change that makes sense.
+    pub(super) fn judge(
+        &self,
+        entries: &[Entry],
+        change: &Change,
+    ) -> Result<Vec<Problem>, ChangeError> {
+        let (kind, tenant, id) = (change.kind, change.tenant.as_str(), change.id.as_str());
+        if self.is_declared(kind, tenant, id) {
+            return Err(ChangeError::Declared);
+        }
+        let before = entries.iter().find(|one| is(one, change));
+        match (before, change.from) {
+            (None, 0) if change.to.is_some() => well_named(change)?,
+            (None, _) => return Err(ChangeError::Missing),
+            (Some(before), from) if before.version == from => {}
+            (Some(_), _) => return Err(ChangeError::Stale),
+        }
+        if let Some(body) = &change.to {
+            parse(kind, body).map_err(|problem| ChangeError::Invalid(vec![problem]))?;
+        }
+        match kind {
+            Kind::Key | Kind::Connection => return Ok(Vec::new()),
+            Kind::Tenant if change.to.is_none() => return empty(entries, tenant),
+            Kind::Activation => self.loosening(before, change)?,
+            Kind::Tenant
+            | Kind::Agent
+            | Kind::Definition
+            | Kind::Delegation
+            | Kind::Policy
+            | Kind::Grant => {}
+        }
+        self.fits(entries, change)
+    }
+
+    /// What a change would make of everything else.
+    fn fits(&self, entries: &[Entry], change: &Change) -> Result<Vec<Problem>, ChangeError> {
+        let then = with(entries, change);
+        let (now, now_problems) = self.tried(entries, change);
+        let (then, then_problems) = self.tried(&then, change);
+        let unknown: Vec<&String> = then.absent.difference(&now.absent).collect();
+        if !unknown.is_empty() {
+            return Err(ChangeError::Invalid(self.no_such_tools(&unknown)));
+        }
+        if then.strays.contains(&(change.kind, change.id.clone())) {
+            let message = format!("what the {} is about is not there", change.kind.as_str());
+            return Err(ChangeError::Invalid(vec![Problem::error("request", message)]));
+        }
+        // What was wrong before does not keep anybody from mending the rest.
+        let new = then_problems.into_iter().filter(|one| !now_problems.contains(one));
+        let (errors, warnings): (Vec<_>, Vec<_>) = new.partition(Problem::is_error);
+        if errors.is_empty() { Ok(warnings) } else { Err(ChangeError::Invalid(errors)) }
+    }
+
+    /// Everything of the change's tenant together, and all that is wrong with it.
+    fn tried(&self, entries: &[Entry], change: &Change) -> (Merged, Vec<Problem>) {
+        let shelves = self.inner.shelves.load_full();
+        let stock = &shelves.current.stock;
+        let declared = self.declared();
+        let tenant = change.tenant.as_str();
+        let mut merged = merge(declared, entries, stock, Some(tenant));
+        let mut problems = std::mem::take(&mut merged.problems);
+        let records = of_tenant(&merged.records, tenant);
+        match Directory::load_with(&records, stock, "request", &merged.absent) {
+            Ok(directory) => problems.extend(directory.warnings().iter().cloned()),
+            Err(found) => problems.extend(found),
+        }
+        let is_rule = matches!(change.kind, Kind::Policy | Kind::Delegation | Kind::Grant);
+        if let Some(common) = declared.source.as_ref().filter(|_| is_rule) {
+            let own = merged.rules.get(tenant).map(Vec::as_slice).unwrap_or_default();
+            let source = source_of(common, &merged.records, tenant, own);
+            let registries: Vec<_> =
+                shelves.by_version.values().map(|one| &*one.registry).collect();
+            match Policy::load(&source, &registries) {
+                Ok(policy) => problems.extend(policy.warnings().iter().cloned()),
+                Err(found) => problems.extend(found),
+            }
+        }
+        (merged, problems)
+    }
+
+    fn no_such_tools(&self, names: &[&String]) -> Vec<Problem> {
+        let shelf = self.inner.shelves.load().current.clone();
+        let say = |name: &&String| {
+            let ids = shelf.stock.tools().iter().map(|one| one.tool.id.as_str());
+            let problem = Problem::error("request", format!("there is no tool `{name}`"));
+            match nearest::find(name, ids) {
+                Some(near) => problem.help(format!("did you mean `{near}`?")),
+                None => problem,
+            }
+        };
+        names.iter().map(say).collect()
+    }
+
+    /// Looser rules are somebody's decision, and that somebody is whoever makes the change.
+    fn loosening(&self, before: Option<&Entry>, change: &Change) -> Result<(), ChangeError> {
+        let Some(body) = &change.to else { return Ok(()) };
+        let said: Activation = serde_json::from_value(body.clone()).map_err(|why| {
+            ChangeError::Invalid(vec![Problem::error("request", why.to_string())])
+        })?;
+        let earlier = before.and_then(|entry| read::<Activation>(entry).ok());
+        let kept = earlier.is_some_and(|earlier| {
+            earlier.overrides == said.overrides && earlier.approved_by == said.approved_by
+        });
+        if said.approved_by.as_ref().is_some_and(|who| *who != change.by) && !kept {
+            let message = "nobody can approve in somebody else's name";
+            return Err(ChangeError::Invalid(vec![Problem::error("request", message)]));
+        }
+        let shelf = self.inner.shelves.load().current.clone();
+        let tool = change.id.rsplit_once('/').and_then(|(_, tool)| shelf.stock.get(tool));
+        let looser = tool.map(|one| said.overrides.loosened(&one.tool.contract));
+        match looser.unwrap_or_default() {
+            looser if looser.is_empty() || said.approved_by.is_some() => Ok(()),
+            looser => Err(ChangeError::Looser(looser.into_iter().map(str::to_owned).collect())),
+        }
+    }
+}
+
+fn is(entry: &Entry, change: &Change) -> bool {
+    entry.kind == change.kind && entry.tenant == change.tenant && entry.id == change.id
+}
+
+/// The entries as they would be.
+fn with(entries: &[Entry], change: &Change) -> Vec<Entry> {
+    let mut then: Vec<Entry> = entries.iter().filter(|one| !is(one, change)).cloned().collect();
+    then.extend(change.to.as_ref().map(|body| Entry {
+        kind: change.kind,
+        tenant: change.tenant.clone(),
+        id: change.id.clone(),
+        version: change.from + 1,
+        body: body.clone(),
+        changed_at_ms: 0,
+        changed_by: change.by.clone(),
+    }));
+    then.sort_by(|a, b| (a.kind, &a.tenant, &a.id).cmp(&(b.kind, &b.tenant, &b.id)));
+    then
+}
+
+/// A tenant goes when nothing of it is left.
+fn empty(entries: &[Entry], tenant: &str) -> Result<Vec<Problem>, ChangeError> {
+    let left = entries.iter().filter(|one| one.tenant == tenant && one.kind != Kind::Tenant);
+    let kinds: BTreeSet<&str> = left.map(|one| one.kind.as_str()).collect();
+    match kinds.is_empty() {
+        true => Ok(Vec::new()),
+        false => Err(ChangeError::NotEmpty(
+            kinds.iter().map(|kind| format!("its {kind} entries")).collect::<Vec<_>>().join(", "),
+        )),
+    }
+}
+
+/// Names that people choose are plain, so that they can stand in addresses, records and commands.
+fn well_named(change: &Change) -> Result<(), ChangeError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let wrong = |message: &str| {
+        Err(ChangeError::Invalid(vec![Problem::error("request", message.to_owned())]))
+    };
+    match change.kind {
+        Kind::Tenant | Kind::Agent | Kind::Policy | Kind::Delegation | Kind::Grant => {
+            let id = change.id.as_str();
+            let begins = id.starts_with(|c: char| c.is_ascii_alphanumeric());
+            if !begins || id.len() > 64 || !id.chars().all(plain) {
+                return wrong("an id has 1 to 64 of `a-z A-Z 0-9 . _ -`, a letter or digit first");
+            }
+            if change.kind == Kind::Tenant && change.tenant != change.id {
+                return wrong("a tenant belongs to itself");
+            }
+            Ok(())
+        }
+        Kind::Definition | Kind::Activation | Kind::Key | Kind::Connection => Ok(()),
+    }
+}

@@ -1,0 +1,184 @@
+//! Keys to the doors: shown once, kept as hashes, with an end.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Extension, Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use haft_core::Principal;
+use haft_core::config::Kind;
+use haft_runtime::policy::Instant;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::listing::cut;
+use super::{Listing, Page, Thing};
+use crate::api::need;
+use crate::body::{self, Params};
+use crate::door::Door;
+use crate::problem::{NoKey, NoRole, Problem};
+use crate::who::stored::{self, Wanted};
+use crate::who::{Key, Role, Who};
+
+/// A key that is to be made.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewKey {
+    /// What it is for.
+    name: Option<String>,
+    /// Who holds it: `user:mara`, `agent:helper`, `service:billing`.
+    #[schema(value_type = String)]
+    principal: Principal,
+    /// For whom its holder acts, always.
+    #[schema(value_type = Option<String>)]
+    subject: Option<Principal>,
+    /// `agent`, `approver`, `operator`, `administrator`. An agent's key has only the first.
+    #[schema(value_type = Vec<String>)]
+    roles: Vec<Role>,
+    /// The agents whose calls it may make; all of the tenant where absent, and for an agent's key
+    /// that agent alone.
+    agents: Option<Vec<String>>,
+    /// When it ends, as RFC 3339; never where absent.
+    #[schema(value_type = Option<String>)]
+    expires: Option<Instant>,
+}
+
+/// A key that was made.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Minted {
+    /// Its text, shown this once.
+    key: String,
+    /// What is kept of it.
+    entry: Thing,
+}
+
+/// The tenant's keys, without what opens anything.
+#[utoipa::path(get, path = "/v1/admin/keys", tag = "administration", operation_id = "list_keys",
+    params(Page),
+    responses((status = 200, description = "Declared and stored ones, by id.", body = Listing),
+        (status = 400, description = "No such parameter.", body = Problem,
+            content_type = "application/problem+json"),
+        NoKey, NoRole))]
+pub(crate) async fn list(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Params(page): Params<Page>,
+) -> Result<Json<Listing>, Problem> {
+    need(&who, Role::Administrator)?;
+    let entries = door.runtime.store().entries(Kind::Key, Some(&who.tenant)).await;
+    let entries = entries.map_err(crate::api::confirmations::unreadable)?;
+    let own = door.keys.declared().filter(|key| *key.tenant == *who.tenant);
+    let mut items: Vec<Thing> = own.map(declared).collect();
+    items.extend(entries.iter().map(Thing::stored).map(shown));
+    Ok(Json(cut(items, &page)))
+}
+
+fn declared(key: &Key) -> Thing {
+    let mut value = json!(key);
+    strip(&mut value, &["id", "tenant", "sha256"]);
+    Thing::declared(key.id.clone(), value)
+}
+
+/// A hash opens nothing, and is still nobody's business.
+fn shown(mut thing: Thing) -> Thing {
+    strip(&mut thing.value, &["sha256"]);
+    thing
+}
+
+fn strip(value: &mut Value, names: &[&str]) {
+    if let Some(object) = value.as_object_mut() {
+        names.iter().for_each(|name| drop(object.shift_remove(*name)));
+    }
+}
+
+/// Makes a key. Its text is shown once.
+#[utoipa::path(post, path = "/v1/admin/keys", tag = "administration", operation_id = "make_key",
+    request_body = NewKey,
+    responses((status = 201, description = "The key.", body = Minted),
+        (status = 400, description = "Not a body that is read here.", body = Problem,
+            content_type = "application/problem+json"),
+        NoKey, NoRole,
+        (status = 413, description = "Too large.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 415, description = "Not JSON.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 422, description = "It makes no sense.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn make(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    need(&who, Role::Administrator)?;
+    mint_from(&door, &who, &headers, body).await
+}
+
+/// Makes a key from a request's body, in the tenant of `who`.
+pub(super) async fn mint_from(
+    door: &Door,
+    who: &Who,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let new: NewKey = body::shape(body::json(headers, body, &door.limits).await?)?;
+    let wanted = Wanted {
+        name: new.name,
+        principal: new.principal,
+        subject: new.subject,
+        roles: new.roles,
+        agents: new.agents,
+        expires_at_ms: new.expires.map(|at| at.0),
+    };
+    let (text, entry) = stored::mint(&door.runtime, &who.principal, &who.tenant, wanted).await?;
+    let place = format!("/v1/admin/keys/{}", entry.id);
+    let minted = Minted { key: text, entry: shown(Thing::stored(&entry)) };
+    Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(minted)).into_response())
+}
+
+/// One key, without what opens anything.
+#[utoipa::path(get, path = "/v1/admin/keys/{id}", tag = "administration",
+    operation_id = "show_key", params(("id" = String, Path, description = "Its id.")),
+    responses((status = 200, description = "With its version as `ETag`.", body = Thing),
+        NoKey, NoRole,
+        (status = 404, description = "There is none.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn show(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    need(&who, Role::Administrator)?;
+    let mut own = door.keys.declared().filter(|key| *key.tenant == *who.tenant);
+    if let Some(key) = own.find(|key| key.id == id) {
+        return Ok(declared(key).respond(StatusCode::OK));
+    }
+    let entry = super::stored(&door, &who, Kind::Key, &id).await?;
+    let entry = entry.ok_or_else(|| Problem::missing("key"))?;
+    Ok(shown(Thing::stored(&entry)).respond(StatusCode::OK))
+}
+
+/// Revokes a key: it opens nothing from now on. It stays listed.
+#[utoipa::path(delete, path = "/v1/admin/keys/{id}", tag = "administration",
+    operation_id = "revoke_key", params(("id" = String, Path, description = "Its id.")),
+    responses((status = 200, description = "Revoked, now or before.", body = Thing),
+        NoKey, NoRole,
+        (status = 404, description = "There is none.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 409, description = "Declared in `haft.toml`.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn revoke(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    need(&who, Role::Administrator)?;
+    if door.keys.declared().any(|key| *key.tenant == *who.tenant && key.id == id) {
+        return Err(Problem::declared());
+    }
+    let entry = stored::revoke(&door.runtime, &who.principal, &who.tenant, &id).await?;
+    Ok(shown(Thing::stored(&entry)).respond(StatusCode::OK))
+}

@@ -1,0 +1,187 @@
+//! Tenants: one's own, and for administrators of the installation's home tenant all of them.
+//!
+//! Whoever runs the installation can make a tenant and its first administrator's key. What is in
+//! it they do not see: from then on it is administered with keys of its own.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Extension, Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use haft_core::config::Kind;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::listing::cut;
+use super::{Listing, Page, Thing};
+use crate::api::need;
+use crate::body::{self, Params};
+use crate::door::Door;
+use crate::problem::{NoKey, NoRole, Problem};
+use crate::who::{Role, Who};
+
+/// What is said of a tenant.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = TenantSettings)]
+#[expect(dead_code, reason = "describes the body in the OpenAPI document; the runtime reads it")]
+pub(crate) struct Said {
+    /// For people.
+    description: Option<String>,
+}
+
+/// The tenants that the key's holder may know of: their own, or all for the home tenant's.
+#[utoipa::path(get, path = "/v1/admin/tenants", tag = "administration",
+    operation_id = "list_tenants", params(Page),
+    responses((status = 200, description = "Some of them.", body = Listing),
+        (status = 400, description = "No such parameter.", body = Problem,
+            content_type = "application/problem+json"),
+        NoKey, NoRole))]
+pub(crate) async fn list(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Params(page): Params<Page>,
+) -> Result<Json<Listing>, Problem> {
+    need(&who, Role::Administrator)?;
+    if !door.is_home(&who) {
+        return super::list(&door, &who, Kind::Tenant, &page).await.map(Json);
+    }
+    let declared = &door.runtime.declared().records.tenants;
+    let named = |id: &String| declared.iter().any(|one| one.id == *id);
+    let entries = door.runtime.store().entries(Kind::Tenant, None).await;
+    let entries = entries.map_err(crate::api::confirmations::unreadable)?;
+    let mut items: Vec<Thing> =
+        entries.iter().filter(|one| !named(&one.id)).map(Thing::stored).collect();
+    items.extend(declared.iter().map(|one| Thing::declared(one.id.clone(), serde_json::json!({}))));
+    Ok(Json(cut(items, &page)))
+}
+
+/// Whoever may look at or change a tenant, as if they were in it.
+fn inside(door: &Door, who: &Who, tenant: &str) -> Result<Who, Problem> {
+    need(who, Role::Administrator)?;
+    match *who.tenant == *tenant || door.is_home(who) {
+        true => Ok(who.in_tenant(tenant)),
+        false => Err(Problem::missing("tenant")),
+    }
+}
+
+/// Making and removing tenants is for whoever runs the installation.
+fn home(door: &Door, who: &Who, tenant: &str) -> Result<Who, Problem> {
+    let inside = inside(door, who, tenant)?;
+    match door.is_home(who) {
+        true => Ok(inside),
+        false => Err(Problem::forbidden("only administrators of the home tenant can do this")),
+    }
+}
+
+/// One tenant.
+#[utoipa::path(get, path = "/v1/admin/tenants/{id}", tag = "administration",
+    operation_id = "show_tenant", params(("id" = String, Path, description = "Its id.")),
+    responses((status = 200, description = "With its version as `ETag`.", body = Thing),
+        NoKey, NoRole,
+        (status = 404, description = "There is none that you may know of.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn show(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let inside = inside(&door, &who, &id)?;
+    super::show(&door, &inside, Kind::Tenant, &id).await
+}
+
+/// Makes a tenant, or with `If-Match` says something else of it. For the home tenant's
+/// administrators.
+#[utoipa::path(put, path = "/v1/admin/tenants/{id}", tag = "administration",
+    operation_id = "put_tenant",
+    params(("id" = String, Path, description = "Its id."),
+        ("If-Match" = Option<String>, Header, description = "The `ETag` that was read."),
+        ("If-None-Match" = Option<String>, Header, description = "`*`: only a new one.")),
+    request_body = Said,
+    responses((status = 200, description = "Changed.", body = Thing),
+        (status = 201, description = "New.", body = Thing),
+        (status = 400, description = "Not a body that is read here.", body = Problem,
+            content_type = "application/problem+json"),
+        NoKey, NoRole,
+        (status = 404, description = "There is none that you may know of.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 409, description = "Declared in `haft.toml`.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 412, description = "It has changed since.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 413, description = "Too large.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 415, description = "Not JSON.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 422, description = "It makes no sense.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 428, description = "`If-Match` is missing.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn put(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let inside = home(&door, &who, &id)?;
+    let said = body::json(&headers, body, &door.limits).await?;
+    super::put(&door, &inside, Kind::Tenant, &id, &headers, said).await
+}
+
+/// Removes a tenant of which nothing is left. For the home tenant's administrators.
+#[utoipa::path(delete, path = "/v1/admin/tenants/{id}", tag = "administration",
+    operation_id = "remove_tenant",
+    params(("id" = String, Path, description = "Its id."),
+        ("If-Match" = Option<String>, Header, description = "The `ETag` that was read.")),
+    responses((status = 204, description = "It is gone."), NoKey, NoRole,
+        (status = 404, description = "There is none that you may know of.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 409, description = "Declared in `haft.toml`, or not empty.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 412, description = "It has changed since.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 428, description = "`If-Match` is missing.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn remove(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    let inside = home(&door, &who, &id)?;
+    super::remove(&door, &inside, Kind::Tenant, &id, &headers).await
+}
+
+/// Makes the first administrator's key of a tenant. Its text is shown once. For the home tenant's
+/// administrators.
+#[utoipa::path(post, path = "/v1/admin/tenants/{id}/keys", tag = "administration",
+    operation_id = "make_tenant_key", params(("id" = String, Path, description = "The tenant.")),
+    request_body = super::keys::NewKey,
+    responses((status = 201, description = "The key.", body = super::keys::Minted),
+        (status = 400, description = "Not a body that is read here.", body = Problem,
+            content_type = "application/problem+json"),
+        NoKey, NoRole,
+        (status = 404, description = "There is no such tenant.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 413, description = "Too large.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 415, description = "Not JSON.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 422, description = "It makes no sense.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn key(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    let inside = home(&door, &who, &id)?;
+    let known = door.runtime.configured();
+    if !known.records.tenants.iter().any(|one| one.id == id) {
+        return Err(Problem::missing("tenant"));
+    }
+    super::keys::mint_from(&door, &inside, &headers, body).await
+}

@@ -1,0 +1,130 @@
+//! What Prometheus reads: calls, how long they took, what was answered from memory, side effects.
+//!
+//! Names and labels are part of the interface. Each metric has at most a thousand sets of labels;
+//! what comes after is counted under `other`. Counting takes no lock.
+
+mod family;
+
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use haft_core::contract::SideEffectPolicy;
+use haft_core::port::{Finished, Observe};
+
+use family::{Count, Durations, Family};
+
+/// How many sets of labels a metric has at most.
+pub const MOST_LABEL_SETS: usize = 1_000;
+
+/// The counters of one process.
+pub struct Metrics {
+    durations: Family<4, Durations>,
+    executions: Family<4, Count>,
+    hits: Family<2, Count>,
+    effects: Family<3, Count>,
+    refusals: Family<4, Count>,
+    requests: [AtomicU64; 5],
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::with_label_sets(MOST_LABEL_SETS)
+    }
+}
+
+impl Metrics {
+    /// With another bound on the sets of labels.
+    #[must_use]
+    pub fn with_label_sets(most: usize) -> Self {
+        Self {
+            durations: Family::new(
+                "tool_execution_duration_seconds",
+                "How long tools took to answer",
+                ["tenant_id", "agent_id", "tool_name", "gateway"],
+                most,
+            ),
+            executions: Family::new(
+                "tool_execution_total",
+                "Calls by how they ended",
+                ["tenant_id", "agent_id", "tool_name", "status"],
+                most,
+            ),
+            hits: Family::new(
+                "tool_idempotency_cache_hits_total",
+                "Calls answered from memory",
+                ["tenant_id", "tool_name"],
+                most,
+            ),
+            effects: Family::new(
+                "tool_side_effect_total",
+                "Side effects that were asked for, by class",
+                ["tenant_id", "agent_id", "policy"],
+                most,
+            ),
+            refusals: Family::new(
+                "haft_calls_not_done_total",
+                "Calls that ended in an error, by stage and kind",
+                ["tenant_id", "agent_id", "stage", "error"],
+                most,
+            ),
+            requests: Default::default(),
+        }
+    }
+
+    /// One answer over HTTP.
+    pub(crate) fn answered(&self, status: u16) {
+        let class = usize::from(status / 100).saturating_sub(1);
+        if let Some(count) = self.requests.get(class) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Everything in Prometheus' text format; of one tenant only, where it is named.
+    #[must_use]
+    pub fn render(&self, tenant: Option<&str>) -> String {
+        let mut text = String::with_capacity(4096);
+        self.durations.render(&mut text, tenant);
+        self.executions.render(&mut text, tenant);
+        self.hits.render(&mut text, tenant);
+        self.effects.render(&mut text, tenant);
+        self.refusals.render(&mut text, tenant);
+        if tenant.is_none() {
+            text += "# HELP haft_http_requests_total Answers over HTTP, by class of status\n\
+                     # TYPE haft_http_requests_total counter\n";
+            for (at, count) in self.requests.iter().enumerate() {
+                let count = count.load(Ordering::Relaxed);
+                let _ = writeln!(text, "haft_http_requests_total{{code=\"{}xx\"}} {count}", at + 1);
+            }
+        }
+        text
+    }
+}
+
+/// A gauge without labels, in Prometheus' text format.
+pub(crate) fn gauge(text: &mut String, name: &str, help: &str, value: impl std::fmt::Display) {
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");
+}
+
+/// A name that stands for no tool is nobody's label: models make names up.
+const NO_TOOL: &str = "unknown";
+
+impl Observe for Metrics {
+    fn finished(&self, seen: &Finished<'_>) {
+        let tool = seen.tool.unwrap_or(NO_TOOL);
+        let (tenant, agent) = (seen.tenant, seen.agent);
+        self.executions.of([tenant, agent, tool, seen.status()], Count::add);
+        if seen.cached {
+            self.hits.of([tenant, tool], Count::add);
+        }
+        if seen.attempts > 0 {
+            let gateway = seen.gateway.unwrap_or("internal");
+            self.durations.of([tenant, agent, tool, gateway], |one| one.add(seen.took));
+            if let Some(class) = seen.class.filter(|class| *class != SideEffectPolicy::Pure) {
+                self.effects.of([tenant, agent, class.as_str()], Count::add);
+            }
+        }
+        if let Some(error) = seen.error {
+            self.refusals.of([tenant, agent, seen.stage.as_str(), error.as_str()], Count::add);
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! From what a token says to who its bearer is.
+
+use haft_core::Principal;
+use serde_json::{Map, Value};
+
+use super::Issuer;
+use crate::who::{Role, Who};
+
+type Claims = Map<String, Value>;
+
+/// Whoever an issuer says the bearer is. The claims have been checked.
+pub(super) fn who(issuer: &Issuer, claims: &Claims) -> Result<Who, String> {
+    let names = &issuer.claims;
+    let tenant = tenant(issuer, claims)?;
+    let agent = names.agent.as_deref().and_then(|name| text(claims, name));
+    let subject = match names.subject.as_deref().and_then(|name| text(claims, name)) {
+        Some(id) => Some(principal("user", id)?),
+        None => None,
+    };
+    let (actor, roles) = match agent {
+        // An agent holds no other role, whatever its token says.
+        Some(agent) => (principal("agent", agent)?, vec![Role::Agent]),
+        None => {
+            let name = names.principal.as_deref().unwrap_or("sub");
+            let id = text(claims, name).ok_or_else(|| format!("no claim `{name}`"))?;
+            (principal("user", id)?, roles(issuer, claims))
+        }
+    };
+    Ok(Who::by_token(&issuer.issuer, tenant, actor, subject, roles))
+}
+
+fn tenant<'a>(issuer: &'a Issuer, claims: &'a Claims) -> Result<&'a str, String> {
+    let said = match &issuer.claims.tenant {
+        Some(name) => text(claims, name).or(issuer.tenant.as_deref()),
+        None => issuer.tenant.as_deref(),
+    };
+    let said = said.ok_or("no claim says which tenant")?;
+    let allowed = issuer.tenants.as_ref().is_none_or(|all| all.iter().any(|one| one == said));
+    let named = principal("agent", said).is_ok();
+    match allowed && named {
+        true => Ok(said),
+        false => Err("it names a tenant that this issuer does not speak for".to_owned()),
+    }
+}
+
+fn principal(kind: &str, id: &str) -> Result<Principal, String> {
+    Principal::parse(&format!("{kind}:{id}"))
+}
+
+fn roles(issuer: &Issuer, claims: &Claims) -> Vec<Role> {
+    let said = issuer.claims.roles.as_deref().and_then(|name| find(claims, name));
+    let words: Vec<&str> = match said {
+        Some(Value::String(text)) => text.split_whitespace().collect(),
+        Some(Value::Array(all)) => all.iter().filter_map(Value::as_str).collect(),
+        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => {
+            Vec::new()
+        }
+    };
+    let role = |word: &&str| match issuer.roles.is_empty() {
+        true => serde_json::from_value(Value::from(*word)).ok(),
+        false => issuer.roles.get(*word).copied(),
+    };
+    let mut roles: Vec<Role> = words.iter().filter_map(role).collect();
+    roles.sort_unstable();
+    roles.dedup();
+    roles
+}
+
+fn text<'a>(claims: &'a Claims, name: &str) -> Option<&'a str> {
+    find(claims, name).and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+/// A claim by its name, or by a way into objects. Names with dots in them, as addresses have, come
+/// first.
+fn find<'a>(claims: &'a Claims, name: &str) -> Option<&'a Value> {
+    if let Some(value) = claims.get(name) {
+        return Some(value);
+    }
+    let mut parts = name.split('.');
+    let first = claims.get(parts.next()?)?;
+    parts.try_fold(first, |value, part| value.get(part))
+}

@@ -1,0 +1,78 @@
+//! Keys that are made while the server runs.
+
+use serde_json::json;
+
+use super::{check, delete, echo};
+use crate::client::Served;
+
+#[tokio::test]
+async fn a_key_is_shown_once_and_opens_until_it_is_revoked() {
+    let served = Served::new().await;
+    let wanted = json!({"name": "night shift", "principal": "agent:helper", "roles": ["agent"]});
+    let made = served.post(&served.admin, "/v1/admin/keys", wanted).await;
+    check(&made, 201, "");
+    let key = made.json()["key"].as_str().unwrap().to_owned();
+    let place = made.header("location").unwrap().to_owned();
+    assert_eq!(echo(&served, &key, "helper").await.status, 200);
+    for seen in
+        [served.get(&served.admin, &place).await, served.get(&served.admin, "/v1/admin/keys").await]
+    {
+        check(&seen, 200, "");
+        let secret = key.rsplit('_').next().unwrap();
+        assert!(!seen.body.contains(secret) && !seen.body.contains("sha256"), "{seen:?}");
+        assert!(seen.body.contains("night shift"));
+    }
+    let mut other = key.clone();
+    other.replace_range(other.len() - 1.., if key.ends_with('0') { "1" } else { "0" });
+    assert_eq!(echo(&served, &other, "helper").await.status, 401);
+    let gone = delete(&served, &served.admin, &place, "").await;
+    check(&gone, 200, "");
+    assert!(gone.json()["value"]["revoked_at_ms"].is_i64(), "{gone:?}");
+    assert_eq!(echo(&served, &key, "helper").await.status, 401, "at once");
+    check(&delete(&served, &served.admin, &place, "").await, 200, "");
+    check(&delete(&served, &served.stranger, &place, "").await, 404, "not_found");
+}
+
+#[tokio::test]
+async fn a_key_ends_when_it_says() {
+    let served = Served::new().await;
+    let wanted =
+        |expires: &str| json!({"principal": "user:ann", "roles": ["operator"], "expires": expires});
+    let over = served.post(&served.admin, "/v1/admin/keys", wanted("2001-01-01T00:00:00Z")).await;
+    check(&over, 422, "invalid_configuration");
+    let soon = std::time::SystemTime::now() + std::time::Duration::from_millis(1_500);
+    let soon = soon.duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as i64;
+    let soon = haft_runtime::policy::Instant(soon).to_string();
+    let made = served.post(&served.admin, "/v1/admin/keys", wanted(&soon)).await;
+    check(&made, 201, "");
+    let key = made.json()["key"].as_str().unwrap().to_owned();
+    assert_eq!(served.get(&key, "/v1/calls").await.status, 200);
+    let mut tries = 0;
+    while served.get(&key, "/v1/calls").await.status != 401 {
+        tries += 1;
+        assert!(tries < 200, "it never ends");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn an_agents_key_holds_no_other_role() {
+    let served = Served::new().await;
+    for (wanted, word) in [
+        (json!({"principal": "agent:helper", "roles": ["agent", "approver"]}), "no other role"),
+        (json!({"principal": "user:ann", "roles": []}), "no role"),
+    ] {
+        let refused = served.post(&served.admin, "/v1/admin/keys", wanted).await;
+        check(&refused, 422, "invalid_configuration");
+        assert!(refused.body.contains(word), "{refused:?}");
+    }
+    for wrong in [
+        json!({"principal": "ann", "roles": ["operator"]}),
+        json!({"principal": "user:ann", "roles": ["king"]}),
+        json!({"principal": "user:ann", "roles": ["operator"], "tenant": "theirs"}),
+        json!({"principal": "user:ann", "roles": ["operator"], "sha256": "00"}),
+    ] {
+        let refused = served.post(&served.admin, "/v1/admin/keys", wrong).await;
+        check(&refused, 400, "malformed_request");
+    }
+}

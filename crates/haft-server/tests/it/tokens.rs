@@ -1,0 +1,328 @@
+//! Signed tokens: an issuer on loopback, and everything that a forger would try.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use aws_lc_rs::encoding::AsDer as _;
+use aws_lc_rs::rsa::{KeyPair, KeySize};
+use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64;
+use haft_server::who::Role;
+use haft_server::who::jwt::{Issuer, Issuers, Names};
+use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+use crate::client::Served;
+
+/// A key pair of an issuer.
+struct Pair {
+    kid: String,
+    signing: EncodingKey,
+    algorithm: Algorithm,
+    jwk: Value,
+}
+
+impl Pair {
+    fn ed(kid: &str) -> Self {
+        let pair = Ed25519KeyPair::generate().unwrap();
+        let x = BASE64.encode(pair.public_key().as_ref());
+        let der = pair.to_pkcs8v1().unwrap();
+        Self {
+            kid: kid.to_owned(),
+            signing: EncodingKey::from_ed_der(der.as_ref()),
+            algorithm: Algorithm::EdDSA,
+            jwk: json!({"kty": "OKP", "crv": "Ed25519", "kid": kid, "use": "sig", "x": x}),
+        }
+    }
+
+    fn rsa(kid: &str) -> Self {
+        let pair = KeyPair::generate(KeySize::Rsa2048).unwrap();
+        let public = pair.public_key();
+        let n = BASE64.encode(public.modulus().big_endian_without_leading_zero());
+        let e = BASE64.encode(public.exponent().big_endian_without_leading_zero());
+        let der: aws_lc_rs::encoding::Pkcs8V1Der<'_> = pair.as_der().unwrap();
+        Self {
+            kid: kid.to_owned(),
+            signing: EncodingKey::from_rsa_der(&pkcs1(der.as_ref())),
+            algorithm: Algorithm::RS256,
+            jwk: json!({"kty": "RSA", "kid": kid, "use": "sig", "alg": "RS256", "n": n, "e": e}),
+        }
+    }
+
+    fn sign(&self, claims: &Value) -> String {
+        let mut header = Header::new(self.algorithm);
+        header.kid = Some(self.kid.clone());
+        encode(&header, claims, &self.signing).unwrap()
+    }
+}
+
+/// The key inside of its PKCS #8 wrapping: after 26 bytes that are the same for every 2048-bit key.
+fn pkcs1(der: &[u8]) -> Vec<u8> {
+    der[26..].to_vec()
+}
+
+/// An issuer's key server.
+struct Jwks {
+    url: String,
+    keys: Arc<Mutex<Vec<Value>>>,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Jwks {
+    async fn serve(keys: Vec<Value>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/jwks.json", listener.local_addr().unwrap());
+        let keys = Arc::new(Mutex::new(keys));
+        let asked = Arc::new(AtomicUsize::new(0));
+        let (from, count) = (keys.clone(), asked.clone());
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut head = [0; 2048];
+                let _ = stream.read(&mut head).await;
+                count.fetch_add(1, Ordering::SeqCst);
+                let body = json!({"keys": *from.lock().unwrap()}).to_string();
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                    body.len()
+                );
+                let _ = stream.write_all(format!("{head}{body}").as_bytes()).await;
+            }
+        });
+        Self { url, keys, asked }
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.load(Ordering::SeqCst)
+    }
+}
+
+fn issuer(jwks: &Jwks, pause: u64) -> Issuer {
+    Issuer {
+        issuer: "https://login.example".into(),
+        audience: vec!["haft".into()],
+        jwks_url: Some(jwks.url.clone()),
+        jwks_file: None,
+        algorithms: Vec::new(),
+        leeway_s: Some(0),
+        jwks_pause_s: Some(pause),
+        tenant: None,
+        tenants: Some(vec!["ours".into()]),
+        claims: Names {
+            tenant: Some("org".into()),
+            agent: Some("agent".into()),
+            subject: Some("on_behalf_of".into()),
+            roles: Some("realm.roles".into()),
+            ..Names::default()
+        },
+        roles: [
+            ("haft-admins".to_owned(), Role::Administrator),
+            ("haft-ops".to_owned(), Role::Operator),
+        ]
+        .into(),
+    }
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()
+}
+
+fn claims(changes: Value) -> Value {
+    let mut claims = json!({
+        "iss": "https://login.example", "aud": "haft", "sub": "ann", "org": "ours",
+        "exp": now() + 600, "realm": {"roles": ["haft-ops", "other"]},
+    });
+    for (name, value) in changes.as_object().unwrap() {
+        match value {
+            Value::Null => drop(claims.as_object_mut().unwrap().remove(name)),
+            value => claims[name] = value.clone(),
+        }
+    }
+    claims
+}
+
+async fn served(issuer: Issuer) -> Served {
+    Served::trusting(Issuers::load(&[issuer]).unwrap()).await
+}
+
+#[tokio::test]
+async fn a_token_opens_what_its_claims_say() {
+    let (ed, rsa) = (Pair::ed("one"), Pair::rsa("two"));
+    let jwks = Jwks::serve(vec![ed.jwk.clone(), rsa.jwk.clone(), json!({"kty": "odd"})]).await;
+    let served = served(issuer(&jwks, 10)).await;
+    for pair in [&ed, &rsa] {
+        let token = pair.sign(&claims(json!({})));
+        assert_eq!(served.get(&token, "/v1/calls").await.status, 200, "an operator");
+        assert_eq!(served.get(&token, "/v1/admin/agents").await.status, 403, "no administrator");
+    }
+    let admin = ed.sign(&claims(json!({"realm": {"roles": "haft-admins haft-ops"}})));
+    let path = "/v1/admin/agents/night";
+    let made = served.send(&admin, "PUT", path, &[], Some(json!({}))).await;
+    assert_eq!((made.status, &made.json()["changedBy"]), (201, &json!("user:ann")), "{made:?}");
+    // An agent is an agent, whatever else its token says.
+    let agent = json!({"agent": "helper", "realm": {"roles": ["haft-admins"]}});
+    let agent = ed.sign(&claims(agent));
+    let call = json!({"tool": "echo", "arguments": {"text": "x"}});
+    let done = served.post(&agent, "/v1/agents/helper/calls", call.clone()).await;
+    assert_eq!(done.status, 200, "{done:?}");
+    assert_eq!(served.post(&agent, "/v1/agents/night/calls", call.clone()).await.status, 404);
+    assert_eq!(served.get(&agent, "/v1/admin/agents").await.status, 403);
+    // For somebody else only with a delegation on record.
+    let acting = ed.sign(&claims(json!({"agent": "helper", "on_behalf_of": "mara"})));
+    assert_ne!(served.post(&acting, "/v1/agents/helper/calls", call).await.status, 200);
+    assert_eq!(jwks.asked(), 1, "keys are kept");
+}
+
+#[tokio::test]
+async fn whatever_is_not_certain_is_refused_alike() {
+    let (ed, rsa, stranger) = (Pair::ed("one"), Pair::rsa("two"), Pair::ed("one"));
+    let jwks = Jwks::serve(vec![ed.jwk.clone(), rsa.jwk.clone()]).await;
+    let served = served(issuer(&jwks, 3600)).await;
+    let with = |changes: Value| ed.sign(&claims(changes));
+    let unsigned = |header: Value| {
+        let (header, body) =
+            (BASE64.encode(header.to_string()), BASE64.encode(claims(json!({})).to_string()));
+        format!("{header}.{body}.")
+    };
+    // The issuer's public key as if it were a shared secret.
+    let n = rsa.jwk["n"].as_str().unwrap();
+    let mut header = Header::new(Algorithm::HS256);
+    header.kid = Some("two".into());
+    let confused =
+        encode(&header, &claims(json!({})), &EncodingKey::from_secret(n.as_bytes())).unwrap();
+    let raw = BASE64.decode(n).unwrap();
+    let confused_raw =
+        encode(&header, &claims(json!({})), &EncodingKey::from_secret(&raw)).unwrap();
+    // Keys that the token itself brings.
+    let mut header = Header::new(Algorithm::EdDSA);
+    header.kid = Some("one".into());
+    header.jku = Some(jwks.url.clone());
+    header.jwk = serde_json::from_value(stranger.jwk.clone()).ok();
+    let brought = encode(&header, &claims(json!({})), &stranger.signing).unwrap();
+    let mut wrong_kind = Header::new(Algorithm::EdDSA);
+    wrong_kind.kid = Some("two".into());
+    let wrong_kind = encode(&wrong_kind, &claims(json!({})), &ed.signing).unwrap();
+    let good = with(json!({}));
+    assert_eq!(served.get(&good, "/v1/calls").await.status, 200);
+    let (front, signature) = good.rsplit_once('.').unwrap();
+    let (header, _) = front.split_once('.').unwrap();
+    let raised = BASE64.encode(claims(json!({"realm": {"roles": "haft-admins"}})).to_string());
+    for (what, token) in [
+        ("nothing signed", unsigned(json!({"alg": "none", "typ": "JWT"}))),
+        ("none in other letters", unsigned(json!({"alg": "nOnE", "kid": "one"}))),
+        ("no signature", unsigned(json!({"alg": "EdDSA", "kid": "one"}))),
+        ("a public key as a secret", confused),
+        ("its bytes as a secret", confused_raw),
+        ("a key that the token brings", brought),
+        ("a key of another kind", wrong_kind),
+        ("somebody else's signature", stranger.sign(&claims(json!({})))),
+        ("claims that were raised", format!("{header}.{raised}.{signature}")),
+        ("a signature that was cut", good[..good.len() - 2].to_owned()),
+        ("another audience", with(json!({"aud": "elsewhere"}))),
+        ("other audiences", with(json!({"aud": ["a", "b"]}))),
+        ("no audience", with(json!({"aud": null}))),
+        ("another issuer", with(json!({"iss": "https://login.example.evil"}))),
+        ("an issuer with a slash", with(json!({"iss": "https://login.example/"}))),
+        ("no issuer", with(json!({"iss": null}))),
+        ("it is over", with(json!({"exp": now() - 5}))),
+        ("it has no end", with(json!({"exp": null}))),
+        ("an end that is text", with(json!({"exp": "soon"}))),
+        ("it has not begun", with(json!({"nbf": now() + 60}))),
+        ("another tenant", with(json!({"org": "theirs"}))),
+        ("no tenant", with(json!({"org": null}))),
+        ("a tenant in a list", with(json!({"org": ["ours"]}))),
+        ("nobody", with(json!({"sub": null}))),
+        ("nobody in particular", with(json!({"sub": ""}))),
+        ("a name with a line end", with(json!({"sub": "ann\nroot"}))),
+        ("dots", "..".to_owned()),
+        ("long dots", format!("{0}.{0}.{0}", "a".repeat(100_000).get(..15_000).unwrap())),
+    ] {
+        let reply = served.get(&token, "/v1/calls").await;
+        assert_eq!(
+            (reply.status, &reply.json()["code"]),
+            (401, &json!("unauthenticated")),
+            "{what}"
+        );
+        let first = served.get("", "/v1/calls").await;
+        assert_eq!(reply.body, first.body, "{what}: no more is told than to anybody");
+    }
+    let nobody = with(json!({"realm": null}));
+    assert_eq!(served.get(&nobody, "/v1/calls").await.status, 403, "known, and without a role");
+}
+
+#[tokio::test]
+async fn rotated_keys_are_fetched_and_withdrawn_ones_no_longer_open() {
+    let (old, new) = (Pair::ed("old"), Pair::ed("new"));
+    let jwks = Jwks::serve(vec![old.jwk.clone()]).await;
+    let served = served(issuer(&jwks, 0)).await;
+    let (by_old, by_new) = (old.sign(&claims(json!({}))), new.sign(&claims(json!({}))));
+    assert_eq!(served.get(&by_old, "/v1/calls").await.status, 200);
+    assert_eq!(served.get(&by_new, "/v1/calls").await.status, 401);
+    jwks.keys.lock().unwrap().push(new.jwk.clone());
+    assert_eq!(served.get(&by_new, "/v1/calls").await.status, 200, "fetched again");
+    assert_eq!(served.get(&by_old, "/v1/calls").await.status, 200, "both, for a while");
+    *jwks.keys.lock().unwrap() = vec![new.jwk.clone()];
+    let unknown = Pair::ed("none").sign(&claims(json!({})));
+    assert_eq!(served.get(&unknown, "/v1/calls").await.status, 401);
+    assert_eq!(served.get(&by_old, "/v1/calls").await.status, 401, "withdrawn");
+    assert_eq!(served.get(&by_new, "/v1/calls").await.status, 200);
+}
+
+#[tokio::test]
+async fn unknown_keys_do_not_make_us_ask_all_the_time() {
+    let known = Pair::ed("one");
+    let jwks = Jwks::serve(vec![known.jwk.clone()]).await;
+    let served = Arc::new(served(issuer(&jwks, 3600)).await);
+    let strangers: Vec<_> = (0..20)
+        .map(|at| {
+            let token = Pair::ed(&format!("../../etc/passwd{at}")).sign(&claims(json!({})));
+            let served = served.clone();
+            tokio::spawn(async move { served.get(&token, "/v1/calls").await.status })
+        })
+        .collect();
+    for one in strangers {
+        assert_eq!(one.await.unwrap(), 401);
+    }
+    assert_eq!(jwks.asked(), 1);
+    assert_eq!(served.get(&known.sign(&claims(json!({}))), "/v1/calls").await.status, 200);
+}
+
+#[tokio::test]
+async fn keys_may_stand_in_a_file() {
+    let pair = Pair::ed("one");
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("jwks.json");
+    std::fs::write(&file, json!({"keys": [pair.jwk]}).to_string()).unwrap();
+    let jwks = Jwks::serve(Vec::new()).await;
+    let issuer = Issuer { jwks_url: None, jwks_file: Some(file), ..issuer(&jwks, 0) };
+    let served = served(issuer).await;
+    assert_eq!(served.get(&pair.sign(&claims(json!({}))), "/v1/calls").await.status, 200);
+}
+
+#[tokio::test]
+async fn an_issuer_that_makes_no_sense_is_refused() {
+    let jwks = Jwks::serve(Vec::new()).await;
+    let good = issuer(&jwks, 0);
+    let mut cases = Vec::new();
+    let mut case = |word: &'static str, change: &dyn Fn(&mut Issuer)| {
+        let mut issuer = good.clone();
+        change(&mut issuer);
+        cases.push((word, issuer));
+    };
+    case("`audience` is needed", &|one| one.audience.clear());
+    case("must begin with `https://`", &|one| one.jwks_url = Some("http://login.example/k".into()));
+    case("`jwks_url` or `jwks_file`", &|one| one.jwks_url = None);
+    case("`HS256` is not an algorithm", &|one| one.algorithms = vec!["HS256".into()]);
+    case("`none` is not an algorithm", &|one| one.algorithms = vec!["none".into()]);
+    case("at most 300", &|one| one.leeway_s = Some(3600));
+    case("say whose it is", &|one| one.claims.tenant = None);
+    for (word, issuer) in cases {
+        let why = Issuers::load(&[issuer]).err().unwrap().to_string();
+        assert!(why.contains(word), "{why}");
+    }
+    let twice = Issuers::load(&[good.clone(), good]).err().unwrap().to_string();
+    assert!(twice.contains("there twice"), "{twice}");
+}

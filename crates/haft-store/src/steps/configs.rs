@@ -1,0 +1,73 @@
+//! The steps of what is configured.
+
+use haft_core::Digest;
+use haft_core::config::{Change, Entry, Kind, MAX_ENTRY_BYTES, MAX_ENTRY_ID};
+use haft_core::port::StoreError;
+use serde::Serialize;
+
+use super::journal::written;
+use crate::tables::{Res, Tables};
+
+/// The audit entry of a change. What an entry says may hold a hash or a sealed credential, so only
+/// its digest is here.
+#[derive(Serialize)]
+struct Changed<'a> {
+    kind: Kind,
+    id: &'a str,
+    version: u64,
+    by: String,
+    digest: Option<Digest>,
+}
+
+/// Writes or removes an entry, on what was read.
+pub(crate) fn change(on: &mut impl Tables, change: &Change) -> Res<Entry> {
+    sensible(change)?;
+    let stored = on.config(change.kind, &change.tenant, &change.id)?;
+    let (version, before) = match stored {
+        None => (0, None),
+        Some((version, before)) => (version, before),
+    };
+    match (&before, change.from) {
+        (None, 0) if change.to.is_some() => {}
+        (None, _) => return Err(StoreError::Missing),
+        (Some(before), from) if before.version == from => {}
+        (Some(_), _) => return Err(StoreError::Stale),
+    }
+    let entry = Entry {
+        kind: change.kind,
+        tenant: change.tenant.clone(),
+        id: change.id.clone(),
+        version: version + 1,
+        body: change.to.clone().unwrap_or_default(),
+        changed_at_ms: on.now_ms(),
+        changed_by: change.by.clone(),
+    };
+    on.put_config(&entry, change.to.is_none())?;
+    let line = Changed {
+        kind: change.kind,
+        id: &change.id,
+        version: entry.version,
+        by: change.by.to_string(),
+        digest: change.to.as_ref().map(Digest::of_json),
+    };
+    on.append(&change.tenant, "config", written(&line)?)?;
+    match before {
+        Some(before) if change.to.is_none() => Ok(before),
+        Some(_) | None => Ok(entry),
+    }
+}
+
+fn sensible(change: &Change) -> Res<()> {
+    let wrong = |why: &str| Err(StoreError::WrongState(why.to_owned()));
+    for id in [&change.tenant, &change.id] {
+        if id.is_empty() || id.len() > MAX_ENTRY_ID || id.chars().any(char::is_control) {
+            return wrong("an id has 1 to 512 bytes and no control characters");
+        }
+    }
+    match &change.to {
+        Some(body) if written(body)?.len() > MAX_ENTRY_BYTES => {
+            wrong("an entry has at most 1 MiB; write less")
+        }
+        Some(_) | None => Ok(()),
+    }
+}

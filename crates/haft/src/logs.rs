@@ -1,0 +1,30 @@
+//! The log of `haft serve`, on standard error.
+
+use std::io::{IsTerminal as _, stderr};
+
+use anyhow::anyhow;
+use haft_server::logs::Lines;
+use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::fmt;
+
+use crate::config::Logging;
+
+/// Starts the log. Whoever does not read it keeps nobody waiting.
+pub(crate) fn start(how: Logging) -> anyhow::Result<()> {
+    let terminal = stderr().is_terminal();
+    let (json, level) = match how {
+        Logging::Off => return Ok(()),
+        Logging::Json => (true, LevelFilter::INFO),
+        Logging::Text => (false, LevelFilter::INFO),
+        // Somebody at a terminal wants to hear of trouble, and of nothing else.
+        Logging::Auto if terminal => (false, LevelFilter::WARN),
+        Logging::Auto => (true, LevelFilter::INFO),
+    };
+    let lines = Lines::to(stderr())?;
+    let log = fmt().with_max_level(level).with_target(false).with_writer(move || lines.clone());
+    let started = match json {
+        true => log.json().flatten_event(true).with_current_span(false).try_init(),
+        false => log.with_ansi(terminal).compact().try_init(),
+    };
+    started.map_err(|why| anyhow!("the log cannot be started: {why}"))
+}
