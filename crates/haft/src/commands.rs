@@ -14,6 +14,7 @@ pub(crate) mod effects;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod import;
+pub(crate) mod kb;
 pub(crate) mod keygen;
 pub(crate) mod keys;
 pub(crate) mod lint;

@@ -1,6 +1,7 @@
 //! `haft.toml`: which toolset, which registries are trusted, where things are remembered, and who
 //! may do what.
 
+mod kb;
 mod model;
 mod server;
 
@@ -18,6 +19,8 @@ use haft_runtime::toolbox::{Agent, Records, Tenant};
 use haft_server::who::Key;
 use serde::Deserialize;
 
+pub(crate) use kb::Kb;
+use kb::RawKb;
 pub(crate) use model::Model;
 use server::{RawServer, Serving};
 
@@ -49,6 +52,8 @@ struct RawConfig {
     server: RawServer,
     #[serde(default)]
     keys: Vec<Key>,
+    #[serde(default)]
+    kb: RawKb,
     #[serde(default)]
     model: Model,
     #[serde(default)]
@@ -129,6 +134,8 @@ pub(crate) struct Config {
     pub(crate) records: Records,
     /// The server.
     pub(crate) server: Serving,
+    /// The knowledge base.
+    kb: RawKb,
     /// The model of agents that have none of their own.
     model: Model,
     /// Models by agent.
@@ -185,6 +192,7 @@ impl Config {
                 delegations: raw.delegations,
                 grants: raw.grants,
             },
+            kb: raw.kb,
             model: raw.model,
             models: raw.models,
             file: file.display().to_string(),
@@ -220,6 +228,12 @@ impl Config {
     pub(crate) fn model(&self, agent: &str) -> Model {
         let own = self.models.get(agent).cloned().unwrap_or_default();
         own.or(&self.model)
+    }
+
+    /// The knowledge base.
+    pub(crate) fn kb(&self) -> anyhow::Result<Kb> {
+        let folder = self.folder.clone().unwrap_or_default();
+        self.kb.resolve(&folder).with_context(|| format!("`{}`", self.file))
     }
 
     /// The policy, checked against the tools that there are.

@@ -42,6 +42,7 @@ fn main() -> ExitCode {
         Command::Serve(options) => commands::serve::run(&at, &options, &mut out),
         Command::Keys(options) => commands::keys::run(&options, &mut out),
         Command::Chat(options) => commands::chat::run(&at, &options, &mut out),
+        Command::Kb(options) => commands::kb::run(&at, &options, &mut out),
         Command::Test(options) => commands::test::run(&at, &options, &mut out),
         Command::Why(options) => commands::why::run(&at, &options, &mut out),
         Command::Calls(options) => commands::calls::run(&at, &options, &mut out),
