@@ -13,6 +13,7 @@
 
 pub mod call;
 pub mod connection;
+pub mod content;
 pub mod contract;
 pub mod digest;
 pub mod error;

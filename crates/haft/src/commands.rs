@@ -18,6 +18,7 @@ pub(crate) mod init;
 pub(crate) mod keygen;
 pub(crate) mod keys;
 pub(crate) mod lint;
+pub(crate) mod mcp;
 pub(crate) mod new;
 pub(crate) mod prompt;
 pub(crate) mod serve;

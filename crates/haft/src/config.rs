@@ -1,6 +1,7 @@
 //! `haft.toml`: which toolset, which registries are trusted, where things are remembered, and who
 //! may do what.
 
+mod mcp;
 mod model;
 mod server;
 
@@ -47,6 +48,8 @@ struct RawConfig {
     grants: Vec<Grant>,
     #[serde(default)]
     server: RawServer,
+    #[serde(default)]
+    mcp: mcp::RawMcp,
     #[serde(default)]
     keys: Vec<Key>,
     #[serde(default)]
@@ -129,6 +132,8 @@ pub(crate) struct Config {
     pub(crate) records: Records,
     /// The server.
     pub(crate) server: Serving,
+    /// The server's door for MCP clients.
+    pub(crate) mcp: haft_server::mcp::Settings,
     /// The model of agents that have none of their own.
     model: Model,
     /// Models by agent.
@@ -179,6 +184,7 @@ impl Config {
             settings: raw.runtime.resolve().with_context(|| format!("`{}`", file.display()))?,
             rules: raw.policy,
             server: raw.server.resolve(raw.keys),
+            mcp: raw.mcp.resolve(),
             records: Records {
                 tenants: raw.tenants,
                 agents: raw.agents,

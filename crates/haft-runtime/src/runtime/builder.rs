@@ -214,6 +214,7 @@ impl Builder {
                 rules: ArcSwap::from_pointee(Rulebook::new(decide, self.rules)),
                 directory: ArcSwap::from_pointee(directory),
                 catalogs: Catalogs::new(1_000),
+                changes: tokio::sync::watch::Sender::new(0),
                 scrubber: ArcSwap::from_pointee(scrubber),
                 broker: self.broker,
                 book: Book::new(self.store.clone()),

@@ -52,6 +52,7 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         let address = listener.local_addr()?;
         let limits = desk.config.server.limits.clone();
         let door = Door::new(desk.runtime.clone(), hub, keys, hosts, limits);
+        let door = door.with_mcp(desk.config.mcp.clone());
         let door = Arc::new(door.with_models(models(&desk)?));
         let link = door.invite(&admin.id);
         greet::greet(&desk, address, &admin, link.as_deref(), out);
