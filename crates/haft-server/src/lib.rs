@@ -6,6 +6,7 @@
 mod api;
 mod body;
 mod console;
+mod document;
 mod door;
 mod guard;
 mod hub;
@@ -125,7 +126,9 @@ fn administration() -> OpenApiRouter<Arc<Door>> {
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
     let (open, keyed) = routes();
-    open.merge(keyed).split_for_parts().1
+    let mut api = open.merge(keyed).split_for_parts().1;
+    document::complete(&mut api);
+    api
 }
 
 /// Everything behind one door.

@@ -1,5 +1,7 @@
 //! The command line.
 
+pub(crate) mod kb;
+
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -37,7 +39,7 @@ pub(crate) enum Command {
     Init(Init),
     /// Make the folder of a new tool, ready to fill in
     #[command(
-        after_help = "Examples:\n  haft new kb-search --category retrieval\n  haft new send-report --toolset toolsets/office"
+        after_help = "Examples:\n  haft new kb-search --category retrieval\n  haft new send-report --toolset toolsets/office\n  haft new my-search --from kb-search"
     )]
     New(New),
     /// Say everything that is wrong with a toolset
@@ -105,6 +107,8 @@ pub(crate) enum Command {
         after_help = "Examples:\n  haft chat --provider anthropic --model claude-sonnet-4-5\n  haft chat \"what is on my calendar today?\" --provider openai --url http://localhost:11434/v1 --model qwen3\n  git log -5 | haft chat --json > events.jsonl\n\nThe model can stand in haft.toml instead:\n  [model]\n  provider = \"openai\"\n  name = \"gpt-5\"\n  key_env = \"OPENAI_API_KEY\""
     )]
     Chat(Chat),
+    /// Fill, inspect and search the knowledge base
+    Kb(kb::Kb),
     /// Run the tests of a toolset's tools
     #[command(after_help = "Examples:\n  haft test\n  haft test kb_search --watch")]
     Test(Test),
@@ -154,7 +158,11 @@ pub(crate) enum Command {
 #[derive(Args)]
 pub(crate) struct New {
     /// The tool's name, as its folder is called: kb-search
-    pub(crate) name: String,
+    #[arg(required_unless_present = "from")]
+    pub(crate) name: Option<String>,
+    /// Copy a bundled tool to start from: kb-search, rank-results, …
+    #[arg(long, value_name = "TOOL", conflicts_with = "category")]
+    pub(crate) from: Option<String>,
     /// What kind of tool to start from
     #[arg(long, default_value = "utility")]
     pub(crate) category: CategoryName,

@@ -17,6 +17,7 @@ pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod import;
 pub(crate) mod init;
+pub(crate) mod kb;
 pub(crate) mod keygen;
 pub(crate) mod keys;
 pub(crate) mod lint;

@@ -1,6 +1,7 @@
 //! `haft.toml`: which toolset, which registries are trusted, where things are remembered, and who
 //! may do what.
 
+mod kb;
 mod model;
 mod otlp;
 mod server;
@@ -20,6 +21,8 @@ use haft_server::who::Key;
 use haft_server::who::jwt::Issuer;
 use serde::Deserialize;
 
+pub(crate) use kb::Kb;
+use kb::RawKb;
 pub(crate) use model::Model;
 use otlp::Otlp;
 pub(crate) use server::Logging;
@@ -57,6 +60,8 @@ struct RawConfig {
     issuers: Vec<Issuer>,
     #[serde(default)]
     otlp: Otlp,
+    #[serde(default)]
+    kb: RawKb,
     #[serde(default)]
     model: Model,
     #[serde(default)]
@@ -139,6 +144,8 @@ pub(crate) struct Config {
     pub(crate) server: Serving,
     /// Where traces go.
     pub(crate) otlp: Otlp,
+    /// The knowledge base.
+    kb: RawKb,
     /// The model of agents that have none of their own.
     model: Model,
     /// Models by agent.
@@ -204,6 +211,7 @@ impl Config {
                 delegations: raw.delegations,
                 grants: raw.grants,
             },
+            kb: raw.kb,
             model: raw.model,
             models: raw.models,
             file: file.display().to_string(),
@@ -244,6 +252,12 @@ impl Config {
     /// The agents that have a model of their own.
     pub(crate) fn agents_with_models(&self) -> impl Iterator<Item = &str> {
         self.models.keys().map(String::as_str)
+    }
+
+    /// The knowledge base.
+    pub(crate) fn kb(&self) -> anyhow::Result<Kb> {
+        let folder = self.folder.clone().unwrap_or_default();
+        self.kb.resolve(&folder).with_context(|| format!("`{}`", self.file))
     }
 
     /// The policy, checked against the tools that there are.

@@ -49,6 +49,7 @@ fn main() -> ExitCode {
         Command::Activate(options) => commands::activate::run(&at, &options, true, &mut out),
         Command::Deactivate(options) => commands::activate::run(&at, &options, false, &mut out),
         Command::Chat(options) => commands::chat::run(&at, &options, &mut out),
+        Command::Kb(options) => commands::kb::run(&at, &options, &mut out),
         Command::Test(options) => commands::test::run(&at, &options, &mut out),
         Command::Why(options) => commands::why::run(&at, &options, &mut out),
         Command::Calls(options) => commands::calls::run(&at, &options, &mut out),

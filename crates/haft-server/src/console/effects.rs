@@ -14,7 +14,7 @@ use super::page::{self, Visitor, badge};
 use super::posted::Posted;
 use super::visible::visible;
 use super::{HOME, encode};
-use crate::api::effects;
+use crate::api::{effects, records};
 use crate::body::Params;
 use crate::door::Door;
 use crate::problem::Problem;
@@ -134,6 +134,8 @@ async fn shown(
     said: Option<Said>,
 ) -> Result<Response, Failed> {
     let one = effects::one(door, &visitor.who, call).await?;
+    // A call that is being carried out has no record yet.
+    let record = records::one(door, &visitor.who, call).await.ok();
     let effect = &one.effect;
     let content = html! {
         p .path { a href={ (HOME) "/effects" } { "Effects" } }
@@ -160,24 +162,49 @@ async fn shown(
                 (if settled.happened { "it happened" } else { "it did not happen" })
                 @if !settled.note.is_empty() { " (" (visible(&settled.note)) ")" } "." }
         }
-        (actions(visitor, &one))
+        (actions(visitor, &one, &declared(door, &one)))
+        @if let Some(view) = record.as_ref().and_then(|record| record.arguments.as_ref()) {
+            h2 { "Arguments" }
+            (page::json(&view.value()))
+            p .note { "What the contract does not allow to be seen is left out." }
+        }
     };
     Ok(page::page(visitor, "/effects", "Effect", &content))
 }
 
-fn actions(visitor: &Visitor, one: &EffectRecord) -> Markup {
+/// The tools that the contract of an effect names.
+#[derive(Default)]
+struct Declared {
+    probe: Option<String>,
+    undo: Option<String>,
+}
+
+fn declared(door: &Door, one: &EffectRecord) -> Declared {
+    let registry = door.runtime.registry(&one.effect.registry_version);
+    let registry = registry.unwrap_or_else(|| door.runtime.current());
+    registry.find(&one.effect.tool).map_or_else(Declared::default, |tool| Declared {
+        probe: tool.contract.probe.as_ref().map(|probe| probe.tool.clone()),
+        undo: tool.contract.compensation.as_ref().map(|undo| undo.tool.clone()),
+    })
+}
+
+fn actions(visitor: &Visitor, one: &EffectRecord, declared: &Declared) -> Markup {
     let place = format!("{HOME}/effects/{}", encode(&one.effect.call));
     match one.state {
         Stands::Unknown => html! {
             h2 { "Nobody knows whether it happened" }
-            form method="post" action=(place) {
-                (page::token(visitor))
-                p { "Ask the tool that can tell:" }
-                button type="submit" name="do" value="probe" { "Probe" }
+            @if let Some(probe) = &declared.probe {
+                form method="post" action=(place) {
+                    (page::token(visitor))
+                    p { (page::id(probe)) " can tell." }
+                    button type="submit" name="do" value="probe" { "Probe" }
+                }
+            } @else {
+                p { "The contract names no tool that could tell. Look where the effect would show, and say what you found." }
             }
             form .settle method="post" action=(place) {
                 (page::token(visitor))
-                label for="note" { "Or say what you found out" }
+                label for="note" { "What you found out" }
                 textarea #note name="note" rows="2" required placeholder="How do you know?" {}
                 div .row {
                     button type="submit" name="do" value="happened" { "It happened" }
@@ -186,11 +213,15 @@ fn actions(visitor: &Visitor, one: &EffectRecord) -> Markup {
             }
         },
         Stands::Succeeded | Stands::Happened | Stands::Stuck | Stands::Compensating => html! {
-            h2 { "Undo" }
-            form method="post" action=(place) {
-                (page::token(visitor))
-                p { "Runs the compensation that the contract declares, once." }
-                button type="submit" name="do" value="undo" { "Undo" }
+            @if let Some(undo) = &declared.undo {
+                h2 { "Undo" }
+                form method="post" action=(place) {
+                    (page::token(visitor))
+                    p { "Calls " (page::id(undo)) ", once." }
+                    button type="submit" name="do" value="undo" { "Undo" }
+                }
+            } @else {
+                (page::nothing("It cannot be undone: the contract names no tool that would."))
             }
         },
         Stands::Started | Stands::Failed | Stands::NotHappened | Stands::Compensated => {

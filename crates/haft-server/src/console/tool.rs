@@ -8,7 +8,7 @@ use haft_core::call::{Call, RawArguments};
 use haft_core::parameters::Parameter;
 use haft_core::port::Invoke as _;
 use haft_core::{Envelope, ErrorKind, Tool};
-use haft_runtime::toolbox::{EffectiveTool, Found, Unavailable};
+use haft_runtime::toolbox::{EffectiveTool, Found, Unavailable, Why};
 use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::Value;
@@ -115,7 +115,9 @@ async fn shown(
         div .head {
             h1 { (page::id(&tool.id)) }
             @if may && state.is_ok() { (switch(visitor, agent, &tool.id, false)) }
-            @if may && state.is_err() { (switch(visitor, agent, &tool.id, true)) }
+            @if may && state.is_err_and(|one| one.why == Why::DisabledForAgent) {
+                (switch(visitor, agent, &tool.id, true))
+            }
         }
         p .lead { (visible(&tool.contract.description)) }
         @if let Some(tried) = &tried { (outcome(tried, door)) }

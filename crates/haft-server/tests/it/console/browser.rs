@@ -97,6 +97,25 @@ async fn a_person_approves_what_an_agent_asked_for() {
 }
 
 #[tokio::test]
+async fn a_tool_is_turned_off_and_on_again() {
+    let world = World::new().await;
+    let Some(mut tab) = signed_in(&world, &world.admin).await else { return };
+    tab.go(&world.url("/console/tools?agent=helper")).await;
+    tab.click_through("button[aria-label='Disable shop__echo for helper']").await;
+    let text = tab.text().await;
+    assert!(text.contains("it is turned off for this agent"), "{text}");
+    let refused = world.called("echo", json!({"text": "x"}), "k1").await;
+    assert_eq!(refused["error"]["kind"], json!("unavailable"), "{refused}");
+    tab.go(&world.url("/console/tools/helper/shop__echo")).await;
+    assert!(tab.text().await.contains("Not enabled"));
+    tab.go(&world.url("/console/tools?agent=helper")).await;
+    tab.click_through("button[aria-label='Enable shop__echo for helper']").await;
+    let done = world.called("echo", json!({"text": "x"}), "k2").await;
+    assert_eq!(done["ok"], json!(true), "{done}");
+    assert_eq!(tab.complaints, Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn an_effect_is_undone() {
     let world = World::new().await;
     world.called("book", json!({"text": "a table"}), "k1").await;

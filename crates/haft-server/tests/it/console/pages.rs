@@ -166,3 +166,46 @@ async fn whoever_asked_sees_that_another_has_to_answer() {
     let other = world.signed_in(&world.approver).await.get("/console/confirmations").await.body;
     assert!(other.contains("Pay for tea?") && other.contains("name=\"word\""), "{other}");
 }
+
+#[tokio::test]
+async fn nothing_of_one_tenant_is_there_for_another() {
+    let world = World::new().await;
+    let session =
+        world.api(&world.agent, "/v1/agents/helper/sessions", json!({"mode": "text"})).await;
+    let session = session["id"].as_str().unwrap();
+    world.called("lose", json!({"text": "a letter"}), "k1").await;
+    let asked = world.called("pay", json!({"text": "tea"}), "k2").await;
+    let question = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap();
+    let own = world.signed_in(&world.admin).await;
+    let effects = own.get("/console/effects").await.body;
+    let call = effects.split("/console/effects/").nth(1).unwrap().split('"').next().unwrap();
+    let spy = world.signed_in(&world.stranger).await;
+    let csrf = field(&spy.get("/console").await.body, "csrf");
+    for path in [
+        format!("/console/sessions/{session}"),
+        format!("/console/effects/{call}"),
+        format!("/console/calls/{call}"),
+        "/console/tools/helper/shop__echo".to_owned(),
+        "/console/tools?agent=helper".to_owned(),
+    ] {
+        assert_eq!(own.get(&path).await.status, 200, "{path}");
+        assert_eq!(spy.get(&path).await.status, 404, "{path}");
+    }
+    for (path, what) in [
+        (format!("/console/effects/{call}"), ("do", "happened")),
+        (format!("/console/effects/{call}"), ("do", "undo")),
+        ("/console/tools/helper/shop__echo".to_owned(), ("do", "call")),
+        ("/console/tools/helper/shop__echo/switch".to_owned(), ("enabled", "false")),
+    ] {
+        let reply = spy.post(&path, &[("csrf", &csrf), what]).await;
+        assert_eq!(reply.status, 404, "{path} {what:?}: {reply:?}");
+    }
+    let answer = [("csrf", csrf.as_str()), ("answer", "approve"), ("word", "x")];
+    let reply = spy.post(&format!("/console/confirmations/{question}"), &answer).await;
+    assert_eq!(reply.status, 403, "{reply:?}");
+    for path in ["", "/confirmations", "/effects", "/sessions", "/events", "/audit"] {
+        let page = spy.get(&format!("/console{path}")).await.body;
+        let known = [session, call, question, "user:ada", "shop__lose"];
+        assert!(!known.iter().any(|one| page.contains(one)), "{path}: {page}");
+    }
+}

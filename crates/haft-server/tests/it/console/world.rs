@@ -1,7 +1,7 @@
 //! A server with tools that echo, ask, book, cancel and get lost, and people with keys to it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use haft_core::contract::Contract;
 use haft_core::names::Namespace;
@@ -10,7 +10,8 @@ use haft_core::registry::{Build, Entry, Implementation, Registry, Tool, version_
 use haft_core::{Digest, ErrorKind, Principal, ToolError, parameters};
 use haft_runtime::Runtime;
 use haft_runtime::policy::{Policy, Rules, Source};
-use haft_runtime::toolbox::Records;
+use haft_runtime::toolbox::{Activation, Records};
+use haft_server::switch::{Switch, Turned};
 use haft_server::who::{Key, Keys, Role, mint};
 use haft_server::{Door, Hub, Limits};
 use haft_store::Memory;
@@ -115,6 +116,25 @@ impl Execute for Shop {
     }
 }
 
+/// Keeps switches in memory.
+struct Board(Runtime, Mutex<Records>);
+
+impl Switch for Board {
+    fn turn<'a>(&'a self, turned: Turned) -> Boxed<'a, Result<(), ToolError>> {
+        let mut records = self.1.lock().unwrap();
+        let activations = &mut records.agents[0].activations;
+        activations.retain(|one| one.tool != turned.tool);
+        activations.push(Activation {
+            tool: turned.tool,
+            enabled: turned.enabled,
+            overrides: Default::default(),
+            approved_by: None,
+        });
+        self.0.enrol(&records, "test").unwrap();
+        Box::pin(async { Ok(()) })
+    }
+}
+
 /// The server, and the keys to it.
 pub(crate) struct World {
     pub(crate) port: u16,
@@ -123,6 +143,7 @@ pub(crate) struct World {
     pub(crate) approver: String,
     pub(crate) operator: String,
     pub(crate) agent: String,
+    pub(crate) stranger: String,
     ran: Arc<AtomicUsize>,
     _stop: oneshot::Sender<()>,
 }
@@ -142,23 +163,26 @@ impl World {
             Runtime::builder(registry, Arc::new(Memory::new()), Arc::new(Shop(ran.clone())))
                 .policy(Arc::new(policy))
                 .rules(rules)
-                .records(Records::of_one("ours", "helper"))
+                .records(records())
                 .publish(Arc::new(hub.clone()))
                 .build()
                 .unwrap();
-        let (admin, a) = key("admin", Principal::user("ada"), &[Role::Administrator]);
-        let (approver, b) = key("approver", Principal::user("ben"), &[Role::Approver]);
-        let (operator, c) = key("operator", Principal::user("eve"), &[Role::Operator]);
-        let (agent, d) = key("helper", Principal::agent("helper"), &[Role::Agent]);
-        let keys = Keys::load(&[a, b, c, d]).unwrap();
+        let (admin, a) = key("admin", "ours", Principal::user("ada"), Role::Administrator);
+        let (approver, b) = key("approver", "ours", Principal::user("ben"), Role::Approver);
+        let (operator, c) = key("operator", "ours", Principal::user("eve"), Role::Operator);
+        let (agent, d) = key("helper", "ours", Principal::agent("helper"), Role::Agent);
+        let (stranger, e) = key("spy", "theirs", Principal::user("spy"), Role::Administrator);
+        let keys = Keys::load(&[a, b, c, d, e]).unwrap();
         let hosts = vec!["127.0.0.1".to_owned(), "localhost".to_owned(), "far.example".to_owned()];
-        let door = Arc::new(Door::new(runtime, hub, keys, hosts, Limits::default()));
+        let board = Board(runtime.clone(), Mutex::new(records()));
+        let door = Door::new(runtime, hub, keys, hosts, Limits::default());
+        let door = Arc::new(door.with_switch(Arc::new(board)));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (stop, told) = oneshot::channel::<()>();
         let told = async move { drop(told.await) };
         tokio::spawn(haft_server::serve(listener, door.clone(), told));
-        Self { port, door, admin, approver, operator, agent, ran, _stop: stop }
+        Self { port, door, admin, approver, operator, agent, stranger, ran, _stop: stop }
     }
 
     /// How often a handler was run.
@@ -202,10 +226,19 @@ impl World {
     }
 }
 
-fn key(id: &str, principal: Principal, roles: &[Role]) -> (String, Key) {
+/// Two tenants that know nothing of each other.
+fn records() -> Records {
+    let mut records = Records::of_one("ours", "helper");
+    let theirs = Records::of_one("theirs", "spy");
+    records.tenants.extend(theirs.tenants);
+    records.agents.extend(theirs.agents);
+    records
+}
+
+fn key(id: &str, tenant: &str, principal: Principal, role: Role) -> (String, Key) {
     let (text, sha256) = mint(id, &[id.len() as u8; 32]);
     let (subject, agents) = (None, None);
-    let (id, tenant, roles) = (id.to_owned(), "ours".to_owned(), roles.to_vec());
+    let (id, tenant, roles) = (id.to_owned(), tenant.to_owned(), vec![role]);
     (text, Key { id, sha256, tenant, principal, subject, roles, agents })
 }
 
