@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use haft_core::contract::Category;
 use haft_core::names;
+use serde_json::Value;
 
 use crate::toolset::{FILE, TOOLS};
 
@@ -18,7 +19,7 @@ pub struct Created {
     /// The tool's folder.
     pub folder: PathBuf,
     /// The files in it.
-    pub files: Vec<&'static str>,
+    pub files: Vec<String>,
     /// Whether `toolset.toml` was made too.
     pub toolset: bool,
 }
@@ -32,6 +33,8 @@ pub enum CreateError {
     TooLong(usize),
     /// There is something at that place.
     Exists(PathBuf),
+    /// The tool to copy is a Rust function, which has its name for good.
+    Native(String),
     /// The disk said no.
     Io(PathBuf, io::Error),
 }
@@ -53,6 +56,12 @@ impl std::fmt::Display for CreateError {
             Self::Exists(path) => {
                 write!(f, "`{}` is there already; choose another name", path.display())
             }
+            Self::Native(id) => write!(
+                f,
+                "`{id}` is run by a Rust function of that name; copy it as `{}`, or start from a tool \
+                 that has a `handler.js`",
+                id.replace('_', "-")
+            ),
             Self::Io(path, error) => write!(f, "`{}` cannot be written: {error}", path.display()),
         }
     }
@@ -62,6 +71,39 @@ impl std::error::Error for CreateError {}
 
 /// Makes the folder of a tool in the toolset at `root`, and the toolset itself where there is none.
 pub fn create(root: &Path, name: &str, category: Category) -> Result<Created, CreateError> {
+    let (id, folder) = place(root, name)?;
+    let title = title(&name.replace('_', "-"));
+    let files = template(category)
+        .into_iter()
+        .map(|(name, text)| (name, text.replace("{{id}}", &id).replace("{{title}}", &title)))
+        .collect();
+    written(root, folder, files)
+}
+
+/// The same with the files of another tool, whose id becomes the new one's.
+pub fn copy(root: &Path, name: &str, files: &[(&str, &str)]) -> Result<Created, CreateError> {
+    let (id, folder) = place(root, name)?;
+    let contract =
+        files.iter().find(|(name, _)| *name == "schema.json").map_or("{}", |(_, text)| *text);
+    let contract: Value = serde_json::from_str(contract).unwrap_or_default();
+    let before = contract.get("toolId").and_then(Value::as_str).unwrap_or_default();
+    if before != id && contract.pointer("/handler/kind").and_then(Value::as_str) == Some("native") {
+        return Err(CreateError::Native(before.to_owned()));
+    }
+    // In the text, so that it keeps its layout; an id stands in it as a whole word.
+    let renamed = |text: &str| text.replace(&format!("\"{before}\""), &format!("\"{id}\""));
+    let files = files
+        .iter()
+        .map(|(name, text)| match *name {
+            "schema.json" => (*name, renamed(text)),
+            _ => (*name, (*text).to_owned()),
+        })
+        .collect();
+    written(root, folder, files)
+}
+
+/// The id of a new tool and where it goes.
+fn place(root: &Path, name: &str) -> Result<(String, PathBuf), CreateError> {
     let folder_name = name.replace('_', "-");
     let id = names::id_of_folder(&folder_name);
     if id.len() > MAX_NAME {
@@ -70,27 +112,34 @@ pub fn create(root: &Path, name: &str, category: Category) -> Result<Created, Cr
     if !names::is_tool_id(&id) {
         return Err(CreateError::Name(name.to_owned()));
     }
-    let folder = root.join(TOOLS).join(&folder_name);
     let tools = root.join(TOOLS);
+    let folder = tools.join(&folder_name);
     let taken = fs::read_dir(&tools).into_iter().flatten().flatten().any(|entry| {
         let other = names::id_of_folder(&entry.file_name().to_string_lossy());
         other.eq_ignore_ascii_case(&id)
     });
-    if taken {
-        return Err(CreateError::Exists(folder));
+    match taken {
+        true => Err(CreateError::Exists(folder)),
+        false => Ok((id, folder)),
     }
+}
+
+fn written(
+    root: &Path,
+    folder: PathBuf,
+    files: Vec<(&str, String)>,
+) -> Result<Created, CreateError> {
     fs::create_dir_all(&folder).map_err(|error| CreateError::Io(folder.clone(), error))?;
     let file = root.join(FILE);
     let toolset = !file.exists();
     if toolset {
         write(&file, &toolset_file(root))?;
     }
-    let files = template(category);
     for (name, text) in &files {
-        let text = text.replace("{{id}}", &id).replace("{{title}}", &title(&folder_name));
-        write(&folder.join(name), &text)?;
+        write(&folder.join(name), text)?;
     }
-    Ok(Created { folder, files: files.into_iter().map(|(name, _)| name).collect(), toolset })
+    let files = files.into_iter().map(|(name, _)| name.to_owned()).collect();
+    Ok(Created { folder, files, toolset })
 }
 
 /// Whether a section of a document still says what `haft new` wrote there.

@@ -11,6 +11,7 @@ use tokio::sync::{Mutex, Semaphore, watch};
 use crate::console::Visits;
 use crate::hub::Hub;
 use crate::later::Later;
+use crate::mcp;
 use crate::metrics::Metrics;
 use crate::shown::Renderings;
 use crate::socket::Lines;
@@ -66,6 +67,11 @@ pub struct Door {
     pub hosts: Vec<String>,
     /// The numbers.
     pub limits: Limits,
+    /// The door for MCP clients.
+    pub(crate) mcp: mcp::Settings,
+    pub(crate) lists: mcp::Lists,
+    pub(crate) owners: mcp::Owners,
+    pub(crate) used: mcp::Used,
     pub(crate) room: Arc<Semaphore>,
     pub(crate) watchers: Arc<Semaphore>,
     pub(crate) later: Later,
@@ -91,6 +97,10 @@ impl Door {
     #[must_use]
     pub fn new(runtime: Runtime, hub: Hub, keys: Keys, hosts: Vec<String>, limits: Limits) -> Self {
         Self {
+            mcp: mcp::Settings::default(),
+            lists: mcp::Lists::default(),
+            owners: mcp::Owners::default(),
+            used: mcp::Used::default(),
             room: Arc::new(Semaphore::new(limits.at_once)),
             watchers: Arc::new(Semaphore::new(limits.watchers)),
             later: Later::new(limits.later),
@@ -196,6 +206,13 @@ impl Door {
     pub fn invite(&self, key: &str) -> Option<String> {
         let text = self.visits.invite(key)?;
         Some(format!("{}/sign-in/{text}", crate::console::HOME))
+    }
+
+    /// With other settings for MCP clients.
+    #[must_use]
+    pub fn with_mcp(mut self, settings: mcp::Settings) -> Self {
+        self.mcp = settings;
+        self
     }
 
     /// Ends streams that have no end of their own.

@@ -1,4 +1,4 @@
-//! The doors of haft: HTTP and a console now; WebSocket and MCP beside them.
+//! The doors of haft: HTTP, WebSocket, MCP and a console.
 //!
 //! **Knows** HTTP, credentials and limits. **Does not know** SQL, NATS, or how a tool is run: every
 //! call ends in the runtime's one path.
@@ -6,12 +6,14 @@
 mod api;
 mod body;
 mod console;
+mod document;
 mod door;
 mod guard;
 mod hub;
 mod later;
 mod listen;
 pub mod logs;
+pub mod mcp;
 pub mod metrics;
 pub mod problem;
 mod shown;
@@ -124,7 +126,9 @@ fn administration() -> OpenApiRouter<Arc<Door>> {
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
     let (open, keyed) = routes();
-    open.merge(keyed).split_for_parts().1
+    let mut api = open.merge(keyed).split_for_parts().1;
+    document::complete(&mut api);
+    api
 }
 
 /// Everything behind one door.
@@ -140,6 +144,7 @@ pub fn router(door: Arc<Door>) -> Router {
         .layer(from_fn_with_state(door.clone(), guard::inner))
         .merge(open)
         .merge(console::routes(&door))
+        .merge(mcp::routes(&door))
         .route("/v1/openapi.json", described)
         .fallback(|| async { problem::Problem::missing("page") })
         .method_not_allowed_fallback(|| async { problem::Problem::wrong_method() })

@@ -39,7 +39,7 @@ pub struct Collector {
 }
 
 enum Sent {
-    Call(Value),
+    Call(Vec<Value>),
     /// Everything that came before is sent, then this is answered.
     Flush(oneshot::Sender<()>),
 }
@@ -152,18 +152,12 @@ impl Sending {
         }
     }
 
-    async fn send(&self, batch: Vec<Value>) {
+    async fn send(&self, batch: Vec<Vec<Value>>) {
         if batch.is_empty() {
             return;
         }
         let calls = batch.len() as u64;
-        let spans: Vec<Value> = batch
-            .into_iter()
-            .flat_map(|spans| match spans {
-                Value::Array(spans) => spans,
-                other => vec![other],
-            })
-            .collect();
+        let spans: Vec<Value> = batch.into_iter().flatten().collect();
         let scope = json!({ "name": "haft", "version": env!("CARGO_PKG_VERSION") });
         let body = json!({ "resourceSpans": [{
             "resource": self.resource,
@@ -181,7 +175,7 @@ impl Sending {
     }
 }
 
-fn take(sent: Sent, batch: &mut Vec<Value>, ends: &mut Vec<oneshot::Sender<()>>) {
+fn take(sent: Sent, batch: &mut Vec<Vec<Value>>, ends: &mut Vec<oneshot::Sender<()>>) {
     match sent {
         Sent::Call(spans) => batch.push(spans),
         Sent::Flush(end) => ends.push(end),

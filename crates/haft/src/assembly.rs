@@ -7,13 +7,15 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow, bail};
 use haft_build::diagnostic::render::Colour;
 use haft_core::call::{Caller, Principal};
+use haft_core::contract::Capability;
 use haft_core::port::{Observe, Publish};
 use haft_core::record::{Event, EventKind};
-use haft_core::{Digest, ToolError};
-use haft_exec::{Executors, Js, Native, js};
+use haft_core::{Digest, Registry, ToolError};
+use haft_exec::{Executors, Js, js};
 use haft_runtime::Runtime;
 use haft_runtime::policy::Policy;
 use haft_store::{Options, Sqlite};
+use haft_tools::kb::{Base, Provider};
 
 use crate::config::Config;
 use crate::output::Output;
@@ -62,7 +64,11 @@ impl Desk {
         for problem in policy.warnings() {
             out.note(&problem.to_string());
         }
-        let mut builder = Runtime::builder(registry, store.clone(), executors());
+        let kb = config.kb()?;
+        let base = Provider::new(Arc::new(Base::new(kb.setup)), kb.namespaces);
+        let executors = executors(&registry);
+        let mut builder = Runtime::builder(registry, store.clone(), executors)
+            .provide(Capability::Kb, Arc::new(base));
         // Without its files a policy denies everything, whatever the store holds.
         if let Ok(source) = config.source() {
             builder = builder.source(source);
@@ -197,8 +203,9 @@ pub(crate) fn make(folder: &Path) -> std::io::Result<()> {
 }
 
 /// Native functions first, then the sandbox.
-pub(crate) fn executors() -> Arc<Executors> {
-    Arc::new(Executors::new().with(Native::new()).with(Js::new(js::Settings::default())))
+pub(crate) fn executors(registry: &Registry) -> Arc<Executors> {
+    let native = haft_tools::functions(registry);
+    Arc::new(Executors::new().with(native).with(Js::new(js::Settings::default())))
 }
 
 /// The installation's secret, which only the holder of the store's key can make: its signature under

@@ -1,5 +1,7 @@
 //! The command line.
 
+pub(crate) mod kb;
+
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -37,7 +39,7 @@ pub(crate) enum Command {
     Init(Init),
     /// Make the folder of a new tool, ready to fill in
     #[command(
-        after_help = "Examples:\n  haft new kb-search --category retrieval\n  haft new send-report --toolset toolsets/office"
+        after_help = "Examples:\n  haft new kb-search --category retrieval\n  haft new send-report --toolset toolsets/office\n  haft new my-search --from kb-search"
     )]
     New(New),
     /// Say everything that is wrong with a toolset
@@ -86,6 +88,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  haft serve\n  haft serve --listen 127.0.0.1:8080\n  haft serve --dev\n  haft serve --registry registry.json"
     )]
     Serve(Serve),
+    /// Serve the tools to one MCP client, on standard input and output
+    #[command(
+        after_help = "Examples:\n  haft mcp\n  haft --config /path/to/project/haft.toml mcp --agent assistant\n\nMost clients start it themselves; docs/mcp.md has what to paste into theirs."
+    )]
+    Mcp(Mcp),
     /// Make, list and revoke API keys for `haft serve`
     #[command(
         after_help = "Examples:\n  haft keys list\n  haft keys revoke k3f0c…\n  haft keys new assistant --as agent:assistant --role agent\n  haft keys new mara --as user:mara --role operator --role approver"
@@ -105,6 +112,8 @@ pub(crate) enum Command {
         after_help = "Examples:\n  haft chat --provider anthropic --model claude-sonnet-4-5\n  haft chat \"what is on my calendar today?\" --provider openai --url http://localhost:11434/v1 --model qwen3\n  git log -5 | haft chat --json > events.jsonl\n\nThe model can stand in haft.toml instead:\n  [model]\n  provider = \"openai\"\n  name = \"gpt-5\"\n  key_env = \"OPENAI_API_KEY\""
     )]
     Chat(Chat),
+    /// Fill, inspect and search the knowledge base
+    Kb(kb::Kb),
     /// Run the tests of a toolset's tools
     #[command(after_help = "Examples:\n  haft test\n  haft test kb_search --watch")]
     Test(Test),
@@ -154,7 +163,11 @@ pub(crate) enum Command {
 #[derive(Args)]
 pub(crate) struct New {
     /// The tool's name, as its folder is called: kb-search
-    pub(crate) name: String,
+    #[arg(required_unless_present = "from")]
+    pub(crate) name: Option<String>,
+    /// Copy a bundled tool to start from: kb-search, rank-results, …
+    #[arg(long, value_name = "TOOL", conflicts_with = "category")]
+    pub(crate) from: Option<String>,
     /// What kind of tool to start from
     #[arg(long, default_value = "utility")]
     pub(crate) category: CategoryName,
@@ -749,6 +762,19 @@ pub(crate) struct Serve {
 pub(crate) struct Init {
     /// Where; the current folder when left out
     pub(crate) folder: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Mcp {
+    /// The agent whose tools are served; the first of `haft.toml` where left out
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
+    /// For whom the model acts, `user:mara` say: the person who is asked to approve
+    #[arg(long, value_name = "PRINCIPAL")]
+    pub(crate) subject: Option<String>,
+    /// Serve this registry instead of the toolset
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry: Option<PathBuf>,
 }
 
 #[derive(Args)]

@@ -1,6 +1,8 @@
 //! `haft.toml`: which toolset, which registries are trusted, where things are remembered, and who
 //! may do what.
 
+mod kb;
+mod mcp;
 mod model;
 mod otlp;
 mod server;
@@ -20,6 +22,8 @@ use haft_server::who::Key;
 use haft_server::who::jwt::Issuer;
 use serde::Deserialize;
 
+pub(crate) use kb::Kb;
+use kb::RawKb;
 pub(crate) use model::Model;
 use otlp::Otlp;
 pub(crate) use server::Logging;
@@ -52,11 +56,15 @@ struct RawConfig {
     #[serde(default)]
     server: RawServer,
     #[serde(default)]
+    mcp: mcp::RawMcp,
+    #[serde(default)]
     keys: Vec<Key>,
     #[serde(default)]
     issuers: Vec<Issuer>,
     #[serde(default)]
     otlp: Otlp,
+    #[serde(default)]
+    kb: RawKb,
     #[serde(default)]
     model: Model,
     #[serde(default)]
@@ -139,6 +147,10 @@ pub(crate) struct Config {
     pub(crate) server: Serving,
     /// Where traces go.
     pub(crate) otlp: Otlp,
+    /// The knowledge base.
+    kb: RawKb,
+    /// The server's door for MCP clients.
+    pub(crate) mcp: haft_server::mcp::Settings,
     /// The model of agents that have none of their own.
     model: Model,
     /// Models by agent.
@@ -198,17 +210,24 @@ impl Config {
             rules: raw.policy,
             server: raw.server.resolve(raw.keys, beside(raw.issuers, &folder)),
             otlp: raw.otlp,
+            mcp: raw.mcp.resolve(),
             records: Records {
                 tenants: raw.tenants,
                 agents: raw.agents,
                 delegations: raw.delegations,
                 grants: raw.grants,
             },
+            kb: raw.kb,
             model: raw.model,
             models: raw.models,
             file: file.display().to_string(),
             folder: Some(folder),
         })
+    }
+
+    /// The file, where there is one.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
     }
 
     /// The database: the one that is named, else one beside the configuration.
@@ -244,6 +263,12 @@ impl Config {
     /// The agents that have a model of their own.
     pub(crate) fn agents_with_models(&self) -> impl Iterator<Item = &str> {
         self.models.keys().map(String::as_str)
+    }
+
+    /// The knowledge base.
+    pub(crate) fn kb(&self) -> anyhow::Result<Kb> {
+        let folder = self.folder.clone().unwrap_or_default();
+        self.kb.resolve(&folder).with_context(|| format!("`{}`", self.file))
     }
 
     /// The policy, checked against the tools that there are.

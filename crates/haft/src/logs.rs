@@ -16,9 +16,8 @@ pub(crate) fn start(how: Logging) -> anyhow::Result<()> {
         Logging::Off => return Ok(()),
         Logging::Json => (true, LevelFilter::INFO),
         Logging::Text => (false, LevelFilter::INFO),
-        // Somebody at a terminal wants to hear of trouble, and of nothing else.
-        Logging::Auto if terminal => (false, LevelFilter::WARN),
-        Logging::Auto => (true, LevelFilter::INFO),
+        // Every call is on record in any case. Two lines more for each are for who asks for them.
+        Logging::Auto => (!terminal, LevelFilter::WARN),
     };
     let lines = Lines::to(stderr())?;
     let log = fmt().with_max_level(level).with_target(false).with_writer(move || lines.clone());

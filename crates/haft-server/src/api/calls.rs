@@ -120,7 +120,7 @@ impl One {
         ("Prefer" = Option<String>, Header, description = "`respond-async` to poll for the answer.")),
     request_body = Asked,
     responses(
-        (status = 200, description = "The envelope, or a list of them for a batch.", body = Object),
+        (status = 200, description = "The envelope, or a list of them for a batch.", body = Value),
         (status = 202, description = "A person has to approve first, or the answer comes later.",
             body = Object),
         (status = 400, description = "Not a call, or a writing call without a key.", body = Object),

@@ -125,7 +125,9 @@ fn seen(session: &Session) -> Value {
     responses(
         (status = 200, description = "The session.", body = Object),
         NoKey,
-        (status = 404, description = "No such session.", body = Problem,
+        (status = 404, description = "No such agent.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 410, description = "No such session, or it has ended.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn show(
     State(door): State<Arc<Door>>,
@@ -144,7 +146,9 @@ pub(crate) async fn show(
     responses(
         (status = 200, description = "The session, ended.", body = Object),
         NoKey,
-        (status = 404, description = "No such session.", body = Problem,
+        (status = 404, description = "No such agent.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 410, description = "No such session, or it has ended.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn close(
     State(door): State<Arc<Door>>,
@@ -173,9 +177,9 @@ pub(crate) struct Message {
     responses(
         (status = 200, description = "What became of it.", body = Object),
         NoKey,
-        (status = 404, description = "No such session.", body = Problem,
+        (status = 404, description = "No such agent.", body = Problem,
             content_type = "application/problem+json"),
-        (status = 410, description = "The session has ended.", body = Problem,
+        (status = 410, description = "No such session, or it has ended.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn message(
     State(door): State<Arc<Door>>,
@@ -222,7 +226,9 @@ impl From<SignalName> for Signal {
         (status = 200, description = "Intents carried out, messages that waited, the session.",
             body = Object),
         NoKey,
-        (status = 404, description = "No such session.", body = Problem,
+        (status = 404, description = "No such agent.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 410, description = "No such session, or it has ended.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn signal(
     State(door): State<Arc<Door>>,

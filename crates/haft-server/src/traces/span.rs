@@ -28,7 +28,7 @@ pub(super) fn fraction() -> f64 {
 }
 
 /// The span of a call, and one for each of its stages. Nothing without randomness.
-pub(super) fn of(call: &Finished<'_>) -> Option<Value> {
+pub(super) fn of(call: &Finished<'_>) -> Option<Vec<Value>> {
     let mut random = [0; 16 + 8 * 16];
     getrandom::fill(&mut random).ok()?;
     let (fresh, mut ids) = random.split_at(16);
@@ -65,7 +65,7 @@ pub(super) fn of(call: &Finished<'_>) -> Option<Value> {
             "endTimeUnixNano": at(end),
         }));
     }
-    Some(Value::Array(spans))
+    Some(spans)
 }
 
 /// Names and figures; never arguments or results.

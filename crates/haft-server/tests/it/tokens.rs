@@ -136,9 +136,10 @@ fn claims(changes: Value) -> Value {
         "exp": now() + 600, "realm": {"roles": ["haft-ops", "other"]},
     });
     for (name, value) in changes.as_object().unwrap() {
-        match value {
-            Value::Null => drop(claims.as_object_mut().unwrap().remove(name)),
-            value => claims[name] = value.clone(),
+        if value.is_null() {
+            claims.as_object_mut().unwrap().shift_remove(name);
+        } else {
+            claims[name] = value.clone();
         }
     }
     claims

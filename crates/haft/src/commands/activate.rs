@@ -21,9 +21,9 @@ pub(crate) fn run(
         let by = by.context("--as")?;
         let (tenant, agent, tool) = (&options.operator.tenant, &options.agent, &options.tool);
         let state = desk.runtime.set_tool(&by, tenant, agent, tool, enabled).await;
-        let state = state.map_err(|error| match error {
-            ChangeError::Missing => anyhow!("there is no agent `{agent}` of tenant `{tenant}`"),
-            error => anyhow!("{error}"),
+        let state = state.map_err(|error| match error == ChangeError::Missing {
+            true => anyhow!("there is no agent `{agent}` of tenant `{tenant}`"),
+            false => anyhow!("{error}"),
         })?;
         if options.json {
             out.json(&state)?;

@@ -23,12 +23,12 @@ pub(super) struct RawServer {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Logging {
-    /// For people on a terminal, for programs elsewhere.
+    /// Warnings alone: as text on a terminal, as JSON elsewhere.
     #[default]
     Auto,
-    /// One JSON object per line.
+    /// Every event, one JSON object per line.
     Json,
-    /// One line of text per event.
+    /// Every event, one line of text each.
     Text,
     /// None.
     Off,

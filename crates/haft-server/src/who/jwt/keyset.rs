@@ -181,18 +181,20 @@ fn usable(jwk: &Jwk) -> Option<One> {
     if jwk.common.public_key_use.as_ref().is_some_and(|use_| *use_ != PublicKeyUse::Signature) {
         return None;
     }
-    let fitting: &[Algorithm] = match &jwk.algorithm {
-        AlgorithmParameters::RSA(_) => AlgorithmFamily::Rsa.algorithms(),
-        AlgorithmParameters::EllipticCurve(curve) if curve.curve == EllipticCurve::P256 => {
-            &[Algorithm::ES256]
+    let fitting: &[Algorithm] = if let AlgorithmParameters::RSA(_) = &jwk.algorithm {
+        AlgorithmFamily::Rsa.algorithms()
+    } else if let AlgorithmParameters::EllipticCurve(key) = &jwk.algorithm {
+        match key.curve == EllipticCurve::P256 {
+            true => &[Algorithm::ES256],
+            false if key.curve == EllipticCurve::P384 => &[Algorithm::ES384],
+            false => return None,
         }
-        AlgorithmParameters::EllipticCurve(curve) if curve.curve == EllipticCurve::P384 => {
-            &[Algorithm::ES384]
-        }
-        AlgorithmParameters::OctetKeyPair(pair) if pair.curve == EllipticCurve::Ed25519 => {
-            &[Algorithm::EdDSA]
-        }
-        _ => return None,
+    } else if let AlgorithmParameters::OctetKeyPair(key) = &jwk.algorithm
+        && key.curve == EllipticCurve::Ed25519
+    {
+        &[Algorithm::EdDSA]
+    } else {
+        return None;
     };
     let named = jwk.common.key_algorithm;
     let is_named = |one: &&Algorithm| named.is_none_or(|named| named == KeyAlgorithm::from(**one));

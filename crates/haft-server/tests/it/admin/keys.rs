@@ -76,3 +76,27 @@ async fn an_agents_key_holds_no_other_role() {
         check(&refused, 400, "malformed_request");
     }
 }
+
+#[tokio::test]
+async fn a_visit_to_the_console_ends_with_its_key() {
+    let served = Served::new().await;
+    let wanted = json!({"principal": "user:ann", "roles": ["operator"]});
+    let made = served.post(&served.admin, "/v1/admin/keys", wanted).await;
+    let form = format!("key={}", made.json()["key"].as_str().unwrap());
+    let enter = format!(
+        "POST /console/sign-in HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n\
+         Connection: close\r\nContent-Type: application/x-www-form-urlencoded\r\n\
+         Content-Length: {}\r\n\r\n{form}",
+        form.len()
+    );
+    let entered = served.raw(enter.as_bytes()).await;
+    assert_eq!(entered.status, 303, "{entered:?}");
+    let cookie = entered.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    let visit = format!(
+        "GET /console HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nCookie: {cookie}\r\n\r\n"
+    );
+    assert_eq!(served.raw(visit.as_bytes()).await.status, 200);
+    let place = made.header("location").unwrap();
+    check(&delete(&served, &served.admin, place, "").await, 200, "");
+    assert_ne!(served.raw(visit.as_bytes()).await.status, 200);
+}

@@ -1,0 +1,297 @@
+//! Names of people. They are likely, never certain: nothing about a capital letter proves a name.
+//!
+//! Two to four words with capitals are a name when something else speaks for it: a usual given name,
+//! a title or a word that announces one, the address beside it, or a place of its own at a letter's
+//! end.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::given::is_given;
+use super::{Confidence, Find, Finds, Kind, pattern};
+
+/// A word that begins with a capital: `Mára`, `O'Brien`, `McKay`, `Jean-Luc`, `J.`
+const WORD: &str = r"(?:\p{Lu}[\p{Ll}\p{M}]+(?:['’-]?\p{Lu}[\p{Ll}\p{M}]+)*|\p{Lu}['’]\p{Lu}[\p{Ll}\p{M}]+|\p{Lu}\.)";
+/// Small words inside of names.
+const LINK: &str = r"(?:de|del|della|der|den|di|da|das|do|dos|du|la|le|van|von|zu|zur|ten|ter|bin|ibn|al|el|af|y|e)";
+
+static CAPITALS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(&format!(r"{WORD}(?:[ \u{{a0}}](?:{LINK}[ \u{{a0}}]){{0,2}}{WORD}){{0,3}}"))
+});
+
+/// What announces a name, at the end of what stands before it.
+static ANNOUNCED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?ix)(?:^|[\s(,;:>])(?:
+            mr|mrs|ms|mx|miss|dr|prof|professor|sir|madam|herr|herrn|frau|m|mme|mlle|monsieur|madame|
+            sr|sra|srta|señor|señora|don|doña|signor|signora|sig|dott|dl|dna|domnul|doamna|pan|pani|господин|госпожа|
+            name|contact|kontakt|ansprechpartner|ansprechpartnerin|attn|attention|from|von|de\s la\s part\s de|
+            my\s name\s is|i\s am|i['’]m|this\s is|ask\s for|speak\s (?:to|with)|
+            ich\s bin|mein\s name\s ist|ich\s heiße|je\s m['’]appelle|je\s suis|me\s llamo|soy|
+            mi\s chiamo|sono|mă\s numesc|mă\s cheamă|sunt|numele\s meu\s este|nome|nombre|nom|nume|nazwisko|имя|меня\s зовут
+        )\.?\s?[:：]?\s?$",
+    )
+});
+
+/// What begins or ends no name.
+const NOT: &[&str] = &[
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+    "Sunday",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+    "Street",
+    "St",
+    "Road",
+    "Avenue",
+    "Lane",
+    "Square",
+    "Straße",
+    "Platz",
+    "Allee",
+    "Rue",
+    "Calle",
+    "Via",
+    "Strada",
+    "University",
+    "Institute",
+    "School",
+    "College",
+    "Hospital",
+    "Hotel",
+    "Festival",
+    "Studio",
+    "Studios",
+    "Company",
+    "Bank",
+    "Gmbh",
+    "Ltd",
+    "Inc",
+    "Llc",
+    "Corp",
+    "The",
+    "This",
+    "That",
+    "Hello",
+    "Hi",
+    "Dear",
+    "Hey",
+    "Best",
+    "Kind",
+    "Regards",
+    "Thanks",
+    "Thank",
+    "Please",
+    "Liebe",
+    "Lieber",
+    "Hallo",
+    "Guten",
+    "Beste",
+    "Viele",
+    "Herzliche",
+    "Grüße",
+    "Bonjour",
+    "Cher",
+    "Chère",
+    "Cordialement",
+    "Hola",
+    "Estimado",
+    "Estimada",
+    "Saludos",
+    "Bună",
+    "Stimate",
+    "Stimată",
+    "Salut",
+    "Ciao",
+    "Gentile",
+    "New",
+    "North",
+    "South",
+    "East",
+    "West",
+    "Great",
+    "San",
+    "Los",
+    "United",
+    "Team",
+    "Office",
+    "Phone",
+    "Tel",
+    "Email",
+    "Mail",
+    "Fax",
+    "Mobile",
+    "Street",
+    "Call",
+    "Contact",
+    "Meet",
+    "Ask",
+    "Write",
+    "Ring",
+    "And",
+    "Or",
+    "But",
+    "If",
+];
+
+/// What ends a letter; the line after it is who wrote it.
+const CLOSINGS: &[&str] = &[
+    "regards",
+    "best",
+    "cheers",
+    "thanks",
+    "sincerely",
+    "grüßen",
+    "grüße",
+    "gruß",
+    "lg",
+    "mfg",
+    "cordialement",
+    "amicalement",
+    "bisous",
+    "saludos",
+    "atentamente",
+    "saluti",
+    "stimă",
+    "respect",
+    "groeten",
+    "groet",
+    "abraço",
+    "cumprimentos",
+    "уважением",
+    "pozdrawiam",
+];
+
+pub(super) fn find(text: &str, finds: &mut Finds) {
+    let boxes = mailboxes(finds);
+    for found in CAPITALS.find_iter(text) {
+        if let Some(place) = person(text, found.range(), &boxes) {
+            let value = text.get(place.clone()).unwrap_or_default().replace('\u{a0}', " ");
+            finds.take(Find::new(Kind::Name, place, value, Confidence::Likely));
+        }
+    }
+    for found in POLITE.captures_iter(text) {
+        if let Some(name) = found.get(1) {
+            finds.take(Find::new(
+                Kind::Name,
+                name.range(),
+                name.as_str().to_owned(),
+                Confidence::Likely,
+            ));
+        }
+    }
+}
+
+/// The part of a run of capitals that is a name, where one is.
+fn person(text: &str, run: Range<usize>, boxes: &[Vec<String>]) -> Option<Range<usize>> {
+    let before = text.get(..run.start)?;
+    let joined =
+        before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || "@#/_-'’".contains(c));
+    let after = text.get(run.end..)?.chars().next();
+    if joined || after.is_some_and(|c| c.is_alphanumeric() || "_@".contains(c)) {
+        return None;
+    }
+    // Sentences and titles begin with capitals, too, so a name may begin with any word of the run.
+    let starts = std::iter::once(run.start).chain(
+        text.get(run.clone())?
+            .match_indices([' ', '\u{a0}'])
+            .map(|(at, space)| run.start + at + space.len()),
+    );
+    for start in starts {
+        let place = start..run.end;
+        let words: Vec<&str> = text.get(place.clone())?.split([' ', '\u{a0}']).collect();
+        let (first, last) = (words.first()?, words.last()?);
+        if !first.starts_with(char::is_uppercase)
+            || is_no_name(first)
+            || is_no_name(last)
+            || is_title(first)
+        {
+            continue;
+        }
+        let long = words.iter().any(|word| word.chars().count() > 2);
+        let full = words.len() > 1 && long;
+        let announced = long && ANNOUNCED.is_match(last_words(text.get(..start)?));
+        if announced
+            || full && (is_given(first) || is_in_mailbox(&words, boxes) || signs(text, &place))
+        {
+            return Some(place);
+        }
+    }
+    None
+}
+
+fn is_no_name(word: &str) -> bool {
+    NOT.contains(&word.trim_end_matches('.'))
+}
+
+/// Whether a word announces a name and is none itself.
+fn is_title(word: &str) -> bool {
+    ANNOUNCED.is_match(&format!("{word} "))
+}
+
+/// Names in scripts without capitals, told by what politeness puts behind them.
+static POLITE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"([\p{Han}\p{Katakana}ー]{1,6})(?:さん|さま|様|氏|先生|女士|小姐|经理)")
+});
+
+/// The end of a text, enough for what announces a name.
+fn last_words(before: &str) -> &str {
+    let mut from = before.len().saturating_sub(40);
+    while !before.is_char_boundary(from) {
+        from += 1;
+    }
+    let tail = before.get(from..).unwrap_or_default();
+    // A line of its own is announced by nothing above it.
+    tail.rsplit_once('\n').map_or(tail, |(_, line)| line)
+}
+
+/// The parts of the addresses' names.
+fn mailboxes(finds: &Finds) -> Vec<Vec<String>> {
+    let emails = finds.0.iter().filter(|find| find.kind == Kind::Email);
+    let local =
+        emails.filter_map(|find| find.value.split_once('@').map(|(local, _)| local.to_lowercase()));
+    local.map(|local| local.split(['.', '_', '-', '+']).map(str::to_owned).collect()).collect()
+}
+
+/// Whether an address in the text is made of these words: `m.ionescu` of Mara Ionescu.
+fn is_in_mailbox(words: &[&str], boxes: &[Vec<String>]) -> bool {
+    let plain: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+    let (Some(first), Some(last)) = (plain.first(), plain.last()) else { return false };
+    boxes.iter().any(|parts| {
+        let whole = parts.concat();
+        parts.contains(last)
+            || whole == format!("{first}{last}")
+            || first.chars().next().is_some_and(|c| whole == format!("{c}{last}"))
+    })
+}
+
+/// Whether it is a line of its own under the end of a letter.
+fn signs(text: &str, place: &Range<usize>) -> bool {
+    let above = text.get(..place.start).unwrap_or_default();
+    let below = text.get(place.end..).unwrap_or_default();
+    let alone = above.trim_end_matches([' ', '\t']).ends_with('\n')
+        && below
+            .trim_start_matches([' ', '\t', ','])
+            .chars()
+            .next()
+            .is_none_or(|c| c == '\n' || c == '\r');
+    let closing = above.trim_end().rsplit('\n').next().unwrap_or_default().to_lowercase();
+    let words = closing.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
+    alone && closing.chars().count() < 40 && words.into_iter().any(|word| CLOSINGS.contains(&word))
+}

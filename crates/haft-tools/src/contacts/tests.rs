@@ -1,0 +1,200 @@
+use super::*;
+use serde_json::json;
+
+fn found(text: &str, region: Option<&str>) -> Vec<Contact> {
+    let asked = json!({"text": text, "kinds": ["name", "email", "phone", "url", "handle"], "default_region": region});
+    let contacts = extract(serde_json::from_value(asked).unwrap()).unwrap().contacts;
+    let characters: Vec<char> = text.chars().collect();
+    for one in &contacts {
+        assert_eq!(characters[one.start..one.end].iter().collect::<String>(), one.text, "{one:?}");
+    }
+    contacts
+}
+
+/// Finds are written `kind=value`, with `?` behind what is only likely.
+#[track_caller]
+fn check(text: &str, region: Option<&str>, expected: &[&str]) {
+    let found: Vec<String> = found(text, region)
+        .iter()
+        .map(|one| {
+            let kind = json!(one.kind);
+            let mark = if one.confidence == Confidence::Likely { "?" } else { "" };
+            format!("{}={}{mark}", kind.as_str().unwrap(), one.value)
+        })
+        .collect();
+    assert_eq!(found, expected, "{text}");
+}
+
+#[test]
+fn a_signature_in_english() {
+    check(
+        "Thanks,\nSiobhán O'Connell\nNorthlight Ltd, 12 Quay Street\nM: +44 (0)7700 900123 | T 020 7946 0958\n\
+         <siobhan.oconnell@Northlight.co.uk> www.northlight.co.uk/team",
+        Some("GB"),
+        &[
+            "name=Siobhán O'Connell?",
+            "phone=+442079460958",
+            "email=siobhan.oconnell@northlight.co.uk",
+            "url=https://www.northlight.co.uk/team?",
+        ],
+    );
+}
+
+#[test]
+fn a_letter_in_german() {
+    check(
+        "Guten Tag Frau Schäfer,\nbitte rufen Sie Petra von der Heide unter 030 / 901820 oder 0151 23456789 an.\n\
+         Am 15.01.2026 um 14:05 Uhr sind 1.250.000 € fällig.\n\nMit freundlichen Grüßen\nJörg Weiß",
+        Some("DE"),
+        &[
+            "name=Schäfer?",
+            "name=Petra von der Heide?",
+            "phone=+4930901820",
+            "phone=+4915123456789",
+            "name=Jörg Weiß?",
+        ],
+    );
+}
+
+#[test]
+fn other_languages() {
+    check(
+        "Vă rog să o sunați pe Mara Ionescu la 0722 123 456, sau scrieți la mara@northlight.example.",
+        Some("RO"),
+        &["name=Mara Ionescu?", "phone=+40722123456", "email=mara@northlight.example"],
+    );
+    check(
+        "Contactez Mme Élodie Lefèvre au 01 42 68 53 00 (elodie.lefevre@exemple.fr).",
+        Some("FR"),
+        &["name=Élodie Lefèvre?", "phone=+33142685300", "email=elodie.lefevre@exemple.fr"],
+    );
+    check(
+        "Me llamo Lucía Fernández y mi móvil es 612 34 56 78.",
+        Some("ES"),
+        &["name=Lucía Fernández?", "phone=+34612345678"],
+    );
+    check(
+        "Меня зовут Ольга Смирнова, телефон 8 (495) 123-45-67",
+        Some("RU"),
+        &["name=Ольга Смирнова?", "phone=+74951234567"],
+    );
+    check("田中さんの電話は03-3224-5000です。", Some("JP"), &["name=田中?", "phone=+81332245000"]);
+    check("اتصل على ٠٢١ ٢٢٣ ٤٥٦٧ أو ‎+20 2 2735 0000", None, &["phone=+20227350000"]);
+}
+
+#[test]
+fn numbers_carry_their_country() {
+    let regions: Vec<(String, Option<String>)> =
+        found("+1 613 782 7274, +1 520 878 2491, 0041 44 668 18 00, +800 1234 0000", None)
+            .into_iter()
+            .map(|one| (one.value, one.region))
+            .collect();
+    let expected = [
+        ("+16137827274", Some("CA")),
+        ("+15208782491", Some("US")),
+        ("+41446681800", Some("CH")),
+        ("+80012340000", None),
+    ];
+    assert_eq!(
+        regions,
+        expected.map(|(value, region)| (value.to_owned(), region.map(str::to_owned)))
+    );
+}
+
+#[test]
+fn what_only_looks_like_a_number_is_left_out() {
+    for text in [
+        "on 2026-01-15 and 15/01/2026 and 15.01.2026 14:05",
+        "the server 192.168.100.200 and version 10.20.30",
+        "order 4111111111111111, invoice #1234567, ISBN 978-3-16-148410-0",
+        "between 1998-2004, 1 250 000 people, 3.14159265",
+        "a1234567b and x=02079460958",
+    ] {
+        check(text, Some("GB"), &[]);
+    }
+}
+
+#[test]
+fn addresses_that_are_hidden_are_read() {
+    check("mara [at] northlight [dot] example", None, &["email=mara@northlight.example?"]);
+    check("write to mara(at)northlight.example!", None, &["email=mara@northlight.example?"]);
+    check("mara DOT ionescu AT northlight DOT com", None, &["email=ionescu@northlight.com?"]);
+    check("mara.ionescu arroba northlight punto es", None, &["email=mara.ionescu@northlight.es?"]);
+    check("mara @ northlight . com", None, &["email=mara@northlight.com?"]);
+    check("meet me at noon at the quay", None, &[]);
+    check("We met at Paris. Then dot com came.", None, &[]);
+    check("mara＠northlight．example", None, &["email=mara@northlight.example"]);
+    check(
+        "'mara+news@northlight.example', <mailto:jo@client.example>.",
+        None,
+        &["email=mara+news@northlight.example", "email=jo@client.example"],
+    );
+    check("not@an address, a@b, ..@x.example, a..b@x.example", None, &[]);
+}
+
+#[test]
+fn links_end_before_the_sentence_does() {
+    check(
+        "See (https://en.wikipedia.org/wiki/Haft_(tool)), HTTPS://Client.Example/Team?a=1. Or https://x.example/a,b;",
+        None,
+        &[
+            "url=https://en.wikipedia.org/wiki/Haft_(tool)",
+            "url=https://client.example/Team?a=1",
+            "url=https://x.example/a,b",
+        ],
+    );
+    check(
+        "northlight.example/team and client.co.uk, not README.md, main.rs or word.It is",
+        None,
+        &["url=https://northlight.example/team?", "url=https://client.co.uk?"],
+    );
+    check("http:// and https://. are nothing", None, &[]);
+    check("https://user:pw@Host.example/x", None, &["url=https://user:pw@host.example/x"]);
+}
+
+#[test]
+fn handles_are_not_addresses() {
+    check(
+        "ping @mara_io or @mara@mastodon.example; Telegram: maraion; mara@northlight.example; @1; 5@2; a @ b",
+        None,
+        &[
+            "handle=@mara_io",
+            "handle=@mara@mastodon.example",
+            "handle=@maraion?",
+            "email=mara@northlight.example",
+        ],
+    );
+}
+
+#[test]
+fn places_and_firms_are_no_names() {
+    for text in [
+        "The Harbour Festival in New York on Monday Morning",
+        "Northlight Studio GmbH, Unter den Linden",
+        "Kind Regards from Great Britain",
+        "Herzliche Grüße aus Bad Homburg",
+    ] {
+        check(text, None, &[]);
+    }
+}
+
+#[test]
+fn nothing_breaks_on_anything() {
+    for text in [
+        "",
+        "@",
+        "+",
+        "((((((((((((",
+        "\u{202e}\u{0}",
+        "++++++++1111111111111111111111111",
+        "@@@a@a@a@",
+        "www.",
+        "://",
+    ] {
+        found(text, Some("US"));
+    }
+    let long: String =
+        "call 020 7946 0958 (https://x.example/) mara [at] x [dot] example Mara Ionescu @x_y "
+            .repeat(220);
+    assert_eq!(found(&long, Some("GB")).len(), 220 * 5);
+}

@@ -1,0 +1,350 @@
+//! Text as the words that are indexed and searched for.
+//!
+//! Both sides go through the same steps, so that *Festivals* finds *festival's*: runs of letters
+//! and digits, lower case, without accents, reduced to their stem. Scripts that write no spaces
+//! are taken two characters at a time.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use frostem::{Algorithm, Stemmer};
+use serde::{Deserialize, Serialize};
+use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
+
+/// Longer ones are no words: keys, hashes, pictures in base 64.
+const LONGEST: usize = 100;
+
+/// How many stems are remembered. Most of a text are the same few thousand words.
+const REMEMBERED: usize = 20_000;
+
+/// The language whose endings are taken off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "they are what they are called")]
+pub enum Language {
+    #[default]
+    English,
+    Danish,
+    Dutch,
+    Finnish,
+    French,
+    German,
+    Hungarian,
+    Italian,
+    Norwegian,
+    Portuguese,
+    Romanian,
+    Russian,
+    Spanish,
+    Swedish,
+    Turkish,
+    /// Words stay as they are.
+    None,
+}
+
+impl Language {
+    fn algorithm(self) -> Option<Algorithm> {
+        Some(match self {
+            Self::English => Algorithm::English,
+            Self::Danish => Algorithm::Danish,
+            Self::Dutch => Algorithm::Dutch,
+            Self::Finnish => Algorithm::Finnish,
+            Self::French => Algorithm::French,
+            Self::German => Algorithm::German,
+            Self::Hungarian => Algorithm::Hungarian,
+            Self::Italian => Algorithm::Italian,
+            Self::Norwegian => Algorithm::Norwegian,
+            Self::Portuguese => Algorithm::Portuguese,
+            Self::Romanian => Algorithm::Romanian,
+            Self::Russian => Algorithm::Russian,
+            Self::Spanish => Algorithm::Spanish,
+            Self::Swedish => Algorithm::Swedish,
+            Self::Turkish => Algorithm::Turkish,
+            Self::None => return None,
+        })
+    }
+}
+
+/// English words that say nothing about what is looked for. They are indexed, because a title may
+/// consist of them, and left out of queries that have other words.
+const SMALL: &[&str] = &[
+    "a", "about", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can",
+    "did", "do", "does", "for", "from", "had", "has", "have", "how", "i", "if", "in", "into", "is",
+    "it", "its", "me", "my", "no", "not", "of", "on", "or", "our", "so", "such", "that", "the",
+    "their", "them", "then", "there", "these", "they", "this", "to", "was", "we", "were", "what",
+    "when", "where", "which", "who", "whom", "whose", "why", "will", "with", "you", "your",
+];
+
+/// Whether a word, in lower case, is too common to look for.
+pub(super) fn is_small(word: &str) -> bool {
+    SMALL.binary_search(&word).is_ok()
+}
+
+/// The words of a text, for the curious and for tests.
+#[must_use]
+pub fn words(language: Language, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    Reader::new(language).each(text, |word| found.push(word.stem.to_owned()));
+    found
+}
+
+/// One word of a text.
+pub(super) struct Word<'a> {
+    /// As it is indexed.
+    pub(super) stem: &'a str,
+    /// As it stands, in lower case and without accents.
+    pub(super) plain: &'a str,
+    /// Where it stands.
+    pub(super) place: Range<usize>,
+}
+
+/// Reads words. Keeps what it learned about stems.
+pub(super) struct Reader {
+    stemmer: Option<Stemmer>,
+    language: Language,
+    known: HashMap<String, String>,
+    plain: String,
+}
+
+impl Clone for Reader {
+    fn clone(&self) -> Self {
+        Self::new(self.language)
+    }
+}
+
+impl Reader {
+    pub(super) fn new(language: Language) -> Self {
+        Self {
+            stemmer: language.algorithm().map(Stemmer::new),
+            language,
+            known: HashMap::new(),
+            plain: String::new(),
+        }
+    }
+
+    /// Hands over the words in their order.
+    pub(super) fn each(&mut self, text: &str, mut take: impl FnMut(Word<'_>)) {
+        let mut chars = text.char_indices().peekable();
+        while let Some((start, first)) = chars.next() {
+            if !first.is_alphanumeric() {
+                continue;
+            }
+            if is_unspaced(first) {
+                let mut end = start + first.len_utf8();
+                while let Some((_, next)) = chars.next_if(|(_, c)| is_unspaced(*c)) {
+                    end += next.len_utf8();
+                }
+                pairs(text, start..end, &mut take);
+                continue;
+            }
+            let mut end = start + first.len_utf8();
+            while let Some((_, next)) = chars.next_if(|(_, c)| {
+                !is_unspaced(*c) && (c.is_alphanumeric() || is_combining_mark(*c))
+            }) {
+                end += next.len_utf8();
+            }
+            skip_genitive(text, end, &mut chars);
+            if let Some(word) = text.get(start..end).filter(|word| word.len() <= LONGEST) {
+                self.one(word, start..end, &mut take);
+            }
+        }
+    }
+
+    fn one(&mut self, word: &str, place: Range<usize>, take: &mut impl FnMut(Word<'_>)) {
+        self.plain.clear();
+        if word.is_ascii() {
+            self.plain.extend(word.bytes().map(|b| char::from(b.to_ascii_lowercase())));
+        } else if self.language == Language::English {
+            fold(&word.to_lowercase(), &mut self.plain);
+        } else {
+            // Their stemmers know their accents, so those go afterwards.
+            self.plain.push_str(&word.to_lowercase());
+        }
+        if let Some(stem) = self.known.get(&self.plain) {
+            return take(Word { stem, plain: &self.plain, place });
+        }
+        let stem = match &self.stemmer {
+            Some(stemmer) => stemmer.stem(&self.plain),
+            None => Cow::Borrowed(self.plain.as_str()),
+        };
+        let mut folded = String::with_capacity(stem.len());
+        match stem.is_ascii() {
+            true => folded.push_str(&stem),
+            false => fold(&stem, &mut folded),
+        }
+        take(Word { stem: &folded, plain: &self.plain, place });
+        if self.known.len() < REMEMBERED {
+            self.known.insert(self.plain.clone(), folded);
+        }
+    }
+}
+
+/// `festival's` is the festival: what follows an apostrophe and is no more than an `s` is left out.
+fn skip_genitive(
+    text: &str,
+    end: usize,
+    chars: &mut std::iter::Peekable<std::str::CharIndices<'_>>,
+) {
+    let mut ahead = text.get(end..).unwrap_or_default().chars();
+    let apostrophe = matches!(ahead.next(), Some('\'' | '\u{2019}'));
+    let s = matches!(ahead.next(), Some('s' | 'S'));
+    if apostrophe && s && !ahead.next().is_some_and(char::is_alphanumeric) {
+        chars.next();
+        chars.next();
+    }
+}
+
+/// Without accents. Some letters carry theirs for good and are spelled out.
+fn fold(word: &str, into: &mut String) {
+    for c in word.nfkd().filter(|c| !is_combining_mark(*c)) {
+        match c {
+            'ß' => into.push_str("ss"),
+            'æ' => into.push_str("ae"),
+            'œ' => into.push_str("oe"),
+            'ø' => into.push('o'),
+            'ł' => into.push('l'),
+            'đ' | 'ð' => into.push('d'),
+            'þ' => into.push_str("th"),
+            'ı' => into.push('i'),
+            other => into.extend(other.to_lowercase()),
+        }
+    }
+}
+
+/// Scripts without spaces between words: Han, kana, Thai, Lao, Burmese, Khmer.
+fn is_unspaced(c: char) -> bool {
+    matches!(c,
+        '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
+        | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
+        | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
+}
+
+fn pairs(text: &str, place: Range<usize>, take: &mut impl FnMut(Word<'_>)) {
+    let run = text.get(place.clone()).unwrap_or_default();
+    let starts: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([run.len()]).collect();
+    let single = starts.len() == 2;
+    for window in starts.windows(if single { 2 } else { 3 }) {
+        if let (Some(&from), Some(&to)) = (window.first(), window.last()) {
+            let pair = run.get(from..to).unwrap_or_default();
+            take(Word { stem: pair, plain: pair, place: place.start + from..place.start + to });
+        }
+    }
+}
+
+/// The reader as the index calls it.
+#[derive(Clone)]
+pub(super) struct Indexed {
+    reader: Reader,
+    text: String,
+    ends: Vec<usize>,
+    token: Token,
+}
+
+impl Indexed {
+    pub(super) fn new(language: Language) -> Self {
+        Self {
+            reader: Reader::new(language),
+            text: String::new(),
+            ends: Vec::new(),
+            token: Token::default(),
+        }
+    }
+}
+
+impl Tokenizer for Indexed {
+    type TokenStream<'a> = Stream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
+        let Self { reader, text: stems, ends, token } = self;
+        stems.clear();
+        ends.clear();
+        reader.each(text, |word| {
+            stems.push_str(word.stem);
+            ends.push(stems.len());
+        });
+        token.reset();
+        Stream { text: stems, ends, next: 0, from: 0, token }
+    }
+}
+
+/// The stems of one text.
+pub(super) struct Stream<'a> {
+    text: &'a str,
+    ends: &'a [usize],
+    next: usize,
+    from: usize,
+    token: &'a mut Token,
+}
+
+impl TokenStream for Stream<'_> {
+    fn advance(&mut self) -> bool {
+        let Some(&end) = self.ends.get(self.next) else { return false };
+        self.token.text.clear();
+        self.token.text.push_str(self.text.get(self.from..end).unwrap_or_default());
+        self.token.position = self.next;
+        self.from = end;
+        self.next += 1;
+        true
+    }
+
+    fn token(&self) -> &Token {
+        self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        self.token
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(language: Language, text: &str, expected: &[&str]) {
+        assert_eq!(words(language, text), expected);
+    }
+
+    #[test]
+    fn the_list_of_small_words_is_sorted() {
+        assert!(SMALL.is_sorted());
+    }
+
+    #[test]
+    fn case_accents_and_endings_make_no_difference() {
+        check(
+            Language::English,
+            "Lanterns, LANTERN; the lantern's",
+            &["lantern", "lantern", "the", "lantern"],
+        );
+        check(Language::English, "Mára Ionescu’s café", &["mara", "ionescu", "cafe"]);
+        check(Language::English, "Ma\u{301}ra", &["mara"]);
+        check(Language::German, "die Häuser", &["die", "haus"]);
+        check(Language::None, "Die Häuser", &["die", "hauser"]);
+    }
+
+    #[test]
+    fn scripts_without_spaces_are_taken_in_pairs() {
+        check(Language::English, "港の祭り", &["港の", "の祭", "祭り"]);
+        check(Language::English, "灯", &["灯"]);
+        check(Language::English, "LED灯を3台", &["led", "灯を", "3", "台"]);
+    }
+
+    #[test]
+    fn what_looks_like_syntax_is_only_punctuation() {
+        check(
+            Language::English,
+            "title:\"a\" AND (b OR -c) ~2 *",
+            &["titl", "a", "and", "b", "or", "c", "2"],
+        );
+        check(Language::English, " \t\u{0}-–—…", &[]);
+    }
+
+    #[test]
+    fn what_is_no_word_is_left_out() {
+        check(Language::English, &format!("{} end", "x".repeat(101)), &["end"]);
+    }
+}

@@ -1,0 +1,14 @@
+//! The knowledge base from files to answers.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on has failed"
+)]
+
+mod access;
+mod crash;
+mod import;
+mod rig;
+mod search;
+mod vectors;

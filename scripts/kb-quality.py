@@ -1,0 +1,101 @@
+"""Judges runs on the Cranfield collection: `kb-quality.py CORPUS RUNS`.
+
+A run is a file of lines `query TAB document TAB score`, best first. nDCG@10 has the gain 5 - grade;
+recall@100 counts grades 1 to 4 as relevant. The halves are the queries at even and at odd places: what
+helps in one and not in the other was luck.
+"""
+
+import collections
+import glob
+import math
+import os
+import sys
+
+import bm25s
+import Stemmer
+
+
+def documents(path):
+    found, part = {}, None
+    for line in open(path):
+        if line.startswith(".I "):
+            current = found[line[3:].strip()] = {".T": "", ".A": "", ".B": "", ".W": ""}
+        elif line.strip() in (".T", ".A", ".B", ".W"):
+            part = line.strip()
+        else:
+            current[part] += line
+    return {key: one[".T"] + "\n" + one[".W"] for key, one in found.items()}
+
+
+def table(path):
+    return [line.rstrip("\n").split("\t") for line in open(path)]
+
+
+def judged(path):
+    relevant = collections.defaultdict(dict)
+    for query, document, grade in table(path):
+        if 1 <= int(grade) <= 4:
+            relevant[query][document] = 5 - int(grade)
+    return relevant
+
+
+def ndcg(found, relevant):
+    gain = sum(relevant.get(one, 0) / math.log2(place + 2) for place, one in enumerate(found[:10]))
+    best = sorted(relevant.values(), reverse=True)[:10]
+    return gain / sum(one / math.log2(place + 2) for place, one in enumerate(best))
+
+
+def recall(found, relevant):
+    return len(set(found[:100]) & set(relevant)) / len(relevant)
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+def with_bm25s(texts, queries, stemmer):
+    keys = list(texts)
+    index = bm25s.BM25()
+    options = dict(stopwords="en", stemmer=stemmer, show_progress=False)
+    index.index(bm25s.tokenize([texts[key] for key in keys], **options), show_progress=False)
+    run = {}
+    for number, text in queries:
+        words = bm25s.tokenize([text], **options)
+        places, scores = index.retrieve(words, k=100, show_progress=False)
+        run[number] = [keys[int(place)] for place, score in zip(places[0], scores[0]) if score > 0]
+    return run
+
+
+corpus, folder = sys.argv[1:3]
+texts = documents(f"{corpus}/cran.all.1400")
+queries = table(f"{corpus}/queries.tsv")
+relevant = judged(f"{corpus}/qrels.tsv")
+queries = [(number, text) for number, text in queries if relevant[number]]
+
+runs, scores = {}, collections.defaultdict(list)
+for path in sorted(glob.glob(f"{folder}/*.run")):
+    name = os.path.basename(path)[: -len(".run")]
+    runs[name] = collections.defaultdict(list)
+    for number, document, score in table(path):
+        runs[name][number].append(document)
+        if number in relevant:
+            scores[name].append((float(score), document in relevant[number]))
+runs["bm25s, as it comes"] = with_bm25s(texts, queries, None)
+runs["bm25s, English stems"] = with_bm25s(texts, queries, Stemmer.Stemmer("english"))
+
+print(f"{len(texts)} documents, {len(queries)} queries")
+print(f"{'':32} {'nDCG@10':>8} {'even':>7} {'odd':>7} {'recall@100':>11}")
+for name, run in runs.items():
+    values = [ndcg(run[number], relevant[number]) for number, _ in queries]
+    found = [recall(run[number], relevant[number]) for number, _ in queries]
+    print(f"{name:32} {mean(values):8.4f} {mean(values[::2]):7.4f} {mean(values[1::2]):7.4f} {mean(found):11.4f}")
+
+print("\nhow many of the records with a score are relevant")
+for name in runs:
+    if name.startswith("haft"):
+        shown = []
+        for low in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7):
+            hits = [good for score, good in scores[name] if low <= score < low + 0.1]
+            if len(hits) >= 20:
+                shown.append(f"{low:.1f}-{low + 0.1:.1f}: {100 * mean(hits):.0f} %")
+        print(f"{name:32} " + ", ".join(shown))
