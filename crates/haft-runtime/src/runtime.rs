@@ -20,7 +20,7 @@ use haft_core::port::{
 };
 use haft_core::record::{Confirmation, Event, EventKind};
 use haft_core::session::Session;
-use haft_core::{Call, Caller, Digest, Envelope, ErrorKind, Registry, ToolError};
+use haft_core::{Call, Caller, Digest, Envelope, ErrorKind, Registry, Tool, ToolError};
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -352,6 +352,12 @@ impl Runtime {
     pub fn offers(&self, tenant: &str) -> Vec<Unavailable> {
         let shelf = self.inner.shelves.load().current.clone();
         self.inner.rules.load().directory.offers(&shelf.stock, tenant)
+    }
+
+    /// Whether there is something that runs a tool.
+    #[must_use]
+    pub fn can_run(&self, tool: &Tool) -> bool {
+        self.inner.executors.can_run(tool)
     }
 
     /// The store.

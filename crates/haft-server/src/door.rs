@@ -15,7 +15,6 @@ use crate::mcp;
 use crate::metrics::Metrics;
 use crate::shown::Renderings;
 use crate::socket::Lines;
-use crate::switch::Switch;
 use crate::who::jwt::Issuers;
 use crate::who::stored::Opening;
 use crate::who::{Keys, Who};
@@ -89,7 +88,6 @@ pub struct Door {
     pub(crate) visits: Visits,
     /// The audit trail is checked by one at a time.
     pub(crate) verifying: Semaphore,
-    pub(crate) switch: Option<Arc<dyn Switch>>,
     stopping: watch::Sender<bool>,
     ready: Mutex<Option<(Instant, bool)>>,
 }
@@ -115,7 +113,6 @@ impl Door {
             lines: Lines::default(),
             visits: Visits::default(),
             verifying: Semaphore::new(1),
-            switch: None,
             stopping: watch::Sender::new(false),
             ready: Mutex::new(None),
             runtime,
@@ -200,13 +197,6 @@ impl Door {
     #[must_use]
     pub fn with_models(mut self, models: Models) -> Self {
         self.models = Some(models);
-        self
-    }
-
-    /// With somebody who turns tools on and off for agents.
-    #[must_use]
-    pub fn with_switch(mut self, switch: Arc<dyn Switch>) -> Self {
-        self.switch = Some(switch);
         self
     }
 

@@ -18,7 +18,6 @@ pub mod metrics;
 pub mod problem;
 mod shown;
 mod socket;
-pub mod switch;
 pub mod traces;
 pub mod who;
 

@@ -225,6 +225,11 @@ impl Config {
         })
     }
 
+    /// The file, where there is one.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
+    }
+
     /// The database: the one that is named, else one beside the configuration.
     pub(crate) fn database(&self) -> PathBuf {
         let folder = self.folder.clone().unwrap_or_default();

@@ -68,7 +68,6 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         let door = Door::new(desk.runtime.clone(), hub, keys, hosts, limits)
             .with_models(models(&desk)?)
             .with_mcp(desk.config.mcp.clone())
-            .with_switch(Arc::new(desk.runtime.clone()))
             .home(&admin.tenant)
             .issuers(issuers)
             .metrics(metrics);
