@@ -58,7 +58,7 @@ pub(super) fn message(bytes: &[u8], most: usize) -> Result<Value, Wrong> {
         return wrong("`jsonrpc` must be \"2.0\"");
     }
     let answers = fields.contains_key("result") || fields.contains_key("error");
-    if id.is_some_and(|id| !is_id(id) && !(answers && id.is_null())) {
+    if id.is_some_and(|id| !(is_id(id) || answers && id.is_null())) {
         return wrong("`id` must be a text or a whole number");
     }
     match fields.get("method") {

@@ -13,9 +13,9 @@ use haft_core::port::{Asked, Boxed, Can, Client, Level, Log, Note, Progress, Que
 use haft_core::{ErrorKind, ToolError, validator};
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientCapabilities, ClientResult, ElicitRequest, ElicitRequestParams, InputRequest,
-    ListRootsRequest, LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam,
-    ProgressToken, ProtocolVersion, ServerRequest,
+    ClientCapabilities, ElicitRequest, ElicitRequestParams, InputRequest, ListRootsRequest,
+    LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken,
+    ProtocolVersion, ServerRequest,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext};
 use serde_json::{Map, Value, json};
@@ -158,13 +158,9 @@ impl Talk {
             Ok(handle) => handle.await_response().await,
             Err(error) => Err(error),
         };
-        let said =
-            match answer.map_err(|why| unanswerable("the client gave no answer").caused_by(why))? {
-                ClientResult::ElicitResult(said) => json!(said),
-                ClientResult::CreateMessageResult(said) => json!(said),
-                ClientResult::ListRootsResult(said) => json!(said),
-                _ => Value::Null,
-            };
+        let said = json!(
+            answer.map_err(|why| { unanswerable("the client gave no answer").caused_by(why) })?
+        );
         match answers(question, &said) {
             true => Ok(said),
             false => Err(unanswerable("the client's answer is not one to this question")),
