@@ -94,8 +94,8 @@ impl<const N: usize, T: Value> Family<N, T> {
 
     fn written(&self, values: &[Box<str>; N]) -> String {
         let pairs = self.labels.iter().zip(values);
-        let one = |(name, value): (&&str, &Box<str>)| format!("{name}=\"{}\"", escaped(value));
-        pairs.map(one).collect::<Vec<_>>().join(",")
+        let one = pairs.map(|(name, value)| format!("{name}=\"{}\"", escaped(value)));
+        one.collect::<Vec<_>>().join(",")
     }
 }
 
