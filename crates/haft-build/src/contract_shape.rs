@@ -150,6 +150,7 @@ const CAPABILITIES: &[&str] = &[
     "calendar",
     "images",
     "moderation",
+    "client",
     "call_tool",
 ];
 

@@ -2,11 +2,13 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::contract::Mode;
+use crate::port::Client;
 
 /// Somebody or something that acts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -198,6 +200,10 @@ pub struct Call {
     pub compensates: Option<String>,
     /// What a person with the right to do so has overruled.
     pub overrule: Overrule,
+    /// With neither key nor session: the same act within this time is this call, sent again.
+    pub same_within: Option<Duration>,
+    /// Whoever made it, where they can be spoken to while it runs.
+    pub client: Option<Arc<dyn Client>>,
 }
 
 /// What a person overruled knowingly.
@@ -234,6 +240,8 @@ impl Call {
             through: Vec::new(),
             compensates: None,
             overrule: Overrule::default(),
+            same_within: None,
+            client: None,
         }
     }
 }

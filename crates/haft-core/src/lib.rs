@@ -14,6 +14,7 @@
 pub mod call;
 pub mod config;
 pub mod connection;
+pub mod content;
 pub mod contract;
 pub mod digest;
 pub mod error;

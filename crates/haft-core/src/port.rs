@@ -3,6 +3,7 @@
 //! Each says one thing. Futures are boxed, so that a program can put its own store, executor or
 //! policy behind them.
 
+mod client;
 mod connection;
 mod execute;
 mod observe;
@@ -12,6 +13,7 @@ mod store;
 use std::future::Future;
 use std::pin::Pin;
 
+pub use client::{Asked, Can, Client, Level, Log, Note, Progress, Question};
 pub use connection::{Auth, Broker, Connections, Expect, Hide, Want};
 pub use execute::{Binding, Ended, Execute, Host, Job, Provide, Scope, SessionView};
 pub use observe::{Finished, Observe, Started};

@@ -1,6 +1,7 @@
 //! What a handler can reach during one call: the capabilities of its contract, and no others.
 
 mod builtin;
+mod client;
 mod nested;
 
 use std::collections::HashMap;
@@ -8,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
 use haft_core::contract::{Capability, SideEffectPolicy};
-use haft_core::port::{Auth, Binding, Boxed, Host, Scope};
+use haft_core::port::{Auth, Binding, Boxed, Client, Host, Scope};
 use haft_core::{Digest, ErrorKind, Tool, ToolError};
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -25,6 +26,8 @@ pub(crate) struct Bound {
     scope: Arc<Scope>,
     tool: Arc<Tool>,
     auth: Option<Arc<Auth>>,
+    /// Whoever made the call.
+    client: Option<Arc<dyn Client>>,
     class: SideEffectPolicy,
     /// What keys of nested calls are made from.
     key: Option<String>,
@@ -42,12 +45,14 @@ impl Bound {
         scope: Arc<Scope>,
         key: Option<String>,
         auth: Option<Arc<Auth>>,
+        client: Option<Arc<dyn Client>>,
     ) -> Self {
         Self {
             inner: Arc::downgrade(inner),
             scope,
             tool: tool.clone(),
             auth,
+            client,
             class: tool.contract.side_effect_policy,
             key,
             calls: AtomicU32::new(0),
@@ -136,6 +141,9 @@ impl Bound {
                 let answer = builtin::moderation(&inner, &self.scope, method, &arguments).await;
                 self.written(&answer);
                 answer
+            }
+            Capability::Client => {
+                client::answer(&inner, self.client.as_deref(), method, arguments).await
             }
             Capability::Kb | Capability::Http | Capability::Calendar | Capability::Images => {
                 Err(ToolError::new(

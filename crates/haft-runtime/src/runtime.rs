@@ -20,8 +20,9 @@ use haft_core::port::{
 };
 use haft_core::record::{Confirmation, Event, EventKind};
 use haft_core::session::Session;
-use haft_core::{Call, Caller, Digest, Envelope, ErrorKind, Registry, ToolError};
+use haft_core::{Call, Caller, Digest, Envelope, ErrorKind, Registry, Tool, ToolError};
 use serde_json::json;
+use tokio::sync::watch;
 
 pub use builder::{BuildError, Builder};
 pub use config::ToolState;
@@ -42,7 +43,7 @@ use crate::settings::Settings;
 use crate::shelf::Shelf;
 use crate::tasks::Tasks;
 use crate::token::TokenKey;
-use crate::toolbox::{Catalog, Catalogs, Directory, Seen, Suggestions, Unavailable};
+use crate::toolbox::{Catalog, Catalogs, Directory, McpAccess, Seen, Suggestions, Unavailable};
 
 /// The one path, with everything that it needs. Cheap to clone.
 #[derive(Clone)]
@@ -55,6 +56,8 @@ pub(crate) struct Inner {
     rules: ArcSwap<Rulebook>,
     office: Office,
     catalogs: Catalogs,
+    /// Counts what may change a catalog.
+    changes: watch::Sender<u64>,
     scrubber: ArcSwap<Scrubber>,
     pub(crate) broker: Option<Arc<dyn Broker>>,
     pub(crate) store: Arc<dyn Store>,
@@ -178,6 +181,12 @@ impl Inner {
         catalog.get(&call.tool.tool.id).is_some()
     }
 
+    /// After a change: catalogs are put together anew, and whoever shows them is told.
+    fn forget_catalogs(&self) {
+        self.catalogs.forget();
+        self.changes.send_modify(|count| *count = count.wrapping_add(1));
+    }
+
     /// Refuses a principal that is blocked.
     pub(crate) async fn blocked(&self, caller: &Caller) -> Result<(), ToolError> {
         let block =
@@ -246,7 +255,7 @@ impl Runtime {
             by_version.insert(shelf.version.clone(), shelf.clone());
             Shelves { current: shelf.clone(), by_version }
         });
-        self.inner.catalogs.forget();
+        self.inner.forget_catalogs();
         self.fit_anew();
         Ok(())
     }
@@ -256,7 +265,7 @@ impl Runtime {
         self.inner.rules.rcu(|old| {
             Arc::new(Rulebook::new(decide.clone(), rules.clone(), old.directory.clone()))
         });
-        self.inner.catalogs.forget();
+        self.inner.forget_catalogs();
     }
 
     /// Puts another directory of tenants and agents in force.
@@ -265,7 +274,7 @@ impl Runtime {
         self.inner.rules.rcu(|old| {
             Arc::new(Rulebook::new(old.decide.clone(), old.rules.clone(), directory.clone()))
         });
-        self.inner.catalogs.forget();
+        self.inner.forget_catalogs();
     }
 
     /// Replaces the secrets that must never be shown.
@@ -294,6 +303,32 @@ impl Runtime {
         self.inner.shelf(Some(version)).map(|shelf| shelf.registry.clone())
     }
 
+    /// Tells whenever a catalog may have changed: another registry, other rules, other tenants or
+    /// agents.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.inner.changes.subscribe()
+    }
+
+    /// How a tenant's tools may be used over MCP.
+    #[must_use]
+    pub fn mcp_access(&self, tenant: &str) -> McpAccess {
+        self.inner.rules.load().directory.mcp_access(tenant)
+    }
+
+    /// Seals a text that somebody else keeps for us, for one purpose: whoever changes it, or uses it
+    /// for another, has nothing.
+    #[must_use]
+    pub fn seal(&self, purpose: &str, text: &str) -> String {
+        self.inner.tokens.seal_text(purpose, text)
+    }
+
+    /// The text that was sealed for a purpose.
+    #[must_use]
+    pub fn unseal(&self, purpose: &str, sealed: &str) -> Option<String> {
+        self.inner.tokens.open_text(purpose, sealed)
+    }
+
     /// The registry that new sessions and single calls use.
     #[must_use]
     pub fn current(&self) -> Arc<Registry> {
@@ -317,6 +352,12 @@ impl Runtime {
     pub fn offers(&self, tenant: &str) -> Vec<Unavailable> {
         let shelf = self.inner.shelves.load().current.clone();
         self.inner.rules.load().directory.offers(&shelf.stock, tenant)
+    }
+
+    /// Whether there is something that runs a tool.
+    #[must_use]
+    pub fn can_run(&self, tool: &Tool) -> bool {
+        self.inner.executors.can_run(tool)
     }
 
     /// The store.

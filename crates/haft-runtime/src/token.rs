@@ -30,7 +30,7 @@ impl TokenKey {
     #[must_use]
     pub fn seal(&self, approval: &Approval) -> String {
         let payload = serde_json::to_vec(approval).unwrap_or_default();
-        let signature = self.mac(&payload).finalize().into_bytes();
+        let signature = self.mac(CONFIRMATION, &payload).finalize().into_bytes();
         format!("{PREFIX}{}.{}", BASE64.encode(&payload), BASE64.encode(signature))
     }
 
@@ -42,19 +42,44 @@ impl TokenKey {
         let payload = BASE64.decode(payload).ok()?;
         let signature = BASE64.decode(signature).ok()?;
         // Compares in constant time.
-        self.mac(&payload).verify_slice(&signature).ok()?;
+        self.mac(CONFIRMATION, &payload).verify_slice(&signature).ok()?;
         serde_json::from_slice(&payload).ok()
     }
 
-    fn mac(&self, payload: &[u8]) -> Hmac<Sha256> {
+    /// Seals a text for one purpose. It can be read by whoever holds it, and changed by nobody.
+    #[must_use]
+    pub(crate) fn seal_text(&self, purpose: &str, text: &str) -> String {
+        let signature = self.mac(&named(purpose), text.as_bytes()).finalize().into_bytes();
+        format!("{}.{}", BASE64.encode(text), BASE64.encode(signature))
+    }
+
+    /// The text that this key sealed for a purpose.
+    #[must_use]
+    pub(crate) fn open_text(&self, purpose: &str, sealed: &str) -> Option<String> {
+        let (text, signature) = sealed.split_once('.')?;
+        let text = BASE64.decode(text).ok()?;
+        let signature = BASE64.decode(signature).ok()?;
+        self.mac(&named(purpose), &text).verify_slice(&signature).ok()?;
+        String::from_utf8(text).ok()
+    }
+
+    fn mac(&self, purpose: &[u8], payload: &[u8]) -> Hmac<Sha256> {
         // Any length of key is accepted, so the fallback is never taken; were it, nothing would
         // verify.
         let mut mac = Hmac::<Sha256>::new_from_slice(&self.0)
             .unwrap_or_else(|_| Hmac::new(&Default::default()));
-        mac.update(b"haft confirmation\0");
+        mac.update(purpose);
         mac.update(payload);
         mac
     }
+}
+
+/// What the signature of an approval is for.
+const CONFIRMATION: &[u8] = b"haft confirmation\0";
+
+/// What the signature of a sealed text is for: no purpose is the beginning of another.
+fn named(purpose: &str) -> Vec<u8> {
+    format!("haft seal {}:{purpose}\0", purpose.len()).into_bytes()
 }
 
 /// What a token says.
@@ -81,6 +106,21 @@ mod tests {
     fn a_token_says_what_was_sealed() {
         let key = TokenKey::from_bytes([7; 32]);
         assert_eq!(key.open(&key.seal(&approval())), Some(approval()));
+    }
+
+    #[test]
+    fn a_sealed_text_is_for_one_purpose_and_one_key() {
+        let key = TokenKey::from_bytes([7; 32]);
+        let sealed = key.seal_text("a", "what was said");
+        assert_eq!(key.open_text("a", &sealed).as_deref(), Some("what was said"));
+        assert_eq!(key.open_text("b", &sealed), None);
+        assert_eq!(TokenKey::from_bytes([8; 32]).open_text("a", &sealed), None);
+        for at in 0..sealed.len() {
+            let mut bytes = sealed.clone().into_bytes();
+            bytes[at] ^= 1;
+            let changed = String::from_utf8_lossy(&bytes).into_owned();
+            assert_eq!(key.open_text("a", &changed), None, "byte {at}");
+        }
     }
 
     #[test]

@@ -11,10 +11,10 @@ use tokio::sync::{Mutex, Semaphore, watch};
 use crate::console::Visits;
 use crate::hub::Hub;
 use crate::later::Later;
+use crate::mcp;
 use crate::metrics::Metrics;
 use crate::shown::Renderings;
 use crate::socket::Lines;
-use crate::switch::Switch;
 use crate::who::jwt::Issuers;
 use crate::who::stored::Opening;
 use crate::who::{Keys, Who};
@@ -67,6 +67,11 @@ pub struct Door {
     pub hosts: Vec<String>,
     /// The numbers.
     pub limits: Limits,
+    /// The door for MCP clients.
+    pub(crate) mcp: mcp::Settings,
+    pub(crate) lists: mcp::Lists,
+    pub(crate) owners: mcp::Owners,
+    pub(crate) used: mcp::Used,
     pub(crate) room: Arc<Semaphore>,
     pub(crate) watchers: Arc<Semaphore>,
     pub(crate) later: Later,
@@ -83,7 +88,6 @@ pub struct Door {
     pub(crate) visits: Visits,
     /// The audit trail is checked by one at a time.
     pub(crate) verifying: Semaphore,
-    pub(crate) switch: Option<Arc<dyn Switch>>,
     stopping: watch::Sender<bool>,
     ready: Mutex<Option<(Instant, bool)>>,
 }
@@ -93,6 +97,10 @@ impl Door {
     #[must_use]
     pub fn new(runtime: Runtime, hub: Hub, keys: Keys, hosts: Vec<String>, limits: Limits) -> Self {
         Self {
+            mcp: mcp::Settings::default(),
+            lists: mcp::Lists::default(),
+            owners: mcp::Owners::default(),
+            used: mcp::Used::default(),
             room: Arc::new(Semaphore::new(limits.at_once)),
             watchers: Arc::new(Semaphore::new(limits.watchers)),
             later: Later::new(limits.later),
@@ -105,7 +113,6 @@ impl Door {
             lines: Lines::default(),
             visits: Visits::default(),
             verifying: Semaphore::new(1),
-            switch: None,
             stopping: watch::Sender::new(false),
             ready: Mutex::new(None),
             runtime,
@@ -193,19 +200,19 @@ impl Door {
         self
     }
 
-    /// With somebody who turns tools on and off for agents.
-    #[must_use]
-    pub fn with_switch(mut self, switch: Arc<dyn Switch>) -> Self {
-        self.switch = Some(switch);
-        self
-    }
-
     /// The path of a link that signs the holder of a key in to the console: once, and soon. None
     /// where the system gives no random numbers.
     #[must_use]
     pub fn invite(&self, key: &str) -> Option<String> {
         let text = self.visits.invite(key)?;
         Some(format!("{}/sign-in/{text}", crate::console::HOME))
+    }
+
+    /// With other settings for MCP clients.
+    #[must_use]
+    pub fn with_mcp(mut self, settings: mcp::Settings) -> Self {
+        self.mcp = settings;
+        self
     }
 
     /// Ends streams that have no end of their own.

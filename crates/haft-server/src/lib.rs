@@ -1,4 +1,4 @@
-//! The doors of haft: HTTP and a console now; WebSocket and MCP beside them.
+//! The doors of haft: HTTP, WebSocket, MCP and a console.
 //!
 //! **Knows** HTTP, credentials and limits. **Does not know** SQL, NATS, or how a tool is run: every
 //! call ends in the runtime's one path.
@@ -13,11 +13,11 @@ mod hub;
 mod later;
 mod listen;
 pub mod logs;
+pub mod mcp;
 pub mod metrics;
 pub mod problem;
 mod shown;
 mod socket;
-pub mod switch;
 pub mod traces;
 pub mod who;
 
@@ -144,6 +144,7 @@ pub fn router(door: Arc<Door>) -> Router {
         .layer(from_fn_with_state(door.clone(), guard::inner))
         .merge(open)
         .merge(console::routes(&door))
+        .merge(mcp::routes(&door))
         .route("/v1/openapi.json", described)
         .fallback(|| async { problem::Problem::missing("page") })
         .method_not_allowed_fallback(|| async { problem::Problem::wrong_method() })

@@ -88,6 +88,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  haft serve\n  haft serve --listen 127.0.0.1:8080\n  haft serve --dev\n  haft serve --registry registry.json"
     )]
     Serve(Serve),
+    /// Serve the tools to one MCP client, on standard input and output
+    #[command(
+        after_help = "Examples:\n  haft mcp\n  haft --config /path/to/project/haft.toml mcp --agent assistant\n\nMost clients start it themselves; docs/mcp.md has what to paste into theirs."
+    )]
+    Mcp(Mcp),
     /// Make, list and revoke API keys for `haft serve`
     #[command(
         after_help = "Examples:\n  haft keys list\n  haft keys revoke k3f0c…\n  haft keys new assistant --as agent:assistant --role agent\n  haft keys new mara --as user:mara --role operator --role approver"
@@ -757,6 +762,19 @@ pub(crate) struct Serve {
 pub(crate) struct Init {
     /// Where; the current folder when left out
     pub(crate) folder: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Mcp {
+    /// The agent whose tools are served; the first of `haft.toml` where left out
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
+    /// For whom the model acts, `user:mara` say: the person who is asked to approve
+    #[arg(long, value_name = "PRINCIPAL")]
+    pub(crate) subject: Option<String>,
+    /// Serve this registry instead of the toolset
+    #[arg(long, value_name = "FILE")]
+    pub(crate) registry: Option<PathBuf>,
 }
 
 #[derive(Args)]

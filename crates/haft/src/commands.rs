@@ -21,6 +21,7 @@ pub(crate) mod kb;
 pub(crate) mod keygen;
 pub(crate) mod keys;
 pub(crate) mod lint;
+pub(crate) mod mcp;
 pub(crate) mod new;
 pub(crate) mod prompt;
 pub(crate) mod serve;

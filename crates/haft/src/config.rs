@@ -2,6 +2,7 @@
 //! may do what.
 
 mod kb;
+mod mcp;
 mod model;
 mod otlp;
 mod server;
@@ -54,6 +55,8 @@ struct RawConfig {
     grants: Vec<Grant>,
     #[serde(default)]
     server: RawServer,
+    #[serde(default)]
+    mcp: mcp::RawMcp,
     #[serde(default)]
     keys: Vec<Key>,
     #[serde(default)]
@@ -146,6 +149,8 @@ pub(crate) struct Config {
     pub(crate) otlp: Otlp,
     /// The knowledge base.
     kb: RawKb,
+    /// The server's door for MCP clients.
+    pub(crate) mcp: haft_server::mcp::Settings,
     /// The model of agents that have none of their own.
     model: Model,
     /// Models by agent.
@@ -205,6 +210,7 @@ impl Config {
             rules: raw.policy,
             server: raw.server.resolve(raw.keys, beside(raw.issuers, &folder)),
             otlp: raw.otlp,
+            mcp: raw.mcp.resolve(),
             records: Records {
                 tenants: raw.tenants,
                 agents: raw.agents,
@@ -217,6 +223,11 @@ impl Config {
             file: file.display().to_string(),
             folder: Some(folder),
         })
+    }
+
+    /// The file, where there is one.
+    pub(crate) fn file(&self) -> &str {
+        &self.file
     }
 
     /// The database: the one that is named, else one beside the configuration.

@@ -44,6 +44,7 @@ fn main() -> ExitCode {
         Command::Decode(options) => commands::decode::run(&options, &mut out),
         Command::Call(options) => commands::call::run(&at, &options, &mut out),
         Command::Serve(options) => commands::serve::run(&at, &options, &mut out),
+        Command::Mcp(options) => commands::mcp::run(&at, &options, &mut out),
         Command::Keys(options) => commands::keys::run(&at, &options, &mut out),
         Command::Agents(options) => commands::agents::run(&at, &options, &mut out),
         Command::Activate(options) => commands::activate::run(&at, &options, true, &mut out),

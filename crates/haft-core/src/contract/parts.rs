@@ -127,13 +127,15 @@ pub enum Capability {
     Images,
     /// Blocks on users.
     Moderation,
+    /// Whoever made the call: told how far it is, and asked.
+    Client,
     /// Other tools, through the same path.
     CallTool,
 }
 
 impl Capability {
     /// Every capability, in the order of the documentation.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Kb,
         Self::Clock,
         Self::Http,
@@ -143,6 +145,7 @@ impl Capability {
         Self::Calendar,
         Self::Images,
         Self::Moderation,
+        Self::Client,
         Self::CallTool,
     ];
 
@@ -159,6 +162,7 @@ impl Capability {
             Self::Calendar => "calendar",
             Self::Images => "images",
             Self::Moderation => "moderation",
+            Self::Client => "client",
             Self::CallTool => "call_tool",
         }
     }
@@ -176,7 +180,8 @@ impl Capability {
             | Self::Voice
             | Self::Calendar
             | Self::Images
-            | Self::Moderation => self.as_str(),
+            | Self::Moderation
+            | Self::Client => self.as_str(),
         }
     }
 }

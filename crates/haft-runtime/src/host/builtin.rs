@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use crate::runtime::{Inner, rfc3339};
 
-fn unknown(capability: &str, method: &str) -> ToolError {
+pub(super) fn unknown(capability: &str, method: &str) -> ToolError {
     let method = crate::path::shown(method);
     ToolError::new(ErrorKind::Internal, format!("`{capability}` has no method `{method}`"))
 }
 
 /// What a handler says to others, without secrets.
-fn scrubbed(inner: &Inner, mut value: Value) -> Result<Value, ToolError> {
+pub(super) fn scrubbed(inner: &Inner, mut value: Value) -> Result<Value, ToolError> {
     match inner.secrets().value(&mut value) {
         Ok(_) => Ok(value),
         Err(why) => {

@@ -29,6 +29,14 @@ pub(crate) struct Key {
     fingerprint: Digest,
     /// The act itself, whatever the key.
     act: Digest,
+    /// Where the time in which the same act is the same call began before the one that is going on.
+    earlier: Option<Earlier>,
+}
+
+/// The key of the span of time before this one, and how old an entry under it may be.
+struct Earlier {
+    digest: Digest,
+    most: Duration,
 }
 
 impl Key {
@@ -45,6 +53,10 @@ impl Key {
                 let all = json!([call.accepted(), call.call.connection]);
                 (json!(["key", key, call.call.occurrence]), Digest::of_json(&all))
             }
+            None if call.session.is_none() => {
+                let within = call.call.same_within.ok_or_else(|| refuse(key_required()))?;
+                return Ok(Some(Self::recent(call, within)));
+            }
             None => {
                 let Some(session) = &call.session else { return Err(refuse(key_required())) };
                 let business = business(call);
@@ -59,13 +71,52 @@ impl Key {
                 (source, Digest::of_json(&business))
             }
         };
-        let caller = &call.call.caller;
-        let tool = &call.tool.tool.id;
-        // Lists of JSON keep the fields apart, whatever they contain.
-        let digest = Digest::of_json(&json!([&*caller.tenant, caller.principal(), tool, source]));
-        let act = json!([&*caller.tenant, tool, call.call.connection, business(call)]);
-        Ok(Some(Self { digest, fingerprint, act: Digest::of_json(&act) }))
+        let digest = scoped(call, &source);
+        Ok(Some(Self { digest, fingerprint, act: act(call), earlier: None }))
     }
+
+    /// The key of a caller that sends again what it thinks lost, and has no key to say so: the act
+    /// and the span of time that it falls into.
+    fn recent(call: &Authorized, within: Duration) -> Self {
+        let business = business(call);
+        let length = i64::try_from(millis(within)).unwrap_or(i64::MAX).max(1);
+        let span = call.now_ms.div_euclid(length);
+        let key = |span: i64| {
+            let (connection, occurrence) = (&call.call.connection, call.call.occurrence);
+            scoped(call, &json!(["recent", span, length, business, connection, occurrence]))
+        };
+        let earlier = Some(Earlier { digest: key(span - 1), most: within });
+        let (digest, fingerprint) = (key(span), Digest::of_json(&business));
+        Self { digest, fingerprint, act: act(call), earlier }
+    }
+
+    /// The same, once the ledger has said whether the act was begun in the span before, and not
+    /// longer ago than counts.
+    pub(crate) async fn settled(mut self, inner: &Inner) -> Self {
+        if let Some(Earlier { digest, most }) = self.earlier.take()
+            && let Ok(record) = inner.store.by_key(&digest).await
+        {
+            let age = inner.store.now_ms().saturating_sub(record.started_at_ms);
+            if age <= i64::try_from(millis(most)).unwrap_or(i64::MAX) {
+                self.digest = digest;
+            }
+        }
+        self
+    }
+}
+
+/// A key is scoped by tenant, principal and tool. Lists of JSON keep the fields apart, whatever
+/// they contain.
+fn scoped(call: &Authorized, source: &Value) -> Digest {
+    let caller = &call.call.caller;
+    let tool = &call.tool.tool.id;
+    Digest::of_json(&json!([&*caller.tenant, caller.principal(), tool, source]))
+}
+
+/// The act itself, whatever the key.
+fn act(call: &Authorized) -> Digest {
+    let (tenant, tool) = (&*call.call.caller.tenant, &call.tool.tool.id);
+    Digest::of_json(&json!([tenant, tool, call.call.connection, business(call)]))
 }
 
 impl Key {

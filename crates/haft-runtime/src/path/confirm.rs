@@ -50,7 +50,10 @@ pub(crate) async fn require(
     trip: &Trip,
     authorized: Authorized,
 ) -> Result<Approved, Refusal> {
-    let key = Key::of(inner, &authorized)?;
+    let key = match Key::of(inner, &authorized)? {
+        Some(key) => Some(Box::pin(key.settled(inner)).await),
+        None => None,
+    };
     if !is_needed(inner, &authorized) {
         return Ok(Approved { authorized, spend: None, key });
     }

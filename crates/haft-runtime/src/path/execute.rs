@@ -121,6 +121,7 @@ async fn attempt(
         scope.clone(),
         granted.provider_key(),
         auth.clone(),
+        trip.call.client.clone(),
     ));
     #[expect(clippy::disallowed_methods, reason = "this is the one place where handlers are run")]
     let job = Job::new(

@@ -240,6 +240,7 @@ impl Builder {
                 )),
                 office,
                 catalogs: Catalogs::new(1_000),
+                changes: tokio::sync::watch::Sender::new(0),
                 scrubber: ArcSwap::from_pointee(scrubber),
                 broker: self.broker,
                 book: Book::new(self.store.clone()),

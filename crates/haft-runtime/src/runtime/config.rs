@@ -165,7 +165,7 @@ impl Runtime {
         let directory = directory.map_or_else(|| old.directory.clone(), Arc::new);
         let rules = old.rules.clone();
         self.inner.rules.store(Arc::new(Rulebook::new(decide, rules, directory)));
-        self.inner.catalogs.forget();
+        self.inner.forget_catalogs();
         let Merged { records, problems, .. } = merged;
         office.configured.store(Arc::new(Configured { snapshot, records, problems }));
     }

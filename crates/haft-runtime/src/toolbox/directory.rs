@@ -8,7 +8,7 @@ use haft_core::contract::Mode;
 use serde_json::json;
 
 use super::overrides::Overrides;
-use super::records::{Activation, Agent, Definition, Origin, Records, Tenant};
+use super::records::{Activation, Agent, Definition, McpAccess, Origin, Records, Tenant};
 use super::stock::{Stock, Stocked};
 use super::why::{Unavailable, Why};
 use crate::policy::{Globs, Grants, Known, Problem, divide};
@@ -27,6 +27,7 @@ struct Taken {
     administrators: Vec<Principal>,
     definitions: HashMap<String, Definition>,
     agents: HashMap<String, Equipped>,
+    mcp: McpAccess,
 }
 
 /// An agent, checked.
@@ -100,6 +101,11 @@ impl Directory {
 
     pub(crate) fn agent(&self, tenant: &str, agent: &str) -> Option<&Equipped> {
         self.tenants.get(tenant)?.agents.get(agent)
+    }
+
+    /// A tenant that is not there uses nothing.
+    pub(crate) fn mcp_access(&self, tenant: &str) -> McpAccess {
+        self.tenants.get(tenant).map_or(McpAccess::Off, |taken| taken.mcp)
     }
 
     /// Whether a tenant has taken a tool, or why not.
@@ -193,7 +199,7 @@ impl Reader<'_> {
             }
         }
         let administrators = tenant.administrators.clone();
-        let taken = Taken { administrators, definitions, agents: HashMap::new() };
+        let taken = Taken { administrators, definitions, agents: HashMap::new(), mcp: tenant.mcp };
         self.tenants.insert(tenant.id.clone(), taken);
     }
 

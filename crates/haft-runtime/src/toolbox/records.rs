@@ -48,6 +48,29 @@ pub struct Tenant {
     /// What it has taken, or left, beside its own toolset.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub definitions: Vec<Definition>,
+    /// How its tools may be used over MCP.
+    #[serde(default, skip_serializing_if = "McpAccess::is_whole")]
+    pub mcp: McpAccess,
+}
+
+/// How a tenant's tools may be used over MCP.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum McpAccess {
+    /// Listed and called.
+    #[default]
+    Whole,
+    /// Looked up only: what there is, what is enabled, and what could be. Calls are made elsewhere.
+    Discovery,
+    /// Not at all.
+    Off,
+}
+
+impl McpAccess {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
+    fn is_whole(&self) -> bool {
+        *self == Self::Whole
+    }
 }
 
 /// What a tenant says about a tool.

@@ -15,12 +15,11 @@ use super::page::{self, Visitor, badge};
 use super::posted::Posted;
 use super::visible::visible;
 use super::{HOME, encode};
+use crate::api::admin::activations;
 use crate::api::tools::is_about;
 use crate::api::{self, ModeName};
 use crate::body::Params;
 use crate::door::Door;
-use crate::problem::Problem;
-use crate::switch::Turned;
 use crate::who::{Role, Who};
 
 #[derive(Debug, Default, Deserialize)]
@@ -58,7 +57,7 @@ pub(crate) async fn show(
         }
         false => Vec::new(),
     };
-    let may = door.switch.is_some() && who.is(Role::Administrator);
+    let may = who.is(Role::Administrator);
     let listed = Listed { visitor: &visitor, agent: &agent, may };
     let content = html! {
         h1 { "Tools" }
@@ -196,16 +195,7 @@ pub(crate) async fn turn(
     Path((agent, tool)): Path<(String, String)>,
 ) -> Result<Response, Failed> {
     let who = &visitor.who;
-    api::need(who, Role::Administrator)?;
-    api::caller(&door, who, &agent)?;
-    let switch = door.switch.as_ref().ok_or_else(|| Problem::missing("switch"))?;
-    let turned = Turned {
-        tenant: who.tenant.to_string(),
-        agent: agent.clone(),
-        tool,
-        enabled: form.one("enabled") == Some("true"),
-        by: who.principal.clone(),
-    };
-    switch.turn(turned).await?;
+    let enabled = form.one("enabled") == Some("true");
+    activations::turned(&door, who, &agent, &tool, enabled).await?;
     Ok(Redirect::to(&format!("{HOME}/tools?agent={}", encode(&agent))).into_response())
 }

@@ -1,7 +1,7 @@
 //! Given names that are usual somewhere. A hint among others, so it need not be complete.
 
 const GIVEN: &str = "\
-Aaron Abdul Abdullah Abigail Adam Adèle Adrian Adriana Agnes Agnieszka Ahmed Aisha Akira Alain Alan Albert Alberto \
+Aaron Abdul Al Abdullah Abigail Adam Adèle Adrian Adriana Agnes Agnieszka Ahmed Aisha Akira Alain Alan Albert Alberto \
 Alejandra Alejandro Aleksandr Alessandro Alessia Alex Alexander Alexandra Alexandre Alexandru Alexis Alfred Ali Alice \
 Alicia Alina Alison Allison Alma Álvaro Amanda Amara Amelia Amélie Amina Amir Amy Ana Anaïs Anastasia Anders Andrea \
 Andreas Andreea Andrei Andrés Andrew Andrzej Angela Anita Anja Anna Anne Annika Anthony Antje Anton Antoine Antonio \
@@ -10,7 +10,7 @@ Bernd Bianca Birgit Björn Bogdan Brandon Brian Bruno Camille Carina Carl Carla 
 Cătălin Catherine Cécile Chantal Charles Charlotte Chiara Chinedu Chloé Christian Christina Christine Christoph \
 Christopher Ciara Claire Clara Claudia Claudio Clémence Constantin Cornelia Cristian Cristina Dan Dana Daniel Daniela \
 Danielle Dario David Deborah Denis Denise Diana Diego Dieter Dimitri Dominik Dominique Donald Dorothea Dragoş Dylan \
-Edith Eduard Eduardo Edward Eileen Elena Eleni Elif Elin Elisa Elisabeth Elise Elizabeth Ella Ellen Elsa Emeka Emil \
+Edith Eduard Ed Eduardo Edward Eileen Elena Eleni Elif Elin Elisa Elisabeth Elise Elizabeth Ella Ellen Elsa Emeka Emil \
 Emilia Emily Emma Emmanuel Enrique Enzo Eric Erik Erika Ernst Esther Eugen Eva Evelyn Ewa Fabian Fatima Federica \
 Federico Felix Fernanda Fernando Filip Fiona Florence Florian Florin Francesca Francesco Francis Francisco François \
 Frank Franz Frauke Freya Frida Friedrich Gabriel Gabriela Gabriele Gareth Gary Geert Georg George Georges Gerard Gerda \
@@ -18,7 +18,7 @@ Gerhard Ghiţă Giorgio Giovanni Giulia Giuseppe Gloria Gonzalo Grace Greg Grego
 Hans Harald Harry Hassan Heather Heidi Heike Heinrich Helen Helena Hélène Helga Henri Henrik Henry Hiroshi Holger Horst \
 Hugo Ian Ibrahim Ignacio Igor Ilse Ines Inga Ingrid Ioana Ion Irena Irene Irina Isaac Isabel Isabella Isabelle Ivan \
 Ivana Jack Jacob Jacqueline Jacques Jakob Jakub James Jamie Jan Jana Jane Janet Janina Jason Javier Jean Jeanne Jeff \
-Jennifer Jeremy Jessica Jesús Joachim Joan Joana João Joanna Jochen Joe Joel Johan Johann Johanna Johannes John Jonas \
+Jennifer Jeremy Jessica Jo Jesús Joachim Joan Joana João Joanna Jochen Joe Joel Johan Johann Johanna Johannes John Jonas \
 Jonathan Jordi Jorge José Josef Joseph Joshua Josefine Juan Juana Judith Julia Julian Julie Julien Juliette Jürgen Justin \
 Justyna Kai Kamal Karen Karin Karl Karolina Kasper Katarina Katarzyna Kate Katharina Katherine Kathleen Katja Kay Keiko \
 Keith Kenneth Kenji Kerstin Kevin Kim Kirsten Klaus Konrad Kristin Krzysztof Kwame Laila Lara Lars Laura Laure Laurence \

@@ -21,17 +21,27 @@ static CAPITALS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(&format!(r"{WORD}(?:[ \u{{a0}}](?:{LINK}[ \u{{a0}}]){{0,2}}{WORD}){{0,3}}"))
 });
 
-/// What announces a name, at the end of what stands before it.
+/// What announces a name, at the end of what stands before it: titles, greetings, "my name is".
 static ANNOUNCED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?ix)(?:^|[\s(,;:>])(?:
-            mr|mrs|ms|mx|miss|dr|prof|professor|sir|madam|herr|herrn|frau|m|mme|mlle|monsieur|madame|
-            sr|sra|srta|señor|señora|don|doña|signor|signora|sig|dott|dl|dna|domnul|doamna|pan|pani|господин|госпожа|
-            name|contact|kontakt|ansprechpartner|ansprechpartnerin|attn|attention|from|von|de\s la\s part\s de|
-            my\s name\s is|i\s am|i['’]m|this\s is|ask\s for|speak\s (?:to|with)|
-            ich\s bin|mein\s name\s ist|ich\s heiße|je\s m['’]appelle|je\s suis|me\s llamo|soy|
-            mi\s chiamo|sono|mă\s numesc|mă\s cheamă|sunt|numele\s meu\s este|nome|nombre|nom|nume|nazwisko|имя|меня\s зовут
-        )\.?\s?[:：]?\s?$",
+            (?:mr|mrs|ms|mx|miss|dr|prof|professor|sir|madam|herr|herrn|frau|m|mme|mlle|monsieur|madame|
+            sr|sra|srta|señor|señora|don|doña|signor|signora|sig|dott|dl|dna|domnul|doamna|pan|pani|господин|госпожа)\.?|
+            (?:name|contact|kontakt|ansprechpartner|ansprechpartnerin|attn|nome|nombre|nom|nume|nazwisko|имя)\s?[:：]|
+            hi|hello|hey|dear|liebe|lieber|hallo|cher|chère|bonjour|hola|estimad[oa]|querid[oa]|dragă|bună|stimat[eă]|ciao|cara|caro|
+            my\s name\s is|mein\s name\s ist|ich\s heiße|je\s m['’]appelle|me\s llamo|
+            mi\s chiamo|mă\s numesc|mă\s cheamă|numele\s meu\s este|меня\s зовут
+        )\s?$",
+    )
+});
+
+/// What often stands before a name, and before other things as well: only whole names are taken.
+static EXPECTED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?ix)(?:^|[\s(,;:>])(?:
+            call|ring|phone|e-?mail|meet|met|ask|ask\s for|tell|contact|with|speak\s (?:to|with)|i\s am|i['’]m|this\s is|
+            ich\s bin|mit|ruf|je\s suis|avec|appelez|contactez|soy|con|llame\s a|sono|sunt|sunați\s pe|cu|pe|from:|von:|cc:?
+        )\s$",
     )
 });
 
@@ -226,10 +236,13 @@ fn person(text: &str, run: Range<usize>, boxes: &[Vec<String>]) -> Option<Range<
         }
         let long = words.iter().any(|word| word.chars().count() > 2);
         let full = words.len() > 1 && long;
-        let announced = long && ANNOUNCED.is_match(last_words(text.get(..start)?));
-        if announced
-            || full && (is_given(first) || is_in_mailbox(&words, boxes) || signs(text, &place))
-        {
+        let before = last_words(text.get(..start)?);
+        let announced = long && ANNOUNCED.is_match(before);
+        let spoken_for = || {
+            let known = is_given(first) || is_in_mailbox(&words, boxes);
+            known || EXPECTED.is_match(before) || signs(text, &place)
+        };
+        if announced || full && spoken_for() {
             return Some(place);
         }
     }

@@ -167,12 +167,29 @@ fn handles_are_not_addresses() {
 }
 
 #[test]
+fn what_stands_before_a_name_announces_it() {
+    check(
+        "Please call Nkechi Obi or ring Tunde Bello.",
+        None,
+        &["name=Nkechi Obi?", "name=Tunde Bello?"],
+    );
+    check("Hi Tunde,\nname: Xiulan", None, &["name=Tunde?", "name=Xiulan?"]);
+    check("Dr. Okafor and Prof Lindqvist", None, &["name=Okafor?", "name=Lindqvist?"]);
+    check(
+        "j.mwangi@client.example is Joyce Mwangi",
+        None,
+        &["email=j.mwangi@client.example", "name=Joyce Mwangi?"],
+    );
+}
+
+#[test]
 fn places_and_firms_are_no_names() {
     for text in [
         "The Harbour Festival in New York on Monday Morning",
         "Northlight Studio GmbH, Unter den Linden",
         "Kind Regards from Great Britain",
         "Herzliche Grüße aus Bad Homburg",
+        "We come from Berlin, call Monday, contact Sales, I am German",
     ] {
         check(text, None, &[]);
     }

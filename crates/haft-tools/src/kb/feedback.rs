@@ -30,29 +30,24 @@ pub(super) fn wanted(total: usize) -> usize {
     (total / PART).min(RECORDS)
 }
 
-/// The candidates in their new order.
-pub(super) fn reorder(
+/// Mixes what the second query gives into the values of candidates.
+pub(super) fn mix(
     scorer: &Scorer<'_>,
-    language: Language,
-    best: Vec<Scored>,
-    seen: &[(f32, Record)],
-) -> tantivy::Result<Vec<Scored>> {
-    let shares = typical(scorer, language, seen)?;
-    if shares.is_empty() {
-        return Ok(best);
+    typical: &[Share],
+    candidates: &mut [Scored],
+) -> tantivy::Result<()> {
+    if typical.is_empty() {
+        return Ok(());
     }
-    let values = scorer.some(&shares, &best)?;
-    let mut mixed: Vec<Scored> = best
-        .into_iter()
-        .zip(values)
-        .map(|(one, second)| Scored { value: (1.0 - COUNTS) * one.value + COUNTS * second, ..one })
-        .collect();
-    mixed.sort_unstable();
-    Ok(mixed)
+    let values = scorer.some(typical, candidates)?;
+    for (one, second) in candidates.iter_mut().zip(values) {
+        one.value = (1.0 - COUNTS) * one.value + COUNTS * second;
+    }
+    Ok(())
 }
 
 /// The words that stand for what was found first.
-fn typical(
+pub(super) fn typical(
     scorer: &Scorer<'_>,
     language: Language,
     seen: &[(f32, Record)],

@@ -4,10 +4,14 @@ use std::collections::{BinaryHeap, HashMap};
 
 use tantivy::{DocAddress, Searcher};
 
+use super::embed::normal;
 use super::filter::Filter;
 use super::rank::Scored;
 use super::schema::{Fields, KEY};
 use super::vectors::{Asked, Vectors};
+
+/// How far a query is moved towards what it found first.
+const MOVED: f32 = 0.3;
 
 /// The vectors of one state of the index, joined with its documents.
 pub(super) struct Joined {
@@ -71,12 +75,36 @@ impl Joined {
         rows.iter().map(|row| self.vectors.alike(asked, *row as usize)).fold(-1.0, f32::max)
     }
 
-    /// How alike a record is.
-    pub(super) fn alike(&self, asked: &Asked, at: DocAddress) -> Option<f32> {
+    /// The query, moved a little towards records: what they have in common, and it did not say.
+    pub(super) fn toward(&self, asked: &Asked, records: &[Scored]) -> Option<Asked> {
+        let mut middle = vec![0.0; asked.vector.len()];
+        for Scored { at, .. } in records {
+            let (from, to) = self.part(*at)?;
+            let rows = self.order.get(from as usize..to as usize)?;
+            let alike = |row: &u32| self.vectors.alike(asked, *row as usize);
+            let best = rows.iter().max_by(|a, b| alike(a).total_cmp(&alike(b)))?;
+            let vector = self.vectors.vector(*best as usize)?;
+            middle.iter_mut().zip(vector).for_each(|(sum, part)| *sum += part);
+        }
+        let middle = normal(middle)?;
+        let mixed = asked
+            .vector
+            .iter()
+            .zip(middle)
+            .map(|(own, theirs)| (1.0 - MOVED) * own + MOVED * theirs);
+        Some(Asked::new(&normal(mixed.collect())?))
+    }
+
+    fn part(&self, at: DocAddress) -> Option<(u32, u32)> {
         let rows = self.segments.get(at.segment_ord as usize)?;
         let place = rows.binary_search_by_key(&at.doc_id, |(document, ..)| *document).ok()?;
-        let (_, from, to) = rows.get(place)?;
-        Some(self.best_of(asked, *from, *to))
+        rows.get(place).map(|(_, from, to)| (*from, *to))
+    }
+
+    /// How alike a record is.
+    pub(super) fn alike(&self, asked: &Asked, at: DocAddress) -> Option<f32> {
+        let (from, to) = self.part(at)?;
+        Some(self.best_of(asked, from, to))
     }
 
     /// The records that are most alike, best first, and what is usual.

@@ -224,21 +224,19 @@ fn ranked(
     for Scored { value, at } in best.iter().take(feedback::wanted(total)) {
         seen.push((*value, open.record(*at)?));
     }
-    let fused = match (asked, &open.joined) {
-        (Some(asked), Some(joined)) => {
-            let fused = Fusion::new(open, joined, asked, filter, candidates).map_err(wrong)?;
-            total += fused.join(&scorer, &shares, &mut best).map_err(wrong)?;
-            Some(fused)
-        }
-        _ => None,
-    };
     let places: Vec<DocAddress> = best.iter().take(seen.len()).map(|one| one.at).collect();
-    if !seen.is_empty() {
-        best = feedback::reorder(&scorer, open.commit.language, best, &seen).map_err(wrong)?;
-    }
+    let typical = feedback::typical(&scorer, open.commit.language, &seen).map_err(wrong)?;
+    feedback::mix(&scorer, &typical, &mut best).map_err(wrong)?;
     best.iter_mut().for_each(|one| one.value = bent(one.value));
-    if let Some(fused) = fused {
-        best = fused.reorder(best);
+    match (asked, &open.joined) {
+        (Some(asked), Some(joined)) => {
+            let (scorer, shares, typical) = (&scorer, &shares, &typical);
+            let fusion = Fusion { open, joined, scorer, shares, typical, filter, most: candidates };
+            let without;
+            (best, without) = fusion.rank(asked, best, total).map_err(wrong)?;
+            total += without;
+        }
+        _ => best.sort_unstable(),
     }
     let records = seen.into_iter().map(|(_, record)| record);
     let mut known: HashMap<DocAddress, Record> = places.into_iter().zip(records).collect();

@@ -99,6 +99,12 @@ impl Vectors {
         sum as f32 * scale * asked.scale
     }
 
+    /// A row as numbers again.
+    pub(super) fn vector(&self, row: usize) -> Option<Vec<f32>> {
+        let scale = *self.scales.get(row)?;
+        Some(self.row(row)?.iter().map(|part| f32::from(*part) * scale).collect())
+    }
+
     /// Whether a vector of that length can be compared.
     pub(super) fn fits(&self, asked: &Asked) -> bool {
         asked.parts.len() == self.length
@@ -154,6 +160,7 @@ impl Vectors {
 
 /// The vector of a query.
 pub(super) struct Asked {
+    pub(super) vector: Vec<f32>,
     parts: Vec<i8>,
     scale: f32,
 }
@@ -164,7 +171,7 @@ impl Asked {
         let scale = largest / 127.0;
         let parts =
             vector.iter().map(|part| (part / scale).round().clamp(-127.0, 127.0) as i8).collect();
-        Self { parts, scale }
+        Self { vector: vector.to_vec(), parts, scale }
     }
 }
 

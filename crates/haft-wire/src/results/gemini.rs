@@ -1,8 +1,10 @@
 //! Gemini: all responses of a turn in one user content, in the order of the calls, which is what
 //! pairs them where the provider gave no ids.
 
+use haft_core::content::Contents;
 use serde_json::{Map, Value, json};
 
+use super::told::in_words;
 use super::{Answer, Told, told};
 
 pub(super) fn reply(answers: &[Answer<'_>], words: &[&str]) -> Vec<Value> {
@@ -35,7 +37,14 @@ pub(super) fn live(answers: &[Answer<'_>], words: &[&str]) -> Vec<Value> {
 }
 
 fn response(answer: &Answer<'_>) -> Value {
-    let response = match told(answer.envelope) {
+    let told = match told(answer.envelope) {
+        Told::Done { data, notes } => {
+            let data = Contents::of(&data).map_or(data, |shown| json!(in_words(&shown)));
+            Told::Done { data, notes }
+        }
+        failed @ Told::Failed { .. } => failed,
+    };
+    let response = match told {
         Told::Done { data, notes } if notes.is_empty() => json!({ "output": data }),
         Told::Done { data, notes } => json!({ "output": data, "notes": notes }),
         Told::Failed { error } => json!({ "error": error }),

@@ -1,5 +1,6 @@
 //! What a model is told about the end of a call, before a dialect gives it its shape.
 
+use haft_core::content::{Content, Contents};
 use haft_core::outcome::{Clamped, Envelope, IntentStatus, Meta, Warning};
 use haft_core::{ErrorKind, ToolError};
 use serde_json::{Map, Value, json};
@@ -35,7 +36,10 @@ impl Told {
             Self::Done { data, notes } => {
                 // An empty content reads as if the tool had not answered.
                 let plain = data.as_str().filter(|text| !text.is_empty());
-                let mut text = plain.map_or_else(|| data.to_string(), str::to_owned);
+                let mut text = match Contents::of(data) {
+                    Some(shown) => in_words(&shown),
+                    None => plain.map_or_else(|| data.to_string(), str::to_owned),
+                };
                 for note in notes {
                     text.push_str("\n\nnote: ");
                     text.push_str(note);
@@ -46,11 +50,29 @@ impl Told {
         }
     }
 
+    /// What else the model should know.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        match self {
+            Self::Done { notes, .. } => notes,
+            Self::Failed { .. } => &[],
+        }
+    }
+
     /// Whether it is an error.
     #[must_use]
     pub fn is_error(&self) -> bool {
         matches!(self, Self::Failed { .. })
     }
+}
+
+/// What is to be shown, for a dialect that shows words only.
+pub(super) fn in_words(shown: &Contents) -> String {
+    let mut parts: Vec<String> = shown.blocks.iter().map(Content::in_words).collect();
+    if !shown.data.is_empty() {
+        parts.push(Value::Object(shown.data.clone()).to_string());
+    }
+    parts.join("\n\n")
 }
 
 /// What a model is told about the end of a call.

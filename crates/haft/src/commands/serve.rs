@@ -67,7 +67,7 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         let issuers = Issuers::load(&desk.config.server.issuers).context("`issuers`")?;
         let door = Door::new(desk.runtime.clone(), hub, keys, hosts, limits)
             .with_models(models(&desk)?)
-            .with_switch(Arc::new(desk.runtime.clone()))
+            .with_mcp(desk.config.mcp.clone())
             .home(&admin.tenant)
             .issuers(issuers)
             .metrics(metrics);

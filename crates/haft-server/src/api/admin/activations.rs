@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use haft_core::config::Kind;
 use haft_runtime::config::{Activation, activation_id, read};
+use haft_runtime::runtime::ToolState;
 use haft_runtime::toolbox::Overrides;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -202,11 +203,22 @@ pub(crate) async fn switch(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
-    let (_, tool) = named(&door, &who, &agent, &tool)?;
+    known(&door, &who, &agent)?;
     let said: Switch = body::shape(body::json(&headers, body, &door.limits).await?)?;
-    let by = &who.principal;
-    let state = door.runtime.set_tool(by, &who.tenant, &agent, &tool, said.enabled).await?;
+    let state = turned(&door, &who, &agent, &tool, said.enabled).await?;
     Ok(Json::<Value>(json!(state)).into_response())
+}
+
+/// Turns a tool on or off for an agent.
+pub(crate) async fn turned(
+    door: &Door,
+    who: &Who,
+    agent: &str,
+    tool: &str,
+    enabled: bool,
+) -> Result<ToolState, Problem> {
+    let (_, tool) = named(door, who, agent, tool)?;
+    Ok(door.runtime.set_tool(&who.principal, &who.tenant, agent, &tool, enabled).await?)
 }
 
 fn known(door: &Door, who: &Who, agent: &str) -> Result<(), Problem> {

@@ -1,7 +1,7 @@
 //! A server with tools that echo, ask, book, cancel and get lost, and people with keys to it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use haft_core::contract::Contract;
 use haft_core::names::Namespace;
@@ -10,8 +10,7 @@ use haft_core::registry::{Build, Entry, Implementation, Registry, Tool, version_
 use haft_core::{Digest, ErrorKind, Principal, ToolError, parameters};
 use haft_runtime::Runtime;
 use haft_runtime::policy::{Policy, Rules, Source};
-use haft_runtime::toolbox::{Activation, Records};
-use haft_server::switch::{Switch, Turned};
+use haft_runtime::toolbox::Records;
 use haft_server::who::{Key, Keys, Role, mint};
 use haft_server::{Door, Hub, Limits};
 use haft_store::Memory;
@@ -116,25 +115,6 @@ impl Execute for Shop {
     }
 }
 
-/// Keeps switches in memory.
-struct Board(Runtime, Mutex<Records>);
-
-impl Switch for Board {
-    fn turn<'a>(&'a self, turned: Turned) -> Boxed<'a, Result<(), ToolError>> {
-        let mut records = self.1.lock().unwrap();
-        let activations = &mut records.agents[0].activations;
-        activations.retain(|one| one.tool != turned.tool);
-        activations.push(Activation {
-            tool: turned.tool,
-            enabled: turned.enabled,
-            overrides: Default::default(),
-            approved_by: None,
-        });
-        self.0.enrol(&records, "test").unwrap();
-        Box::pin(async { Ok(()) })
-    }
-}
-
 /// The server, and the keys to it.
 pub(crate) struct World {
     pub(crate) port: u16,
@@ -162,6 +142,7 @@ impl World {
         let runtime =
             Runtime::builder(registry, Arc::new(Memory::new()), Arc::new(Shop(ran.clone())))
                 .policy(Arc::new(policy))
+                .source(source)
                 .rules(rules)
                 .records(records())
                 .publish(Arc::new(hub.clone()))
@@ -174,9 +155,7 @@ impl World {
         let (stranger, e) = key("spy", "theirs", Principal::user("spy"), Role::Administrator);
         let keys = Keys::load(&[a, b, c, d, e]).unwrap();
         let hosts = vec!["127.0.0.1".to_owned(), "localhost".to_owned(), "far.example".to_owned()];
-        let board = Board(runtime.clone(), Mutex::new(records()));
-        let door = Door::new(runtime, hub, keys, hosts, Limits::default());
-        let door = Arc::new(door.with_switch(Arc::new(board)));
+        let door = Arc::new(Door::new(runtime, hub, keys, hosts, Limits::default()));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (stop, told) = oneshot::channel::<()>();

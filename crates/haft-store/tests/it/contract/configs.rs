@@ -86,7 +86,7 @@ contract! {
             let versions = store.versions(kind, "acme", "p", 10).await.unwrap();
             let seen: Vec<_> = versions.iter().map(|one| (one.version, &one.body)).collect();
             let (one, two, three) = (json!("one"), json!("two"), json!("three"));
-            let all = vec![(4, &three), (2, &two), (1, &one)];
+            let all = [(4, &three), (2, &two), (1, &one)];
             let expected = if kind == Kind::Policy { &all[..] } else { &all[..1] };
             assert_eq!(seen, expected, "{kind:?}");
         }

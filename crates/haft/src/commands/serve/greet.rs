@@ -20,8 +20,11 @@ pub(crate) fn greet(
 ) {
     let registry = desk.runtime.current();
     let base = base(desk, at);
-    let tools = registry.tools.len();
-    out.line(&format!("haft serves {tools} tools (registry {}) on {base}", registry.version));
+    let tools = match registry.tools.len() {
+        1 => "1 tool".to_owned(),
+        tools => format!("{tools} tools"),
+    };
+    out.line(&format!("haft serves {tools} (registry {}) on {base}", registry.version));
     let mut next = Vec::new();
     if let Some(link) = link {
         let title = "open the console (the link signs in once, within 15 minutes):";
@@ -36,10 +39,26 @@ pub(crate) fn greet(
         );
         next.push(("call a tool:", line));
     }
+    if let Some(agent) = desk.config.records().agents.first() {
+        let title = "connect an MCP client, which starts this (or give it /mcp and a key):";
+        next.push((title, mcp(desk, &agent.id)));
+    }
     next.push(("read the API:", format!("curl -s {base}/v1/openapi.json")));
     for (title, line) in next {
         out.line(&format!("\n{title}\n  {line}"));
     }
+}
+
+/// The command that speaks MCP for an agent, from any folder.
+fn mcp(desk: &Desk, agent: &str) -> String {
+    let haft =
+        std::env::current_exe().map_or_else(|_| "haft".into(), |path| path.display().to_string());
+    let mut words = vec![quoted(&haft)];
+    if !desk.config.file().is_empty() {
+        words.extend(["--config".to_owned(), quoted(desk.config.file())]);
+    }
+    words.extend(["mcp".to_owned(), "--agent".to_owned(), quoted(agent)]);
+    words.join(" ")
 }
 
 /// The address that a browser on this machine can use; beyond it, the first name that is declared.
@@ -58,7 +77,8 @@ fn example(desk: &Desk) -> Option<(String, Value)> {
     let catalog = desk.runtime.catalog(&caller, Mode::Text);
     let registry = desk.runtime.current();
     let own = catalog.list().filter(|one| registry.find(&one.tool.id).is_some());
-    let asks_nobody = own.filter(|one| one.requires_confirmation == Confirmation::Always(false));
+    let runs = own.filter(|one| desk.runtime.can_run(&one.tool));
+    let asks_nobody = runs.filter(|one| one.requires_confirmation == Confirmation::Always(false));
     let mut made = asks_nobody.filter_map(|one| Some((&one.tool, filled(&one.tool)?)));
     let (tool, arguments) = made.next()?;
     let short = &tool.contract.tool_id;

@@ -1,0 +1,226 @@
+//! `tools/call`: into the one path, and what came of it back in the protocol's words.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use haft_core::call::{Call, RawArguments};
+use haft_core::contract::Mode;
+use haft_core::port::Invoke as _;
+use haft_core::{Digest, Envelope, ErrorKind};
+use haft_runtime::toolbox::Found;
+use haft_wire::Dialect;
+use haft_wire::results::{Answer, results};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, InputRequiredResult, RequestMetaObject,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde_json::{Map, Value, json};
+
+use super::SAME_ACT;
+use super::approval::{self, Said};
+use super::handler::Handler;
+use super::state::{self, State};
+use super::talk::{self, Talk};
+
+/// Our words in `_meta`.
+const KEY: &str = "haft/idempotencyKey";
+const OCCURRENCE: &str = "haft/occurrence";
+const DRY_RUN: &str = "haft/dryRun";
+const CONNECTION: &str = "haft/connection";
+const ISSUED_AT: &str = "haft/issuedAtMs";
+
+pub(super) async fn call(
+    handler: &Handler,
+    request: CallToolRequestParams,
+    context: RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    let cancelled = context.ct.clone();
+    let made = Box::pin(take(handler, request, &context));
+    tokio::select! {
+        biased;
+        answer = made => answer,
+        // Dropping the call is how the path learns that nobody waits: what has begun is finished.
+        () = cancelled.cancelled() => {
+            Err(ErrorData::invalid_request("the request was cancelled", None))
+        }
+    }
+}
+
+async fn take(
+    handler: &Handler,
+    request: CallToolRequestParams,
+    context: &RequestContext<RoleServer>,
+) -> Result<CallToolResponse, ErrorData> {
+    if !handler.calls() {
+        let why = "MCP is for look-up only here; calls are made through the HTTP API";
+        return Err(ErrorData::invalid_request(why, None));
+    }
+    let arguments = Value::Object(request.arguments.unwrap_or_default());
+    let mut round = Round::open(
+        handler,
+        context,
+        &request.name,
+        &arguments,
+        request.request_state.as_deref(),
+        request.input_responses,
+    )?;
+    let mut call =
+        Call::new(handler.seat.caller.clone(), request.name, RawArguments::Value(arguments));
+    settle_words(&mut call, &context.meta)?;
+    call.client = Some(round.talk.clone());
+    if let Some(id) = round.state.confirmation.take() {
+        approval::decide(&handler.door, &handler.seat, &id, Said::of(round.talk.answers())).await;
+    }
+    let mut envelope = handler.door.runtime.invoke(call.clone()).await;
+    if let Some(waiting) = approval::waiting(&handler.door, &round.talk, &envelope) {
+        if round.talk.by_result {
+            return round.ask_for(handler, waiting);
+        }
+        let said = approval::ask(&round.talk, &waiting).await;
+        if approval::decide(&handler.door, &handler.seat, &waiting.id, said).await {
+            envelope = handler.door.runtime.invoke(call.clone()).await;
+        }
+    }
+    if !envelope.is_ok() {
+        if let Some(lacking) = round.talk.lacking() {
+            return Err(ErrorData::missing_required_client_capability(lacking));
+        }
+        if round.talk.by_result && !round.talk.unanswered().is_empty() {
+            return round.ask(handler);
+        }
+    }
+    answer(handler, &call, &envelope).map(CallToolResponse::Complete)
+}
+
+/// One round of a request that may take several.
+pub(super) struct Round {
+    pub(super) talk: Arc<Talk>,
+    request: Digest,
+    state: State,
+}
+
+impl Round {
+    pub(super) fn open(
+        handler: &Handler,
+        context: &RequestContext<RoleServer>,
+        name: &str,
+        arguments: &Value,
+        sealed: Option<&str>,
+        said: Option<BTreeMap<String, Value>>,
+    ) -> Result<Self, ErrorData> {
+        let request = state::request(&handler.seat, "request", name, arguments);
+        let newer = talk::is_newer(context);
+        let state = match newer {
+            true => State::open(&handler.door, &request, sealed)?,
+            false => State::default(),
+        };
+        let mut answers = state.answers.clone();
+        answers.extend(said.filter(|_| newer).unwrap_or_default());
+        // An approval is one for what was sealed with it, and for nothing else.
+        if state.confirmation.is_none() {
+            answers.remove(approval::NAME);
+        }
+        let talk = Arc::new(Talk::new(context, handler.level(), answers));
+        Ok(Self { talk, request, state })
+    }
+
+    /// Ends the round with what the handler asked.
+    pub(super) fn ask<T: From<InputRequiredResult>>(
+        self,
+        handler: &Handler,
+    ) -> Result<T, ErrorData> {
+        let questions = self.talk.unanswered();
+        self.end(handler, questions, None)
+    }
+
+    /// Ends the round with the question whether the call may be made.
+    fn ask_for<T: From<InputRequiredResult>>(
+        self,
+        handler: &Handler,
+        waiting: approval::Waiting,
+    ) -> Result<T, ErrorData> {
+        self.end(handler, vec![waiting.asked], Some(waiting.id))
+    }
+
+    fn end<T: From<InputRequiredResult>>(
+        self,
+        handler: &Handler,
+        questions: Vec<haft_core::port::Asked>,
+        confirmation: Option<String>,
+    ) -> Result<T, ErrorData> {
+        let mut inputs = BTreeMap::new();
+        for asked in questions {
+            let input = talk::input(&asked.question)
+                .map_err(|error| ErrorData::internal_error(error.message, None))?;
+            inputs.insert(asked.name, input);
+        }
+        let mut answers = self.talk.answers().clone();
+        answers.remove(approval::NAME);
+        let next = State { answers, confirmation, ..self.state };
+        let sealed = next.seal(&handler.door, &self.request)?;
+        Ok(InputRequiredResult::new(Some(inputs), Some(sealed)).into())
+    }
+}
+
+/// What `_meta` says in our words.
+fn settle_words(call: &mut Call, meta: &RequestMetaObject) -> Result<(), ErrorData> {
+    let words: &Map<String, Value> = &meta.0.0;
+    let wrong = |name: &str, what: &str| {
+        ErrorData::invalid_params(format!("`_meta`: `{name}` must be {what}"), None)
+    };
+    let text = |name: &str| match words.get(name) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(wrong(name, "a text")),
+    };
+    call.key = text(KEY)?;
+    call.same_within = Some(SAME_ACT);
+    if let Some(connection) = text(CONNECTION)? {
+        call.connections = vec![connection.clone()];
+        call.connection = Some(connection);
+    }
+    match words.get(OCCURRENCE).map(Value::as_u64) {
+        None => {}
+        Some(Some(nth @ 1..=1_000_000)) => call.occurrence = u32::try_from(nth).unwrap_or(1),
+        Some(_) => return Err(wrong(OCCURRENCE, "a whole number from 1")),
+    }
+    match words.get(DRY_RUN) {
+        None => {}
+        Some(Value::Bool(dry)) => call.dry_run = *dry,
+        Some(_) => return Err(wrong(DRY_RUN, "true or false")),
+    }
+    match words.get(ISSUED_AT).map(Value::as_i64) {
+        None => {}
+        Some(Some(at)) => call.issued_at_ms = Some(at),
+        Some(None) => return Err(wrong(ISSUED_AT, "milliseconds of the Unix epoch")),
+    }
+    Ok(())
+}
+
+/// The end of a call as a result. That there is no such tool is the protocol's affair; everything
+/// else is for the model to read.
+fn answer(
+    handler: &Handler,
+    call: &Call,
+    envelope: &Envelope,
+) -> Result<CallToolResult, ErrorData> {
+    if envelope.result.as_ref().is_err_and(|error| error.kind == ErrorKind::Unavailable) {
+        let catalog = handler.door.runtime.catalog(&call.caller, Mode::Text);
+        if let Found::Unknown = catalog.find(&call.tool) {
+            let name = &envelope.meta.tool;
+            return Err(ErrorData::invalid_params(format!("unknown tool: {name}"), None));
+        }
+    }
+    let answer = Answer { id: None, name: &call.tool, envelope };
+    let told = results(Dialect::Mcp, &[answer]).into_iter().next().unwrap_or_default();
+    let mut result: CallToolResult = serde_json::from_value(told)
+        .map_err(|_| ErrorData::internal_error("the answer cannot be told", None))?;
+    let mut meta = rmcp::model::MetaObject::new();
+    meta.0.insert("haft/callId".to_owned(), json!(envelope.meta.record_id));
+    if envelope.meta.cached {
+        meta.0.insert("haft/replayed".to_owned(), json!(true));
+    }
+    result.meta = Some(meta);
+    Ok(result)
+}

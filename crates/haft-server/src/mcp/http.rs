@@ -1,0 +1,170 @@
+//! Streamable HTTP at `/mcp`. The SDK speaks it; before it gets to read anything, the request has
+//! passed the guard, its body is whole and unambiguous, and its session is its own.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Extension, Path, Request};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{any, get};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::Value;
+
+use super::handler::Handler;
+use super::{Seat, lines, metadata};
+use crate::body;
+use crate::door::Door;
+use crate::guard;
+use crate::problem::Problem;
+use crate::who::Who;
+
+const SESSION: &str = "mcp-session-id";
+
+tokio::task_local! {
+    /// Whose server is put together: the SDK asks for one without saying for whom.
+    static SEAT: Seat;
+}
+
+type Service = StreamableHttpService<Handler, LocalSessionManager>;
+
+/// What the routes share.
+struct Endpoint {
+    door: Arc<Door>,
+    service: Service,
+    sessions: Arc<LocalSessionManager>,
+}
+
+/// The routes, with what must be passed before them.
+pub(crate) fn routes(door: &Arc<Door>) -> Router<Arc<Door>> {
+    let endpoint = Arc::new(Endpoint::new(door));
+    let only = |endpoint: Arc<Endpoint>| {
+        any(move |Extension(who): Extension<Who>, request: Request| async move {
+            endpoint.serve(&who, None, request).await
+        })
+    };
+    let named = |endpoint: Arc<Endpoint>| {
+        any(
+            move |Path(agent): Path<String>, Extension(who): Extension<Who>, request: Request| async move {
+                endpoint.serve(&who, Some(&agent), request).await
+            },
+        )
+    };
+    Router::new()
+        .route("/mcp", only(endpoint.clone()))
+        .route("/mcp/{agent}", named(endpoint))
+        .layer(from_fn_with_state(door.clone(), guard::inner))
+        .layer(from_fn_with_state(door.clone(), metadata::challenge))
+        .route(metadata::PLACE, get(metadata::root))
+        .route(&format!("{}/{{*path}}", metadata::PLACE), get(metadata::below))
+}
+
+impl Endpoint {
+    fn new(door: &Arc<Door>) -> Self {
+        let mut sessions = LocalSessionManager::default();
+        sessions.session_config.keep_alive = Some(door.mcp.idle);
+        let sessions = Arc::new(sessions);
+        // Names and origins are the guard's affair, for every door alike.
+        let config = StreamableHttpServerConfig::default()
+            .disable_allowed_hosts()
+            .with_json_response(true)
+            .with_max_request_body_bytes(door.limits.body_bytes);
+        let (stopped, stop) = (door.stopped(), config.cancellation_token.clone());
+        tokio::spawn(async move {
+            stopped.await;
+            stop.cancel();
+        });
+        let behind = door.clone();
+        let make = move || {
+            let seat = SEAT.try_with(Clone::clone).map_err(std::io::Error::other)?;
+            Ok(Handler::new(behind.clone(), seat))
+        };
+        let service = StreamableHttpService::new(make, sessions.clone(), config);
+        Self { door: door.clone(), service, sessions }
+    }
+
+    async fn serve(&self, who: &Who, agent: Option<&str>, request: Request) -> Response {
+        match self.answer(who, agent, request).await {
+            Ok(response) => response,
+            Err(problem) => problem.into_response(),
+        }
+    }
+
+    async fn answer(
+        &self,
+        who: &Who,
+        agent: Option<&str>,
+        request: Request,
+    ) -> Result<Response, Problem> {
+        let seat = Seat::of(&self.door, who, agent)?;
+        let session = session(request.headers())?;
+        if let Some(session) = &session
+            && !self.door.owners.is_of(session, &seat)
+        {
+            return Err(Problem::missing("session"));
+        }
+        let (method, request) = (request.method().clone(), self.read(&seat, request).await?);
+        let request = match request {
+            Read::Sound(request) => request,
+            Read::Unsound(response) => return Ok(response),
+        };
+        let answered = SEAT.scope(seat.clone(), self.service.handle(request)).await;
+        let mut answered = answered.map(Body::new);
+        if let Some(Ok(begun)) = answered.headers().get(SESSION).map(HeaderValue::to_str) {
+            self.door.owners.begin(begun, &seat);
+        }
+        if let (Method::DELETE, Some(session)) = (method, session) {
+            self.door.owners.end(&session);
+            // Done, not only taken: some clients complain about anything else.
+            if answered.status() == StatusCode::ACCEPTED {
+                *answered.status_mut() = StatusCode::NO_CONTENT;
+            }
+        }
+        Ok(answered)
+    }
+
+    /// Reads the body of a message, whole and strictly, and hands the very same bytes on.
+    async fn read(&self, seat: &Seat, request: Request) -> Result<Read, Problem> {
+        if request.method() != Method::POST {
+            return Ok(Read::Sound(request));
+        }
+        let (parts, body) = request.into_parts();
+        let bytes = body::json_bytes(&parts.headers, body, &self.door.limits).await?;
+        let message = match lines::message(&bytes, self.door.limits.body_bytes) {
+            Ok(message) => message,
+            Err(error) => return Ok(Read::Unsound(refused(&error.to_line()))),
+        };
+        if message.get("method").and_then(Value::as_str) == Some("initialize")
+            && !self.door.owners.has_room(&self.sessions, seat, self.door.mcp.sessions).await
+        {
+            return Err(Problem::overloaded());
+        }
+        Ok(Read::Sound(Request::from_parts(parts, Body::from(bytes))))
+    }
+}
+
+/// A request that may be handed on, or what is said to one that may not.
+enum Read {
+    Sound(Request),
+    Unsound(Response),
+}
+
+fn refused(line: &str) -> Response {
+    let kind = [(header::CONTENT_TYPE, "application/json")];
+    (StatusCode::BAD_REQUEST, kind, line.to_owned()).into_response()
+}
+
+fn session(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let mut all = headers.get_all(SESSION).iter();
+    match (all.next(), all.next()) {
+        (None, _) => Ok(None),
+        (Some(one), None) => match one.to_str() {
+            Ok(text) => Ok(Some(text.to_owned())),
+            Err(_) => Err(Problem::malformed("`Mcp-Session-Id` is not text")),
+        },
+        (Some(_), Some(_)) => Err(Problem::malformed("`Mcp-Session-Id` is there twice")),
+    }
+}

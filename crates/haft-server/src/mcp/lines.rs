@@ -1,0 +1,178 @@
+//! Messages, read so that no two readers could take them differently; and a client at the other end
+//! of a pipe, one message a line.
+
+use std::io;
+use std::sync::Arc;
+
+use haft_adm::strict;
+use rmcp::RoleServer;
+use rmcp::model::ErrorCode;
+use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage, serve_server};
+use rmcp::transport::Transport;
+use serde_json::{Value, json};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
+};
+use tokio::sync::Mutex;
+
+use super::Seat;
+use super::handler::Handler;
+use crate::door::Door;
+
+/// What is wrong with a message.
+pub(super) struct Wrong {
+    code: ErrorCode,
+    id: Value,
+    why: String,
+}
+
+impl Wrong {
+    fn of_shape(id: Option<&Value>, why: &str) -> Self {
+        let id = id.filter(|id| is_id(id)).cloned().unwrap_or_default();
+        Self { code: ErrorCode::INVALID_REQUEST, id, why: why.to_owned() }
+    }
+
+    /// The answer to it.
+    pub(super) fn to_line(&self) -> String {
+        let error = json!({ "code": self.code.0, "message": self.why });
+        json!({ "jsonrpc": "2.0", "id": self.id, "error": error }).to_string()
+    }
+}
+
+fn is_id(id: &Value) -> bool {
+    id.is_string() || id.is_i64()
+}
+
+/// Reads one message: strict JSON, and the outer shape of JSON-RPC 2.0.
+pub(super) fn message(bytes: &[u8], most: usize) -> Result<Value, Wrong> {
+    let unread = |why: String| Wrong { code: ErrorCode::PARSE_ERROR, id: Value::Null, why };
+    let text = std::str::from_utf8(bytes).map_err(|_| unread("not UTF-8".to_owned()))?;
+    let limits = strict::Limits::default().with_bytes(most);
+    let value = strict::parse(text, limits).map_err(|error| unread(error.to_string()))?;
+    let Some(fields) = value.as_object() else {
+        return Err(Wrong::of_shape(None, "a message is one object; there are no batches"));
+    };
+    let id = fields.get("id");
+    let wrong = |why: &str| Err(Wrong::of_shape(id, why));
+    if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return wrong("`jsonrpc` must be \"2.0\"");
+    }
+    let answers = fields.contains_key("result") || fields.contains_key("error");
+    if id.is_some_and(|id| !is_id(id) && !(answers && id.is_null())) {
+        return wrong("`id` must be a text or a whole number");
+    }
+    match fields.get("method") {
+        Some(Value::String(_)) => {}
+        None if answers => {}
+        Some(_) | None => return wrong("`method` is missing, or not a text"),
+    }
+    if fields.get("params").is_some_and(|params| !params.is_object()) {
+        return wrong("`params` must be an object");
+    }
+    Ok(value)
+}
+
+/// Serves one client until it closes its end.
+///
+/// # Errors
+///
+/// The client did not get as far as a session, or its end broke.
+pub async fn serve<R, W>(door: Arc<Door>, seat: Seat, from: R, to: W) -> io::Result<()>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let most = door.limits.body_bytes;
+    let pipe = Pipe { from: BufReader::new(from), to: Arc::new(Mutex::new(to)), most };
+    let handler = Handler::new(door, seat);
+    let serving = serve_server(handler, pipe).await.map_err(io::Error::other)?;
+    serving.waiting().await.map_err(io::Error::other)?;
+    Ok(())
+}
+
+/// A pipe with a client at its other end.
+struct Pipe<R, W> {
+    from: BufReader<R>,
+    to: Arc<Mutex<W>>,
+    most: usize,
+}
+
+impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin> Pipe<R, W> {
+    /// The next line; none at the end. A line that is too long is read to its end, and is empty.
+    async fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let mut line = Vec::new();
+        let most = u64::try_from(self.most).unwrap_or(u64::MAX).saturating_add(1);
+        (&mut self.from).take(most).read_until(b'\n', &mut line).await?;
+        if line.last() == Some(&b'\n') {
+            return Ok(Some(line));
+        }
+        if line.len() <= self.most {
+            return Ok((!line.is_empty()).then_some(line));
+        }
+        self.skip_line().await?;
+        Ok(Some(Vec::new()))
+    }
+
+    async fn skip_line(&mut self) -> io::Result<()> {
+        loop {
+            let seen = self.from.fill_buf().await?;
+            let (end, size) = (seen.iter().position(|byte| *byte == b'\n'), seen.len());
+            self.from.consume(end.map_or(size, |at| at + 1));
+            if end.is_some() || size == 0 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+async fn write<W: AsyncWrite + Unpin>(to: &Mutex<W>, mut line: String) -> io::Result<()> {
+    line.push('\n');
+    let mut to = to.lock().await;
+    to.write_all(line.as_bytes()).await?;
+    to.flush().await
+}
+
+impl<R, W> Transport<RoleServer> for Pipe<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let to = self.to.clone();
+        async move {
+            let line = serde_json::to_string(&item).map_err(io::Error::other)?;
+            write(&to, line).await
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            let line = self.line().await.ok()??;
+            if line.iter().all(u8::is_ascii_whitespace) && !line.is_empty() {
+                continue;
+            }
+            let read = match message(line.trim_ascii_end(), self.most) {
+                Ok(value) => {
+                    let id = value.get("id").cloned();
+                    serde_json::from_value(value).map_err(|why| {
+                        Wrong::of_shape(id.as_ref(), &format!("not a message of MCP: {why}"))
+                    })
+                }
+                Err(wrong) => Err(wrong),
+            };
+            match read {
+                Ok(message) => return Some(message),
+                Err(wrong) => write(&self.to, wrong.to_line()).await.ok()?,
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.to.lock().await.flush().await
+    }
+}

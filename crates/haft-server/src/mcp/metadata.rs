@@ -1,0 +1,73 @@
+//! OAuth 2.1: what a client that was refused needs to know to get a token for this server (RFC 9728).
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::Response;
+use serde_json::{Value, json};
+
+use crate::door::Door;
+use crate::problem::Problem;
+
+pub(crate) const PLACE: &str = "/.well-known/oauth-protected-resource";
+
+/// This server's address as the client knows it. The host has been checked against our names.
+fn base(door: &Door, headers: &HeaderMap) -> String {
+    if let Some(url) = &door.mcp.public_url {
+        return url.trim_end_matches('/').to_owned();
+    }
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    format!("http://{}", host.unwrap_or("localhost"))
+}
+
+/// The metadata of `/mcp`, and of what is below it.
+pub(crate) async fn root(
+    State(door): State<Arc<Door>>,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Problem> {
+    described(&door, &headers, "/mcp")
+}
+
+/// The same, where the path of the resource follows.
+pub(crate) async fn below(
+    State(door): State<Arc<Door>>,
+    Path(path): Path<String>,
+    headers: HeaderMap,
+) -> Result<Json<Value>, Problem> {
+    match path.as_str() == "mcp" || path.starts_with("mcp/") {
+        true => described(&door, &headers, &format!("/{path}")),
+        false => Err(Problem::missing("resource")),
+    }
+}
+
+fn described(door: &Door, headers: &HeaderMap, path: &str) -> Result<Json<Value>, Problem> {
+    if door.mcp.authorization_servers.is_empty() {
+        return Err(Problem::missing("authorization server"));
+    }
+    Ok(Json(json!({
+        "resource": format!("{}{path}", base(door, headers)),
+        "authorization_servers": door.mcp.authorization_servers,
+        "bearer_methods_supported": ["header"],
+        "resource_name": "haft",
+    })))
+}
+
+/// Tells whoever came without a valid key where to ask for one.
+pub(crate) async fn challenge(
+    State(door): State<Arc<Door>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let place = format!("{}{PLACE}{}", base(&door, request.headers()), request.uri().path());
+    let mut response = next.run(request).await;
+    if response.status() == StatusCode::UNAUTHORIZED && !door.mcp.authorization_servers.is_empty() {
+        let told = format!("Bearer realm=\"haft\", resource_metadata=\"{place}\"");
+        if let Ok(told) = HeaderValue::from_str(&told) {
+            response.headers_mut().insert(header::WWW_AUTHENTICATE, told);
+        }
+    }
+    response
+}

@@ -1,0 +1,91 @@
+//! Prompts: the agent's own, and those that the program behind the server adds.
+
+use rmcp::model::{
+    CompleteRequestParams, CompleteResult, CompletionInfo, ContentBlock, GetPromptRequestParams,
+    GetPromptResponse, GetPromptResult, Prompt, PromptArgument, PromptMessage, Reference, Role,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer};
+use serde_json::{Value, json};
+
+use super::call::Round;
+use super::composed;
+use super::extra::{self, Message, Speaker};
+use super::handler::Handler;
+
+pub(super) fn list(handler: &Handler) -> Vec<Prompt> {
+    let all = handler.door.mcp.prompts.iter().flat_map(|one| one.list(&handler.seat.caller));
+    std::iter::once(composed::prompt()).chain(all).map(shown).collect()
+}
+
+fn shown(prompt: extra::Prompt) -> Prompt {
+    let argument = |one: extra::Argument| {
+        PromptArgument::new(one.name).with_description(one.description).with_required(one.required)
+    };
+    let arguments: Vec<_> = prompt.arguments.into_iter().map(argument).collect();
+    let arguments = (!arguments.is_empty()).then_some(arguments);
+    Prompt::new(prompt.name, Some(prompt.description), arguments)
+}
+
+pub(super) async fn get(
+    handler: &Handler,
+    request: GetPromptRequestParams,
+    context: RequestContext<RoleServer>,
+) -> Result<GetPromptResponse, ErrorData> {
+    let GetPromptRequestParams { name, arguments, request_state, input_responses, .. } = request;
+    let arguments = arguments.unwrap_or_default();
+    let given = Value::Object(arguments.clone());
+    let round =
+        Round::open(handler, &context, &name, &given, request_state.as_deref(), input_responses)?;
+    let caller = &handler.seat.caller;
+    if name == composed::NAME {
+        let composed = composed::get(&handler.door.runtime, caller, &arguments);
+        let messages = composed.map_err(|error| ErrorData::invalid_params(error.message, None))?;
+        let messages: Vec<_> = messages.iter().filter_map(message).collect();
+        return Ok(GetPromptResult::new(messages).into());
+    }
+    for prompts in &handler.door.mcp.prompts {
+        match prompts.get(caller, &name, &arguments, &*round.talk).await {
+            None => {}
+            Some(Ok(messages)) => {
+                let messages: Vec<_> = messages.iter().filter_map(message).collect();
+                return Ok(GetPromptResult::new(messages).into());
+            }
+            Some(Err(error)) => {
+                if let Some(lacking) = round.talk.lacking() {
+                    return Err(ErrorData::missing_required_client_capability(lacking));
+                }
+                if round.talk.by_result && !round.talk.unanswered().is_empty() {
+                    return round.ask(handler);
+                }
+                return Err(ErrorData::invalid_params(error.message, None));
+            }
+        }
+    }
+    let data = json!({ "name": name });
+    Err(ErrorData::invalid_params("there is no such prompt", Some(data)))
+}
+
+fn message(message: &Message) -> Option<PromptMessage> {
+    let role = match message.speaker {
+        Speaker::User => Role::User,
+        Speaker::Assistant => Role::Assistant,
+    };
+    let content: ContentBlock = serde_json::from_value(json!(message.content)).ok()?;
+    Some(PromptMessage::new(role, content))
+}
+
+pub(super) fn complete(handler: &Handler, request: &CompleteRequestParams) -> CompleteResult {
+    let Reference::Prompt(prompt) = &request.r#ref else { return CompleteResult::default() };
+    let (name, argument) = (&prompt.name, &request.argument);
+    let caller = &handler.seat.caller;
+    let all = handler.door.mcp.prompts.iter();
+    let own = match name == composed::NAME {
+        true => composed::complete(&argument.name, &argument.value),
+        false => Vec::new(),
+    };
+    let all = all.flat_map(|one| one.complete(caller, name, &argument.name, &argument.value));
+    let mut found: Vec<String> = own.into_iter().chain(all).collect();
+    found.truncate(CompletionInfo::MAX_VALUES);
+    CompleteResult::new(CompletionInfo::new(found).unwrap_or_default())
+}

@@ -1,0 +1,72 @@
+//! Who sits at the other end: the caller of an agent's tools, and the person beside the model.
+
+use haft_core::call::{Caller, Principal};
+use haft_runtime::toolbox::McpAccess;
+
+use crate::door::Door;
+use crate::problem::Problem;
+use crate::who::{Role, Who};
+
+/// One client's place.
+#[derive(Clone, Debug)]
+pub struct Seat {
+    /// Who calls.
+    pub caller: Caller,
+    /// Who answers when the client asks its user. Never the caller: a model cannot approve.
+    pub person: Principal,
+    /// The agents of the tenant whose tools may be looked up; all where absent.
+    pub agents: Option<Vec<String>>,
+}
+
+impl Seat {
+    /// The seat of a program that was started by its user, on their own machine.
+    #[must_use]
+    pub fn local(caller: Caller) -> Self {
+        let person = person(&caller, "local");
+        Self { caller, person, agents: None }
+    }
+
+    /// The seat of whoever holds a key. The agent is the key's own; a key for several names one.
+    pub(crate) fn of(door: &Door, who: &Who, named: Option<&str>) -> Result<Self, Problem> {
+        if door.runtime.mcp_access(&who.tenant) == McpAccess::Off {
+            return Err(Problem::forbidden("this tenant does not use MCP"));
+        }
+        let agents = door.runtime.agents(&who.tenant);
+        let mut own = agents.iter().filter(|agent| who.calls_as(agent).is_some());
+        let agent = match (named, own.next(), own.next()) {
+            (Some(named), ..) => named,
+            (None, Some(only), None) => only,
+            (None, None, _) => return Err(Problem::forbidden("this key is for no agent")),
+            (None, Some(first), Some(_)) => {
+                let why = format!("this key is for several agents; use `/mcp/{first}`, say");
+                return Err(Problem::malformed(why));
+            }
+        };
+        let caller = crate::api::caller(door, who, agent)?;
+        let person = person(&caller, &who.key);
+        let looks = who.is(Role::Operator);
+        let agents = (!looks).then(|| {
+            agents.iter().filter(|agent| who.calls_as(agent).is_some()).cloned().collect()
+        });
+        Ok(Self { caller, person, agents })
+    }
+
+    /// Whether an agent's tools may be looked up from here.
+    pub(crate) fn may_look_up(&self, agent: &str) -> bool {
+        self.agents.as_ref().is_none_or(|agents| agents.iter().any(|one| one == agent))
+    }
+
+    /// Whether it is the same place: whoever holds another key has no part in it.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.caller == other.caller && self.person == other.person
+    }
+}
+
+/// The user for whom the client acts; where none is named, whoever uses the client that holds the
+/// key.
+fn person(caller: &Caller, key: &str) -> Principal {
+    match &caller.subject {
+        Some(subject) if *subject != caller.actor => subject.clone(),
+        Some(_) | None => Principal::user(format!("client-of-{key}")),
+    }
+}

@@ -1,0 +1,127 @@
+//! `requestState`: what a client keeps for us between two rounds of one request. It is sealed, for
+//! one caller and one request, good for a while and for one use.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
+
+use haft_core::{Digest, Principal};
+use rmcp::ErrorData;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::Seat;
+use crate::door::Door;
+
+/// What the seal is for.
+const PURPOSE: &str = "mcp request state 1";
+/// The longest that is read.
+const MOST_BYTES: usize = 64 << 10;
+/// How long it is good.
+const GOOD_MS: i64 = 15 * 60 * 1000;
+/// How often one request may be answered with questions.
+const ROUNDS: u32 = 8;
+/// How many used ones are remembered. More at once than this, and the oldest could be used again;
+/// what they led to is still done once, by the ledger and by the approvals.
+const REMEMBERED: usize = 100_000;
+
+/// What is kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct State {
+    /// What the client has answered so far.
+    #[serde(default)]
+    pub(super) answers: BTreeMap<String, Value>,
+    /// The approval that is waited for.
+    #[serde(default)]
+    pub(super) confirmation: Option<String>,
+    /// How often the client was asked.
+    #[serde(default)]
+    pub(super) round: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Sealed {
+    state: State,
+    request: Digest,
+    until_ms: i64,
+    once: String,
+}
+
+/// States that were used, until they are void anyway.
+#[derive(Default)]
+pub(crate) struct Used(Mutex<HashMap<String, i64>>);
+
+impl Used {
+    /// Whether this is its first use.
+    fn first(&self, once: &str, until_ms: i64, now_ms: i64) -> bool {
+        let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if used.len() >= REMEMBERED {
+            used.retain(|_, until| *until > now_ms);
+        }
+        if used.len() >= REMEMBERED {
+            used.clear();
+        }
+        used.insert(once.to_owned(), until_ms).is_none()
+    }
+}
+
+/// What a request is: whose, which method, of what, with which arguments. A state is good for no other.
+pub(super) fn request(seat: &Seat, method: &str, name: &str, arguments: &Value) -> Digest {
+    let caller = &seat.caller;
+    let who: [&Principal; 2] = [&caller.actor, caller.principal()];
+    Digest::of_json(&json!([&*caller.tenant, &*caller.agent, who, method, name, arguments]))
+}
+
+impl State {
+    /// Reads what came back. Absent is as new.
+    pub(super) fn open(
+        door: &Door,
+        request: &Digest,
+        text: Option<&str>,
+    ) -> Result<Self, ErrorData> {
+        let Some(text) = text else { return Ok(Self::default()) };
+        let wrong = |why: &str| {
+            let fix = "make the request anew, without `requestState` and `inputResponses`";
+            Err(ErrorData::invalid_params(format!("{why}; {fix}"), None))
+        };
+        let opened =
+            (text.len() <= MOST_BYTES).then(|| door.runtime.unseal(PURPOSE, text)).flatten();
+        let Some(sealed) = opened.and_then(|text| serde_json::from_str::<Sealed>(&text).ok())
+        else {
+            return wrong("`requestState` is not what this server gave");
+        };
+        if sealed.request != *request {
+            return wrong("`requestState` was given for another request");
+        }
+        let now_ms = door.runtime.store().now_ms();
+        if sealed.until_ms <= now_ms {
+            return wrong("`requestState` has expired");
+        }
+        if !door.used.first(&sealed.once, sealed.until_ms, now_ms) {
+            return wrong("`requestState` was used already");
+        }
+        Ok(sealed.state)
+    }
+
+    /// The state of the next round, sealed.
+    pub(super) fn seal(mut self, door: &Door, request: &Digest) -> Result<String, ErrorData> {
+        self.round += 1;
+        if self.round > ROUNDS {
+            let why = format!("the request was answered with questions {ROUNDS} times");
+            return Err(ErrorData::invalid_request(why, None));
+        }
+        let mut random = [0; 16];
+        getrandom::fill(&mut random)
+            .map_err(|_| ErrorData::internal_error("there are no random numbers", None))?;
+        let sealed = Sealed {
+            state: self,
+            request: request.clone(),
+            until_ms: door.runtime.store().now_ms().saturating_add(GOOD_MS),
+            once: Digest::of_bytes(&random).hex().to_owned(),
+        };
+        let sealed = door.runtime.seal(PURPOSE, &json!(sealed).to_string());
+        match sealed.len() <= MOST_BYTES {
+            true => Ok(sealed),
+            false => Err(ErrorData::invalid_params("the answers are too long to be kept", None)),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! `haft mcp`
+
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use haft_core::Principal;
+use haft_server::mcp::{Seat, serve_lines};
+use haft_server::who::Keys;
+use haft_server::{Door, Hub};
+
+use crate::assembly::{Desk, block_on};
+use crate::cli::Mcp;
+use crate::output::{Exit, Output};
+use crate::source::Place;
+
+/// How long begun effects are waited for when the client has gone.
+const DRAIN: std::time::Duration = std::time::Duration::from_secs(25);
+
+pub(crate) fn run(at: &Place, options: &Mcp, out: &mut Output) -> anyhow::Result<Exit> {
+    block_on(async {
+        let hub = Hub::default();
+        let publish = Arc::new(hub.clone());
+        let desk = Desk::open_for(at, options.registry.as_deref(), publish, out)?;
+        desk.tend(out).await?;
+        let agents = desk.config.records().agents;
+        let first = agents.first().map_or("default", |agent| agent.id.as_str());
+        let agent = options.agent.as_deref().unwrap_or(first);
+        let mut caller = desk.caller(agent, None, None)?;
+        if !desk.runtime.has_agent(&caller.tenant, agent) {
+            bail!("there is no agent `{agent}`; `haft.toml` has those that there are");
+        }
+        if let Some(subject) = &options.subject {
+            let subject = Principal::parse(subject).map_err(anyhow::Error::msg);
+            caller.subject = Some(subject.context("--subject")?);
+        }
+        let limits = desk.config.server.limits.clone();
+        let door = Door::new(desk.runtime.clone(), hub, Keys::default(), Vec::new(), limits);
+        let door = Arc::new(door.with_mcp(desk.config.mcp.clone()));
+        let (from, to) = (tokio::io::stdin(), tokio::io::stdout());
+        serve_lines(door, Seat::local(caller), from, to).await.context("the client")?;
+        let left = desk.runtime.drain(DRAIN).await;
+        if left > 0 {
+            out.note(&format!("{left} effects were still running; see `haft effects`"));
+        }
+        haft_core::port::Journal::flush(&*desk.store).await.context("the last records")?;
+        Ok(Exit::Done)
+    })
+}
