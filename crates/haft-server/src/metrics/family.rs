@@ -93,9 +93,9 @@ impl<const N: usize, T: Value> Family<N, T> {
     }
 
     fn written(&self, values: &[Box<str>; N]) -> String {
-        let pairs = self.labels.iter().zip(values.iter().map(|value| &**value));
-        let one = |(name, value): (&&str, &str)| format!("{name}=\"{}\"", escaped(value));
-        pairs.map(one).collect::<Vec<_>>().join(",")
+        let pairs = self.labels.iter().zip(values);
+        let one = pairs.map(|(name, value)| format!("{name}=\"{}\"", escaped(value)));
+        one.collect::<Vec<_>>().join(",")
     }
 }
 
