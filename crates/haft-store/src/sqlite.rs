@@ -5,6 +5,7 @@
 //! checkpoints), and `haft.db.blocks` (there may be blocks).
 
 mod agree;
+mod connections;
 mod fault;
 mod owner;
 mod port;
@@ -39,6 +40,7 @@ use shared::{Shared, Suspicion};
 use tx::Tx;
 use writer::{Job, Task, Writer};
 
+pub(crate) use connections::Kept;
 pub use verify::verify;
 
 /// How a database is opened.

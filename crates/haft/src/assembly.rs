@@ -7,15 +7,18 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow, bail};
 use haft_build::diagnostic::render::Colour;
 use haft_core::call::{Caller, Principal};
+use haft_core::contract::Capability;
 use haft_core::port::Publish;
 use haft_core::record::{Event, EventKind};
 use haft_core::{Digest, ToolError};
-use haft_exec::{Executors, Js, Native, js};
+use haft_exec::http::Fetch;
+use haft_exec::{Executors, Js, Native, Process, js, process};
 use haft_runtime::Runtime;
 use haft_runtime::policy::Policy;
 use haft_store::{Options, Sqlite};
 
 use crate::config::Config;
+use crate::links::Links;
 use crate::output::Output;
 use crate::source::Place;
 
@@ -24,6 +27,7 @@ pub(crate) struct Desk {
     pub(crate) runtime: Runtime,
     pub(crate) store: Arc<Sqlite>,
     pub(crate) config: Config,
+    pub(crate) links: Links,
 }
 
 impl Desk {
@@ -39,9 +43,12 @@ impl Desk {
         publish: Arc<dyn Publish>,
         out: &Output,
     ) -> anyhow::Result<Self> {
-        let config = at.config()?;
+        let mut config = at.config()?;
+        let toolset = at.toolset().ok();
         let registry = at.registry(registry, out)?;
         let store = Arc::new(open_store(&config)?);
+        let links = Links::open(&config, &store)?;
+        config.records.grants.extend(links.grants(&registry)?);
         let policy = config.policy(&registry).unwrap_or_else(|problems| {
             for problem in &problems {
                 out.note(&problem.to_string());
@@ -51,16 +58,19 @@ impl Desk {
         for problem in policy.warnings() {
             out.note(&problem.to_string());
         }
-        let runtime = Runtime::builder(registry, store.clone(), executors())
+        let runtime = Runtime::builder(registry, store.clone(), links.executors(&config, toolset))
             .policy(Arc::new(policy))
             .rules(config.rules.clone())
             .records(config.records())
             .settings(config.settings.clone())
             .publish(publish)
             .secret(secret(&config)?)
+            .broker(links.broker.clone())
+            .provide(Capability::Http, Arc::new(Fetch::new(links.client.clone())))
+            .provide(Capability::Images, Arc::new(links.images(&config)))
             .guide()
             .build()?;
-        Ok(Self { runtime, store, config })
+        Ok(Self { runtime, store, config, links })
     }
 
     /// Takes over what commands that were killed have left.
@@ -164,9 +174,13 @@ pub(crate) fn make(folder: &Path) -> std::io::Result<()> {
     std::fs::write(folder.join(".gitignore"), "*\n")
 }
 
-/// Native functions first, then the sandbox.
-pub(crate) fn executors() -> Arc<Executors> {
-    Arc::new(Executors::new().with(Native::new()).with(Js::new(js::Settings::default())))
+/// Native functions first, then the sandbox, then programs of the toolset.
+pub(crate) fn executors(run: PathBuf, toolset: Option<PathBuf>) -> Executors {
+    let executors = Executors::new().with(Native::new()).with(Js::new(js::Settings::default()));
+    match toolset {
+        Some(toolset) => executors.with(Process::new(process::Settings::new(toolset, run))),
+        None => executors,
+    }
 }
 
 /// The installation's secret, which only the holder of the store's key can make: its signature under

@@ -2,6 +2,7 @@
 //! may do what.
 
 mod model;
+mod outside;
 mod server;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ use haft_server::who::Key;
 use serde::Deserialize;
 
 pub(crate) use model::Model;
+pub(crate) use outside::{KeyPlace, Outside, from_env};
 use server::{RawServer, Serving};
 
 /// The file's name.
@@ -49,6 +51,12 @@ struct RawConfig {
     server: RawServer,
     #[serde(default)]
     keys: Vec<Key>,
+    #[serde(default)]
+    http: outside::RawHttp,
+    #[serde(default)]
+    connections: outside::RawConnections,
+    #[serde(default)]
+    images: outside::RawImages,
     #[serde(default)]
     model: Model,
     #[serde(default)]
@@ -129,6 +137,8 @@ pub(crate) struct Config {
     pub(crate) records: Records,
     /// The server.
     pub(crate) server: Serving,
+    /// Calls to the outside.
+    pub(crate) outside: Outside,
     /// The model of agents that have none of their own.
     model: Model,
     /// Models by agent.
@@ -185,6 +195,8 @@ impl Config {
                 delegations: raw.delegations,
                 grants: raw.grants,
             },
+            outside: outside::resolve(raw.http, raw.connections, raw.images, &folder)
+                .with_context(|| format!("`{}`", file.display()))?,
             model: raw.model,
             models: raw.models,
             file: file.display().to_string(),

@@ -7,6 +7,7 @@ mod assembly;
 mod cli;
 mod commands;
 mod config;
+mod links;
 mod output;
 mod source;
 
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Decode(options) => commands::decode::run(&options, &mut out),
         Command::Call(options) => commands::call::run(&at, &options, &mut out),
         Command::Serve(options) => commands::serve::run(&at, &options, &mut out),
+        Command::Connections(options) => commands::connections::run(&at, &options, &mut out),
         Command::Keys(options) => commands::keys::run(&options, &mut out),
         Command::Chat(options) => commands::chat::run(&at, &options, &mut out),
         Command::Test(options) => commands::test::run(&at, &options, &mut out),
