@@ -30,6 +30,9 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 pub use address::Range;
+pub(crate) use answer::own_words;
+pub(crate) use attach::present;
+pub use client::certificates;
 pub use client::{Client, Settings};
 pub(crate) use client::{Fault, Request, Response};
 pub use fetch::Fetch;
@@ -37,6 +40,7 @@ pub use resolve::Resolve;
 pub(crate) use template::encoded;
 
 use attach::Signer;
+use haft_core::connection::Lease;
 
 /// No call runs longer, whatever a contract says.
 const LONGEST: Duration = Duration::from_secs(60 * 60);
@@ -51,6 +55,37 @@ impl Http {
     #[must_use]
     pub fn new(client: Arc<Client>) -> Self {
         Self { client }
+    }
+}
+
+/// Asks an address of one of an account's own hosts with its credentials, and gives the status.
+///
+/// # Errors
+///
+/// The account does not list the host, or nothing came back.
+pub async fn ask_with(client: &Client, url: &str, lease: &Lease) -> Result<u16, ToolError> {
+    let url = url::Url::parse(url).map_err(|why| {
+        ToolError::new(ErrorKind::InvalidArguments, "this is no URL").caused_by(why)
+    })?;
+    let host = url.host_str().unwrap_or_default();
+    if !lease.account.hosts.iter().any(|one| one.eq_ignore_ascii_case(host)) {
+        let message = format!("the connection does not list the host `{host}`");
+        return Err(ToolError::new(ErrorKind::Auth, message)
+            .suggest("add the connection with `--host` for each host that it may be sent to"));
+    }
+    let headers = hyper::header::HeaderMap::new();
+    let most = client.settings().response_bytes;
+    let method = hyper::Method::GET;
+    let mut request = Request { method, url, headers, body: bytes::Bytes::new(), most };
+    present(&mut request, &lease.presented)?;
+    let end = Instant::now() + Duration::from_secs(20);
+    match client.send(request, end).await {
+        Ok(response) => Ok(response.status),
+        Err(Fault::Lost { status: Some(status), .. }) => Ok(status),
+        Err(Fault::Unsent { why, .. } | Fault::Lost { why, .. }) => {
+            Err(ToolError::new(ErrorKind::Transient, "the service cannot be reached")
+                .caused_by(why))
+        }
     }
 }
 

@@ -31,6 +31,7 @@ use haft_core::registry::{Implementation, Tool};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+pub(crate) use self::answer::returned;
 use self::pool::{Lease, Pool};
 use self::talk::{Broken, Said};
 
@@ -47,6 +48,7 @@ const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 ///
 /// To be called first thing in `main`, before threads are started and files are opened.
 pub fn serve_if_asked() {
+    crate::process::become_if_asked();
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_some_and(|first| first == ASKED) {
         let memory = arguments.next().and_then(|text| text.to_str()?.parse().ok());

@@ -7,6 +7,7 @@
 //! - [`Native`] runs Rust functions, each under its tool's id;
 //! - [`Js`] runs `handler.js` in a pool of child processes;
 //! - [`Http`] makes the requests of contracts with an HTTP gateway;
+//! - [`Process`] runs programs that speak JSON in lines;
 //! - [`Executors`] asks them in turn.
 //!
 //! ```
@@ -35,8 +36,10 @@
 pub mod broker;
 pub mod dispatch;
 pub mod http;
+pub mod images;
 pub mod js;
 pub mod native;
+pub mod process;
 mod said;
 
 pub use broker::Broker;
@@ -44,3 +47,4 @@ pub use dispatch::Executors;
 pub use http::Http;
 pub use js::Js;
 pub use native::Native;
+pub use process::Process;

@@ -20,6 +20,7 @@ pub mod machine;
 pub mod memory;
 pub mod sqlite;
 pub mod trail;
+pub mod vault;
 
 mod fail;
 mod figures;
@@ -30,3 +31,4 @@ pub use clock::{Clock, Manual, System};
 pub use memory::Memory;
 pub use sqlite::{Options, Sqlite};
 pub use trail::{Broken, Checkpoint, Verified};
+pub use vault::{Accounts, Keyring, Vault};

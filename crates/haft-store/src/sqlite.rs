@@ -6,6 +6,7 @@
 
 mod agree;
 mod configs;
+mod connections;
 mod fault;
 mod owner;
 mod port;
@@ -40,6 +41,7 @@ use shared::{Shared, Suspicion};
 use tx::Tx;
 use writer::{Job, Task, Writer};
 
+pub(crate) use connections::Kept;
 pub use verify::verify;
 
 /// How a database is opened.

@@ -11,13 +11,15 @@ use haft_core::contract::Capability;
 use haft_core::port::{Observe, Publish};
 use haft_core::record::{Event, EventKind};
 use haft_core::{Digest, Registry, ToolError};
-use haft_exec::{Executors, Js, js};
+use haft_exec::http::Fetch;
+use haft_exec::{Executors, Js, Process, js, process};
 use haft_runtime::Runtime;
 use haft_runtime::policy::Policy;
 use haft_store::{Options, Sqlite};
 use haft_tools::kb::{Base, Provider};
 
 use crate::config::Config;
+use crate::links::Links;
 use crate::output::Output;
 use crate::source::Place;
 
@@ -26,6 +28,7 @@ pub(crate) struct Desk {
     pub(crate) runtime: Runtime,
     pub(crate) store: Arc<Sqlite>,
     pub(crate) config: Config,
+    pub(crate) links: Links,
 }
 
 impl Desk {
@@ -52,9 +55,12 @@ impl Desk {
         observers: Vec<Arc<dyn Observe>>,
         out: &Output,
     ) -> anyhow::Result<Self> {
-        let config = at.config()?;
+        let mut config = at.config()?;
+        let toolset = at.toolset().ok();
         let registry = at.registry(registry, out)?;
         let store = Arc::new(open_store(&config)?);
+        let links = Links::open(&config, &store)?;
+        config.records.grants.extend(links.grants(&registry)?);
         let policy = config.policy(&registry).unwrap_or_else(|problems| {
             for problem in &problems {
                 out.note(&problem.to_string());
@@ -66,7 +72,7 @@ impl Desk {
         }
         let kb = config.kb()?;
         let base = Provider::new(Arc::new(Base::new(kb.setup)), kb.namespaces);
-        let executors = executors(&registry);
+        let executors = links.executors(&config, &registry, toolset);
         let mut builder = Runtime::builder(registry, store.clone(), executors)
             .provide(Capability::Kb, Arc::new(base));
         // Without its files a policy denies everything, whatever the store holds.
@@ -83,9 +89,12 @@ impl Desk {
             .settings(config.settings.clone())
             .publish(publish)
             .secret(secret(&config)?)
+            .broker(links.broker.clone())
+            .provide(Capability::Http, Arc::new(Fetch::new(links.client.clone())))
+            .provide(Capability::Images, Arc::new(links.images(&config)))
             .guide()
             .build()?;
-        let desk = Self { runtime, store, config };
+        let desk = Self { runtime, store, config, links };
         desk.follow(out)?;
         Ok(desk)
     }
@@ -202,10 +211,14 @@ pub(crate) fn make(folder: &Path) -> std::io::Result<()> {
     std::fs::write(folder.join(".gitignore"), "*\n")
 }
 
-/// Native functions first, then the sandbox.
-pub(crate) fn executors(registry: &Registry) -> Arc<Executors> {
+/// Native functions first, then the sandbox, then programs of the toolset.
+pub(crate) fn executors(registry: &Registry, run: PathBuf, toolset: Option<PathBuf>) -> Executors {
     let native = haft_tools::functions(registry);
-    Arc::new(Executors::new().with(native).with(Js::new(js::Settings::default())))
+    let executors = Executors::new().with(native).with(Js::new(js::Settings::default()));
+    match toolset {
+        Some(toolset) => executors.with(Process::new(process::Settings::new(toolset, run))),
+        None => executors,
+    }
 }
 
 /// The installation's secret, which only the holder of the store's key can make: its signature under

@@ -1,5 +1,6 @@
 //! The command line.
 
+mod connections;
 pub(crate) mod kb;
 
 use std::path::PathBuf;
@@ -107,6 +108,11 @@ pub(crate) enum Command {
     /// Turn a tool off for an agent; a running server notices within a second
     #[command(after_help = "Example:\n  haft deactivate assistant calendar_create_event")]
     Deactivate(Switch),
+    /// Accounts elsewhere that calls are made with: add, grant, test, rotate, remove
+    #[command(
+        after_help = "Examples:\n  gh auth token | haft connections add work-github --provider github --kind bearer\n  haft connections grant work-github --to 'agent:*' --tools 'core__repos_*'\n  haft connections test work-github --url https://api.github.com/user\n\nSecrets are read from standard input, a file or the environment, never from an argument."
+    )]
+    Connections(Connections),
     /// Talk with a model that uses the tools
     #[command(
         after_help = "Examples:\n  haft chat --provider anthropic --model claude-sonnet-4-5\n  haft chat \"what is on my calendar today?\" --provider openai --url http://localhost:11434/v1 --model qwen3\n  git log -5 | haft chat --json > events.jsonl\n\nThe model can stand in haft.toml instead:\n  [model]\n  provider = \"openai\"\n  name = \"gpt-5\"\n  key_env = \"OPENAI_API_KEY\""
@@ -776,6 +782,11 @@ pub(crate) struct Mcp {
     #[arg(long, value_name = "FILE")]
     pub(crate) registry: Option<PathBuf>,
 }
+
+pub(crate) use connections::{
+    AddConnection, Connections, ConnectionsCommand, GrantConnection, KindName, RotateConnection,
+    SecretFrom, TestConnection,
+};
 
 #[derive(Args)]
 pub(crate) struct Keys {

@@ -9,6 +9,7 @@ pub(crate) mod calls;
 pub(crate) mod chat;
 pub(crate) mod completions;
 pub(crate) mod confirmations;
+pub(crate) mod connections;
 pub(crate) mod decode;
 pub(crate) mod describe;
 pub(crate) mod diff;

@@ -5,6 +5,7 @@ mod kb;
 mod mcp;
 mod model;
 mod otlp;
+mod outside;
 mod server;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,7 @@ pub(crate) use kb::Kb;
 use kb::RawKb;
 pub(crate) use model::Model;
 use otlp::Otlp;
+pub(crate) use outside::{KeyPlace, Outside, from_env};
 pub(crate) use server::Logging;
 use server::{RawServer, Serving};
 
@@ -65,6 +67,11 @@ struct RawConfig {
     otlp: Otlp,
     #[serde(default)]
     kb: RawKb,
+    http: outside::RawHttp,
+    #[serde(default)]
+    connections: outside::RawConnections,
+    #[serde(default)]
+    images: outside::RawImages,
     #[serde(default)]
     model: Model,
     #[serde(default)]
@@ -151,6 +158,8 @@ pub(crate) struct Config {
     kb: RawKb,
     /// The server's door for MCP clients.
     pub(crate) mcp: haft_server::mcp::Settings,
+    /// Calls to the outside.
+    pub(crate) outside: Outside,
     /// The model of agents that have none of their own.
     model: Model,
     /// Models by agent.
@@ -218,6 +227,8 @@ impl Config {
                 grants: raw.grants,
             },
             kb: raw.kb,
+            outside: outside::resolve(raw.http, raw.connections, raw.images, &folder)
+                .with_context(|| format!("`{}`", file.display()))?,
             model: raw.model,
             models: raw.models,
             file: file.display().to_string(),
@@ -258,6 +269,11 @@ impl Config {
     pub(crate) fn model(&self, agent: &str) -> Model {
         let own = self.models.get(agent).cloned().unwrap_or_default();
         own.or(&self.model)
+    }
+
+    /// The tenant whose things are the server's own.
+    pub(crate) fn first_tenant(&self) -> String {
+        self.records().tenants.first().map_or_else(|| "default".into(), |one| one.id.clone())
     }
 
     /// The agents that have a model of their own.

@@ -8,6 +8,7 @@ mod bundled;
 mod cli;
 mod commands;
 mod config;
+mod links;
 mod logs;
 mod models;
 mod output;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Command::Decode(options) => commands::decode::run(&options, &mut out),
         Command::Call(options) => commands::call::run(&at, &options, &mut out),
         Command::Serve(options) => commands::serve::run(&at, &options, &mut out),
+        Command::Connections(options) => commands::connections::run(&at, &options, &mut out),
         Command::Mcp(options) => commands::mcp::run(&at, &options, &mut out),
         Command::Keys(options) => commands::keys::run(&at, &options, &mut out),
         Command::Agents(options) => commands::agents::run(&at, &options, &mut out),

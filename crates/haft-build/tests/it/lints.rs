@@ -568,7 +568,7 @@ mod the_contract {
                 "this value cannot stand in a header [H120]",
             ),
             (json!({"query": {"x": {"value": {}}}}), "this value cannot stand in a query [H120]"),
-            (json!({"query": {"x": {"valu": 1}}}), "`value` is missing"),
+            (json!({"query": {"x": {"valu": 1}}}), "`x` has no field `valu` [H102]"),
             (json!({"body": {"t": "text"}}), "a request that reads has no body [H120]"),
             (
                 json!({"method": "POST", "bodyFrom": "text", "encoding": "form"}),
@@ -629,11 +629,15 @@ mod the_contract {
     fn a_handler_reaches_hosts_that_are_listed() {
         contract(
             json!({"capabilities": ["http"], "lint": {"allow": {"H408": "only the contract is looked at"}}}),
-            &["schema.json:50:23: error: the `http` capability reaches no host [H124]"],
+            &["schema.json:48:19: error: the `http` capability reaches no host [H124]"],
         );
         contract(
-            json!({"hosts": ["a.example", "b.example:8443", "c.example:0", "https://d.example"]}),
-            &[],
+            json!({"hosts": ["a.example", "b.example:8443", "c.example:0", "https://d.example"],
+                "capabilities": ["http"], "lint": {"allow": {"H408": "only the contract is looked at"}}}),
+            &[
+                "schema.json:58:5: error: `c.example:0` is not the name of one host [H119]",
+                "schema.json:59:5: error: `https://d.example` is not the name of one host [H119]",
+            ],
         );
     }
 

@@ -75,7 +75,7 @@ fn retry_after(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// What the service says about it, where it says so in one of the usual places.
-fn own_words(body: &[u8]) -> Option<String> {
+pub(crate) fn own_words(body: &[u8]) -> Option<String> {
     let value: Value = serde_json::from_slice(body.get(..body.len().min(64 << 10))?).ok()?;
     let places =
         ["/error/message", "/message", "/detail", "/error_description", "/title", "/error"];

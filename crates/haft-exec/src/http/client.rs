@@ -17,7 +17,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use url::Url;
 
@@ -163,6 +164,20 @@ impl Client {
         let name = ServerName::try_from(host).map_err(|why| why.to_string())?;
         let secured = TlsConnector::from(config).connect(name, stream).await;
         Ok(Box::new(secured.map_err(|why| format!("no trusted connection: {why}"))?))
+    }
+}
+
+/// The certificates of a file in PEM.
+///
+/// # Errors
+///
+/// There is none in it, or one cannot be read.
+pub fn certificates(pem: &[u8]) -> Result<Vec<Vec<u8>>, String> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let found = found.map_err(|why| why.to_string())?;
+    match found.is_empty() {
+        true => Err("there is no certificate in it".to_owned()),
+        false => Ok(found.iter().map(|one| one.to_vec()).collect()),
     }
 }
 

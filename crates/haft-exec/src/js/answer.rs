@@ -61,7 +61,7 @@ fn fault(message: impl Into<String>) -> ToolError {
     error
 }
 
-fn returned(json: &str) -> Ended {
+pub(crate) fn returned(json: &str) -> Ended {
     let instead = |what: &str| {
         Ended::Failed(fault(format!("the handler returned {what} instead of {{ok, data}}")))
     };

@@ -2,9 +2,10 @@
 
 mod fetch;
 mod hostile;
+mod images;
 mod reach;
 mod rig;
-mod server;
+pub(crate) mod server;
 mod tls;
 
 use std::time::Duration;
@@ -13,7 +14,8 @@ use haft_core::ErrorKind;
 use serde_json::json;
 
 use crate::rig::{data, error};
-use rig::{auth, bearer, call, client, tool, within};
+pub(crate) use rig::client;
+use rig::{auth, bearer, call, tool, within};
 use server::{Does, Server, json as says, response};
 
 /// How a call ended, in two words.

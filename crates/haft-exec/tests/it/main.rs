@@ -8,6 +8,8 @@
 #[cfg(test)]
 mod ahead;
 #[cfg(test)]
+mod connections;
+#[cfg(test)]
 mod context;
 #[cfg(test)]
 mod dispatch;
@@ -19,6 +21,8 @@ mod http;
 mod native;
 #[cfg(test)]
 mod pool;
+#[cfg(test)]
+mod process;
 #[cfg(test)]
 mod residue;
 #[cfg(test)]

@@ -118,7 +118,10 @@ impl Policy {
         let Some(needed) = &ask.tool.contract.connection else { return Ok(()) };
         let provider = &needed.provider;
         let Some(id) = ask.connection else {
-            let connect = format!("connect a {provider} account and choose it for the call");
+            let connect = format!(
+                "an administrator adds an account with `haft connections add <id> --provider \
+                 {provider}` and `haft connections grant <id>`; the call then names it"
+            );
             let why = format!("`{}` needs a connection to {provider}", ask.tool.id);
             let missing = deny("connection:missing", why, connect);
             return if needed.required { Err(Box::new(missing)) } else { Ok(()) };

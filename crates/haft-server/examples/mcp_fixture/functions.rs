@@ -10,7 +10,7 @@ use haft_core::{ErrorKind, ToolError};
 use haft_exec::Native;
 use haft_exec::native::Context;
 use haft_runtime::Runtime;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
 use super::tools;
@@ -213,19 +213,20 @@ fn asking(native: Native) -> Native {
         .raw("fixture__test_input_required_result_capabilities", |_, context| async move {
             let can = client(&context, "can", json!({})).await?;
             let has = |what: &str| can.get(what).and_then(Value::as_bool).unwrap_or(false);
-            let mut questions = json!({});
-            if has("elicit") {
-                questions["user_name"] = elicit("What is your name?", name());
-            }
-            if has("sample") {
-                questions["greeting"] = sample("Generate a greeting", 50);
-            }
-            if has("roots") {
-                questions["client_roots"] = json!({"roots": {}});
-            }
-            if questions == json!({}) {
+            let all = [
+                ("elicit", "user_name", elicit("What is your name?", name())),
+                ("sample", "greeting", sample("Generate a greeting", 50)),
+                ("roots", "client_roots", json!({"roots": {}})),
+            ];
+            let questions: Map<String, Value> = all
+                .into_iter()
+                .filter(|(what, _, _)| has(what))
+                .map(|(_, name, question)| (name.to_owned(), question))
+                .collect();
+            if questions.is_empty() {
                 return say("nobody can be asked");
             }
+            let questions = Value::Object(questions);
             say(client(&context, "ask", questions).await?.to_string())
         })
         .raw("fixture__test_sampling", |arguments, context| async move {

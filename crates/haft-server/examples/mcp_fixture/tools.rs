@@ -4,7 +4,7 @@ use haft_core::contract::Contract;
 use haft_core::names::Namespace;
 use haft_core::registry::{Build, Entry, Implementation, Registry, Tool, version_of};
 use haft_core::{Digest, parameters};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Tools without arguments, and what each is for.
 const PLAIN: &[(&str, &str)] = &[
@@ -79,9 +79,11 @@ fn rich() -> Value {
 }
 
 fn tool(id: &str, description: &str, schema: Value) -> Tool {
-    let mut parameters = json!({"type": "object", "additionalProperties": false});
-    for (name, value) in schema.as_object().into_iter().flatten() {
-        parameters[name] = value.clone();
+    let mut parameters = Map::new();
+    parameters.insert("type".into(), json!("object"));
+    parameters.insert("additionalProperties".into(), json!(false));
+    if let Value::Object(more) = schema {
+        parameters.extend(more);
     }
     let contract = json!({
         "toolId": id, "version": "1.0.0", "description": description, "category": "utility",

@@ -7,7 +7,11 @@ use rusqlite::{Connection, TransactionBehavior};
 const APPLICATION_ID: i32 = 0x6861_6674;
 
 /// What each version adds. Never changed once released; new ones go to the end.
-const MIGRATIONS: &[&str] = &[include_str!("schema/1.sql"), include_str!("schema/configs.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema/1.sql"),
+    include_str!("schema/configs.sql"),
+    include_str!("schema/connections.sql"),
+];
 
 /// How a connection that writes is set up. Checkpoints of the write-ahead log are made by the
 /// writer, because SQLite keeps their failures to itself.

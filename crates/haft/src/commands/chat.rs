@@ -11,7 +11,7 @@ use haft_agent::http::Http;
 use haft_agent::{Agent, Cancel, Done, Reason};
 use haft_core::Principal;
 use haft_core::port::Journal as _;
-use haft_runtime::redact::{Scrubber, Secret};
+use haft_core::secret::SecretText;
 use haft_runtime::session::Signal;
 
 use super::call::mode;
@@ -31,19 +31,22 @@ const MOST: u64 = 1 << 20;
 pub(crate) fn run(at: &Place, options: &Chat, out: &mut Output) -> anyhow::Result<Exit> {
     let model = asked_for(options).or(&at.config()?.model(&options.who.agent));
     // What is missing is said before anything is compiled or opened.
-    let endpoint = model.endpoint(|name| std::env::var(name).ok())?;
-    let key = endpoint.key.clone();
-    let http = Http::new(endpoint)?;
+    let mut endpoint = model.endpoint(|name| std::env::var(name).ok())?;
     block_on(async {
         let desk = Desk::open(at, options.registry.as_deref(), out)?;
         desk.tend(out).await?;
-        if let Some(key) = key {
-            // What a tool or a provider might repeat of it is never shown.
-            let secret = Secret::new("model-key", key).context("the key of the model")?;
-            desk.runtime.guard(Scrubber::new(&[secret])?);
-        }
         let who = &options.who;
         let caller = desk.caller(&who.agent, who.tenant.as_deref(), who.actor.as_deref())?;
+        if let (None, Some(id)) = (&model.key_env, &model.connection) {
+            let key = desk.links.model_key(&caller.tenant, id).await?;
+            endpoint.key = Some(key.expose().to_owned());
+        }
+        if let Some(key) = &endpoint.key {
+            // What a tool or a provider might repeat of it is never shown.
+            let hidden = desk.runtime.hide("model-key", &SecretText::new(key.as_str()));
+            hidden.map_err(anyhow::Error::msg).context("the key of the model")?;
+        }
+        let http = Http::new(endpoint)?;
         let mut settings = model.settings();
         settings.mode = mode(options.mode);
         let mut talk = Talk::new(&desk, options, out)?;

@@ -66,7 +66,7 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         let limits = desk.config.server.limits.clone();
         let issuers = Issuers::load(&desk.config.server.issuers).context("`issuers`")?;
         let door = Door::new(desk.runtime.clone(), hub, keys, hosts, limits)
-            .with_models(models(&desk)?)
+            .with_models(models(&desk).await?)
             .with_mcp(desk.config.mcp.clone())
             .home(&admin.tenant)
             .issuers(issuers)

@@ -68,7 +68,8 @@ fn once(toolset: &Path, options: &Test, out: &mut Output) -> anyhow::Result<Exit
     let mut counts = Counts { passed: 0, failed: 0, without: Vec::new(), elsewhere: Vec::new() };
     let mut results = Vec::new();
     block_on(async {
-        let executors: Arc<dyn Execute> = executors(&registry);
+        let executors: Arc<dyn Execute> =
+            Arc::new(executors(&registry, toolset.join(".haft/run"), Some(toolset.to_path_buf())));
         for tool in chosen(&registry, options)? {
             let Some(file) = test_file(toolset, tool)? else {
                 counts.without.push(tool.contract.tool_id.clone());

@@ -17,6 +17,7 @@ pub(crate) struct Model {
     pub(crate) url: Option<String>,
     pub(crate) name: Option<String>,
     pub(crate) key_env: Option<String>,
+    pub(crate) connection: Option<String>,
     pub(crate) max_rounds: Option<u32>,
     pub(crate) max_calls: Option<u32>,
     pub(crate) max_tokens: Option<u64>,
@@ -44,6 +45,7 @@ impl Model {
         Self {
             url: place(self.url, there.url),
             key_env: place(self.key_env, there.key_env),
+            connection: place(self.connection, there.connection),
             name: place(self.name, there.name),
             provider: self.provider.or(there.provider),
             max_rounds: self.max_rounds.or(there.max_rounds),
@@ -85,6 +87,8 @@ impl Model {
         // A key is sent nowhere but to whom it belongs: an address of one's own gets one only when
         // its variable was named.
         let named = match (&self.key_env, &self.url) {
+            // Whoever names a connection brings the key from there.
+            (None, _) if self.connection.is_some() => None,
             (Some(name), _) => Some(name.as_str()),
             (None, None) => Some(provider.default_key_env()),
             (None, Some(_)) => None,

@@ -34,11 +34,10 @@ pub(crate) fn of(config: &Config) -> anyhow::Result<Administrator> {
     let folder = database.parent().map(Path::to_path_buf).unwrap_or_default();
     let path = folder.join("admin.key");
     let text = kept(&folder, &path)?;
-    let tenants = config.records().tenants;
     let key = Key {
         id: "admin".to_owned(),
         sha256: hash_of(&text),
-        tenant: tenants.first().map_or_else(|| "default".into(), |one| one.id.clone()),
+        tenant: config.first_tenant(),
         principal: Principal::user("admin"),
         subject: None,
         roles: vec![Role::Administrator],

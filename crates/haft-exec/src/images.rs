@@ -1,0 +1,273 @@
+//! The `images` capability, by any endpoint that speaks OpenAI's images API.
+//!
+//! The endpoint is the operator's to name, the credentials are those of the call's connection. What
+//! comes back is believed only as far as it can be checked: JSON, an image in base64 that is one, or
+//! an address with `https`.
+
+mod picture;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use haft_core::contract::status_kind;
+use haft_core::error::{ErrorKind, ToolError};
+use haft_core::port::{Auth, Binding, Boxed, Provide, Scope};
+use hyper::Method;
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+use url::Url;
+
+use crate::http::{Client, Fault, Request, Response, own_words, present};
+
+/// The longest response: four images and their names.
+const LONGEST: u64 = 48 << 20;
+/// How long an image may take.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// Where images are had, and where they are kept.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The base of the endpoint's addresses.
+    pub url: String,
+    /// The model.
+    pub model: String,
+    /// Where images that come as bytes are kept.
+    pub folder: PathBuf,
+    /// Under which address that folder is served; a `file:` address when absent.
+    pub public_url: Option<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            url: "https://api.openai.com/v1".to_owned(),
+            model: "gpt-image-1".to_owned(),
+            folder: PathBuf::from(".haft/images"),
+            public_url: None,
+        }
+    }
+}
+
+/// Provides `images` to handlers.
+pub struct Images {
+    client: Arc<Client>,
+    settings: Settings,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    prompt: String,
+    size: String,
+    count: u8,
+    quality: String,
+}
+
+impl Images {
+    /// With a client and an endpoint.
+    #[must_use]
+    pub fn new(client: Arc<Client>, settings: Settings) -> Self {
+        Self { client, settings }
+    }
+
+    async fn generate(&self, binding: Binding<'_>, asked: Value) -> Result<Value, ToolError> {
+        let asked: Asked = serde_json::from_value(asked).map_err(|why| {
+            fault("`images.generate` takes `{prompt, size, count, quality}`", why)
+        })?;
+        let auth = binding.auth.ok_or_else(unconnected)?;
+        let mut request = self.request(&asked)?;
+        attach(&mut request, auth).await?;
+        let sent = self.client.send(request, Instant::now() + PATIENCE).await;
+        let response = sent.map_err(unanswered)?;
+        Ok(json!({ "images": self.read(&response)? }))
+    }
+
+    fn request(&self, asked: &Asked) -> Result<Request, ToolError> {
+        let text = format!("{}/images/generations", self.settings.url.trim_end_matches('/'));
+        let url = Url::parse(&text)
+            .map_err(|why| fault("the endpoint for images is not set up correctly", why))?;
+        let mut body = json!({
+            "model": self.settings.model, "prompt": asked.prompt, "n": asked.count,
+            "size": asked.size,
+        });
+        let quality = match (self.settings.model.as_str(), asked.quality.as_str()) {
+            (model, "high") if model.starts_with("gpt-image") => Some("high"),
+            (model, _) if model.starts_with("gpt-image") => Some("medium"),
+            ("dall-e-3", "high") => Some("hd"),
+            ("dall-e-3", _) => Some("standard"),
+            // Others have no common word for it.
+            (_, _) => None,
+        };
+        if let (Some(quality), Value::Object(body)) = (quality, &mut body) {
+            body.insert("quality".to_owned(), json!(quality));
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
+        let body = Bytes::from(body.to_string());
+        Ok(Request { method: Method::POST, url, headers, body, most: LONGEST })
+    }
+
+    fn read(&self, response: &Response) -> Result<Vec<Value>, ToolError> {
+        if let Some(kind) = status_kind(response.status) {
+            let said =
+                own_words(&response.body).map(|text| format!(": {text}")).unwrap_or_default();
+            let message = format!("the image service refused ({}){said}", response.status);
+            let mut error = ToolError::new(kind, message);
+            error.partial_side_effects = response.status >= 500;
+            return Err(error);
+        }
+        let told: Told = serde_json::from_slice(&response.body)
+            .map_err(|why| lie("is not what an image service says", why))?;
+        told.data.iter().take(4).map(|one| self.image(one)).collect()
+    }
+
+    fn image(&self, told: &One) -> Result<Value, ToolError> {
+        match (&told.b64_json, &told.url) {
+            (Some(text), _) => self.keep(text),
+            (None, Some(url)) => elsewhere(url),
+            (None, None) => Err(lie("holds neither an image nor an address", "")),
+        }
+    }
+
+    fn keep(&self, text: &str) -> Result<Value, ToolError> {
+        let bytes =
+            STANDARD.decode(text.trim()).map_err(|why| lie("is cut off or not base64", why))?;
+        let picture = picture::of(&bytes).ok_or_else(|| lie("is not an image", ""))?;
+        let digest = haft_core::Digest::of_bytes(&bytes);
+        let id = format!("img_{}", digest.hex().get(..24).unwrap_or_default());
+        let name = format!("{id}.{}", picture.ending);
+        let unkept = |why: std::io::Error| lie("cannot be kept here", why);
+        std::fs::create_dir_all(&self.settings.folder).map_err(unkept)?;
+        let path = self.settings.folder.join(&name);
+        std::fs::write(&path, &bytes).map_err(unkept)?;
+        let url = match &self.settings.public_url {
+            Some(base) => format!("{}/{name}", base.trim_end_matches('/')),
+            None => {
+                let whole = std::path::absolute(&path).map_err(unkept)?;
+                Url::from_file_path(whole).map_err(|()| lie("cannot be kept here", ""))?.into()
+            }
+        };
+        let mut image = json!({ "id": id, "url": url, "mediaType": picture.media_type });
+        if let (Some((width, height)), Value::Object(image)) = (picture.size, &mut image) {
+            image.insert("width".to_owned(), json!(width));
+            image.insert("height".to_owned(), json!(height));
+        }
+        Ok(image)
+    }
+}
+
+impl Provide for Images {
+    fn provide<'a>(
+        &'a self,
+        _: &'a Scope,
+        _: &'a str,
+        _: Value,
+    ) -> Boxed<'a, Result<Value, ToolError>> {
+        Box::pin(async { Err(unconnected()) })
+    }
+
+    fn provide_bound<'a>(
+        &'a self,
+        binding: Binding<'a>,
+        method: &'a str,
+        arguments: Value,
+    ) -> Boxed<'a, Result<Value, ToolError>> {
+        Box::pin(async move {
+            match method {
+                "generate" => self.generate(binding, arguments).await,
+                _ => Err(ToolError::new(ErrorKind::Internal, "`images` has `generate`")),
+            }
+        })
+    }
+
+    fn writes(&self, _: &str) -> bool {
+        true
+    }
+}
+
+#[derive(Deserialize)]
+struct Told {
+    data: Vec<One>,
+}
+
+#[derive(Deserialize)]
+struct One {
+    b64_json: Option<String>,
+    url: Option<String>,
+}
+
+/// The endpoint is the operator's choice: the contract lists its host, or the connection does.
+async fn attach(request: &mut Request, auth: &Auth) -> Result<(), ToolError> {
+    let lease = auth.lease().await?;
+    let host = request.url.host_str().unwrap_or_default().to_owned();
+    let own = lease.account.hosts.iter().any(|one| one.eq_ignore_ascii_case(&host));
+    if !own && !auth.covers(&lease, &host) {
+        return Err(ToolError::new(
+            ErrorKind::Auth,
+            "the connection may not be used with this endpoint",
+        )
+        .suggest("add the connection with `--host` and the host of the endpoint")
+        .caused_by(format!("neither the contract nor the connection lists `{host}`")));
+    }
+    present(request, &lease.presented)
+}
+
+/// An address that the service keeps the image at.
+fn elsewhere(url: &str) -> Result<Value, ToolError> {
+    let parsed = Url::parse(url).map_err(|why| lie("names an address that is none", why))?;
+    if parsed.scheme() != "https" || parsed.host_str().is_none() || url.len() > 4096 {
+        return Err(lie("names an address that is not `https`", ""));
+    }
+    let media_type = match parsed.path().rsplit('.').next() {
+        Some("jpg" | "jpeg") => "image/jpeg",
+        Some("webp") => "image/webp",
+        Some(_) | None => "image/png",
+    };
+    let digest = haft_core::Digest::of_bytes(url.as_bytes());
+    let id = format!("img_{}", digest.hex().get(..24).unwrap_or_default());
+    Ok(json!({ "id": id, "url": url, "mediaType": media_type }))
+}
+
+fn unconnected() -> ToolError {
+    ToolError::new(ErrorKind::Auth, "image generation is not set up: there is no connection for it").suggest(
+        "an administrator adds one: `haft connections add images --provider openai-images --kind bearer`, \
+         then `haft connections grant images --to 'agent:*' --tools '*image_generate'`, and sets `[images]` \
+         in haft.toml for another endpoint than OpenAI's",
+    )
+}
+
+fn fault(message: &str, why: impl std::fmt::Display) -> ToolError {
+    ToolError::new(ErrorKind::Internal, message).caused_by(why)
+}
+
+/// The service took the request and answered nonsense: the image may have been paid for.
+fn lie(what: &str, why: impl std::fmt::Display) -> ToolError {
+    let message = format!("the image service's answer {what}");
+    let mut error = ToolError::new(ErrorKind::Permanent, message)
+        .suggest("tell the user that it may have been charged, and ask before trying again")
+        .caused_by(why);
+    error.partial_side_effects = true;
+    error
+}
+
+fn unanswered(fault: Fault) -> ToolError {
+    match fault {
+        Fault::Unsent { why, .. } => {
+            ToolError::new(ErrorKind::Transient, "the image service cannot be reached")
+                .caused_by(why)
+        }
+        Fault::Lost { why, timeout, .. } => {
+            let kind = if timeout { ErrorKind::Timeout } else { ErrorKind::Transient };
+            let mut error = ToolError::new(kind, "the image service broke off").caused_by(why);
+            error.partial_side_effects = true;
+            error
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Handlers that are programs: Python, say, or anything that reads and writes lines of JSON.
+//!
+//! A program is started once and asked many times. It gets one line per call and answers with one
+//! line; while it works it may ask for the capabilities of its contract, line by line. The protocol
+//! is in `docs/process-tools.md`.
+//!
+//! What is run is what the registry was sealed over: the file is read, held against its digest, and
+//! a copy of those bytes is started. Its environment is empty but for what programs need to start,
+//! its resources are limited, and at the deadline it is killed with whatever it has started. Unlike
+//! `handler.js` it is not shut in: it can reach what its user can.
+
+mod start;
+mod talk;
+mod worker;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::error::{ErrorKind, ToolError};
+use haft_core::port::{Boxed, Ended, Execute, Job};
+use haft_core::registry::{Implementation, Tool};
+use parking_lot::Mutex;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use self::worker::Worker;
+
+pub(crate) use start::become_if_asked;
+
+/// No handler runs longer, whatever a contract says.
+const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How programs are run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The toolset, which handler files are relative to.
+    pub toolset: PathBuf,
+    /// A folder of our own, for the copies that are run.
+    pub run: PathBuf,
+    /// The program that limits itself and becomes the handler; this one where absent.
+    pub starter: Option<PathBuf>,
+    /// How many programs run at most.
+    pub most: usize,
+    /// How many that are done are kept ready, of each handler.
+    pub warm: usize,
+    /// A program is replaced after this many calls.
+    pub calls_per_child: u64,
+    /// How much address space a program may use.
+    pub memory_bytes: u64,
+    /// The longest line that a program may write.
+    pub line_bytes: usize,
+    /// How often one call may use capabilities.
+    pub asks: u64,
+}
+
+impl Settings {
+    /// The usual numbers for a toolset.
+    #[must_use]
+    pub fn new(toolset: PathBuf, run: PathBuf) -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            toolset,
+            run,
+            starter: None,
+            most: cores * 4,
+            warm: cores,
+            calls_per_child: 1_000,
+            memory_bytes: 2 << 30,
+            line_bytes: 4 << 20,
+            asks: 1_000,
+        }
+    }
+}
+
+/// Runs handlers that are programs.
+pub struct Process {
+    settings: Settings,
+    places: Arc<Semaphore>,
+    idle: Mutex<HashMap<String, Vec<Worker>>>,
+}
+
+impl Process {
+    /// Starts nothing yet.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        let places = Arc::new(Semaphore::new(settings.most.max(1)));
+        Self { settings, places, idle: Mutex::default() }
+    }
+
+    async fn run(&self, job: &Job, end: Instant) -> Ended {
+        let Implementation::Process { file, digest } = &job.tool.handler else {
+            let message = format!("`{}` is not a program", job.tool.id);
+            return Ended::NotBegun(ToolError::new(ErrorKind::Internal, message));
+        };
+        let Ok(Ok(_place)) = tokio::time::timeout_at(end, self.places.acquire()).await else {
+            let message = "every program was busy until the deadline";
+            return Ended::NotBegun(ToolError::new(ErrorKind::Timeout, message));
+        };
+        let key = digest.to_string();
+        let mut worker = match self.ready(&key) {
+            Some(worker) => worker,
+            None => match start::start(&self.settings, file, digest) {
+                Ok(worker) => worker,
+                Err(why) => return Ended::NotBegun(cannot_start(why)),
+            },
+        };
+        let talk = talk::hold(&mut worker, job, end, &self.settings);
+        match tokio::time::timeout_at(end, talk).await {
+            Ok(Ok(answer)) => {
+                self.back(key, worker);
+                answer
+            }
+            // Dropping a worker kills it, and whatever it has started.
+            Ok(Err(why)) => broke_off(&mut worker, why),
+            Err(_) => Ended::Lost(ToolError::new(
+                ErrorKind::Timeout,
+                format!("the tool did not finish within {} ms", job.deadline.as_millis()),
+            )),
+        }
+    }
+
+    /// One that has served and still lives.
+    fn ready(&self, key: &str) -> Option<Worker> {
+        let mut idle = self.idle.lock();
+        let waiting = idle.get_mut(key)?;
+        while let Some(mut worker) = waiting.pop() {
+            if worker.is_alive() {
+                return Some(worker);
+            }
+        }
+        None
+    }
+
+    fn back(&self, key: String, worker: Worker) {
+        if worker.calls >= self.settings.calls_per_child || !worker.is_quiet() {
+            return;
+        }
+        let mut idle = self.idle.lock();
+        let waiting = idle.entry(key).or_default();
+        if waiting.len() < self.settings.warm {
+            waiting.push(worker);
+        }
+    }
+}
+
+impl Execute for Process {
+    fn can_run(&self, tool: &Tool) -> bool {
+        matches!(tool.handler, Implementation::Process { .. })
+    }
+
+    fn execute<'a>(&'a self, job: Job) -> Boxed<'a, Ended> {
+        Box::pin(async move {
+            let end = Instant::now() + job.deadline.min(LONGEST);
+            self.run(&job, end).await
+        })
+    }
+}
+
+fn cannot_start(why: String) -> ToolError {
+    ToolError::new(ErrorKind::Internal, "the tool's program cannot be started").caused_by(why)
+}
+
+/// What a program wrote to standard error is for the log alone.
+fn broke_off(worker: &mut Worker, why: String) -> Ended {
+    let last = worker.last_words();
+    let cause = if last.is_empty() { why } else { format!("{why}; it last wrote: {last}") };
+    let message = "the tool broke off while it was running";
+    let error = ToolError::new(ErrorKind::Internal, message).caused_by(cause);
+    let unstarted = worker.calls == 1 && worker.last_words().starts_with(start::UNSTARTED);
+    if unstarted { Ended::NotBegun(error) } else { Ended::Lost(error) }
+}

@@ -1,0 +1,127 @@
+//! Starting a handler: the bytes that the registry names, in a process that has given up what it
+//! does not need.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use haft_core::Digest;
+use nix::sys::resource::{Resource, setrlimit};
+
+use super::Settings;
+use super::worker::Worker;
+
+/// The first argument of a program that is to become a handler.
+const ASKED: &str = "haft:process";
+
+/// What the starter writes where the handler could not be started at all.
+pub(super) const UNSTARTED: &str = "haft: the handler cannot be started";
+
+/// What a program finds in its environment.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// How many files a handler may hold open, and how large one may become.
+const FILES: u64 = 256;
+const FILE_BYTES: u64 = 64 << 20;
+
+pub(super) fn start(settings: &Settings, file: &str, digest: &Digest) -> Result<Worker, String> {
+    let program = copied(settings, file, digest)?;
+    let starter = match &settings.starter {
+        Some(starter) => starter.clone(),
+        None => std::env::current_exe().map_err(|why| why.to_string())?,
+    };
+    let home = settings.run.join("home");
+    private_folder(&home)?;
+    let home = fs::canonicalize(&home).map_err(|why| why.to_string())?;
+    let mut command = tokio::process::Command::new(&starter);
+    command
+        .arg(ASKED)
+        .arg(settings.memory_bytes.to_string())
+        .arg(&program)
+        .env_clear()
+        .env("PATH", PATH)
+        .env("LANG", "C.UTF-8")
+        .env("TZ", "UTC0")
+        .env("HOME", &home)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .current_dir(&home)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // A group of its own: whatever it starts is killed with it.
+        .process_group(0)
+        .kill_on_drop(true);
+    let child = command.spawn().map_err(|why| format!("{}: {why}", starter.display()))?;
+    Worker::new(child, settings.line_bytes)
+}
+
+/// A copy of the bytes that were checked: what is run cannot be exchanged in between.
+fn copied(settings: &Settings, file: &str, digest: &Digest) -> Result<PathBuf, String> {
+    let from = settings.toolset.join(file);
+    let bytes = fs::read(&from).map_err(|why| format!("`{}`: {why}", from.display()))?;
+    if Digest::of_bytes(&bytes) != *digest {
+        return Err(format!(
+            "`{file}` is not the file that the registry was built over; build it again"
+        ));
+    }
+    let folder = settings.run.join(digest.hex());
+    private_folder(&folder)?;
+    let name =
+        Path::new(file).file_name().map_or_else(|| OsString::from("handler"), OsString::from);
+    let path = fs::canonicalize(&folder).map_err(|why| why.to_string())?.join(name);
+    let same = fs::read(&path).is_ok_and(|there| Digest::of_bytes(&there) == *digest);
+    if !same {
+        let aside = folder.join(format!("new-{}", std::process::id()));
+        let _ = fs::remove_file(&aside);
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true).mode(0o700);
+        let mut to = options.open(&aside).map_err(|why| why.to_string())?;
+        std::io::Write::write_all(&mut to, &bytes).map_err(|why| why.to_string())?;
+        drop(to);
+        fs::rename(&aside, &path).map_err(|why| why.to_string())?;
+    }
+    Ok(path)
+}
+
+fn private_folder(path: &Path) -> Result<(), String> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    builder.create(path).map_err(|why| format!("`{}`: {why}", path.display()))
+}
+
+/// Becomes the handler and does not return, if this process was started for that.
+pub(crate) fn become_if_asked() {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_none_or(|first| first != ASKED) {
+        return;
+    }
+    let memory = arguments.next().and_then(|text| text.to_str()?.parse::<u64>().ok());
+    let (Some(memory), Some(program)) = (memory, arguments.next()) else { std::process::exit(2) };
+    for (resource, most) in [
+        (Resource::RLIMIT_CORE, 0),
+        (Resource::RLIMIT_AS, memory),
+        (Resource::RLIMIT_NOFILE, FILES),
+        (Resource::RLIMIT_FSIZE, FILE_BYTES),
+    ] {
+        if setrlimit(resource, most, most).is_err() {
+            std::process::exit(3);
+        }
+    }
+    #[cfg(target_os = "linux")]
+    {
+        use nix::sys::{prctl, signal::Signal};
+        // Not having these is no reason not to run.
+        let _ = prctl::set_pdeathsig(Signal::SIGKILL);
+        let _ = prctl::set_no_new_privs();
+    }
+    // Returns only where it failed.
+    let why = Command::new(&program).exec();
+    let _ = std::io::Write::write_all(
+        &mut std::io::stderr(),
+        format!("{UNSTARTED}: {why}\n").as_bytes(),
+    );
+    std::process::exit(4);
+}

@@ -1,0 +1,130 @@
+//! One program that runs: its pipes, and its end.
+
+use std::sync::Arc;
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use parking_lot::Mutex;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+
+use crate::said::shortened;
+
+/// The most of standard error that is kept.
+const WORDS: usize = 4 << 10;
+
+pub(super) struct Worker {
+    child: Child,
+    group: Option<Pid>,
+    to: ChildStdin,
+    from: ChildStdout,
+    /// What was read and not yet taken.
+    inbox: Vec<u8>,
+    most: usize,
+    words: Arc<Mutex<Vec<u8>>>,
+    /// How many calls it has served.
+    pub(super) calls: u64,
+}
+
+impl Worker {
+    pub(super) fn new(mut child: Child, most: usize) -> Result<Self, String> {
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(to), Some(from), Some(errors)) = pipes else {
+            return Err("the program has no pipes".to_owned());
+        };
+        let group = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
+        let words = Arc::new(Mutex::new(Vec::new()));
+        tokio::spawn(listen(errors, words.clone()));
+        Ok(Self { child, group, to, from, inbox: Vec::new(), most, words, calls: 0 })
+    }
+
+    pub(super) fn is_alive(&mut self) -> bool {
+        let alive = matches!(self.child.try_wait(), Ok(None));
+        if !alive {
+            self.kill();
+        }
+        alive
+    }
+
+    /// Whether it said nothing after its answer.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.inbox.is_empty()
+    }
+
+    pub(super) async fn write(&mut self, line: &str) -> Result<(), String> {
+        let text = format!("{line}\n");
+        let written = async {
+            self.to.write_all(text.as_bytes()).await?;
+            self.to.flush().await
+        };
+        written.await.map_err(|why| format!("it does not read: {why}"))
+    }
+
+    /// The next line, without its end.
+    pub(super) async fn read(&mut self) -> Result<Vec<u8>, String> {
+        let mut buffer = [0; 16 << 10];
+        let mut seen = 0;
+        loop {
+            let new = self.inbox.get(seen..).unwrap_or_default();
+            if let Some(at) = new.iter().position(|byte| *byte == b'\n') {
+                let rest = self.inbox.split_off(seen + at + 1);
+                let mut line = std::mem::replace(&mut self.inbox, rest);
+                line.pop();
+                return Ok(line);
+            }
+            seen = self.inbox.len();
+            if seen > self.most {
+                return Err(format!("it wrote a line of more than {} bytes", self.most));
+            }
+            match self.from.read(&mut buffer).await {
+                Ok(0) => return Err(self.gone().await),
+                Ok(count) => self.inbox.extend_from_slice(buffer.get(..count).unwrap_or_default()),
+                Err(why) => return Err(format!("it cannot be read: {why}")),
+            }
+        }
+    }
+
+    async fn gone(&mut self) -> String {
+        let soon = std::time::Duration::from_millis(100);
+        let ended = tokio::time::timeout(soon, self.child.wait()).await;
+        // What it left behind goes with it, at once: its number is free for others now.
+        self.kill();
+        match ended {
+            Ok(Ok(status)) => format!("it ended with {status}"),
+            Ok(Err(_)) | Err(_) => "it closed its output".to_owned(),
+        }
+    }
+
+    /// The end of what it wrote to standard error.
+    pub(super) fn last_words(&mut self) -> String {
+        let words = self.words.lock();
+        shortened(String::from_utf8_lossy(&words).trim(), WORDS).escape_debug().to_string()
+    }
+}
+
+impl Worker {
+    /// Kills it with everything that it has started, once.
+    fn kill(&mut self) {
+        if let Some(group) = self.group.take() {
+            // Whoever is gone already cannot be killed.
+            let _ = killpg(group, Signal::SIGKILL);
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Reads standard error to its end, so that nobody waits for it, and keeps the last of it.
+async fn listen(mut errors: ChildStderr, words: Arc<Mutex<Vec<u8>>>) {
+    let mut buffer = [0; 4 << 10];
+    while let Ok(count @ 1..) = errors.read(&mut buffer).await {
+        let mut words = words.lock();
+        words.extend_from_slice(buffer.get(..count).unwrap_or_default());
+        let spare = words.len().saturating_sub(WORDS);
+        words.drain(..spare);
+    }
+}

@@ -1,0 +1,240 @@
+//! Connections through the one path: sealed in a file, leased for a call, and seen by nobody.
+
+mod world;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_core::ErrorKind;
+use haft_core::connection::Credentials;
+use haft_core::port::{Broker as _, Connections as _, Expect, Journal as _, StoreError, Want};
+use haft_core::secret::SecretText;
+use haft_exec::Broker;
+use haft_store::vault::{Key, Keyring};
+use haft_store::{Accounts, Vault};
+use serde_json::json;
+
+use crate::http::client;
+use crate::http::server::{Does, Server, json as says, response};
+use world::{World, account, oauth};
+
+const SECRET: &str = "canary-5e1f0b7a9c3d/token+x";
+
+fn echo(request: &str) -> String {
+    json!({ "said": request, "message": format!("no: {request}") }).to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_is_at_its_service_and_nowhere_else() {
+    let server = Server::new(|n, request| match n {
+        0 => says("200 OK", &echo(request)),
+        1 => says("422 No", &echo(request)),
+        _ => says("500 Broken", &echo(request)),
+    })
+    .await;
+    let world = World::new(&server.url("/x")).await;
+    world.add("acme", "work", Credentials::Bearer(SecretText::new(SECRET))).await;
+    for (key, expected) in [
+        ("a", None),
+        ("b", Some(ErrorKind::InvalidArguments)),
+        ("c", Some(ErrorKind::UnknownOutcome)),
+    ] {
+        let envelope = world.call("work", key).await;
+        assert_eq!(envelope.result.as_ref().err().map(|error| error.kind), expected);
+        let shown = format!("{} {:?}", serde_json::to_string(&envelope).unwrap(), envelope.result);
+        assert!(shown.contains("[secret:work]"), "{shown}");
+        assert!(!shown.contains("canary"), "{shown}");
+    }
+    let seen = server.seen();
+    assert_eq!(seen.len(), 3);
+    assert!(
+        seen.iter().all(|request| request.contains(&format!("authorization: Bearer {SECRET}")))
+    );
+    assert!(!world.events().contains("canary"), "{}", world.events());
+    world.store.flush().await.unwrap();
+    let files = world.files();
+    assert!(files.len() > 10_000, "the store was written");
+    for spelling in [SECRET.to_owned(), SECRET.replace('/', "%2F"), "canary-5e1f".to_owned()] {
+        let at = files.windows(spelling.len()).position(|bytes| bytes == spelling.as_bytes());
+        assert_eq!(at, None, "{spelling}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_service_leaves_doubt_and_is_not_asked_again() {
+    let server = Server::saying(response("500 Broken", "", "{}")).await;
+    let world = World::new(&server.url("/x")).await;
+    world.add("acme", "work", Credentials::Bearer(SecretText::new(SECRET))).await;
+    for _ in 0..3 {
+        let error = world.call("work", "same").await.result.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::UnknownOutcome);
+    }
+    assert_eq!(server.seen().len(), 1, "never repeated");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_reached_has_certainly_failed() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    drop(listener);
+    let world = World::new(&url).await;
+    world.add("acme", "work", Credentials::Bearer(SecretText::new(SECRET))).await;
+    let error = world.call("work", "k").await.result.unwrap_err();
+    assert_eq!((error.kind, error.partial_side_effects), (ErrorKind::Transient, false));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_is_not_ones_own_is_refused_before_the_broker_is_asked() {
+    let server = Server::saying(says("200 OK", "{}")).await;
+    let world = World::new(&server.url("/x")).await;
+    for (tenant, id) in [("acme", "work"), ("acme", "other"), ("globex", "theirs")] {
+        world.add(tenant, id, Credentials::Bearer(SecretText::new(SECRET))).await;
+    }
+    for id in ["other", "theirs", "gone", "mail"] {
+        let error = world.call(id, id).await.result.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Denied, "{id}");
+    }
+    // Granted, but not given to this request.
+    let mut call = world.request("work", "x");
+    call.connections = vec!["other".to_owned()];
+    let error = haft_core::port::Invoke::invoke(&world.runtime, call).await.result.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Denied);
+    assert_eq!(world.leases(), 0);
+    assert!(server.seen().is_empty());
+    assert!(world.call("work", "y").await.is_ok());
+    assert_eq!(world.leases(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_rotated_or_removed_counts_from_the_next_call_on() {
+    let server = Server::saying(says("200 OK", "{}")).await;
+    let world = World::new(&server.url("/x")).await;
+    world.add("acme", "work", Credentials::Bearer(SecretText::new("first-secret"))).await;
+    assert!(world.call("work", "1").await.is_ok());
+    let (account, _) = world.vault.open("acme", "work").await.unwrap();
+    let second = Credentials::Bearer(SecretText::new("second-secret"));
+    world.vault.put(account, &second, Expect::Revision(1)).await.unwrap();
+    assert!(world.call("work", "2").await.is_ok());
+    world.vault.remove("acme", "work").await.unwrap();
+    let error = world.call("work", "3").await.result.unwrap_err();
+    assert_eq!((error.kind, error.partial_side_effects), (ErrorKind::Auth, false));
+    let seen = server.seen();
+    assert_eq!(seen.len(), 2);
+    assert!(seen[0].contains("first-secret") && seen[1].contains("second-secret"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fifty_calls_at_once_renew_a_token_once() {
+    let server = Server::new(|n, _| {
+        std::thread::sleep(Duration::from_millis(20));
+        let body = format!(r#"{{"access_token": "fresh-{n}-token", "expires_in": "3600", "refresh_token": "next-refresh"}}"#);
+        says("200 OK", &body)
+    })
+    .await;
+    let accounts = Arc::new(Accounts::default());
+    let credentials = Credentials::OAuth(Box::new(oauth(&server.url("/token"))));
+    accounts.put(account("t", "c"), &credentials, Expect::Nothing).await.unwrap();
+    let broker = Arc::new(Broker::new(accounts.clone(), client()));
+    let want = Want { tenant: "t".into(), connection: "c".into(), provider: "p".into() };
+    let asked: Vec<_> = (0..50)
+        .map(|_| {
+            let (broker, want) = (broker.clone(), want.clone());
+            tokio::spawn(
+                async move { broker.lease(&want).await.map(|lease| lease.account.revision) },
+            )
+        })
+        .collect();
+    for one in asked {
+        assert_eq!(one.await.unwrap().unwrap(), 2);
+    }
+    let [request] = &server.seen()[..] else { panic!("{} renewals", server.seen().len()) };
+    assert!(request.contains("grant_type=refresh_token&refresh_token=old%2Frefresh"), "{request}");
+    assert!(request.contains("authorization: Basic aWQ6czNjcmV0LXNlY3JldA=="), "{request}");
+    let (_, kept) = accounts.open("t", "c").await.unwrap();
+    let Credentials::OAuth(kept) = kept else { panic!("another kind") };
+    assert_eq!(kept.refresh.unwrap().expose(), "next-refresh");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_renewal_that_fails_is_not_tried_by_everyone() {
+    let server = Server::saying(says("400 Bad", r#"{"error": "invalid_grant"}"#)).await;
+    let accounts = Arc::new(Accounts::default());
+    let credentials = Credentials::OAuth(Box::new(oauth(&server.url("/token"))));
+    accounts.put(account("t", "c"), &credentials, Expect::Nothing).await.unwrap();
+    let broker = Arc::new(Broker::new(accounts, client()));
+    let want = Want { tenant: "t".into(), connection: "c".into(), provider: "p".into() };
+    for _ in 0..20 {
+        let error = broker.lease(&want).await.err().unwrap();
+        assert_eq!(error.kind, ErrorKind::Auth);
+        assert_eq!(error.source.as_deref(), Some("status 400: invalid_grant"));
+    }
+    assert_eq!(server.seen().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_the_service_refuses_is_renewed_once() {
+    let server = Server::new(|n, request| match n {
+        _ if request.starts_with("POST /token") => {
+            says("200 OK", r#"{"access_token": "renewed-token"}"#)
+        }
+        _ if request.contains("renewed-token") => says("200 OK", "{}"),
+        _ => says("401 Who", "{}"),
+    })
+    .await;
+    let world = World::new(&server.url("/x")).await;
+    let mut oauth = oauth(&server.url("/token"));
+    oauth.access = Some(haft_core::connection::Access {
+        token: SecretText::new("revoked-token"),
+        until_ms: None,
+    });
+    world.add("acme", "work", Credentials::OAuth(Box::new(oauth))).await;
+    assert!(world.call("work", "1").await.is_ok());
+    let lines: Vec<_> =
+        server.seen().iter().map(|one| one.lines().next().unwrap().to_owned()).collect();
+    assert_eq!(lines, ["POST /x HTTP/1.1", "POST /token HTTP/1.1", "POST /x HTTP/1.1"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_wrong_key_opens_nothing_and_loses_nothing() {
+    let server = Server::saying(Does::Closes).await;
+    let world = World::new(&server.url("/x")).await;
+    world.add("acme", "work", Credentials::Bearer(SecretText::new(SECRET))).await;
+    let wrong = Vault::new(world.store.clone(), Keyring::new(vec![Key::random().unwrap()]));
+    let Err(StoreError::WrongState(why)) = wrong.open("acme", "work").await else {
+        panic!("the wrong key opened it")
+    };
+    assert!(why.contains("the connection `work`: it was sealed with the key "), "{why}");
+    assert!(why.contains("nothing is lost"), "{why}");
+    let none = Vault::new(world.store.clone(), Keyring::default());
+    assert!(none.open("acme", "work").await.is_err());
+    assert!(wrong.reseal().await.is_err(), "a key that opens nothing seals nothing anew");
+    let (_, kept) = world.vault.open("acme", "work").await.unwrap();
+    assert_eq!(kept.secrets()[0].expose(), SECRET);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_key_takes_over_and_the_old_one_can_go() {
+    let server = Server::saying(Does::Closes).await;
+    let world = World::new(&server.url("/x")).await;
+    for id in ["one", "two"] {
+        world.add("acme", id, Credentials::Bearer(SecretText::new(SECRET))).await;
+    }
+    let new = Key::random().unwrap();
+    let both = world.keys.led_by(new.clone());
+    assert_eq!(Vault::new(world.store.clone(), both.clone()).reseal().await.unwrap(), 2);
+    let alone = Vault::new(world.store.clone(), both.first_only());
+    for id in ["one", "two"] {
+        assert_eq!(alone.open("acme", id).await.unwrap().1.secrets()[0].expose(), SECRET);
+    }
+    assert!(world.vault.open("acme", "one").await.is_err(), "the old key is of no use any more");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_is_bound_to_its_account() {
+    let server = Server::saying(Does::Closes).await;
+    let world = World::new(&server.url("/x")).await;
+    world.add("acme", "work", Credentials::Bearer(SecretText::new(SECRET))).await;
+    world.tamper(r#""hosts":[]"#, r#""hosts":["evil.example"]"#);
+    let touched = world.vault.open("acme", "work").await;
+    assert!(matches!(touched, Err(StoreError::Tampered(_))));
+}

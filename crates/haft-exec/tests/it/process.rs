@@ -1,0 +1,188 @@
+//! Programs that are handlers, run for real.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use haft_core::port::{Ended, Execute as _, Job};
+use haft_core::registry::Implementation;
+use haft_core::{Digest, ErrorKind};
+use haft_exec::Process;
+use haft_exec::process::Settings;
+use serde_json::{Value, json};
+
+use crate::rig::{Stubs, data, error, scope, tool_with};
+
+const LOOP: &str = r#"#!/usr/bin/env python3
+import json, os, sys, time
+def ask(call, args):
+    print(json.dumps({"call": call, "seq": 1, "args": args}), flush=True)
+    return json.loads(sys.stdin.readline())
+for line in sys.stdin:
+    asked = json.loads(line)
+    args, answer = asked["args"], None
+    BODY
+    print(json.dumps(answer or {"id": asked["id"], "ok": True, "data": data}), flush=True)
+"#;
+
+struct Bench {
+    folder: tempfile::TempDir,
+    process: Process,
+    tool: haft_core::Tool,
+}
+
+impl Bench {
+    /// A handler in Python with this in its loop.
+    fn new(body: &str) -> Self {
+        Self::of(&LOOP.replace("BODY", body), |_| {})
+    }
+
+    fn of(source: &str, change: impl FnOnce(&mut Settings)) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("handler.py");
+        std::fs::write(&path, source).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let digest = Digest::of_bytes(source.as_bytes());
+        let mut settings = Settings::new(folder.path().to_owned(), folder.path().join("run"));
+        settings.starter = Some(env!("CARGO_BIN_EXE_haft-sandbox").into());
+        change(&mut settings);
+        let handler = Implementation::Process { file: "handler.py".into(), digest };
+        let tool = tool_with(handler, &json!(["kb"]));
+        Self { folder, process: Process::new(settings), tool }
+    }
+
+    async fn call(&self, arguments: Value) -> Ended {
+        self.within(arguments, Duration::from_secs(20), Stubs::default()).await
+    }
+
+    async fn within(&self, arguments: Value, time: Duration, stubs: Stubs) -> Ended {
+        let tool = Arc::new(self.tool.clone());
+        let job =
+            Job::new(tool, arguments, scope("call_1"), Arc::new(stubs), time, Some("k".into()));
+        self.process.execute(job).await
+    }
+}
+
+#[tokio::test]
+async fn a_program_is_started_once_and_asked_often() {
+    let bench = Bench::new(
+        "data = {'pid': os.getpid(), 'n': args['n'], 'call': asked['context']['callId']}",
+    );
+    let first = data(bench.call(json!({"n": 1})).await);
+    let second = data(bench.call(json!({"n": 2})).await);
+    assert_eq!((&first["n"], &second["n"]), (&json!(1), &json!(2)));
+    assert_eq!(first["call"], json!("call_1"));
+    assert_eq!(first["pid"], second["pid"], "the same program");
+}
+
+#[tokio::test]
+async fn its_environment_is_empty_and_its_limits_hold() {
+    let bench = Bench::new(
+        "import resource; data = {'env': sorted(os.environ), 'core': resource.getrlimit(resource.RLIMIT_CORE)[0], 'files': resource.getrlimit(resource.RLIMIT_NOFILE)[0]}",
+    );
+    let found = data(bench.call(json!({})).await);
+    let expected = ["HOME", "LANG", "PATH", "PYTHONDONTWRITEBYTECODE", "TZ"];
+    let env: Vec<&str> = found["env"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| v.as_str().unwrap())
+        .filter(|name| *name != "LC_CTYPE")
+        .collect();
+    assert_eq!(env, expected);
+    assert_eq!((&found["core"], &found["files"]), (&json!(0), &json!(256)));
+    let source = LOOP.replace("BODY", "data = len('x' * 500_000_000)");
+    let small = Bench::of(&source, |settings| settings.memory_bytes = 256 << 20);
+    assert_eq!(error(small.call(json!({})).await).0, "lost");
+}
+
+#[tokio::test]
+async fn what_it_says_about_a_failure_is_believed() {
+    let bench = Bench::new(
+        "answer = {'id': asked['id'], 'ok': False, 'error': {'kind': 'not_found', 'message': 'no such row'}}",
+    );
+    let (how, error) = error(bench.call(json!({})).await);
+    assert_eq!(
+        (how, error.kind, error.message.as_str()),
+        ("failed", ErrorKind::NotFound, "no such row")
+    );
+}
+
+#[tokio::test]
+async fn it_uses_the_capabilities_of_its_contract() {
+    let bench = Bench::new("data = ask('kb.search', {'query': args['q']})");
+    let stubs = Stubs::default().on("kb.search", |asked| Ok(json!({"for": asked["query"]})));
+    let found = data(bench.within(json!({"q": "x"}), Duration::from_secs(20), stubs).await);
+    assert_eq!(found, json!({"seq": 1, "ok": true, "value": {"for": "x"}}));
+}
+
+#[tokio::test]
+async fn a_crash_in_the_middle_is_not_a_failure_but_a_doubt() {
+    for body in [
+        "sys.stderr.write('secret-token-in-a-trace'); sys.exit(3)",
+        "os.kill(os.getpid(), 11)",
+        "print('{')",
+        "print(json.dumps({'id': 99, 'ok': True, 'data': 1}), flush=True); time.sleep(1)",
+        "sys.stdout.buffer.write(b'\\xff\\n'); sys.stdout.flush(); time.sleep(1)",
+    ] {
+        let bench = Bench::new(&format!("{body}; data = None"));
+        let (how, error) = error(bench.call(json!({})).await);
+        assert_eq!((how, error.kind), ("lost", ErrorKind::Internal), "{body}");
+        assert_eq!(error.message, "the tool broke off while it was running");
+        assert!(!error.message.contains("trace") && !error.suggestion.contains("trace"));
+        // The next call gets a new program, as good as the first.
+        assert_eq!(self::error(bench.call(json!({})).await).0, "lost");
+    }
+}
+
+#[tokio::test]
+async fn at_the_deadline_it_is_killed_with_its_children() {
+    let bench = Bench::new(
+        "import subprocess; child = subprocess.Popen(['sleep', '600']); open(args['to'], 'w').write(f'{os.getpid()} {child.pid}'); time.sleep(600); data = None",
+    );
+    let to = bench.folder.path().join("pids");
+    let start = Instant::now();
+    let ended = bench.within(json!({"to": to}), Duration::from_secs(3), Stubs::default()).await;
+    let (how, error) = error(ended);
+    assert_eq!((how, error.kind), ("lost", ErrorKind::Timeout));
+    assert!(start.elapsed() < Duration::from_secs(10));
+    let pids = std::fs::read_to_string(to).unwrap();
+    let state =
+        |pid: &str| std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    for _ in 0..100 {
+        let alive = pids.split(' ').filter(|pid| {
+            let stat = state(pid);
+            !stat.is_empty() && !stat.contains(") Z ")
+        });
+        if alive.count() == 0 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("still running: {pids}");
+}
+
+#[tokio::test]
+async fn floods_end() {
+    let bench = Bench::of(
+        &LOOP.replace("BODY", "print('x' * 10_000_000, flush=True); data = None"),
+        |settings| settings.line_bytes = 1 << 20,
+    );
+    assert_eq!(error(bench.call(json!({})).await).0, "lost");
+    let bench = Bench::new("sys.stderr.write('e' * 10_000_000); data = 1");
+    assert_eq!(data(bench.call(json!({})).await), json!(1));
+    let bench = Bench::of(
+        &LOOP.replace("BODY", "[ask('kb.x', 1) for _ in range(50)]; data = 1"),
+        |settings| settings.asks = 10,
+    );
+    assert_eq!(error(bench.call(json!({})).await).0, "lost");
+}
+
+#[tokio::test]
+async fn only_the_file_that_the_registry_names_is_run() {
+    let bench = Bench::new("data = 1");
+    std::fs::write(bench.folder.path().join("handler.py"), "#!/bin/sh\necho evil\n").unwrap();
+    let (how, error) = error(bench.call(json!({})).await);
+    assert_eq!(how, "not begun");
+    assert!(error.source.unwrap().contains("is not the file that the registry was built over"));
+}

@@ -1,0 +1,227 @@
+//! The table of connections: sealed records go in and come out; nothing here can open one.
+
+use haft_core::connection::{Account, Grant};
+use haft_core::port::{Expect, StoreError};
+use rusqlite::{Connection, Row};
+use serde_json::json;
+
+use super::Sqlite;
+use super::fault::of_read;
+use super::row::signed;
+use super::tx::Tx;
+use crate::tables::{Res, Tables as _};
+use crate::vault;
+
+/// A record as it is kept.
+#[derive(Clone)]
+pub(crate) struct Kept {
+    pub(crate) account: Account,
+    pub(crate) key_id: String,
+    pub(crate) nonce: [u8; 24],
+    pub(crate) sealed: Vec<u8>,
+}
+
+const COLUMNS: &str = "SELECT account, key_id, nonce, sealed FROM connections";
+
+impl Sqlite {
+    pub(crate) async fn kept_connection(&self, tenant: String, id: String) -> Res<Kept> {
+        self.readers
+            .ask(move |conn| {
+                let sql = format!("{COLUMNS} WHERE tenant = ?1 AND id = ?2");
+                let found = all(conn, &sql, (&tenant, &id))?;
+                found.into_iter().next().ok_or(StoreError::Missing)
+            })
+            .await
+    }
+
+    /// Those of a tenant, or all.
+    pub(crate) async fn kept_connections(&self, tenant: Option<String>) -> Res<Vec<Kept>> {
+        self.readers
+            .ask(move |conn| match tenant {
+                Some(tenant) => {
+                    let sql = format!("{COLUMNS} WHERE tenant = ?1 ORDER BY id");
+                    all(conn, &sql, (&tenant,))
+                }
+                None => all(conn, &format!("{COLUMNS} ORDER BY tenant, id"), ()),
+            })
+            .await
+    }
+
+    pub(crate) async fn put_connection(&self, kept: Kept, expect: Expect) -> Res<Account> {
+        self.write(move |tx| {
+            let account = &kept.account;
+            vault::expected(revision(tx, &account.tenant, &account.id)?, expect)?;
+            store(tx, &kept)?;
+            let what = match expect {
+                Expect::Nothing => "made",
+                Expect::Revision(_) => "changed",
+            };
+            note(tx, account, what)?;
+            Ok(kept.account.clone())
+        })
+        .await
+    }
+
+    /// Replaces records by the same ones under another key, all or none.
+    pub(crate) async fn reseal_connections(&self, anew: Vec<(Kept, u64)>) -> Res<()> {
+        self.write(move |tx| {
+            for (kept, before) in &anew {
+                let account = &kept.account;
+                let there = revision(tx, &account.tenant, &account.id)?;
+                vault::expected(there, Expect::Revision(*before))?;
+                store(tx, kept)?;
+                note(tx, account, "resealed")?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    pub(crate) async fn remove_connection(&self, tenant: String, id: String) -> Res<()> {
+        self.write(move |tx| {
+            let sql = "DELETE FROM connections WHERE tenant = ?1 AND id = ?2";
+            if tx.execute(sql, (&tenant, &id))? == 0 {
+                return Err(StoreError::Missing);
+            }
+            let sql = "DELETE FROM connection_grants WHERE tenant = ?1 AND connection = ?2";
+            tx.execute(sql, (&tenant, &id))?;
+            let body = json!({ "connection": id, "what": "removed" }).to_string();
+            tx.append(&tenant, "connection", body).map(drop)
+        })
+        .await
+    }
+
+    pub(crate) async fn connection_grants(&self) -> Res<Vec<Grant>> {
+        self.readers
+            .ask(|conn| {
+                let sql = "SELECT body FROM connection_grants ORDER BY tenant, connection, body";
+                let texts = texts(conn, sql, ())?;
+                texts.iter().map(|text| grant(text)).collect()
+            })
+            .await
+    }
+
+    pub(crate) async fn grant_connection(&self, grant: Grant) -> Res<()> {
+        self.write(move |tx| {
+            if revision(tx, &grant.tenant, &grant.connection)?.is_none() {
+                return Err(StoreError::Missing);
+            }
+            put_grant(tx, &grant)?;
+            let body = json!({ "connection": grant.connection, "what": "granted", "to": grant });
+            tx.append(&grant.tenant, "connection", body.to_string()).map(drop)
+        })
+        .await
+    }
+
+    pub(crate) async fn revoke_connection(
+        &self,
+        tenant: String,
+        id: String,
+        principal: Option<String>,
+    ) -> Res<u64> {
+        self.write(move |tx| {
+            let sql = "SELECT body FROM connection_grants WHERE tenant = ?1 AND connection = ?2";
+            let all = texts(tx.conn, sql, (&tenant, &id))?;
+            let mut changed = 0;
+            for text in &all {
+                let before = grant(text)?;
+                let after = vault::without(before.clone(), principal.as_deref());
+                if after.as_ref() == Some(&before) {
+                    continue;
+                }
+                changed += 1;
+                let sql = "DELETE FROM connection_grants WHERE tenant = ?1 AND connection = ?2 \
+                           AND body = ?3";
+                tx.execute(sql, (&tenant, &id, text))?;
+                if let Some(after) = after {
+                    put_grant(tx, &after)?;
+                }
+            }
+            let body = json!({ "connection": id, "what": "revoked", "from": principal });
+            tx.append(&tenant, "connection", body.to_string())?;
+            Ok(changed)
+        })
+        .await
+    }
+
+    pub(crate) async fn hold_connection(&self, tenant: String, id: String, ms: u64) -> Res<bool> {
+        self.write(move |tx| {
+            let now = tx.now_ms();
+            let sql = "UPDATE connections SET held_until_ms = ?3 WHERE tenant = ?1 AND id = ?2 \
+                       AND held_until_ms <= ?4";
+            let until = now.saturating_add(signed(ms));
+            Ok(tx.execute(sql, (&tenant, &id, until, now))? == 1)
+        })
+        .await
+    }
+}
+
+fn revision(tx: &mut Tx<'_>, tenant: &str, id: &str) -> Res<Option<u64>> {
+    let sql = "SELECT revision FROM connections WHERE tenant = ?1 AND id = ?2";
+    let found: Option<i64> = tx.one(sql, (tenant, id), |row| row.get(0))?;
+    Ok(found.map(|number| u64::try_from(number).unwrap_or_default()))
+}
+
+fn store(tx: &mut Tx<'_>, kept: &Kept) -> Res<()> {
+    let sql = "INSERT OR REPLACE INTO connections \
+               (tenant, id, revision, account, key_id, nonce, sealed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let account = &kept.account;
+    let params = (
+        &account.tenant,
+        &account.id,
+        signed(account.revision),
+        json!(account).to_string(),
+        &kept.key_id,
+        &kept.nonce[..],
+        &kept.sealed,
+    );
+    tx.execute(sql, params).map(drop)
+}
+
+fn put_grant(tx: &mut Tx<'_>, grant: &Grant) -> Res<()> {
+    let sql =
+        "INSERT OR IGNORE INTO connection_grants (tenant, connection, body) VALUES (?1, ?2, ?3)";
+    let body = json!(grant).to_string();
+    tx.execute(sql, (&grant.tenant, &grant.connection, body)).map(drop)
+}
+
+/// Who changed what is for the audit trail; what it was changed to is not.
+fn note(tx: &mut Tx<'_>, account: &Account, what: &str) -> Res<()> {
+    let body = json!({
+        "connection": account.id, "what": what, "kind": account.kind,
+        "provider": account.provider, "hosts": account.hosts, "revision": account.revision,
+    });
+    tx.append(&account.tenant, "connection", body.to_string()).map(drop)
+}
+
+fn grant(text: &str) -> Res<Grant> {
+    serde_json::from_str(text).map_err(|why| StoreError::Tampered(format!("a grant: {why}")))
+}
+
+fn texts(conn: &Connection, sql: &str, params: impl rusqlite::Params) -> Res<Vec<String>> {
+    let read = || -> rusqlite::Result<Vec<String>> {
+        conn.prepare(sql)?.query_map(params, |row| row.get(0))?.collect()
+    };
+    read().map_err(|error| of_read(&error))
+}
+
+fn all(conn: &Connection, sql: &str, params: impl rusqlite::Params) -> Res<Vec<Kept>> {
+    type Raw = (String, String, Vec<u8>, Vec<u8>);
+    let raw = |row: &Row<'_>| -> rusqlite::Result<Raw> {
+        Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+    };
+    let read =
+        || -> rusqlite::Result<Vec<Raw>> { conn.prepare(sql)?.query_map(params, raw)?.collect() };
+    let rows = read().map_err(|error| of_read(&error))?;
+    rows.into_iter().map(kept).collect()
+}
+
+fn kept((account, key_id, nonce, sealed): (String, String, Vec<u8>, Vec<u8>)) -> Res<Kept> {
+    let touched = || StoreError::Tampered("a connection cannot be read".to_owned());
+    Ok(Kept {
+        account: serde_json::from_str(&account).map_err(|_| touched())?,
+        key_id,
+        nonce: nonce.try_into().map_err(|_| touched())?,
+        sealed,
+    })
+}

@@ -1,0 +1,145 @@
+//! Connections in the store, their credentials sealed.
+//!
+//! Each record is sealed with XChaCha20-Poly1305 under a nonce of its own, bound to the account that
+//! it belongs to: whoever exchanges two records, or changes a host in the database, gets nothing
+//! that can be opened. Keys are named by their own digest, so that a wrong key is told from a
+//! damaged record, and several can be known at once while one takes over from another.
+
+mod keys;
+mod memory;
+mod seal;
+
+use std::sync::Arc;
+
+use haft_core::connection::{Account, Credentials, Grant};
+use haft_core::port::{Boxed, Connections, Expect, StoreError};
+
+use crate::sqlite::{Kept, Sqlite};
+use crate::tables::Res;
+
+pub use keys::{BadKey, Key, Keyring};
+pub use memory::Accounts;
+pub(crate) use memory::expected;
+
+type Answer<'a, T> = Boxed<'a, Res<T>>;
+
+/// Connections in a SQLite store.
+pub struct Vault {
+    store: Arc<Sqlite>,
+    keys: Keyring,
+}
+
+impl Vault {
+    /// Over a store, with the keys that open it.
+    #[must_use]
+    pub fn new(store: Arc<Sqlite>, keys: Keyring) -> Self {
+        Self { store, keys }
+    }
+
+    /// Seals everything under the first key that is not yet: all of it, or nothing where one record
+    /// cannot be opened. Gives how many were sealed anew.
+    ///
+    /// # Errors
+    ///
+    /// A record cannot be opened with the keys that there are, or the store cannot be written.
+    pub async fn reseal(&self) -> Res<usize> {
+        let all = self.store.kept_connections(None).await?;
+        let current = self.keys.current()?.id().to_owned();
+        let mut anew = Vec::new();
+        for kept in all.into_iter().filter(|kept| kept.key_id != current) {
+            let credentials = seal::open(&self.keys, &kept)?;
+            let revision = kept.account.revision;
+            anew.push((seal::seal(&self.keys, kept.account, &credentials)?, revision));
+        }
+        let count = anew.len();
+        self.store.reseal_connections(anew).await?;
+        Ok(count)
+    }
+
+    async fn write(
+        &self,
+        account: Account,
+        credentials: &Credentials,
+        expect: Expect,
+    ) -> Res<Account> {
+        let kept = seal::seal(&self.keys, account, credentials)?;
+        self.store.put_connection(kept, expect).await
+    }
+}
+
+impl Connections for Vault {
+    fn accounts<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<Account>> {
+        Box::pin(async move {
+            let all = self.store.kept_connections(Some(tenant.to_owned())).await?;
+            Ok(all.into_iter().map(|kept| kept.account).collect())
+        })
+    }
+
+    fn open<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, (Account, Credentials)> {
+        Box::pin(async move {
+            let kept: Kept = self.store.kept_connection(tenant.to_owned(), id.to_owned()).await?;
+            let credentials = seal::open(&self.keys, &kept)?;
+            Ok((kept.account, credentials))
+        })
+    }
+
+    fn put<'a>(
+        &'a self,
+        mut account: Account,
+        credentials: &'a Credentials,
+        expect: Expect,
+    ) -> Answer<'a, Account> {
+        let now = haft_core::port::Store::now_ms(&*self.store);
+        next(&mut account, expect, now);
+        Box::pin(self.write(account, credentials, expect))
+    }
+
+    fn remove<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, ()> {
+        Box::pin(self.store.remove_connection(tenant.to_owned(), id.to_owned()))
+    }
+
+    fn grants<'a>(&'a self) -> Answer<'a, Vec<Grant>> {
+        Box::pin(self.store.connection_grants())
+    }
+
+    fn grant<'a>(&'a self, grant: Grant) -> Answer<'a, ()> {
+        Box::pin(self.store.grant_connection(grant))
+    }
+
+    fn revoke<'a>(
+        &'a self,
+        tenant: &'a str,
+        id: &'a str,
+        principal: Option<&'a str>,
+    ) -> Answer<'a, u64> {
+        let principal = principal.map(str::to_owned);
+        Box::pin(self.store.revoke_connection(tenant.to_owned(), id.to_owned(), principal))
+    }
+
+    fn hold<'a>(&'a self, tenant: &'a str, id: &'a str, for_ms: u64) -> Answer<'a, bool> {
+        Box::pin(self.store.hold_connection(tenant.to_owned(), id.to_owned(), for_ms))
+    }
+}
+
+/// What a write leaves behind: the next revision, and the time.
+fn next(account: &mut Account, expect: Expect, now_ms: i64) {
+    account.changed_ms = now_ms;
+    match expect {
+        Expect::Nothing => {
+            account.made_ms = now_ms;
+            account.revision = 1;
+        }
+        Expect::Revision(revision) => account.revision = revision.saturating_add(1),
+    }
+}
+
+/// Grants without one principal; those without any go.
+pub(crate) fn without(mut grant: Grant, principal: Option<&str>) -> Option<Grant> {
+    let principal = principal?;
+    grant.principals.retain(|one| one != principal);
+    (!grant.principals.is_empty()).then_some(grant)
+}
+
+pub(crate) fn missing() -> StoreError {
+    StoreError::Missing
+}

@@ -1,0 +1,134 @@
+//! `[http]`, `[connections]` and `[images]`: calls to the outside.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, anyhow, bail};
+use haft_exec::http::{self, Settings};
+use haft_exec::images;
+use haft_store::vault::{Key, Keyring};
+use serde::Deserialize;
+
+/// The variable that a key is looked for in where the file does not say.
+const KEY_ENV: &str = "HAFT_CONNECTIONS_KEY";
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawHttp {
+    allow: Vec<String>,
+    connect_ms: Option<u64>,
+    max_response_bytes: Option<u64>,
+    roots: Vec<PathBuf>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawConnections {
+    key_env: Option<String>,
+    key_file: Option<PathBuf>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawImages {
+    url: Option<String>,
+    model: Option<String>,
+    folder: Option<PathBuf>,
+    public_url: Option<String>,
+}
+
+/// Every question answered.
+#[derive(Default)]
+pub(crate) struct Outside {
+    /// How requests are made.
+    pub(crate) http: Settings,
+    /// Where images are had, and kept.
+    pub(crate) images: images::Settings,
+    key_env: Option<String>,
+    key_file: Option<PathBuf>,
+}
+
+impl std::fmt::Debug for Outside {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Outside").field("key_file", &self.key_file).finish_non_exhaustive()
+    }
+}
+
+pub(super) fn resolve(
+    http: RawHttp,
+    connections: RawConnections,
+    images: RawImages,
+    folder: &Path,
+) -> anyhow::Result<Outside> {
+    let mut settings = Settings::default();
+    for range in &http.allow {
+        let range = range.parse().map_err(|why| anyhow!("`http.allow`: {why}"))?;
+        settings.allow.push(range);
+    }
+    settings.connect = http.connect_ms.map_or(settings.connect, Duration::from_millis);
+    settings.response_bytes = http.max_response_bytes.unwrap_or(settings.response_bytes);
+    for file in &http.roots {
+        let path = folder.join(file);
+        let pem = std::fs::read(&path)
+            .with_context(|| format!("`http.roots`: `{}` cannot be read", path.display()))?;
+        let found = http::certificates(&pem)
+            .map_err(|why| anyhow!("`http.roots`: `{}`: {why}", path.display()))?;
+        settings.roots.extend(found);
+    }
+    let mut drawn = images::Settings::default();
+    drawn.url = images.url.unwrap_or(drawn.url);
+    drawn.model = images.model.unwrap_or(drawn.model);
+    drawn.folder =
+        images.folder.map_or_else(|| folder.join(".haft/images"), |own| folder.join(own));
+    drawn.public_url = images.public_url;
+    Ok(Outside {
+        http: settings,
+        images: drawn,
+        key_env: connections.key_env,
+        key_file: connections.key_file.map(|file| folder.join(file)),
+    })
+}
+
+/// Where the key of connections comes from.
+pub(crate) enum KeyPlace {
+    /// A variable that holds it.
+    Env(String),
+    /// A file.
+    File(PathBuf),
+}
+
+impl Outside {
+    /// The named variable or file; else the usual variable where it is set; else a file beside the
+    /// database.
+    pub(crate) fn key_place(&self, database: &Path) -> KeyPlace {
+        match (&self.key_env, &self.key_file) {
+            (Some(name), _) => KeyPlace::Env(name.clone()),
+            (None, Some(file)) => KeyPlace::File(file.clone()),
+            (None, None) if std::env::var_os(KEY_ENV).is_some() => {
+                KeyPlace::Env(KEY_ENV.to_owned())
+            }
+            (None, None) => {
+                let folder = database.parent().map(Path::to_path_buf).unwrap_or_default();
+                KeyPlace::File(folder.join("connections.key"))
+            }
+        }
+    }
+
+    /// The keys that there are; none where there is none yet.
+    pub(crate) fn keys(&self, database: &Path) -> anyhow::Result<Keyring> {
+        match self.key_place(database) {
+            KeyPlace::Env(name) => from_env(&name),
+            KeyPlace::File(path) => Keyring::read(&path)
+                .with_context(|| format!("the key of connections, `{}`", path.display())),
+        }
+    }
+}
+
+/// One key, or several in order, separated by commas.
+pub(crate) fn from_env(name: &str) -> anyhow::Result<Keyring> {
+    let Ok(text) = std::env::var(name) else {
+        bail!("the environment variable `{name}` with the key of connections is not set");
+    };
+    let keys: Result<Vec<Key>, _> = text.split(',').map(Key::parse).collect();
+    Ok(Keyring::new(keys.with_context(|| format!("the environment variable `{name}`"))?))
+}

@@ -1,0 +1,111 @@
+//! Calls to the outside, put together from `haft.toml`: a client, connections and their broker.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use haft_core::Registry;
+use haft_core::connection::{Credentials, Presented};
+use haft_core::port::{Broker as _, Connections as _, Want};
+use haft_core::secret::SecretText;
+use haft_exec::http::Client;
+use haft_exec::images::Images;
+use haft_exec::{Broker, Executors, Http};
+use haft_runtime::policy::Grant;
+use haft_store::{Sqlite, Vault};
+
+use crate::assembly::{executors, plain, said};
+use crate::config::Config;
+
+/// What reaches out.
+pub(crate) struct Links {
+    pub(crate) client: Arc<Client>,
+    pub(crate) vault: Arc<Vault>,
+    pub(crate) broker: Arc<Broker>,
+}
+
+impl Links {
+    pub(crate) fn open(config: &Config, store: &Arc<Sqlite>) -> anyhow::Result<Self> {
+        let keys = config.outside.keys(&config.database())?;
+        let client = Arc::new(Client::new(config.outside.http.clone()));
+        let vault = Arc::new(Vault::new(store.clone(), keys));
+        let broker = Arc::new(Broker::new(vault.clone(), client.clone()));
+        Ok(Self { client, vault, broker })
+    }
+
+    /// What was granted with `haft connections grant`.
+    /// A tool that is no longer there cannot be used; a grant that still names it harms nobody.
+    pub(crate) fn grants(&self, registry: &Registry) -> anyhow::Result<Vec<Grant>> {
+        let handle = tokio::runtime::Handle::current();
+        let mut all = tokio::task::block_in_place(|| handle.block_on(self.read_grants()))?;
+        for grant in &mut all {
+            grant.tools.retain(|tool| tool.contains('*') || registry.find(tool).is_some());
+        }
+        all.retain(|grant| !grant.tools.is_empty());
+        Ok(all)
+    }
+
+    async fn read_grants(&self) -> anyhow::Result<Vec<Grant>> {
+        let mut all = Vec::new();
+        for granted in self.vault.grants().await? {
+            let accounts = self.vault.accounts(&granted.tenant).await?;
+            // Of a connection that is gone there is nothing to grant.
+            let Some(account) = accounts.into_iter().find(|one| one.id == granted.connection)
+            else {
+                continue;
+            };
+            all.push(Grant {
+                connection: granted.connection,
+                provider: account.provider,
+                tenant: granted.tenant,
+                principals: granted.principals,
+                tools: granted.tools,
+            });
+        }
+        Ok(all)
+    }
+
+    /// Everything that runs tools.
+    pub(crate) fn executors(
+        &self,
+        config: &Config,
+        registry: &Registry,
+        toolset: Option<PathBuf>,
+    ) -> Arc<Executors> {
+        let run = config.database().with_file_name("run");
+        Arc::new(executors(registry, run, toolset).with(Http::new(self.client.clone())))
+    }
+
+    /// Images, from the endpoint of the configuration.
+    pub(crate) fn images(&self, config: &Config) -> Images {
+        Images::new(self.client.clone(), config.outside.images.clone())
+    }
+
+    /// The key of a model, from a connection: its token, or the key in its header.
+    pub(crate) async fn model_key(&self, tenant: &str, id: &str) -> anyhow::Result<SecretText> {
+        let opened = self.vault.open(tenant, id).await;
+        let (account, credentials) = opened.with_context(|| {
+            format!("the model's connection `{}` of tenant `{}`", plain(id), plain(tenant))
+        })?;
+        match credentials {
+            Credentials::Bearer(key) | Credentials::Header { key, .. } => Ok(key),
+            Credentials::OAuth(_) => {
+                let want = Want {
+                    tenant: tenant.to_owned(),
+                    connection: id.to_owned(),
+                    provider: account.provider,
+                };
+                match self.broker.lease(&want).await.map_err(said)?.presented {
+                    Presented::Header { value, .. } => {
+                        Ok(SecretText::new(value.expose().trim_start_matches("Bearer ")))
+                    }
+                    Presented::Query { .. } => bail!("a model takes no key in its address"),
+                }
+            }
+            Credentials::Query { .. } | Credentials::Basic { .. } => bail!(
+                "the connection `{}` has no key that a model takes; use a `bearer` one",
+                plain(id)
+            ),
+        }
+    }
+}
