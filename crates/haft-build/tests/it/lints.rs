@@ -635,8 +635,8 @@ mod the_contract {
             json!({"hosts": ["a.example", "b.example:8443", "c.example:0", "https://d.example"],
                 "capabilities": ["http"], "lint": {"allow": {"H408": "only the contract is looked at"}}}),
             &[
-                "schema.json:58:5: error: `c.example:0` is not the name of one host [H119]",
-                "schema.json:59:5: error: `https://d.example` is not the name of one host [H119]",
+                "schema.json:54:5: error: `c.example:0` is not the name of one host [H119]",
+                "schema.json:55:5: error: `https://d.example` is not the name of one host [H119]",
             ],
         );
     }
