@@ -54,8 +54,8 @@ fn mcp(desk: &Desk, agent: &str) -> String {
     let haft =
         std::env::current_exe().map_or_else(|_| "haft".into(), |path| path.display().to_string());
     let mut words = vec![quoted(&haft)];
-    if !desk.config.file().is_empty() {
-        words.extend(["--config".to_owned(), quoted(desk.config.file())]);
+    if let Ok(file) = std::path::absolute(desk.config.file()) {
+        words.extend(["--config".to_owned(), quoted(&file.display().to_string())]);
     }
     words.extend(["mcp".to_owned(), "--agent".to_owned(), quoted(agent)]);
     words.join(" ")
