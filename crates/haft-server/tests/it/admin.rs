@@ -6,9 +6,7 @@ mod tenants;
 
 use std::sync::Arc;
 
-use haft_core::{ErrorKind, Principal};
 use haft_server::Limits;
-use haft_server::switch::{Switch as _, Turned};
 use haft_store::{Memory, Options, Sqlite};
 use serde_json::{Value, json};
 
@@ -266,29 +264,4 @@ async fn what_agents_want_is_counted_and_granted() {
     assert_eq!(left.as_array().unwrap().len(), 1, "{left}");
     let none = served.post(key, accept, json!({"agent": "helper", "tool": "fly"})).await;
     check(&none, 404, "not_found");
-}
-
-#[tokio::test]
-async fn the_consoles_switch_is_the_same_function() {
-    let kept = Arc::new(std::sync::Mutex::new(None));
-    let keep = kept.clone();
-    let served = Served::made(|door| {
-        *keep.lock().unwrap() = Some(door.runtime.clone());
-        door
-    })
-    .await;
-    let runtime = kept.lock().unwrap().take().unwrap();
-    let turned = |agent: &str, enabled| Turned {
-        tenant: "ours".into(),
-        agent: agent.into(),
-        tool: "shop__echo".into(),
-        enabled,
-        by: Principal::user("boss"),
-    };
-    runtime.turn(turned("helper", false)).await.unwrap();
-    assert_eq!(echo(&served, &served.agent, "helper").await.status, 404);
-    runtime.turn(turned("helper", true)).await.unwrap();
-    assert_eq!(echo(&served, &served.agent, "helper").await.status, 200);
-    let nobody = runtime.turn(turned("nobody", true)).await.unwrap_err();
-    assert_eq!(nobody.kind, ErrorKind::NotFound);
 }
