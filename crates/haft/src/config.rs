@@ -67,6 +67,7 @@ struct RawConfig {
     otlp: Otlp,
     #[serde(default)]
     kb: RawKb,
+    #[serde(default)]
     http: outside::RawHttp,
     #[serde(default)]
     connections: outside::RawConnections,
