@@ -37,6 +37,8 @@ use crate::problem::Problem;
 
 /// Where the console is.
 pub(crate) const HOME: &str = "/console";
+/// Where people come in.
+pub(crate) const ENTRANCE: &str = "/console/sign-in";
 
 /// Every page.
 pub(crate) fn routes(door: &Arc<Door>) -> Router<Arc<Door>> {

@@ -9,6 +9,7 @@ use haft_runtime::Runtime;
 use tokio::sync::{Mutex, Semaphore, watch};
 
 use crate::console::Visits;
+use crate::guard::Credential;
 use crate::hub::Hub;
 use crate::later::Later;
 use crate::mcp;
@@ -55,6 +56,9 @@ impl Default for Limits {
 /// The agent of this name with the model that it talks to, or what is missing.
 pub type Models = Arc<dyn Fn(&str) -> Result<Agent, String> + Send + Sync>;
 
+/// So many sign in at once.
+const ENTERING: usize = 64;
+
 /// What a server is made of.
 pub struct Door {
     /// The one path.
@@ -73,6 +77,7 @@ pub struct Door {
     pub(crate) owners: mcp::Owners,
     pub(crate) used: mcp::Used,
     pub(crate) room: Arc<Semaphore>,
+    pub(crate) entrance: Arc<Semaphore>,
     pub(crate) watchers: Arc<Semaphore>,
     pub(crate) later: Later,
     pub(crate) renderings: Renderings,
@@ -102,6 +107,7 @@ impl Door {
             owners: mcp::Owners::default(),
             used: mcp::Used::default(),
             room: Arc::new(Semaphore::new(limits.at_once)),
+            entrance: Arc::new(Semaphore::new(ENTERING)),
             watchers: Arc::new(Semaphore::new(limits.watchers)),
             later: Later::new(limits.later),
             renderings: Renderings::default(),
@@ -161,6 +167,21 @@ impl Door {
         match self.keys.holder(id) {
             Some(who) => Some(who.clone()),
             None => self.opening().holder(id, self.runtime.store().now_ms()).cloned(),
+        }
+    }
+
+    /// Resolves when a credential no longer opens what it did: revoked, expired, or of another role.
+    /// Whoever visits the console holds the key that they came in with.
+    pub(crate) async fn shut(self: Arc<Self>, credential: Option<Credential>, who: Who) {
+        loop {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let now = match &credential {
+                Some(credential) => self.identify(&credential.0).await,
+                None => self.holder(&who.key),
+            };
+            if now.as_ref() != Some(&who) {
+                return;
+            }
         }
     }
 

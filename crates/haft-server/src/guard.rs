@@ -37,8 +37,13 @@ async fn admitted(door: &Arc<Door>, request: Request, next: Next) -> Response {
     if let Err(problem) = check(door, &request) {
         return problem.into_response();
     }
-    // Turned away at once: a queue would only make everybody late.
-    let Ok(_room) = door.room.clone().try_acquire_owned() else {
+    // Turned away at once: a queue would only make everybody late. Whoever is not in yet takes
+    // nobody's place.
+    let room = match request.uri().path() == crate::console::ENTRANCE {
+        true => &door.entrance,
+        false => &door.room,
+    };
+    let Ok(_room) = room.clone().try_acquire_owned() else {
         return Problem::overloaded().into_response();
     };
     let trace = text(request.headers(), &TRACE).and_then(Trace::parse);
@@ -52,18 +57,22 @@ pub(crate) async fn inner(
     next: Next,
 ) -> Response {
     let credential = bearer(request.headers()).or_else(|| offered(request.headers()));
-    let who = match credential {
-        Some(credential) => door.identify(credential).await,
-        None => None,
+    let Some(credential) = credential.map(|text| Credential(text.into())) else {
+        return Problem::unauthenticated().into_response();
     };
-    match who {
+    match door.identify(&credential.0).await {
         Some(who) => {
             request.extensions_mut().insert(who);
+            request.extensions_mut().insert(credential);
             next.run(request).await
         }
         None => Problem::unauthenticated().into_response(),
     }
 }
+
+/// What a request was let in with, for answers that last: it is looked at again while they do.
+#[derive(Clone)]
+pub(crate) struct Credential(pub(crate) Arc<str>);
 
 fn check(door: &Door, request: &Request) -> Result<(), Problem> {
     let headers = request.headers();

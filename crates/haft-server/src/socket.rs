@@ -23,6 +23,7 @@ use utoipa::IntoParams;
 use crate::api::{ModeName, caller};
 use crate::body::Params;
 use crate::door::Door;
+use crate::guard::Credential;
 use crate::problem::{NoKey, Problem};
 use crate::who::Who;
 use desk::Desk;
@@ -67,6 +68,7 @@ pub(crate) struct Wanted {
 pub(crate) async fn open(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
+    Extension(credential): Extension<Credential>,
     Path(agent): Path<String>,
     Params(wanted): Params<Wanted>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
@@ -83,8 +85,9 @@ pub(crate) async fn open(
     let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(most).max_frame_size(most);
     Ok(upgrade.on_upgrade(move |socket| async move {
         let desk = Desk::new(door, who, caller, &session.id, line);
+        let shut = desk.door.clone().shut(Some(credential), desk.who.clone());
         let held = Held { desk, socket };
-        held.run(&session, wanted.after).await;
+        held.run(&session, wanted.after, shut).await;
         drop(place);
     }))
 }
@@ -103,6 +106,8 @@ enum End {
     TakenOver,
     /// The server stops.
     Stopping,
+    /// The key or token opens nothing any more.
+    Shut,
     /// The session is over.
     Over,
     /// The client has sent what nobody can read.
@@ -115,6 +120,7 @@ impl End {
             Self::Gone => return None,
             Self::TakenOver => (4001, "the session goes on over another connection"),
             Self::Stopping => (1001, "the server stops; connect again"),
+            Self::Shut => (1008, "the key opens this no longer"),
             Self::Over => (1000, "the session has ended"),
             Self::Unreadable => (1003, "frames are texts that hold JSON"),
         };
@@ -123,12 +129,17 @@ impl End {
 }
 
 impl Held {
-    async fn run(mut self, session: &Session, after: Option<Cursor>) {
+    async fn run(
+        mut self,
+        session: &Session,
+        after: Option<Cursor>,
+        shut: impl Future<Output = ()>,
+    ) {
         let line = self.desk.line.clone();
         let (place, resumed) = line.attach(after.as_ref());
         let ready = Told::Ready { session, resumed };
         let end = match self.send(frame::text(None, &ready)).await {
-            Ok(()) => self.talk(&line, place).await,
+            Ok(()) => self.talk(&line, place, shut).await,
             Err(end) => end,
         };
         if let Some(frame) = end.frame() {
@@ -136,10 +147,15 @@ impl Held {
         }
     }
 
-    async fn talk(&mut self, line: &Arc<Line>, mut place: line::Place) -> End {
+    async fn talk(
+        &mut self,
+        line: &Arc<Line>,
+        mut place: line::Place,
+        shut: impl Future<Output = ()>,
+    ) -> End {
         let mut events = self.desk.door.hub.watch();
         let stopped = self.desk.door.stopped();
-        tokio::pin!(stopped);
+        tokio::pin!(stopped, shut);
         let (mut beat, mut heard) = (tokio::time::interval(BEAT), Instant::now());
         loop {
             // Whatever is on the line goes out first, in order.
@@ -160,6 +176,7 @@ impl Held {
             tokio::select! {
                 biased;
                 () = &mut stopped => return End::Stopping,
+                () = &mut shut => return End::Shut,
                 () = line.changed() => {}
                 event = events.recv() => match event {
                     Ok(event) => self.hear(&event),

@@ -14,6 +14,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::need;
 use crate::door::Door;
+use crate::guard::Credential;
 use crate::problem::{NoKey, NoRole, Problem};
 use crate::who::{Role, Who};
 
@@ -28,15 +29,17 @@ use crate::who::{Role, Who};
 pub(crate) async fn live(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
+    credential: Option<Extension<Credential>>,
 ) -> Result<Response, Problem> {
     need(&who, Role::Operator)?;
     let place = door.watchers.clone().try_acquire_owned().map_err(|_| Problem::overloaded())?;
+    let shut = door.clone().shut(credential.map(|Extension(one)| one), who.clone());
     let events = stream(door.hub.watch(), move |event| {
         // The place is taken for as long as somebody listens.
         let _ = &place;
         *event.tenant == *who.tenant
     });
-    let events = events.take_until(Box::pin(door.stopped()));
+    let events = events.take_until(Box::pin(door.stopped())).take_until(Box::pin(shut));
     Ok(Sse::new(events).keep_alive(KeepAlive::default()).into_response())
 }
 

@@ -21,10 +21,16 @@ pub(super) struct Waiting {
 }
 
 /// What the person has to be asked about the end of a call, where they can be.
-pub(super) fn waiting(door: &Door, talk: &Talk, envelope: &Envelope) -> Option<Waiting> {
+pub(super) fn waiting(
+    door: &Door,
+    seat: &Seat,
+    talk: &Talk,
+    envelope: &Envelope,
+) -> Option<Waiting> {
     let error = envelope.result.as_ref().err()?;
     if error.kind != ErrorKind::ConfirmationRequired
         || door.mcp.approvals != Approvals::Client
+        || seat.person.is_none()
         || !talk.can().elicit
     {
         return None;
@@ -95,6 +101,7 @@ pub(super) async fn decide(door: &Door, seat: &Seat, id: &str, said: Said) -> bo
         Said::No => false,
         Said::Nothing => return false,
     };
-    let decided = door.runtime.confirm(&seat.caller.tenant, id, approve, &seat.person).await;
+    let Some(person) = &seat.person else { return false };
+    let decided = door.runtime.confirm(&seat.caller.tenant, id, approve, person).await;
     decided.is_ok()
 }

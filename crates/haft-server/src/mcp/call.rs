@@ -73,7 +73,7 @@ async fn take(
         approval::decide(&handler.door, &handler.seat, &id, Said::of(round.talk.answers())).await;
     }
     let mut envelope = handler.door.runtime.invoke(call.clone()).await;
-    if let Some(waiting) = approval::waiting(&handler.door, &round.talk, &envelope) {
+    if let Some(waiting) = approval::waiting(&handler.door, &handler.seat, &round.talk, &envelope) {
         if round.talk.by_result {
             return round.ask_for(handler, waiting);
         }

@@ -12,8 +12,9 @@ use crate::who::{Role, Who};
 pub struct Seat {
     /// Who calls.
     pub caller: Caller,
-    /// Who answers when the client asks its user. Never the caller: a model cannot approve.
-    pub person: Principal,
+    /// Who answers when the client asks its user. Never the caller: a model cannot approve. None
+    /// where nobody is known to sit there: whoever holds the key alone would approve for themselves.
+    pub person: Option<Principal>,
     /// The agents of the tenant whose tools may be looked up; all where absent.
     pub agents: Option<Vec<String>>,
 }
@@ -22,8 +23,8 @@ impl Seat {
     /// The seat of a program that was started by its user, on their own machine.
     #[must_use]
     pub fn local(caller: Caller) -> Self {
-        let person = person(&caller, "local");
-        Self { caller, person, agents: None }
+        let person = subject(&caller).unwrap_or_else(|| Principal::user("client-of-local"));
+        Self { caller, person: Some(person), agents: None }
     }
 
     /// The seat of whoever holds a key. The agent is the key's own; a key for several names one.
@@ -43,7 +44,7 @@ impl Seat {
             }
         };
         let caller = crate::api::caller(door, who, agent)?;
-        let person = person(&caller, &who.key);
+        let person = subject(&caller);
         let looks = who.is(Role::Operator);
         let agents = (!looks).then(|| {
             agents.iter().filter(|agent| who.calls_as(agent).is_some()).cloned().collect()
@@ -62,11 +63,7 @@ impl Seat {
     }
 }
 
-/// The user for whom the client acts; where none is named, whoever uses the client that holds the
-/// key.
-fn person(caller: &Caller, key: &str) -> Principal {
-    match &caller.subject {
-        Some(subject) if *subject != caller.actor => subject.clone(),
-        Some(_) | None => Principal::user(format!("client-of-{key}")),
-    }
+/// The user for whom the client acts.
+fn subject(caller: &Caller) -> Option<Principal> {
+    caller.subject.clone().filter(|subject| *subject != caller.actor)
 }

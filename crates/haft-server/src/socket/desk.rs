@@ -28,7 +28,7 @@ const AT_ONCE: usize = 32;
 pub(super) struct Desk {
     pub(super) door: Arc<Door>,
     pub(super) line: Arc<Line>,
-    who: Who,
+    pub(super) who: Who,
     caller: Caller,
     session: Arc<str>,
     room: Arc<Semaphore>,

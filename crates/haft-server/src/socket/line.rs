@@ -115,6 +115,20 @@ impl Default for Log {
     }
 }
 
+impl Log {
+    /// Adds a frame; the oldest make room for it.
+    fn push(&mut self, text: String) -> u64 {
+        self.last += 1;
+        self.bytes += text.len();
+        self.frames.push_back((self.last, text));
+        while self.frames.len() > FRAMES || (self.bytes > BYTES && self.frames.len() > 1) {
+            let Some((_, gone)) = self.frames.pop_front() else { break };
+            self.bytes -= gone.len();
+        }
+        self.last
+    }
+}
+
 /// A connection's place on the line.
 pub(super) struct Place {
     holder: u64,
@@ -186,15 +200,8 @@ impl Line {
     /// Tells whoever holds the session now, or takes it up later.
     pub(super) fn tell(&self, answers: Option<&str>, told: &Told<'_>) {
         let mut log = self.log();
-        log.last += 1;
-        let number = log.last;
-        let text = frame::text(Some(&Cursor { line: self.id, frame: number }), told);
-        log.bytes += text.len();
-        log.frames.push_back((number, text));
-        while log.frames.len() > FRAMES || (log.bytes > BYTES && log.frames.len() > 1) {
-            let Some((_, gone)) = log.frames.pop_front() else { break };
-            log.bytes -= gone.len();
-        }
+        let frame = log.last + 1;
+        let number = log.push(frame::text(Some(&Cursor { line: self.id, frame }), told));
         if let Some(id) = answers {
             log.seen.insert(id.to_owned(), Some(number));
         }
@@ -211,10 +218,7 @@ impl Line {
                 .and_then(|number| log.frames.iter().find(|(one, _)| *one == number))
                 .map(|(_, text)| text.clone());
             if let Some(text) = again {
-                log.last += 1;
-                let number = log.last;
-                log.bytes += text.len();
-                log.frames.push_back((number, text));
+                let number = log.push(text);
                 log.seen.insert(id.to_owned(), Some(number));
                 drop(log);
                 self.changed.notify_one();

@@ -68,7 +68,7 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         let door = Door::new(desk.runtime.clone(), hub, keys, hosts, limits)
             .with_models(models(&desk).await?)
             .with_mcp(desk.config.mcp.clone())
-            .home(&admin.tenant)
+            .home(&desk.config.first_tenant())
             .issuers(issuers)
             .metrics(metrics);
         let door = Arc::new(door);

@@ -12,8 +12,8 @@ type Claims = Map<String, Value>;
 pub(super) fn who(issuer: &Issuer, claims: &Claims) -> Result<Who, String> {
     let names = &issuer.claims;
     let tenant = tenant(issuer, claims)?;
-    let agent = names.agent.as_deref().and_then(|name| text(claims, name));
-    let subject = match names.subject.as_deref().and_then(|name| text(claims, name)) {
+    let agent = named(claims, names.agent.as_deref())?;
+    let subject = match named(claims, names.subject.as_deref())? {
         Some(id) => Some(principal("user", id)?),
         None => None,
     };
@@ -64,6 +64,17 @@ fn roles(issuer: &Issuer, claims: &Claims) -> Vec<Role> {
     roles.sort_unstable();
     roles.dedup();
     roles
+}
+
+/// A claim that decides who somebody is. One that is there and is no text is not passed over: its
+/// bearer would be taken for somebody else.
+fn named<'a>(claims: &'a Claims, name: Option<&str>) -> Result<Option<&'a str>, String> {
+    let Some(name) = name else { return Ok(None) };
+    match find(claims, name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if !text.is_empty() => Ok(Some(text)),
+        Some(_) => Err(format!("the claim `{name}` is no text")),
+    }
 }
 
 fn text<'a>(claims: &'a Claims, name: &str) -> Option<&'a str> {

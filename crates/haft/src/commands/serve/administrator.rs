@@ -15,8 +15,6 @@ pub(crate) struct Administrator {
     pub(crate) id: String,
     /// The key, where it was made here. The server itself keeps no more than its hash.
     pub(crate) made: Option<Key>,
-    /// Whose it is: the home of this server.
-    pub(crate) tenant: String,
     /// How a shell gets at the key's text.
     pub(crate) text: String,
 }
@@ -27,8 +25,7 @@ pub(crate) fn of(config: &Config) -> anyhow::Result<Administrator> {
     let declared = config.server.keys.iter().find(|key| key.roles.contains(&Role::Administrator));
     if let Some(key) = declared {
         let text = "$HAFT_KEY".to_owned();
-        let (id, tenant) = (key.id.clone(), key.tenant.clone());
-        return Ok(Administrator { id, tenant, made: None, text });
+        return Ok(Administrator { id: key.id.clone(), made: None, text });
     }
     let database = config.database();
     let folder = database.parent().map(Path::to_path_buf).unwrap_or_default();
@@ -44,8 +41,7 @@ pub(crate) fn of(config: &Config) -> anyhow::Result<Administrator> {
         agents: None,
     };
     let text = format!("$(cat {})", quoted(&shown(&path)));
-    let (id, tenant) = (key.id.clone(), key.tenant.clone());
-    Ok(Administrator { id, tenant, made: Some(key), text })
+    Ok(Administrator { id: key.id.clone(), made: Some(key), text })
 }
 
 fn kept(folder: &Path, path: &Path) -> anyhow::Result<String> {
