@@ -296,6 +296,20 @@ mod tests {
     }
 
     #[test]
+    fn answers_that_are_told_again_take_no_more_room() {
+        let line = Line::default();
+        line.enter("a");
+        let large = serde_json::json!("x".repeat(BYTES / 4));
+        line.tell(Some("a"), &Told::Answer { to: "a", result: large });
+        for _ in 0..20 {
+            line.enter("a");
+        }
+        let log = line.log();
+        assert!(log.bytes <= BYTES, "{}", log.bytes);
+        assert_eq!(log.bytes, log.frames.iter().map(|(_, text)| text.len()).sum::<usize>());
+    }
+
+    #[test]
     fn a_cursor_is_read_as_it_is_written() {
         let one = Cursor { line: 0xabc, frame: 7 };
         assert_eq!(one.to_string().parse(), Ok(one));

@@ -55,6 +55,15 @@ impl Line {
         }
     }
 
+    /// The code with which it is closed.
+    async fn hear_end(&mut self) -> u16 {
+        loop {
+            if let Err(code) = self.hear().await {
+                return code;
+            }
+        }
+    }
+
     /// The next frame of a kind.
     async fn until(&mut self, kind: &str) -> Value {
         loop {
@@ -201,6 +210,21 @@ async fn frames_that_make_no_sense_are_answered_and_strangers_are_not() {
     assert!(ours.is_ok());
     let theirs = Line::try_open(&served, "", "", as_browser("https://evil.example")).await;
     assert_eq!(theirs.err(), Some(403));
+}
+
+#[tokio::test]
+async fn a_key_that_is_revoked_ends_what_it_holds_open() {
+    let served = Served::new().await;
+    let wanted = json!({"principal": "agent:helper", "roles": ["agent"]});
+    let made = served.post(&served.admin, "/v1/admin/keys", wanted).await;
+    let key = made.json()["key"].as_str().unwrap().to_owned();
+    let mut line = Line::open(&served, &key, "").await;
+    assert_eq!(line.ask(call("1", "echo", "a")).await["result"]["ok"], true);
+    let mut other = Line::open(&served, &served.agent, "").await;
+    let place = made.header("location").unwrap();
+    served.send(&served.admin, "DELETE", place, &[], None).await;
+    assert_eq!(line.hear_end().await, 1008);
+    assert_eq!(other.ask(call("1", "echo", "a")).await["result"]["ok"], true, "others stay");
 }
 
 #[tokio::test]

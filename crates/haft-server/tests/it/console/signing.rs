@@ -51,6 +51,20 @@ async fn wrong_keys_and_agents_keys_do_not() {
 }
 
 #[tokio::test]
+async fn whoever_tries_a_name_does_not_keep_its_holder_out() {
+    let world = World::new().await;
+    let stranger = world.stranger();
+    let (name, _) = world.approver.rsplit_once('_').unwrap();
+    for guess in 0..12 {
+        stranger.post("/console/sign-in", &[("key", &format!("{name}_{guess}"))]).await;
+    }
+    let guessed = stranger.post("/console/sign-in", &[("key", &format!("{name}_x"))]).await;
+    assert_eq!(guessed.status, 429);
+    let right = stranger.post("/console/sign-in", &[("key", &world.approver)]).await;
+    assert_eq!(right.status, 303, "{right:?}");
+}
+
+#[tokio::test]
 async fn a_link_signs_in_once_and_only_by_its_button() {
     let world = World::new().await;
     let link = world.door.invite("admin").unwrap();
