@@ -67,10 +67,19 @@ impl Asked {
         Envelope { result: Err(error), intents: Vec::new(), meta }
     }
 
-    /// As the wire's results want it; only where there is an answer.
-    pub(crate) fn pair(&self) -> Option<Answer<'_>> {
-        let envelope = self.answer.as_ref()?;
-        Some(Answer { id: self.paired.as_deref(), name: &self.wire.name, envelope })
+    /// The answer in the words of the tools that the model was shown.
+    pub(crate) fn told(&self, shown: &Rendering) -> Option<Envelope> {
+        let envelope = self.answer.clone()?;
+        let WireCall { name, arguments, .. } = &self.wire;
+        Some(match self.wire.offered_name() {
+            Some(_) => shown.retold(name, arguments, envelope),
+            None => envelope,
+        })
+    }
+
+    /// As the wire's results want it.
+    pub(crate) fn pair<'a>(&'a self, envelope: &'a Envelope) -> Answer<'a> {
+        Answer { id: self.paired.as_deref(), name: &self.wire.name, envelope }
     }
 }
 

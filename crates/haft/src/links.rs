@@ -81,12 +81,26 @@ impl Links {
         Images::new(self.client.clone(), config.outside.images.clone())
     }
 
-    /// The key of a model, from a connection: its token, or the key in its header.
-    pub(crate) async fn model_key(&self, tenant: &str, id: &str) -> anyhow::Result<SecretText> {
+    /// The key of a model at a host, from a connection: its token, or the key in its header.
+    pub(crate) async fn model_key(
+        &self,
+        tenant: &str,
+        id: &str,
+        host: &str,
+    ) -> anyhow::Result<SecretText> {
         let opened = self.vault.open(tenant, id).await;
         let (account, credentials) = opened.with_context(|| {
             format!("the model's connection `{}` of tenant `{}`", plain(id), plain(tenant))
         })?;
+        let hosts = &account.hosts;
+        if !hosts.is_empty() && !hosts.iter().any(|one| one.eq_ignore_ascii_case(host)) {
+            bail!(
+                "the model's connection `{}` is for {}, and its key is not sent to `{}`",
+                plain(id),
+                plain(&hosts.join(", ")),
+                plain(host)
+            );
+        }
         match credentials {
             Credentials::Bearer(key) | Credentials::Header { key, .. } => Ok(key),
             Credentials::OAuth(_) => {

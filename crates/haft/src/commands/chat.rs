@@ -4,7 +4,7 @@ mod terminal;
 
 use std::io::{IsTerminal as _, Read as _};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use haft_agent::http::Http;
@@ -38,7 +38,7 @@ pub(crate) fn run(at: &Place, options: &Chat, out: &mut Output) -> anyhow::Resul
         let who = &options.who;
         let caller = desk.caller(&who.agent, who.tenant.as_deref(), who.actor.as_deref())?;
         if let (None, Some(id)) = (&model.key_env, &model.connection) {
-            let key = desk.links.model_key(&caller.tenant, id).await?;
+            let key = desk.links.model_key(&caller.tenant, id, &endpoint.host()).await?;
             endpoint.key = Some(key.expose().to_owned());
         }
         if let Some(key) = &endpoint.key {
@@ -138,11 +138,16 @@ impl<'a> Talk<'a> {
     /// The next thing that the person says; none when they leave.
     async fn next(&mut self, lines: &Lines) -> Option<String> {
         terminal::prompt();
+        let asked = Instant::now();
         let line = tokio::select! {
-            line = lines.next() => line,
+            line = lines.next(asked) => line,
             _ = tokio::signal::ctrl_c() => None,
         };
-        line.filter(|text| !text.trim().is_empty())
+        let (typed, text) = line.filter(|(_, text)| !text.trim().is_empty())?;
+        if typed < asked {
+            terminal::repeat(&text);
+        }
+        Some(text)
     }
 
     async fn say(&mut self, chat: &mut haft_agent::Chat, text: &str) -> Done {
