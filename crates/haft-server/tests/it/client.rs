@@ -111,6 +111,7 @@ impl Reply {
 /// A server on a port of its own, and the keys to it.
 pub(crate) struct Served {
     port: u16,
+    pub(crate) door: Arc<Door>,
     ran: Arc<Counting>,
     stop: Option<oneshot::Sender<()>>,
     stopped: tokio::task::JoinHandle<usize>,
@@ -162,8 +163,8 @@ impl Served {
         let port = listener.local_addr().unwrap().port();
         let (stop, told) = oneshot::channel::<()>();
         let told = async move { drop(told.await) };
-        let stopped = tokio::spawn(haft_server::serve(listener, door, told));
-        Self { port, ran, stop: Some(stop), stopped, agent, operator, stranger }
+        let stopped = tokio::spawn(haft_server::serve(listener, door.clone(), told));
+        Self { port, door, ran, stop: Some(stop), stopped, agent, operator, stranger }
     }
 
     /// How often a handler was run.

@@ -11,6 +11,10 @@ mod console;
 #[cfg(test)]
 mod doors;
 #[cfg(test)]
+mod mcp;
+#[cfg(test)]
+mod mcp_lines;
+#[cfg(test)]
 mod people;
 #[cfg(test)]
 mod shapes;
