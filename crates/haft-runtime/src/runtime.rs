@@ -3,6 +3,7 @@
 mod builder;
 mod config;
 mod confirmations;
+mod finding;
 mod hide;
 mod sessions;
 

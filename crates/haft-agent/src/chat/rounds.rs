@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::inbox::{elsewhere, texts};
 use super::{Chat, Round};
-use crate::calls::{Asked, Desk};
+use crate::calls::{self, Asked, Desk};
 use crate::cancel::Cancel;
 use crate::event::{Done, Event, Limit, Listen, Reason, Spent};
 use crate::offer::{self, Offer};
@@ -122,6 +122,7 @@ impl<'a> Run<'a> {
             session: &self.chat.session.clone(),
             catalog: &catalog,
             rendering: &offer.rendering,
+            theirs: &self.chat.wishes.theirs.clone(),
             cancel: self.cancel,
         };
         let asked = desk.read(&turn, &mut self.chat.used);
@@ -134,6 +135,9 @@ impl<'a> Run<'a> {
         .await;
         if asked.is_empty() {
             return self.without_calls(turn);
+        }
+        if let Some(calls) = calls::handed(&asked) {
+            return Next::Over(Reason::HandedBack { calls });
         }
         let rendering = offer.rendering.clone();
         self.chat.round = Some(Round { rendering, replay: turn.replay, asked, words: Vec::new() });

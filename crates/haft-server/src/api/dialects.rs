@@ -18,6 +18,7 @@ use crate::shown::target;
 /// How the body is to be read, and where the calls of a provider's message belong.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Said {
     /// The body is the assistant message, or the whole response, of this provider, as it was sent:
     /// `openai`, `openai-responses`, `openai-realtime`, `anthropic`, `gemini`, `gemini-live`, `mcp`

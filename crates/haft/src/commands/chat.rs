@@ -169,7 +169,8 @@ impl<'a> Talk<'a> {
             }
             Reason::Refused => ("the model would not answer".into(), Exit::Findings),
             Reason::Filtered => ("the provider withheld the answer".into(), Exit::Findings),
-            Reason::Cancelled => ("called off".into(), Exit::Findings),
+            // Nobody offers tools of their own here.
+            Reason::HandedBack { .. } | Reason::Cancelled => ("called off".into(), Exit::Findings),
             Reason::Limit { limit, most } => {
                 let limit = serde_json::to_value(limit).unwrap_or_default();
                 let word = limit.as_str().unwrap_or_default();
