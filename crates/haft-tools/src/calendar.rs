@@ -19,3 +19,6 @@ mod spans;
 pub use hours::{Days, Hours};
 pub use provide::Provider;
 pub use setup::{Common, Person, Setup};
+
+#[cfg(test)]
+mod tests;

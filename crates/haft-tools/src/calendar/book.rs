@@ -5,6 +5,8 @@
 //! has written there is seen by the second. The event's name comes from the draft: writing it twice
 //! makes one event, and after a lost answer it can be asked for.
 
+use std::time::Duration;
+
 use haft_core::calendar::{Booked, Booking, BookingStatus, Draft, Which};
 use haft_core::{ErrorKind, ToolError};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
@@ -22,6 +24,8 @@ const HOLD_MS: i64 = 10 * 60 * 1_000;
 const SETTLED_MS: i64 = 20_000;
 /// How often something that may be repeated is.
 const TRIES: usize = 3;
+/// How long whoever gives way may take.
+const GIVE_WAY: Duration = Duration::from_millis(400);
 /// Events of haft's own, by their ids.
 const OURS: &str = "@haft";
 
@@ -85,9 +89,9 @@ impl Provider {
             let error = self.dav(asking).err().unwrap_or_else(|| taken("there is no calendar"));
             return given_up(error).await;
         };
-        match self.clash(asking, &booking, Clash::Any).await {
-            Ok(false) => {}
-            Ok(true) => return given_up(taken("somebody has something else at that time")).await,
+        match self.others(asking, &booking).await {
+            Ok(others) if others.is_empty() => {}
+            Ok(_) => return given_up(taken("somebody has something else at that time")).await,
             Err(error) => return given_up(error).await,
         }
         let organizer = self.organizer(&booking);
@@ -113,9 +117,9 @@ impl Provider {
     }
 
     /// It stands there. Of two hafts that did not know of each other and wrote the same time, the
-    /// one with the larger name takes its own back.
+    /// later one sees the other in any case, and takes its own back, unless the other does.
     async fn written(&self, asking: Asking<'_>, booking: Booking) -> Result<Value, ToolError> {
-        if let Ok(true) = self.clash(asking, &booking, Clash::Earlier).await
+        if self.is_second(asking, &booking).await
             && let (Ok(dav), Some(place)) = (self.dav(asking), booking.place.as_deref())
             && let Deleted::Gone = dav.delete(place, None).await
         {
@@ -130,18 +134,33 @@ impl Provider {
         }
     }
 
+    /// Whether another haft has the time. Where both see each other, the larger name gives way at
+    /// once, and the smaller one waits for that.
+    async fn is_second(&self, asking: Asking<'_>, booking: &Booking) -> bool {
+        let own = uid(booking);
+        for _ in 0..TRIES {
+            let Ok(others) = self.others(asking, booking).await else { return false };
+            let ours = |other: &&String| other.ends_with(OURS);
+            match others.iter().filter(ours).min() {
+                None => return false,
+                Some(first) if *first < own => return true,
+                Some(_) => tokio::time::sleep(GIVE_WAY).await,
+            }
+        }
+        true
+    }
+
     fn organizer(&self, booking: &Booking) -> String {
         let first = booking.meeting.attendees.first();
         self.setup.organizer.clone().or_else(|| first.cloned()).unwrap_or_default()
     }
 
-    /// Whether something else takes the time of a booking.
-    async fn clash(
+    /// The ids of what else stands in calendars elsewhere at the time of a booking.
+    async fn others(
         &self,
         asking: Asking<'_>,
         booking: &Booking,
-        what: Clash,
-    ) -> Result<bool, ToolError> {
+    ) -> Result<Vec<String>, ToolError> {
         let people: Vec<Who> = booking
             .meeting
             .attendees
@@ -154,22 +173,9 @@ impl Provider {
             })
             .collect();
         let own = uid(booking);
-        let taken = self.taken_elsewhere(asking, &people, booking.meeting.span).await?;
-        Ok(taken.iter().filter(|uid| **uid != own).any(|uid| match what {
-            Clash::Any => true,
-            Clash::Earlier => uid.ends_with(OURS) && *uid < own,
-        }))
-    }
-
-    /// The ids of what stands in calendars elsewhere.
-    async fn taken_elsewhere(
-        &self,
-        asking: Asking<'_>,
-        people: &[Who],
-        within: haft_core::calendar::Span,
-    ) -> Result<Vec<String>, ToolError> {
-        let taken = self.elsewhere(asking, people, within).await?;
-        Ok(taken.entries.into_iter().map(|entry| entry.uid).collect())
+        let taken = self.elsewhere(asking, &people, booking.meeting.span).await?;
+        let all = taken.entries.into_iter().map(|entry| entry.uid);
+        Ok(all.filter(|uid| *uid != own).collect())
     }
 
     pub(super) async fn find(
@@ -256,14 +262,6 @@ impl Provider {
         error.partial_side_effects = true;
         Err(error)
     }
-}
-
-/// What counts as a clash.
-#[derive(Clone, Copy)]
-enum Clash {
-    Any,
-    /// Events of another haft that go before ours.
-    Earlier,
 }
 
 fn uid(booking: &Booking) -> String {

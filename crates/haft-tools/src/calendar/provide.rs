@@ -103,7 +103,7 @@ impl Provide for Provider {
 }
 
 impl Provider {
-    async fn answer(
+    pub(super) async fn answer(
         &self,
         asking: Asking<'_>,
         method: &str,
