@@ -11,6 +11,7 @@
 //! assert_eq!(canonical_id(&namespace, "kb_search").unwrap(), "core__kb_search");
 //! ```
 
+pub mod calendar;
 pub mod call;
 pub mod config;
 pub mod connection;

@@ -3,6 +3,7 @@
 //! Each says one thing. Futures are boxed, so that a program can put its own store, executor or
 //! policy behind them.
 
+mod calendar;
 mod client;
 mod connection;
 mod execute;
@@ -13,6 +14,7 @@ mod store;
 use std::future::Future;
 use std::pin::Pin;
 
+pub use calendar::Calendar;
 pub use client::{Asked, Can, Client, Level, Log, Note, Progress, Question};
 pub use connection::{Auth, Broker, Connections, Expect, Hide, Want};
 pub use execute::{Binding, Ended, Execute, Host, Job, Provide, Scope, SessionView};

@@ -15,6 +15,7 @@
 //! assert!(store.is_writable());
 //! ```
 
+pub mod calendar;
 pub mod clock;
 pub mod machine;
 pub mod memory;
@@ -27,6 +28,7 @@ mod figures;
 mod steps;
 mod tables;
 
+pub use calendar::Appointments;
 pub use clock::{Clock, Manual, System};
 pub use memory::Memory;
 pub use sqlite::{Options, Sqlite};

@@ -5,6 +5,7 @@
 //! checkpoints), and `haft.db.blocks` (there may be blocks).
 
 mod agree;
+mod calendar;
 mod configs;
 mod connections;
 mod fault;

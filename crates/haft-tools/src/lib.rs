@@ -12,6 +12,7 @@
 //! ```
 
 pub mod bundled;
+pub mod calendar;
 mod contacts;
 mod functions;
 pub mod kb;

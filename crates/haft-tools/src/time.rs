@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use locale::Locale;
+pub(crate) use zone::find as zone;
 
 /// What `get_current_time` is asked.
 #[derive(Deserialize)]

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod bed;
 #[cfg(test)]
+mod calendar;
+#[cfg(test)]
 mod connections;
 #[cfg(test)]
 mod contract;

@@ -1,5 +1,6 @@
 //! E-mail addresses, also those that are spelled out to hide them from machines.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -42,25 +43,72 @@ static WORDS: LazyLock<Regex> = LazyLock::new(|| {
     pattern(&format!(r"(?i)\s*[\[({{<]\s*(?:\.|{DOT})\s*[\])}}>]\s*|\s+(?:{DOT})\s+|\s*\.\s*"))
 });
 
-pub(super) fn find(text: &str, finds: &mut Finds) {
-    for found in PLAIN.captures_iter(text) {
-        let (Some(local), Some(host)) = (found.get(1), found.get(2)) else { continue };
-        // Quotes, stars and brackets around an address are not a part of it, nor is a leading dot.
-        let name = local
-            .as_str()
-            .trim_start_matches(['.', '\'', '*', '_', '`', '/', '=', '|', '~', '-', '{']);
-        if name.is_empty() || name.ends_with('.') || name.contains("..") || name.len() > 64 {
-            continue;
+/// Whether a letter is of a script that puts no spaces between words: an address may be glued to it.
+pub(super) fn is_glued(c: char) -> bool {
+    matches!(c,
+        '\u{e00}'..='\u{e7f}' | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}'
+        | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9f}')
+}
+
+/// The end of a mailbox that a sentence runs into; one that is written in such a script stays whole.
+fn unglued_name(local: &str) -> &str {
+    let end = local.char_indices().rfind(|(_, c)| is_glued(*c));
+    let rest = end.and_then(|(at, c)| local.get(at + c.len_utf8()..)).unwrap_or(local);
+    if rest.is_empty() { local } else { rest }
+}
+
+/// The beginning of a host that runs into a sentence. A label is of one script.
+fn unglued_host(host: &str) -> &str {
+    let mut at = 0;
+    for label in host.split_inclusive(['.', '．']) {
+        let plain = label.chars().next().is_some_and(|c| c.is_ascii_alphanumeric());
+        if let Some(cut) = label.find(is_glued).filter(|_| plain) {
+            return host.get(..at + cut).unwrap_or(host);
         }
-        let place = local.end() - name.len()..host.end();
-        // `@user@host` is a handle of the fediverse.
-        let before = text.get(..place.start).and_then(|before| before.chars().next_back());
-        if before == Some('@') {
-            continue;
-        }
-        let value = format!("{name}@{}", host.as_str().replace('．', ".").to_lowercase());
-        finds.take(Find::new(Kind::Email, place, value, Confidence::Exact));
+        at += label.len();
     }
+    host
+}
+
+/// A host has a dot inside, and ends in more than one letter.
+fn is_host(host: &str) -> bool {
+    let ending = host.rsplit(['.', '．']).next().unwrap_or_default();
+    ending.len() < host.len() && ending.chars().count() > 1
+}
+
+pub(super) fn find(text: &str, finds: &mut Finds) {
+    let mut at = 0;
+    while let Some(found) = PLAIN.captures_at(text, at) {
+        let (Some(local), Some(host)) = (found.get(1), found.get(2)) else { break };
+        let end = host.start() + unglued_host(host.as_str()).len();
+        // What comes after the address may be the beginning of the next one.
+        at = end;
+        plain(text, local.start()..local.end(), host.start()..end, finds);
+    }
+    spelled(text, finds);
+}
+
+fn plain(text: &str, local: Range<usize>, host: Range<usize>, finds: &mut Finds) {
+    let (Some(name), Some(domain)) = (text.get(local.clone()), text.get(host.clone())) else {
+        return;
+    };
+    // Quotes, stars and brackets around an address are not a part of it, nor is a leading dot.
+    let name = unglued_name(name)
+        .trim_start_matches(['.', '\'', '*', '_', '`', '/', '=', '|', '~', '-', '{']);
+    if name.is_empty() || name.ends_with('.') || name.contains("..") || name.len() > 64 {
+        return;
+    }
+    let place = local.end - name.len()..host.end;
+    // `@user@host` is a handle of the fediverse.
+    let before = text.get(..place.start).and_then(|before| before.chars().next_back());
+    if before == Some('@') || !is_host(domain) {
+        return;
+    }
+    let value = format!("{name}@{}", domain.replace('．', ".").to_lowercase());
+    finds.take(Find::new(Kind::Email, place, value, Confidence::Exact));
+}
+
+fn spelled(text: &str, finds: &mut Finds) {
     for pattern in [&BRACKETED, &SPELLED, &SPACED] {
         for found in pattern.captures_iter(text) {
             let (Some(whole), Some(local), Some(host)) = (found.get(0), found.get(1), found.get(2))

@@ -4,6 +4,8 @@
 //! a title or a word that announces one, the address beside it, or a place of its own at a letter's
 //! end.
 
+mod han;
+
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -26,7 +28,9 @@ static ANNOUNCED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?ix)(?:^|[\s(,;:>])(?:
             (?:mr|mrs|ms|mx|miss|dr|prof|professor|sir|madam|herr|herrn|frau|m|mme|mlle|monsieur|madame|
-            sr|sra|srta|señor|señora|don|doña|signor|signora|sig|dott|dl|dna|domnul|doamna|pan|pani|господин|госпожа)\.?|
+            sr|sra|srta|dra|señor|señora|señorita|don|doña|dña|signor|signore|signora|signorina|sig|sig\.ra|sig\.na|dott|dott\.ssa|avv|
+            ing|inż|mgr|lic|lord|lady|maître|dl|dna|domnul|doamna|pan|pana|panu|panem|pani|panią|państwo|
+            господин\p{L}*|госпож\p{L}*|г-н|г-на|г-ну|г-жа|г-жу|г-же|доктор\p{L}*|профессор\p{L}*)\.?|
             (?:name|contact|kontakt|ansprechpartner|ansprechpartnerin|attn|nome|nombre|nom|nume|nazwisko|имя)\s?[:：]|
             hi|hello|hey|dear|liebe|lieber|hallo|cher|chère|bonjour|hola|estimad[oa]|querid[oa]|dragă|bună|stimat[eă]|ciao|cara|caro|
             my\s name\s is|mein\s name\s ist|ich\s heiße|je\s m['’]appelle|me\s llamo|
@@ -40,7 +44,8 @@ static EXPECTED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?ix)(?:^|[\s(,;:>])(?:
             call|ring|phone|e-?mail|meet|met|ask|ask\s for|tell|contact|with|speak\s (?:to|with)|i\s am|i['’]m|this\s is|
-            ich\s bin|mit|ruf|je\s suis|avec|appelez|contactez|soy|con|llame\s a|sono|sunt|sunați\s pe|cu|pe|from:|von:|cc:?
+            ich\s bin|mit|ruf|je\s suis|avec|appelez|contactez|joignez|soy|con|llame\s a|llama\s a|sono|chiami|chiamare|contatti|contattare|
+            dzwonić\s do|zadzwoń\s do|kontakt\s z|позвоните|свяжитесь\s с|sunt|sunați\s pe|cu|pe|from:|von:|cc:?
         )\s$",
     )
 });
@@ -190,22 +195,16 @@ const CLOSINGS: &[&str] = &[
 
 pub(super) fn find(text: &str, finds: &mut Finds) {
     let boxes = mailboxes(finds);
-    for found in CAPITALS.find_iter(text) {
+    let mut at = 0;
+    while let Some(found) = CAPITALS.find_at(text, at) {
+        at = found.end();
         if let Some(place) = person(text, found.range(), &boxes) {
+            at = place.end;
             let value = text.get(place.clone()).unwrap_or_default().replace('\u{a0}', " ");
             finds.take(Find::new(Kind::Name, place, value, Confidence::Likely));
         }
     }
-    for found in POLITE.captures_iter(text) {
-        if let Some(name) = found.get(1) {
-            finds.take(Find::new(
-                Kind::Name,
-                name.range(),
-                name.as_str().to_owned(),
-                Confidence::Likely,
-            ));
-        }
-    }
+    han::find(text, finds);
 }
 
 /// The part of a run of capitals that is a name, where one is.
@@ -224,7 +223,7 @@ fn person(text: &str, run: Range<usize>, boxes: &[Vec<String>]) -> Option<Range<
             .map(|(at, space)| run.start + at + space.len()),
     );
     for start in starts {
-        let place = start..run.end;
+        let place = start..start + before_title(text.get(start..run.end)?).len();
         let words: Vec<&str> = text.get(place.clone())?.split([' ', '\u{a0}']).collect();
         let (first, last) = (words.first()?, words.last()?);
         if !first.starts_with(char::is_uppercase)
@@ -249,6 +248,25 @@ fn person(text: &str, run: Range<usize>, boxes: &[Vec<String>]) -> Option<Range<
     None
 }
 
+/// A run up to the next title in it: `García y el Sr` are two people.
+fn before_title(run: &str) -> &str {
+    let spaces = run.match_indices([' ', '\u{a0}']);
+    for (at, space) in spaces {
+        let rest = run.get(at + space.len()..).unwrap_or_default();
+        let word = rest.split([' ', '\u{a0}']).next().unwrap_or_default();
+        if word.trim_end_matches('.').chars().count() > 1 && is_title(word) {
+            let mut before = run.get(..at).unwrap_or(run);
+            while let Some((shorter, last)) = before.rsplit_once([' ', '\u{a0}'])
+                && !last.starts_with(char::is_uppercase)
+            {
+                before = shorter;
+            }
+            return before;
+        }
+    }
+    run
+}
+
 fn is_no_name(word: &str) -> bool {
     NOT.contains(&word.trim_end_matches('.'))
 }
@@ -258,13 +276,8 @@ fn is_title(word: &str) -> bool {
     ANNOUNCED.is_match(&format!("{word} "))
 }
 
-/// Names in scripts without capitals, told by what politeness puts behind them.
-static POLITE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(r"([\p{Han}\p{Katakana}ー]{1,6})(?:さん|さま|様|氏|先生|女士|小姐|经理)")
-});
-
 /// The end of a text, enough for what announces a name.
-fn last_words(before: &str) -> &str {
+pub(super) fn last_words(before: &str) -> &str {
     let mut from = before.len().saturating_sub(40);
     while !before.is_char_boundary(from) {
         from += 1;

@@ -6,6 +6,7 @@ use phonenumber::metadata::DATABASE;
 use phonenumber::{Mode, country};
 use regex::Regex;
 
+use super::name::last_words;
 use super::{Confidence, Find, Finds, Kind, pattern};
 
 /// Digits of any script, and what people put between them.
@@ -26,6 +27,28 @@ static OTHERS: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// What is said before a number that is to be dialled, in its last words.
+static CALLED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?ix)(?:\b(?:tel|tél|telefon\p{L}*|téléphone|telefono|teléfono|telefone|phone|ph|mobil\p{L}*|móvil|portable|
+            cell\p{L}*|cellulare|handy\p{L}*|fax|call|ring|dial|llam\p{L}*|appel\p{L}*|chiam\p{L}*|zadzwoń|dzwoni\p{L}*|kom|komórk\p{L}*|
+            whatsapp|anruf\p{L}*|erreich\p{L}*|тел|телефон\p{L}*|моб|звон\p{L}*)|電話|电话|携帯|手机|전화)[^\p{Nd}\n]{0,24}$",
+    )
+});
+
+/// What is said before a number that names a document, in its last words.
+static FILED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?ix)(?:\b(?:rechnung\p{L}*|bestell\p{L}*|auftrag\p{L}*|kunden\p{L}*|vertrag\p{L}*|aktenzeichen|konto\p{L}*|iban|nr|no\.|num|number|numer|
+            invoice|order|reference|ref|ticket|case|account|policy|contract|tracking|serial|isbn|issn|
+            facture|commande|dossier|référence|n°|nº|factura|pedido|expediente|fattura|ordine|pratica|faktur\p{L}*|zamówieni\p{L}*|
+            счёт\p{L}*|счет\p{L}*|заказ\p{L}*|договор\p{L}*)|№|\#|n°|nº|請求書|注文|発注|订单|訂單|发票|合同|编号|番号)[\s.:：\#°º号碼码-]{0,4}$",
+    )
+});
+
+/// Three groups of three: a number to dial in some countries, and a large number in all of them.
+static TRIPLETS: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\d{3}(?:[.\s\u{a0}]\d{3}){2}$"));
+
 /// The country of two letters, where there is one that has numbers.
 pub(super) fn region(letters: &str) -> Option<country::Id> {
     let id: country::Id = letters.parse().ok()?;
@@ -42,12 +65,16 @@ pub(super) fn find(text: &str, region: Option<country::Id>, finds: &mut Finds) {
         // Part of a word, a price, a percentage, a version, a key.
         let joined = before.is_some_and(|c| is_spelled(c) || "#$€£¥_=@%&".contains(c));
         let continued = after.is_some_and(|c| is_spelled(c) || "€$£¥%_@=".contains(c));
-        if joined || continued {
+        let said = last_words(text.get(..start).unwrap_or_default());
+        let called = CALLED.is_match(said);
+        if joined || continued || !called && FILED.is_match(said) {
             continue;
         }
         // Two numbers may stand side by side; then the longest beginning that is one is taken.
         while let Some(digits) = digits(candidate) {
-            let others = OTHERS.is_match(candidate) && !candidate.starts_with(['+', '＋', '0']);
+            let others = OTHERS.is_match(candidate)
+                && !candidate.starts_with(['+', '＋', '0'])
+                && !is_dialled(candidate, called, text.get(start + candidate.len()..));
             let dated = OTHERS.is_match(candidate) && is_date(candidate);
             if !others
                 && !dated
@@ -66,6 +93,13 @@ pub(super) fn find(text: &str, region: Option<country::Id>, finds: &mut Finds) {
             candidate = candidate.get(..shorter).unwrap_or_default().trim_end();
         }
     }
+}
+
+/// Whether three groups of three are to be dialled: somebody says so, or nothing is counted with them.
+fn is_dialled(candidate: &str, called: bool, after: Option<&str>) -> bool {
+    let rest = after.unwrap_or_default().trim_start_matches([' ', '\u{a0}']);
+    let counted = rest.starts_with(|c: char| c.is_alphabetic() || "€$£¥%".contains(c));
+    TRIPLETS.is_match(candidate) && (called || !candidate.contains('.') && !counted)
 }
 
 /// A letter of a script that puts spaces between words, or a digit.

@@ -14,15 +14,32 @@ fn found(text: &str, region: Option<&str>) -> Vec<Contact> {
 /// Finds are written `kind=value`, with `?` behind what is only likely.
 #[track_caller]
 fn check(text: &str, region: Option<&str>, expected: &[&str]) {
-    let found: Vec<String> = found(text, region)
+    assert_eq!(shown_as(text, region), expected, "{text}");
+}
+
+/// Every row is tried, and all that are wrong are told at once.
+#[track_caller]
+fn check_each(rows: &[(&str, Option<&str>, &[&str])]) {
+    let wrong: Vec<String> = rows
+        .iter()
+        .map(|(text, region, expected)| (text, shown_as(text, *region), expected))
+        .filter(|(_, found, expected)| found != *expected)
+        .map(|(text, found, expected)| {
+            format!("{text}\n  found    {found:?}\n  expected {expected:?}")
+        })
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn shown_as(text: &str, region: Option<&str>) -> Vec<String> {
+    found(text, region)
         .iter()
         .map(|one| {
             let kind = json!(one.kind);
             let mark = if one.confidence == Confidence::Likely { "?" } else { "" };
             format!("{}={}{mark}", kind.as_str().unwrap(), one.value)
         })
-        .collect();
-    assert_eq!(found, expected, "{text}");
+        .collect()
 }
 
 #[test]
@@ -214,4 +231,135 @@ fn nothing_breaks_on_anything() {
         "call 020 7946 0958 (https://x.example/) mara [at] x [dot] example Mara Ionescu @x_y "
             .repeat(220);
     assert_eq!(found(&long, Some("GB")).len(), 220 * 5);
+}
+
+#[test]
+fn an_address_ends_where_prose_without_spaces_begins() {
+    check("请联系mara@northlight.example谢谢", None, &["email=mara@northlight.example"]);
+    check(
+        "メールはmara@northlight.exampleまで、またはjo@client.exampleへ。",
+        None,
+        &["email=mara@northlight.example", "email=jo@client.example"],
+    );
+    check(
+        "发到mara@x.example和jo@y.example.cn，谢谢",
+        None,
+        &["email=mara@x.example", "email=jo@y.example.cn"],
+    );
+    check("이메일mara@northlight.example입니다", None, &["email=mara@northlight.example"]);
+    // Addresses that are written in such a script stay whole.
+    check("用户@例子.公司", None, &["email=用户@例子.公司"]);
+    check(
+        "mara@例子.公司 dürst@bücher.example",
+        None,
+        &["email=mara@例子.公司", "email=dürst@bücher.example"],
+    );
+}
+
+#[test]
+fn three_groups_of_three_are_dialled_or_counted() {
+    check_each(&[
+        ("Mi móvil es 612 345 678.", Some("ES"), &["phone=+34612345678"][..]),
+        ("Zadzwoń: 600 100 200", Some("PL"), &["phone=+48600100200"]),
+        ("tel. 600.100.200 wieczorem", Some("PL"), &["phone=+48600100200"]),
+        ("600 100 200, najlepiej po 17", Some("PL"), &["phone=+48600100200"]),
+        ("Kosztowało 600 100 200 zł", Some("PL"), &[]),
+        ("Hay 612 345 678 habitantes", Some("ES"), &[]),
+        ("612.345.678 en total", Some("ES"), &[]),
+    ]);
+}
+
+#[test]
+fn numbers_of_documents_are_not_dialled() {
+    let filed = [
+        ("Rechnung Nr. 2024-001234", "DE"),
+        ("Kundennummer: 030 901820", "DE"),
+        ("Order no. 020 7946 0958", "GB"),
+        ("facture n° 01 42 68 53 00", "FR"),
+        ("Faktura nr 600 100 200", "PL"),
+        ("Заказ № 8 495 123-45-67", "RU"),
+        ("订单编号：010 6552 9988", "CN"),
+    ];
+    check_each(&filed.map(|(text, region)| (text, Some(region), &[] as &[&str])));
+    check("Tel. Nr. 030 901820", Some("DE"), &["phone=+4930901820"]);
+    check("Phone no.: 020 7946 0958", Some("GB"), &["phone=+442079460958"]);
+}
+
+#[test]
+fn a_title_announces_a_family_name() {
+    check_each(&[
+        (
+            "Sehr geehrte Frau Dr. Schmidt, sehr geehrter Herr Prof. Weber,",
+            None,
+            &["name=Schmidt?", "name=Weber?"][..],
+        ),
+        ("Bitte an Herrn Krüger weitergeben.", None, &["name=Krüger?"]),
+        ("M. Dupont et Mme Lefèvre seront là.", None, &["name=Dupont?", "name=Lefèvre?"]),
+        ("La Sra. García y el Sr. Núñez", None, &["name=García?", "name=Núñez?"]),
+        (
+            "Gentile Sig.ra Bianchi, il Dott. Verdi conferma.",
+            None,
+            &["name=Bianchi?", "name=Verdi?"],
+        ),
+        (
+            "Szanowna Pani Nowak, proszę przekazać panu Zielińskiemu",
+            None,
+            &["name=Nowak?", "name=Zielińskiemu?"],
+        ),
+        ("Уважаемая госпожа Иванова, г-н Петров ждёт.", None, &["name=Иванова?", "name=Петров?"]),
+        ("請聯絡陳先生或林小姐", None, &["name=陳?", "name=林?"]),
+        ("请联系王经理和李小明先生", None, &["name=王?", "name=李小明?"]),
+        ("営業部田中様、佐藤さんもご一緒に", None, &["name=田中?", "name=佐藤?"]),
+    ]);
+}
+
+#[test]
+fn prose_in_many_languages() {
+    check_each(&[
+        (
+            "Guten Tag, ich bin Anke Petersen. Sie erreichen mich unter 0421 361 0 oder 0171 2345678 (anke.petersen@werft.example).",
+            Some("DE"),
+            &[
+                "name=Anke Petersen?",
+                "phone=+494213610",
+                "phone=+491712345678",
+                "email=anke.petersen@werft.example",
+            ][..],
+        ),
+        (
+            "Bonjour, je suis Benoît Girard ; joignez-moi au 06 12 34 56 78 ou b.girard@atelier.example avant le 12/03/2026.",
+            Some("FR"),
+            &["name=Benoît Girard?", "phone=+33612345678", "email=b.girard@atelier.example"],
+        ),
+        (
+            "Para el presupuesto llame a Íñigo Urrutia al 944 123 456, factura 2026/00123.",
+            Some("ES"),
+            &["name=Íñigo Urrutia?", "phone=+34944123456"],
+        ),
+        (
+            "Mi chiamo Giulia Conti, il mio cellulare è 347 123 4567, scrivetemi a giulia.conti@studio.example.",
+            Some("IT"),
+            &["name=Giulia Conti?", "phone=+393471234567", "email=giulia.conti@studio.example"],
+        ),
+        (
+            "Proszę dzwonić do Anny Kowalskiej, tel. 22 123 45 67, e-mail: biuro@studio.example.",
+            Some("PL"),
+            &["name=Anny Kowalskiej?", "phone=+48221234567", "email=biuro@studio.example"],
+        ),
+        (
+            "担当者：山田太郎 電話は03-3224-5000、メールはyamada@studio.exampleです。",
+            Some("JP"),
+            &["name=山田太郎?", "phone=+81332245000", "email=yamada@studio.example"],
+        ),
+        (
+            "我叫李雷，电话是138 0013 8000，邮箱lilei@studio.example，订单号20240012345。",
+            Some("CN"),
+            &["name=李雷?", "phone=+8613800138000", "email=lilei@studio.example"],
+        ),
+        (
+            "Позвоните Марии Соколовой по телефону +7 916 123-45-67 или пишите на maria@studio.example.",
+            Some("RU"),
+            &["name=Марии Соколовой?", "phone=+79161234567", "email=maria@studio.example"],
+        ),
+    ]);
 }

@@ -5,7 +5,7 @@ use jiff::Zoned;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
 /// The zone of that name. An abbreviation names several zones, or one that knows no summer time.
-pub(super) fn find(name: &str) -> Result<TimeZone, ToolError> {
+pub(crate) fn find(name: &str) -> Result<TimeZone, ToolError> {
     let database = TimeZoneDatabase::bundled();
     let short = !name.contains('/') && !name.chars().any(char::is_lowercase);
     match database.get(name) {

@@ -1,0 +1,198 @@
+//! Meetings, in SQLite. The writer's transaction decides who gets a time.
+
+use haft_core::calendar::{Booked, Booking, BookingStatus, Draft, Span, Which};
+use haft_core::port::{Boxed, Calendar, StoreError};
+use rusqlite::{Connection, Row};
+use serde_json::json;
+
+use super::fault::of_read;
+use super::tx::Tx;
+use super::{Sqlite, read};
+use crate::calendar::{LATE_MS, cancelled};
+use crate::tables::{Res, Tables as _};
+
+type Answer<'a, T> = Boxed<'a, Res<T>>;
+
+const BY_EVENT: &str = "SELECT body FROM bookings WHERE tenant = ?1 AND event = ?2";
+const BY_DRAFT: &str = "SELECT body FROM bookings WHERE tenant = ?1 AND draft = ?2";
+const DRAFT: &str =
+    "SELECT meeting, expires_ms FROM drafts WHERE tenant = ?1 AND id = ?2 AND expires_ms > ?3";
+const TAKEN: &str = "SELECT 1 FROM booked_time WHERE tenant = ?1 AND person = ?2 \
+    AND start_ms < ?4 AND end_ms > ?3 AND event <> ?5 \
+    AND (held_until_ms IS NULL OR held_until_ms > ?6) LIMIT 1";
+const BUSY: &str = "SELECT start_ms, end_ms FROM booked_time WHERE tenant = ?1 AND person = ?2 \
+    AND start_ms < ?4 AND end_ms > ?3 AND (held_until_ms IS NULL OR held_until_ms > ?5)";
+
+impl Calendar for Sqlite {
+    fn keep<'a>(&'a self, draft: Draft) -> Answer<'a, ()> {
+        Box::pin(self.write(move |tx| {
+            let old = tx.now_ms() - LATE_MS;
+            tx.execute("DELETE FROM drafts WHERE expires_ms < ?1", (old,))?;
+            let sql = "INSERT OR REPLACE INTO drafts (tenant, id, expires_ms, meeting) \
+                       VALUES (?1, ?2, ?3, ?4)";
+            let meeting = json!(draft.meeting).to_string();
+            tx.execute(sql, (&draft.tenant, &draft.id, draft.expires_ms, meeting)).map(drop)
+        }))
+    }
+
+    fn draft<'a>(&'a self, tenant: &'a str, id: &'a str, now_ms: i64) -> Answer<'a, Option<Draft>> {
+        let (tenant, id) = (tenant.to_owned(), id.to_owned());
+        Box::pin(self.readers.ask(move |conn| {
+            let raw = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get(1)?));
+            let found = read::one(conn, DRAFT, (&tenant, &id, now_ms), raw)?;
+            let Some((meeting, expires_ms)) = found else { return Ok(None) };
+            let meeting = serde_json::from_str(&meeting).map_err(|why| touched(&why))?;
+            Ok(Some(Draft { tenant, id, meeting, expires_ms }))
+        }))
+    }
+
+    fn book<'a>(&'a self, booking: Booking, now_ms: i64, hold_ms: i64) -> Answer<'a, Booked> {
+        Box::pin(self.write(move |tx| book(tx, &booking, now_ms, hold_ms)))
+    }
+
+    fn confirm<'a>(&'a self, tenant: &'a str, event: &'a str) -> Answer<'a, Option<Booking>> {
+        let (tenant, event) = (tenant.to_owned(), event.to_owned());
+        Box::pin(self.write(move |tx| {
+            let Some(mut booking) = find(tx, BY_EVENT, &tenant, &event)? else { return Ok(None) };
+            if booking.status == BookingStatus::Held {
+                booking.status = BookingStatus::Confirmed;
+                update(tx, &booking)?;
+                let sql = match booking.place {
+                    Some(_) => "DELETE FROM booked_time WHERE tenant = ?1 AND event = ?2",
+                    None => {
+                        "UPDATE booked_time SET held_until_ms = NULL \
+                         WHERE tenant = ?1 AND event = ?2"
+                    }
+                };
+                tx.execute(sql, (&tenant, &event))?;
+            }
+            Ok(Some(booking))
+        }))
+    }
+
+    fn release<'a>(&'a self, tenant: &'a str, event: &'a str) -> Answer<'a, ()> {
+        let (tenant, event) = (tenant.to_owned(), event.to_owned());
+        Box::pin(self.write(move |tx| {
+            let held = find(tx, BY_EVENT, &tenant, &event)?
+                .is_some_and(|booking| booking.status == BookingStatus::Held);
+            if !held {
+                return Ok(());
+            }
+            let sql = "DELETE FROM bookings WHERE tenant = ?1 AND event = ?2";
+            tx.execute(sql, (&tenant, &event))?;
+            free(tx, &tenant, &event)
+        }))
+    }
+
+    fn cancel<'a>(
+        &'a self,
+        tenant: &'a str,
+        event: &'a str,
+        reason: &'a str,
+    ) -> Answer<'a, Option<Booking>> {
+        let (tenant, event, reason) = (tenant.to_owned(), event.to_owned(), reason.to_owned());
+        Box::pin(self.write(move |tx| {
+            let Some(before) = find(tx, BY_EVENT, &tenant, &event)? else { return Ok(None) };
+            let mut after = before.clone();
+            cancelled(&mut after, &reason);
+            update(tx, &after)?;
+            free(tx, &tenant, &event)?;
+            Ok(Some(before))
+        }))
+    }
+
+    fn booking<'a>(&'a self, tenant: &'a str, which: Which<'a>) -> Answer<'a, Option<Booking>> {
+        let (sql, id) = match which {
+            Which::Event(id) => (BY_EVENT, id),
+            Which::Draft(id) => (BY_DRAFT, id),
+        };
+        let (tenant, id) = (tenant.to_owned(), id.to_owned());
+        Box::pin(self.readers.ask(move |conn| {
+            let found = read::one(conn, sql, (&tenant, &id), |row| row.get::<_, String>(0))?;
+            found.map(|text| parsed(&text)).transpose()
+        }))
+    }
+
+    fn taken<'a>(
+        &'a self,
+        tenant: &'a str,
+        people: &'a [String],
+        within: Span,
+        now_ms: i64,
+    ) -> Answer<'a, Vec<(String, Span)>> {
+        let (tenant, people) = (tenant.to_owned(), people.to_vec());
+        Box::pin(self.readers.ask(move |conn| {
+            let mut found = Vec::new();
+            for person in people {
+                let spans = busy(conn, &tenant, &person, within, now_ms);
+                let spans = spans.map_err(|error| of_read(&error))?;
+                found.extend(spans.into_iter().map(|span| (person.clone(), span)));
+            }
+            found.sort_by(|(a, one), (b, other)| (one, a).cmp(&(other, b)));
+            Ok(found)
+        }))
+    }
+}
+
+fn book(tx: &mut Tx<'_>, booking: &Booking, now_ms: i64, hold_ms: i64) -> Res<Booked> {
+    let tenant = &booking.tenant;
+    let before = find(tx, BY_DRAFT, tenant, &booking.draft)?;
+    if let Some(before) = before.filter(|one| one.status != BookingStatus::Held) {
+        return Ok(Booked::Before(before));
+    }
+    if tx.one(DRAFT, (tenant, &booking.draft, now_ms), |_| Ok(()))?.is_none() {
+        return Ok(Booked::NoDraft);
+    }
+    let Span { start_ms, end_ms } = booking.meeting.span;
+    for person in &booking.meeting.attendees {
+        let params = (tenant, person, start_ms, end_ms, &booking.event, now_ms);
+        if tx.one(TAKEN, params, |_| Ok(()))?.is_some() {
+            return Ok(Booked::Taken);
+        }
+    }
+    let sql =
+        "INSERT OR REPLACE INTO bookings (tenant, event, draft, body) VALUES (?1, ?2, ?3, ?4)";
+    tx.execute(sql, (tenant, &booking.event, &booking.draft, json!(booking).to_string()))?;
+    let until = (booking.status == BookingStatus::Held).then_some(now_ms.saturating_add(hold_ms));
+    let sql = "INSERT OR REPLACE INTO booked_time \
+               (tenant, person, start_ms, event, end_ms, held_until_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    for person in &booking.meeting.attendees {
+        tx.execute(sql, (tenant, person, start_ms, &booking.event, end_ms, until))?;
+    }
+    Ok(Booked::Fresh(booking.clone()))
+}
+
+fn find(tx: &mut Tx<'_>, sql: &str, tenant: &str, id: &str) -> Res<Option<Booking>> {
+    let found = tx.one(sql, (tenant, id), |row| row.get::<_, String>(0))?;
+    found.map(|text| parsed(&text)).transpose()
+}
+
+fn update(tx: &mut Tx<'_>, booking: &Booking) -> Res<()> {
+    let sql = "UPDATE bookings SET body = ?3 WHERE tenant = ?1 AND event = ?2";
+    tx.execute(sql, (&booking.tenant, &booking.event, json!(booking).to_string())).map(drop)
+}
+
+fn free(tx: &mut Tx<'_>, tenant: &str, event: &str) -> Res<()> {
+    tx.execute("DELETE FROM booked_time WHERE tenant = ?1 AND event = ?2", (tenant, event))
+        .map(drop)
+}
+
+fn busy(
+    conn: &Connection,
+    tenant: &str,
+    person: &str,
+    within: Span,
+    now_ms: i64,
+) -> rusqlite::Result<Vec<Span>> {
+    let params = (tenant, person, within.start_ms, within.end_ms, now_ms);
+    let span = |row: &Row<'_>| Ok(Span { start_ms: row.get(0)?, end_ms: row.get(1)? });
+    conn.prepare_cached(BUSY)?.query_map(params, span)?.collect()
+}
+
+fn parsed(text: &str) -> Res<Booking> {
+    serde_json::from_str(text).map_err(|why| touched(&why))
+}
+
+fn touched(why: &serde_json::Error) -> StoreError {
+    StoreError::Tampered(format!("a meeting: {why}"))
+}
