@@ -14,6 +14,7 @@ use super::config::Office;
 use super::{Inner, Rulebook, Runtime, Shelves};
 use crate::config::Declared;
 use crate::guide::{self, Guide};
+use crate::path;
 use crate::policy::{Policy, Problem, Rules, Source};
 use crate::rate::Rates;
 use crate::redact::{Marker, Scrubber};
@@ -258,6 +259,7 @@ impl Builder {
                 guide,
                 running: Arc::default(),
                 rates: Rates::default(),
+                recall: path::Recall::default(),
                 tasks: Arc::default(),
                 suggestions: Suggestions::default(),
             }),
