@@ -11,7 +11,6 @@ use haft_core::secret::SecretText;
 use haft_exec::http::Client;
 use haft_exec::images::Images;
 use haft_exec::{Broker, Executors, Http};
-use haft_runtime::policy::Grant;
 use haft_store::{Sqlite, Vault};
 
 use crate::assembly::{executors, plain, said};
@@ -31,38 +30,6 @@ impl Links {
         let vault = Arc::new(Vault::new(store.clone(), keys));
         let broker = Arc::new(Broker::new(vault.clone(), client.clone()));
         Ok(Self { client, vault, broker })
-    }
-
-    /// What was granted with `haft connections grant`.
-    /// A tool that is no longer there cannot be used; a grant that still names it harms nobody.
-    pub(crate) fn grants(&self, registry: &Registry) -> anyhow::Result<Vec<Grant>> {
-        let handle = tokio::runtime::Handle::current();
-        let mut all = tokio::task::block_in_place(|| handle.block_on(self.read_grants()))?;
-        for grant in &mut all {
-            grant.tools.retain(|tool| tool.contains('*') || registry.find(tool).is_some());
-        }
-        all.retain(|grant| !grant.tools.is_empty());
-        Ok(all)
-    }
-
-    async fn read_grants(&self) -> anyhow::Result<Vec<Grant>> {
-        let mut all = Vec::new();
-        for granted in self.vault.grants().await? {
-            let accounts = self.vault.accounts(&granted.tenant).await?;
-            // Of a connection that is gone there is nothing to grant.
-            let Some(account) = accounts.into_iter().find(|one| one.id == granted.connection)
-            else {
-                continue;
-            };
-            all.push(Grant {
-                connection: granted.connection,
-                provider: account.provider,
-                tenant: granted.tenant,
-                principals: granted.principals,
-                tools: granted.tools,
-            });
-        }
-        Ok(all)
     }
 
     /// Everything that runs tools.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use haft_agent::http::Http;
+use haft_agent::http::{Endpoint, Http};
 use haft_agent::{Agent, Cancel, Done, Reason};
 use haft_core::Principal;
 use haft_core::port::Journal as _;
@@ -46,10 +46,11 @@ pub(crate) fn run(at: &Place, options: &Chat, out: &mut Output) -> anyhow::Resul
             let hidden = desk.runtime.hide("model-key", &SecretText::new(key.as_str()));
             hidden.map_err(anyhow::Error::msg).context("the key of the model")?;
         }
+        let help = asked_at(&model, &endpoint);
         let http = Http::new(endpoint)?;
         let mut settings = model.settings();
         settings.mode = mode(options.mode);
-        let mut talk = Talk::new(&desk, options, out)?;
+        let mut talk = Talk::new(&desk, options, help, out)?;
         let agent = Agent::new(desk.runtime.clone(), Arc::new(http), settings)
             .connected(model.connections())
             .approved_by(talk.person()?);
@@ -59,6 +60,24 @@ pub(crate) fn run(at: &Place, options: &Chat, out: &mut Output) -> anyhow::Resul
         desk.store.flush().await.context("the calls' records could not be written")?;
         Ok(exit)
     })
+}
+
+/// Where the model is asked and with which key, for whoever has to find out why it does not answer.
+fn asked_at(model: &Model, endpoint: &Endpoint) -> String {
+    let url = endpoint.url.as_deref().unwrap_or(endpoint.provider.default_url());
+    let key = match (&endpoint.key, &model.key_env, &model.connection) {
+        (None, _, _) => "without a key".to_owned(),
+        (Some(_), Some(name), _) => format!("with the key in `{name}`"),
+        (Some(_), None, Some(id)) => format!("with the key of the connection `{id}`"),
+        (Some(_), None, None) => {
+            format!("with the key in `{}`", endpoint.provider.default_key_env())
+        }
+    };
+    format!(
+        "the model `{}` is asked at `{url}` {key}; `--url`, `--model` and `--key-env`, or [model] in \
+         haft.toml, name others",
+        endpoint.model
+    )
 }
 
 /// What the command line says about the model.
@@ -84,10 +103,17 @@ struct Talk<'a> {
     /// Standard input, where a person types.
     lines: Option<Lines>,
     message: Option<String>,
+    /// What to look at when the model does not answer.
+    help: String,
 }
 
 impl<'a> Talk<'a> {
-    fn new(desk: &'a Desk, options: &'a Chat, out: &'a mut Output) -> anyhow::Result<Self> {
+    fn new(
+        desk: &'a Desk,
+        options: &'a Chat,
+        help: String,
+        out: &'a mut Output,
+    ) -> anyhow::Result<Self> {
         let typed = std::io::stdin().is_terminal();
         let message = match (&options.message, typed) {
             (Some(message), _) => Some(message.clone()),
@@ -95,7 +121,7 @@ impl<'a> Talk<'a> {
             (None, false) => Some(piped()?),
         };
         let lines = typed.then(Lines::read);
-        Ok(Self { desk, options, out, lines, message })
+        Ok(Self { desk, options, out, lines, message, help })
     }
 
     /// Who answers questions: whoever sits at the terminal, else nobody now.
@@ -188,6 +214,9 @@ impl<'a> Talk<'a> {
             }
         };
         self.out.error(&why);
+        if let Reason::ModelFailed { .. } = &done.reason {
+            self.out.note(&format!("  help: {}", plain(&self.help)));
+        }
         exit
     }
 }
