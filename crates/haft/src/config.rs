@@ -1,6 +1,7 @@
 //! `haft.toml`: which toolset, which registries are trusted, where things are remembered, and who
 //! may do what.
 
+mod calendar;
 mod kb;
 mod mcp;
 mod model;
@@ -73,6 +74,8 @@ struct RawConfig {
     connections: outside::RawConnections,
     #[serde(default)]
     images: outside::RawImages,
+    #[serde(default)]
+    calendar: calendar::RawCalendar,
     #[serde(default)]
     model: Model,
     #[serde(default)]
@@ -157,6 +160,8 @@ pub(crate) struct Config {
     pub(crate) otlp: Otlp,
     /// The knowledge base.
     kb: RawKb,
+    /// People, and where their meetings are written.
+    calendar: calendar::RawCalendar,
     /// The server's door for MCP clients.
     pub(crate) mcp: haft_server::mcp::Settings,
     /// Calls to the outside.
@@ -228,6 +233,7 @@ impl Config {
                 grants: raw.grants,
             },
             kb: raw.kb,
+            calendar: raw.calendar,
             outside: outside::resolve(raw.http, raw.connections, raw.images, &folder)
                 .with_context(|| format!("`{}`", file.display()))?,
             model: raw.model,
@@ -286,6 +292,11 @@ impl Config {
     pub(crate) fn kb(&self) -> anyhow::Result<Kb> {
         let folder = self.folder.clone().unwrap_or_default();
         self.kb.resolve(&folder).with_context(|| format!("`{}`", self.file))
+    }
+
+    /// People's calendars.
+    pub(crate) fn calendar(&self) -> anyhow::Result<haft_tools::calendar::Setup> {
+        self.calendar.resolve(&self.first_tenant()).with_context(|| format!("`{}`", self.file))
     }
 
     /// The policy, checked against the tools that there are.
