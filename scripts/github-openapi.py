@@ -56,6 +56,8 @@ def run(*arguments, fails=False):
 print(run("import", "api.json", "--format", "openapi").splitlines()[-3:])
 tools = sorted(folder.name for folder in (work / "tools").iterdir())
 print(f"{operations} operations, {len(tools)} tools")
+if operations != len(tools):
+    sys.exit("error: not every operation became a tool")
 
 # The output of GitHub's schemas is long; what is shown here is the request.
 calls = [

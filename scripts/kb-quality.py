@@ -90,6 +90,12 @@ for name, run in runs.items():
     found = [recall(run[number], relevant[number]) for number, _ in queries]
     print(f"{name:32} {mean(values):8.4f} {mean(values[::2]):7.4f} {mean(values[1::2]):7.4f} {mean(found):11.4f}")
 
+hybrid = runs.get("haft, hybrid")
+if hybrid:
+    score = lambda name: mean([ndcg(runs[name][number], relevant[number]) for number, _ in queries])
+    best = max(score("haft, full text"), score("vectors alone"))
+    print(f"\nhybrid against the better of its parts: {100 * (score('haft, hybrid') / best - 1):+.1f} % nDCG@10")
+
 print("\nhow many of the records with a score are relevant")
 for name in runs:
     if name.startswith("haft"):

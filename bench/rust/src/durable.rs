@@ -14,7 +14,7 @@ use haft_runtime::Runtime;
 use haft_store::{Options, Sqlite};
 
 use crate::count::processor;
-use crate::fixture::{Answer, Fixture};
+use haft_bench::fixture::{Answer, Fixture};
 use crate::report::{Run, nanos};
 
 /// Beside the program: where temporary files lie is memory on some machines.

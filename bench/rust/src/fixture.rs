@@ -10,6 +10,7 @@ use haft_core::registry::{Build, Implementation, Tool};
 use haft_core::{Call, Caller, Digest, Registry, ToolError};
 use haft_exec::Native;
 use haft_runtime::Runtime;
+use haft_runtime::runtime::Builder;
 use haft_runtime::policy::{Policy, Rules, Source};
 use serde_json::{Value, json};
 
@@ -92,6 +93,17 @@ impl Fixture {
         answer: Answer,
         store: Arc<dyn Store>,
     ) -> Runtime {
+        self.builder(tools, class, answer, store).build().unwrap()
+    }
+
+    /// The same, for whoever has more to add.
+    pub fn builder(
+        &self,
+        tools: usize,
+        class: SideEffectPolicy,
+        answer: Answer,
+        store: Arc<dyn Store>,
+    ) -> Builder {
         let digest = Digest::of_bytes(b"bench");
         let others = (1..tools).map(|at| self.tool(&format!("other_{at:05}"), class, answer));
         let tools = std::iter::once(self.tool("kb_search", class, answer)).chain(others);
@@ -118,7 +130,5 @@ impl Fixture {
         Runtime::builder(registry, store, Arc::new(native))
             .policy(Arc::new(policy))
             .rules(rules)
-            .build()
-            .unwrap()
     }
 }

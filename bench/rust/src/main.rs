@@ -7,14 +7,13 @@
 
 mod count;
 mod durable;
-mod fixture;
 mod pure;
 mod report;
 
 use std::path::Path;
 use std::time::Duration;
 
-use fixture::Fixture;
+use haft_bench::fixture::Fixture;
 
 #[global_allocator]
 static ALLOCATOR: count::Counting = count::Counting(mimalloc::MiMalloc);

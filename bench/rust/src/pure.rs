@@ -10,7 +10,7 @@ use haft_core::port::Invoke as _;
 use haft_store::Memory;
 use serde_json::Value;
 
-use crate::fixture::{Answer, Fixture};
+use haft_bench::fixture::{Answer, Fixture};
 use crate::report::repeat;
 
 pub fn schema(fixture: &Fixture, time: Duration) {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use haft_core::contract::Mode;
 use haft_core::session::Session;
-use haft_core::{Caller, Principal, ToolError};
+use haft_core::{Caller, Principal, Tool, ToolError};
 use haft_runtime::Runtime;
-use haft_wire::Dialect;
+use haft_wire::{Dialect, render};
 
 use crate::approve::{Approve, Nobody};
 use crate::chat::Chat;
 use crate::model::Model;
-use crate::offer::Renderings;
+use crate::offer::Shelf;
 use crate::settings::Settings;
 use crate::told::Told;
 
@@ -25,7 +25,7 @@ pub struct Agent {
     pub(crate) approve: Arc<dyn Approve>,
     /// By provider, the connection that calls may use.
     pub(crate) connections: Arc<BTreeMap<String, String>>,
-    pub(crate) renderings: Arc<Renderings>,
+    pub(crate) shelf: Arc<Shelf>,
 }
 
 impl Agent {
@@ -38,7 +38,7 @@ impl Agent {
             settings: Arc::new(settings),
             approve: Arc::new(Nobody(Principal::user("nobody"))),
             connections: Arc::default(),
-            renderings: Arc::default(),
+            shelf: Arc::default(),
         }
     }
 
@@ -76,6 +76,11 @@ impl Agent {
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.model.dialect()
+    }
+
+    /// Whether a tool's arguments are shown to the model in another form than the contract's.
+    pub(crate) fn is_changed(&self, tool: &Tool) -> bool {
+        render(self.model.dialect(), self.settings.strictness, [tool]).is_changed(&tool.id)
     }
 
     /// How user and model talk.

@@ -19,6 +19,7 @@ use crate::agent::Agent;
 use crate::approve::{Decision, Question};
 use crate::cancel::Cancel;
 use crate::event::{Event, Listen};
+use crate::theirs::{Handed, Theirs};
 
 /// Something that the model asked for, and what became of it.
 pub(crate) struct Asked {
@@ -39,6 +40,8 @@ enum Kind {
     Reads(Box<Call>),
     /// It may change something.
     Writes(Box<Call>),
+    /// It is of a tool of the client's own.
+    Theirs,
     /// It never was a call.
     Broken(Box<BrokenCall>),
 }
@@ -47,7 +50,7 @@ impl Asked {
     fn call(&self) -> Option<&Call> {
         match &self.kind {
             Kind::Reads(call) | Kind::Writes(call) => Some(call),
-            Kind::Broken(_) => None,
+            Kind::Broken(_) | Kind::Theirs => None,
         }
     }
 
@@ -67,10 +70,19 @@ impl Asked {
         Envelope { result: Err(error), intents: Vec::new(), meta }
     }
 
-    /// As the wire's results want it; only where there is an answer.
-    pub(crate) fn pair(&self) -> Option<Answer<'_>> {
-        let envelope = self.answer.as_ref()?;
-        Some(Answer { id: self.paired.as_deref(), name: &self.wire.name, envelope })
+    /// The answer in the words of the tools that the model was shown.
+    pub(crate) fn told(&self, shown: &Rendering) -> Option<Envelope> {
+        let envelope = self.answer.clone()?;
+        let WireCall { name, arguments, .. } = &self.wire;
+        Some(match self.wire.offered_name() {
+            Some(_) => shown.retold(name, arguments, envelope),
+            None => envelope,
+        })
+    }
+
+    /// As the wire's results want it.
+    pub(crate) fn pair<'a>(&'a self, envelope: &'a Envelope) -> Answer<'a> {
+        Answer { id: self.paired.as_deref(), name: &self.wire.name, envelope }
     }
 }
 
@@ -81,7 +93,23 @@ pub(crate) struct Desk<'a> {
     pub(crate) session: &'a str,
     pub(crate) catalog: &'a Catalog,
     pub(crate) rendering: &'a Rendering,
+    /// Tools of the client's own.
+    pub(crate) theirs: &'a Theirs,
     pub(crate) cancel: &'a Cancel,
+}
+
+/// The calls of an answer that calls tools of the client's own and nothing else: the client makes
+/// them. Beside others they are not made, and the model is told to ask for them again: its history
+/// here is not the client's, so an answer is either all ours or all theirs.
+pub(crate) fn handed(asked: &[Asked]) -> Option<Vec<Handed>> {
+    let call = |one: &Asked| {
+        matches!(one.kind, Kind::Theirs).then(|| Handed {
+            id: one.id.clone(),
+            name: one.wire.name.clone(),
+            arguments: one.wire.arguments.clone(),
+        })
+    };
+    asked.iter().map(call).collect()
 }
 
 impl Desk<'_> {
@@ -109,6 +137,9 @@ impl Desk<'_> {
     }
 
     fn call(&self, wire: &WireCall) -> Asked {
+        if wire.offered_name().is_some_and(|name| self.theirs.has(name)) {
+            return self.asked(wire, wire.name.clone(), Kind::Theirs);
+        }
         let tool = self.name(wire);
         let arguments = self.rendering.arguments(&wire.name, &wire.arguments);
         let mut call = Call::new(self.caller.clone(), tool.clone(), arguments);
@@ -203,6 +234,7 @@ impl Desk<'_> {
     async fn one(&self, asked: &Asked) -> Envelope {
         match &asked.kind {
             Kind::Broken(broken) => malformed(broken, &asked.id),
+            Kind::Theirs => asked.unanswered(by_itself()),
             Kind::Writes(call) => self.agent.runtime.invoke((**call).clone()).await,
             Kind::Reads(call) => tokio::select! {
                 biased;
@@ -311,6 +343,13 @@ fn unique(given: Option<&str>, used: &mut HashSet<String>) -> String {
 /// What a call that was not made is answered with.
 pub(crate) fn called_off() -> ToolError {
     ToolError::new(ErrorKind::Cancelled, "the user called the turn off; nothing was done")
+}
+
+/// What a call of the client's own tool is answered with beside others.
+fn by_itself() -> ToolError {
+    let message = "this tool is called by the client, so not together with others";
+    ToolError::new(ErrorKind::Cancelled, message)
+        .suggest("look at the other results, then call it again by itself")
 }
 
 /// What a call that was begun is answered with when nobody heard its end.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use haft_core::session::Session;
 use haft_core::{Caller, Registry, ToolError};
 use haft_runtime::session::Arrived;
-use haft_wire::{RawJson, results};
+use haft_wire::{RawJson, Rendering, results};
 use serde_json::Value;
 
 use crate::agent::Agent;
@@ -47,6 +47,8 @@ pub struct Chat {
 
 /// What an answer asks for.
 struct Round {
+    /// The tools as the model saw them.
+    rendering: Arc<Rendering>,
     replay: Vec<RawJson>,
     asked: Vec<Asked>,
     /// What the user says with the results.
@@ -162,7 +164,13 @@ impl Chat {
         let ids: Vec<String> =
             round.asked.iter().filter_map(|asked| asked.paired.clone()).collect();
         self.history.theirs(answerable(dialect, round.replay, &ids));
-        let answers: Vec<_> = round.asked.iter().filter_map(Asked::pair).collect();
+        let told: Vec<_> = round.asked.iter().map(|asked| asked.told(&round.rendering)).collect();
+        let answers: Vec<_> = round
+            .asked
+            .iter()
+            .zip(&told)
+            .filter_map(|(asked, told)| Some(asked.pair(told.as_ref()?)))
+            .collect();
         let all: Vec<&str> =
             round.words.iter().map(String::as_str).chain(words.iter().copied()).collect();
         self.history.ours(results::reply(dialect, &answers, &all));

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::approve::{Decision, Question};
+use crate::theirs::Handed;
 
 /// Something that happened. After [`Event::Done`] nothing follows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -150,6 +151,12 @@ pub enum Reason {
         limit: Limit,
         /// How much it allows.
         most: u64,
+    },
+    /// The model calls tools of the client's own, which the client is to call.
+    HandedBack {
+        /// The calls.
+        #[serde(skip)]
+        calls: Vec<Handed>,
     },
     /// Somebody called it off.
     Cancelled,

@@ -42,6 +42,16 @@ pub struct Endpoint {
     pub key: Option<String>,
 }
 
+impl Endpoint {
+    /// The host that requests go to; empty where the URL is none.
+    #[must_use]
+    pub fn host(&self) -> String {
+        let base = self.url.as_deref().unwrap_or(self.provider.default_url());
+        let url = Url::parse(base).ok();
+        url.and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default()
+    }
+}
+
 /// A model over HTTP.
 pub struct Http {
     provider: Provider,

@@ -10,15 +10,12 @@ use std::sync::Arc;
 use haft_core::{Digest, Registry, Tool};
 use haft_runtime::guide::{DESCRIBE, SEARCH};
 use haft_runtime::toolbox::{Catalog, EffectiveTool};
-use haft_wire::{Dialect, Rendering, render};
+use haft_wire::{Dialect, Kept, Rendering, Renderings, Target};
 use parking_lot::Mutex;
 use serde_json::json;
 
 use crate::prompt;
 use crate::settings::Settings;
-
-/// So many renderings are kept.
-const MOST: usize = 64;
 
 /// So many tools' sizes are kept: more than fit any request.
 const MOST_SIZES: usize = 8 * 1024;
@@ -27,46 +24,26 @@ const MOST_SIZES: usize = 8 * 1024;
 pub(crate) struct Offer {
     pub(crate) rendering: Arc<Rendering>,
     pub(crate) prompt: String,
+    /// The tools whose documents stand in the prompt.
+    pub(crate) documented: Vec<String>,
 }
 
-/// Renderings that were made before, by what they are made from. Shared by all chats of an agent.
+/// Renderings that were made before. Shared by all chats of an agent.
 #[derive(Default)]
-pub(crate) struct Renderings {
-    kept: Mutex<HashMap<Digest, (Arc<Rendering>, usize)>>,
+pub(crate) struct Shelf {
+    kept: Renderings,
     /// Of tools by themselves. Apart, so that measuring a catalog drives no rendering out.
     sizes: Mutex<HashMap<Digest, usize>>,
 }
 
-impl Renderings {
-    /// The rendering, and the size of its JSON.
-    fn get(
-        &self,
-        tools: &[&Tool],
-        dialect: Dialect,
-        settings: &Settings,
-    ) -> (Arc<Rendering>, usize) {
-        let key = key(tools, dialect, settings);
-        if let Some(kept) = self.kept.lock().get(&key) {
-            return kept.clone();
-        }
-        let rendering = render(dialect, settings.strictness, tools.iter().copied());
-        let size = size(&rendering);
-        let made = (Arc::new(rendering), size);
-        let mut kept = self.kept.lock();
-        if kept.len() >= MOST {
-            kept.clear();
-        }
-        kept.insert(key, made.clone());
-        made
-    }
-
+impl Shelf {
     /// The size of one tool's JSON.
-    fn measure(&self, tool: &Tool, dialect: Dialect, settings: &Settings) -> usize {
-        let key = key(&[tool], dialect, settings);
+    fn measure(&self, tool: &Tool, target: Target) -> usize {
+        let key = Digest::of_json(&json!([target.name(), tool.id, tool.digest]));
         if let Some(known) = self.sizes.lock().get(&key) {
             return *known;
         }
-        let size = size(&render(dialect, settings.strictness, [tool]));
+        let size = target.render([tool]).tools.to_string().len();
         let mut sizes = self.sizes.lock();
         if sizes.len() >= MOST_SIZES {
             sizes.clear();
@@ -76,19 +53,9 @@ impl Renderings {
     }
 }
 
-fn key(tools: &[&Tool], dialect: Dialect, settings: &Settings) -> Digest {
-    let parts: Vec<_> = tools.iter().map(|tool| json!([tool.id, tool.digest])).collect();
-    let strict = settings.strictness == haft_wire::Strictness::Strict;
-    Digest::of_json(&json!([dialect.as_str(), strict, parts]))
-}
-
-fn size(rendering: &Rendering) -> usize {
-    rendering.tools.to_string().len()
-}
-
 /// Decides what is shown.
 pub(crate) fn make(
-    renderings: &Renderings,
+    shelf: &Shelf,
     dialect: Dialect,
     registry: &Registry,
     catalog: &Catalog,
@@ -102,20 +69,26 @@ pub(crate) fn make(
     let describe = catalog.get(DESCRIBE).filter(|_| settings.describe);
     let whole: Vec<&Tool> =
         describe.into_iter().chain(own.iter().copied()).map(|tool| &*tool.tool).collect();
-    let (rendering, size) = renderings.get(&whole, dialect, settings);
-    let compose = |tools: &[&Tool], hidden: usize| {
-        prompt::compose(registry, settings.mode, tools, hidden, catalog, settings)
+    let target = Target::new(dialect, settings.strictness);
+    let Kept { rendering, size } = shelf.kept.get(target, &whole);
+    let offer = |tools: &[&Tool], hidden: usize, rendering: Arc<Rendering>| {
+        let changed = |id: &str| rendering.is_changed(id);
+        let prompt =
+            prompt::compose(registry, settings.mode, tools, hidden, catalog, settings, &changed);
+        let documented = prompt::documented(tools, catalog, settings);
+        let documented = documented.into_iter().map(|tool| tool.id.clone()).collect();
+        Offer { rendering, prompt, documented }
     };
-    if size <= settings.tools_budget {
-        let prompt = compose(&whole, 0);
-        return Offer { rendering, prompt };
+    let most = target.per_request().tools.unwrap_or(usize::MAX);
+    if size <= settings.tools_budget && whole.len() <= most {
+        return offer(&whole, 0, rendering);
     }
     let Some(search) = catalog.get(SEARCH) else {
         // Nobody can search, so as much is shown as fits, in the catalog's order.
-        let some = fitting(renderings, dialect, settings, &pinned_first(catalog, &own, settings));
-        let (rendering, _) = renderings.get(&some, dialect, settings);
-        let prompt = compose(&some, 0);
-        return Offer { rendering, prompt };
+        let mut some =
+            fitting(shelf, target, settings.tools_budget, &pinned_first(catalog, &own, settings));
+        some.truncate(most);
+        return offer(&some, 0, shelf.kept.get(target, &some).rendering);
     };
     let guides = std::iter::once(search).chain(describe);
     let pinned: Vec<&Tool> = guides
@@ -124,13 +97,13 @@ pub(crate) fn make(
         .collect();
     let pinned = unique(pinned);
     let found = found.iter().filter_map(|id| catalog.get(id)).map(|tool| &*tool.tool);
-    let some = unique(pinned.iter().copied().chain(found).collect());
-    let (rendering, _) = renderings.get(&some, dialect, settings);
+    let mut some = unique(pinned.iter().copied().chain(found).collect());
+    some.truncate(most);
+    let rendering = shelf.kept.get(target, &some).rendering;
     // What was found stands in the answers of the search; the prompt stays as it was.
     let named =
         pinned.iter().filter(|tool| ![DESCRIBE, SEARCH].contains(&tool.id.as_str())).count();
-    let prompt = compose(&pinned, own.len().saturating_sub(named));
-    Offer { rendering, prompt }
+    offer(&pinned, own.len().saturating_sub(named), rendering)
 }
 
 fn pinned_first<'a>(
@@ -143,15 +116,10 @@ fn pinned_first<'a>(
 }
 
 /// The first tools that fit the budget together.
-fn fitting<'a>(
-    renderings: &Renderings,
-    dialect: Dialect,
-    settings: &Settings,
-    tools: &[&'a Tool],
-) -> Vec<&'a Tool> {
-    let mut left = settings.tools_budget;
+fn fitting<'a>(shelf: &Shelf, target: Target, budget: usize, tools: &[&'a Tool]) -> Vec<&'a Tool> {
+    let mut left = budget;
     let fits = |tool: &&&Tool| {
-        let size = renderings.measure(tool, dialect, settings);
+        let size = shelf.measure(tool, target);
         let enough = size <= left;
         left = left.saturating_sub(size);
         enough
@@ -197,16 +165,17 @@ mod tests {
 
     #[test]
     fn measuring_many_tools_leaves_the_renderings_where_they_are() {
-        let tools: Vec<Tool> = (0..3 * MOST).map(tool).collect();
+        let tools: Vec<Tool> = (0..100).map(tool).collect();
         let all: Vec<&Tool> = tools.iter().collect();
-        let (renderings, settings) = (Renderings::default(), Settings::default());
-        let (first, size) = renderings.get(&all, Dialect::OpenAiChat, &settings);
-        assert!(size < settings.tools_budget);
+        let (shelf, budget) = (Shelf::default(), Settings::default().tools_budget);
+        let target = Target::new(Dialect::OpenAiChat, haft_wire::Strictness::Plain);
+        let first = shelf.kept.get(target, &all);
+        assert!(first.size < budget);
         for _ in 0..2 {
-            let some = fitting(&renderings, Dialect::OpenAiChat, &settings, &all);
+            let some = fitting(&shelf, target, budget, &all);
             assert_eq!(some.len(), all.len());
         }
-        let (again, _) = renderings.get(&all, Dialect::OpenAiChat, &settings);
-        assert!(Arc::ptr_eq(&first, &again), "it was rendered anew");
+        let again = shelf.kept.get(target, &all);
+        assert!(Arc::ptr_eq(&first.rendering, &again.rendering), "it was rendered anew");
     }
 }

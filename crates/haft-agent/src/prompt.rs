@@ -1,7 +1,7 @@
 //! The system prompt of one agent: the toolset's own texts, its tools' summaries, remarks.
 
 use haft_build::prompt::compose_for;
-use haft_core::contract::Mode;
+use haft_core::contract::{Documentation, Mode};
 use haft_core::{Registry, Tool};
 use haft_runtime::toolbox::Catalog;
 
@@ -10,7 +10,53 @@ use crate::settings::Settings;
 /// So many tools that could be enabled are named.
 const MOST_NAMED: usize = 20;
 
-/// Composes it. `hidden` is how many tools there are beside those that are shown.
+/// The most of a document that a model is given.
+const MOST_DOCUMENT: usize = 16 * 1024;
+
+/// The tools whose documents stand in the prompt: those that the agent's settings name, and those of
+/// the tools that are always shown whose contracts ask for it.
+pub(crate) fn documented<'a>(
+    tools: &[&'a Tool],
+    catalog: &'a Catalog,
+    settings: &Settings,
+) -> Vec<&'a Tool> {
+    let named = settings.documented.iter().filter_map(|name| catalog.get(name));
+    let mut all: Vec<&Tool> = named.map(|tool| &*tool.tool).collect();
+    for tool in tools.iter().copied().filter(|tool| asks_for_it(tool)) {
+        if !all.iter().any(|known| known.id == tool.id) {
+            all.push(tool);
+        }
+    }
+    all
+}
+
+/// Whether a contract wants its document read before the tool is used.
+pub(crate) fn asks_for_it(tool: &Tool) -> bool {
+    match tool.contract.documentation {
+        Documentation::BeforeUse => !tool.doc.trim().is_empty(),
+        Documentation::OnDemand => false,
+    }
+}
+
+/// A tool's document, for a model that may have been shown the tool in another form.
+pub(crate) fn document(tool: &Tool, changed: bool) -> String {
+    let doc = tool.doc.trim();
+    let end = (0..=MOST_DOCUMENT.min(doc.len())).rev().find(|at| doc.is_char_boundary(*at));
+    let mut text = doc.get(..end.unwrap_or(0)).unwrap_or_default().to_owned();
+    if text.len() < doc.len() {
+        text.push('…');
+    }
+    if changed {
+        text.push_str(
+            "\n\n(The tool's parameters were given to you in another form than this document has \
+             them in; send them in the form that you were given.)",
+        );
+    }
+    text
+}
+
+/// Composes it. `hidden` is how many tools there are beside those that are shown; `changed` says
+/// whether a tool's arguments are shown in another form than the contract's.
 pub(crate) fn compose(
     registry: &Registry,
     mode: Mode,
@@ -18,6 +64,7 @@ pub(crate) fn compose(
     hidden: usize,
     catalog: &Catalog,
     settings: &Settings,
+    changed: &dyn Fn(&str) -> bool,
 ) -> String {
     let mut remarks = Vec::new();
     if hidden > 0 {
@@ -27,10 +74,8 @@ pub(crate) fn compose(
              from then on."
         ));
     }
-    for name in &settings.documented {
-        if let Some(tool) = catalog.get(name) {
-            remarks.push(format!("## How to use {}\n\n{}", tool.tool.id, tool.tool.doc.trim()));
-        }
+    for tool in documented(tools, catalog, settings) {
+        remarks.push(format!("## How to use {}\n\n{}", tool.id, document(tool, changed(&tool.id))));
     }
     if settings.mention_unavailable {
         remarks.extend(unavailable(catalog));

@@ -91,7 +91,8 @@ pub(crate) fn body(
         wishes.fields.iter().for_each(|(key, value)| set(key, value.clone()));
     }
     // An empty list is refused by some.
-    let tools = Some(&tools.tools).filter(|_| shown(tools) > 0);
+    let both = (!wishes.theirs.is_empty()).then(|| wishes.theirs.beside(tools));
+    let tools = both.as_ref().or_else(|| Some(&tools.tools).filter(|_| shown(tools) > 0));
     let body = Body { fields, messages, input, contents, tools };
     serde_json::to_string(&body).map_err(|why| format!("the request cannot be written: {why}"))
 }

@@ -2,11 +2,13 @@
 //! Completions; and what they want of the model.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use haft_wire::{Dialect, results};
 use serde_json::{Map, Value, json};
 
 use crate::history::History;
+use crate::theirs::{self, Theirs};
 
 /// A conversation as it was told.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +23,8 @@ pub(crate) struct Wishes {
     system: Vec<String>,
     pub(crate) fields: Map<String, Value>,
     pub(crate) max_output_tokens: Option<u64>,
+    /// Tools of the client's own.
+    pub(crate) theirs: Arc<Theirs>,
 }
 
 impl Wishes {
@@ -69,10 +73,28 @@ impl Told {
                 "`messages` holds nothing to answer; end it with a message of the user".into()
             );
         }
+        let mut all = Vec::with_capacity(rest.len());
         for (at, message) in rest.iter().enumerate() {
-            told.history.ours(translated(dialect, message, leading + at)?);
+            all.extend(translated(dialect, message, leading + at)?);
         }
+        told.history.ours(theirs::joined(dialect, all));
         Ok(told)
+    }
+
+    /// Offers tools of the client's own, as a request of Chat Completions lists them. Their calls are
+    /// handed back.
+    ///
+    /// # Errors
+    ///
+    /// What is no such tool, or cannot be told to a model of this dialect.
+    pub fn offer(&mut self, dialect: Dialect, tools: &[Value]) -> Result<(), String> {
+        self.wishes.theirs = Arc::new(Theirs::read(dialect, tools)?);
+        Ok(())
+    }
+
+    /// The names of the client's own tools.
+    pub fn offered(&self) -> impl Iterator<Item = &str> {
+        self.wishes.theirs.names()
     }
 
     /// Takes a parameter of the request; false where it is none that concerns the model.
@@ -134,9 +156,20 @@ fn translated(dialect: Dialect, message: &Value, at: usize) -> Result<Vec<Value>
         return Ok(vec![message.clone()]);
     }
     let said = || text(message, at);
+    let calls = message.get("tool_calls").and_then(Value::as_array);
+    let calls = calls.map(Vec::as_slice).unwrap_or_default();
     match (role, dialect) {
         ("user", _) => Ok(results::reply(dialect, &[], &[&said()?])),
-        ("assistant", _) if message.get("tool_calls").is_some() => Err(foreign(at, dialect)),
+        ("assistant", _) if !calls.is_empty() => {
+            let told = theirs::calls(dialect, &said().unwrap_or_default(), calls);
+            told.ok_or_else(|| foreign(at, dialect))
+        }
+        ("tool", _) => {
+            let id = message.get("tool_call_id").and_then(Value::as_str);
+            let told =
+                id.zip(Some(said()?)).and_then(|(id, text)| theirs::result(dialect, id, &text));
+            told.map(|told| vec![told]).ok_or_else(|| foreign(at, dialect))
+        }
         ("assistant", Dialect::Gemini) => {
             Ok(vec![json!({ "role": "model", "parts": [{ "text": said()? }] })])
         }
@@ -148,7 +181,8 @@ fn translated(dialect: Dialect, message: &Value, at: usize) -> Result<Vec<Value>
 fn foreign(at: usize, dialect: Dialect) -> String {
     format!(
         "`messages[{at}]` cannot be told to this agent's model, which speaks `{dialect}`: only \
-         texts of user and assistant can, and system messages that come first"
+         texts of user and assistant can, calls of a client's own tools where that has words for \
+         them, and system messages that come first"
     )
 }
 
@@ -215,7 +249,7 @@ mod tests {
         check(Dialect::OpenAiChat, json!([{ "role": "king" }]), Err("`messages[0]` has no role"));
         check(Dialect::OpenAiChat, json!([]), Err("nothing to answer"));
         let tool = json!([{ "role": "tool", "tool_call_id": "a", "content": "b" }]);
-        check(Dialect::Anthropic, tool, Err("which speaks `anthropic`"));
+        check(Dialect::Gemini, tool, Err("which speaks `gemini`"));
     }
 
     #[track_caller]

@@ -94,6 +94,7 @@ pub(crate) static FIELDS: &[Field] = &[
     ),
     field("limits", Optional, LIMITS),
     field("availability", Optional, Shape::Object(&[field("condition", Required, Shape::Text)])),
+    field("documentation", Optional, Shape::Word(&["on_demand", "before_use"])),
     field("tags", Optional, TEXTS),
     field(
         "deprecated",

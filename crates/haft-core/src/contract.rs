@@ -18,8 +18,8 @@ pub use http::{
 };
 pub use parts::{
     Argument, Arguments, Availability, Capability, Clamp, Compensation, Confirmation,
-    ConfirmationText, Connection, Deprecated, Fraction, Gateway, Handler, Leniency, Limits,
-    LintRules, ModeRules, Origin, OriginKind, Portability, Probe, Rate, Redaction,
+    ConfirmationText, Connection, Deprecated, Documentation, Fraction, Gateway, Handler, Leniency,
+    Limits, LintRules, ModeRules, Origin, OriginKind, Portability, Probe, Rate, Redaction,
 };
 
 /// A tool's contract, resolved.
@@ -94,6 +94,9 @@ pub struct Contract {
     /// When the tool is offered at all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub availability: Option<Availability>,
+    /// When the model is given the full document.
+    #[serde(default, skip_serializing_if = "Documentation::is_on_demand")]
+    pub documentation: Documentation,
     /// For search.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,

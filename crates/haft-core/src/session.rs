@@ -47,6 +47,10 @@ pub struct Session {
     /// The last calls by the model's id, oldest first.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     pub recent: VecDeque<Recent>,
+    /// Over the request that it was begun with, where a key of the caller's own stands for that one
+    /// request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<crate::Digest>,
     /// When it was created, in milliseconds of the Unix epoch.
     pub created_at_ms: i64,
     /// Raised by every write; a write on an older one is refused.

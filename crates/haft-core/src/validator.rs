@@ -108,6 +108,24 @@ pub struct Problem {
     pub expected: Option<Value>,
 }
 
+impl Problem {
+    /// The keyword as a stable word: `max_length`, `unknown_parameter`.
+    #[must_use]
+    pub fn code(&self) -> String {
+        if matches!(self.keyword.as_str(), "additionalProperties" | "unevaluatedProperties") {
+            return "unknown_parameter".to_owned();
+        }
+        let mut code = String::with_capacity(self.keyword.len() + 2);
+        for letter in self.keyword.chars() {
+            if letter.is_ascii_uppercase() {
+                code.push('_');
+            }
+            code.push(letter.to_ascii_lowercase());
+        }
+        code
+    }
+}
+
 /// As [`errors`], with what was expected, and no more than `most` of them: a long list can be wrong
 /// in every element.
 #[must_use]

@@ -197,7 +197,10 @@ fn again(message: &str) -> ToolError {
 
 fn unread(why: &StoreError) -> ToolError {
     match why {
-        StoreError::Missing => again("the connection is no longer there"),
+        StoreError::Missing => again("the connection is no longer there").suggest(
+            "an operator sees those that there are with `haft connections list`, and adds one with \
+             `haft connections add`",
+        ),
         StoreError::WrongState(_) | StoreError::Tampered(_) => {
             again("the connection's credentials cannot be read").caused_by(why)
         }

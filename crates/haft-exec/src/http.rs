@@ -31,7 +31,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 pub use address::Range;
-pub(crate) use answer::own_words;
+pub(crate) use answer::{own_words, refused};
 pub(crate) use attach::present;
 pub use client::certificates;
 pub use client::{Client, Settings};
@@ -84,6 +84,7 @@ pub async fn ask_with(client: &Client, url: &str, lease: &Lease) -> Result<u16, 
     match client.send(request, end).await {
         Ok(response) => Ok(response.status),
         Err(Fault::Lost { status: Some(status), .. }) => Ok(status),
+        Err(Fault::Refused { why }) => Err(answer::refused(why)),
         Err(Fault::Unsent { why, .. } | Fault::Lost { why, .. }) => {
             Err(ToolError::new(ErrorKind::Transient, "the service cannot be reached")
                 .caused_by(why))

@@ -263,6 +263,7 @@ fn unanswered(fault: Fault) -> ToolError {
             ToolError::new(ErrorKind::Transient, "the image service cannot be reached")
                 .caused_by(why)
         }
+        Fault::Refused { why } => crate::http::refused(why),
         Fault::Lost { why, timeout, .. } => {
             let kind = if timeout { ErrorKind::Timeout } else { ErrorKind::Transient };
             let mut error = ToolError::new(kind, "the image service broke off").caused_by(why);

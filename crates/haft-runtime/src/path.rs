@@ -11,6 +11,7 @@ mod gate;
 mod join;
 mod prepare;
 mod publish;
+mod recall;
 mod resolve;
 mod scrub;
 mod settle;
@@ -25,6 +26,7 @@ use serde_json::Value;
 
 pub(crate) use authorize::Authorized as Decided;
 use confirm::Approved;
+pub(crate) use recall::Recall;
 use trip::Trip;
 pub(crate) use trip::shown;
 
@@ -83,6 +85,10 @@ async fn carry_out(
         Ok(joined) => joined,
         Err(end) => return publish::ended(inner, trip, end).await,
     };
+    let place = recall::place(inner, &joined);
+    if let Some(answer) = place.as_ref().and_then(|place| place.answer(inner)) {
+        return publish::not_run(inner, trip, &joined, answer).await;
+    }
     // Durable before the first byte leaves.
     let ticket = match claim::begin(inner, &mut trip, &joined).await {
         Ok(ticket) => ticket,
@@ -106,6 +112,9 @@ async fn carry_out(
     // Durable before anyone sees it.
     let answer = settle::record(inner, &mut trip, &joined, ticket, safe).await;
     fail_point("after_record").await;
+    if let Some(place) = place {
+        place.keep(inner, &answer);
+    }
     trip.at(Stage::Publish);
     publish::answered(inner, trip, &joined, answer).await
 }

@@ -44,7 +44,7 @@ pub use cedar::Text;
 pub use glob::{Glob, Globs};
 pub use grants::{Delegation, Grant, Instant};
 pub use problem::{Problem, Severity, suggest};
-pub use rules::{Budget, Deadline, Rate, Rules, Spending, Supersede, UserType};
+pub use rules::{Budget, Deadline, Rate, Recall, Rules, Spending, Supersede, UserType};
 
 pub(crate) use glob::Known;
 pub(crate) use grants::Grants;
@@ -75,6 +75,16 @@ impl Default for Source {
             delegations: Vec::new(),
             grants: Vec::new(),
         }
+    }
+}
+
+/// Whoever wants answers of a tool with effects given again wants an idempotency key.
+fn warn_of_effects(named: &Globs, all: &[&Registry], file: &str, problems: &mut Vec<Problem>) {
+    let exact = |tool: &&Tool| named.iter().any(|one| one.is_exact() && one.matches(&tool.id));
+    let tools = all.iter().flat_map(|registry| &registry.tools).filter(exact);
+    for tool in tools.filter(|tool| tool.contract.side_effect_policy != SideEffectPolicy::Pure) {
+        let message = format!("recall: `{}` has effects, so it is run each time", tool.id);
+        problems.push(Problem::warning(file, message).help("take it out of `recall`"));
     }
 }
 
@@ -116,6 +126,10 @@ impl Policy {
         let allow = known.globs(file, "allow", &rules.allow, &mut problems);
         let deny = known.globs(file, "deny", &rules.deny, &mut problems);
         let approve = known.globs(file, "approve", &tools, &mut problems);
+        for rule in &rules.recall {
+            let named = known.globs(file, "recall", &rule.tools, &mut problems);
+            warn_of_effects(&named, registries, file, &mut problems);
+        }
         let delegations = Delegations::read(&source.delegations, &known, file, &mut problems);
         let grants = Grants::read(&source.grants, &known, file, &mut problems);
         let user = cedar::types::of_user(&rules.user);

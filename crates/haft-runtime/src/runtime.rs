@@ -3,6 +3,7 @@
 mod builder;
 mod config;
 mod confirmations;
+mod finding;
 mod hide;
 mod sessions;
 
@@ -73,6 +74,7 @@ pub(crate) struct Inner {
     pub(crate) book: Book,
     pub(crate) running: Arc<Running>,
     pub(crate) rates: Rates,
+    pub(crate) recall: path::Recall,
     pub(crate) tasks: Arc<Tasks>,
     pub(crate) suggestions: Suggestions,
 }
@@ -113,6 +115,16 @@ impl Rulebook {
             Mode::Text => &self.text,
             Mode::Voice => &self.voice,
         }
+    }
+
+    /// Whether any answer is given again without asking its tool.
+    pub(crate) fn recalls(&self) -> bool {
+        !self.rules.recall.is_empty()
+    }
+
+    /// For how long an answer of this tool is good.
+    pub(crate) fn recall_for(&self, tool: &Tool) -> Option<Duration> {
+        self.rules.recall_for(tool)
     }
 
     pub(crate) fn supersede(&self, class: SideEffectPolicy, mode: Mode) -> Supersede {

@@ -49,6 +49,7 @@ pub(crate) fn begin(caller: &Caller, mode: Mode, registry: &Registry, now_ms: i6
         deferred: Vec::new(),
         waiting: std::collections::VecDeque::new(),
         recent: std::collections::VecDeque::new(),
+        request: None,
         created_at_ms: now_ms,
         revision: 0,
     }

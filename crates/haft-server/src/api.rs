@@ -9,6 +9,7 @@ pub(crate) mod dialects;
 pub(crate) mod effects;
 pub(crate) mod events;
 pub(crate) mod health;
+mod paging;
 pub(crate) mod records;
 pub(crate) mod sessions;
 pub(crate) mod tools;

@@ -12,18 +12,22 @@ mod effects;
 mod events;
 mod form;
 mod guard;
+mod keys;
 mod markdown;
 mod overview;
 mod page;
 mod plot;
+mod policies;
 mod posted;
 mod sessions;
 mod sign_in;
+mod suggestions;
 mod tool;
 mod visible;
 mod visits;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
@@ -39,6 +43,9 @@ use crate::problem::Problem;
 pub(crate) const HOME: &str = "/console";
 /// Where people come in.
 pub(crate) const ENTRANCE: &str = "/console/sign-in";
+
+/// Whoever approves something or makes a key has shown their own not longer ago than this.
+const FRESH: Duration = Duration::from_secs(5 * 60);
 
 /// Every page.
 pub(crate) fn routes(door: &Arc<Door>) -> Router<Arc<Door>> {
@@ -57,6 +64,12 @@ pub(crate) fn routes(door: &Arc<Door>) -> Router<Arc<Door>> {
         .route("/console/events/stream", get(crate::api::events::live))
         .route("/console/calls/{call}", get(events::call))
         .route("/console/audit", get(audit::list).post(audit::verify))
+        .route("/console/suggestions", get(suggestions::list).post(suggestions::accept))
+        .route("/console/policies", get(policies::list))
+        .route("/console/policies/new", get(policies::new))
+        .route("/console/policies/{id}", get(policies::show).post(policies::change))
+        .route("/console/keys", get(keys::list).post(keys::make))
+        .route("/console/keys/{id}/revoke", post(keys::revoke))
         .route("/console/prove", post(sign_in::prove))
         .route("/console/sign-out", post(sign_in::leave))
         .route("/console/{*rest}", get(|| async { guard::Failed(Problem::missing("page")) }))

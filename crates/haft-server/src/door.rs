@@ -14,11 +14,12 @@ use crate::hub::Hub;
 use crate::later::Later;
 use crate::mcp;
 use crate::metrics::Metrics;
+use crate::places::Places;
 use crate::shown::Renderings;
 use crate::socket::Lines;
 use crate::who::jwt::Issuers;
 use crate::who::stored::Opening;
-use crate::who::{Keys, Who};
+use crate::who::{Keys, Role, Who};
 
 /// The numbers of the door.
 #[derive(Clone, Debug)]
@@ -35,7 +36,8 @@ pub struct Limits {
     pub connections: usize,
     /// How many calls that answer later are kept.
     pub later: usize,
-    /// How many streams of events are open at once.
+    /// How many sockets and streams of events are open at once: half of them at most for one tenant,
+    /// a quarter for one key.
     pub watchers: usize,
 }
 
@@ -48,7 +50,7 @@ impl Default for Limits {
             at_once: 1024,
             connections: 8192,
             later: 10_000,
-            watchers: 256,
+            watchers: 1_024,
         }
     }
 }
@@ -78,7 +80,7 @@ pub struct Door {
     pub(crate) used: mcp::Used,
     pub(crate) room: Arc<Semaphore>,
     pub(crate) entrance: Arc<Semaphore>,
-    pub(crate) watchers: Arc<Semaphore>,
+    pub(crate) places: Places,
     pub(crate) later: Later,
     pub(crate) renderings: Renderings,
     /// Keys of the store.
@@ -91,6 +93,8 @@ pub struct Door {
     pub(crate) models: Option<Models>,
     pub(crate) lines: Lines,
     pub(crate) visits: Visits,
+    /// A tenant's first key is made by one at a time.
+    pub(crate) founding: Mutex<()>,
     /// The audit trail is checked by one at a time.
     pub(crate) verifying: Semaphore,
     stopping: watch::Sender<bool>,
@@ -108,7 +112,7 @@ impl Door {
             used: mcp::Used::default(),
             room: Arc::new(Semaphore::new(limits.at_once)),
             entrance: Arc::new(Semaphore::new(ENTERING)),
-            watchers: Arc::new(Semaphore::new(limits.watchers)),
+            places: Places::new(limits.watchers),
             later: Later::new(limits.later),
             renderings: Renderings::default(),
             stored: ArcSwap::default(),
@@ -118,6 +122,7 @@ impl Door {
             models: None,
             lines: Lines::default(),
             visits: Visits::default(),
+            founding: Mutex::new(()),
             verifying: Semaphore::new(1),
             stopping: watch::Sender::new(false),
             ready: Mutex::new(None),
@@ -168,6 +173,13 @@ impl Door {
             Some(who) => Some(who.clone()),
             None => self.opening().holder(id, self.runtime.store().now_ms()).cloned(),
         }
+    }
+
+    /// Whether somebody holds an administrator's key of a tenant that opens something.
+    pub(crate) fn has_administrator(&self, tenant: &str) -> bool {
+        let own = |who: &Who| *who.tenant == *tenant && who.is(Role::Administrator);
+        let now_ms = self.runtime.store().now_ms();
+        self.keys.holders().any(own) || self.opening().holders(now_ms).any(own)
     }
 
     /// Resolves when a credential no longer opens what it did: revoked, expired, or of another role.

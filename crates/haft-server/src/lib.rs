@@ -15,6 +15,7 @@ mod listen;
 pub mod logs;
 pub mod mcp;
 pub mod metrics;
+mod places;
 pub mod problem;
 mod shown;
 mod socket;

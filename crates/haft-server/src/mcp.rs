@@ -70,7 +70,8 @@ pub struct Settings {
     pub approvals: Approvals,
     /// For every tenant: look-up only, no calls.
     pub discovery_only: bool,
-    /// How many sessions of the older era are kept; half of them at most for one tenant.
+    /// How many sessions of the older era are kept, each in some 110 kB; half of them at most for one
+    /// tenant.
     pub sessions: usize,
     /// How long a session without a word is kept.
     pub idle: Duration,
@@ -101,7 +102,7 @@ impl Default for Settings {
             names: Names::default(),
             approvals: Approvals::default(),
             discovery_only: false,
-            sessions: 10_000,
+            sessions: 2_000,
             idle: Duration::from_secs(30 * 60),
             public_url: None,
             authorization_servers: Vec::new(),

@@ -76,6 +76,15 @@ impl Problem {
         problem
     }
 
+    /// As many sockets and streams as one may have.
+    pub(crate) fn too_many_open(whose: &str) -> Self {
+        let detail = format!("{whose} has as many sockets and streams open as it may");
+        let fix = "close those that nobody needs, then try again";
+        let mut problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail, fix);
+        problem.retry_after = Some(10);
+        problem
+    }
+
     /// Somebody who may not do this.
     pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
         let fix = "use a key with the role that this needs";
@@ -165,6 +174,13 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, "not_empty", detail, fix)
     }
 
+    /// A tenant that has an administrator of its own.
+    pub(crate) fn administered() -> Self {
+        let detail = "the tenant has an administrator, who makes its keys";
+        let fix = "ask them for a key; they make it with `POST /v1/admin/keys`";
+        Self::new(StatusCode::CONFLICT, "administered", detail, fix)
+    }
+
     /// With more for programs.
     pub(crate) fn with_details(mut self, details: Value) -> Self {
         self.details = Some(details);
@@ -172,7 +188,7 @@ impl Problem {
     }
 
     /// One of each that is no kind of a call's end.
-    pub(crate) fn own() -> [Self; 15] {
+    pub(crate) fn own() -> [Self; 16] {
         [
             Self::malformed("the request is not one that this server reads"),
             Self::unauthenticated(),
@@ -189,6 +205,7 @@ impl Problem {
             Self::invalid_configuration("what was sent makes no sense, or does not fit the rest"),
             Self::looser("the overrides are looser than the tool's contract"),
             Self::not_empty("other things belong to what was to be removed"),
+            Self::administered(),
         ]
     }
 
@@ -325,3 +342,61 @@ pub(crate) struct NoKey(Problem);
 )]
 #[expect(dead_code, reason = "describes an answer in the OpenAPI document")]
 pub(crate) struct NoRole(Problem);
+
+/// What a route about one thing may answer.
+#[derive(IntoResponses)]
+#[response(
+    status = 404,
+    description = "There is none that you may know of.",
+    content_type = "application/problem+json"
+)]
+#[expect(dead_code, reason = "describes an answer in the OpenAPI document")]
+pub(crate) struct Absent(Problem);
+
+/// What a route that changes one thing may answer.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "describes answers in the OpenAPI document")]
+pub(crate) enum Unchanged {
+    #[response(
+        status = 409,
+        description = "Declared in `haft.toml`, or others need it.",
+        content_type = "application/problem+json"
+    )]
+    Fixed(Problem),
+    #[response(
+        status = 412,
+        description = "It has changed since.",
+        content_type = "application/problem+json"
+    )]
+    Stale(Problem),
+    #[response(
+        status = 422,
+        description = "It makes no sense or does not fit.",
+        content_type = "application/problem+json"
+    )]
+    Unfit(Problem),
+    #[response(
+        status = 428,
+        description = "`If-Match` is missing.",
+        content_type = "application/problem+json"
+    )]
+    Unread(Problem),
+}
+
+/// What a route about one session may answer.
+#[derive(IntoResponses)]
+#[expect(dead_code, reason = "describes answers in the OpenAPI document")]
+pub(crate) enum NoSession {
+    #[response(
+        status = 404,
+        description = "No such agent.",
+        content_type = "application/problem+json"
+    )]
+    NoAgent(Problem),
+    #[response(
+        status = 410,
+        description = "No such session, or it has ended.",
+        content_type = "application/problem+json"
+    )]
+    Over(Problem),
+}

@@ -4,6 +4,7 @@
 mod desk;
 mod frame;
 mod line;
+mod lines;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,8 +29,8 @@ use crate::problem::{NoKey, Problem};
 use crate::who::Who;
 use desk::Desk;
 use frame::Told;
-pub(crate) use line::Lines;
 use line::{Cursor, Line};
+pub(crate) use lines::Lines;
 
 /// The name of this protocol.
 const PROTOCOL: &str = "haft.v1";
@@ -40,6 +41,7 @@ const BEAT: Duration = Duration::from_secs(20);
 /// Which session, and from where on.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Wanted {
     /// A session to go on with; a new one when absent.
     session: Option<String>,
@@ -64,6 +66,8 @@ pub(crate) struct Wanted {
         (status = 404, description = "No such agent or session.", body = Problem,
             content_type = "application/problem+json"),
         (status = 410, description = "The session has ended.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 429, description = "Too many are open for this key or tenant.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn open(
     State(door): State<Arc<Door>>,
@@ -75,12 +79,12 @@ pub(crate) async fn open(
 ) -> Result<Response, Problem> {
     let upgrade = upgrade.map_err(|why| Problem::malformed(why.body_text()))?;
     let caller = caller(&door, &who, &agent)?;
-    let place = door.watchers.clone().try_acquire_owned().map_err(|_| Problem::overloaded())?;
+    let place = door.places.take(&who)?;
     let session = match &wanted.session {
         Some(id) => door.runtime.session(&caller, id).await?,
         None => door.runtime.open(&caller, wanted.mode.into()).await?,
     };
-    let line = door.lines.of(&session.id);
+    let line = door.lines.of(&who.tenant, &session.id);
     let most = door.limits.body_bytes;
     let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(most).max_frame_size(most);
     Ok(upgrade.on_upgrade(move |socket| async move {

@@ -85,11 +85,14 @@ impl Who {
     }
 
     /// Whether the role is held. An administrator holds every one but an agent's; like an operator,
-    /// they may make an agent's calls as themselves.
+    /// they may make an agent's calls as themselves. Only people approve: a program that administers
+    /// does not.
     #[must_use]
     pub fn is(&self, role: Role) -> bool {
-        self.roles.contains(&role)
-            || (role != Role::Agent && self.roles.contains(&Role::Administrator))
+        let person = self.principal.kind == PrincipalKind::User;
+        let held = self.roles.contains(&role)
+            || (role != Role::Agent && self.roles.contains(&Role::Administrator));
+        held && (role != Role::Approver || person)
     }
 
     /// The same person with another tenant's things before them. Only for who may: the door asks.
@@ -175,6 +178,9 @@ impl Keys {
         if is_agent && key.roles.iter().any(|role| *role != Role::Agent) {
             return wrong("belongs to an agent, which can hold no other role than `agent`");
         }
+        if key.principal.kind == PrincipalKind::Service && key.roles.contains(&Role::Approver) {
+            return wrong("belongs to a service, and only people approve; make keys for `user:…`");
+        }
         if key.roles.is_empty() {
             return wrong("has no role and would open nothing");
         }
@@ -200,6 +206,11 @@ impl Keys {
 }
 
 impl Keys {
+    /// Whoever holds a key.
+    pub(crate) fn holders(&self) -> impl Iterator<Item = &Who> {
+        self.by_id.values().map(|(_, who)| who)
+    }
+
     /// Whoever holds the key of this name now, where there is one.
     #[must_use]
     pub(crate) fn holder(&self, id: &str) -> Option<&Who> {

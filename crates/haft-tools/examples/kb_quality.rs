@@ -82,7 +82,7 @@ fn with_vectors(_: &[Document], _: &[(String, String)], _: &Path, _: &Path) {
 fn with_vectors(documents: &[Document], queries: &[(String, String)], runs: &Path, model: &Path) {
     use haft_tools::kb::embed::{Embed as _, Local, Purpose};
     let model = std::sync::Arc::new(Local::new(model).unwrap());
-    ours(documents, queries, runs, "haft, words and vectors", Some(model.clone()));
+    ours(documents, queries, runs, "haft, hybrid", Some(model.clone()));
     let texts: Vec<String> =
         documents.iter().map(|one| format!("{}. {}", one.title.trim(), one.body)).collect();
     let vectors = model.embed(&texts, Purpose::Import).unwrap();
@@ -101,7 +101,7 @@ fn with_vectors(documents: &[Document], queries: &[(String, String)], runs: &Pat
             writeln!(run, "{number}\t{id}\t{score}").unwrap();
         }
     }
-    fs::write(runs.join("the model's vectors alone.run"), run).unwrap();
+    fs::write(runs.join("vectors alone.run"), run).unwrap();
 }
 
 /// As a user would: a file of JSON lines, imported and searched.

@@ -109,8 +109,15 @@ struct Line {
     name: &'static str,
     index: Duration,
     bytes: u64,
+    /// In order once all are there.
     times: Vec<Duration>,
     found: usize,
+}
+
+impl Line {
+    fn at(&self, part: f64) -> f64 {
+        self.times[((self.times.len() - 1) as f64 * part) as usize].as_secs_f64() * 1_000.0
+    }
 }
 
 fn main() {
@@ -122,11 +129,8 @@ fn main() {
     let file = folder.join("records.jsonl");
     write_records(&file, records);
     let queries = queries(count);
-    let lines = [
-        ours(&folder, &file, &queries),
-        bare(&folder, &file, &queries),
-        fts(&folder, &file, &queries),
-    ];
+    let (ours, peak) = ours(&folder, &file, &queries);
+    let mut lines = [ours, bare(&folder, &file, &queries), fts(&folder, &file, &queries)];
     println!(
         "{records} records of {} bytes on average, {count} filtered queries",
         fs::metadata(&file).unwrap().len() / records
@@ -135,11 +139,9 @@ fn main() {
         "{:28} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8}",
         "", "records/s", "index MB", "p50 ms", "p99 ms", "max ms", "found"
     );
-    for mut line in lines {
-        line.times.sort_unstable();
-        let at = |part: f64| {
-            line.times[((line.times.len() - 1) as f64 * part) as usize].as_secs_f64() * 1_000.0
-        };
+    lines.iter_mut().for_each(|line| line.times.sort_unstable());
+    for line in &lines {
+        let at = |part: f64| line.at(part);
         println!(
             "{:28} {:>10.0} {:>9.1} {:>9.2} {:>9.2} {:>9.2} {:>8}",
             line.name,
@@ -151,7 +153,26 @@ fn main() {
             line.found
         );
     }
+    let [ours, others @ ..] = &lines;
+    for other in others {
+        println!(
+            "haft against {}: index rate {:.2}, index size {:.2}, p50 {:.2}, p99 {:.2}",
+            other.name,
+            other.index.as_secs_f64() / ours.index.as_secs_f64(),
+            ours.bytes as f64 / other.bytes as f64,
+            ours.at(0.5) / other.at(0.5),
+            ours.at(0.99) / other.at(0.99)
+        );
+    }
+    println!("haft's import had at most {peak} MB of memory");
     fs::remove_dir_all(&folder).unwrap();
+}
+
+/// The most memory that this process ever had, in megabytes; what is mapped from files counts too.
+fn peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|rest| rest.trim().split(' ').next()?.parse::<u64>().ok()).unwrap_or(0) / 1_024
 }
 
 fn size(folder: &Path) -> u64 {
@@ -187,7 +208,8 @@ fn timed<'a>(
     (times, found)
 }
 
-fn ours(folder: &Path, file: &Path, queries: &[Asked]) -> Line {
+/// With the memory of the import, which is the first thing that this process does.
+fn ours(folder: &Path, file: &Path, queries: &[Asked]) -> (Line, u64) {
     let setup = Setup {
         path: folder.join("haft"),
         language: Language::English,
@@ -197,7 +219,7 @@ fn ours(folder: &Path, file: &Path, queries: &[Asked]) -> Line {
     let start = Instant::now();
     let work = Import { sources: vec![file.to_owned()], root: folder.to_owned(), anew: false };
     assert!(work.run(&setup).unwrap().problems.is_empty());
-    let index = start.elapsed();
+    let (index, peak) = (start.elapsed(), peak());
     let bytes = size(&setup.path);
     let base = Base::new(setup);
     let (times, found) = timed(queries, |asked| {
@@ -213,7 +235,7 @@ fn ours(folder: &Path, file: &Path, queries: &[Asked]) -> Line {
         };
         base.search(&search).unwrap().hits.len()
     });
-    Line { name: "haft", index, bytes, times, found }
+    (Line { name: "haft", index, bytes, times, found }, peak)
 }
 
 fn rows(file: &Path) -> impl Iterator<Item = (Value, String)> {

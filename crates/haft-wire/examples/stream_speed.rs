@@ -11,10 +11,12 @@
     reason = "a measurement prints what it found and stops at the first surprise"
 )]
 
+use std::borrow::Cow;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use haft_wire::{Close, Decoder, Dialect, Limits};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// As much as a read from a socket gives at once.
@@ -30,11 +32,7 @@ fn assemble(body: &[u8]) -> usize {
     }
     decoder.close(Close::Eof, &mut said);
     let calls = decoder.into_turn().calls;
-    let text = |arguments: &str| {
-        let arguments: Value = serde_json::from_str(arguments).unwrap();
-        arguments.get("text").and_then(Value::as_str).unwrap().chars().count()
-    };
-    calls.iter().map(|call| text(&call.arguments)).sum()
+    calls.iter().map(|call| length(&call.arguments)).sum()
 }
 
 /// The time that this thread, which is the only one, had on a processor; Linux says it.
@@ -43,22 +41,79 @@ fn processor() -> Option<Duration> {
     Some(Duration::from_nanos(text.split(' ').next()?.parse().ok()?))
 }
 
+/// The least that one could write for this provider on a good day: whole lines, known fields, no
+/// limits, no ends, no checks.
+fn typed(body: &[u8]) -> usize {
+    #[derive(Deserialize)]
+    struct Chunk<'a> {
+        #[serde(borrow)]
+        choices: Vec<Choice<'a>>,
+    }
+    #[derive(Deserialize)]
+    struct Choice<'a> {
+        #[serde(borrow)]
+        delta: Delta<'a>,
+    }
+    #[derive(Deserialize)]
+    struct Delta<'a> {
+        #[serde(borrow)]
+        tool_calls: Option<Vec<Call<'a>>>,
+    }
+    #[derive(Deserialize)]
+    struct Call<'a> {
+        index: usize,
+        #[serde(borrow)]
+        function: Function<'a>,
+    }
+    #[derive(Deserialize)]
+    struct Function<'a> {
+        #[serde(borrow)]
+        arguments: Cow<'a, str>,
+    }
+    let text = std::str::from_utf8(body).unwrap();
+    let mut calls: Vec<String> = Vec::new();
+    for line in text.lines().filter_map(|line| line.strip_prefix("data: ")) {
+        if line == "[DONE]" {
+            break;
+        }
+        let chunk: Chunk<'_> = serde_json::from_str(line).unwrap();
+        let deltas = chunk.choices.into_iter().filter_map(|choice| choice.delta.tool_calls);
+        for call in deltas.flatten() {
+            if calls.len() <= call.index {
+                calls.resize(call.index + 1, String::new());
+            }
+            calls.get_mut(call.index).unwrap().push_str(&call.function.arguments);
+        }
+    }
+    calls.iter().map(|arguments| length(arguments)).sum()
+}
+
+fn length(arguments: &str) -> usize {
+    let arguments: Value = serde_json::from_str(arguments).unwrap();
+    arguments.get("text").and_then(Value::as_str).unwrap().chars().count()
+}
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let body = std::fs::read(arguments.next().unwrap()).unwrap();
     let seconds: f64 = arguments.next().map_or(1.0, |seconds| seconds.parse().unwrap());
+    measure("haft-wire", assemble, &body, seconds);
+    measure("Rust, a bare typed loop", typed, &body, seconds);
+}
+
+fn measure(name: &str, way: fn(&[u8]) -> usize, body: &[u8], seconds: f64) {
     let chunks = body.windows(6).filter(|window| window == b"data: ").count() - 1;
-    let characters = assemble(&body);
+    let characters = way(body);
     let (mut rounds, begun, worked) = (0_u32, Instant::now(), processor());
     while rounds < 3 || begun.elapsed() < Duration::from_secs_f64(seconds) {
-        assert_eq!(black_box(assemble(black_box(&body))), characters);
+        assert_eq!(black_box(way(black_box(body))), characters);
         rounds += 1;
     }
     let clock = begun.elapsed();
     let worked = processor().zip(worked).map_or(clock, |(after, before)| after - before);
     let chunks_in_all = chunks as f64 * f64::from(rounds);
     let line = json!({
-        "name": "haft-wire",
+        "name": name,
         "chunks_per_s": chunks_in_all / clock.as_secs_f64(),
         "chunks_per_cpu_s": chunks_in_all / worked.as_secs_f64(),
         "chunks": chunks,

@@ -112,6 +112,8 @@ pub enum Broken {
     NotObject,
     /// The provider filtered or refused the message that it belongs to.
     Withheld,
+    /// It is for a tool that takes free text, and none such was offered.
+    FreeText,
     /// Nothing says which tool it is for.
     Unnamed,
     /// It is larger than the decoder may hold.

@@ -12,11 +12,14 @@ pub mod adm;
 mod anthropic;
 pub mod choice;
 mod gemini;
+mod kept;
+pub mod limits;
 mod lower;
 mod mcp;
 mod openai;
 mod plan;
 pub mod profile;
+mod retell;
 mod show;
 mod spell;
 pub mod target;
@@ -28,12 +31,14 @@ use haft_core::call::RawArguments;
 use serde_json::Value;
 
 pub use choice::Choice;
+pub use kept::{Kept, Renderings};
 pub use target::{Schemas, Target};
 
 use crate::loss::{Loss, Quarantined};
 use crate::names::{self, Names};
 use crate::{Dialect, Strictness};
 use plan::Plans;
+use show::Written;
 
 /// Tools as one dialect shows them, and the way back.
 #[derive(Clone, Debug)]
@@ -58,6 +63,8 @@ struct Offered {
     plans: Plans,
     /// Whether arguments come back in another shape than the contract's.
     changed: bool,
+    /// The parameters as they are shown, in the words of JSON Schema; only where they are changed.
+    schema: Value,
 }
 
 /// Renders tools for a dialect; the order stays as given.
@@ -90,9 +97,9 @@ impl Target {
         for tool in tools {
             let name = names.wire(&tool.id);
             match show::show(self, tool, name, &mut rendering.report) {
-                Ok((shown, plans)) => {
+                Ok(Written { tool: shown, plans, schema }) => {
                     written.push(shown);
-                    rendering.offer(&tool.id, name, plans);
+                    rendering.offer(&tool.id, name, plans, schema);
                 }
                 Err(quarantined) => rendering.quarantined.push(quarantined),
             }
@@ -111,12 +118,24 @@ impl Target {
 }
 
 impl Rendering {
-    fn offer(&mut self, id: &str, wire: &str, plans: Plans) {
+    fn offer(&mut self, id: &str, wire: &str, plans: Plans, schema: Option<Value>) {
         let place = self.offered.len();
         self.by_wire.insert(wire.to_owned(), place);
         self.by_id.insert(id.to_owned(), place);
-        let changed = !plans.change_nothing();
-        self.offered.push(Offered { id: id.to_owned(), wire: wire.to_owned(), plans, changed });
+        let (id, wire, changed) = (id.to_owned(), wire.to_owned(), schema.is_some());
+        let schema = schema.unwrap_or_default();
+        self.offered.push(Offered { id, wire, plans, changed, schema });
+    }
+
+    fn shown_as(&self, wire_name: &str) -> Option<&Offered> {
+        self.by_wire.get(wire_name).and_then(|place| self.offered.get(*place))
+    }
+
+    /// Whether a tool's arguments are shown in another form than the contract's.
+    #[must_use]
+    pub fn is_changed(&self, id: &str) -> bool {
+        let offered = self.by_id.get(id).and_then(|place| self.offered.get(*place));
+        offered.is_some_and(|offered| offered.changed)
     }
 
     /// What it was rendered for.
@@ -145,8 +164,7 @@ impl Rendering {
     /// be read, and arguments of a tool that was not shown: the one path says what is wrong.
     #[must_use]
     pub fn arguments(&self, wire_name: &str, text: &str) -> RawArguments {
-        let offered = self.by_wire.get(wire_name).and_then(|place| self.offered.get(*place));
-        match offered.filter(|offered| offered.changed) {
+        match self.shown_as(wire_name).filter(|offered| offered.changed) {
             Some(offered) => offered.plans.raise(text),
             None => RawArguments::Text(text.to_owned()),
         }

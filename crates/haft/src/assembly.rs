@@ -18,6 +18,7 @@ use haft_runtime::policy::Policy;
 use haft_store::{Options, Sqlite};
 use haft_tools::kb::{Base, Provider};
 
+use crate::bundled;
 use crate::config::Config;
 use crate::links::Links;
 use crate::output::Output;
@@ -55,12 +56,12 @@ impl Desk {
         observers: Vec<Arc<dyn Observe>>,
         out: &Output,
     ) -> anyhow::Result<Self> {
-        let mut config = at.config()?;
+        let at = &bundled::or_here(at, registry, out)?;
+        let config = at.config()?;
         let toolset = at.toolset().ok();
         let registry = at.registry(registry, out)?;
         let store = Arc::new(open_store(&config)?);
         let links = Links::open(&config, &store)?;
-        config.records.grants.extend(links.grants(&registry)?);
         let policy = config.policy(&registry).unwrap_or_else(|problems| {
             for problem in &problems {
                 out.note(&problem.to_string());
@@ -95,6 +96,7 @@ impl Desk {
             .publish(publish)
             .secret(secret(&config)?)
             .broker(links.broker.clone())
+            .connections(links.vault.clone())
             .provide(Capability::Http, Arc::new(Fetch::new(links.client.clone())))
             .provide(Capability::Calendar, Arc::new(calendar))
             .provide(Capability::Images, Arc::new(links.images(&config)))

@@ -7,10 +7,20 @@ use haft_core::Digest;
 use serde_json::json;
 
 use crate::assembly::make;
+use crate::output::Output;
 use crate::source::Place;
 
 /// Every file, by its path in the toolset.
 const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
+
+/// The place that was meant: where there is no project and nothing is named, the bundled example.
+pub(crate) fn or_here(at: &Place, registry: Option<&Path>, out: &Output) -> anyhow::Result<Place> {
+    if registry.is_some() || !at.is_nowhere()? {
+        return Ok(at.clone());
+    }
+    out.note("there is no project here: using the bundled example (`haft init` starts yours)");
+    place()
+}
 
 /// A project around the bundled toolset, in `.haft` of the current folder.
 pub(crate) fn place() -> anyhow::Result<Place> {
@@ -35,9 +45,12 @@ fn unpack(home: &Path) -> std::io::Result<PathBuf> {
     for (name, bytes) in FILES {
         put(&root.join("studio").join(name), bytes)?;
     }
-    let store = toml::Value::String(home.join("haft.db").display().to_string());
+    // What is remembered is where commands look that need no toolset.
+    let below = |name: &str| toml::Value::String(home.join(name).display().to_string());
+    let (store, kb) = (below("haft.db"), below("kb"));
     let config = format!(
-        "toolset = \"studio\"\n\n[store]\npath = {store}\n\n[policy]\nallow = [\"core__*\"]\n"
+        "toolset = \"studio\"\n\n[store]\npath = {store}\n\n[kb]\npath = {kb}\n\n\
+         [policy]\nallow = [\"core__*\"]\n"
     );
     let file = root.join("haft.toml");
     put(&file, config.as_bytes())?;

@@ -2,6 +2,7 @@
 //! may do what.
 
 mod calendar;
+mod explain;
 mod kb;
 mod mcp;
 mod model;
@@ -18,7 +19,7 @@ use anyhow::{Context as _, anyhow, bail};
 use haft_core::registry::{Pin, PublicKey, Trust, version_of};
 use haft_core::{Digest, Registry};
 use haft_runtime::Settings;
-use haft_runtime::policy::{Delegation, Grant, Policy, Problem, Rules, Source, Text, suggest};
+use haft_runtime::policy::{Delegation, Grant, Policy, Problem, Rules, Source, Text};
 use haft_runtime::toolbox::{Agent, Records, Tenant};
 use haft_server::who::Key;
 use haft_server::who::jwt::Issuer;
@@ -201,7 +202,8 @@ impl Config {
             // The line itself is not repeated: a key may stand on it.
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             let line = before.matches('\n').count() + 1;
-            anyhow!("`{}`, line {line}: {}", file.display(), plain(&suggest(error.message())))
+            let why = explain::mistake(error.message(), before);
+            anyhow!("`{}`, line {line}: {}", file.display(), plain(&why))
         })?;
         let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
         let pin = match (raw.registry.digest, raw.registry.version) {

@@ -11,7 +11,6 @@ use haft_core::secret::SecretText;
 use haft_exec::http::Client;
 use haft_exec::images::Images;
 use haft_exec::{Broker, Executors, Http};
-use haft_runtime::policy::Grant;
 use haft_store::{Sqlite, Vault};
 
 use crate::assembly::{executors, plain, said};
@@ -33,38 +32,6 @@ impl Links {
         Ok(Self { client, vault, broker })
     }
 
-    /// What was granted with `haft connections grant`.
-    /// A tool that is no longer there cannot be used; a grant that still names it harms nobody.
-    pub(crate) fn grants(&self, registry: &Registry) -> anyhow::Result<Vec<Grant>> {
-        let handle = tokio::runtime::Handle::current();
-        let mut all = tokio::task::block_in_place(|| handle.block_on(self.read_grants()))?;
-        for grant in &mut all {
-            grant.tools.retain(|tool| tool.contains('*') || registry.find(tool).is_some());
-        }
-        all.retain(|grant| !grant.tools.is_empty());
-        Ok(all)
-    }
-
-    async fn read_grants(&self) -> anyhow::Result<Vec<Grant>> {
-        let mut all = Vec::new();
-        for granted in self.vault.grants().await? {
-            let accounts = self.vault.accounts(&granted.tenant).await?;
-            // Of a connection that is gone there is nothing to grant.
-            let Some(account) = accounts.into_iter().find(|one| one.id == granted.connection)
-            else {
-                continue;
-            };
-            all.push(Grant {
-                connection: granted.connection,
-                provider: account.provider,
-                tenant: granted.tenant,
-                principals: granted.principals,
-                tools: granted.tools,
-            });
-        }
-        Ok(all)
-    }
-
     /// Everything that runs tools.
     pub(crate) fn executors(
         &self,
@@ -81,12 +48,26 @@ impl Links {
         Images::new(self.client.clone(), config.outside.images.clone())
     }
 
-    /// The key of a model, from a connection: its token, or the key in its header.
-    pub(crate) async fn model_key(&self, tenant: &str, id: &str) -> anyhow::Result<SecretText> {
+    /// The key of a model at a host, from a connection: its token, or the key in its header.
+    pub(crate) async fn model_key(
+        &self,
+        tenant: &str,
+        id: &str,
+        host: &str,
+    ) -> anyhow::Result<SecretText> {
         let opened = self.vault.open(tenant, id).await;
         let (account, credentials) = opened.with_context(|| {
             format!("the model's connection `{}` of tenant `{}`", plain(id), plain(tenant))
         })?;
+        let hosts = &account.hosts;
+        if !hosts.is_empty() && !hosts.iter().any(|one| one.eq_ignore_ascii_case(host)) {
+            bail!(
+                "the model's connection `{}` is for {}, and its key is not sent to `{}`",
+                plain(id),
+                plain(&hosts.join(", ")),
+                plain(host)
+            );
+        }
         match credentials {
             Credentials::Bearer(key) | Credentials::Header { key, .. } => Ok(key),
             Credentials::OAuth(_) => {

@@ -32,7 +32,7 @@ async fn make(desk: &Desk, model: &Model) -> anyhow::Result<Made> {
     };
     if let (None, Some(id)) = (&model.key_env, &model.connection) {
         // Models are the server's, whoever's agents talk to them.
-        match desk.links.model_key(&desk.config.first_tenant(), id).await {
+        match desk.links.model_key(&desk.config.first_tenant(), id, &endpoint.host()).await {
             Ok(key) => endpoint.key = Some(key.expose().to_owned()),
             Err(why) => return Ok(Err(format!("{why:#}"))),
         }

@@ -15,6 +15,7 @@ use crate::config::Config;
 use crate::output::Output;
 
 /// What the command line says about places.
+#[derive(Clone)]
 pub(crate) struct Place {
     pub(crate) toolset: Option<PathBuf>,
     pub(crate) config: Option<PathBuf>,

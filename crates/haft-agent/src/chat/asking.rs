@@ -37,7 +37,7 @@ impl Run<'_> {
             body,
             prompt: Digest::of_bytes(prompt.as_bytes()),
             round: self.spent.rounds,
-            tools: request::shown(&offer.rendering),
+            tools: request::shown(&offer.rendering) + wishes.theirs.count(),
             tokens: settings.limits.tokens.saturating_sub(self.spent.tokens()),
             deadline: self.deadline,
             cancel: self.cancel,

@@ -13,13 +13,11 @@ use tokio::time::Instant;
 
 use super::inbox::{elsewhere, texts};
 use super::{Chat, Round};
-use crate::calls::{Asked, Desk};
+use crate::calls::{self, Asked, Desk};
 use crate::cancel::Cancel;
 use crate::event::{Done, Event, Limit, Listen, Reason, Spent};
 use crate::offer::{self, Offer};
-
-/// The most of a document that is attached to a refused call.
-const MOST_DOCUMENT: usize = 16 * 1024;
+use crate::prompt;
 
 /// A year, for times that no clock can show.
 const FAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -113,6 +111,7 @@ impl<'a> Run<'a> {
         };
         let (registry, catalog) = catalog;
         let offer = self.chat.offer(&registry, &catalog);
+        self.chat.explained.extend(offer.documented.iter().cloned());
         let turn = match self.ask(&offer, to).await {
             Ok(turn) => turn,
             Err(reason) => return Next::Over(reason),
@@ -123,6 +122,7 @@ impl<'a> Run<'a> {
             session: &self.chat.session.clone(),
             catalog: &catalog,
             rendering: &offer.rendering,
+            theirs: &self.chat.wishes.theirs.clone(),
             cancel: self.cancel,
         };
         let asked = desk.read(&turn, &mut self.chat.used);
@@ -136,7 +136,11 @@ impl<'a> Run<'a> {
         if asked.is_empty() {
             return self.without_calls(turn);
         }
-        self.chat.round = Some(Round { replay: turn.replay, asked, words: Vec::new() });
+        if let Some(calls) = calls::handed(&asked) {
+            return Next::Over(Reason::HandedBack { calls });
+        }
+        let rendering = offer.rendering.clone();
+        self.chat.round = Some(Round { rendering, replay: turn.replay, asked, words: Vec::new() });
         let ended = self.calls(&desk, to).await;
         // Messages that calls gave way to are the session's no longer, however the calls ended.
         let aborted = self.supersede(to).await;
@@ -283,13 +287,16 @@ impl<'a> Run<'a> {
                 Some(_) | None => {}
             }
         }
-        for id in unfit {
-            let Some(tool) = catalog.get(&id).filter(|tool| !tool.tool.doc.trim().is_empty())
-            else {
+        let asking = found
+            .iter()
+            .filter(|id| catalog.get(id).is_some_and(|tool| prompt::asks_for_it(&tool.tool)));
+        for id in unfit.iter().chain(asking) {
+            let Some(tool) = catalog.get(id).filter(|tool| !tool.tool.doc.trim().is_empty()) else {
                 continue;
             };
             if self.chat.explained.insert(tool.tool.id.clone()) {
-                let doc = shortened(tool.tool.doc.trim(), MOST_DOCUMENT);
+                let changed = self.chat.agent.is_changed(&tool.tool);
+                let doc = prompt::document(&tool.tool, changed);
                 round.words.push(format!("The documentation of `{}`:\n\n{doc}", tool.tool.id));
             }
         }
@@ -324,7 +331,7 @@ impl Chat {
     pub(super) fn offer(&self, registry: &Registry, catalog: &Catalog) -> Offer {
         let agent = &self.agent;
         let dialect = agent.model.dialect();
-        offer::make(&agent.renderings, dialect, registry, catalog, &self.found, &agent.settings)
+        offer::make(&agent.shelf, dialect, registry, catalog, &self.found, &agent.settings)
     }
 }
 
@@ -385,12 +392,4 @@ pub(super) fn word(finish: &Finish) -> String {
         Ok(Value::String(word)) => word,
         Ok(_) | Err(_) => "other".to_owned(),
     }
-}
-
-fn shortened(text: &str, most: usize) -> String {
-    if text.len() <= most {
-        return text.to_owned();
-    }
-    let end = (0..=most).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
-    format!("{}…", text.get(..end).unwrap_or_default())
 }

@@ -2,15 +2,19 @@
 
 use std::sync::Arc;
 
+use haft_agent::Settings;
 use haft_agent::http::Provider as Api;
 use haft_agent::{Approve, Decision, Event, Question, Reason};
 use haft_core::Principal;
 use haft_core::port::Boxed;
+use haft_runtime::policy::Rules;
+use haft_wire::Strictness;
 use parking_lot::Mutex;
+use serde_json::json;
 
 use crate::provider::{Reply, says};
 use crate::talk::answers;
-use crate::world::{World, caller, ends, say};
+use crate::world::{World, caller, ends, registry, say, settings, tool};
 
 fn stream(api: Api, text: &str, calls: &[crate::provider::Call<'_>]) -> Reply {
     Reply::Stream(says(api, text, calls))
@@ -204,4 +208,90 @@ async fn a_model_that_ran_out_of_room_in_mid_call_is_told() {
     let last = second.as_array().unwrap().last().unwrap().clone();
     assert_eq!(last["role"], "user");
     assert!(last["content"].as_str().unwrap().contains("was not run"), "{last}");
+}
+
+/// What a model says that calls a tool of free text, which nobody offered.
+fn free_text(api: Api) -> Reply {
+    let data = |data: serde_json::Value| format!("data: {data}\n\n");
+    let pieces = if api == Api::OpenAi {
+        let custom = json!({ "name": "shop__order", "input": "{\"item\":\"lamp\"}" });
+        let call = json!({ "index": 0, "id": "c1", "type": "custom", "custom": custom });
+        let choice =
+            json!({ "index": 0, "delta": { "tool_calls": [call] }, "finish_reason": "tool_calls" });
+        vec![data(json!({ "choices": [choice] })), "data: [DONE]\n\n".into()]
+    } else {
+        let item = json!({
+            "type": "custom_tool_call", "id": "ctc_1", "call_id": "c1", "name": "shop__order",
+            "input": "{\"item\":\"lamp\"}",
+        });
+        let response = json!({ "id": "r", "status": "completed", "output": [item] });
+        vec![data(json!({ "type": "response.completed", "response": response }))]
+    };
+    Reply::Stream(pieces)
+}
+
+#[tokio::test]
+async fn a_call_in_free_text_is_not_run_and_the_model_is_told_why() {
+    for api in [Api::OpenAi, Api::OpenAiResponses] {
+        let world = World::new(api, vec![free_text(api), stream(api, "Sorry.", &[])]).await;
+        let (done, heard, _) = world.say("order").await;
+        assert_eq!(done.reason, Reason::Finished, "{api}");
+        assert_eq!(ends(&heard), ["shop__order invalid_arguments"], "{api}");
+        assert_eq!(world.hands.acts("order"), 0, "{api}");
+        let body = &world.provider.requests()[1].body;
+        let told = if api == Api::OpenAi {
+            assert_eq!(body["messages"][2]["tool_calls"][0]["type"], "custom", "{body:#}");
+            assert_eq!(body["messages"][3]["tool_call_id"], "c1");
+            body["messages"][3]["content"].to_string()
+        } else {
+            assert_eq!(body["input"][1]["type"], "custom_tool_call", "{body:#}");
+            assert_eq!(body["input"][2]["type"], "custom_tool_call_output");
+            assert_eq!(body["input"][2]["call_id"], "c1");
+            body["input"][2]["output"].to_string()
+        };
+        assert!(told.contains("none of your tools takes free text"), "{told}");
+        assert!(told.contains("as a function"), "{told}");
+    }
+}
+
+/// The path speaks of the contract; the model has to hear of what it was shown.
+#[tokio::test]
+async fn errors_speak_of_the_tool_as_it_was_shown() {
+    for (api, sent, expected) in [
+        (
+            Api::OpenAi,
+            r#"{"labels":[{"key":"a","value":1},{"key":"b","value":"x"}],"size of":null}"#,
+            "`labels[1].value` must be an integer, not a string",
+        ),
+        (
+            Api::Anthropic,
+            r#"{"labels":[{"key":"a","value":1,"note":"?"}]}"#,
+            "`labels[0].note` is not a known property",
+        ),
+        (
+            Api::Gemini,
+            r#"{"labels":[{"key":"a","value":1}],"level":"9"}"#,
+            "must be one of `1`, `2`",
+        ),
+    ] {
+        let parameters = json!({
+            "type": "object", "additionalProperties": false, "required": ["labels"],
+            "properties": {
+                "labels": { "type": "object", "additionalProperties": { "type": "integer" } },
+                "level": { "type": "integer", "enum": [1, 2] },
+                "size of": { "type": "string" },
+            },
+        });
+        let mark = tool("shop__mark", "Mark a thing.", json!({ "parameters": parameters }));
+        let settings = Settings { strictness: Strictness::Strict, ..settings() };
+        let replies =
+            vec![stream(api, "", &[("c1", "shop__mark", sent)]), stream(api, "Sorry.", &[])];
+        let world =
+            World::with(api, replies, registry(vec![mark]), Rules::default(), settings).await;
+        let (_, heard, _) = world.say("mark").await;
+        assert_eq!(ends(&heard), ["shop__mark invalid_arguments"], "{api}");
+        let told = &answers(api, &world.provider.requests()[1].body)[0];
+        assert!(told.contains(expected), "{api}: {told}");
+        assert!(!told.contains("`labels` must be an object"), "{api}: {told}");
+    }
 }

@@ -97,3 +97,70 @@ async fn without_search_as_much_is_shown_as_fits_pinned_first() {
     assert_eq!(shown[..2], ["shop__part_200", "shop__part_000"]);
     assert!(shown.len() > 5 && body["tools"].to_string().len() <= 4_096 + 2, "{}", shown.len());
 }
+
+#[tokio::test]
+async fn a_request_has_no_more_tools_than_its_provider_takes() {
+    for (api, most) in [(Api::OpenAi, Some(128)), (Api::Gemini, None), (Api::Anthropic, None)] {
+        let tools = (0..200)
+            .map(|n| tool(&format!("shop__part_{n:03}"), &format!("Part number {n}."), json!({})));
+        let settings = Settings { tools_budget: 1 << 20, ..settings() };
+        let registry = registry(tools.collect());
+        // Searched where there is a search, and cut off where there is none.
+        for deny in [vec![], vec!["reg_search".to_owned()]] {
+            let searched = deny.is_empty();
+            let rules = Rules { deny, ..Rules::default() };
+            let replies = vec![Reply::Stream(says(api, "x", &[]))];
+            let world = World::with(api, replies, registry.clone(), rules, settings.clone()).await;
+            world.say("go").await;
+            let shown = names(api, &world.provider.requests()[0].body).len();
+            match most {
+                Some(_) if searched => assert!(shown < 5, "{api}: {shown}"),
+                Some(most) => assert_eq!(shown, most, "{api}"),
+                None => assert!(shown > 200, "{api}: {shown}"),
+            }
+        }
+    }
+}
+
+/// The document of a tool whose contract asks for it comes before the tool can be used.
+#[tokio::test]
+async fn a_contract_can_ask_that_its_document_is_read_first() {
+    let api = Api::OpenAi;
+    let first = json!({ "documentation": "before_use" });
+    let times = |body: &Value, what: &str| body.to_string().matches(what).count();
+    // Shown: it stands in the prompt, and is not repeated when a call is refused.
+    let replies = vec![
+        Reply::Stream(says(api, "", &[("c1", "shop__weld", r#"{"thing":1}"#)])),
+        Reply::Stream(says(api, "Done.", &[])),
+    ];
+    let tools = vec![
+        tool("shop__weld", "Weld things.", first.clone()),
+        tool("shop__look", "Look at things.", json!({})),
+    ];
+    let world = World::with(api, replies, registry(tools), Rules::default(), settings()).await;
+    world.say("go").await;
+    let requests = world.provider.requests();
+    assert_eq!(times(&requests[0].body, "How to use weld"), 1, "{:#}", requests[0].body);
+    assert_eq!(times(&requests[0].body, "How to use look"), 0);
+    assert_eq!(times(&requests[1].body, "How to use weld"), 1);
+    // Found: it comes with what the search has found, once.
+    let mut tools: Vec<_> = (0..300)
+        .map(|n| tool(&format!("shop__part_{n:03}"), &format!("Part number {n}."), json!({})))
+        .collect();
+    tools.push(tool("shop__weld", "Join metal by welding.", first));
+    let search = r#"{"query":"welding metal","limit":1}"#;
+    let replies = vec![
+        Reply::Stream(says(api, "", &[("c1", "haft__reg_search", search)])),
+        Reply::Stream(says(api, "", &[("c2", "haft__reg_search", search)])),
+        Reply::Stream(says(api, "", &[("c3", "shop__weld", r#"{"item":"x"}"#)])),
+        Reply::Stream(says(api, "Done.", &[])),
+    ];
+    let settings = Settings { tools_budget: 8_192, ..settings() };
+    let world = World::with(api, replies, registry(tools), Rules::default(), settings).await;
+    let (_, heard, _) = world.say("go").await;
+    assert_eq!(ends(&heard).last().map(String::as_str), Some("shop__weld ok"));
+    let requests = world.provider.requests();
+    let seen: Vec<usize> =
+        requests.iter().map(|seen| times(&seen.body, "How to use weld")).collect();
+    assert_eq!(seen, [0, 1, 1, 1]);
+}

@@ -48,6 +48,7 @@ pub(super) fn compare(old: &Contract, new: &Contract, out: &mut Vec<Change>) {
         probe,
         limits,
         availability,
+        documentation,
         tags,
         deprecated,
         portability,
@@ -66,6 +67,7 @@ pub(super) fn compare(old: &Contract, new: &Contract, out: &mut Vec<Change>) {
     promises::confirmation(requires_confirmation, &new.requires_confirmation, out);
     promises::availability(availability.as_ref(), new.availability.as_ref(), out);
     promises::arguments(*arguments, new.arguments, out);
+    promises::documentation(*documentation, new.documentation, out);
     promises::category(*category, new.category, out);
     promises::deprecated(deprecated.as_ref(), new.deprecated.as_ref(), out);
 

@@ -105,6 +105,32 @@ pub enum Fraction {
     Truncate,
 }
 
+/// When a model is given the full document of a tool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Documentation {
+    /// When it asks, and with the first call that is refused for its arguments.
+    #[default]
+    OnDemand,
+    /// Before it can use the tool for the first time.
+    BeforeUse,
+}
+
+impl Documentation {
+    /// The word used in contracts.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::OnDemand => "on_demand",
+            Self::BeforeUse => "before_use",
+        }
+    }
+
+    pub(super) fn is_on_demand(&self) -> bool {
+        *self == Self::OnDemand
+    }
+}
+
 /// Something that a handler is handed. Nothing else is reachable from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -109,6 +109,8 @@ pub struct EffectFilter {
     pub turn_group: Option<String>,
     /// Of this class.
     pub policy: Option<SideEffectPolicy>,
+    /// Only what comes after this call's effect in the list; nothing where there is none.
+    pub after: Option<String>,
     /// At most so many; 0 is a hundred.
     pub limit: usize,
 }
@@ -203,6 +205,8 @@ pub struct CallFilter {
     pub since_ms: Option<i64>,
     /// This one call.
     pub call: Option<String>,
+    /// Only what comes after this call in the list; nothing where there is no such call.
+    pub after: Option<String>,
     /// At most so many; 0 is a hundred.
     pub limit: usize,
 }
@@ -267,11 +271,14 @@ pub trait Confirmations: Send + Sync {
     /// One confirmation.
     fn confirmation<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, Confirmation>;
 
-    /// Confirmations, newest first.
+    /// Confirmations, newest first: after one of them, or from the newest on; a limit of 0 is a
+    /// hundred.
     fn confirmations<'a>(
         &'a self,
         tenant: &'a str,
         status: Option<ConfirmationStatus>,
+        after: Option<&'a str>,
+        limit: usize,
     ) -> Answer<'a, Vec<Confirmation>>;
 
     /// Approves or declines. Only a pending one that has not expired, and never by its actor.
@@ -298,8 +305,14 @@ pub trait Sessions: Send + Sync {
     /// One session.
     fn session<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, Session>;
 
-    /// A tenant's sessions, the newest first; a limit of 0 is a hundred.
-    fn sessions<'a>(&'a self, tenant: &'a str, limit: usize) -> Answer<'a, Vec<Session>>;
+    /// A tenant's sessions, the newest first: after one of them, or from the newest on; a limit of 0
+    /// is a hundred.
+    fn sessions<'a>(
+        &'a self,
+        tenant: &'a str,
+        after: Option<&'a str>,
+        limit: usize,
+    ) -> Answer<'a, Vec<Session>>;
 
     /// Writes a session whose revision is the stored one, and raises it. A new one has revision 0.
     fn save<'a>(&'a self, session: Session) -> Answer<'a, Session>;

@@ -5,7 +5,7 @@ use jsonschema::{JsonType, ReferencingError, ValidationError};
 use serde_json::Value;
 
 use crate::nearest;
-use crate::pointer::escape;
+use crate::pointer::{escape, spoken};
 
 /// Why a schema does not compile.
 pub(super) fn about_schema(error: &ValidationError<'_>) -> String {
@@ -45,12 +45,12 @@ pub(super) fn about_value(error: &ValidationError<'_>, schema: &Value) -> Vec<(S
         return unexpected.iter().map(|extra| unknown(&at, extra, &known)).collect();
     }
     let message = if let Kind::Required { property: Value::String(missing) } = error.kind() {
-        format!("{} is missing", subject(&format!("{at}/{}", escape(missing))))
+        format!("{} is missing", spoken(&format!("{at}/{}", escape(missing))))
     } else if let Kind::PropertyNames { error } = error.kind() {
         let name = short(error.instance());
         format!("the property name {name} {}", why(error.kind(), error, schema))
     } else {
-        format!("{} {}", subject(&at), why(error.kind(), error, schema))
+        format!("{} {}", spoken(&at), why(error.kind(), error, schema))
     };
     vec![(at, message)]
 }
@@ -59,7 +59,7 @@ fn unknown(at: &str, name: &str, known: &[&str]) -> (String, String) {
     let at = format!("{at}/{}", escape(name));
     let near = nearest::find(name, known.iter().copied());
     let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-    let message = format!("{} is not a known property{near}", subject(&at));
+    let message = format!("{} is not a known property{near}", spoken(&at));
     (at, message)
 }
 
@@ -230,25 +230,6 @@ pub(super) fn expectation(error: &ValidationError<'_>, schema: &Value) -> Option
         return Some(siblings(error, schema).into());
     }
     schema.pointer(&error.schema_path().to_string()).cloned()
-}
-
-/// `/filters/0/name` as `` `filters[0].name` ``.
-fn subject(pointer: &str) -> String {
-    if pointer.is_empty() {
-        return "the value".to_owned();
-    }
-    let mut path = String::new();
-    for step in pointer.split('/').skip(1) {
-        let step = step.replace("~1", "/").replace("~0", "~");
-        if !path.is_empty() && step.parse::<usize>().is_ok() {
-            path.push_str(&format!("[{step}]"));
-        } else if path.is_empty() {
-            path.push_str(&step);
-        } else {
-            path.push_str(&format!(".{step}"));
-        }
-    }
-    format!("`{path}`")
 }
 
 fn name(value: &Value) -> String {

@@ -219,9 +219,13 @@ fn read(response: &Response) -> Result<Told, ToolError> {
 }
 
 fn unanswered(fault: Fault) -> ToolError {
-    let (Fault::Unsent { why, .. } | Fault::Lost { why, .. }) = fault;
-    ToolError::new(ErrorKind::Transient, "the provider of the token cannot be reached")
-        .caused_by(why)
+    match fault {
+        Fault::Refused { why } => crate::http::refused(why),
+        Fault::Unsent { why, .. } | Fault::Lost { why, .. } => {
+            let message = "the provider of the token cannot be reached";
+            ToolError::new(ErrorKind::Transient, message).caused_by(why)
+        }
+    }
 }
 
 fn fault(message: &str) -> ToolError {

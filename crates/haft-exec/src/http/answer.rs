@@ -92,6 +92,7 @@ pub(super) fn fault(fault: Fault) -> Ended {
             let error = ToolError::new(kind, "the service cannot be reached");
             Ended::NotBegun(error.suggest("nothing was sent; try again later").caused_by(why))
         }
+        Fault::Refused { why } => Ended::NotBegun(refused(why)),
         Fault::Lost { why, timeout, status } => {
             let (kind, message) = match (timeout, status) {
                 (true, _) => (ErrorKind::Timeout, "the service did not answer in time"),
@@ -103,4 +104,19 @@ pub(super) fn fault(fault: Fault) -> Ended {
             Ended::Lost(ToolError::new(kind, message).caused_by(why))
         }
     }
+}
+
+/// How a request ended that was sent on to another place. The first one was made, and read something.
+pub(super) fn fault_on_the_way(found: Fault) -> Ended {
+    match fault(found) {
+        Ended::NotBegun(error) => Ended::Failed(error),
+        ended @ (Ended::Failed(_) | Ended::Lost(_) | Ended::Returned { .. }) => ended,
+    }
+}
+
+/// An address that calls may not go to. It is the same a moment later, and no model's business.
+pub(crate) fn refused(why: String) -> ToolError {
+    ToolError::new(ErrorKind::Permanent, "the service cannot be reached")
+        .suggest("do not try again; whoever runs haft has to allow its address first")
+        .caused_by(why)
 }

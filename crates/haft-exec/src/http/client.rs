@@ -24,7 +24,7 @@ use url::Url;
 
 use super::address::Range;
 use super::body;
-use super::resolve::{Resolve, System, addresses};
+use super::resolve::{Nowhere, Resolve, System, addresses};
 
 /// How requests are made.
 #[derive(Clone)]
@@ -92,6 +92,8 @@ pub(crate) struct Response {
 pub(crate) enum Fault {
     /// Nothing was sent.
     Unsent { why: String, timeout: bool },
+    /// Nothing was sent, and nothing ever will be: calls may not go there.
+    Refused { why: String },
     /// Something may have been sent, and acted on. The status is there where it had come.
     Lost { why: String, timeout: bool, status: Option<u16> },
 }
@@ -99,6 +101,15 @@ pub(crate) enum Fault {
 impl Fault {
     fn unsent(why: impl Into<String>) -> Self {
         Self::Unsent { why: why.into(), timeout: false }
+    }
+}
+
+impl From<Nowhere> for Fault {
+    fn from(nowhere: Nowhere) -> Self {
+        match nowhere {
+            Nowhere::Unknown(why) => Self::unsent(why),
+            Nowhere::Refused(why) => Self::Refused { why },
+        }
     }
 }
 
@@ -144,7 +155,7 @@ impl Client {
     async fn connect(&self, url: &Url) -> Result<Box<dyn Stream>, Fault> {
         let found = addresses(url, &*self.resolver, &self.settings.allow).await;
         let mut last = "there is no address".to_owned();
-        for address in found.map_err(Fault::unsent)? {
+        for address in found? {
             match TcpStream::connect(address).await {
                 Ok(stream) => return self.secure(url, stream).await.map_err(Fault::unsent),
                 Err(why) => last = format!("`{address}`: {why}"),

@@ -93,6 +93,7 @@ impl Client {
         }
         present(&mut request, &lease.presented).map_err(Unanswered::Refused)?;
         self.send(request, end).await.map_err(|fault| match fault {
+            Fault::Refused { why } => Unanswered::Refused(super::refused(why)),
             Fault::Unsent { why, .. } => Unanswered::Unsent(why),
             Fault::Lost { why, .. } => Unanswered::Lost(why),
         })

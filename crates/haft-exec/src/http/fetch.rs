@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 use url::Url;
 
+use super::answer::refused;
 use super::attach::Signer;
 use super::client::{Client, Fault, Request, Response};
 use super::template::encoded;
@@ -272,6 +273,7 @@ fn unanswered(fault: Fault) -> ToolError {
         Fault::Unsent { why, .. } => {
             ToolError::new(ErrorKind::Transient, "the service cannot be reached").caused_by(why)
         }
+        Fault::Refused { why } => refused(why),
         Fault::Lost { why, timeout, .. } => {
             let (kind, message) = match timeout {
                 true => (ErrorKind::Timeout, "the service did not answer in time"),

@@ -25,7 +25,7 @@ pub(super) async fn send(
         let own = next.url.origin() == first.origin();
         let response = match own {
             true => trip.send(here).await?,
-            false => trip.client.send(here, trip.end).await.map_err(answer::fault)?,
+            false => trip.client.send(here, trip.end).await.map_err(answer::fault_on_the_way)?,
         };
         if !reads || !matches!(response.status, 301 | 302 | 303 | 307 | 308) {
             return Ok(response);
@@ -34,7 +34,7 @@ pub(super) async fn send(
     }
     match here.url.origin() == first.origin() {
         true => trip.send(here).await,
-        false => trip.client.send(here, trip.end).await.map_err(answer::fault),
+        false => trip.client.send(here, trip.end).await.map_err(answer::fault_on_the_way),
     }
 }
 

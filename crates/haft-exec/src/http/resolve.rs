@@ -32,37 +32,50 @@ impl Resolve for System {
     }
 }
 
-/// Where a URL leads, every address of it judged. The reason is for the log: it tells of networks
-/// that a model has no business with.
+/// Why a URL leads nowhere. The reasons are for the log: they tell of networks that a model has no
+/// business with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Nowhere {
+    /// The name is not known now.
+    Unknown(String),
+    /// Calls may not go there, now or later.
+    Refused(String),
+}
+
+/// Where a URL leads, every address of it judged.
 pub(super) async fn addresses(
     url: &Url,
     resolver: &dyn Resolve,
     allowed: &[Range],
-) -> Result<Vec<SocketAddr>, String> {
-    let port = url.port_or_known_default().ok_or("the URL has no port")?;
+) -> Result<Vec<SocketAddr>, Nowhere> {
+    let refused = |why: &str| Nowhere::Refused(why.to_owned());
+    let port = url.port_or_known_default().ok_or_else(|| refused("the URL has no port"))?;
     let found = match url.host() {
-        None => return Err("the URL has no host".to_owned()),
+        None => return Err(refused("the URL has no host")),
         Some(Host::Ipv4(address)) => vec![IpAddr::V4(address)],
         Some(Host::Ipv6(address)) => vec![IpAddr::V6(address)],
         Some(Host::Domain(name)) => {
             let asked = tokio::time::timeout(SLOWEST, resolver.resolve(name)).await;
-            asked
-                .map_err(|_| format!("the name `{name}` was not resolved in time"))?
-                .map_err(|why| format!("the name `{name}` cannot be resolved: {why}"))?
+            let late = |_| Nowhere::Unknown(format!("the name `{name}` was not resolved in time"));
+            asked.map_err(late)?.map_err(|why| {
+                Nowhere::Unknown(format!("the name `{name}` cannot be resolved: {why}"))
+            })?
         }
     };
-    if found.is_empty() || found.len() > MOST {
-        return Err(format!("the name stands for {} addresses", found.len()));
+    match found.len() {
+        0 => return Err(Nowhere::Unknown("the name stands for no address".to_owned())),
+        1..=MOST => {}
+        many => return Err(Nowhere::Refused(format!("the name stands for {many} addresses"))),
     }
     // One that may not be reached spoils the others: whoever mixes them is up to something.
     if let Some(bad) = found.iter().find(|address| !may_reach(**address, allowed)) {
-        return Err(format!(
+        return Err(Nowhere::Refused(format!(
             "`{bad}` is not a public address; list its range as `http.allow` in haft.toml where \
              calls may go there"
-        ));
+        )));
     }
     if url.scheme() != "https" && !found.iter().all(|address| is_loopback(*address)) {
-        return Err("what is not encrypted stays on this machine; use `https`".to_owned());
+        return Err(refused("what is not encrypted stays on this machine; use `https`"));
     }
     Ok(found.into_iter().map(|address| SocketAddr::new(address, port)).collect())
 }

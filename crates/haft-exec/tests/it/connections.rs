@@ -124,6 +124,48 @@ async fn what_was_rotated_or_removed_counts_from_the_next_call_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_granted_by_a_command_counts_from_the_next_look_on() {
+    let server = Server::saying(says("200 OK", "{}")).await;
+    let world = World::new(&server.url("/x")).await;
+    for id in ["late", "work", "mail"] {
+        world.add("acme", id, Credentials::Bearer(SecretText::new(SECRET))).await;
+    }
+    let grant = |connection: &str, tools: &str| haft_core::connection::Grant {
+        tenant: "acme".to_owned(),
+        connection: connection.to_owned(),
+        principals: vec!["agent:bot".to_owned()],
+        tools: vec![tools.to_owned()],
+    };
+    let refused = async |key: &str| {
+        let error = world.call("late", key).await.result.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Denied, "{key}");
+        error.suggestion
+    };
+    let help = refused("1").await;
+    let command = "haft connections grant <id> --to agent:bot --tools core__probe --tenant acme";
+    assert!(help.contains(command), "{help}");
+    assert!(!world.runtime.refresh().await.unwrap());
+    // A tool that is not there is granted to nobody, and that is said.
+    world.vault.grant(grant("late", "core__gone")).await.unwrap();
+    assert!(world.runtime.refresh().await.unwrap());
+    refused("2").await;
+    let problems = format!("{:?}", world.runtime.configured().problems);
+    assert!(problems.contains("there is no tool `core__gone` now"), "{problems}");
+    // What contradicts a declaration does not count, and breaks nothing else.
+    world.vault.grant(grant("mail", "core__*")).await.unwrap();
+    world.vault.grant(grant("late", "core__*")).await.unwrap();
+    assert!(world.runtime.refresh().await.unwrap());
+    assert!(!world.runtime.refresh().await.unwrap());
+    assert!(world.call("late", "3").await.is_ok());
+    assert!(world.call("work", "4").await.is_ok());
+    let error = world.call("mail", "5").await.result.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Denied);
+    world.vault.revoke("acme", "late", None).await.unwrap();
+    assert!(world.runtime.refresh().await.unwrap());
+    refused("6").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn fifty_calls_at_once_renew_a_token_once() {
     let server = Server::new(|n, _| {
         std::thread::sleep(Duration::from_millis(20));

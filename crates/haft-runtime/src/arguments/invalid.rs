@@ -63,9 +63,10 @@ impl Problem {
             }
             _ => "",
         };
+        let code = found.code();
         Self {
             path: found.path,
-            code: code_of(&found.keyword),
+            code,
             message: format!("{}{hint}", found.message),
             expected: found.expected,
         }
@@ -76,21 +77,6 @@ fn expects_list(expected: Option<&Value>) -> bool {
     expected.is_some_and(|types| {
         types == "array" || types.as_array().is_some_and(|types| types.contains(&json!("array")))
     })
-}
-
-/// A keyword as one of our codes.
-fn code_of(keyword: &str) -> String {
-    if matches!(keyword, "additionalProperties" | "unevaluatedProperties") {
-        return "unknown_parameter".to_owned();
-    }
-    let mut code = String::with_capacity(keyword.len() + 2);
-    for letter in keyword.chars() {
-        if letter.is_ascii_uppercase() {
-            code.push('_');
-        }
-        code.push(letter.to_ascii_lowercase());
-    }
-    code
 }
 
 impl From<Invalid> for ToolError {

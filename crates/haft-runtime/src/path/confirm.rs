@@ -194,7 +194,7 @@ async fn put(inner: &Inner, call: &Authorized, binding: Digest) -> Result<Confir
 async fn room(inner: &Inner, call: &Authorized, binding: &Digest) -> Result<(), ToolError> {
     let caller = &call.call.caller;
     let list = async |status| {
-        let found = inner.store.confirmations(&caller.tenant, Some(status)).await;
+        let found = inner.store.confirmations(&caller.tenant, Some(status), None, usize::MAX).await;
         found.map_err(|error| unwritable(&error))
     };
     let open = list(ConfirmationStatus::Pending).await?;

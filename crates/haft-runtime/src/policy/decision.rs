@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use haft_core::call::Caller;
 use haft_core::port::{Decision, Verdict};
 use haft_core::registry::Tool;
 
@@ -34,11 +35,31 @@ pub(crate) fn approve(rule: impl Into<Arc<str>>, why: impl Into<Arc<str>>) -> De
     }
 }
 
+/// What gives a caller a connection. Word for word, because whoever reads it has a terminal or asks
+/// somebody who has one; the grant must name the caller, or it would be granted to somebody else.
+pub(crate) fn connect(caller: &Caller, provider: &str, tool: &str) -> String {
+    let tenant = match &*caller.tenant {
+        "default" => String::new(),
+        other => format!(" --tenant {other}"),
+    };
+    let who = caller.principal();
+    format!(
+        "an operator adds an account with `haft connections add <id> --provider {provider}{tenant}` where \
+         there is none, and grants it with `haft connections grant <id> --to {who} --tools {tool}{tenant}`; \
+         the call then names it"
+    )
+}
+
 /// What a connection's grants say, where they say no.
-pub(crate) fn access(access: Access, tool: &Tool, provider: &str) -> Option<Decision> {
+pub(crate) fn access(
+    access: Access,
+    caller: &Caller,
+    tool: &Tool,
+    provider: &str,
+) -> Option<Decision> {
     let id = &tool.id;
     // Somebody else's connection and one that does not exist sound the same.
-    let connect = format!("connect a {provider} account and have it granted for `{id}`");
+    let connect = connect(caller, provider, id);
     match access {
         Access::Granted => None,
         Access::NotGranted => Some(deny(

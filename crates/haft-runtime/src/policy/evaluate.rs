@@ -16,7 +16,7 @@ use haft_core::port::{Ask, Decision};
 
 use super::Policy;
 use super::cedar::{Cedar, Half, Matched};
-use super::decision::{access, acting, allow, approve, asked, deny, forbidden};
+use super::decision::{access, acting, allow, approve, asked, connect, deny, forbidden};
 use crate::guide;
 
 /// The answer before the arguments are known.
@@ -118,17 +118,15 @@ impl Policy {
         let Some(needed) = &ask.tool.contract.connection else { return Ok(()) };
         let provider = &needed.provider;
         let Some(id) = ask.connection else {
-            let connect = format!(
-                "an administrator adds an account with `haft connections add <id> --provider \
-                 {provider}` and `haft connections grant <id>`; the call then names it"
-            );
+            let connect = connect(ask.caller, provider, &ask.tool.id);
             let why = format!("`{}` needs a connection to {provider}", ask.tool.id);
             let missing = deny("connection:missing", why, connect);
             return if needed.required { Err(Box::new(missing)) } else { Ok(()) };
         };
         let principal = ask.caller.principal();
         let said = self.grants.access(&ask.caller.tenant, principal, id, provider, &ask.tool.id);
-        access(said, ask.tool, provider).map_or(Ok(()), |decision| Err(Box::new(decision)))
+        access(said, ask.caller, ask.tool, provider)
+            .map_or(Ok(()), |decision| Err(Box::new(decision)))
     }
 
     fn delegation(&self, ask: &Ask<'_>) -> Result<i64, Box<Decision>> {

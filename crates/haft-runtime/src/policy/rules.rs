@@ -2,11 +2,17 @@
 //! overtake.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use haft_core::Tool;
 use haft_core::contract::{self, Mode, SideEffectPolicy};
 use serde::{Deserialize, Serialize};
 
+use super::glob::Globs;
 use super::problem::{Problem, suggest};
+
+/// Whoever wants an answer kept for longer wants a store.
+const LONGEST_RECALL: u64 = 24 * 60 * 60;
 
 /// The rules of one installation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,6 +30,8 @@ pub struct Rules {
     pub modes: BTreeMap<Mode, Spending>,
     /// What becomes of a call that a newer message overtakes, by class; stronger than the mode's.
     pub supersede: BTreeMap<SideEffectPolicy, Supersede>,
+    /// Answers of tools without effects that are given again for a while, without asking the tool.
+    pub recall: Vec<Recall>,
     /// What doors say about users: the members of `context.user` and their types.
     pub user: BTreeMap<String, UserType>,
     /// The files with Cedar policies, in order.
@@ -52,6 +60,16 @@ pub struct Spending {
     pub rate: Option<Rate>,
     /// What becomes of a call that a newer message overtakes.
     pub supersede: Option<Supersede>,
+}
+
+/// Answers that are given again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recall {
+    /// Of these tools: ids, short names, patterns. Tools with effects are never among them.
+    pub tools: Vec<String>,
+    /// For so long.
+    pub seconds: u64,
 }
 
 /// What a latency budget is.
@@ -190,6 +208,17 @@ impl Rules {
         self.supersede.get(&class).copied().or_else(of_mode).unwrap_or_else(default)
     }
 
+    /// For how long an answer of a tool may be given again: what the first rule that names it says.
+    #[must_use]
+    pub fn recall_for(&self, tool: &Tool) -> Option<Duration> {
+        let names = |rule: &&Recall| {
+            let globs = Globs::plain(&rule.tools);
+            globs.matches(&tool.id) || globs.matches(&tool.contract.tool_id)
+        };
+        let lasts = self.recall.iter().find(names).map(|rule| Duration::from_secs(rule.seconds));
+        lasts.filter(|lasts| !lasts.is_zero())
+    }
+
     /// What cannot be meant.
     pub(crate) fn check(&self, file: &str, problems: &mut Vec<Problem>) {
         for (mode, said) in &self.modes {
@@ -202,6 +231,10 @@ impl Rules {
                     format!("modes.{}.max_runtime_ms: nothing runs in 0 ms", mode.as_str());
                 problems.push(Problem::error(file, message).help("leave it out for no limit"));
             }
+        }
+        if let Some(long) = self.recall.iter().find(|rule| rule.seconds > LONGEST_RECALL) {
+            let message = format!("recall: {} s is longer than a day", long.seconds);
+            problems.push(Problem::error(file, message).help("write 86400 or less"));
         }
         if self.allow.is_empty() {
             let message = "`allow` is empty, so every call is refused";

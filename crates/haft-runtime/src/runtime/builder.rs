@@ -7,13 +7,14 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use haft_core::Registry;
 use haft_core::contract::Capability;
-use haft_core::port::{Broker, Decide, Execute, Observe, Provide, Publish, Store};
+use haft_core::port::{Broker, Connections, Decide, Execute, Observe, Provide, Publish, Store};
 use haft_core::record::Event;
 
 use super::config::Office;
 use super::{Inner, Rulebook, Runtime, Shelves};
 use crate::config::Declared;
 use crate::guide::{self, Guide};
+use crate::path;
 use crate::policy::{Policy, Problem, Rules, Source};
 use crate::rate::Rates;
 use crate::redact::{Marker, Scrubber};
@@ -75,6 +76,7 @@ pub struct Builder {
     settings: Settings,
     scrubber: Option<Scrubber>,
     broker: Option<Arc<dyn Broker>>,
+    connections: Option<Arc<dyn Connections>>,
     secret: Option<[u8; 32]>,
     guide: bool,
 }
@@ -101,6 +103,7 @@ impl Runtime {
             settings: Settings::default(),
             scrubber: None,
             broker: None,
+            connections: None,
             secret: None,
             guide: false,
         }
@@ -172,6 +175,14 @@ impl Builder {
         self
     }
 
+    /// Where connections are kept: what is granted there is in force from each
+    /// [`Runtime::refresh`] on.
+    #[must_use]
+    pub fn connections(mut self, connections: Arc<dyn Connections>) -> Self {
+        self.connections = Some(connections);
+        self
+    }
+
     /// What must never be shown.
     #[must_use]
     pub fn secrets(mut self, scrubber: Scrubber) -> Self {
@@ -225,7 +236,8 @@ impl Builder {
             Shelf::new(self.registry, guide, marker.clone()).map_err(BuildError::Problems)?;
         let directory = Directory::load(&self.records, &shelf.stock, "haft.toml")
             .map_err(BuildError::Problems)?;
-        let office = Office::new(Declared { records: self.records, source: self.source });
+        let declared = Declared { records: self.records, source: self.source };
+        let office = Office::new(declared, self.connections);
         let shelf = Arc::new(shelf);
         let decide = self.decide.unwrap_or_else(|| Arc::new(Policy::deny_all("no policy is set")));
         let by_version = HashMap::from([(shelf.version.clone(), shelf.clone())]);
@@ -258,6 +270,7 @@ impl Builder {
                 guide,
                 running: Arc::default(),
                 rates: Rates::default(),
+                recall: path::Recall::default(),
                 tasks: Arc::default(),
                 suggestions: Suggestions::default(),
             }),

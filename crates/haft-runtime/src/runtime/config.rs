@@ -1,5 +1,6 @@
 //! What is configured, put in force and changed while calls go on.
 
+mod granted;
 mod judge;
 mod tools;
 
@@ -10,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use arc_swap::ArcSwap;
 use haft_core::Digest;
 use haft_core::config::{Change, Entry, Kind, Snapshot};
-use haft_core::port::{Decide, StoreError};
+use haft_core::port::{Connections, Decide, StoreError};
 use serde_json::json;
 use tokio::sync::{Mutex, MutexGuard};
 
@@ -18,13 +19,16 @@ pub use tools::ToolState;
 
 use super::{Rulebook, Runtime, Shelves};
 use crate::config::{ChangeError, Changed, Configured, Declared, Merged, merge, source_of};
-use crate::policy::{ByTenant, Policy, Problem};
+use crate::policy::{ByTenant, Grant, Policy, Problem};
 use crate::toolbox::{Directory, Records};
 
 /// What is declared, what is configured, and whose turn it is to change it.
 pub(crate) struct Office {
     declared: Declared,
     configured: ArcSwap<Configured>,
+    /// Where connections are kept, and what was granted there when it was last read.
+    connections: Option<Arc<dyn Connections>>,
+    granted: ArcSwap<Vec<Grant>>,
     /// Other tools have come since things were put together.
     stale: AtomicBool,
     /// One change at a time: each is judged on what the one before it left.
@@ -36,10 +40,11 @@ pub(crate) struct Office {
 pub(crate) struct Desk(HashMap<String, (Digest, Arc<dyn Decide>)>);
 
 impl Office {
-    pub(crate) fn new(declared: Declared) -> Self {
+    pub(crate) fn new(declared: Declared, connections: Option<Arc<dyn Connections>>) -> Self {
         let configured = Configured { records: declared.records.clone(), ..Configured::default() };
         let configured = ArcSwap::from_pointee(configured);
-        Self { declared, configured, stale: AtomicBool::new(false), desk: Mutex::default() }
+        let (granted, stale) = (ArcSwap::default(), AtomicBool::new(false));
+        Self { declared, configured, connections, granted, stale, desk: Mutex::default() }
     }
 }
 
@@ -80,10 +85,14 @@ impl Runtime {
         let mut desk = self.inner.office.desk.lock().await;
         let changes = self.inner.store.changes().await?;
         let stale = self.inner.office.stale.load(Ordering::Acquire);
-        if changes == self.config_changes() && !stale {
+        let granted = self.inner.office.newly_granted().await?;
+        if changes == self.config_changes() && !stale && granted.is_none() {
             return Ok(false);
         }
         let snapshot = self.inner.store.snapshot().await?;
+        if let Some(granted) = granted {
+            self.inner.office.granted.store(Arc::new(granted));
+        }
         self.put_in_force(&mut desk, snapshot);
         Ok(true)
     }
@@ -156,6 +165,7 @@ impl Runtime {
         office.stale.store(false, Ordering::Release);
         let shelves = self.inner.shelves.load_full();
         let mut merged = merge(&office.declared, &snapshot.entries, &shelves.current.stock, None);
+        granted::add(&mut merged, &office.granted.load(), &shelves.current.stock);
         let directory = self.directory(&shelves, &mut merged);
         let old = self.inner.rules.load_full();
         let decide = match &office.declared.source {

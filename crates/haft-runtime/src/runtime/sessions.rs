@@ -38,16 +38,18 @@ impl Runtime {
 
     /// The session of a conversation that is not kept here: its client sends all of it each time. The
     /// same one for the same name, so that the same act of a request that is sent again is known
-    /// again; another one once `within` has passed.
+    /// again; another one once `within` has passed. Where the name is a key that stands for one
+    /// `request`, no other comes under it.
     ///
     /// # Errors
     ///
-    /// As of [`open`](Self::open).
+    /// As of [`open`](Self::open), and a conflict where the name was used for another request.
     pub async fn rejoin(
         &self,
         caller: &Caller,
         mode: Mode,
         name: &Digest,
+        request: Option<&Digest>,
         within: Duration,
     ) -> Result<Session, ToolError> {
         self.inner.blocked(caller).await?;
@@ -58,7 +60,9 @@ impl Runtime {
         // Begun in the last slot, it may be young enough still.
         for known in [slot, slot - 1] {
             match self.inner.book.load(caller, &id(known)).await {
-                Ok(session) if now - session.created_at_ms < within => return Ok(session),
+                Ok(session) if now - session.created_at_ms < within => {
+                    return same(session, request);
+                }
                 Ok(_) => {}
                 Err(error) if error.kind == ErrorKind::SessionInactive => {}
                 Err(error) => return Err(error),
@@ -67,10 +71,14 @@ impl Runtime {
         let shelf = self.inner.shelves.load().current.clone();
         let mut session = session::begin(caller, mode, &shelf.registry, now);
         session.id = id(slot);
+        session.request = request.cloned();
         match self.inner.book.create(session).await {
             Ok(session) => Ok(session),
             // Two requests at once: the other was first.
-            Err(error) => self.inner.book.load(caller, &id(slot)).await.map_err(|_| error),
+            Err(error) => match self.inner.book.load(caller, &id(slot)).await {
+                Ok(session) => same(session, request),
+                Err(_) => Err(error),
+            },
         }
     }
 
@@ -133,6 +141,19 @@ impl Runtime {
     /// It is missing, or the store cannot be written.
     pub async fn close(&self, caller: &Caller, id: &str) -> Result<Session, ToolError> {
         self.inner.book.end(caller, id).await.map(shown)
+    }
+}
+
+/// One key is for one request.
+fn same(session: Session, request: Option<&Digest>) -> Result<Session, ToolError> {
+    match session.request.as_ref() == request {
+        true => Ok(session),
+        false => {
+            let message = "the same idempotency key came with another request";
+            Err(ToolError::new(ErrorKind::Conflict, message).suggest(
+                "use a key of its own for each request, and the same one only to repeat it",
+            ))
+        }
     }
 }
 

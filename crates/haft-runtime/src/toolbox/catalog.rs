@@ -16,6 +16,7 @@ use super::stock::{Stock, Stocked};
 use super::why::{Unavailable, Why};
 use crate::guide;
 use crate::policy::Globs;
+use crate::policy::decision::connect;
 
 /// Whom a catalog is for.
 #[derive(Clone, Copy, Debug)]
@@ -309,7 +310,7 @@ impl Builder<'_> {
             Some(needed) => {
                 let usable = self.connections(&needed.provider, &tool.id);
                 if usable.is_empty() {
-                    let enable = format!("connect a {} account", needed.provider);
+                    let enable = connect(self.seen.caller, &needed.provider, &tool.id);
                     return Err(Box::new(Unavailable::new(tool, Why::ConnectionMissing, enable)));
                 }
                 usable.into_iter().map(Some).collect()

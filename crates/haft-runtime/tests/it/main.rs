@@ -19,6 +19,8 @@ mod preview;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
+mod recall;
+#[cfg(test)]
 mod redaction;
 #[cfg(test)]
 mod toolbox;

@@ -5,6 +5,7 @@ mod effects;
 mod gate;
 mod once;
 mod races;
+mod recall;
 mod saga;
 mod sessions;
 mod storm;

@@ -208,14 +208,12 @@ macro_rules! crud {
         use super::{Listing, Page, Thing};
         use crate::body::{self, Params};
         use crate::door::Door;
-        use crate::problem::{NoKey, NoRole, Problem};
+        use crate::problem::{Absent, NoKey, NoRole, Problem, Unchanged};
         use crate::who::Who;
 
         #[utoipa::path(get, path = $all, tag = "administration", operation_id = $list_id,
             summary = $what, description = "Declared and stored ones, by id.", params(Page),
             responses((status = 200, description = "Some of them.", body = Listing),
-                (status = 400, description = "No such parameter.", body = Problem,
-                    content_type = "application/problem+json"),
                 NoKey, NoRole))]
         pub(crate) async fn list(
             State(door): State<Arc<Door>>,
@@ -228,9 +226,7 @@ macro_rules! crud {
         #[utoipa::path(get, path = $one, tag = "administration", operation_id = $show_id,
             summary = "One of them.", params(("id" = String, Path, description = "Its id.")),
             responses((status = 200, description = "With its version as `ETag`.", body = Thing),
-                NoKey, NoRole,
-                (status = 404, description = "There is none.", body = Problem,
-                    content_type = "application/problem+json")))]
+                NoKey, NoRole, Absent))]
         pub(crate) async fn show(
             State(door): State<Arc<Door>>,
             Extension(who): Extension<Who>,
@@ -247,21 +243,7 @@ macro_rules! crud {
             request_body = $said,
             responses((status = 200, description = "Changed.", body = Thing),
                 (status = 201, description = "New.", body = Thing),
-                (status = 400, description = "Not a body that is read here.", body = Problem,
-                    content_type = "application/problem+json"),
-                NoKey, NoRole,
-                (status = 409, description = "Declared in `haft.toml`.", body = Problem,
-                    content_type = "application/problem+json"),
-                (status = 412, description = "It has changed since.", body = Problem,
-                    content_type = "application/problem+json"),
-                (status = 413, description = "Too large.", body = Problem,
-                    content_type = "application/problem+json"),
-                (status = 415, description = "Not JSON.", body = Problem,
-                    content_type = "application/problem+json"),
-                (status = 422, description = "It makes no sense or does not fit.", body = Problem,
-                    content_type = "application/problem+json"),
-                (status = 428, description = "`If-Match` is missing.", body = Problem,
-                    content_type = "application/problem+json")))]
+                NoKey, NoRole, Absent, Unchanged))]
         pub(crate) async fn put(
             State(door): State<Arc<Door>>,
             Extension(who): Extension<Who>,
@@ -277,17 +259,7 @@ macro_rules! crud {
         #[utoipa::path(delete, path = $one, tag = "administration", operation_id = $remove_id,
             summary = "Removes one.", params(("id" = String, Path, description = "Its id."),
                 ("If-Match" = Option<String>, Header, description = "The `ETag` that was read.")),
-            responses((status = 204, description = "It is gone."), NoKey, NoRole,
-                (status = 404, description = "There is none.", body = Problem,
-                    content_type = "application/problem+json"),
-                (status = 409, description = "Declared in `haft.toml`.", body = Problem,
-                    content_type = "application/problem+json"),
-                (status = 412, description = "It has changed since.", body = Problem,
-                    content_type = "application/problem+json"),
-                (status = 422, description = "Others need it.", body = Problem,
-                    content_type = "application/problem+json"),
-                (status = 428, description = "`If-Match` is missing.", body = Problem,
-                    content_type = "application/problem+json")))]
+            responses((status = 204, description = "It is gone."), NoKey, NoRole, Absent, Unchanged))]
         pub(crate) async fn remove(
             State(door): State<Arc<Door>>,
             Extension(who): Extension<Who>,

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Extension, State};
+use axum::http::Uri;
+use axum::response::Response;
 use haft_core::port::Checked;
 use haft_core::record::AuditEntry;
 use serde::Deserialize;
@@ -12,6 +14,7 @@ use utoipa::IntoParams;
 
 use super::confirmations::unreadable;
 use super::need;
+use super::paging::Paging;
 use crate::body::Params;
 use crate::door::Door;
 use crate::problem::{NoKey, NoRole, Problem};
@@ -20,10 +23,11 @@ use crate::who::{Role, Who};
 /// Which entries.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Part {
     /// Before this entry, by its number.
     pub(crate) before: Option<u64>,
-    /// At most so many, up to 1,000.
+    /// At most so many, up to 1,000; 100 where absent.
     pub(crate) limit: Option<usize>,
 }
 
@@ -31,7 +35,8 @@ pub(crate) struct Part {
 /// probed outcome gave is left out of what they say: redaction has not seen it.
 #[utoipa::path(get, path = "/v1/audit", tag = "records", params(Part),
     responses(
-        (status = 200, description = "The entries.", body = Vec<Object>),
+        (status = 200, description = "The entries.", body = Vec<Object>,
+            headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
         (status = 400, description = "Not numbers.", body = Problem,
             content_type = "application/problem+json"),
         NoKey,
@@ -40,9 +45,12 @@ pub(crate) async fn list(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Params(part): Params<Part>,
-) -> Result<Json<Value>, Problem> {
-    let entries = entries(&door, &who, &part).await?;
-    Ok(Json(entries.iter().map(seen).collect()))
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let page = Paging::new(part.limit);
+    let wanted = Part { limit: Some(page.wanted()), ..part };
+    let entries = entries(&door, &who, &wanted).await?;
+    Ok(page.respond(&uri, "before", entries, |one| one.number.to_string(), seen))
 }
 
 /// What is seen of an entry.
@@ -76,7 +84,7 @@ pub(crate) async fn entries(
     part: &Part,
 ) -> Result<Vec<AuditEntry>, Problem> {
     need(who, Role::Operator)?;
-    let most = part.limit.unwrap_or(100).clamp(1, 1_000);
+    let most = part.limit.unwrap_or(100).clamp(1, 1_001);
     door.runtime.store().trail(&who.tenant, part.before, most).await.map_err(unreadable)
 }
 

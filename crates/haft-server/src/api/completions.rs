@@ -32,7 +32,8 @@ use told::{Answer, Failure, Pieces};
 const AGAIN: Duration = Duration::from_secs(15 * 60);
 
 /// Answers a conversation as OpenAI's Chat Completions do, with the tools of the agent that the key
-/// is for, or that `model` names. Tools are called here; the client sees the answer only.
+/// is for, or that `model` names. Those are called here; calls of the client's own `tools` are
+/// handed back.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "chat",
     params(("Idempotency-Key" = Option<String>, Header,
         description = "The same key for the same request: what it does is done once.")),
@@ -43,6 +44,7 @@ const AGAIN: Duration = Duration::from_secs(15 * 60);
         (status = 401, description = "No valid key.", body = Problem,
             content_type = "application/problem+json"),
         (status = 404, description = "No such agent.", body = Object),
+        (status = 409, description = "The key was used for another request.", body = Object),
         (status = 502, description = "The model did not answer.", body = Object)))]
 pub(crate) async fn complete(
     State(door): State<Arc<Door>>,
@@ -72,6 +74,7 @@ pub(crate) async fn complete(
         (status = 401, description = "No valid key.", body = Problem,
             content_type = "application/problem+json"),
         (status = 404, description = "No such agent.", body = Object),
+        (status = 409, description = "The key was used for another request.", body = Object),
         (status = 502, description = "The model did not answer.", body = Object)))]
 pub(crate) async fn of_agent(
     State(door): State<Arc<Door>>,
@@ -102,8 +105,16 @@ async fn talk(
 ) -> Result<Response, Failure> {
     let agent = agent(&door, &caller)?;
     let told = asked.told(agent.dialect())?;
-    let name = name(calls::key(headers)?, &asked);
-    let session = door.runtime.rejoin(&caller, agent.mode(), &name, AGAIN).await;
+    let catalog = door.runtime.catalog(&caller, agent.mode());
+    if let Some(name) =
+        told.offered().find(|name| catalog.get(name).is_some_and(|one| one.tool.id == *name))
+    {
+        let why =
+            format!("`tools`: `{name}` is a tool of the agent; give the client's another name");
+        return Err(Problem::malformed(why).into());
+    }
+    let (name, request) = name(calls::key(headers)?, &asked);
+    let session = door.runtime.rejoin(&caller, agent.mode(), &name, request.as_ref(), AGAIN).await;
     let session = session.map_err(Problem::from)?;
     let chat = agent.take_up(caller, &session, told);
     let pieces = Pieces::new(&asked, &session.id)?;
@@ -120,13 +131,13 @@ fn agent(door: &Door, caller: &Caller) -> Result<Agent, Problem> {
     found.map_err(|why| Problem::malformed(format!("this agent has no model to talk to: {why}")))
 }
 
-/// What makes two requests the same turn: the caller's own key, else the conversation up to what the
-/// user said last, and who that was.
-fn name(key: Option<String>, asked: &Asked) -> Digest {
-    Digest::of_json(&match key {
-        Some(key) => json!(["key", key]),
-        None => json!(["talk", asked.user, asked.until_the_user()]),
-    })
+/// What makes two requests the same turn: the caller's own key, which is for this one request, else
+/// the conversation up to what the user said last, and who that was.
+fn name(key: Option<String>, asked: &Asked) -> (Digest, Option<Digest>) {
+    match key {
+        Some(key) => (Digest::of_json(&json!(["key", key])), Some(asked.whole.clone())),
+        None => (Digest::of_json(&json!(["talk", asked.user, asked.until_the_user()])), None),
+    }
 }
 
 /// Everything at once. Whoever hangs up drops this; what has begun is carried out.
@@ -197,6 +208,7 @@ impl Asked {
     /// The conversation in the words of the agent's model, and what is asked of it.
     fn told(&self, dialect: haft_wire::Dialect) -> Result<Told, Problem> {
         let mut told = Told::read(dialect, &self.messages).map_err(Problem::malformed)?;
+        told.offer(dialect, &self.tools).map_err(Problem::malformed)?;
         for (name, value) in &self.rest {
             if !told.wish(dialect, name, value).map_err(Problem::malformed)? {
                 let why =

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Extension, Path, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, Uri};
+use axum::response::Response;
 use haft_core::port::StoreError;
 use haft_core::record::{Confirmation, ConfirmationStatus};
 use haft_core::{ErrorKind, ToolError};
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use super::need;
+use super::paging::Paging;
 use crate::body::{self, Params};
 use crate::door::Door;
 use crate::problem::{NoKey, NoRole, Problem};
@@ -23,18 +25,22 @@ use crate::who::{Role, Who};
 /// Which questions.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Filter {
     /// `pending`, `approved`, `denied` or `spent`; all where absent.
     #[param(value_type = Option<String>)]
     pub(crate) status: Option<ConfirmationStatus>,
-    /// At most so many, up to 1,000.
+    /// Only those after this one in the list: `Link` says the address of the next page.
+    pub(crate) after: Option<String>,
+    /// At most so many, up to 1,000; 100 where absent.
     pub(crate) limit: Option<usize>,
 }
 
 /// Questions, newest first, with the arguments that would be used.
 #[utoipa::path(get, path = "/v1/confirmations", tag = "confirmations", params(Filter),
     responses(
-        (status = 200, description = "The questions.", body = Vec<Object>),
+        (status = 200, description = "The questions.", body = Vec<Object>,
+            headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
         (status = 400, description = "No such status.", body = Problem,
             content_type = "application/problem+json"),
         NoKey,
@@ -43,8 +49,12 @@ pub(crate) async fn list(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Params(filter): Params<Filter>,
-) -> Result<Json<Value>, Problem> {
-    Ok(Json(json!(found(&door, &who, filter).await?)))
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let page = Paging::new(filter.limit);
+    let wanted = Filter { limit: Some(page.wanted()), ..filter };
+    let found = found(&door, &who, wanted).await?;
+    Ok(page.respond(&uri, "after", found, |one| one.id.clone(), |one| json!(one)))
 }
 
 /// The questions that a filter means.
@@ -54,10 +64,10 @@ pub(crate) async fn found(
     filter: Filter,
 ) -> Result<Vec<Confirmation>, Problem> {
     need(who, Role::Approver)?;
-    let found = door.runtime.store().confirmations(&who.tenant, filter.status).await;
-    let mut found = found.map_err(unreadable)?;
-    found.truncate(filter.limit.unwrap_or(100).min(1_000));
-    Ok(found)
+    let most = filter.limit.unwrap_or(100).min(1_001);
+    let (store, after) = (door.runtime.store(), filter.after.as_deref());
+    let found = store.confirmations(&who.tenant, filter.status, after, most).await;
+    found.map_err(unreadable)
 }
 
 /// Approves or declines a question.

@@ -18,6 +18,7 @@ use crate::shown::target;
 /// How the body is to be read, and where the calls of a provider's message belong.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Said {
     /// The body is the assistant message, or the whole response, of this provider, as it was sent:
     /// `openai`, `openai-responses`, `openai-realtime`, `anthropic`, `gemini`, `gemini-live`, `mcp`
@@ -109,14 +110,24 @@ impl Run<'_> {
         }
         ends.sort_by_key(|(wire, _)| wire.position);
         let ids: Vec<_> = ends.iter().map(|(wire, _)| wire.answer_id()).collect();
+        let told: Vec<Envelope> = ends.iter().map(|(wire, end)| self.told(wire, end)).collect();
         let answers: Vec<Answer<'_>> = ends
             .iter()
             .zip(&ids)
-            .map(|((wire, envelope), id)| Answer { id: Some(id), name: &wire.name, envelope })
+            .zip(&told)
+            .map(|(((wire, _), id), envelope)| Answer { id: Some(id), name: &wire.name, envelope })
             .collect();
         Answered {
             messages: results(self.dialect, &answers),
             outcomes: ends.into_iter().map(|(_, envelope)| envelope).collect(),
+        }
+    }
+
+    /// The end in the words of the tools that the model was shown.
+    fn told(&self, wire: &WireCall, end: &Envelope) -> Envelope {
+        match wire.offered_name() {
+            Some(name) => self.rendering.retold(name, &wire.arguments, end.clone()),
+            None => end.clone(),
         }
     }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Extension, Path, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, Uri};
+use axum::response::Response;
 use haft_core::Caller;
 use haft_core::ledger::{EffectRecord, State as Stands};
 use haft_core::port::EffectFilter;
@@ -16,6 +17,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::confirmations::unreadable;
 use super::need;
+use super::paging::Paging;
 use crate::body::{self, Params};
 use crate::door::Door;
 use crate::problem::{NoKey, NoRole, Problem};
@@ -24,6 +26,7 @@ use crate::who::{Role, Who};
 /// Which effects.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Filter {
     /// In this state: `started`, `succeeded`, `failed`, `unknown`, `happened`, `not_happened`,
     /// `compensating`, `compensated` or `stuck`.
@@ -35,7 +38,9 @@ pub(crate) struct Filter {
     pub(crate) session: Option<String>,
     /// Of this chain of turns.
     pub(crate) turn_group: Option<String>,
-    /// At most so many, up to 1,000.
+    /// Only those after this one in the list: `Link` says the address of the next page.
+    pub(crate) after: Option<String>,
+    /// At most so many, up to 1,000; 100 where absent.
     pub(crate) limit: Option<usize>,
 }
 
@@ -91,7 +96,8 @@ fn operator(who: &Who) -> Caller {
 /// Effects, newest first.
 #[utoipa::path(get, path = "/v1/effects", tag = "effects", params(Filter),
     responses(
-        (status = 200, description = "The effects.", body = Vec<Object>),
+        (status = 200, description = "The effects.", body = Vec<Object>,
+            headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
         (status = 400, description = "No such state.", body = Problem,
             content_type = "application/problem+json"),
         NoKey,
@@ -100,9 +106,12 @@ pub(crate) async fn list(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Params(filter): Params<Filter>,
-) -> Result<Json<Value>, Problem> {
-    let found = found(&door, &who, filter).await?;
-    Ok(Json(found.iter().map(shown).collect()))
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let page = Paging::new(filter.limit);
+    let wanted = Filter { limit: Some(page.wanted()), ..filter };
+    let found = found(&door, &who, wanted).await?;
+    Ok(page.respond(&uri, "after", found, |one| one.effect.call.clone(), shown))
 }
 
 /// The effects that a filter means.
@@ -119,7 +128,8 @@ pub(crate) async fn found(
         session: filter.session,
         turn_group: filter.turn_group,
         policy: None,
-        limit: filter.limit.unwrap_or(100).min(1_000),
+        after: filter.after,
+        limit: filter.limit.unwrap_or(100).min(1_001),
     };
     door.runtime.store().effects(wanted).await.map_err(unreadable)
 }

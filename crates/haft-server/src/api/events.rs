@@ -25,14 +25,16 @@ use crate::who::{Role, Who};
         (status = 200, description = "Events without end.", body = String,
             content_type = "text/event-stream"),
         NoKey,
-        NoRole))]
+        NoRole,
+        (status = 429, description = "Too many are open for this key or tenant.", body = Problem,
+            content_type = "application/problem+json")))]
 pub(crate) async fn live(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     credential: Option<Extension<Credential>>,
 ) -> Result<Response, Problem> {
     need(&who, Role::Operator)?;
-    let place = door.watchers.clone().try_acquire_owned().map_err(|_| Problem::overloaded())?;
+    let place = door.places.take(&who)?;
     let shut = door.clone().shut(credential.map(|Extension(one)| one), who.clone());
     let events = stream(door.hub.watch(), move |event| {
         // The place is taken for as long as somebody listens.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Extension, State};
+use axum::http::Uri;
+use axum::response::Response;
 use haft_core::ErrorKind;
 use haft_core::port::{CallFilter, CallStats, Slice};
 use haft_core::record::InvocationRecord;
@@ -13,6 +15,7 @@ use utoipa::IntoParams;
 
 use super::confirmations::unreadable;
 use super::need;
+use super::paging::Paging;
 use crate::body::Params;
 use crate::door::Door;
 use crate::problem::{NoKey, NoRole, Problem};
@@ -21,6 +24,7 @@ use crate::who::{Role, Who};
 /// Which calls.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Filter {
     /// Of this agent.
     pub(crate) agent: Option<String>,
@@ -35,7 +39,9 @@ pub(crate) struct Filter {
     pub(crate) ok: Option<bool>,
     /// Not before, in milliseconds of the Unix epoch.
     pub(crate) since_ms: Option<i64>,
-    /// At most so many, up to 1,000.
+    /// Only those after this one in the list: `Link` says the address of the next page.
+    pub(crate) after: Option<String>,
+    /// At most so many, up to 1,000; 100 where absent.
     pub(crate) limit: Option<usize>,
 }
 
@@ -50,7 +56,8 @@ impl Filter {
             ok: self.ok,
             since_ms: self.since_ms,
             call: None,
-            limit: self.limit.unwrap_or(100).min(1_000),
+            after: self.after,
+            limit: self.limit.unwrap_or(100).min(1_001),
         }
     }
 }
@@ -58,7 +65,8 @@ impl Filter {
 /// Calls, newest first.
 #[utoipa::path(get, path = "/v1/calls", tag = "records", params(Filter),
     responses(
-        (status = 200, description = "The calls.", body = Vec<Object>),
+        (status = 200, description = "The calls.", body = Vec<Object>,
+            headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
         (status = 400, description = "Not a filter.", body = Problem,
             content_type = "application/problem+json"),
         NoKey,
@@ -67,8 +75,12 @@ pub(crate) async fn calls(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Params(filter): Params<Filter>,
-) -> Result<Json<Value>, Problem> {
-    Ok(Json(json!(found(&door, &who, filter).await?)))
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let page = Paging::new(filter.limit);
+    let wanted = Filter { limit: Some(page.wanted()), ..filter };
+    let found = found(&door, &who, wanted).await?;
+    Ok(page.respond(&uri, "after", found, |one| one.call.to_string(), |one| json!(one)))
 }
 
 /// The calls that a filter means.
@@ -110,6 +122,7 @@ const STEP_MS: u64 = 60_000;
 /// Which calls, and in which slices.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct OverTime {
     /// How long a slice is, in milliseconds; a minute where absent.
     step_ms: Option<u64>,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Extension, Path, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use haft_core::port::StoreError;
 use haft_core::session::Session;
@@ -15,10 +15,11 @@ use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use super::confirmations::unreadable;
+use super::paging::Paging;
 use super::{ModeName, caller, need};
 use crate::body::{self, Params};
 use crate::door::Door;
-use crate::problem::{NoKey, NoRole, Problem};
+use crate::problem::{NoKey, NoRole, NoSession, Problem};
 use crate::who::{Role, Who};
 
 /// What a session begins with.
@@ -55,19 +56,23 @@ pub(crate) async fn begin(
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(json!(session))).into_response())
 }
 
-/// How many.
+/// Which of them.
 #[derive(Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Most {
-    /// At most so many, up to 1,000.
+#[into_params(parameter_in = Query)]
+pub(crate) struct Part {
+    /// Only those after this one in the list: `Link` says the address of the next page.
+    after: Option<String>,
+    /// At most so many, up to 1,000; 100 where absent.
     limit: Option<usize>,
 }
 
 /// The tenant's sessions, newest first.
-#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(Most),
+#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(Part),
     responses(
         (status = 200, description = "The sessions, without what was said in them.",
-            body = Vec<Object>),
+            body = Vec<Object>,
+            headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
         (status = 400, description = "Not a number.", body = Problem,
             content_type = "application/problem+json"),
         NoKey,
@@ -75,21 +80,24 @@ pub(crate) struct Most {
 pub(crate) async fn list(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
-    Params(most): Params<Most>,
-) -> Result<Json<Value>, Problem> {
-    let found = found(&door, &who, most.limit).await?;
-    Ok(Json(found.iter().map(seen).collect()))
+    Params(part): Params<Part>,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let page = Paging::new(part.limit);
+    let found = found(&door, &who, part.after.as_deref(), Some(page.wanted())).await?;
+    Ok(page.respond(&uri, "after", found, |one| one.id.clone(), seen))
 }
 
 /// The sessions of a tenant.
 pub(crate) async fn found(
     door: &Door,
     who: &Who,
+    after: Option<&str>,
     limit: Option<usize>,
 ) -> Result<Vec<Session>, Problem> {
     need(who, Role::Operator)?;
-    let most = limit.unwrap_or(100).clamp(1, 1_000);
-    door.runtime.store().sessions(&who.tenant, most).await.map_err(unreadable)
+    let most = limit.unwrap_or(100).clamp(1, 1_001);
+    door.runtime.store().sessions(&who.tenant, after, most).await.map_err(unreadable)
 }
 
 /// One session of a tenant, whoever it serves.
@@ -124,11 +132,7 @@ fn seen(session: &Session) -> Value {
         ("session" = String, Path, description = "The session.")),
     responses(
         (status = 200, description = "The session.", body = Object),
-        NoKey,
-        (status = 404, description = "No such agent.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 410, description = "No such session, or it has ended.", body = Problem,
-            content_type = "application/problem+json")))]
+        NoKey, NoSession))]
 pub(crate) async fn show(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
@@ -145,11 +149,7 @@ pub(crate) async fn show(
         ("session" = String, Path, description = "The session.")),
     responses(
         (status = 200, description = "The session, ended.", body = Object),
-        NoKey,
-        (status = 404, description = "No such agent.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 410, description = "No such session, or it has ended.", body = Problem,
-            content_type = "application/problem+json")))]
+        NoKey, NoSession))]
 pub(crate) async fn close(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
@@ -176,11 +176,7 @@ pub(crate) struct Message {
     request_body = Message,
     responses(
         (status = 200, description = "What became of it.", body = Object),
-        NoKey,
-        (status = 404, description = "No such agent.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 410, description = "No such session, or it has ended.", body = Problem,
-            content_type = "application/problem+json")))]
+        NoKey, NoSession))]
 pub(crate) async fn message(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
@@ -225,11 +221,7 @@ impl From<SignalName> for Signal {
     responses(
         (status = 200, description = "Intents carried out, messages that waited, the session.",
             body = Object),
-        NoKey,
-        (status = 404, description = "No such agent.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 410, description = "No such session, or it has ended.", body = Problem,
-            content_type = "application/problem+json")))]
+        NoKey, NoSession))]
 pub(crate) async fn signal(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,

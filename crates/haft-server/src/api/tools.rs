@@ -7,7 +7,7 @@ use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use haft_core::contract::Mode;
-use haft_core::{Caller, Digest, Tool};
+use haft_core::{Caller, Digest};
 use haft_runtime::toolbox::{Catalog, EffectiveTool, Found};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -16,13 +16,14 @@ use utoipa::{IntoParams, ToSchema};
 use super::{ModeName, caller, need};
 use crate::body::Params;
 use crate::door::Door;
-use crate::problem::{NoKey, NoRole, Problem};
+use crate::problem::{NoKey, NoRole, NoSession, Problem};
 use crate::shown::target;
 use crate::who::{Role, Who};
 
 /// In which words.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct Which {
     /// `openai`, `openai-responses`, `openai-realtime`, `anthropic`, `gemini`, `gemini-live`,
     /// `mcp` or `adm`: exactly what goes into the provider's request. Our own words where absent.
@@ -34,7 +35,7 @@ pub(crate) struct Which {
     /// Have the provider hold the model to the schemas.
     #[serde(default)]
     strict: bool,
-    /// Only tools in which these words are found.
+    /// Only tools that fit these words, the best first, at most 50.
     q: Option<String>,
     /// The tools of this session: its mode, and the registry that it is pinned to.
     session: Option<String>,
@@ -67,8 +68,7 @@ pub(crate) struct Tools {
         (status = 400, description = "No such format.", body = Problem,
             content_type = "application/problem+json"),
         NoKey,
-        (status = 404, description = "No such agent.", body = Problem,
-            content_type = "application/problem+json")))]
+        NoSession))]
 pub(crate) async fn of_agent(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
@@ -77,28 +77,41 @@ pub(crate) async fn of_agent(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let caller = caller(&door, &who, &agent)?;
-    let mut catalog = catalog(&door, &caller, which.session.as_deref(), which.mode.into()).await?;
-    if let Some(words) = which.q.as_deref().map(str::to_lowercase) {
-        let about = catalog.list().filter(|one| is_about(&one.tool, &words));
-        let about: Vec<String> = about.map(|one| one.tool.id.clone()).collect();
-        catalog = catalog.narrow(&about).0;
+    let (catalog, registry) =
+        catalog_and(&door, &caller, which.session.as_deref(), which.mode.into()).await?;
+    let mut listed: Vec<&Arc<EffectiveTool>> = catalog.list().collect();
+    if let Some(words) = &which.q {
+        let found = fitting(&door, registry.as_deref(), words);
+        let place = |one: &Arc<EffectiveTool>| found.iter().position(|id| *id == one.tool.id);
+        listed.retain(|one| place(one).is_some());
+        listed.sort_by_key(|one| place(one));
     }
-    let tag = tag(&catalog, &which);
+    let tag = tag(&catalog, &listed, &which);
     if headers.get(header::IF_NONE_MATCH).is_some_and(|seen| seen.as_bytes() == tag.as_bytes()) {
         return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response());
     }
-    let body = render(&door, &catalog, &which)?;
+    let body = render(&door, &catalog, &listed, &which)?;
     let cache = (header::CACHE_CONTROL, "private, no-cache".to_owned());
     Ok(([(header::ETAG, tag), cache], Json(body)).into_response())
 }
 
-fn render(door: &Door, catalog: &Catalog, which: &Which) -> Result<Tools, Problem> {
+fn render(
+    door: &Door,
+    catalog: &Catalog,
+    listed: &[&Arc<EffectiveTool>],
+    which: &Which,
+) -> Result<Tools, Problem> {
     let version = catalog.version().to_string();
     let Some(format) = &which.format else {
-        let tools: Vec<Value> = catalog.list().map(|one| shown(one)).collect();
+        let tools: Vec<Value> = listed.iter().map(|one| shown(one)).collect();
         return Ok(Tools { version, tools: json!(tools), losses: None, quarantined: None });
     };
-    let rendering = door.renderings.of(catalog, target(format, which.strict)?);
+    let target = target(format, which.strict)?;
+    let rendering = match which.q {
+        None => door.renderings.of(catalog, target),
+        // Few will search for the same: not worth keeping.
+        Some(_) => Arc::new(target.render(listed.iter().map(|one| &*one.tool))),
+    };
     Ok(Tools {
         version,
         losses: Some(json!(rendering.report)),
@@ -114,29 +127,42 @@ pub(crate) async fn catalog(
     session: Option<&str>,
     mode: Mode,
 ) -> Result<Catalog, Problem> {
-    let Some(id) = session else { return Ok(door.runtime.catalog(caller, mode)) };
-    let session = door.runtime.session(caller, id).await?;
-    door.runtime.catalog_in(caller, &session).ok_or_else(|| Problem::missing("registry"))
+    Ok(catalog_and(door, caller, session, mode).await?.0)
 }
 
-fn tag(catalog: &Catalog, which: &Which) -> String {
+/// The same with the registry that a session is pinned to.
+async fn catalog_and(
+    door: &Door,
+    caller: &Caller,
+    session: Option<&str>,
+    mode: Mode,
+) -> Result<(Catalog, Option<String>), Problem> {
+    let Some(id) = session else { return Ok((door.runtime.catalog(caller, mode), None)) };
+    let session = door.runtime.session(caller, id).await?;
+    let catalog = door.runtime.catalog_in(caller, &session);
+    let catalog = catalog.ok_or_else(|| Problem::missing("registry"))?;
+    Ok((catalog, Some(session.registry_version)))
+}
+
+/// The most that a search gives.
+const FOUND: usize = 50;
+
+/// The ids of tools that fit some words, the best first, by the index that models search.
+pub(crate) fn fitting(door: &Door, registry: Option<&str>, words: &str) -> Vec<String> {
+    let mut words = words.to_owned();
+    words.truncate(words.floor_char_boundary(1_000.min(words.len())));
+    door.runtime.search(registry, &words, FOUND)
+}
+
+fn tag(catalog: &Catalog, listed: &[&Arc<EffectiveTool>], which: &Which) -> String {
     let seen = json!([
         catalog.version(),
         which.format,
         Mode::from(which.mode),
         which.strict,
-        catalog.list().map(|one| one.tool.id.as_str()).collect::<Vec<_>>(),
+        listed.iter().map(|one| one.tool.id.as_str()).collect::<Vec<_>>(),
     ]);
     format!("\"{}\"", Digest::of_json(&seen).hex())
-}
-
-/// All of the words, each anywhere in what is said about the tool.
-pub(crate) fn is_about(tool: &Tool, words: &str) -> bool {
-    let contract = &tool.contract;
-    let text = [&tool.id, &contract.description, &tool.summary, &contract.tags.join(" ")]
-        .map(|text| text.to_lowercase())
-        .join("\n");
-    words.split_whitespace().all(|word| text.contains(word))
 }
 
 /// A tool in our own words.
@@ -184,6 +210,7 @@ pub(crate) struct NotThere {
 /// The mode that is asked about.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct InMode {
     /// How model and user talk: `text` (as when absent) or `voice`.
     #[serde(default)]

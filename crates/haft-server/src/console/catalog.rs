@@ -16,7 +16,7 @@ use super::posted::Posted;
 use super::visible::visible;
 use super::{HOME, encode};
 use crate::api::admin::activations;
-use crate::api::tools::is_about;
+use crate::api::tools::fitting;
 use crate::api::{self, ModeName};
 use crate::body::Params;
 use crate::door::Door;
@@ -47,8 +47,12 @@ pub(crate) async fn show(
     let caller = api::caller(&door, who, &agent)?;
     let mode = Mode::from(asked.mode);
     let catalog = door.runtime.catalog(&caller, mode);
-    let words = asked.q.to_lowercase();
-    let about = |tool: &Tool| is_about(tool, &words);
+    let words = asked.q.trim().to_lowercase();
+    let found = fitting(&door, None, &words);
+    // Whoever has not finished a word means the names that it is a part of.
+    let about = |tool: &Tool| {
+        words.is_empty() || found.contains(&tool.id) || tool.id.to_lowercase().contains(&words)
+    };
     let on: Vec<_> = catalog.list().filter(|one| about(&one.tool)).cloned().collect();
     let off: Vec<_> = catalog.unavailable().into_iter().filter(|one| about(&one.tool)).collect();
     let offers: Vec<_> = match who.is(Role::Administrator) {

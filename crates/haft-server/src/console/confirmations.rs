@@ -1,7 +1,6 @@
 //! Questions for people: what would be done, exactly, and two buttons.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::{Extension, Path, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
@@ -15,14 +14,12 @@ use super::page::{self, Visitor, badge};
 use super::posted::Posted;
 use super::visible::visible;
 use super::visits::Unasked;
-use super::{HOME, encode, sign_in};
+use super::{FRESH, HOME, encode, sign_in};
 use crate::api::confirmations;
 use crate::body::Params;
 use crate::door::Door;
 use crate::problem::Problem;
 
-/// Whoever answers has shown their key not longer ago than this.
-const FRESH: Duration = Duration::from_secs(5 * 60);
 /// How many answered ones are listed.
 const ANSWERED: usize = 20;
 
@@ -38,7 +35,7 @@ pub(crate) async fn list(
     Extension(visitor): Extension<Visitor>,
     Params(asked): Params<Asked>,
 ) -> Result<Response, Failed> {
-    let filter = confirmations::Filter { status: None, limit: Some(500) };
+    let filter = confirmations::Filter { limit: Some(500), ..confirmations::Filter::default() };
     let all = confirmations::found(&door, &visitor.who, filter).await?;
     let now_ms = door.runtime.store().now_ms();
     let is_open = |one: &&Confirmation| {

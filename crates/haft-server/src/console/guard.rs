@@ -11,10 +11,11 @@ use haft_core::record::ConfirmationStatus;
 
 use super::page::{self, Visitor};
 use super::posted::Posted;
-use super::visits::same;
+use super::visits::{Held, same};
 use super::{HOME, encode};
 use crate::body;
 use crate::door::Door;
+use crate::guard::Credential;
 use crate::problem::Problem;
 use crate::who::Role;
 
@@ -82,6 +83,10 @@ pub(crate) async fn inner(
     let Some(visitor) = visitor(&door, request.headers()).await else {
         return stranger(&request);
     };
+    // Answers that last look at it again.
+    if let Some(token) = &visitor.token {
+        request.extensions_mut().insert(Credential(token.clone()));
+    }
     request.extensions_mut().insert(visitor.who.clone());
     request.extensions_mut().insert(visitor.clone());
     let mut response = match checked(&door, &visitor, request).await {
@@ -132,10 +137,13 @@ pub(crate) fn same_origin(headers: &HeaderMap) -> Result<(), Problem> {
     }
 }
 
-/// Whoever the cookie stands for, as their key is now.
+/// Whoever the cookie stands for, as their key or token is now.
 async fn visitor(door: &Door, headers: &HeaderMap) -> Option<Visitor> {
     let seen = super::cookie::read(headers).find_map(|text| door.visits.find(text))?;
-    let who = door.holder(&seen.key)?;
+    let (who, token) = match seen.held {
+        Held::Key(name) => (door.holder(&name)?, None),
+        Held::Token(token) => (door.identify(&token).await?, Some(token)),
+    };
     let may = [Role::Approver, Role::Operator].into_iter().any(|role| who.is(role));
     if !may {
         return None;
@@ -144,12 +152,15 @@ async fn visitor(door: &Door, headers: &HeaderMap) -> Option<Visitor> {
         true => {
             let (store, pending) = (door.runtime.store(), ConfirmationStatus::Pending);
             let now_ms = store.now_ms();
-            let asked = store.confirmations(&who.tenant, Some(pending)).await.unwrap_or_default();
+            let asked = store
+                .confirmations(&who.tenant, Some(pending), None, 1_000)
+                .await
+                .unwrap_or_default();
             asked.iter().filter(|one| one.expires_at_ms > now_ms).count()
         }
         false => 0,
     };
-    Some(Visitor { id: seen.id, csrf: seen.csrf, proven: seen.proven, who, waiting })
+    Some(Visitor { id: seen.id, csrf: seen.csrf, proven: seen.proven, who, token, waiting })
 }
 
 fn stranger(request: &Request) -> Response {

@@ -13,19 +13,21 @@ use crate::problem::Problem;
 use crate::who::{Role, Who};
 
 /// Whoever looks at a page.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Visitor {
     pub(crate) id: [u8; 32],
     pub(crate) csrf: Arc<str>,
     /// How long ago they showed their key.
     pub(crate) proven: Duration,
     pub(crate) who: Who,
+    /// The token that they signed in with, where it was one.
+    pub(crate) token: Option<Arc<str>>,
     /// How many questions wait for them.
     pub(crate) waiting: usize,
 }
 
 /// The pages, and who may see each.
-const PLACES: [(&str, &str, Role); 7] = [
+const PLACES: [(&str, &str, Role); 10] = [
     ("", "Overview", Role::Operator),
     ("/tools", "Tools", Role::Operator),
     ("/sessions", "Sessions", Role::Operator),
@@ -33,6 +35,9 @@ const PLACES: [(&str, &str, Role); 7] = [
     ("/effects", "Effects", Role::Operator),
     ("/events", "Events", Role::Operator),
     ("/audit", "Audit", Role::Operator),
+    ("/suggestions", "Suggestions", Role::Administrator),
+    ("/policies", "Policies", Role::Administrator),
+    ("/keys", "Keys", Role::Administrator),
 ];
 
 /// A page for whoever is signed in. `place` is the entry of the navigation that it belongs to.
@@ -89,7 +94,7 @@ fn navigation(visitor: &Visitor, current: &str) -> Markup {
             }
             form .who method="post" action={ (HOME) "/sign-out" } {
                 (token(visitor))
-                span title={ "key " (visitor.who.key) } {
+                span title={ (if visitor.token.is_some() { "token of " } else { "key " }) (visitor.who.key) } {
                     (visitor.who.principal.to_string()) " · " (visitor.who.tenant)
                 }
                 button .quiet type="submit" { "Sign out" }
@@ -141,9 +146,11 @@ pub(crate) fn span(us: u64) -> String {
 pub(crate) fn badge(word: &str) -> Markup {
     let tone = match word {
         "ok" | "succeeded" | "happened" | "approved" | "enabled" | "active" => "good",
-        "unknown" | "stuck" | "failed" | "internal" | "redaction_failed" => "bad",
+        "unknown" | "stuck" | "failed" | "revoked" | "internal" | "redaction_failed" => "bad",
         "pending" | "started" | "compensating" | "confirmation_required" | "ending" => "wait",
-        "denied" | "not_happened" | "disabled" | "unavailable" | "ended" | "spent" => "dull",
+        "denied" | "not_happened" | "expired" | "disabled" | "unavailable" | "ended" | "spent" => {
+            "dull"
+        }
         "compensated" => "note",
         _ => "warn",
     };

@@ -28,7 +28,7 @@ pub(crate) async fn list(
     State(door): State<Arc<Door>>,
     Extension(visitor): Extension<Visitor>,
 ) -> Result<Response, Failed> {
-    let found = sessions::found(&door, &visitor.who, None).await?;
+    let found = sessions::found(&door, &visitor.who, None, None).await?;
     let rows = found.iter().map(|one| {
         html! {
             tr role="row" {

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::guard::{Failed, posted, same_origin};
 use super::page::{self, Visitor};
 use super::posted::Posted;
+use super::visits::Held;
 use super::{HOME, cookie, inside};
 use crate::body::Params;
 use crate::door::Door;
@@ -34,11 +35,11 @@ fn asking(next: &str, wrong: Option<&str>) -> Response {
     let content = html! {
         div .card.sign-in {
             h1 { "haft" }
-            p { "Sign in with a key that may approve or operate." }
+            p { "Sign in with a key, or a token of your identity provider, that may approve or operate." }
             @if let Some(wrong) = wrong { p .notice.bad role="alert" #wrong { (wrong) } }
             form method="post" action={ (HOME) "/sign-in" } {
                 input type="hidden" name="next" value=(next);
-                label for="key" { "Key" }
+                label for="key" { "Key or token" }
                 input #key type="password" name="key" required autocomplete="current-password"
                     spellcheck="false" autofocus aria-describedby=[wrong.map(|_| "wrong")];
                 button type="submit" { "Sign in" }
@@ -77,12 +78,14 @@ pub(crate) async fn enter(
     not_in_the_clear(&headers)?;
     let form = posted(&door, &headers, body).await?;
     let next = inside(form.one("next"));
-    let who = match (form.filled("link"), form.filled("key")) {
-        (Some(link), _) => by_link(&door, link)?,
-        (None, Some(key)) => match by_key(&door, key)? {
-            Some(who) => who,
+    let (who, held) = match (form.filled("link"), form.filled("key")) {
+        (Some(link), _) => by_key_of(by_link(&door, link)?),
+        (None, Some(key)) => match shown(&door, key).await? {
+            Some(found) => found,
             None => {
-                let mut again = asking(next, Some("No such key. Nothing else is wrong with it."));
+                let wrong =
+                    "No such key, and no token that is good here. Nothing else is wrong with it.";
+                let mut again = asking(next, Some(wrong));
                 *again.status_mut() = StatusCode::UNAUTHORIZED;
                 return Ok(again);
             }
@@ -97,7 +100,7 @@ pub(crate) async fn enter(
     for old in cookie::read(&headers).filter_map(|text| door.visits.find(text)) {
         door.visits.end(&old.id);
     }
-    let text = door.visits.begin(&who.key).ok_or_else(Problem::overloaded)?;
+    let text = door.visits.begin(held).ok_or_else(Problem::overloaded)?;
     let set = [(header::SET_COOKIE, cookie::set(&text, &headers))];
     Ok((set, Redirect::to(next)).into_response())
 }
@@ -114,14 +117,23 @@ fn by_link(door: &Door, link: &str) -> Result<Who, Problem> {
     })
 }
 
-fn by_key(door: &Door, text: &str) -> Result<Option<Who>, Problem> {
+fn by_key_of(who: Who) -> (Who, Held) {
+    let held = Held::Key(who.key.clone());
+    (who, held)
+}
+
+/// Whoever shows a key or a token.
+async fn shown(door: &Door, text: &str) -> Result<Option<(Who, Held)>, Problem> {
     let text = text.trim();
     let name = text.rsplit_once('_').map(|(name, _)| name).filter(|name| name.len() <= 80);
     let name = name.unwrap_or_default();
     // A right key is let in whatever strangers have tried under its name.
     if let Some(who) = door.of_key(text) {
         door.visits.forgive(name);
-        return Ok(Some(who));
+        return Ok(Some(by_key_of(who)));
+    }
+    if let Some(who) = door.identify(text).await {
+        return Ok(Some((who, Held::Token(text.into()))));
     }
     match door.visits.may_try(name) {
         true => Ok(None),
@@ -149,11 +161,15 @@ pub(crate) async fn prove(
     Extension(visitor): Extension<Visitor>,
     Extension(form): Extension<Posted>,
 ) -> Result<Response, Failed> {
-    let found = by_key(&door, form.one("key").unwrap_or_default())?;
-    if found.is_none_or(|who| who.key != visitor.who.key) {
-        return Err(Problem::forbidden("this is not the key that you signed in with").into());
-    }
-    door.visits.prove(&visitor.id);
+    let found = shown(&door, form.one("key").unwrap_or_default()).await?;
+    let same = |(who, _): &(Who, Held)| {
+        who.key == visitor.who.key && who.principal == visitor.who.principal
+    };
+    let Some((_, held)) = found.filter(same) else {
+        let why = "this is neither the key that you signed in with nor a token of yours";
+        return Err(Problem::forbidden(why).into());
+    };
+    door.visits.prove(&visitor.id, held);
     Ok(Redirect::to(inside(form.one("next"))).into_response())
 }
 

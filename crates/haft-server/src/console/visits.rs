@@ -4,6 +4,7 @@
 //! random text; what is kept of it is a hash.
 
 use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -29,6 +30,24 @@ const MOST: usize = 1_000;
 
 type Hash = [u8; 32];
 
+/// What somebody came in with.
+#[derive(Clone)]
+pub(crate) enum Held {
+    /// A key, by its name.
+    Key(Arc<str>),
+    /// A token, which says itself how long it is good: it is read anew for every page.
+    Token(Arc<str>),
+}
+
+impl fmt::Debug for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key(name) => write!(f, "the key {name}"),
+            Self::Token(_) => f.write_str("a token"),
+        }
+    }
+}
+
 /// Browsers and invitations.
 #[derive(Default)]
 pub(crate) struct Visits {
@@ -43,7 +62,7 @@ struct All {
 }
 
 struct Visit {
-    key: Arc<str>,
+    held: Held,
     csrf: Arc<str>,
     began: Instant,
     proven: Instant,
@@ -63,8 +82,8 @@ struct Asked {
 pub(crate) struct Seen {
     /// Under which it is kept.
     pub(crate) id: Hash,
-    /// The key that it signed in with, by name.
-    pub(crate) key: Arc<str>,
+    /// What it signed in with.
+    pub(crate) held: Held,
     /// What its forms carry.
     pub(crate) csrf: Arc<str>,
     /// How long ago the key was shown.
@@ -85,12 +104,12 @@ impl Visits {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Signs a key's holder in. Returns what the browser holds.
-    pub(crate) fn begin(&self, key: &Arc<str>) -> Option<String> {
+    /// Signs somebody in. Returns what the browser holds.
+    pub(crate) fn begin(&self, held: Held) -> Option<String> {
         let (text, csrf) = (random()?, random()?);
         let now = Instant::now();
         let visit = Visit {
-            key: key.clone(),
+            held,
             csrf: csrf.into(),
             began: now,
             proven: now,
@@ -114,7 +133,7 @@ impl Visits {
         let visit = all.visits.get_mut(&id).filter(|visit| visit.is_on(now))?;
         visit.used = now;
         let proven = now.duration_since(visit.proven);
-        Some(Seen { id, key: visit.key.clone(), csrf: visit.csrf.clone(), proven })
+        Some(Seen { id, held: visit.held.clone(), csrf: visit.csrf.clone(), proven })
     }
 
     /// Signs out.
@@ -122,10 +141,10 @@ impl Visits {
         self.all().visits.remove(id);
     }
 
-    /// The key was shown once more.
-    pub(crate) fn prove(&self, id: &Hash) {
+    /// The key was shown once more, or another token of the same person.
+    pub(crate) fn prove(&self, id: &Hash, held: Held) {
         if let Some(visit) = self.all().visits.get_mut(id) {
-            visit.proven = Instant::now();
+            (visit.proven, visit.held) = (Instant::now(), held);
         }
     }
 
@@ -220,6 +239,10 @@ pub(crate) fn random() -> Option<String> {
 mod tests {
     use super::*;
 
+    fn key(name: &str) -> Held {
+        Held::Key(name.into())
+    }
+
     async fn later(seconds: u64) {
         tokio::time::advance(Duration::from_secs(seconds)).await;
     }
@@ -227,7 +250,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_visit_ends_when_nothing_is_done_and_at_the_latest_after_half_a_day() {
         let visits = Visits::default();
-        let text = visits.begin(&"admin".into()).unwrap();
+        let text = visits.begin(key("admin")).unwrap();
         assert!(visits.find("another").is_none());
         for _ in 0..14 {
             later(50 * 60).await;
@@ -235,10 +258,10 @@ mod tests {
         }
         later(50 * 60).await;
         assert!(visits.find(&text).is_none(), "half a day is over");
-        let text = visits.begin(&"admin".into()).unwrap();
+        let text = visits.begin(key("admin")).unwrap();
         later(61 * 60).await;
         assert!(visits.find(&text).is_none(), "nothing was done");
-        let text = visits.begin(&"admin".into()).unwrap();
+        let text = visits.begin(key("admin")).unwrap();
         visits.end(&visits.find(&text).unwrap().id);
         assert!(visits.find(&text).is_none(), "signed out");
     }
@@ -257,7 +280,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn an_answer_counts_once_on_a_page_that_was_read_and_is_not_old() {
         let visits = Visits::default();
-        let id = visits.find(&visits.begin(&"mara".into()).unwrap()).unwrap().id;
+        let id = visits.find(&visits.begin(key("mara")).unwrap()).unwrap().id;
         let word = visits.ask(&id, "cnf_1");
         assert_eq!(visits.answer(&id, &word, "cnf_1"), Err(Unasked::TooEarly));
         later(2).await;

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use haft_core::call::{Call, RawArguments};
 use haft_core::contract::Mode;
 use haft_core::port::Invoke as _;
+use haft_core::trace::Trace;
 use haft_core::{Digest, Envelope, ErrorKind};
 use haft_runtime::toolbox::Found;
+use haft_runtime::trace;
 use haft_wire::Dialect;
 use haft_wire::results::{Answer, results};
 use rmcp::model::{
@@ -36,7 +38,7 @@ pub(super) async fn call(
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let cancelled = context.ct.clone();
-    let made = Box::pin(take(handler, request, &context));
+    let made = Box::pin(trace::within(traced(&context), take(handler, request, &context)));
     tokio::select! {
         biased;
         answer = made => answer,
@@ -45,6 +47,16 @@ pub(super) async fn call(
             Err(ErrorData::invalid_request("the request was cancelled", None))
         }
     }
+}
+
+/// The trace that a request says it is part of: in `_meta`, or in the header of what carries it. The
+/// SDK runs handlers on tasks of its own, to which nothing is handed on.
+fn traced(context: &RequestContext<RoleServer>) -> Option<Trace> {
+    let head = || {
+        let parts = context.extensions.get::<axum::http::request::Parts>()?;
+        parts.headers.get("traceparent")?.to_str().ok()
+    };
+    context.meta.get_traceparent().or_else(head).and_then(Trace::parse)
 }
 
 async fn take(

@@ -10,6 +10,8 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get};
+use futures_util::StreamExt as _;
+use rmcp::transport::streamable_http_server::session::SessionManager as _;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
@@ -18,11 +20,14 @@ use super::handler::Handler;
 use super::{Seat, lines, metadata};
 use crate::body;
 use crate::door::Door;
-use crate::guard;
+use crate::guard::{self, Credential};
+use crate::places::Place;
 use crate::problem::Problem;
 use crate::who::Who;
 
 const SESSION: &str = "mcp-session-id";
+/// The newer era's request whose answer has no end of its own.
+const LISTEN: &str = "subscriptions/listen";
 
 tokio::task_local! {
     /// Whose server is put together: the SDK asks for one without saying for whom.
@@ -106,15 +111,24 @@ impl Endpoint {
         {
             return Err(Problem::missing("session"));
         }
+        let credential = request.extensions().get::<Credential>().cloned();
         let (method, request) = (request.method().clone(), self.read(&seat, request).await?);
-        let request = match request {
-            Read::Sound(request) => request,
+        let (request, stays) = match request {
+            Read::Sound { request, stays } => (request, stays),
             Read::Unsound(response) => return Ok(response),
         };
+        let place = stays.then(|| self.door.places.take(who)).transpose()?;
         let answered = SEAT.scope(seat.clone(), self.service.handle(request)).await;
         let mut answered = answered.map(Body::new);
+        if let Some(place) = place {
+            answered = held(answered, place, self.door.clone().shut(credential, who.clone()));
+        }
         if let Some(Ok(begun)) = answered.headers().get(SESSION).map(HeaderValue::to_str) {
-            self.door.owners.begin(begun, &seat);
+            let gone = self.door.owners.begin(begun, &seat);
+            if let Some(gone) = gone {
+                // It may have ended by itself.
+                let _ = self.sessions.close_session(&gone.into()).await;
+            }
         }
         if let (Method::DELETE, Some(session)) = (method, session) {
             self.door.owners.end(&session);
@@ -129,7 +143,8 @@ impl Endpoint {
     /// Reads the body of a message, whole and strictly, and hands the very same bytes on.
     async fn read(&self, seat: &Seat, request: Request) -> Result<Read, Problem> {
         if request.method() != Method::POST {
-            return Ok(Read::Sound(request));
+            let stays = request.method() == Method::GET;
+            return Ok(Read::Sound { request, stays });
         }
         let (parts, body) = request.into_parts();
         let bytes = body::json_bytes(&parts.headers, body, &self.door.limits).await?;
@@ -137,19 +152,40 @@ impl Endpoint {
             Ok(message) => message,
             Err(error) => return Ok(Read::Unsound(refused(&error.to_line()))),
         };
-        if message.get("method").and_then(Value::as_str) == Some("initialize")
+        let called = message.get("method").and_then(Value::as_str);
+        if called == Some("initialize")
             && !self.door.owners.has_room(&self.sessions, seat, self.door.mcp.sessions).await
         {
             return Err(Problem::overloaded());
         }
-        Ok(Read::Sound(Request::from_parts(parts, Body::from(bytes))))
+        let stays = called == Some(LISTEN);
+        Ok(Read::Sound { request: Request::from_parts(parts, Body::from(bytes)), stays })
     }
 }
 
 /// A request that may be handed on, or what is said to one that may not.
 enum Read {
-    Sound(Request),
+    Sound {
+        request: Request,
+        /// Whether its answer has no end of its own.
+        stays: bool,
+    },
     Unsound(Response),
+}
+
+/// An answer that takes a place for as long as it lasts, and ends with the credential.
+fn held(
+    answered: Response,
+    place: Place,
+    shut: impl Future<Output = ()> + Send + 'static,
+) -> Response {
+    let (parts, body) = answered.into_parts();
+    let pieces = body.into_data_stream().take_until(Box::pin(shut));
+    let pieces = pieces.map(move |piece| {
+        let _ = &place;
+        piece
+    });
+    Response::from_parts(parts, Body::from_stream(pieces))
 }
 
 fn refused(line: &str) -> Response {

@@ -1,6 +1,6 @@
 //! Who sits at the other end: the caller of an agent's tools, and the person beside the model.
 
-use haft_core::call::{Caller, Principal};
+use haft_core::call::{Caller, Principal, PrincipalKind};
 use haft_runtime::toolbox::McpAccess;
 
 use crate::door::Door;
@@ -63,7 +63,8 @@ impl Seat {
     }
 }
 
-/// The user for whom the client acts.
+/// The user for whom the client acts. No program is one.
 fn subject(caller: &Caller) -> Option<Principal> {
-    caller.subject.clone().filter(|subject| *subject != caller.actor)
+    let person = |one: &Principal| one.kind == PrincipalKind::User && *one != caller.actor;
+    caller.subject.clone().filter(person)
 }

@@ -4,13 +4,15 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use tokio::sync::Notify;
 
 use super::frame::{self, Told};
+use super::lines::All;
 
 /// So many frames are kept of one session, and so many bytes.
 const FRAMES: usize = 1_024;
@@ -19,21 +21,9 @@ const BYTES: usize = 4 << 20;
 /// So many ids of a client's frames are remembered.
 const IDS: usize = 4_096;
 
-/// So long a line without a connection is kept.
-const KEPT: Duration = Duration::from_secs(15 * 60);
-
-/// The lines of all sessions.
-#[derive(Default)]
-pub(crate) struct Lines(Mutex<HashMap<String, Arc<Line>>>);
-
-impl Lines {
-    /// The line of a session.
-    pub(crate) fn of(&self, session: &str) -> Arc<Line> {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.retain(|_, line| Arc::strong_count(line) > 1 || line.age() < KEPT);
-        lines.entry(session.to_owned()).or_default().clone()
-    }
-}
+/// What a line, and an id on it, takes beside its texts; roughly.
+const LINE: usize = 1_024;
+const ID: usize = 128;
 
 /// Where a frame stands: on which line, and which frame of it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -75,17 +65,28 @@ pub(crate) struct Line {
     id: u64,
     log: Mutex<Log>,
     changed: Notify,
+    /// The lines of all sessions, this one among them.
+    all: Weak<All>,
 }
 
-impl Default for Line {
-    fn default() -> Self {
+impl Line {
+    pub(super) fn new(all: Weak<All>) -> Self {
         let mut random = [0; 8];
         // Without random numbers, the clock tells two starts apart.
         let id = match getrandom::fill(&mut random) {
             Ok(()) => u64::from_ne_bytes(random),
             Err(_) => std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs()),
         };
-        Self { id, log: Mutex::default(), changed: Notify::new() }
+        let line = Self { id, log: Mutex::default(), changed: Notify::new(), all };
+        line.count(0, LINE);
+        line
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let held = self.held();
+        self.count(held, 0);
     }
 }
 
@@ -98,6 +99,8 @@ struct Log {
     /// What became of the client's frames.
     seen: HashMap<String, Option<u64>>,
     order: VecDeque<String>,
+    /// The bytes of both.
+    ids: usize,
     used: Instant,
 }
 
@@ -110,6 +113,7 @@ impl Default for Log {
             holder: 0,
             seen: HashMap::new(),
             order: VecDeque::new(),
+            ids: 0,
             used: Instant::now(),
         }
     }
@@ -121,11 +125,30 @@ impl Log {
         self.last += 1;
         self.bytes += text.len();
         self.frames.push_back((self.last, text));
-        while self.frames.len() > FRAMES || (self.bytes > BYTES && self.frames.len() > 1) {
+        self.cut(FRAMES, BYTES);
+        self.last
+    }
+
+    /// Forgets the oldest frames, except for the last one.
+    fn cut(&mut self, frames: usize, bytes: usize) {
+        while self.frames.len() > frames.max(1) || (self.bytes > bytes && self.frames.len() > 1) {
             let Some((_, gone)) = self.frames.pop_front() else { break };
             self.bytes -= gone.len();
         }
-        self.last
+    }
+
+    /// Forgets the client's oldest frame.
+    fn forget_id(&mut self) {
+        if let Some(oldest) = self.order.pop_front() {
+            self.seen.remove(&oldest);
+            self.ids -= 2 * oldest.len();
+        }
+    }
+
+    /// What it takes to keep it.
+    fn held(&self) -> usize {
+        // Each id is there twice.
+        LINE + self.bytes + self.ids + self.order.len() * ID
     }
 }
 
@@ -149,8 +172,44 @@ impl Line {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn age(&self) -> Duration {
+    pub(super) fn age(&self) -> Duration {
         self.log().used.elapsed()
+    }
+
+    /// What it takes to keep it.
+    pub(super) fn held(&self) -> usize {
+        self.log().held()
+    }
+
+    /// Forgets half of what was told, or of the ids where those take more.
+    pub(super) fn halve(&self) {
+        let mut log = self.log();
+        let before = log.held();
+        if log.bytes > log.ids {
+            let (frames, bytes) = (log.frames.len() / 2, log.bytes / 2);
+            log.cut(frames, bytes);
+        } else {
+            for _ in 0..log.order.len().div_ceil(2) {
+                log.forget_id();
+            }
+        }
+        self.count(before, log.held());
+    }
+
+    /// Tells the others how much there is of it now.
+    fn count(&self, before: usize, now: usize) {
+        let Some(all) = self.all.upgrade() else { return };
+        match now.checked_sub(before) {
+            Some(more) => all.bytes.fetch_add(more, Ordering::Relaxed),
+            None => all.bytes.fetch_sub(before - now, Ordering::Relaxed),
+        };
+    }
+
+    /// Makes room where all lines together hold too much. Not while this one is locked.
+    fn settle(&self) {
+        if let Some(all) = self.all.upgrade() {
+            all.settle();
+        }
     }
 
     /// Takes the session over. Says whether the connection goes on where another left off.
@@ -200,12 +259,18 @@ impl Line {
     /// Tells whoever holds the session now, or takes it up later.
     pub(super) fn tell(&self, answers: Option<&str>, told: &Told<'_>) {
         let mut log = self.log();
+        let before = log.held();
         let frame = log.last + 1;
         let number = log.push(frame::text(Some(&Cursor { line: self.id, frame }), told));
         if let Some(id) = answers {
-            log.seen.insert(id.to_owned(), Some(number));
+            // One that was forgotten meanwhile stays so.
+            if let Some(answer) = log.seen.get_mut(id) {
+                *answer = Some(number);
+            }
         }
+        self.count(before, log.held());
         drop(log);
+        self.settle();
         self.changed.notify_one();
     }
 
@@ -213,6 +278,7 @@ impl Line {
     /// worked on the answer will come.
     pub(super) fn enter(&self, id: &str) -> bool {
         let mut log = self.log();
+        let before = log.held();
         if let Some(answered) = log.seen.get(id).copied() {
             let again = answered
                 .and_then(|number| log.frames.iter().find(|(one, _)| *one == number))
@@ -220,18 +286,22 @@ impl Line {
             if let Some(text) = again {
                 let number = log.push(text);
                 log.seen.insert(id.to_owned(), Some(number));
+                self.count(before, log.held());
                 drop(log);
+                self.settle();
                 self.changed.notify_one();
             }
             return false;
         }
-        if log.order.len() >= IDS
-            && let Some(oldest) = log.order.pop_front()
-        {
-            log.seen.remove(&oldest);
+        if log.order.len() >= IDS {
+            log.forget_id();
         }
         log.order.push_back(id.to_owned());
         log.seen.insert(id.to_owned(), None);
+        log.ids += 2 * id.len();
+        self.count(before, log.held());
+        drop(log);
+        self.settle();
         true
     }
 }
@@ -255,7 +325,7 @@ mod tests {
 
     #[test]
     fn the_next_connection_takes_up_what_the_last_one_missed() {
-        let line = Line::default();
+        let line = Line::new(Weak::new());
         let (mut first, resumed) = line.attach(None);
         assert!(!resumed);
         line.tell(None, &Told::Lost { events: 1 });
@@ -272,7 +342,7 @@ mod tests {
 
     #[test]
     fn what_is_gone_is_counted() {
-        let line = Line::default();
+        let line = Line::new(Weak::new());
         let (mut place, _) = line.attach(None);
         for events in 0..FRAMES as u64 + 5 {
             line.tell(None, &Told::Lost { events });
@@ -284,7 +354,7 @@ mod tests {
 
     #[test]
     fn a_frame_that_comes_again_is_answered_again_and_not_done_again() {
-        let line = Line::default();
+        let line = Line::new(Weak::new());
         let (mut place, _) = line.attach(None);
         assert!(line.enter("a"));
         assert!(!line.enter("a"));
@@ -297,7 +367,7 @@ mod tests {
 
     #[test]
     fn answers_that_are_told_again_take_no_more_room() {
-        let line = Line::default();
+        let line = Line::new(Weak::new());
         line.enter("a");
         let large = serde_json::json!("x".repeat(BYTES / 4));
         line.tell(Some("a"), &Told::Answer { to: "a", result: large });

@@ -195,6 +195,11 @@ impl Opening {
         self.in_time(self.keys.holder(id)?, now_ms)
     }
 
+    /// Whoever holds a key that opens something.
+    pub(crate) fn holders(&self, now_ms: i64) -> impl Iterator<Item = &Who> {
+        self.keys.holders().filter(move |who| self.in_time(who, now_ms).is_some())
+    }
+
     fn in_time<'a>(&'a self, who: &'a Who, now_ms: i64) -> Option<&'a Who> {
         let over = self.ends.get(&*who.key).is_some_and(|at| *at <= now_ms);
         (!over).then_some(who)

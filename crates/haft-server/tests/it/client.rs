@@ -9,7 +9,7 @@ use haft_core::port::{Boxed, Ended, Execute, Job, Observe, Store};
 use haft_core::registry::{Build, Entry, Implementation, Registry, Tool, version_of};
 use haft_core::{Digest, Principal, parameters};
 use haft_runtime::Runtime;
-use haft_runtime::policy::{Policy, Rules, Source};
+use haft_runtime::policy::{Delegation, Instant, Policy, Rules, Source};
 use haft_runtime::toolbox::Records;
 use haft_server::who::jwt::Issuers;
 use haft_server::who::{Key, Keys, Role, mint};
@@ -112,6 +112,7 @@ impl Reply {
 /// A server on a port of its own, and the keys to it.
 pub(crate) struct Served {
     port: u16,
+    pub(crate) door: Arc<Door>,
     ran: Arc<Counting>,
     stop: Option<oneshot::Sender<()>>,
     stopped: tokio::task::JoinHandle<usize>,
@@ -119,6 +120,8 @@ pub(crate) struct Served {
     pub(crate) operator: String,
     pub(crate) stranger: String,
     pub(crate) admin: String,
+    /// The agent's too, and always for `user:ann`, who sits beside it.
+    pub(crate) companion: String,
 }
 
 impl Served {
@@ -159,7 +162,8 @@ impl Served {
     ) -> Self {
         let registry = registry();
         let rules = Rules { allow: vec!["shop__*".into()], ..Rules::default() };
-        let source = Source { rules: rules.clone(), ..Source::default() };
+        let delegations = vec![delegation()];
+        let source = Source { rules: rules.clone(), delegations, ..Source::default() };
         let policy = Policy::load(&source, &[&registry]).unwrap();
         let metrics = Arc::new(Metrics::with_label_sets(20));
         let (hub, ran) = (Hub::default(), Arc::new(Counting::default()));
@@ -167,6 +171,7 @@ impl Served {
         let theirs = Records::of_one("theirs", "spy");
         records.tenants.extend(theirs.tenants);
         records.agents.extend(theirs.agents);
+        records.delegations.push(delegation());
         let executor = Arc::new(Shared(ran.clone()));
         let mut builder = Runtime::builder(registry, store, executor);
         if let Some(observer) = observer {
@@ -187,7 +192,10 @@ impl Served {
         let (operator, o) = key("mara", "ours", Principal::user("mara"), &roles);
         let (stranger, s) = key("spy", "theirs", Principal::user("spy"), &[Role::Administrator]);
         let (admin, d) = key("boss", "ours", Principal::user("boss"), &[Role::Administrator]);
-        let keys = Keys::load(&[a, o, s, d]).unwrap();
+        let (companion, mut c) =
+            key("companion", "ours", Principal::agent("helper"), &[Role::Agent]);
+        c.subject = Some(Principal::user("ann"));
+        let keys = Keys::load(&[a, o, s, d, c]).unwrap();
         let hosts = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
         let door = Door::new(runtime, hub, keys, hosts, limits).home("ours").metrics(metrics);
         let door = Arc::new(add(door));
@@ -195,8 +203,19 @@ impl Served {
         let port = listener.local_addr().unwrap().port();
         let (stop, told) = oneshot::channel::<()>();
         let told = async move { drop(told.await) };
-        let stopped = tokio::spawn(haft_server::serve(listener, door, told));
-        Self { port, ran, stop: Some(stop), stopped, agent, operator, stranger, admin }
+        let stopped = tokio::spawn(haft_server::serve(listener, door.clone(), told));
+        Self {
+            port,
+            door,
+            ran,
+            stop: Some(stop),
+            stopped,
+            agent,
+            operator,
+            stranger,
+            admin,
+            companion,
+        }
     }
 
     /// How often a handler was run.
@@ -259,6 +278,18 @@ pub(crate) async fn send(port: u16, bytes: &[u8]) -> Reply {
     let mut all = Vec::new();
     let _ = stream.read_to_end(&mut all).await;
     read(&all)
+}
+
+/// The agent may act for the person who sits beside it.
+fn delegation() -> Delegation {
+    Delegation {
+        tenant: "ours".into(),
+        actor: Principal::agent("helper"),
+        subject: Principal::user("ann"),
+        tools: vec!["shop__*".into()],
+        connections: Vec::new(),
+        until: Instant(32_503_680_000_000),
+    }
 }
 
 fn key(id: &str, tenant: &str, principal: Principal, roles: &[Role]) -> (String, Key) {

@@ -205,3 +205,121 @@ async fn mistakes_are_told_in_the_clients_own_shape() {
     assert_eq!(world.served.post(&world.served.agent, of_agent, hello()).await.status, 502);
     assert_eq!(world.served.post(&world.served.stranger, of_agent, hello()).await.status, 404);
 }
+
+#[tokio::test]
+async fn one_key_is_for_one_request() {
+    let world = World::new(vec![says("One."), says("One again.")]).await;
+    let ask = async |body: Value| {
+        let key = [("Idempotency-Key", "k-1")];
+        world.served.send(&world.served.agent, "POST", CHAT, &key, Some(body)).await
+    };
+    assert_eq!(ask(hello()).await.status, 200);
+    let mut other = hello();
+    other["messages"][0]["content"] = json!("hello, and pay");
+    let refused = ask(other).await;
+    assert_eq!((refused.status, &refused.json()["error"]["code"]), (409, &json!("conflict")));
+    assert_eq!(ask(hello()).await.status, 200, "the same one is repeated");
+    assert_eq!(world.heard().len(), 2);
+}
+
+/// A model's answer that makes several calls.
+fn calls_all(all: &[(&str, &str)]) -> Vec<Value> {
+    let calls: Vec<Value> = all
+        .iter()
+        .enumerate()
+        .map(|(at, (name, arguments))| {
+            json!({ "index": at, "id": format!("call_{at}"), "type": "function",
+                    "function": { "name": name, "arguments": arguments } })
+        })
+        .collect();
+    vec![
+        piece(json!({ "role": "assistant", "content": null, "tool_calls": calls }), Value::Null),
+        piece(json!({}), json!("tool_calls")),
+    ]
+}
+
+fn with_a_tool() -> Value {
+    let mut body = hello();
+    body["tools"] = json!([{ "type": "function", "function": { "name": "weather",
+        "description": "here", "parameters": { "type": "object" } } }]);
+    body
+}
+
+#[tokio::test]
+async fn calls_of_a_clients_own_tools_are_handed_back_and_taken_up() {
+    let asked = calls_all(&[("weather", "{\"at\": \"sea\"}"), ("weather", "{}")]);
+    let world = World::new(vec![asked.clone(), says("It is dry."), asked]).await;
+    let answer = world.ask(with_a_tool()).await.json();
+    let choice = &answer["choices"][0];
+    assert_eq!(choice["finish_reason"], "tool_calls", "{answer}");
+    assert_eq!(choice["message"]["content"], Value::Null);
+    let calls = &choice["message"]["tool_calls"];
+    assert_eq!(
+        calls[0]["function"],
+        json!({ "name": "weather", "arguments": "{\"at\": \"sea\"}" })
+    );
+    assert_eq!((&calls[0]["type"], calls.as_array().unwrap().len()), (&json!("function"), 2));
+    let tools = world.heard()[0]["tools"].to_string();
+    assert!(tools.contains("shop__echo") && tools.contains("weather"), "{tools}");
+    assert_eq!(world.served.runs(), 0);
+    // The client appends what it was told and what it found, and goes on.
+    let mut next = with_a_tool();
+    let said = next["messages"].as_array_mut().unwrap();
+    said.push(choice["message"].clone());
+    for call in calls.as_array().unwrap() {
+        said.push(json!({ "role": "tool", "tool_call_id": call["id"], "content": "dry" }));
+    }
+    let answer = world.ask(next).await.json();
+    assert_eq!(answer["choices"][0]["message"]["content"], "It is dry.", "{answer}");
+    let heard = world.heard()[1]["messages"].to_string();
+    assert!(heard.contains("\"tool_call_id\":\"call_0\""), "{heard}");
+    // The same, streamed.
+    let mut streamed = with_a_tool();
+    streamed["stream"] = json!(true);
+    let reply = world.ask(streamed).await;
+    let pieces: Vec<Value> = reply
+        .body
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "))
+        .filter_map(|data| serde_json::from_str(data).ok())
+        .collect();
+    let calls: Vec<&Value> = pieces
+        .iter()
+        .map(|one| &one["choices"][0]["delta"]["tool_calls"])
+        .filter(|one| one.is_array())
+        .collect();
+    assert_eq!((calls.len(), &calls[0][1]["index"]), (1, &json!(1)), "{pieces:?}");
+    assert_eq!(pieces.last().unwrap()["choices"][0]["finish_reason"], "tool_calls");
+}
+
+#[tokio::test]
+async fn beside_the_agents_calls_a_clients_own_waits_and_nothing_is_lost() {
+    let mixed = calls_all(&[("shop__echo", "{\"text\": \"a\"}"), ("weather", "{}")]);
+    let alone = calls_all(&[("weather", "{}")]);
+    let world = World::new(vec![mixed, alone]).await;
+    let answer = world.ask(with_a_tool()).await.json();
+    assert_eq!(answer["choices"][0]["finish_reason"], "tool_calls", "{answer}");
+    assert_eq!(world.served.runs(), 1, "the agent's own is made here");
+    let heard = world.heard()[1]["messages"].as_array().unwrap().clone();
+    let results: Vec<&Value> = heard.iter().filter(|one| one["role"] == "tool").collect();
+    assert!(results[0]["content"].to_string().contains("said"), "{results:?}");
+    assert!(results[1]["content"].to_string().contains("by itself"), "{results:?}");
+}
+
+#[tokio::test]
+async fn a_clients_tools_must_make_sense() {
+    let world = World::new(vec![]).await;
+    let function = |name: &str| json!([{ "type": "function", "function": { "name": name } }]);
+    for (tools, word) in [
+        (function("shop__pay"), "is a tool of the agent"),
+        (function("no spaces"), "function.name must be"),
+        (json!([{ "type": "web_search" }]), "the type `function`"),
+    ] {
+        let mut body = hello();
+        body["tools"] = tools;
+        let refused = world.ask(body).await;
+        assert_eq!(refused.status, 400, "{refused:?}");
+        assert!(refused.body.contains(word), "{refused:?}");
+    }
+    assert!(world.heard().is_empty());
+}

@@ -3,5 +3,6 @@
 mod browser;
 mod cdp;
 mod pages;
+mod settings;
 mod signing;
 mod world;

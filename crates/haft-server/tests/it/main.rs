@@ -13,6 +13,12 @@ mod console;
 #[cfg(test)]
 mod doors;
 #[cfg(test)]
+mod lasting;
+#[cfg(test)]
+mod mcp;
+#[cfg(test)]
+mod mcp_lines;
+#[cfg(test)]
 mod metrics;
 #[cfg(test)]
 mod people;

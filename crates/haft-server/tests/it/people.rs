@@ -78,3 +78,51 @@ async fn a_session_has_turns_messages_and_an_end() {
     let late = served.post(&served.agent, "/v1/agents/helper/calls", call).await;
     assert_eq!(late.status, 410, "{late:?}");
 }
+
+#[tokio::test]
+async fn lists_that_grow_are_read_a_page_at_a_time() {
+    let served = Served::new().await;
+    for n in 0..5 {
+        let text = format!("{n}");
+        let body = json!({"tool": "send", "arguments": {"text": text}});
+        let key = [("Idempotency-Key", text.as_str())];
+        let done =
+            served.send(&served.agent, "POST", "/v1/agents/helper/calls", &key, Some(body)).await;
+        assert_eq!(done.status, 200, "{done:?}");
+        let asks = json!({"tool": "pay", "arguments": {"text": text}, "idempotency_key": text});
+        served.post(&served.agent, "/v1/agents/helper/calls", asks).await;
+        served.post(&served.agent, "/v1/agents/helper/sessions", json!({})).await;
+    }
+    for (list, name, all) in [
+        ("/v1/calls?tool=shop__send", "call", 5),
+        ("/v1/effects?state=succeeded", "call", 5),
+        ("/v1/confirmations?status=pending", "id", 5),
+        ("/v1/sessions", "id", 5),
+        ("/v1/audit", "number", 0),
+    ] {
+        let whole = served.get(&served.operator, list).await;
+        assert_eq!(whole.header("link"), None, "{list}: it is all there");
+        let whole: Vec<_> = whole.json().as_array().unwrap().clone();
+        assert!(all == 0 || whole.len() == all, "{list}: {}", whole.len());
+        let mark = if list.contains('?') { '&' } else { '?' };
+        let mut next = Some(format!("{list}{mark}limit=2"));
+        let mut seen = Vec::new();
+        while let Some(path) = next {
+            let page = served.get(&served.operator, &path).await;
+            assert_eq!(page.status, 200, "{path}: {page:?}");
+            let items = page.json().as_array().unwrap().clone();
+            assert!(items.len() <= 2 && !items.is_empty(), "{path}: {items:?}");
+            seen.extend(items);
+            next = page.header("link").map(|link| {
+                assert!(link.ends_with(">; rel=\"next\""), "{link}");
+                link[1..].split('>').next().unwrap().to_owned()
+            });
+            assert!(seen.len() <= whole.len(), "{list}: it never ends");
+        }
+        let names =
+            |all: &[serde_json::Value]| all.iter().map(|one| one[name].clone()).collect::<Vec<_>>();
+        assert_eq!(names(&seen), names(&whole), "{list}");
+    }
+    let none = served.get(&served.operator, "/v1/calls?after=nobody").await;
+    assert_eq!(none.json(), json!([]));
+}

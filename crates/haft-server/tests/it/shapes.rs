@@ -51,6 +51,18 @@ async fn tools_come_in_any_dialect_and_only_when_they_changed() {
     assert_eq!(served.get(&served.agent, &format!("{tools}/none")).await.status, 404);
     let found = served.get(&served.agent, &format!("{tools}?q=PAY")).await.json();
     assert_eq!(found["tools"].as_array().unwrap().len(), 1);
+    // By the index that models search: whole words, any of them, the best first.
+    let order = async |query: &str| {
+        let found = served.get(&served.agent, &format!("{tools}?{query}")).await.json();
+        let ids = found["tools"].as_array().unwrap().iter();
+        ids.map(|tool| tool["id"].as_str().or(tool["name"].as_str()).unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(order("q=send+or+pay+and+send+again").await.len(), 2);
+    assert_eq!(order("q=send").await, ["shop__send"]);
+    assert_eq!(order("q=send&format=anthropic").await, ["shop__send"]);
+    assert_eq!(order("q=sen").await, Vec::<String>::new(), "no part of a word");
+    assert_eq!(order("q=").await, Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -80,4 +92,24 @@ async fn mistakes_are_answered_as_problems() {
 fn the_document_is_as_it_was() {
     let document: Value = serde_json::to_value(haft_server::openapi()).unwrap();
     insta::assert_json_snapshot!("openapi", document);
+}
+
+#[test]
+fn parameters_are_where_the_document_says() {
+    let document = serde_json::to_value(haft_server::openapi()).unwrap();
+    let mut seen = 0;
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                let (name, place) =
+                    (parameter["name"].as_str().unwrap(), parameter["in"].as_str().unwrap());
+                let in_path = path.contains(&format!("{{{name}}}"));
+                assert_eq!(in_path, place == "path", "{method} {path}: `{name}` is in {place}");
+                // Whatever is not part of the address can be left out.
+                assert_eq!(parameter["required"] == true, in_path, "{method} {path}: `{name}`");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 60, "only {seen} were seen");
 }

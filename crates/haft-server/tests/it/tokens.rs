@@ -330,3 +330,62 @@ async fn an_issuer_that_makes_no_sense_is_refused() {
     let twice = Issuers::load(&[good.clone(), good]).err().unwrap().to_string();
     assert!(twice.contains("there twice"), "{twice}");
 }
+
+/// Signs in to the console with a text; what the browser then holds, or the status.
+async fn signed_in(served: &Served, text: &str) -> Result<String, u16> {
+    let form = format!("key={text}");
+    let enter = format!(
+        "POST /console/sign-in HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n\
+         Connection: close\r\nContent-Type: application/x-www-form-urlencoded\r\n\
+         Content-Length: {}\r\n\r\n{form}",
+        form.len()
+    );
+    let entered = served.raw(enter.as_bytes()).await;
+    match entered.status {
+        303 => Ok(entered.header("set-cookie").unwrap().split(';').next().unwrap().to_owned()),
+        status => Err(status),
+    }
+}
+
+#[tokio::test]
+async fn a_token_signs_in_to_the_console_as_whoever_it_says() {
+    let ed = Pair::ed("one");
+    let jwks = Jwks::serve(vec![ed.jwk.clone()]).await;
+    let served = served(issuer(&jwks, 10)).await;
+    let visit = async |cookie: &str, path: &str| {
+        let text = format!(
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nCookie: {cookie}\r\n\r\n"
+        );
+        served.raw(text.as_bytes()).await
+    };
+    let cookie = signed_in(&served, &ed.sign(&claims(json!({})))).await.unwrap();
+    let page = visit(&cookie, "/console").await;
+    assert!(page.status == 200 && page.body.contains("user:ann"), "{page:?}");
+    assert_eq!(visit(&cookie, "/console/keys").await.status, 403, "an operator, no administrator");
+    let agent = ed.sign(&claims(json!({"agent": "helper"})));
+    assert_eq!(signed_in(&served, &agent).await, Err(403));
+    let stranger = Pair::ed("one").sign(&claims(json!({})));
+    assert_eq!(signed_in(&served, &stranger).await, Err(401));
+    let over = ed.sign(&claims(json!({"exp": 1_000_000})));
+    assert_eq!(signed_in(&served, &over).await, Err(401));
+    // What lasts goes on for as long as the token is good.
+    let mut stream = served.connect().await;
+    let ask = format!(
+        "GET /console/events/stream HTTP/1.1\r\nHost: localhost\r\nCookie: {cookie}\r\n\r\n"
+    );
+    stream.write_all(ask.as_bytes()).await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(2_500)).await;
+    let call = json!({"tool": "echo", "arguments": {"text": "x"}});
+    assert_eq!(served.post(&served.agent, "/v1/agents/helper/calls", call).await.status, 200);
+    let hear = async {
+        let mut heard = String::new();
+        while !heard.contains("tool_call") {
+            let mut piece = [0; 4096];
+            let count = stream.read(&mut piece).await.unwrap();
+            assert_ne!(count, 0, "the stream ended: {heard}");
+            heard += &String::from_utf8_lossy(&piece[..count]);
+        }
+    };
+    let heard = tokio::time::timeout(std::time::Duration::from_secs(20), hear).await;
+    heard.expect("the stream has ended");
+}

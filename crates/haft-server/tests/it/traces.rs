@@ -178,3 +178,30 @@ async fn a_collector_that_makes_no_sense_is_refused() {
     assert!(start("nothing", 1.0).contains("`otlp.endpoint`"));
     assert!(start("http://127.0.0.1:4318", 2.0).contains("between 0 and 1"));
 }
+
+#[tokio::test]
+async fn an_mcp_client_says_its_trace_in_the_message_or_in_the_header() {
+    let (endpoint, got) = collector().await;
+    let traces = traces(&endpoint, 0.0);
+    let served = Served::watched(traces.clone()).await;
+    let other = PARENT.replace("4736", "4737");
+    let called = async |meta: &str, head: &str| {
+        got.lock().unwrap().clear();
+        let mut said = crate::mcp::meta(json!({}));
+        if !meta.is_empty() {
+            said["traceparent"] = json!(meta);
+        }
+        let params = json!({"name": "echo", "arguments": {"text": "a"}, "_meta": said});
+        let more: &[_] = if head.is_empty() { &[] } else { &[("traceparent", head)] };
+        let done = crate::mcp::asked(&served, &served.agent, "tools/call", params, more).await;
+        assert_eq!(done.json()["result"]["isError"], false, "{done:?}");
+        traces.flush(Duration::from_secs(10)).await;
+        spans(&got).first().map(|span| span["traceId"].as_str().unwrap().to_owned())
+    };
+    let (one, two) = ("4bf92f3577b34da6a3ce929d0e0e4736", "4bf92f3577b34da6a3ce929d0e0e4737");
+    assert_eq!(called(PARENT, "").await.as_deref(), Some(one));
+    assert_eq!(called("", PARENT).await.as_deref(), Some(one));
+    assert_eq!(called(&other, PARENT).await.as_deref(), Some(two), "the message's own counts");
+    assert_eq!(called("nonsense", "").await, None);
+    assert_eq!(called("", "").await, None);
+}

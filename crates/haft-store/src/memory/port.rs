@@ -72,7 +72,9 @@ impl Ledger for Memory {
     fn effects<'a>(&'a self, filter: EffectFilter) -> Answer<'a, Vec<EffectRecord>> {
         answer(self.on(|rows| {
             let newest = rows.effects.values().rev().map(|row| &row.record);
-            let meant = newest.filter(|record| figures::effect_is_meant(&filter, record));
+            let newest = newest.filter(|record| record.effect.tenant == filter.tenant);
+            let rest = after(newest, filter.after.as_deref(), |record| &record.effect.call);
+            let meant = rest.filter(|record| figures::effect_is_meant(&filter, record));
             Ok(meant.take(figures::limit(filter.limit)).cloned().collect())
         }))
     }
@@ -120,12 +122,13 @@ impl Journal for Memory {
 
     fn calls<'a>(&'a self, filter: CallFilter) -> Answer<'a, Vec<InvocationRecord>> {
         self.write(|rows| {
-            let meant = rows.calls.iter().rev().filter(|one| figures::is_meant(&filter, one));
-            let mut calls: Vec<_> = meant.cloned().collect();
+            let own = rows.calls.iter().rev().filter(|one| *one.tenant == *filter.tenant);
+            let mut own: Vec<_> = own.collect();
             // Stable, so that of two that began together the one recorded later comes first.
-            calls.sort_by_key(|record| std::cmp::Reverse(record.started_at_ms));
-            calls.truncate(figures::limit(filter.limit));
-            Ok(calls)
+            own.sort_by_key(|record| std::cmp::Reverse(record.started_at_ms));
+            let rest = after(own.into_iter(), filter.after.as_deref(), |record| &record.call);
+            let meant = rest.filter(|one| figures::is_meant(&filter, one));
+            Ok(meant.take(figures::limit(filter.limit)).cloned().collect())
         })
     }
 
@@ -196,14 +199,16 @@ impl Confirmations for Memory {
         &'a self,
         tenant: &'a str,
         status: Option<ConfirmationStatus>,
+        last: Option<&'a str>,
+        limit: usize,
     ) -> Answer<'a, Vec<Confirmation>> {
         answer(self.on(|rows| {
-            let meant = |one: &&Confirmation| {
-                one.tenant == tenant && status.is_none_or(|status| status == one.status)
-            };
-            let mut found: Vec<_> = rows.confirmations.values().filter(meant).cloned().collect();
-            found.sort_by(|a, b| (b.asked_at_ms, &b.id).cmp(&(a.asked_at_ms, &a.id)));
-            Ok(found)
+            let own = rows.confirmations.values().filter(|one| one.tenant == tenant);
+            let mut own: Vec<_> = own.collect();
+            own.sort_by(|a, b| (b.asked_at_ms, &b.id).cmp(&(a.asked_at_ms, &a.id)));
+            let rest = after(own.into_iter(), last, |one| &one.id);
+            let meant = rest.filter(|one| status.is_none_or(|status| status == one.status));
+            Ok(meant.take(figures::limit(limit)).cloned().collect())
         }))
     }
 
@@ -233,13 +238,18 @@ impl Sessions for Memory {
         answer(self.on(|rows| rows.sessions.get(&key).cloned().ok_or(StoreError::Missing)))
     }
 
-    fn sessions<'a>(&'a self, tenant: &'a str, limit: usize) -> Answer<'a, Vec<Session>> {
+    fn sessions<'a>(
+        &'a self,
+        tenant: &'a str,
+        last: Option<&'a str>,
+        limit: usize,
+    ) -> Answer<'a, Vec<Session>> {
         answer(self.on(|rows| {
             let own = rows.sessions.values().filter(|session| session.tenant == tenant);
-            let mut found: Vec<_> = own.cloned().collect();
-            found.sort_by(|a, b| (b.created_at_ms, &b.id).cmp(&(a.created_at_ms, &a.id)));
-            found.truncate(figures::limit(limit));
-            Ok(found)
+            let mut own: Vec<_> = own.collect();
+            own.sort_by(|a, b| (b.created_at_ms, &b.id).cmp(&(a.created_at_ms, &a.id)));
+            let rest = after(own.into_iter(), last, |session| &session.id);
+            Ok(rest.take(figures::limit(limit)).cloned().collect())
         }))
     }
 
@@ -288,4 +298,18 @@ impl Store for Memory {
     fn is_writable(&self) -> bool {
         true
     }
+}
+
+/// What comes after the one of this name in a list; all of it where none is named.
+fn after<'r, T: 'r>(
+    list: impl Iterator<Item = &'r T>,
+    last: Option<&str>,
+    name: impl Fn(&T) -> &str,
+) -> impl Iterator<Item = &'r T> {
+    let mut passed = last.is_none();
+    list.filter(move |one| {
+        let shown = passed;
+        passed = passed || last == Some(name(one));
+        shown
+    })
 }

@@ -153,9 +153,15 @@ impl Confirmations for Sqlite {
         &'a self,
         tenant: &'a str,
         status: Option<ConfirmationStatus>,
+        after: Option<&'a str>,
+        limit: usize,
     ) -> Answer<'a, Vec<Confirmation>> {
-        let tenant = tenant.to_owned();
-        Box::pin(self.readers.ask(move |conn| read::confirmations(conn, &tenant, status)))
+        let (tenant, after) = (tenant.to_owned(), after.map(str::to_owned));
+        Box::pin(
+            self.readers.ask(move |conn| {
+                read::confirmations(conn, &tenant, status, after.as_deref(), limit)
+            }),
+        )
     }
 
     fn decide<'a>(
@@ -186,9 +192,16 @@ impl Sessions for Sqlite {
         Box::pin(self.readers.ask(move |conn| read::session(conn, &tenant, &id)))
     }
 
-    fn sessions<'a>(&'a self, tenant: &'a str, limit: usize) -> Answer<'a, Vec<Session>> {
-        let tenant = tenant.to_owned();
-        Box::pin(self.readers.ask(move |conn| read::sessions(conn, &tenant, limit)))
+    fn sessions<'a>(
+        &'a self,
+        tenant: &'a str,
+        after: Option<&'a str>,
+        limit: usize,
+    ) -> Answer<'a, Vec<Session>> {
+        let (tenant, after) = (tenant.to_owned(), after.map(str::to_owned));
+        Box::pin(
+            self.readers.ask(move |conn| read::sessions(conn, &tenant, after.as_deref(), limit)),
+        )
     }
 
     fn save<'a>(&'a self, session: Session) -> Answer<'a, Session> {

@@ -47,6 +47,18 @@ impl Where {
         }
     }
 
+    /// Only what comes after a row in a list that is in falling order of `columns`.
+    fn after(&mut self, columns: &str, table: &str, name: &str, row: Option<&str>) {
+        let Some(row) = row else { return };
+        self.values.push(Value::Text(row.to_owned()));
+        let _ = write!(
+            self.sql,
+            " AND ({columns}) < (SELECT {columns} FROM {table} WHERE tenant = ?1 AND {name} = ?{} \
+             ORDER BY rowid DESC LIMIT 1)",
+            self.values.len()
+        );
+    }
+
     fn limit(&mut self, limit: usize) {
         self.values.push(Value::Integer(signed(figures::limit(limit) as u64)));
         let _ = write!(self.sql, " LIMIT ?{}", self.values.len());
@@ -96,6 +108,7 @@ pub(super) fn effects(conn: &Connection, filter: &EffectFilter) -> Res<Vec<Effec
     query.and_some("session =", filter.session.clone());
     query.and_some("turn_group =", filter.turn_group.clone());
     query.and_some("class =", filter.policy.map(|class| class.as_str().to_owned()));
+    query.after("id", "effects", "call", filter.after.as_deref());
     query.sql.push_str(" ORDER BY id DESC");
     query.limit(filter.limit);
     query.all(conn, row::effect)
@@ -115,6 +128,7 @@ fn of_calls(select: &str, filter: &CallFilter) -> Where {
 
 pub(super) fn calls(conn: &Connection, filter: &CallFilter) -> Res<Vec<InvocationRecord>> {
     let mut query = of_calls("SELECT number FROM calls", filter);
+    query.after("started_at_ms, number", "calls", "call", filter.after.as_deref());
     query.sql.push_str(" ORDER BY started_at_ms DESC, number DESC");
     query.limit(filter.limit);
     let numbers = query.all(conn, |found| found.get::<_, i64>(0))?;
@@ -182,10 +196,14 @@ pub(super) fn confirmations(
     conn: &Connection,
     tenant: &str,
     status: Option<ConfirmationStatus>,
+    after: Option<&str>,
+    limit: usize,
 ) -> Res<Vec<Confirmation>> {
     let mut query = Where::new("SELECT body FROM confirmations", tenant);
     query.and_some("status =", status.map(|status| status.as_str().to_owned()));
+    query.after("asked_at_ms, id", "confirmations", "id", after);
     query.sql.push_str(" ORDER BY asked_at_ms DESC, id DESC");
+    query.limit(limit);
     Ok(query.all(conn, |found| row::json(found, 0))?.into_iter().flatten().collect())
 }
 
@@ -195,8 +213,14 @@ pub(super) fn session(conn: &Connection, tenant: &str, id: &str) -> Res<Session>
     body.flatten().ok_or(StoreError::Missing)
 }
 
-pub(super) fn sessions(conn: &Connection, tenant: &str, limit: usize) -> Res<Vec<Session>> {
+pub(super) fn sessions(
+    conn: &Connection,
+    tenant: &str,
+    after: Option<&str>,
+    limit: usize,
+) -> Res<Vec<Session>> {
     let mut query = Where::new("SELECT body FROM sessions", tenant);
+    query.after("rowid", "sessions", "id", after);
     // Rows stay where they were put when the session began.
     query.sql.push_str(" ORDER BY rowid DESC");
     query.limit(limit);

@@ -43,12 +43,18 @@ pub(crate) fn decide(
     Ok(confirmation)
 }
 
-/// Whoever acts cannot approve, and neither can the agent through which they do.
+/// Whoever acts cannot approve, and neither can the agent through which they do, nor any program:
+/// behind a service may stand the same model.
 fn may_decide(confirmation: &Confirmation, by: &Principal, now_ms: i64) -> Res<()> {
     let wrong = |why: &str| Err(StoreError::WrongState(why.to_owned()));
-    // A model never approves, its own call or another's.
-    if *by == confirmation.actor || by.kind == PrincipalKind::Agent {
-        return wrong("whoever asks cannot approve, and no agent can; a person has to decide");
+    let person = match by.kind {
+        PrincipalKind::User => true,
+        PrincipalKind::Agent | PrincipalKind::Service => false,
+    };
+    if *by == confirmation.actor || !person {
+        return wrong(
+            "whoever asks cannot approve, and no agent or service can; a person has to decide",
+        );
     }
     match confirmation.status {
         ConfirmationStatus::Pending => {}

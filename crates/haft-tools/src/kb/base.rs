@@ -12,6 +12,7 @@ use tantivy::{DocAddress, ReloadPolicy, Searcher, TantivyDocument, schema::Value
 
 use super::folder::{self, Commit, Setup};
 use super::meaning::Joined;
+use super::memory::Memory;
 use super::record::Record;
 use super::schema::{FORMAT, Fields, schema};
 use super::vectors::Vectors;
@@ -73,7 +74,10 @@ impl fmt::Display for KbError {
                 "the index in `{}` cannot be used: {why}; `haft kb reindex` makes it anew",
                 path.display()
             ),
-            Self::Model(why) => write!(f, "the embedding model cannot be used: {why}"),
+            Self::Model(why) => write!(
+                f,
+                "the embedding model cannot be used: {why} (`[kb.embeddings]` in haft.toml names it)"
+            ),
             Self::Disk(path, error) => write!(f, "`{}`: {error}", path.display()),
         }
     }
@@ -95,6 +99,7 @@ pub(super) struct Open {
     pub(super) searcher: Searcher,
     pub(super) fields: Fields,
     pub(super) joined: Option<Joined>,
+    pub(super) memory: Memory,
 }
 
 /// Changes with every commit.
@@ -192,7 +197,8 @@ impl Open {
             }
             None => None,
         };
-        Ok(Self { stamp, searcher, commit, folder, fields: schema().1, joined })
+        let (fields, memory) = (schema().1, Memory::default());
+        Ok(Self { stamp, searcher, commit, folder, fields, joined, memory })
     }
 
     /// The record at a place.

@@ -23,6 +23,14 @@ impl Bits {
         self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine &= theirs);
     }
 
+    pub(super) fn add(&mut self, other: &Self) {
+        self.0.iter_mut().zip(&other.0).for_each(|(mine, theirs)| *mine |= theirs);
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.0.len() * 8
+    }
+
     pub(super) fn count(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
     }
@@ -56,6 +64,8 @@ mod tests {
         [63, 129, 1].into_iter().for_each(|document| other.insert(document));
         bits.keep(&other);
         assert_eq!((bits.count(), bits.contains(63), bits.contains(0)), (2, true, false));
+        bits.add(&other);
+        assert_eq!(bits.iter().collect::<Vec<_>>(), [1, 63, 129]);
         bits.insert(1_000);
         assert!(!bits.contains(1_000));
     }

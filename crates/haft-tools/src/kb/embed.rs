@@ -74,3 +74,36 @@ pub(super) fn normal(mut vector: Vec<f32>) -> Option<Vec<f32>> {
     vector.iter_mut().for_each(|part| *part /= length);
     Some(vector)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of each passage, without its title.
+    fn lengths(words: usize) -> Vec<usize> {
+        let body: String = (0..words).map(|n| format!("w{n} ")).collect();
+        let record = serde_json::json!({
+            "id": "a", "type": "doc", "title": "t", "body": body, "namespace": "n",
+            "source_type": "s", "last_updated": "2026-01-01T00:00:00Z",
+        });
+        let record: Record = serde_json::from_value(record).unwrap();
+        passages(&record).iter().map(|text| text.split_whitespace().count() - 1).collect()
+    }
+
+    #[test]
+    fn long_texts_are_cut_with_an_overlap() {
+        assert_eq!(lengths(0), [0]);
+        assert_eq!(lengths(220), [220]);
+        assert_eq!(lengths(221), [180, 81]);
+        assert_eq!(lengths(600), [180, 180, 180, 180]);
+        assert_eq!(lengths(1_000_000).len(), MAX_PASSAGES);
+    }
+
+    #[test]
+    fn a_direction_has_length_one_or_is_none() {
+        assert_eq!(normal(vec![3.0, 4.0]), Some(vec![0.6, 0.8]));
+        for none in [vec![], vec![0.0, 0.0], vec![f32::NAN, 1.0], vec![f32::INFINITY, 1.0]] {
+            assert_eq!(normal(none), None);
+        }
+    }
+}

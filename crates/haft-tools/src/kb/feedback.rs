@@ -10,7 +10,7 @@ use tantivy::Term;
 
 use super::rank::{Scored, Scorer, Share};
 use super::record::Record;
-use super::words::{Language, Reader, is_small};
+use super::words::{Reader, is_small};
 
 /// How many records are looked at.
 const RECORDS: usize = 10;
@@ -49,11 +49,10 @@ pub(super) fn mix(
 /// The words that stand for what was found first.
 pub(super) fn typical(
     scorer: &Scorer<'_>,
-    language: Language,
+    reader: &mut Reader,
     seen: &[(f32, Record)],
 ) -> tantivy::Result<Vec<Share>> {
     let whole: f32 = seen.iter().map(|(value, _)| value).sum();
-    let mut reader = Reader::new(language);
     let mut found: HashMap<String, f32> = HashMap::new();
     for (value, record) in seen {
         let mut here: HashMap<String, f32> = HashMap::new();
@@ -78,7 +77,7 @@ pub(super) fn typical(
     let mut shares = Vec::with_capacity(found.len());
     for (word, part) in found {
         let term = Term::from_field_text(scorer.text(), &word);
-        let (weight, having) = scorer.weight(&term)?;
+        let (weight, having) = scorer.weight(&word, &term)?;
         // A word of one record finds no other.
         if having > 1 {
             shares.push(Share { term, share: part * weight });

@@ -59,6 +59,28 @@ impl Commit {
         self.format == FORMAT && self.language == setup.language && self.embedder == embedder(setup)
     }
 
+    /// Why an index that says so is not one that this setup would make.
+    pub(super) fn differs(&self, setup: &Setup) -> Option<String> {
+        if self.format != FORMAT {
+            return Some("another version of haft made the index".to_owned());
+        }
+        if self.language != setup.language {
+            return Some(format!(
+                "the language was `{}` and is `{}`",
+                self.language.as_str(),
+                setup.language.as_str()
+            ));
+        }
+        match (&self.embedder, embedder(setup)) {
+            (Some(before), Some(now)) if *before != now => {
+                Some(format!("the embedding model was `{before}` and is `{now}`"))
+            }
+            (None, Some(now)) => Some(format!("there is an embedding model now: `{now}`")),
+            (Some(before), None) => Some(format!("the embedding model `{before}` is gone")),
+            (Some(_), Some(_)) | (None, None) => None,
+        }
+    }
+
     pub(super) fn new(setup: &Setup, manifest: String, vectors: Option<String>) -> Self {
         Self {
             format: FORMAT,

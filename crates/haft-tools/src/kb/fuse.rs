@@ -60,9 +60,7 @@ impl Fusion<'_> {
         asked: &Asked,
         candidates: &mut Vec<Scored>,
     ) -> tantivy::Result<(Background, usize)> {
-        let Open { searcher, fields, .. } = self.open;
-        let (near, background) =
-            self.joined.best(asked, searcher, fields, self.filter, self.most)?;
+        let (near, background) = self.joined.best(asked, self.open, self.filter, self.most)?;
         let known: HashSet<_> = candidates.iter().map(|one| one.at).collect();
         let mut others: Vec<Scored> = near
             .into_iter()

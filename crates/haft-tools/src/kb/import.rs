@@ -48,6 +48,11 @@ pub struct Report {
     pub problems: Vec<Problem>,
     /// How much more is wrong than is listed.
     pub more_problems: u64,
+    /// Passages that the embedding model was asked for.
+    pub embedded: u64,
+    /// Why everything was read anew though nobody asked for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub anew: Option<String>,
     /// How long it took, in milliseconds.
     pub took_ms: u64,
 }
@@ -63,7 +68,9 @@ impl Import {
         let start = Instant::now();
         let _lock = Lock::take(&setup.path)?;
         let before = Before::load(setup, self.anew)?;
-        let walked = walk::files(self, &before.manifest)?;
+        // An index that is begun anew has nothing: what was not named is read again as well.
+        let all = self.anew || before.is_new;
+        let walked = walk::files(self, &before.manifest, all)?;
         let mut work = Work::plan(setup, before, walked)?;
         if work.is_needed() {
             work.write(setup)?;

@@ -4,10 +4,11 @@ use std::collections::{BinaryHeap, HashMap};
 
 use tantivy::{DocAddress, Searcher};
 
+use super::base::Open;
 use super::embed::normal;
-use super::filter::Filter;
+use super::filter::{Filter, Segment};
 use super::rank::Scored;
-use super::schema::{Fields, KEY};
+use super::schema::KEY;
 use super::vectors::{Asked, Vectors};
 
 /// How far a query is moved towards what it found first.
@@ -66,6 +67,10 @@ impl Joined {
         Ok(Self { vectors, order, segments })
     }
 
+    pub(super) fn vectors(&self) -> &Vectors {
+        &self.vectors
+    }
+
     pub(super) fn fits(&self, asked: &Asked) -> bool {
         self.vectors.fits(asked)
     }
@@ -111,23 +116,23 @@ impl Joined {
     pub(super) fn best(
         &self,
         asked: &Asked,
-        searcher: &Searcher,
-        fields: &Fields,
+        open: &Open,
         filter: &Filter,
         most: usize,
     ) -> tantivy::Result<(Vec<Scored>, Background)> {
         let mut heap = BinaryHeap::with_capacity(most + 1);
         let (mut count, mut sum, mut squares) = (0.0_f64, 0.0_f64, 0.0_f64);
-        for ((segment, rows), ordinal) in
-            searcher.segment_readers().iter().zip(&self.segments).zip(0..)
+        for ((reader, rows), ordinal) in
+            open.searcher.segment_readers().iter().zip(&self.segments).zip(0..)
         {
-            let allowed = filter.allowed(segment, fields)?;
+            let segment = Segment { reader, ordinal, memory: &open.memory };
+            let allowed = filter.allowed(segment, &open.fields)?;
             for (document, from, to) in rows {
                 let value = self.best_of(asked, *from, *to);
                 count += 1.0;
                 sum += f64::from(value);
                 squares += f64::from(value) * f64::from(value);
-                if allowed.as_ref().is_none_or(|allowed| allowed.contains(*document)) {
+                if allowed.contains(*document) {
                     heap.push(Scored { value, at: DocAddress::new(ordinal, *document) });
                     if heap.len() > most {
                         heap.pop();

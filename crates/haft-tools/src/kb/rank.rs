@@ -10,12 +10,13 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use tantivy::fieldnorm::FieldNormReader;
-use tantivy::postings::Postings as _;
+use tantivy::postings::{Postings as _, TermInfo};
 use tantivy::schema::{Field, IndexRecordOption};
-use tantivy::{DocAddress, DocSet as _, Searcher, SegmentReader, Term};
+use tantivy::{DocAddress, DocSet as _, InvertedIndexReader, Searcher, SegmentReader, Term};
 
 use super::bits::Bits;
-use super::filter::Filter;
+use super::filter::{Filter, Segment};
+use super::memory::{Memory, Slate};
 use super::schema::Fields;
 
 /// How soon a repetition stops counting: the usual value.
@@ -68,13 +69,18 @@ pub(super) struct Ranked {
 pub(super) struct Scorer<'a> {
     pub(super) searcher: &'a Searcher,
     pub(super) fields: &'a Fields,
+    memory: &'a Memory,
     documents: f32,
     /// `K` by the length's code.
     lengths: [f32; 256],
 }
 
 impl<'a> Scorer<'a> {
-    pub(super) fn new(searcher: &'a Searcher, fields: &'a Fields) -> tantivy::Result<Self> {
+    pub(super) fn new(
+        searcher: &'a Searcher,
+        fields: &'a Fields,
+        memory: &'a Memory,
+    ) -> tantivy::Result<Self> {
         let (mut documents, mut words) = (0_u64, 0_u64);
         for segment in searcher.segment_readers() {
             documents += u64::from(segment.max_doc());
@@ -86,12 +92,12 @@ impl<'a> Scorer<'a> {
             let length = FieldNormReader::id_to_fieldnorm(code) as f32;
             *place = K1 * (1.0 - B + B * length / average);
         }
-        Ok(Self { searcher, fields, documents: documents as f32, lengths })
+        Ok(Self { searcher, fields, memory, documents: documents as f32, lengths })
     }
 
     /// How much a word says: more, the fewer records have it.
-    pub(super) fn weight(&self, term: &Term) -> tantivy::Result<(f32, u64)> {
-        let having = self.searcher.doc_freq(term)?;
+    pub(super) fn weight(&self, word: &str, term: &Term) -> tantivy::Result<(f32, u64)> {
+        let having = self.memory.having(word, || self.searcher.doc_freq(term))?;
         let n = having as f32;
         Ok(((1.0 + (self.documents - n + 0.5) / (n + 0.5)).ln(), having))
     }
@@ -101,7 +107,7 @@ impl<'a> Scorer<'a> {
         let mut shares = Vec::with_capacity(words.len());
         for (word, times) in words {
             let term = Term::from_field_text(self.fields.text, word);
-            let (weight, _) = self.weight(&term)?;
+            let (weight, _) = self.weight(word, &term)?;
             shares.push(Share { term, share: weight * times });
         }
         let whole: f32 = shares.iter().map(|one| one.share).sum();
@@ -118,52 +124,55 @@ impl<'a> Scorer<'a> {
     ) -> tantivy::Result<Ranked> {
         let mut heap = BinaryHeap::with_capacity(most + 1);
         let mut total = 0;
-        for (segment, at) in self.searcher.segment_readers().iter().zip(0..) {
+        for (reader, ordinal) in self.searcher.segment_readers().iter().zip(0..) {
+            let segment = Segment { reader, ordinal, memory: self.memory };
             let allowed = filter.allowed(segment, self.fields)?;
-            let values = self.values(segment, shares, allowed.as_ref())?;
-            let alive = segment.alive_bitset();
-            for (value, document) in values.iter().zip(0..).filter(|(value, _)| **value > 0.0) {
-                if alive.is_some_and(|alive| alive.is_deleted(document)) {
-                    continue;
+            let mut slate = self.memory.slate(reader.max_doc());
+            self.fill(reader, shares, allowed.set(), &mut slate)?;
+            let alive = reader.alive_bitset();
+            slate.wipe(|document, value| {
+                let deleted = alive.is_some_and(|alive| alive.is_deleted(document));
+                if deleted || !allowed.is_timely(document) {
+                    return;
                 }
                 total += 1;
-                let full = heap.len() == most;
-                if full && heap.peek().is_none_or(|worst: &Scored| worst.value >= *value) {
-                    continue;
+                let one = Scored { value, at: DocAddress::new(ordinal, document) };
+                if heap.len() < most {
+                    heap.push(one);
+                } else if let Some(mut worst) = heap.peek_mut()
+                    && one < *worst
+                {
+                    *worst = one;
                 }
-                heap.push(Scored { value: *value, at: DocAddress::new(at, document) });
-                if heap.len() > most {
-                    heap.pop();
-                }
-            }
+            });
+            self.memory.give_back(slate);
         }
         Ok(Ranked { best: heap.into_sorted_vec(), total })
     }
 
-    /// The value of every document of a segment.
-    fn values(
+    /// Writes down the values of all documents of a segment that are in the set.
+    fn fill(
         &self,
         segment: &SegmentReader,
         shares: &[Share],
-        allowed: Option<&Bits>,
-    ) -> tantivy::Result<Vec<f32>> {
+        set: Option<&Bits>,
+        slate: &mut Slate,
+    ) -> tantivy::Result<()> {
         let index = segment.inverted_index(self.fields.text)?;
         let lengths = segment.get_fieldnorms_reader(self.fields.text)?;
-        let count = allowed.map(Bits::count);
-        let mut values = vec![0.0; segment.max_doc() as usize];
+        let count = set.map(Bits::count);
         for Share { term, share } in shares {
             let Some(info) = index.get_term_info(term)? else { continue };
             let mut add = |document: u32, times: u32| {
-                if let Some(value) = values.get_mut(document as usize) {
-                    *value += share * self.saturated(times, lengths.fieldnorm_id(document));
-                }
+                let length = lengths.fieldnorm_id(document);
+                slate.add(document, share * self.saturated(times, length));
             };
-            match (allowed, count) {
+            match (set, count) {
                 // Few records: look each of them up rather than read all that have the word.
-                (Some(allowed), Some(count)) if count < info.doc_freq / 16 => {
+                (Some(set), Some(count)) if count < info.doc_freq / 16 => {
                     let mut postings =
                         index.read_postings_from_terminfo(&info, IndexRecordOption::WithFreqs)?;
-                    for document in allowed.iter() {
+                    for document in set.iter() {
                         if postings.doc() < document {
                             postings.seek(document);
                         }
@@ -172,21 +181,33 @@ impl<'a> Scorer<'a> {
                         }
                     }
                 }
-                _ => {
-                    let mut blocks = index
-                        .read_block_postings_from_terminfo(&info, IndexRecordOption::WithFreqs)?;
-                    while !blocks.docs().is_empty() {
-                        for (document, times) in blocks.docs().iter().zip(blocks.freqs()) {
-                            if allowed.is_none_or(|allowed| allowed.contains(*document)) {
-                                add(*document, *times);
-                            }
-                        }
-                        blocks.advance();
+                (Some(set), _) => self.each(&index, &info, |document, times| {
+                    if set.contains(document) {
+                        add(document, times);
                     }
-                }
+                })?,
+                (None, _) => self.each(&index, &info, add)?,
             }
         }
-        Ok(values)
+        Ok(())
+    }
+
+    /// Every document that has a word, with how often.
+    fn each(
+        &self,
+        index: &InvertedIndexReader,
+        info: &TermInfo,
+        mut take: impl FnMut(u32, u32),
+    ) -> tantivy::Result<()> {
+        let mut blocks =
+            index.read_block_postings_from_terminfo(info, IndexRecordOption::WithFreqs)?;
+        while !blocks.docs().is_empty() {
+            for (document, times) in blocks.docs().iter().zip(blocks.freqs()) {
+                take(*document, *times);
+            }
+            blocks.advance();
+        }
+        Ok(())
     }
 
     /// The values of some records, in their order.

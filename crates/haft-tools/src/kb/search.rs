@@ -86,7 +86,8 @@ impl Base {
         let filter = filter(search);
         let (asked, degraded) = self.asked(&open, &search.query);
         let limit = search.limit.min(MAX_RESULTS);
-        let (ranked, total) = ranked(&open, &words, &filter, asked.as_ref(), limit)?;
+        let question = Question { words: &words, filter: &filter, asked: asked.as_ref(), limit };
+        let (ranked, total) = ranked(&open, &mut reader, &question)?;
         let wanted: HashSet<String> = words.into_iter().map(|(word, _)| word).collect();
         let mut hits = Vec::with_capacity(ranked.len());
         for (value, record) in ranked {
@@ -112,10 +113,14 @@ impl Base {
         }
         let query: String = query.chars().take(MAX_QUERY).collect();
         match embed.embed(&[query], Purpose::Search) {
-            Ok(vectors) => {
-                let asked = vectors.first().map(|vector| Asked::new(vector));
-                (asked.filter(|asked| joined.fits(asked)), None)
-            }
+            Ok(vectors) => match vectors.first().map(|vector| Asked::new(vector)) {
+                Some(asked) if joined.fits(&asked) => (Some(asked), None),
+                Some(_) | None => {
+                    let why = "the model gives vectors of another length than those of the index; \
+                               `haft kb reindex` makes them anew";
+                    (None, Some(why.to_owned()))
+                }
+            },
             Err(error) => (None, Some(error.to_string())),
         }
     }
@@ -207,16 +212,23 @@ fn filter(search: &Search) -> Filter {
     }
 }
 
+/// A question as the index is asked.
+struct Question<'a> {
+    words: &'a [(String, f32)],
+    filter: &'a Filter,
+    asked: Option<&'a Asked>,
+    limit: usize,
+}
+
 /// The best records with their values.
 fn ranked(
     open: &Open,
-    words: &[(String, f32)],
-    filter: &Filter,
-    asked: Option<&Asked>,
-    limit: usize,
+    reader: &mut Reader,
+    question: &Question<'_>,
 ) -> Result<(Vec<(f32, Record)>, usize), KbError> {
+    let Question { words, filter, asked, limit } = *question;
     let wrong = |error| open.wrong(error);
-    let scorer = Scorer::new(&open.searcher, &open.fields).map_err(wrong)?;
+    let scorer = Scorer::new(&open.searcher, &open.fields, &open.memory).map_err(wrong)?;
     let shares = scorer.shares(words).map_err(wrong)?;
     let candidates = CANDIDATES.max(limit.saturating_mul(10).min(MAX_RESULTS)).max(limit);
     let Ranked { mut best, mut total } = scorer.best(&shares, filter, candidates).map_err(wrong)?;
@@ -225,7 +237,7 @@ fn ranked(
         seen.push((*value, open.record(*at)?));
     }
     let places: Vec<DocAddress> = best.iter().take(seen.len()).map(|one| one.at).collect();
-    let typical = feedback::typical(&scorer, open.commit.language, &seen).map_err(wrong)?;
+    let typical = feedback::typical(&scorer, reader, &seen).map_err(wrong)?;
     feedback::mix(&scorer, &typical, &mut best).map_err(wrong)?;
     best.iter_mut().for_each(|one| one.value = bent(one.value));
     match (asked, &open.joined) {

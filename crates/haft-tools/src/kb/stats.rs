@@ -30,8 +30,22 @@ pub struct Stats {
     pub bytes: u64,
     /// The language of the words.
     pub language: Language,
+    /// The vectors, where there are some.
+    pub vectors: Option<VectorStats>,
     /// What was wrong in the files when they were read.
     pub problems: Vec<Problem>,
+}
+
+/// Figures of the vectors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VectorStats {
+    /// What made them.
+    pub model: String,
+    /// How many numbers each has.
+    pub dimensions: usize,
+    /// How many passages have one.
+    pub passages: usize,
 }
 
 impl Base {
@@ -51,6 +65,11 @@ impl Base {
             types: counts(&open, open.fields.kind).map_err(|error| open.wrong(error))?,
             bytes: size(&open.folder),
             language: open.commit.language,
+            vectors: open.joined.as_ref().map(|joined| VectorStats {
+                model: open.commit.embedder.clone().unwrap_or_default(),
+                dimensions: joined.vectors().length(),
+                passages: joined.vectors().rows(),
+            }),
             problems: manifest.files.into_values().flat_map(|entry| entry.problems).collect(),
         })
     }

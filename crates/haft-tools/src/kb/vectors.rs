@@ -44,6 +44,11 @@ impl Vectors {
         self.keys.len()
     }
 
+    /// How many numbers a vector has.
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
+
     /// Adds a vector of length one.
     pub(super) fn push(&mut self, key: u64, mark: Mark, vector: &[f32]) -> Result<(), KbError> {
         if self.keys.is_empty() {
@@ -51,9 +56,10 @@ impl Vectors {
         }
         if vector.len() != self.length || vector.is_empty() {
             let what = format!(
-                "it gave {} numbers for one text and {} for another",
-                self.length,
-                vector.len()
+                "it gives {} numbers for a text and gave {} for others, so it is another model under \
+                 the same name; `haft kb reindex` makes all vectors anew",
+                vector.len(),
+                self.length
             );
             return Err(KbError::Model(what));
         }
@@ -74,6 +80,7 @@ impl Vectors {
         }
         if let (Some(parts), Some(scale), Some(mark)) =
             (other.row(row), other.scales.get(row), other.marks.get(row))
+            && self.length == other.length
         {
             self.keys.push(key);
             self.marks.push(*mark);

@@ -46,6 +46,29 @@ pub enum Language {
 }
 
 impl Language {
+    /// As it is written in `haft.toml`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::English => "english",
+            Self::Danish => "danish",
+            Self::Dutch => "dutch",
+            Self::Finnish => "finnish",
+            Self::French => "french",
+            Self::German => "german",
+            Self::Hungarian => "hungarian",
+            Self::Italian => "italian",
+            Self::Norwegian => "norwegian",
+            Self::Portuguese => "portuguese",
+            Self::Romanian => "romanian",
+            Self::Russian => "russian",
+            Self::Spanish => "spanish",
+            Self::Swedish => "swedish",
+            Self::Turkish => "turkish",
+            Self::None => "none",
+        }
+    }
+
     fn algorithm(self) -> Option<Algorithm> {
         Some(match self {
             Self::English => Algorithm::English,

@@ -145,6 +145,31 @@ fn everything_anew_replaces_the_index_in_one_step() {
 }
 
 #[test]
+fn another_language_loses_nothing_that_is_not_named() {
+    let rig = Rig::new();
+    rig.write("kb/a.md", "# Lantern\n\nHäuser").write("other/c.md", "# Anchor\n\niron");
+    rig.import();
+    rig.try_import(&["other"], false).unwrap();
+    let mut setup = rig.setup();
+    setup.language = haft_tools::kb::words::Language::German;
+    let only = |source: &str| Import {
+        sources: vec![rig.root().join(source)],
+        root: rig.root().to_owned(),
+        anew: false,
+    };
+    let report = only("kb").run(&setup).unwrap();
+    assert_eq!((files(&report), report.records), ([2, 0, 0, 0], 2));
+    assert_eq!(rig.ids("iron"), ["doc:c"]);
+    // What is gone is named, as it would be without another language, and naming it removes it.
+    setup.language = haft_tools::kb::words::Language::French;
+    std::fs::remove_dir_all(rig.root().join("other")).unwrap();
+    let error = only("kb").run(&setup).unwrap_err().to_string();
+    assert!(error.contains("removes its records"), "{error}");
+    assert_eq!(only("other").run(&setup).unwrap().records, 1);
+    assert_eq!(rig.ids("iron"), Vec::<String>::new());
+}
+
+#[test]
 fn what_cannot_be_imported_is_said() {
     let rig = Rig::new();
     assert!(matches!(rig.base().search(&ask("x")), Err(KbError::Empty(_))));

@@ -8,7 +8,11 @@
 
 mod access;
 mod crash;
+mod endpoint;
 mod import;
+#[cfg(feature = "local-model")]
+mod local;
+mod meaning;
 mod rig;
 mod search;
 mod vectors;

@@ -4,7 +4,7 @@ use super::sse::{Sink, Sse};
 use super::values::{Bad, Values};
 use crate::said::Fault;
 
-const BOM: &[u8; 3] = b"\xef\xbb\xbf";
+pub(super) const BOM: &[u8; 3] = b"\xef\xbb\xbf";
 
 /// The framing, once it is known.
 #[derive(Debug)]

@@ -6,14 +6,14 @@ mod wire;
 
 use serde_json::value::RawValue;
 
-use self::calls::Calls;
+use self::calls::{Calls, Kind};
 use self::replay::Repeated;
 use self::wire::{Chunk, Content, Delta};
 use super::few::Few;
 use super::notes::{Draft, Notes, Pen, Verdict, standing};
 use super::{Ended, Provider, fault, json};
 use crate::raw::RawJson;
-use crate::said::{Fault, Finish, Usage};
+use crate::said::{Broken, Fault, Finish, Usage};
 
 /// What is known of one stream.
 #[derive(Default)]
@@ -191,15 +191,20 @@ impl Choice {
         let mut repeated = Vec::new();
         for slot in self.calls.take() {
             let (name, kind) = (slot.name.clone(), slot.kind);
+            let arguments = slot.arguments.into_text();
+            let is_custom = kind == Kind::Custom;
+            let input = if is_custom { arguments.clone() } else { String::new() };
             let draft = Draft {
                 id: Some(slot.id),
                 name: slot.name,
-                arguments: slot.arguments.into_text(),
+                arguments,
                 choice: self.index,
+                // Also where the text looks like arguments: it is for another kind of tool.
+                flaw: is_custom.then_some(Broken::FreeText),
                 ..Draft::default()
             };
             if let Some(call) = pen.judge(draft, verdict) {
-                repeated.push(Repeated { call, name, kind, extra: slot.extra });
+                repeated.push(Repeated { call, name, kind, input, extra: slot.extra });
             }
         }
         repeated

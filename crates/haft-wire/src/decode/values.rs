@@ -1,6 +1,8 @@
 //! JSON objects one after the other, from bytes split anywhere: frames, lines, the elements of a
 //! body that is an array, or one whole response.
 
+use super::input::BOM;
+
 /// What is wrong with the bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Bad {
@@ -19,6 +21,8 @@ pub(super) struct Values {
     inside: Inside,
     /// Inside of an array around all objects.
     open_array: bool,
+    /// How much of a byte order mark was read, which may stand before everything else.
+    mark: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,6 +74,11 @@ impl Values {
     }
 
     fn between(&mut self, byte: u8) -> Result<(), Bad> {
+        if BOM.get(self.mark) == Some(&byte) {
+            self.mark += 1;
+            return Ok(());
+        }
+        self.mark = BOM.len();
         match byte {
             b'{' => self.depth = 1,
             b'[' if !self.open_array => self.open_array = true,

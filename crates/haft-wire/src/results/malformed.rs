@@ -7,6 +7,16 @@ use serde_json::json;
 
 use crate::said::{Broken, BrokenCall};
 
+/// The code of a call for a tool that takes free text.
+const FREE_TEXT: &str = "free_text";
+
+/// Whether an end is that of a call for a tool that takes free text: OpenAI Responses wants an answer
+/// of the same kind.
+pub(super) fn is_free_text(envelope: &Envelope) -> bool {
+    let details = envelope.result.as_ref().err().and_then(|error| error.details.as_ref());
+    details.and_then(|details| details.get("malformed")).is_some_and(|code| code == FREE_TEXT)
+}
+
 /// The end of a call that never was one.
 #[must_use]
 pub fn malformed(broken: &BrokenCall, call_id: &str) -> Envelope {
@@ -38,6 +48,13 @@ pub fn error(why: Broken) -> ToolError {
             "not_object",
             "the arguments are not a JSON object; nothing was done",
             "make the call again with one JSON object whose members are the parameters",
+        ),
+        Broken::FreeText => (
+            FREE_TEXT,
+            "none of your tools takes free text, so there is nothing that this could be a call of; \
+             nothing was done",
+            "call one of your tools by its name, as a function, with one JSON object as its \
+             arguments",
         ),
         Broken::Withheld => (
             "withheld",

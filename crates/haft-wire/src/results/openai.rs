@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use super::malformed::is_free_text;
 use super::{Answer, told};
 
 /// A tool message each, then the user's.
@@ -44,8 +45,12 @@ pub(super) fn realtime(answers: &[Answer<'_>], words: &[&str]) -> Vec<Value> {
 }
 
 fn output(answer: &Answer<'_>) -> Value {
+    let kind = match is_free_text(answer.envelope) {
+        true => "custom_tool_call_output",
+        false => "function_call_output",
+    };
     json!({
-        "type": "function_call_output",
+        "type": kind,
         "call_id": answer.pair(),
         "output": told(answer.envelope).text(),
     })

@@ -43,6 +43,27 @@ fn noted() -> Envelope {
     envelope
 }
 
+/// Words, a picture, sound, a document, a link, and data beside them.
+fn shown() -> Envelope {
+    use haft_core::content::{Content, Contents, Document};
+    let mut shown = Contents::new(vec![
+        Content::text("a red dot"),
+        Content::image("image/png", b"dot"),
+        Content::audio("audio/wav", b"hum"),
+        Content::document(Document::text("notes://1", "text/plain", "it is red")),
+        Content::ResourceLink {
+            uri: "notes://2".into(),
+            name: "more".into(),
+            mime_type: None,
+            description: None,
+        },
+    ]);
+    shown.data.insert("width".into(), json!(1));
+    let mut envelope = done(json!(shown));
+    envelope.meta.cached = true;
+    envelope
+}
+
 fn waits() -> Envelope {
     failed(
         ToolError::new(ErrorKind::ConfirmationRequired, "a person has to approve this call first")
@@ -99,6 +120,7 @@ fn cases() -> Vec<Case> {
             vec!["no, stop", "add 5 instead"],
         ),
         ("message", vec![], vec!["hello"]),
+        ("shown", vec![(Some("c1"), "core__draw", shown())], vec![]),
         ("nothing", vec![], vec![]),
     ]
 }

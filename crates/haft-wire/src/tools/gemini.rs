@@ -14,14 +14,19 @@ pub(super) fn declaration(shown: &Shown<'_>, schemas: Schemas) -> Value {
     fields.insert("name".to_owned(), json!(shown.name));
     fields.insert("description".to_owned(), json!(shown.description));
     // A function without parameters leaves them out: an object without members is refused.
-    let members = shown.parameters.get("properties").and_then(Value::as_object);
-    if members.is_some_and(|members| !members.is_empty()) {
+    if has_members(&shown.parameters) {
         fields.insert(parameters.to_owned(), json!(shown.parameters));
     }
     if let Some(output) = &shown.output {
         fields.insert(response.to_owned(), output.clone());
     }
     Value::Object(fields)
+}
+
+/// Whether parameters are said at all.
+pub(super) fn has_members(parameters: &Map<String, Value>) -> bool {
+    let members = parameters.get("properties").and_then(Value::as_object);
+    members.is_some_and(|members| !members.is_empty())
 }
 
 /// All functions are of one tool; a tool without functions is refused.

@@ -295,7 +295,8 @@ impl<'a> Walk<'a> {
 
     /// The value is said as JSON text, and the description has the schema.
     fn text(&mut self, map: &Map<String, Value>, at: &str, keyword: &str, note: &str) -> Node {
-        let schema = annotate::bare(map);
+        // What is quoted must say by itself what it refers to.
+        let schema = reference::with_definitions(annotate::bare(map), self.root);
         let like = words::like(&Value::Object(schema));
         let words = match like {
             Some(like) => {

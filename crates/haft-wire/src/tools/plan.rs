@@ -1,6 +1,7 @@
 //! How to undo, in a model's arguments, what lowering did to their schema.
 
 pub(crate) mod fits;
+pub(crate) mod place;
 mod raise;
 mod say;
 

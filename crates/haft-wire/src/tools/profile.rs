@@ -3,6 +3,7 @@
 use crate::names::Rule;
 use crate::{Dialect, Strictness};
 
+use super::limits::{self, PerSchema};
 use super::target::{Schemas, Target};
 
 /// What a target can say.
@@ -41,7 +42,7 @@ pub struct Profile {
     /// How deep schemas may nest.
     pub levels: usize,
     /// How much there may be in all.
-    pub limits: Option<Limits>,
+    pub limits: Option<PerSchema>,
     /// The most characters of the tool's description.
     pub description: Option<usize>,
 }
@@ -118,17 +119,6 @@ pub enum Values {
     Texts,
 }
 
-/// How much there may be in all.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Properties.
-    pub properties: usize,
-    /// Values in lists of values.
-    pub values: usize,
-    /// Characters in names, definitions and values.
-    pub characters: usize,
-}
-
 const FULL: Profile = Profile {
     keywords: Keywords::All,
     formats: None,
@@ -196,7 +186,7 @@ const OPENAI_STRICT: Profile = Profile {
     names: None,
     ordering: false,
     levels: 10,
-    limits: Some(Limits { properties: 5_000, values: 1_000, characters: 120_000 }),
+    limits: Some(limits::OPENAI_STRICT),
     description: Some(1024),
 };
 

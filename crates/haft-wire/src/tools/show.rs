@@ -7,7 +7,7 @@ use super::lower::{self, Lowered};
 use super::plan::Plans;
 use super::profile::Profile;
 use super::target::{Schemas, Target};
-use super::{adm, anthropic, gemini, mcp, openai, spell};
+use super::{adm, anthropic, gemini, limits, mcp, openai, spell};
 use crate::Dialect;
 use crate::loss::{Fate, Loss, Quarantined};
 
@@ -20,13 +20,21 @@ pub(super) struct Shown<'t> {
     pub(super) output: Option<Value>,
 }
 
+/// A tool in its shape, and the way back.
+pub(super) struct Written {
+    pub(super) tool: Value,
+    pub(super) plans: Plans,
+    /// The parameters in the words of JSON Schema, where arguments have to be changed back.
+    pub(super) schema: Option<Value>,
+}
+
 /// The tool in its shape and the way back, or why it is left out.
 pub(super) fn show(
     target: Target,
     tool: &Tool,
     name: &str,
     report: &mut Vec<Loss>,
-) -> Result<(Value, Plans), Quarantined> {
+) -> Result<Written, Quarantined> {
     let profile = Profile::of(target);
     let lowered = lower::lower(profile, &tool.contract.parameters, "/parameters");
     let Lowered { schema, plans, mut losses } = lowered.map_err(|stop| Quarantined {
@@ -34,10 +42,15 @@ pub(super) fn show(
         pointer: stop.pointer,
         reason: stop.reason,
     })?;
+    if is_gemini(target) && schema.contains_key("description") && !gemini::has_members(&schema) {
+        let note = "a function without parameters has no place for it";
+        losses.push(loss("/parameters/description", "description", Fate::Dropped, note));
+    }
     if name != tool.id {
         let note = format!("said as `{name}`");
         losses.push(loss("", "toolId", Fate::Changed, &note));
     }
+    let kept = (!plans.change_nothing()).then(|| Value::Object(schema.clone()));
     let shown = Shown {
         tool,
         name,
@@ -45,9 +58,10 @@ pub(super) fn show(
         parameters: spelt(target, schema),
         output: output(target, tool, profile, &mut losses),
     };
-    let written = shape(target, &shown)?;
+    let mut written = shape(target, &shown)?;
+    losses.extend(limits::alone(target, &mut written));
     report.extend(losses.into_iter().map(|loss| Loss { tool: tool.id.clone(), ..loss }));
-    Ok((written, plans))
+    Ok(Written { tool: written, plans, schema: kept })
 }
 
 fn shape(target: Target, shown: &Shown<'_>) -> Result<Value, Quarantined> {
@@ -60,6 +74,10 @@ fn shape(target: Target, shown: &Shown<'_>) -> Result<Value, Quarantined> {
         Dialect::Mcp => mcp::tool(shown),
         Dialect::Adm => adm::declaration(shown)?,
     })
+}
+
+fn is_gemini(target: Target) -> bool {
+    matches!(target.dialect, Dialect::Gemini | Dialect::GeminiLive)
 }
 
 /// The dialect's letters.

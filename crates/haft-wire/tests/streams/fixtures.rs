@@ -2,6 +2,7 @@
 
 mod expected;
 mod file;
+mod mutated;
 mod quirks;
 
 use std::collections::BTreeMap;

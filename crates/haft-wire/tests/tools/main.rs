@@ -7,6 +7,8 @@ mod arguments;
 #[cfg(test)]
 mod corpus;
 #[cfg(test)]
+mod described;
+#[cfg(test)]
 mod dice;
 #[cfg(test)]
 mod docs;
@@ -15,10 +17,16 @@ mod golden;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod limits;
+#[cfg(test)]
 mod losses;
+#[cfg(test)]
+mod lost;
 #[cfg(test)]
 mod names;
 mod references;
+#[cfg(test)]
+mod retold;
 #[cfg(test)]
 mod round_trip;
 #[cfg(test)]

@@ -27,6 +27,7 @@ pub(crate) fn run(at: &Place, options: &Calls, out: &mut Output) -> anyhow::Resu
             ok: None,
             since_ms: since.map(|age| store.now_ms().saturating_sub(age)),
             call: options.call.clone(),
+            after: None,
             limit: if options.stats { usize::MAX } else { options.limit },
         };
         if let Some(name) = &options.tool {

@@ -4,10 +4,10 @@ mod terminal;
 
 use std::io::{IsTerminal as _, Read as _};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use haft_agent::http::Http;
+use haft_agent::http::{Endpoint, Http};
 use haft_agent::{Agent, Cancel, Done, Reason};
 use haft_core::Principal;
 use haft_core::port::Journal as _;
@@ -38,7 +38,7 @@ pub(crate) fn run(at: &Place, options: &Chat, out: &mut Output) -> anyhow::Resul
         let who = &options.who;
         let caller = desk.caller(&who.agent, who.tenant.as_deref(), who.actor.as_deref())?;
         if let (None, Some(id)) = (&model.key_env, &model.connection) {
-            let key = desk.links.model_key(&caller.tenant, id).await?;
+            let key = desk.links.model_key(&caller.tenant, id, &endpoint.host()).await?;
             endpoint.key = Some(key.expose().to_owned());
         }
         if let Some(key) = &endpoint.key {
@@ -46,10 +46,11 @@ pub(crate) fn run(at: &Place, options: &Chat, out: &mut Output) -> anyhow::Resul
             let hidden = desk.runtime.hide("model-key", &SecretText::new(key.as_str()));
             hidden.map_err(anyhow::Error::msg).context("the key of the model")?;
         }
+        let help = asked_at(&model, &endpoint);
         let http = Http::new(endpoint)?;
         let mut settings = model.settings();
         settings.mode = mode(options.mode);
-        let mut talk = Talk::new(&desk, options, out)?;
+        let mut talk = Talk::new(&desk, options, help, out)?;
         let agent = Agent::new(desk.runtime.clone(), Arc::new(http), settings)
             .connected(model.connections())
             .approved_by(talk.person()?);
@@ -59,6 +60,24 @@ pub(crate) fn run(at: &Place, options: &Chat, out: &mut Output) -> anyhow::Resul
         desk.store.flush().await.context("the calls' records could not be written")?;
         Ok(exit)
     })
+}
+
+/// Where the model is asked and with which key, for whoever has to find out why it does not answer.
+fn asked_at(model: &Model, endpoint: &Endpoint) -> String {
+    let url = endpoint.url.as_deref().unwrap_or(endpoint.provider.default_url());
+    let key = match (&endpoint.key, &model.key_env, &model.connection) {
+        (None, _, _) => "without a key".to_owned(),
+        (Some(_), Some(name), _) => format!("with the key in `{name}`"),
+        (Some(_), None, Some(id)) => format!("with the key of the connection `{id}`"),
+        (Some(_), None, None) => {
+            format!("with the key in `{}`", endpoint.provider.default_key_env())
+        }
+    };
+    format!(
+        "the model `{}` is asked at `{url}` {key}; `--url`, `--model` and `--key-env`, or [model] in \
+         haft.toml, name others",
+        endpoint.model
+    )
 }
 
 /// What the command line says about the model.
@@ -84,10 +103,17 @@ struct Talk<'a> {
     /// Standard input, where a person types.
     lines: Option<Lines>,
     message: Option<String>,
+    /// What to look at when the model does not answer.
+    help: String,
 }
 
 impl<'a> Talk<'a> {
-    fn new(desk: &'a Desk, options: &'a Chat, out: &'a mut Output) -> anyhow::Result<Self> {
+    fn new(
+        desk: &'a Desk,
+        options: &'a Chat,
+        help: String,
+        out: &'a mut Output,
+    ) -> anyhow::Result<Self> {
         let typed = std::io::stdin().is_terminal();
         let message = match (&options.message, typed) {
             (Some(message), _) => Some(message.clone()),
@@ -95,7 +121,7 @@ impl<'a> Talk<'a> {
             (None, false) => Some(piped()?),
         };
         let lines = typed.then(Lines::read);
-        Ok(Self { desk, options, out, lines, message })
+        Ok(Self { desk, options, out, lines, message, help })
     }
 
     /// Who answers questions: whoever sits at the terminal, else nobody now.
@@ -138,11 +164,16 @@ impl<'a> Talk<'a> {
     /// The next thing that the person says; none when they leave.
     async fn next(&mut self, lines: &Lines) -> Option<String> {
         terminal::prompt();
+        let asked = Instant::now();
         let line = tokio::select! {
-            line = lines.next() => line,
+            line = lines.next(asked) => line,
             _ = tokio::signal::ctrl_c() => None,
         };
-        line.filter(|text| !text.trim().is_empty())
+        let (typed, text) = line.filter(|(_, text)| !text.trim().is_empty())?;
+        if typed < asked {
+            terminal::repeat(&text);
+        }
+        Some(text)
     }
 
     async fn say(&mut self, chat: &mut haft_agent::Chat, text: &str) -> Done {
@@ -164,7 +195,8 @@ impl<'a> Talk<'a> {
             }
             Reason::Refused => ("the model would not answer".into(), Exit::Findings),
             Reason::Filtered => ("the provider withheld the answer".into(), Exit::Findings),
-            Reason::Cancelled => ("called off".into(), Exit::Findings),
+            // Nobody offers tools of their own here.
+            Reason::HandedBack { .. } | Reason::Cancelled => ("called off".into(), Exit::Findings),
             Reason::Limit { limit, most } => {
                 let limit = serde_json::to_value(limit).unwrap_or_default();
                 let word = limit.as_str().unwrap_or_default();
@@ -182,6 +214,9 @@ impl<'a> Talk<'a> {
             }
         };
         self.out.error(&why);
+        if let Reason::ModelFailed { .. } = &done.reason {
+            self.out.note(&format!("  help: {}", plain(&self.help)));
+        }
         exit
     }
 }

@@ -25,7 +25,7 @@ async fn list(at: &Place, options: &Confirmations, out: &mut Output) -> anyhow::
     let store = open_store(&at.config()?)?;
     let status = (!options.all).then_some(ConfirmationStatus::Pending);
     let now = store.now_ms();
-    let mut found = store.confirmations(&options.operator.tenant, status).await?;
+    let mut found = store.confirmations(&options.operator.tenant, status, None, usize::MAX).await?;
     if !options.all {
         found.retain(|one| one.expires_at_ms > now);
     }

@@ -1,6 +1,7 @@
 //! `haft connections`
 
 mod browser;
+mod fits;
 mod secret;
 
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use crate::cli::{
     AddConnection, Connections as Options, ConnectionsCommand, GrantConnection, KindName,
     RotateConnection, TestConnection,
 };
+use crate::commands::lint::counted;
 use crate::config::{Config, KeyPlace, from_env};
 use crate::output::{Exit, Output};
 use crate::source::Place;
@@ -32,10 +34,11 @@ pub(crate) fn run(at: &Place, options: &Options, out: &mut Output) -> anyhow::Re
         match &options.what {
             ConnectionsCommand::Add(add) => desk.add(add, out).await,
             ConnectionsCommand::List { json } => desk.list(*json, out).await,
-            ConnectionsCommand::Grant(grant) => desk.grant(grant, out).await,
+            ConnectionsCommand::Grant(grant) => desk.grant(at, grant, out).await,
             ConnectionsCommand::Revoke { id, from } => {
                 let count = desk.vault()?.revoke(&desk.tenant, id, from.as_deref()).await?;
-                out.line(&format!("{count} grants of `{}` taken back", plain(id)));
+                let count = counted(usize::try_from(count).unwrap_or(usize::MAX), "grant");
+                out.line(&format!("{count} of `{}` taken back", plain(id)));
                 Ok(())
             }
             ConnectionsCommand::Test(test) => desk.test(test, out).await,
@@ -158,7 +161,12 @@ impl Desk {
         Ok(())
     }
 
-    async fn grant(&self, grant: &GrantConnection, out: &mut Output) -> anyhow::Result<()> {
+    async fn grant(
+        &self,
+        at: &Place,
+        grant: &GrantConnection,
+        out: &mut Output,
+    ) -> anyhow::Result<()> {
         let vault = Vault::new(self.store.clone(), Keyring::default());
         for who in &grant.to {
             let all = matches!(who.as_str(), "*" | "user:*" | "agent:*" | "service:*");
@@ -181,7 +189,13 @@ impl Desk {
         vault.grant(granted).await.map_err(|why| no_such(why, &grant.id))?;
         let (to, tools) = (grant.to.join(", "), grant.tools.join(", "));
         out.line(&plain(&format!("`{}` may be used by {to} with {tools}", grant.id)));
-        out.note("a server that is running sees new grants when it is started again");
+        let accounts = vault.accounts(&self.tenant).await?;
+        let account = accounts.iter().find(|one| one.id == grant.id);
+        for doubt in
+            account.map_or_else(Vec::new, |one| fits::doubts(at, &one.provider, &grant.tools))
+        {
+            out.note(&plain(&format!("warning: {doubt}")));
+        }
         Ok(())
     }
 
@@ -259,14 +273,20 @@ impl Desk {
         match &place {
             KeyPlace::File(path) => {
                 both.first_only().write(path).with_context(|| format!("`{}`", path.display()))?;
-                out.line(&format!("{count} connections are sealed with the new key {id}"));
+                out.line(&format!("{} sealed with the new key {id}", connections(count)));
             }
             KeyPlace::Env(name) => out.line(&format!(
-                "{count} connections are sealed with the new key {id}; put it into `{name}` now"
+                "{} sealed with the new key {id}; put it into `{name}` now",
+                connections(count)
             )),
         }
         Ok(())
     }
+}
+
+fn connections(count: usize) -> String {
+    let verb = if count == 1 { "is" } else { "are" };
+    format!("{} {verb}", counted(count, "connection"))
 }
 
 fn check_id(id: &str) -> anyhow::Result<()> {

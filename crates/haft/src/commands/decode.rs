@@ -129,6 +129,7 @@ fn why(broken: Broken) -> &'static str {
         Broken::NotJson => "its arguments are not JSON",
         Broken::NotObject => "its arguments are JSON, but not an object",
         Broken::Withheld => "the provider filtered or refused the message",
+        Broken::FreeText => "it is for a tool that takes free text, and haft offers none",
         Broken::Unnamed => "nothing says which tool it is for",
         Broken::TooLarge => "the output is larger than the decoder may hold",
         Broken::Contradiction => "its pieces contradict one another",

@@ -26,6 +26,9 @@ pub(crate) fn run(at: &Place, options: &Export, out: &mut Output) -> anyhow::Res
         bail!("none of these tools can be said in this format");
     }
     write(&rendering.tools, options, out)?;
+    for excess in rendering.excess() {
+        out.note(&format!("too much for one request: {excess}"));
+    }
     report(&rendering.report, &rendering.quarantined, options, out)
 }
 

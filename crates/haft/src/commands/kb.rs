@@ -8,7 +8,9 @@ use haft_core::call::{Caller, Principal};
 use haft_tools::kb::{Base, Found, Import, KbError, Report, Search};
 use serde_json::json;
 
+use super::lint::counted;
 use crate::assembly::plain;
+use crate::bundled;
 use crate::cli::kb::{Kb as Options, KbCommand, KbImport, KbSearch};
 use crate::config::Kb;
 use crate::output::{Exit, Output, table};
@@ -33,7 +35,7 @@ pub(crate) fn run(at: &Place, options: &Options, out: &mut Output) -> anyhow::Re
 fn import(at: &Place, kb: &Kb, options: &KbImport, out: &mut Output) -> anyhow::Result<Exit> {
     let sources = match options.sources.is_empty() {
         false => options.sources.clone(),
-        true => usual(at, kb)?,
+        true => usual(at, kb, out)?,
     };
     let work = Import { sources: sources.clone(), root: kb.root.clone(), anew: false };
     if !options.watch {
@@ -67,7 +69,7 @@ fn import(at: &Place, kb: &Kb, options: &KbImport, out: &mut Output) -> anyhow::
 }
 
 /// What is imported when nothing is named. An empty list is what was imported before.
-fn usual(at: &Place, kb: &Kb) -> anyhow::Result<Vec<PathBuf>> {
+fn usual(at: &Place, kb: &Kb, out: &Output) -> anyhow::Result<Vec<PathBuf>> {
     if let Some(missing) = kb.sources.iter().find(|source| !source.exists()) {
         bail!("`kb.sources`: there is nothing at `{}`", missing.display());
     }
@@ -77,7 +79,8 @@ fn usual(at: &Place, kb: &Kb) -> anyhow::Result<Vec<PathBuf>> {
     if Base::new(kb.setup.clone()).stats().is_ok() {
         return Ok(Vec::new());
     }
-    let bundled = at.toolset().ok().map(|toolset| toolset.join("knowledge"));
+    let toolset = bundled::or_here(at, None, out)?.toolset().ok();
+    let bundled = toolset.map(|toolset| toolset.join("knowledge"));
     Ok(bundled.filter(|folder| folder.is_dir()).into_iter().collect())
 }
 
@@ -91,9 +94,16 @@ fn reported(report: &Report, as_json: bool, out: &mut Output) -> anyhow::Result<
         if report.more_problems > 0 {
             out.note(&format!("warning: and {} more", report.more_problems));
         }
+        if let Some(why) = &report.anew {
+            out.note(&plain(&format!("note: everything was read anew: {why}")));
+        }
+        if report.embedded > 0 {
+            let passages = usize::try_from(report.embedded).unwrap_or(usize::MAX);
+            out.note(&format!("{} embedded", counted(passages, "passage")));
+        }
         out.line(&format!(
-            "{} records; files: {} new, {} changed, {} removed, {} as before; {:.1} s",
-            report.records,
+            "{}; files: {} new, {} changed, {} removed, {} as before; {:.1} s",
+            records(report.records),
             report.added,
             report.changed,
             report.removed,
@@ -102,6 +112,10 @@ fn reported(report: &Report, as_json: bool, out: &mut Output) -> anyhow::Result<
         ));
     }
     Ok(if report.problems.is_empty() { Exit::Done } else { Exit::Findings })
+}
+
+fn records(number: u64) -> String {
+    counted(usize::try_from(number).unwrap_or(usize::MAX), "record")
 }
 
 /// The time of the last change below some places, and how many files there are.
@@ -132,12 +146,20 @@ fn stats(kb: &Kb, as_json: bool, out: &mut Output) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     out.line(&format!(
-        "{} records from {} files, {:.1} MB, language {}",
-        stats.records,
-        stats.files,
+        "{} from {}, {:.1} MB, language {}",
+        records(stats.records),
+        counted(stats.files, "file"),
         stats.bytes as f64 / 1e6,
-        serde_json::to_value(stats.language)?.as_str().unwrap_or_default()
+        stats.language.as_str()
     ));
+    if let Some(vectors) = &stats.vectors {
+        out.line(&plain(&format!(
+            "vectors of {}, {} numbers each, by {}",
+            counted(vectors.passages, "passage"),
+            vectors.dimensions,
+            vectors.model
+        )));
+    }
     let rows = |what: &str, counts: std::collections::BTreeMap<String, u64>| -> Vec<Vec<String>> {
         counts
             .into_iter()

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use haft_core::Principal;
+use haft_runtime::Runtime;
 use haft_server::mcp::{Seat, serve_lines};
 use haft_server::who::Keys;
 use haft_server::{Door, Hub};
 
+use super::lint::counted;
 use crate::assembly::{Desk, block_on};
 use crate::cli::Mcp;
 use crate::output::{Exit, Output};
@@ -15,6 +17,8 @@ use crate::source::Place;
 
 /// How long begun effects are waited for when the client has gone.
 const DRAIN: std::time::Duration = std::time::Duration::from_secs(25);
+/// How often the store is looked at.
+const FOLLOW: std::time::Duration = std::time::Duration::from_secs(1);
 
 pub(crate) fn run(at: &Place, options: &Mcp, out: &mut Output) -> anyhow::Result<Exit> {
     block_on(async {
@@ -37,12 +41,25 @@ pub(crate) fn run(at: &Place, options: &Mcp, out: &mut Output) -> anyhow::Result
         let door = Door::new(desk.runtime.clone(), hub, Keys::default(), Vec::new(), limits);
         let door = Arc::new(door.with_mcp(desk.config.mcp.clone()));
         let (from, to) = (tokio::io::stdin(), tokio::io::stdout());
-        serve_lines(door, Seat::local(caller), from, to).await.context("the client")?;
+        let following = tokio::spawn(follow(desk.runtime.clone()));
+        let served = serve_lines(door, Seat::local(caller), from, to).await;
+        following.abort();
+        served.context("the client")?;
         let left = desk.runtime.drain(DRAIN).await;
         if left > 0 {
-            out.note(&format!("{left} effects were still running; see `haft effects`"));
+            let (left, verb) = (counted(left, "effect"), if left == 1 { "was" } else { "were" });
+            out.note(&format!("{left} {verb} still running; see `haft effects`"));
         }
         haft_core::port::Journal::flush(&*desk.store).await.context("the last records")?;
         Ok(Exit::Done)
     })
+}
+
+/// Puts in force what other processes change in the store, such as grants. While it cannot be read,
+/// what was in force stays so.
+async fn follow(runtime: Runtime) {
+    loop {
+        tokio::time::sleep(FOLLOW).await;
+        let _ = runtime.refresh().await;
+    }
 }

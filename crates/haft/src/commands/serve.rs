@@ -20,6 +20,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 pub(crate) use administrator::quoted;
 
+use super::lint::counted;
 use crate::assembly::{Desk, block_on};
 use crate::bundled;
 use crate::cli::Serve;
@@ -32,15 +33,7 @@ use crate::source::Place;
 const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 7411);
 
 pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Result<Exit> {
-    let bundled = if options.registry.is_none() && at.is_nowhere()? {
-        out.note(
-            "there is no project here: serving the bundled example (`haft init` starts yours)",
-        );
-        Some(bundled::place()?)
-    } else {
-        None
-    };
-    let at = bundled.as_ref().unwrap_or(at);
+    let at = &bundled::or_here(at, options.registry.as_deref(), out)?;
     block_on(async {
         let hub = Hub::default();
         let publish = Arc::new(hub.clone());
@@ -59,9 +52,7 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         let mut keys = desk.config.server.keys.clone();
         keys.extend(admin.made.clone());
         let keys = Keys::load(&keys).context("`keys`")?;
-        let listener = TcpListener::bind(listen)
-            .await
-            .with_context(|| format!("`{listen}` cannot be listened on"))?;
+        let listener = TcpListener::bind(listen).await.map_err(|why| unheard(listen, why))?;
         let address = listener.local_addr()?;
         let limits = desk.config.server.limits.clone();
         let issuers = Issuers::load(&desk.config.server.issuers).context("`issuers`")?;
@@ -81,7 +72,8 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         let left = haft_server::serve(listener, door, stopped()?).await;
         drop(watching);
         if left > 0 {
-            out.note(&format!("{left} effects were still running; see `haft effects`"));
+            let (left, verb) = (counted(left, "effect"), if left == 1 { "was" } else { "were" });
+            out.note(&format!("{left} {verb} still running; see `haft effects`"));
         }
         if let Some(traces) = &traces {
             traces.flush(Duration::from_secs(3)).await;
@@ -89,6 +81,23 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         haft_core::port::Journal::flush(&*desk.store).await.context("the last records")?;
         Ok(Exit::Done)
     })
+}
+
+/// Why nobody can be listened to there, and what helps.
+fn unheard(listen: SocketAddr, why: std::io::Error) -> anyhow::Error {
+    let taken = why.kind() == std::io::ErrorKind::AddrInUse;
+    let error = anyhow::Error::new(why);
+    match taken {
+        true => error.context(format!(
+            "`{listen}` is taken, perhaps by another `haft serve`; choose another port with \
+             `--listen {}:<port>` (0 is any that is free) or `server.listen` in haft.toml",
+            listen.ip()
+        )),
+        false => error.context(format!(
+            "`{listen}` cannot be listened on; choose another address with `--listen` or \
+             `server.listen` in haft.toml"
+        )),
+    }
 }
 
 /// What the server is called. Beyond this machine its names must be declared, so that no foreign

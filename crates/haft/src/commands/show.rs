@@ -6,11 +6,13 @@ use haft_core::parameters::Parameter;
 use haft_core::registry::{Registry, Tool};
 use serde_json::json;
 
+use crate::bundled;
 use crate::cli::Show;
 use crate::output::{Exit, Output, table};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Show, out: &mut Output) -> anyhow::Result<Exit> {
+    let at = &bundled::or_here(at, options.registry.as_deref(), out)?;
     let registry = at.registry(options.registry.as_deref(), out)?;
     match (&options.tool, options.json) {
         (Some(name), json) => {

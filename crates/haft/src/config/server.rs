@@ -16,6 +16,7 @@ pub(super) struct RawServer {
     max_body_bytes: Option<usize>,
     max_requests: Option<usize>,
     max_connections: Option<usize>,
+    max_streams: Option<usize>,
     log: Logging,
 }
 
@@ -40,6 +41,7 @@ impl RawServer {
         limits.body_bytes = self.max_body_bytes.unwrap_or(limits.body_bytes);
         limits.at_once = self.max_requests.unwrap_or(limits.at_once);
         limits.connections = self.max_connections.unwrap_or(limits.connections);
+        limits.watchers = self.max_streams.unwrap_or(limits.watchers);
         Serving { listen: self.listen, hosts: self.hosts, limits, keys, issuers, log: self.log }
     }
 }
@@ -59,4 +61,31 @@ pub(crate) struct Serving {
     pub(crate) issuers: Vec<Issuer>,
     /// How the log is written.
     pub(crate) log: Logging,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Config;
+
+    #[track_caller]
+    fn check(text: &str, home: &str) {
+        let folder = std::env::temp_dir();
+        let file = folder.join(format!("haft-home-{}.toml", std::process::id()));
+        std::fs::write(&file, text).unwrap();
+        let config = Config::find(Some(&file), &folder);
+        std::fs::remove_file(&file).unwrap();
+        let config = config.unwrap();
+        assert_eq!(config.first_tenant(), home, "{text}");
+    }
+
+    #[test]
+    fn the_home_tenant_is_the_first_that_is_declared_whoever_holds_the_first_key() {
+        let key = "[[keys]]\nid = \"eve\"\nsha256 = \"00\"\ntenant = \"guest\"\n\
+                   principal = \"user:eve\"\nroles = [\"administrator\"]\n";
+        let tenants = "[[tenants]]\nid = \"house\"\n[[tenants]]\nid = \"guest\"\n";
+        check("", "default");
+        check(key, "default");
+        check(&format!("{key}{tenants}"), "house");
+        check(&format!("{tenants}{key}"), "house");
+    }
 }

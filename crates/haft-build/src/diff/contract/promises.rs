@@ -1,8 +1,8 @@
 //! What a tool does to the world, and what it asks before it does it.
 
 use haft_core::contract::{
-    Arguments, Availability, Category, Confirmation, Deprecated, Effect, Fraction, Leniency,
-    SideEffectPolicy, SideEffects,
+    Arguments, Availability, Category, Confirmation, Deprecated, Documentation, Effect, Fraction,
+    Leniency, SideEffectPolicy, SideEffects,
 };
 use serde_json::json;
 
@@ -148,6 +148,14 @@ pub(super) fn category(old: Category, new: Category, out: &mut Vec<Change>) {
             "category changed from `{before}` to `{after}`: calls count against other budgets"
         );
         out.push(Change::new(Impact::Compatible, "/category", what).values(before, after));
+    }
+}
+
+pub(super) fn documentation(old: Documentation, new: Documentation, out: &mut Vec<Change>) {
+    if old != new {
+        let (before, after) = (old.as_str(), new.as_str());
+        let what = format!("the model is given the document `{after}`, no longer `{before}`");
+        out.push(Change::new(Impact::Wording, "/documentation", what).values(before, after));
     }
 }
 

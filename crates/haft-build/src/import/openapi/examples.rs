@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::super::log::Log;
 use super::super::report::Severity;
 use super::arguments::{Arguments, example_of};
+use crate::lint::text::has_secret;
 use haft_core::validator;
 
 /// Arguments of a call, put together from the examples of parameters and body.
@@ -26,6 +27,12 @@ pub(super) fn gather(
         return Vec::new();
     }
     let call = Value::Object(call);
+    // Made up or not, it looks like one: no file holds it, and the report does not repeat it.
+    if has_secret(&call.to_string()) {
+        let what = "the example that the document gives holds what looks like a secret, so it is not shown";
+        log.note(Severity::Dropped, "", what);
+        return Vec::new();
+    }
     if validator::compile(parameters).is_ok_and(|compiled| compiled.is_valid(&call)) {
         return vec![call];
     }

@@ -143,7 +143,10 @@ fn path(template: &str, arguments: &Arguments) -> Result<String, String> {
         path.push_str(&format!("{{{name}}}{rest}"));
     }
     let plain = |c: char| !matches!(c, '?' | '#' | '\\') && !c.is_whitespace() && !c.is_control();
-    match path.starts_with('/') && path.chars().all(plain) && !path.contains("..") {
+    // `/{base}...{head}` leads nowhere else; a step does, and so would arguments that make one, which
+    // are refused when the request is made.
+    let stays = |segment: &str| !matches!(segment, "." | "..");
+    match path.starts_with('/') && path.chars().all(plain) && path.split('/').all(stays) {
         true => Ok(path),
         false => Err(format!("`{template}` is no path that a call can be sent to")),
     }

@@ -153,3 +153,49 @@ fn json_is_read_as_well_and_other_documents_are_not() {
         assert!(openapi(text, None).is_err(), "{text}");
     }
 }
+
+#[test]
+fn what_looks_like_a_secret_and_dots_in_a_path_lose_no_operation() {
+    let document = r##"
+openapi: 3.1.0
+info: { title: t, version: "1" }
+servers: [{ url: "https://api.example.com" }]
+paths:
+  /revoke:
+    post:
+      operationId: revoke
+      summary: Revoke credentials
+      requestBody:
+        content:
+          application/json:
+            schema:
+              type: object
+              required: [credential]
+              properties: { credential: { type: string, description: What to revoke. } }
+            example: { credential: ghp_1234567890abcdef1234567890abcdef12345678 }
+  /compare/{base}...{head}:
+    get:
+      operationId: compare
+      summary: Compare two things
+      parameters:
+        - { name: base, in: path, required: true, schema: { type: string } }
+        - { name: head, in: path, required: true, schema: { type: string } }
+  /up/../down:
+    get: { operationId: escape, summary: Leaves }
+"##;
+    let import = openapi(document, None).unwrap();
+    assert_eq!(
+        said(&import, Severity::Error),
+        ["escape: `/up/../down` is no path that a call can be sent to"]
+    );
+    let folders: Vec<&str> = import.tools.iter().map(|tool| tool.folder.as_str()).collect();
+    assert_eq!(folders, ["revoke", "compare"]);
+    let dropped = said(&import, Severity::Dropped);
+    assert!(dropped.iter().any(|what| what.contains("looks like a secret")), "{dropped:?}");
+    let all = format!("{:?} {:?}", import.tools, import.report);
+    assert!(!all.contains("ghp_1234"), "{all}");
+    assert_eq!(
+        contract(&import, "compare")["gateway"]["url"],
+        "https://api.example.com/compare/{base}...{head}"
+    );
+}

@@ -73,9 +73,11 @@ impl World {
         let runtime = Runtime::builder(registry, store.clone(), executors)
             .policy(Arc::new(policy))
             .rules(source().rules)
+            .source(source())
             .records(Records { grants: grants(), ..Records::of_one("acme", "bot") })
             .publish(heard.clone())
             .broker(broker.clone())
+            .connections(vault.clone())
             .build()
             .unwrap();
         Self { runtime, store, vault, keys, broker, heard, folder }

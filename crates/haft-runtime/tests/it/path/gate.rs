@@ -128,7 +128,7 @@ async fn a_dry_run_decides_everything_and_does_nothing() {
     assert_eq!(plan["decision"]["verdict"], "allow");
     assert_eq!(world.acts("gift"), 0);
     use haft_core::port::Confirmations as _;
-    assert!(world.store.confirmations("default", None).await.unwrap().is_empty());
+    assert!(world.store.confirmations("default", None, None, 0).await.unwrap().is_empty());
 }
 
 #[tokio::test]

@@ -26,6 +26,58 @@ async fn a_repetition_is_answered_and_not_done_again() {
     assert_eq!(world.acts("order"), 1);
 }
 
+/// A call of a client that has no key, and sends again what it thinks lost.
+fn recent() -> haft_core::Call {
+    let mut recent = call("order", "");
+    recent.key = None;
+    recent.same_within = Some(Duration::from_secs(15 * 60));
+    recent
+}
+
+#[tokio::test]
+async fn without_a_key_the_same_act_is_the_same_call_for_a_quarter_of_an_hour() {
+    const MINUTE: i64 = 60_000;
+    // Wherever in the span of the clock the first call falls.
+    for phase in 0..15 {
+        let world = World::new();
+        world.clock.advance(phase * MINUTE + 1_000);
+        assert!(!world.call(recent()).await.meta.cached);
+        for minutes in [0, 1, 13] {
+            world.clock.advance(minutes * MINUTE);
+            assert!(world.call(recent()).await.meta.cached, "phase {phase}, {minutes} later");
+        }
+        world.clock.advance(2 * MINUTE);
+        assert!(!world.call(recent()).await.meta.cached, "phase {phase}: that was long ago");
+        assert!(world.call(recent()).await.meta.cached, "phase {phase}: and counts anew");
+        assert_eq!(world.acts("order"), 2);
+    }
+}
+
+#[tokio::test]
+async fn without_a_key_another_act_and_a_deliberate_repetition_are_done() {
+    let world = World::new();
+    world.call(recent()).await;
+    let mut other = recent();
+    other.arguments = json!({ "item": "chair" }).into();
+    world.call(other).await;
+    let mut again = recent();
+    again.occurrence = 2;
+    world.call(again).await;
+    assert_eq!(world.acts("order"), 3);
+}
+
+#[tokio::test]
+async fn without_a_key_an_unknown_outcome_stays_unknown_however_long_ago() {
+    let world = World::new();
+    world.next("order", Does::Ends(lost()));
+    assert_eq!(kind(&world.call(recent()).await), ErrorKind::UnknownOutcome);
+    for minutes in [1, 20] {
+        world.clock.advance(minutes * 60_000);
+        assert_eq!(kind(&world.call(recent()).await), ErrorKind::UnknownOutcome, "{minutes}");
+    }
+    assert_eq!(world.acts("order"), 0);
+}
+
 #[tokio::test]
 async fn the_same_key_with_other_arguments_is_a_conflict_that_reveals_nothing() {
     let world = World::new();

@@ -407,7 +407,7 @@ async fn a_conversation_kept_elsewhere_finds_its_session_again_for_a_while() {
     let within = std::time::Duration::from_secs(60);
     let named = |name: &str| haft_core::Digest::of_bytes(name.as_bytes());
     let open = async |name: &str| {
-        world.runtime.rejoin(&caller(), Mode::Text, &named(name), within).await.unwrap()
+        world.runtime.rejoin(&caller(), Mode::Text, &named(name), None, within).await.unwrap()
     };
     let first = open("a").await;
     world.clock.advance(59_999);
@@ -419,6 +419,23 @@ async fn a_conversation_kept_elsewhere_finds_its_session_again_for_a_while() {
     assert_ne!((&later.id, &later.turn.group), (&first.id, &first.turn.group));
     // Nobody else's.
     let other = haft_core::Caller { actor: haft_core::Principal::user("mara"), ..caller() };
-    let theirs = world.runtime.rejoin(&other, Mode::Text, &named("a"), within).await.unwrap();
+    let theirs = world.runtime.rejoin(&other, Mode::Text, &named("a"), None, within).await.unwrap();
     assert_ne!(theirs.id, later.id);
+}
+
+#[tokio::test]
+async fn one_key_is_for_one_request() {
+    let world = World::new();
+    let digest = |text: &str| haft_core::Digest::of_bytes(text.as_bytes());
+    let (name, within) = (digest("key"), std::time::Duration::from_secs(60));
+    let open = async |request: &str| {
+        let request = digest(request);
+        world.runtime.rejoin(&caller(), Mode::Text, &name, Some(&request), within).await
+    };
+    let first = open("a").await.unwrap();
+    assert_eq!(open("a").await.unwrap().id, first.id);
+    let error = open("b").await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Conflict, "{error:?}");
+    world.clock.advance(60_000);
+    assert_ne!(open("b").await.unwrap().id, first.id, "and for so long");
 }

@@ -20,7 +20,7 @@ use super::{Listing, Page, Thing};
 use crate::api::need;
 use crate::body::{self, Params};
 use crate::door::Door;
-use crate::problem::{NoKey, NoRole, Problem};
+use crate::problem::{Absent, NoKey, NoRole, Problem, Unchanged};
 use crate::who::{Role, Who};
 
 /// What is said about one tool of one agent.
@@ -46,11 +46,7 @@ pub(crate) struct Said {
     operation_id = "list_activations",
     params(("agent" = String, Path, description = "The agent."), Page),
     responses((status = 200, description = "By tool.", body = Listing),
-        (status = 400, description = "No such parameter.", body = Problem,
-            content_type = "application/problem+json"),
-        NoKey, NoRole,
-        (status = 404, description = "No such agent.", body = Problem,
-            content_type = "application/problem+json")))]
+        NoKey, NoRole, Absent))]
 pub(crate) async fn list(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
@@ -87,9 +83,7 @@ fn of_agent(mut thing: Thing, agent: &str) -> Option<Thing> {
     params(("agent" = String, Path, description = "The agent."),
         ("tool" = String, Path, description = "The tool's id.")),
     responses((status = 200, description = "With its version as `ETag`.", body = Thing),
-        NoKey, NoRole,
-        (status = 404, description = "Nothing is.", body = Problem,
-            content_type = "application/problem+json")))]
+        NoKey, NoRole, Absent))]
 pub(crate) async fn show(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
@@ -109,23 +103,7 @@ pub(crate) async fn show(
     request_body = Said,
     responses((status = 200, description = "Changed.", body = Thing),
         (status = 201, description = "New.", body = Thing),
-        (status = 400, description = "Not a body that is read here.", body = Problem,
-            content_type = "application/problem+json"),
-        NoKey, NoRole,
-        (status = 404, description = "No such agent or tool.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 409, description = "Declared in `haft.toml`.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 412, description = "It has changed since.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 413, description = "Too large.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 415, description = "Not JSON.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 422, description = "Looser than the contract, or senseless.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 428, description = "`If-Match` is missing.", body = Problem,
-            content_type = "application/problem+json")))]
+        NoKey, NoRole, Absent, Unchanged))]
 pub(crate) async fn put(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
@@ -150,15 +128,7 @@ pub(crate) async fn put(
     params(("agent" = String, Path, description = "The agent."),
         ("tool" = String, Path, description = "The tool's id."),
         ("If-Match" = Option<String>, Header, description = "The `ETag` that was read.")),
-    responses((status = 204, description = "It is gone."), NoKey, NoRole,
-        (status = 404, description = "Nothing was.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 409, description = "Declared in `haft.toml`.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 412, description = "It has changed since.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 428, description = "`If-Match` is missing.", body = Problem,
-            content_type = "application/problem+json")))]
+    responses((status = 204, description = "It is gone."), NoKey, NoRole, Absent, Unchanged))]
 pub(crate) async fn remove(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
@@ -185,17 +155,11 @@ pub(crate) struct Switch {
         ("tool" = String, Path, description = "The tool's id.")),
     request_body = Switch,
     responses((status = 200, description = "How it stands now.", body = Object),
-        (status = 400, description = "Not a body that is read here.", body = Problem,
-            content_type = "application/problem+json"),
         NoKey, NoRole,
         (status = 404, description = "No such agent or tool.", body = Problem,
             content_type = "application/problem+json"),
         (status = 409, description = "Declared in `haft.toml`.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 413, description = "Too large.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 415, description = "Not JSON.", body = Problem,
-            content_type = "application/problem+json")))]
+            content_type = "application/problem+json"),))]
 pub(crate) async fn switch(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,

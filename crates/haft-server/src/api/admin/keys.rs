@@ -19,7 +19,7 @@ use super::{Listing, Page, Thing};
 use crate::api::need;
 use crate::body::{self, Params};
 use crate::door::Door;
-use crate::problem::{NoKey, NoRole, Problem};
+use crate::problem::{Absent, NoKey, NoRole, Problem};
 use crate::who::stored::{self, Wanted};
 use crate::who::{Key, Role, Who};
 
@@ -35,7 +35,8 @@ pub(crate) struct NewKey {
     /// For whom its holder acts, always.
     #[schema(value_type = Option<String>)]
     subject: Option<Principal>,
-    /// `agent`, `approver`, `operator`, `administrator`. An agent's key has only the first.
+    /// `agent`, `approver`, `operator`, `administrator`, `metrics`. An agent's key has only the
+    /// first; only a user's has the second.
     #[schema(value_type = Vec<String>)]
     roles: Vec<Role>,
     /// The agents whose calls it may make; all of the tenant where absent, and for an agent's key
@@ -50,30 +51,33 @@ pub(crate) struct NewKey {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Minted {
     /// Its text, shown this once.
-    key: String,
+    pub(crate) key: String,
     /// What is kept of it.
-    entry: Thing,
+    pub(crate) entry: Thing,
 }
 
 /// The tenant's keys, without what opens anything.
 #[utoipa::path(get, path = "/v1/admin/keys", tag = "administration", operation_id = "list_keys",
     params(Page),
     responses((status = 200, description = "Declared and stored ones, by id.", body = Listing),
-        (status = 400, description = "No such parameter.", body = Problem,
-            content_type = "application/problem+json"),
         NoKey, NoRole))]
 pub(crate) async fn list(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Params(page): Params<Page>,
 ) -> Result<Json<Listing>, Problem> {
-    need(&who, Role::Administrator)?;
+    Ok(Json(cut(all(&door, &who).await?, &page)))
+}
+
+/// Every key of the tenant, without what opens anything.
+pub(crate) async fn all(door: &Door, who: &Who) -> Result<Vec<Thing>, Problem> {
+    need(who, Role::Administrator)?;
     let entries = door.runtime.store().entries(Kind::Key, Some(&who.tenant)).await;
     let entries = entries.map_err(crate::api::confirmations::unreadable)?;
     let own = door.keys.declared().filter(|key| *key.tenant == *who.tenant);
     let mut items: Vec<Thing> = own.map(declared).collect();
     items.extend(entries.iter().map(Thing::stored).map(shown));
-    Ok(Json(cut(items, &page)))
+    Ok(items)
 }
 
 fn declared(key: &Key) -> Thing {
@@ -98,13 +102,7 @@ fn strip(value: &mut Value, names: &[&str]) {
 #[utoipa::path(post, path = "/v1/admin/keys", tag = "administration", operation_id = "make_key",
     request_body = NewKey,
     responses((status = 201, description = "The key.", body = Minted),
-        (status = 400, description = "Not a body that is read here.", body = Problem,
-            content_type = "application/problem+json"),
         NoKey, NoRole,
-        (status = 413, description = "Too large.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 415, description = "Not JSON.", body = Problem,
-            content_type = "application/problem+json"),
         (status = 422, description = "It makes no sense.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn make(
@@ -114,17 +112,34 @@ pub(crate) async fn make(
     body: Body,
 ) -> Result<Response, Problem> {
     need(&who, Role::Administrator)?;
-    mint_from(&door, &who, &headers, body).await
+    let new: NewKey = body::shape(body::json(&headers, body, &door.limits).await?)?;
+    Ok(respond(minted(&door, &who, new).await?))
 }
 
-/// Makes a key from a request's body, in the tenant of `who`.
-pub(super) async fn mint_from(
-    door: &Door,
-    who: &Who,
-    headers: &HeaderMap,
-    body: Body,
-) -> Result<Response, Problem> {
-    let new: NewKey = body::shape(body::json(headers, body, &door.limits).await?)?;
+impl NewKey {
+    pub(crate) fn new(
+        name: Option<String>,
+        principal: Principal,
+        subject: Option<Principal>,
+        roles: Vec<Role>,
+        agents: Option<Vec<String>>,
+        expires: Option<Instant>,
+    ) -> Self {
+        Self { name, principal, subject, roles, agents, expires }
+    }
+
+    pub(super) fn is_for(&self, role: Role) -> bool {
+        self.roles.contains(&role)
+    }
+}
+
+pub(super) fn respond(minted: Minted) -> Response {
+    let place = format!("/v1/admin/keys/{}", minted.entry.id);
+    (StatusCode::CREATED, [(header::LOCATION, place)], Json(minted)).into_response()
+}
+
+/// Makes a key in the tenant of `who`.
+pub(crate) async fn minted(door: &Door, who: &Who, new: NewKey) -> Result<Minted, Problem> {
     let wanted = Wanted {
         name: new.name,
         principal: new.principal,
@@ -134,18 +149,14 @@ pub(super) async fn mint_from(
         expires_at_ms: new.expires.map(|at| at.0),
     };
     let (text, entry) = stored::mint(&door.runtime, &who.principal, &who.tenant, wanted).await?;
-    let place = format!("/v1/admin/keys/{}", entry.id);
-    let minted = Minted { key: text, entry: shown(Thing::stored(&entry)) };
-    Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(minted)).into_response())
+    Ok(Minted { key: text, entry: shown(Thing::stored(&entry)) })
 }
 
 /// One key, without what opens anything.
 #[utoipa::path(get, path = "/v1/admin/keys/{id}", tag = "administration",
     operation_id = "show_key", params(("id" = String, Path, description = "Its id.")),
     responses((status = 200, description = "With its version as `ETag`.", body = Thing),
-        NoKey, NoRole,
-        (status = 404, description = "There is none.", body = Problem,
-            content_type = "application/problem+json")))]
+        NoKey, NoRole, Absent))]
 pub(crate) async fn show(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
@@ -165,9 +176,7 @@ pub(crate) async fn show(
 #[utoipa::path(delete, path = "/v1/admin/keys/{id}", tag = "administration",
     operation_id = "revoke_key", params(("id" = String, Path, description = "Its id.")),
     responses((status = 200, description = "Revoked, now or before.", body = Thing),
-        NoKey, NoRole,
-        (status = 404, description = "There is none.", body = Problem,
-            content_type = "application/problem+json"),
+        NoKey, NoRole, Absent,
         (status = 409, description = "Declared in `haft.toml`.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn revoke(
@@ -175,10 +184,15 @@ pub(crate) async fn revoke(
     Extension(who): Extension<Who>,
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
-    need(&who, Role::Administrator)?;
+    Ok(revoked(&door, &who, &id).await?.respond(StatusCode::OK))
+}
+
+/// Revokes a key of the tenant.
+pub(crate) async fn revoked(door: &Door, who: &Who, id: &str) -> Result<Thing, Problem> {
+    need(who, Role::Administrator)?;
     if door.keys.declared().any(|key| *key.tenant == *who.tenant && key.id == id) {
         return Err(Problem::declared());
     }
-    let entry = stored::revoke(&door.runtime, &who.principal, &who.tenant, &id).await?;
-    Ok(shown(Thing::stored(&entry)).respond(StatusCode::OK))
+    let entry = stored::revoke(&door.runtime, &who.principal, &who.tenant, id).await?;
+    Ok(shown(Thing::stored(&entry)))
 }

@@ -1,5 +1,6 @@
 //! Rules of the tenant, checked before they are saved; earlier versions can be read.
 
+use haft_core::config::Entry;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -30,19 +31,35 @@ super::crud! {
 #[utoipa::path(get, path = "/v1/admin/policies/{id}/versions", tag = "administration",
     operation_id = "list_policy_versions",
     params(("id" = String, Path, description = "Its id.")),
-    responses((status = 200, description = "At most a hundred.", body = Vec<Thing>), NoKey, NoRole,
-        (status = 404, description = "There was none.", body = Problem,
-            content_type = "application/problem+json")))]
+    responses((status = 200, description = "At most a hundred.", body = Vec<Thing>), NoKey, NoRole, Absent))]
 pub(crate) async fn versions(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Path(id): Path<String>,
 ) -> Result<Json<Vec<Thing>>, Problem> {
-    crate::api::need(&who, crate::who::Role::Administrator)?;
-    let found = door.runtime.store().versions(Kind::Policy, &who.tenant, &id, 100).await;
-    let found = found.map_err(crate::api::confirmations::unreadable)?;
+    let found = earlier(&door, &who, &id).await?;
     match found.is_empty() {
         true => Err(Problem::missing("policy")),
         false => Ok(Json(found.iter().map(Thing::stored).collect())),
+    }
+}
+
+/// Every version of a policy that is kept, newest first.
+pub(crate) async fn earlier(door: &Door, who: &Who, id: &str) -> Result<Vec<Entry>, Problem> {
+    crate::api::need(who, crate::who::Role::Administrator)?;
+    let found = door.runtime.store().versions(Kind::Policy, &who.tenant, id, 100).await;
+    found.map_err(crate::api::confirmations::unreadable)
+}
+
+/// Every policy of the tenant.
+pub(crate) async fn all(door: &Door, who: &Who) -> Result<Vec<Thing>, Problem> {
+    let (mut all, mut page) = (Vec::new(), Page::default());
+    loop {
+        let listing = super::list(door, who, Kind::Policy, &page).await?;
+        all.extend(listing.items);
+        match listing.next {
+            Some(next) => page = Page { after: Some(next), limit: Some(1_000) },
+            None => return Ok(all),
+        }
     }
 }

@@ -6,6 +6,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{Extension, State};
 use axum::http::HeaderMap;
+use haft_runtime::runtime::ToolState;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -21,20 +22,27 @@ use crate::who::{Role, Who};
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Wish {
     /// The agent.
-    agent: String,
+    pub(crate) agent: String,
     /// The tool's id, or a name that stands for none.
-    tool: String,
+    pub(crate) tool: String,
     /// How often it was refused.
-    calls: u64,
+    pub(crate) calls: u64,
     /// Whether there is such a tool, so that the wish can be granted.
-    known: bool,
+    pub(crate) known: bool,
     /// Why it was refused, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>)]
     why: Option<Value>,
     /// What would enable it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    enable: Option<String>,
+    pub(crate) enable: Option<String>,
+}
+
+impl Wish {
+    /// Why it was refused, in a word.
+    pub(crate) fn reason(&self) -> &str {
+        self.why.as_ref().and_then(Value::as_str).unwrap_or_default()
+    }
 }
 
 /// Tools that the tenant's agents asked for and did not have, the most wanted first. Counted since
@@ -47,7 +55,12 @@ pub(crate) async fn list(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
 ) -> Result<Json<Vec<Wish>>, Problem> {
-    need(&who, Role::Administrator)?;
+    Ok(Json(wishes(&door, &who)?))
+}
+
+/// The tenant's wishes.
+pub(crate) fn wishes(door: &Door, who: &Who) -> Result<Vec<Wish>, Problem> {
+    need(who, Role::Administrator)?;
     let wishes = door.runtime.suggestions().of(&who.tenant).into_iter().map(|one| {
         let known = door.runtime.canonical_for(&who.tenant, &one.tool);
         let state =
@@ -61,7 +74,7 @@ pub(crate) async fn list(
             calls: one.calls,
         }
     });
-    Ok(Json(wishes.collect()))
+    Ok(wishes.collect())
 }
 
 /// Which wish.
@@ -79,17 +92,11 @@ pub(crate) struct Which {
 #[utoipa::path(post, path = "/v1/admin/suggestions/accept", tag = "administration",
     operation_id = "accept_suggestion", request_body = Which,
     responses((status = 200, description = "How the tool stands now.", body = Object),
-        (status = 400, description = "Not a body that is read here.", body = Problem,
-            content_type = "application/problem+json"),
         NoKey, NoRole,
         (status = 404, description = "No such agent or tool.", body = Problem,
             content_type = "application/problem+json"),
         (status = 409, description = "Declared in `haft.toml`.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 413, description = "Too large.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 415, description = "Not JSON.", body = Problem,
-            content_type = "application/problem+json")))]
+            content_type = "application/problem+json"),))]
 pub(crate) async fn accept(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
@@ -98,15 +105,26 @@ pub(crate) async fn accept(
 ) -> Result<Json<Value>, Problem> {
     need(&who, Role::Administrator)?;
     let which: Which = body::shape(body::json(&headers, body, &door.limits).await?)?;
+    Ok(Json(json!(granted(&door, &who, &which.agent, &which.tool).await?)))
+}
+
+/// Turns a tool on that was asked for.
+pub(crate) async fn granted(
+    door: &Door,
+    who: &Who,
+    agent: &str,
+    wanted: &str,
+) -> Result<ToolState, Problem> {
+    need(who, Role::Administrator)?;
     let runtime = &door.runtime;
-    if !runtime.has_agent(&who.tenant, &which.agent) {
+    if !runtime.has_agent(&who.tenant, agent) {
         return Err(Problem::missing("agent"));
     }
-    let tool = runtime.canonical_for(&who.tenant, &which.tool);
+    let tool = runtime.canonical_for(&who.tenant, wanted);
     let tool = tool.ok_or_else(|| Problem::missing("tool"))?;
-    let state = runtime.set_tool(&who.principal, &who.tenant, &which.agent, &tool, true).await?;
+    let state = runtime.set_tool(&who.principal, &who.tenant, agent, &tool, true).await?;
     if state.available {
-        runtime.suggestions().settle(&who.tenant, &which.agent, &[&which.tool, &tool]);
+        runtime.suggestions().settle(&who.tenant, agent, &[wanted, &tool]);
     }
-    Ok(Json(json!(state)))
+    Ok(state)
 }

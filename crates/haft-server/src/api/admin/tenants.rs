@@ -14,12 +14,13 @@ use haft_core::config::Kind;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use super::keys::{self, NewKey};
 use super::listing::cut;
 use super::{Listing, Page, Thing};
 use crate::api::need;
 use crate::body::{self, Params};
 use crate::door::Door;
-use crate::problem::{NoKey, NoRole, Problem};
+use crate::problem::{Absent, NoKey, NoRole, Problem, Unchanged};
 use crate::who::{Role, Who};
 
 /// What is said of a tenant.
@@ -35,8 +36,6 @@ pub(crate) struct Said {
 #[utoipa::path(get, path = "/v1/admin/tenants", tag = "administration",
     operation_id = "list_tenants", params(Page),
     responses((status = 200, description = "Some of them.", body = Listing),
-        (status = 400, description = "No such parameter.", body = Problem,
-            content_type = "application/problem+json"),
         NoKey, NoRole))]
 pub(crate) async fn list(
     State(door): State<Arc<Door>>,
@@ -79,9 +78,7 @@ fn home(door: &Door, who: &Who, tenant: &str) -> Result<Who, Problem> {
 #[utoipa::path(get, path = "/v1/admin/tenants/{id}", tag = "administration",
     operation_id = "show_tenant", params(("id" = String, Path, description = "Its id.")),
     responses((status = 200, description = "With its version as `ETag`.", body = Thing),
-        NoKey, NoRole,
-        (status = 404, description = "There is none that you may know of.", body = Problem,
-            content_type = "application/problem+json")))]
+        NoKey, NoRole, Absent))]
 pub(crate) async fn show(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
@@ -101,23 +98,7 @@ pub(crate) async fn show(
     request_body = Said,
     responses((status = 200, description = "Changed.", body = Thing),
         (status = 201, description = "New.", body = Thing),
-        (status = 400, description = "Not a body that is read here.", body = Problem,
-            content_type = "application/problem+json"),
-        NoKey, NoRole,
-        (status = 404, description = "There is none that you may know of.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 409, description = "Declared in `haft.toml`.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 412, description = "It has changed since.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 413, description = "Too large.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 415, description = "Not JSON.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 422, description = "It makes no sense.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 428, description = "`If-Match` is missing.", body = Problem,
-            content_type = "application/problem+json")))]
+        NoKey, NoRole, Absent, Unchanged))]
 pub(crate) async fn put(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
@@ -135,15 +116,7 @@ pub(crate) async fn put(
     operation_id = "remove_tenant",
     params(("id" = String, Path, description = "Its id."),
         ("If-Match" = Option<String>, Header, description = "The `ETag` that was read.")),
-    responses((status = 204, description = "It is gone."), NoKey, NoRole,
-        (status = 404, description = "There is none that you may know of.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 409, description = "Declared in `haft.toml`, or not empty.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 412, description = "It has changed since.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 428, description = "`If-Match` is missing.", body = Problem,
-            content_type = "application/problem+json")))]
+    responses((status = 204, description = "It is gone."), NoKey, NoRole, Absent, Unchanged))]
 pub(crate) async fn remove(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
@@ -154,20 +127,16 @@ pub(crate) async fn remove(
     super::remove(&door, &inside, Kind::Tenant, &id, &headers).await
 }
 
-/// Makes the first administrator's key of a tenant. Its text is shown once. For the home tenant's
-/// administrators.
+/// Makes the first administrator's key of a tenant, where nobody holds one that opens anything. Its
+/// text is shown once. For the home tenant's administrators, who cannot let themselves in later.
 #[utoipa::path(post, path = "/v1/admin/tenants/{id}/keys", tag = "administration",
     operation_id = "make_tenant_key", params(("id" = String, Path, description = "The tenant.")),
-    request_body = super::keys::NewKey,
-    responses((status = 201, description = "The key.", body = super::keys::Minted),
-        (status = 400, description = "Not a body that is read here.", body = Problem,
-            content_type = "application/problem+json"),
+    request_body = NewKey,
+    responses((status = 201, description = "The key.", body = keys::Minted),
         NoKey, NoRole,
         (status = 404, description = "There is no such tenant.", body = Problem,
             content_type = "application/problem+json"),
-        (status = 413, description = "Too large.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 415, description = "Not JSON.", body = Problem,
+        (status = 409, description = "The tenant has an administrator.", body = Problem,
             content_type = "application/problem+json"),
         (status = 422, description = "It makes no sense.", body = Problem,
             content_type = "application/problem+json")))]
@@ -183,5 +152,15 @@ pub(crate) async fn key(
     if !known.records.tenants.iter().any(|one| one.id == id) {
         return Err(Problem::missing("tenant"));
     }
-    super::keys::mint_from(&door, &inside, &headers, body).await
+    let new: NewKey = body::shape(body::json(&headers, body, &door.limits).await?)?;
+    if !new.is_for(Role::Administrator) {
+        let why = "the first key of a tenant is an administrator's, who makes the others";
+        return Err(Problem::invalid_configuration(why));
+    }
+    // Two at once would both be the first.
+    let _alone = door.founding.lock().await;
+    if door.has_administrator(&id) {
+        return Err(Problem::administered());
+    }
+    Ok(keys::respond(keys::minted(&door, &inside, new).await?))
 }

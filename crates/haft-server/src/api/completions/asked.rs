@@ -1,5 +1,6 @@
 //! A request of Chat Completions, as far as it concerns us.
 
+use haft_core::Digest;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -18,9 +19,19 @@ pub(super) struct Asked {
     /// Whom the client speaks for; a word of its own that allows nothing.
     #[serde(default)]
     pub(super) user: Option<String>,
+    /// Tools of the client's own, whose calls are handed back.
+    #[serde(default)]
+    pub(super) tools: Vec<Value>,
     /// What is the model's business.
     #[serde(flatten)]
     pub(super) rest: Map<String, Value>,
+    /// Over the whole request, as it came.
+    #[serde(skip, default = "nothing")]
+    pub(super) whole: Digest,
+}
+
+fn nothing() -> Digest {
+    Digest::of_bytes(b"")
 }
 
 #[derive(Debug, Deserialize)]
@@ -30,25 +41,26 @@ struct StreamOptions {
 }
 
 /// Parameters that change nothing here, as long as they have one of these values.
-const HARMLESS: [(&str, &[&str]); 7] = [
+const HARMLESS: [(&str, &[&str]); 6] = [
     ("n", &["1"]),
     ("logprobs", &["false"]),
     ("tool_choice", &["\"auto\""]),
     ("parallel_tool_calls", &["true"]),
     ("store", &["false"]),
     ("modalities", &["[\"text\"]"]),
-    ("tools", &["[]"]),
 ];
 
 impl Asked {
     /// Reads it; what would be passed over is refused.
     pub(super) fn read(mut value: Value) -> Result<Self, Problem> {
+        let whole = Digest::of_json(&value);
         if let Some(fields) = value.as_object_mut() {
             // Clients send what they leave out as null.
             fields.retain(|_, value| !value.is_null());
             fields.shift_remove("metadata");
         }
         let mut asked: Self = body::shape(value)?;
+        asked.whole = whole;
         for (name, allowed) in HARMLESS {
             let Some(value) = asked.rest.shift_remove(name) else { continue };
             if !allowed.contains(&value.to_string().as_str()) {
@@ -72,11 +84,6 @@ impl Asked {
 
 fn why_not(name: &str) -> String {
     match name {
-        "tools" => {
-            "`tools`: the agent's tools are added here, and calls of a client's own are not \
-                    handed back; add them to the toolset instead"
-                .to_owned()
-        }
         "n" => "`n`: an answer may act, so there is one only".to_owned(),
         _ => format!("`{name}` with this value is not supported here"),
     }
@@ -106,7 +113,7 @@ mod tests {
         check(with("n", json!(2)), Err("an answer may act"));
         check(with("tools", json!([])), Ok(()));
         check(with("tools", Value::Null), Ok(()));
-        check(with("tools", json!([{ "type": "function" }])), Err("add them to the toolset"));
+        check(with("tools", json!("all")), Err("invalid type"));
         check(with("tool_choice", json!("required")), Err("`tool_choice` with this value"));
         check(with("stream", json!("yes")), Err("invalid type"));
         check(json!({}), Err("missing field `messages`"));

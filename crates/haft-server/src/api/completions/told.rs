@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
-use haft_agent::{Decision, Done, Event, Listen, Reason};
+use haft_agent::{Decision, Done, Event, Handed, Listen, Reason};
 use haft_core::port::Boxed;
 use haft_core::{ErrorKind, ToolError};
 use serde_json::{Map, Value, json};
@@ -125,7 +125,14 @@ impl Pieces {
             return Err(failure);
         }
         let refusal = Some(answer.refusal).filter(|refusal| !refusal.is_empty());
-        let message = json!({ "role": "assistant", "content": answer.text, "refusal": refusal });
+        let mut message =
+            json!({ "role": "assistant", "content": answer.text, "refusal": refusal });
+        if let (Some(calls), Some(fields)) = (handed(&done.reason), message.as_object_mut()) {
+            fields.insert("tool_calls".to_owned(), calls.into());
+            if answer.text.is_empty() {
+                fields.insert("content".to_owned(), Value::Null);
+            }
+        }
         Ok(json!({
             "id": self.id, "object": "chat.completion", "created": self.created,
             "model": self.model,
@@ -174,7 +181,10 @@ impl Pieces {
         }
         let word = word(&done.reason);
         let last = json!([{ "index": 0, "delta": {}, "logprobs": null, "finish_reason": word }]);
-        let mut all = vec![self.piece(last, [("haft", self.ours(&answer.waiting, done))])];
+        let calls =
+            handed(&done.reason).map(|calls| self.delta(&json!({ "tool_calls": numbered(calls) })));
+        let mut all: Vec<Value> = calls.into_iter().collect();
+        all.push(self.piece(last, [("haft", self.ours(&answer.waiting, done))]));
         if self.with_usage {
             all.push(self.piece(json!([]), [("usage", usage(done))]));
         }
@@ -227,6 +237,7 @@ fn failed(reason: &Reason) -> Option<Failure> {
             .suggest("send the same conversation again; what was done is not done twice"),
         Reason::SessionRefused { kind, message } => ToolError::new(*kind, message.clone()),
         Reason::Finished
+        | Reason::HandedBack { .. }
         | Reason::Length
         | Reason::Refused
         | Reason::Filtered
@@ -240,12 +251,34 @@ fn word(reason: &Reason) -> &'static str {
     match reason {
         Reason::Length | Reason::Limit { .. } => "length",
         Reason::Filtered => "content_filter",
+        Reason::HandedBack { .. } => "tool_calls",
         Reason::Finished
         | Reason::Refused
         | Reason::Cancelled
         | Reason::ModelFailed { .. }
         | Reason::SessionRefused { .. } => "stop",
     }
+}
+
+/// The calls that are the client's to make.
+fn handed(reason: &Reason) -> Option<Vec<Value>> {
+    let Reason::HandedBack { calls } = reason else { return None };
+    let call = |one: &Handed| {
+        json!({ "id": one.id, "type": "function",
+            "function": { "name": one.name, "arguments": one.arguments } })
+    };
+    Some(calls.iter().map(call).collect())
+}
+
+/// In a stream each says which it is.
+fn numbered(calls: Vec<Value>) -> Vec<Value> {
+    let number = |(at, mut call): (usize, Value)| {
+        if let Some(fields) = call.as_object_mut() {
+            fields.insert("index".to_owned(), json!(at));
+        }
+        call
+    };
+    calls.into_iter().enumerate().map(number).collect()
 }
 
 fn usage(done: &Done) -> Value {

@@ -60,6 +60,7 @@ async fn an_agents_key_holds_no_other_role() {
     let served = Served::new().await;
     for (wanted, word) in [
         (json!({"principal": "agent:helper", "roles": ["agent", "approver"]}), "no other role"),
+        (json!({"principal": "service:bot", "roles": ["approver"]}), "only people approve"),
         (json!({"principal": "user:ann", "roles": []}), "no role"),
     ] {
         let refused = served.post(&served.admin, "/v1/admin/keys", wanted).await;

@@ -110,9 +110,15 @@ async fn the_home_tenant_makes_others_and_does_not_see_into_them() {
     check(&served.post(&served.stranger, &place, wanted.clone()).await, 404, "not_found");
     let nowhere = served.post(key, "/v1/admin/tenants/none/keys", wanted.clone()).await;
     check(&nowhere, 404, "not_found");
-    let made = served.post(key, &place, wanted).await;
+    let helper = json!({"principal": "agent:first", "roles": ["agent"]});
+    check(&served.post(key, &place, helper).await, 422, "invalid_configuration");
+    let made = served.post(key, &place, wanted.clone()).await;
     check(&made, 201, "");
     let eve = made.json()["key"].as_str().unwrap().to_owned();
+    // From then on nobody else lets anybody in, themselves least of all.
+    check(&served.post(key, &place, wanted.clone()).await, 409, "administered");
+    let own = served.post(key, "/v1/admin/tenants/ours/keys", wanted.clone()).await;
+    check(&own, 409, "administered");
     check(&put(&served, &eve, "/v1/admin/agents/first", "", json!({})).await, 201, "");
     assert_eq!(echo(&served, &eve, "first").await.status, 200);
     assert_eq!(echo(&served, key, "first").await.status, 404);
@@ -121,5 +127,7 @@ async fn the_home_tenant_makes_others_and_does_not_see_into_them() {
     check(&delete(&served, key, path, "*").await, 409, "not_empty");
     let calls = served.get(&eve, "/v1/calls").await.json();
     assert_eq!(calls.as_array().unwrap().len(), 1);
-    assert_eq!(calls[0]["agent"], "first");
+    assert_eq!(calls[0]["agent"], "first"); // Who has thrown their own key away is let in again.
+    check(&delete(&served, &eve, made.header("location").unwrap(), "").await, 200, "");
+    check(&served.post(key, &place, wanted).await, 201, "");
 }

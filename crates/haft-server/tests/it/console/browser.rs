@@ -29,7 +29,7 @@ async fn the_link_signs_in_and_the_keyboard_is_enough() {
     tab.go(&world.url("/console")).await;
     let focused = "document.activeElement.textContent.trim()";
     let mut seen = Vec::new();
-    for _ in 0..12 {
+    for _ in 0..16 {
         tab.press("Tab").await;
         let text = tab.eval(focused).await.as_str().unwrap().to_owned();
         seen.push(text.clone());
@@ -163,7 +163,12 @@ async fn busy(world: &World) -> Vec<String> {
     world.called("secret", json!({"text": "x"}), "s").await;
     world.called("echo", json!({"text": 5, "count": 99}), "w").await;
     world.called("pay", json!({"text": long, "tags": [HOSTILE, "p\u{430}ypal"]}), "p").await;
+    world.called(&long, json!({}), "n").await;
     let visit = world.signed_in(&world.admin).await;
+    let csrf = visit.csrf().await;
+    let fields =
+        [("csrf", csrf.as_str()), ("version", "0"), ("do", "save"), ("deny", "shop__lose")];
+    visit.post("/console/policies/house", &fields).await;
     let effects = visit.get("/console/effects?state=unknown").await.body;
     let effect = effects.split("/console/effects/").nth(1).unwrap().split('"').next().unwrap();
     let events = visit.get("/console/events").await.body;
@@ -178,6 +183,11 @@ async fn busy(world: &World) -> Vec<String> {
         "/effects",
         "/events",
         "/audit",
+        "/suggestions",
+        "/policies",
+        "/policies/house",
+        "/policies/new?id=other",
+        "/keys",
         "/nowhere",
     ]
     .map(|path| format!("/console{path}"))

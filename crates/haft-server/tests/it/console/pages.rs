@@ -26,6 +26,13 @@ async fn roles_open_their_own_pages_only() {
             assert_eq!(admin.get(path).await.status, 200, "{path}");
         }
     }
+    for path in
+        ["/console/suggestions", "/console/policies", "/console/keys", "/console/policies/new?id=x"]
+    {
+        assert_eq!(approver.get(path).await.status, 403, "{path}");
+        assert_eq!(operator.get(path).await.status, 403, "{path}");
+        assert_eq!(admin.get(path).await.status, 200, "{path}");
+    }
     assert_eq!(approver.get("/console").await.header("location"), Some("/console/confirmations"));
     assert_eq!(approver.get("/console/confirmations").await.status, 200);
     assert_eq!(operator.get("/console/confirmations").await.status, 403);

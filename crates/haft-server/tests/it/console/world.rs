@@ -229,6 +229,11 @@ pub(crate) struct Visit<'a> {
 }
 
 impl Visit<'_> {
+    /// What its forms carry.
+    pub(crate) async fn csrf(&self) -> String {
+        field(&self.get("/console/confirmations").await.body, "csrf")
+    }
+
     pub(crate) async fn get(&self, path: &str) -> Reply {
         self.send("GET", path, &[], "").await
     }

@@ -11,6 +11,11 @@ fn ines() -> Principal {
     Principal::user("ines")
 }
 
+/// Behind which the very same model may stand.
+fn service() -> Principal {
+    Principal::parse("service:bot").unwrap()
+}
+
 contract! {
     the_same_question_is_asked_once(bed) {
         let store = bed.open();
@@ -40,7 +45,7 @@ contract! {
         let store = bed.open();
         let by_a_user = Confirmation { actor: Principal::user("mara"), ..confirmation("c", "b") };
         store.ask(by_a_user).await.unwrap();
-        for by in [Principal::user("mara"), Principal::agent("assistant")] {
+        for by in [Principal::user("mara"), Principal::agent("assistant"), service()] {
             let refused = store.decide("acme", "c", true, &by).await;
             assert!(matches!(refused, Err(StoreError::WrongState(_))), "{by}");
         }
@@ -165,11 +170,16 @@ contract! {
         let ids = |found: Vec<Confirmation>| -> String {
             found.into_iter().map(|one| one.id).collect()
         };
-        assert_eq!(ids(store.confirmations("acme", None).await.unwrap()), "cba");
+        assert_eq!(ids(store.confirmations("acme", None, None, 0).await.unwrap()), "cba");
         let pending = Some(ConfirmationStatus::Pending);
-        assert_eq!(ids(store.confirmations("acme", pending).await.unwrap()), "ca");
+        assert_eq!(ids(store.confirmations("acme", pending, None, 0).await.unwrap()), "ca");
         let approved = Some(ConfirmationStatus::Approved);
-        assert_eq!(ids(store.confirmations("acme", approved).await.unwrap()), "b");
-        assert_eq!(ids(store.confirmations("other", None).await.unwrap()), "");
+        assert_eq!(ids(store.confirmations("acme", approved, None, 0).await.unwrap()), "b");
+        assert_eq!(ids(store.confirmations("acme", None, None, 2).await.unwrap()), "cb");
+        assert_eq!(ids(store.confirmations("acme", None, Some("b"), 2).await.unwrap()), "a");
+        // Where the last one was answered meanwhile, the list goes on behind it all the same.
+        assert_eq!(ids(store.confirmations("acme", pending, Some("b"), 2).await.unwrap()), "a");
+        assert_eq!(ids(store.confirmations("other", None, Some("b"), 2).await.unwrap()), "");
+        assert_eq!(ids(store.confirmations("other", None, None, 0).await.unwrap()), "");
     }
 }

@@ -126,6 +126,28 @@ contract! {
         assert_eq!(store.stats(failed).await.unwrap(), [b]);
     }
 
+    calls_are_listed_a_page_at_a_time(bed) {
+        let store = bed.open();
+        for n in 1..=7 {
+            // Some begin together: the one that was recorded later comes first.
+            let started_at_ms = START + n / 3;
+            store.record(InvocationRecord { started_at_ms, ..call_record(&format!("c{n}"), "a", 1) });
+        }
+        store.flush().await.unwrap();
+        let page = async |after: Option<&str>| {
+            let filter = CallFilter { after: after.map(str::to_owned), limit: 3, ..acme() };
+            let found = store.calls(filter).await.unwrap();
+            found.iter().map(|one| one.call.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(page(None).await, ["c7", "c6", "c5"]);
+        assert_eq!(page(Some("c5")).await, ["c4", "c3", "c2"]);
+        assert_eq!(page(Some("c2")).await, ["c1"]);
+        assert_eq!(page(Some("c1")).await, Vec::<String>::new());
+        assert_eq!(page(Some("nobody's")).await, Vec::<String>::new());
+        let theirs = CallFilter { tenant: "other".into(), after: Some("c7".into()), ..acme() };
+        assert_eq!(store.calls(theirs).await.unwrap(), []);
+    }
+
     the_trail_is_a_chain(bed) {
         let store = bed.open();
         for n in 0..5 {

@@ -35,6 +35,7 @@ fn session() -> Session {
         deferred: Vec::new(),
         waiting: VecDeque::from([json!("later")]),
         recent: VecDeque::new(),
+        request: None,
         created_at_ms: START,
         revision: 0,
     }
@@ -62,9 +63,12 @@ contract! {
         let first = store.session("acme", "s1").await.unwrap();
         store.save(first).await.unwrap();
         let ids = |found: Vec<Session>| found.into_iter().map(|one| one.id).collect::<Vec<_>>();
-        assert_eq!(ids(store.sessions("acme", 0).await.unwrap()), ["s4", "s3", "s1"]);
-        assert_eq!(ids(store.sessions("acme", 1).await.unwrap()), ["s4"]);
-        assert_eq!(ids(store.sessions("nobody", 9).await.unwrap()), Vec::<String>::new());
+        assert_eq!(ids(store.sessions("acme", None, 0).await.unwrap()), ["s4", "s3", "s1"]);
+        assert_eq!(ids(store.sessions("acme", None, 1).await.unwrap()), ["s4"]);
+        assert_eq!(ids(store.sessions("acme", Some("s4"), 1).await.unwrap()), ["s3"]);
+        assert_eq!(ids(store.sessions("acme", Some("s1"), 9).await.unwrap()), Vec::<String>::new());
+        assert_eq!(ids(store.sessions("acme", Some("none"), 9).await.unwrap()), Vec::<String>::new());
+        assert_eq!(ids(store.sessions("nobody", None, 9).await.unwrap()), Vec::<String>::new());
     }
 
     a_session_is_written_only_on_what_was_read(bed) {

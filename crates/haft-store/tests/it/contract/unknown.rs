@@ -132,7 +132,7 @@ contract! {
             change(&mut filter);
             filter
         };
-        let table: [(EffectFilter, &[&str]); 9] = [
+        let table: [(EffectFilter, &[&str]); 12] = [
             (all.clone(), &["c", "b", "a"]),
             (by(&|f| f.limit = 2), &["c", "b"]),
             (by(&|f| f.states = vec![State::Unknown]), &["a"]),
@@ -142,6 +142,10 @@ contract! {
             (by(&|f| f.turn_group = Some("g2".into())), &["c"]),
             (by(&|f| f.policy = Some(Class::Compensatable)), &["c"]),
             (by(&|f| f.tenant = "other".into()), &[]),
+            (by(&|f| f.after = Some("call of c".into())), &["b", "a"]),
+            // What the filter leaves out is still a place in the list.
+            (by(&|f| (f.after, f.states) = (Some("call of b".into()), vec![State::Unknown])), &["a"]),
+            (by(&|f| f.after = Some("call of nobody".into())), &[]),
         ];
         for (filter, expected) in table {
             let found = store.effects(filter.clone()).await.unwrap();

@@ -69,11 +69,14 @@ struct One {
     embedding: Vec<f32>,
 }
 
-/// Whether it may work a moment later.
+/// Whether it may work a moment later, and when it says that it would.
 enum Failed {
-    ForNow(String),
+    ForNow(String, Option<Duration>),
     ForGood(String),
 }
+
+/// The longest that an import waits because it was told to.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 impl Endpoint {
     /// Prepares requests.
@@ -127,23 +130,48 @@ impl Endpoint {
             .body(body.to_string())
             .send();
         let response = sent.map_err(|why| {
-            Failed::ForNow(format!("it cannot be reached: {}", why.without_url()))
+            let (why, url) = (deepest(&why.without_url()), self.address());
+            let what = format!(
+                "`{url}` cannot be reached ({why}); see that the model is being served there"
+            );
+            Failed::ForNow(what, None)
         })?;
         let status = response.status().as_u16();
+        let pause = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
+        let pause = pause.and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
         let mut bytes = Vec::new();
         response
             .take(MOST + 1)
             .read_to_end(&mut bytes)
-            .map_err(|why| Failed::ForNow(format!("its answer broke off: {why}")))?;
+            .map_err(|why| Failed::ForNow(format!("its answer broke off: {why}"), None))?;
+        let said = || {
+            format!("`{}` answers with status {status}: {}", self.address(), self.excerpt(&bytes))
+        };
         match status {
             200 => read(&bytes, texts.len()),
-            408 | 409 | 425 | 429 | 500..=599 => {
-                Err(Failed::ForNow(format!("it answers with status {status}")))
+            408 | 409 | 425 | 429 | 500..=599 => Err(Failed::ForNow(said(), pause)),
+            401 | 403 => {
+                Err(Failed::ForGood(format!("{}; `key_env` names the key's variable", said())))
             }
-            _ => Err(Failed::ForGood(format!(
-                "it answers with status {status}: {}",
-                self.excerpt(&bytes)
+            404 => Err(Failed::ForGood(format!(
+                "{}; see that `url` ends before `/embeddings` and that `{}` is a model there",
+                said(),
+                self.setup.model
             ))),
+            _ => Err(Failed::ForGood(said())),
+        }
+    }
+
+    /// Where it is, without anything that could be a secret.
+    fn address(&self) -> String {
+        let end = self.setup.url.find(['?', '#']).unwrap_or(self.setup.url.len());
+        let url = self.setup.url.get(..end).unwrap_or_default();
+        match url.split_once("://") {
+            Some((scheme, rest)) => match rest.rsplit_once('@') {
+                Some((_, host)) => format!("{scheme}://{host}"),
+                None => url.to_owned(),
+            },
+            None => url.to_owned(),
         }
     }
 
@@ -169,11 +197,13 @@ impl Endpoint {
             left -= 1;
             match self.request(texts, limit) {
                 Ok(vectors) => return Ok(vectors),
-                Err(Failed::ForNow(_)) if left > 0 => {
-                    std::thread::sleep(pause);
+                Err(Failed::ForNow(_, asked)) if left > 0 => {
+                    std::thread::sleep(asked.unwrap_or(pause).min(LONGEST_PAUSE));
                     pause *= 3;
                 }
-                Err(Failed::ForNow(why) | Failed::ForGood(why)) => return Err(KbError::Model(why)),
+                Err(Failed::ForNow(why, _) | Failed::ForGood(why)) => {
+                    return Err(KbError::Model(why));
+                }
             }
         }
     }
@@ -195,6 +225,15 @@ impl Embed for Endpoint {
         }
         Ok(vectors)
     }
+}
+
+/// The cause that says something.
+fn deepest(error: &dyn std::error::Error) -> String {
+    let mut here = error;
+    while let Some(source) = here.source() {
+        here = source;
+    }
+    here.to_string()
 }
 
 /// The vectors in the order of the texts.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use tantivy::{Index, ReloadPolicy, Searcher};
 
 use super::super::base::KbError;
+use super::super::embed::Purpose;
 use super::super::folder::{self, Commit, Setup};
 use super::super::manifest::Manifest;
 use super::super::schema::{Fields, schema};
@@ -25,6 +26,8 @@ pub(super) struct Before {
     /// Vectors that the same model made, also those of another generation.
     pub(super) vectors: Vectors,
     pub(super) vectors_name: Option<String>,
+    /// Why everything is read anew though nobody asked for it.
+    pub(super) why: Option<String>,
 }
 
 impl Before {
@@ -41,7 +44,7 @@ impl Before {
             None => None,
         };
         let vectors = match &opened {
-            Some((folder, _, commit, _)) => known(setup, folder, commit)?,
+            Some((folder, _, commit, _)) => known(setup, folder, commit, anew)?,
             None => Vectors::default(),
         };
         match opened {
@@ -59,11 +62,14 @@ impl Before {
                     vectors,
                     vectors_name: commit.vectors,
                     index,
+                    why: None,
                 })
             }
             other => {
                 let folder = folder::next(&setup.path, current.as_deref())?;
                 let index = folder::create(&folder, setup.language)?;
+                let before = other.as_ref().filter(|_| !anew);
+                let why = before.and_then(|(_, _, commit, _)| commit.differs(setup));
                 let sources = other.map(|(.., manifest)| manifest.sources).unwrap_or_default();
                 Ok(Self {
                     folder,
@@ -75,6 +81,7 @@ impl Before {
                     manifest_name: None,
                     vectors,
                     vectors_name: None,
+                    why,
                 })
             }
         }
@@ -89,11 +96,24 @@ fn open(folder: &Path) -> Result<Opened, KbError> {
     Ok((folder.to_owned(), index, commit, manifest))
 }
 
-/// Vectors cost time and money, so those that can be are used again.
-fn known(setup: &Setup, folder: &Path, commit: &Commit) -> Result<Vectors, KbError> {
-    let same = setup.embed.as_ref().is_some_and(|embed| commit.embedder == Some(embed.name()));
-    match commit.vectors.as_ref().filter(|_| same) {
-        Some(name) => Vectors::load(folder, name),
-        None => Ok(Vectors::default()),
+/// Vectors cost time and money, so those that can be are used again: those of the same model, which
+/// whoever asks for everything anew may doubt.
+fn known(setup: &Setup, folder: &Path, commit: &Commit, anew: bool) -> Result<Vectors, KbError> {
+    let (Some(embed), Some(name)) = (&setup.embed, &commit.vectors) else {
+        return Ok(Vectors::default());
+    };
+    if commit.embedder != Some(embed.name()) {
+        return Ok(Vectors::default());
     }
+    let vectors = match Vectors::load(folder, name) {
+        Err(_) if anew => return Ok(Vectors::default()),
+        loaded => loaded?,
+    };
+    if anew && vectors.rows() > 0 {
+        let tried = embed.embed(&["haft".to_owned()], Purpose::Import)?;
+        if tried.first().is_none_or(|vector| vector.len() != vectors.length()) {
+            return Ok(Vectors::default());
+        }
+    }
+    Ok(vectors)
 }

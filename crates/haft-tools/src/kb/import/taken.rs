@@ -1,6 +1,6 @@
 //! Which ids are given, by what stays and by what this import has read.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use tantivy::Searcher;
@@ -15,7 +15,7 @@ use super::before::Before;
 /// The ids that are given.
 pub(super) struct Taken {
     /// By files of this import.
-    now: HashMap<u64, u32>,
+    now: HashSet<u64>,
     searcher: Option<Searcher>,
     fields: Fields,
     /// Records of before that go, by segment.
@@ -44,7 +44,7 @@ impl Taken {
             gone.push(bits);
         }
         Ok(Self {
-            now: HashMap::new(),
+            now: HashSet::new(),
             searcher: before.searcher.clone(),
             fields: before.fields,
             gone,
@@ -67,17 +67,11 @@ impl Taken {
     }
 
     /// Gives an id to a record, unless it is given to one that stays.
-    pub(super) fn take(&mut self, record: &Record, file: u32) -> Result<bool, KbError> {
+    pub(super) fn take(&mut self, record: &Record) -> Result<bool, KbError> {
         if self.is_given(&record.id).map_err(|error| KbError::engine(&self.folder, error))? {
             return Ok(false);
         }
-        match self.now.entry(key(&record.id)) {
-            std::collections::hash_map::Entry::Occupied(_) => Ok(false),
-            std::collections::hash_map::Entry::Vacant(free) => {
-                free.insert(file);
-                Ok(true)
-            }
-        }
+        Ok(self.now.insert(key(&record.id)))
     }
 
     fn is_given(&self, id: &str) -> tantivy::Result<bool> {

@@ -36,19 +36,22 @@ pub(super) struct Walked {
     pub(super) files: Vec<Named>,
 }
 
-/// Looks at the sources.
-pub(super) fn files(import: &Import, before: &Manifest) -> Result<Walked, KbError> {
-    let known = before.sources.iter().map(|name| (import.root.join(name), true));
-    let named = import.sources.iter().map(|path| (path.clone(), false));
-    let all: Vec<(PathBuf, bool)> = match import.sources.is_empty() {
-        true => known.collect(),
-        // Everything anew is everything, also what this time was not named.
-        false if import.anew => known.chain(named).collect(),
-        false => named.collect(),
-    };
+/// Looks at the sources: those that are named, and all that are known where none is or all are asked
+/// for.
+pub(super) fn files(import: &Import, before: &Manifest, all: bool) -> Result<Walked, KbError> {
+    let mut wanted: Vec<(PathBuf, bool)> = Vec::new();
+    for path in &import.sources {
+        let path = std::path::absolute(path).map_err(|error| KbError::disk(path, error))?;
+        wanted.push((path, false));
+    }
+    if all || wanted.is_empty() {
+        let named: Vec<String> = wanted.iter().map(|(path, _)| name(&import.root, path)).collect();
+        let others = before.sources.iter().filter(|source| !named.contains(source));
+        wanted.extend(others.map(|source| (import.root.join(source), true)));
+    }
     let mut walked = Walked::default();
     let Walked { sources, forgotten, files } = &mut walked;
-    for (path, known) in all {
+    for (path, known) in wanted {
         let path = std::path::absolute(&path).map_err(|error| KbError::disk(&path, error))?;
         let source = name(&import.root, &path);
         if sources.contains(&source) {

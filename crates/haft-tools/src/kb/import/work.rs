@@ -109,14 +109,14 @@ impl Work {
             writer.delete_term(self.before.fields.of_file(name));
         }
         let mut making = self.making(setup, &taken)?;
-        for (file, number) in std::mem::take(&mut self.read).into_iter().zip(0_u32..) {
-            let entry = self.one(setup, &writer, (&mut taken, making.as_mut()), &file, number)?;
-            self.report.written += entry.records;
-            self.after.files.insert(file.name, entry);
+        if let Err(error) = self.read(setup, &writer, &mut taken, making.as_mut()) {
+            making.into_iter().for_each(|making| making.leave(&setup.path));
+            return Err(error);
         }
         let name = self.after.save(&folder, self.before.manifest_name.as_deref())?;
         let vectors = match making {
             Some(making) => {
+                self.report.embedded = making.asked;
                 let name = next_name(self.before.vectors_name.as_deref());
                 making.save(&folder, &name)?;
                 Some(name)
@@ -134,7 +134,24 @@ impl Work {
         if self.before.is_new {
             folder::put_in_force(&setup.path, &folder)?;
         }
+        Making::tidy(&setup.path);
         Ok(())
+    }
+
+    /// Reads all files that have to be, and makes the vectors of their records.
+    fn read(
+        &mut self,
+        setup: &Setup,
+        writer: &IndexWriter,
+        taken: &mut Taken,
+        mut making: Option<&mut Making>,
+    ) -> Result<(), KbError> {
+        for file in std::mem::take(&mut self.read) {
+            let entry = self.one(setup, writer, (taken, making.as_deref_mut()), &file)?;
+            self.report.written += entry.records;
+            self.after.files.insert(file.name, entry);
+        }
+        making.map_or(Ok(()), Making::ask)
     }
 
     fn writer(&self) -> Result<IndexWriter, KbError> {
@@ -152,7 +169,6 @@ impl Work {
         writer: &IndexWriter,
         (taken, mut making): (&mut Taken, Option<&mut Making>),
         file: &File,
-        number: u32,
     ) -> Result<Entry, KbError> {
         let mut entry = Entry {
             digest: file.digest.clone(),
@@ -169,7 +185,7 @@ impl Work {
             false => entry.more += 1,
         };
         let done = read::file(&file.path, names, &setup.namespace, &mut |item| match item {
-            Ok((line, record)) if failed.is_none() => match taken.take(&record, number) {
+            Ok((line, record)) if failed.is_none() => match taken.take(&record) {
                 Ok(true) => match self.add(writer, &record, &file.name, making.as_deref_mut()) {
                     Ok(()) => entry.records += 1,
                     Err(error) => failed = Some(error),
@@ -222,11 +238,13 @@ impl Work {
         let before = std::mem::take(&mut self.before.vectors);
         let goes = taken.goes()?;
         let is_new = self.before.is_new;
-        Ok(Some(Making::new(embed.clone(), before, |key| !is_new && !goes.contains(&key))))
+        let stays = |key| !is_new && !goes.contains(&key);
+        Ok(Some(Making::new(embed.clone(), &setup.path, before, stays)))
     }
 
     pub(super) fn report(self, took: Duration) -> Report {
         let mut report = self.report;
+        report.anew = self.before.why;
         report.records = self.after.files.values().map(|entry| entry.records).sum();
         for entry in self.after.files.into_values() {
             report.problems.extend(entry.problems);

@@ -36,6 +36,8 @@ pub(super) enum Kind {
     Tool,
     /// `function_call`, which came before.
     Legacy,
+    /// `tool_calls`, for a tool that takes free text.
+    Custom,
 }
 
 impl Calls {
@@ -60,6 +62,9 @@ impl Calls {
             Form::Whole => None,
         };
         let slot = self.slot(found, call.index, Kind::Tool, notes)?;
+        if custom.is_some() || call.kind.as_deref() == Some("custom") {
+            slot.kind = Kind::Custom;
+        }
         slot.name_it(id, name, notes)?;
         if let Some(arguments) = arguments {
             slot.add(arguments.get(), notes)?;

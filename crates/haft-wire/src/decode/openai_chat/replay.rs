@@ -11,6 +11,8 @@ pub(super) struct Repeated {
     pub(super) call: Repeat,
     pub(super) name: String,
     pub(super) kind: Kind,
+    /// The free text of a call that has that in place of arguments.
+    pub(super) input: String,
     pub(super) extra: Option<RawJson>,
 }
 
@@ -37,9 +39,18 @@ struct Message<'a> {
 struct ToolCall<'a> {
     id: &'a str,
     r#type: &'static str,
-    function: Function<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    function: Option<Function<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    custom: Option<Custom<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     extra_content: Option<&'a RawJson>,
+}
+
+#[derive(Serialize)]
+struct Custom<'a> {
+    name: &'a str,
+    input: &'a str,
 }
 
 #[derive(Serialize)]
@@ -74,15 +85,19 @@ pub(super) fn message(
     }
     for call in calls {
         let function = Function { name: &call.name, arguments: &call.call.arguments };
-        match call.kind {
-            Kind::Legacy => message.function_call = Some(function),
-            Kind::Tool => message.tool_calls.push(ToolCall {
-                id: &call.call.id,
-                r#type: "function",
-                function,
-                extra_content: call.extra.as_ref(),
-            }),
-        }
+        let (id, extra_content) = (&*call.call.id, call.extra.as_ref());
+        let (kind, function, custom) = match call.kind {
+            Kind::Legacy => {
+                message.function_call = Some(function);
+                continue;
+            }
+            Kind::Tool => ("function", Some(function), None),
+            Kind::Custom => {
+                let custom = Custom { name: &call.name, input: &call.input };
+                ("custom", None, Some(custom))
+            }
+        };
+        message.tool_calls.push(ToolCall { id, r#type: kind, function, custom, extra_content });
     }
     RawJson::of(&message)
 }

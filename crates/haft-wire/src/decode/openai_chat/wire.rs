@@ -67,6 +67,8 @@ pub(super) struct ToolCall<'a> {
     pub(super) id: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) function: Option<Function<'a>>,
+    #[serde(borrow, rename = "type")]
+    pub(super) kind: Option<Cow<'a, str>>,
     /// A tool that takes free text.
     #[serde(borrow)]
     pub(super) custom: Option<&'a RawValue>,

@@ -194,7 +194,12 @@ impl Item {
             return fields.raw().filter(|raw| raw.as_str() != "{}");
         }
         // Arguments whose end nobody stated are not whole, whatever they look like.
-        let flaw = flaw.or(whole.is_none().then_some(Broken::Cut));
+        let flaw = match kind {
+            Kind::Custom => Some(Broken::FreeText),
+            Kind::Call | Kind::Message | Kind::Reasoning | Kind::Other => {
+                flaw.or(whole.is_none().then_some(Broken::Cut))
+            }
+        };
         let mut text = Pieces::default();
         match whole {
             Some(whole) => text.push(&whole),

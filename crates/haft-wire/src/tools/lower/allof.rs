@@ -110,13 +110,26 @@ impl Walk<'_> {
     }
 }
 
-/// Two schemas as one. What the first says about itself wins.
+/// Both descriptions, the first one first.
+fn both_said(ours: &str, theirs: &Value) -> Value {
+    let theirs = theirs.as_str().unwrap_or_default().trim();
+    let ours = ours.trim();
+    if theirs.is_empty() || ours.contains(theirs) {
+        return json!(ours);
+    }
+    let between = if ours.ends_with(['.', '!', '?', ';']) { " " } else { "; " };
+    json!(format!("{ours}{between}{theirs}"))
+}
+
+/// Two schemas as one. What the first says about itself wins, save that both descriptions are kept.
 pub(super) fn merge(one: &Map<String, Value>, other: &Map<String, Value>) -> Merged {
     let mut merged = one.clone();
     for (keyword, theirs) in other {
         let both = match one.get(keyword) {
             None => theirs.clone(),
-            Some(ours) if ours == theirs || is_annotation(keyword) => continue,
+            Some(ours) if ours == theirs => continue,
+            Some(Value::String(ours)) if keyword == "description" => both_said(ours, theirs),
+            Some(_) if is_annotation(keyword) => continue,
             Some(ours) => match together(keyword, ours, theirs) {
                 Merged::One(mut value) => value.remove("value").unwrap_or(Value::Null),
                 Merged::Never => return Merged::Never,

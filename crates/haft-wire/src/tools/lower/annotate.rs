@@ -57,12 +57,20 @@ impl Walk<'_> {
     /// The node with what the schema says about itself.
     pub(super) fn annotated(&mut self, mut node: Node, map: &Map<String, Value>, at: &str) -> Node {
         if let Some(text) = map.get("description") {
-            node.schema.insert("description".to_owned(), text.clone());
+            let inner = node.schema.insert("description".to_owned(), text.clone());
+            // An alternative that is left alone has said something of its own.
+            if let Some(Value::String(inner)) = inner.filter(|inner| inner != text) {
+                node.words.insert(0, inner);
+            }
         }
         for (keyword, value) in map {
             match keyword.as_str() {
                 "title" if self.profile.keywords.have("title") => {
-                    node.schema.insert("title".to_owned(), value.clone());
+                    let inner = node.schema.insert("title".to_owned(), value.clone());
+                    if inner.is_some_and(|inner| inner != *value) {
+                        let note = "the title of its only alternative is not said";
+                        self.lose(join(at, keyword), keyword, Fate::Dropped, note);
+                    }
                 }
                 "title" => {
                     let note = "titles are not said";

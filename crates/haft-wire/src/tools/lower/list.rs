@@ -103,6 +103,9 @@ impl Walk<'_> {
             }
             words.clear();
         } else {
+            if let Some((rest, _)) = rest.as_ref().filter(|_| map.contains_key("items")) {
+                words.push(format!("further items: {}", in_short(rest)));
+            }
             let mut all: Vec<Value> = Vec::new();
             for schema in schemas.into_iter().chain(rest.iter().map(|(schema, _)| schema.clone())) {
                 let schema = undescribed(schema);

@@ -180,7 +180,12 @@ fn one_of(schemas: &[&Value]) -> Value {
                         all.push(value);
                     }
                 }
-                json!({"enum": all})
+                let said = many.iter().filter_map(|schema| schema.get("description")?.as_str());
+                let said: Vec<&str> = said.collect();
+                match said.is_empty() {
+                    true => json!({"enum": all}),
+                    false => json!({"enum": all, "description": said.join("; ")}),
+                }
             }
             None => json!({"anyOf": many}),
         },

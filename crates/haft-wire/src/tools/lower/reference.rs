@@ -200,6 +200,40 @@ impl Walk<'_> {
     }
 }
 
+/// A schema with the definitions that it refers to, and those that they refer to.
+pub(super) fn with_definitions(mut schema: Map<String, Value>, root: &Value) -> Map<String, Value> {
+    let mut found = Vec::new();
+    referred(&Value::Object(schema.clone()), &mut found);
+    let mut definitions = Map::new();
+    while let Some(name) = found.pop() {
+        let pointer = format!("/$defs/{name}");
+        let Some(definition) = root.pointer(&pointer) else { continue };
+        let name = haft_core::pointer::unescape(&name);
+        if !definitions.contains_key(&name) {
+            referred(definition, &mut found);
+            definitions.insert(name, definition.clone());
+        }
+    }
+    if !definitions.is_empty() {
+        schema.insert("$defs".to_owned(), Value::Object(definitions));
+    }
+    schema
+}
+
+/// The definitions that a schema names, as they stand in pointers.
+fn referred(schema: &Value, found: &mut Vec<String>) {
+    match schema {
+        Value::Object(map) => {
+            let target = map.get("$ref").and_then(Value::as_str);
+            let name = target.and_then(|target| target.strip_prefix("#/$defs/"));
+            found.extend(name.and_then(|name| name.split('/').next()).map(str::to_owned));
+            map.values().for_each(|inner| referred(inner, found));
+        }
+        Value::Array(list) => list.iter().for_each(|inner| referred(inner, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 /// Whether a schema of the contract takes null, as far as its types, values and alternatives say.
 fn allows_null(schema: &Value, root: &Value, depth: usize) -> bool {
     let Some(map) = schema.as_object().filter(|_| depth < 16) else { return false };

@@ -23,10 +23,12 @@ impl Walk<'_> {
         }
         let mut nodes = Vec::new();
         let mut null = false;
+        let mut of_null = Vec::new();
         for (place, branch) in branches.into_iter().enumerate() {
             let place = format!("{at}/{keyword}/{place}");
             if branch.get("type").is_some_and(|name| name == "null") {
                 null = true;
+                of_null.extend(about_null(branch.as_object()));
                 continue;
             }
             match self.branch(&base, branch, &place, depth)? {
@@ -44,10 +46,18 @@ impl Walk<'_> {
         }
         self.report(&nodes, keyword, at);
         if nodes.is_empty() {
-            return Ok(null.then(|| self.only_null(at)));
+            return Ok(null.then(|| self.only_null(at)).map(|mut node| {
+                node.words.extend(of_null);
+                node
+            }));
         }
         let node = self.either(nodes, map, at, keyword);
-        Ok(node.map(|node| Node { null: node.null || (null && node.plan != Plan::Text), ..node }))
+        Ok(node.map(|mut node| {
+            // A JSON text says `null` too, and its description has the alternatives as they are.
+            let is_text = node.plan == Plan::Text;
+            node.words.extend(of_null.into_iter().filter(|_| !is_text));
+            Node { null: node.null || (null && !is_text), ..node }
+        }))
     }
 
     /// One alternative together with what holds for all of them.
@@ -142,7 +152,13 @@ impl Walk<'_> {
         let null = nodes.iter().any(|node| node.null);
         let is_null = |node: &Node| node.schema.get("type").is_some_and(|name| name == "null");
         // Null stands beside alternatives and is none of them.
-        let nodes = match nodes.iter().all(is_null) {
+        let all_null = nodes.iter().all(is_null);
+        let of_null: Vec<String> = nodes
+            .iter()
+            .filter(|node| !all_null && is_null(node))
+            .filter_map(|node| about_null(Some(&node.schema)))
+            .collect();
+        let nodes = match all_null {
             true => nodes,
             false => nodes.into_iter().filter(|node| !is_null(node)).collect(),
         };
@@ -156,7 +172,10 @@ impl Walk<'_> {
             }
         }
         if branches.len() < 2 {
-            return alone.map(|node| Node { null: node.null || null, ..node });
+            return alone.map(|mut node| {
+                node.words.extend(of_null);
+                Node { null: node.null || null, ..node }
+            });
         }
         if !self.are_apart(&branches) {
             let note = "alternatives that look alike are said as JSON text";
@@ -164,7 +183,7 @@ impl Walk<'_> {
         }
         let schemas: Vec<Value> = branches.iter().map(|branch| branch.schema.clone()).collect();
         let schema = Map::from_iter([("anyOf".to_owned(), Value::Array(schemas))]);
-        Some(Node { schema, plan: Plan::Either(branches).tidy(), null, words: Vec::new() })
+        Some(Node { schema, plan: Plan::Either(branches).tidy(), null, words: of_null })
     }
 
     fn are_apart(&mut self, branches: &[Branch]) -> bool {
@@ -219,7 +238,11 @@ pub(super) fn in_words(keyword: &str, branches: &[Value]) -> Option<String> {
     let needs = |branch: &Value| {
         let map = branch.as_object()?;
         let names = map.get("required").filter(|_| bare(map).len() == 1)?;
-        Some(words::listed(names, "and"))
+        let names = words::listed(names, "and");
+        Some(match map.get("description").and_then(Value::as_str) {
+            Some(text) => format!("{names} ({text})"),
+            None => names,
+        })
     };
     let needed: Option<Vec<String>> = branches.iter().map(needs).collect();
     if let Some(needed) = needed {
@@ -227,6 +250,12 @@ pub(super) fn in_words(keyword: &str, branches: &[Value]) -> Option<String> {
     }
     let like: Option<Vec<String>> = branches.iter().map(words::like).collect();
     Some(format!("{lead}: {}", like?.join("; "))).filter(|text| text.len() <= 2_000)
+}
+
+/// What a schema of nothing but null says about itself.
+fn about_null(schema: Option<&Map<String, Value>>) -> Option<String> {
+    let text = schema?.get("description")?.as_str()?;
+    Some(format!("null: {text}"))
 }
 
 /// The caller says them.

@@ -47,7 +47,12 @@ impl Walk<'_> {
         at: &str,
     ) -> Node {
         self.listed += values.len();
-        if self.profile.limits.is_some_and(|limits| self.listed > limits.values) {
+        let texts = values.iter().filter_map(Value::as_str).map(|text| text.chars().count());
+        let letters: usize = texts.sum();
+        if self.profile.limits.is_some_and(|most| {
+            let is_long = values.len() > most.long_list;
+            self.listed > most.values || (is_long && letters > most.long_list_characters)
+        }) {
             self.listed -= values.len();
             return self.unlisted(values, keyword, at);
         }

@@ -17,16 +17,25 @@ impl Plans {
         // Models do send the object as JSON in a text; whether that is taken is not decided here.
         if let Value::String(inner) = value {
             return match strict::parse(&inner, Limits::default()) {
-                Ok(value) if value.is_object() => {
+                Ok(value) if value.is_object() && !self.is_unfit(&value) => {
                     RawArguments::Value(Value::String(self.up(&self.root, value, HOPS).to_string()))
                 }
+                Ok(value) if value.is_object() => RawArguments::Value(Value::Array(vec![value])),
                 Ok(_) | Err(_) => untouched(),
             };
         }
+        let sent = value.clone();
         match self.up(&self.root, value, HOPS) {
+            // No contract's arguments are a list: this is refused, whatever members are allowed.
+            raised if raised.is_unfit() => RawArguments::Value(Value::Array(vec![sent])),
             raised if raised.repeats() => RawArguments::Text(raised.to_string()),
             raised => RawArguments::Value(raised.into_value()),
         }
+    }
+
+    /// Whether further members were sent in a form that could be taken for something else.
+    pub(crate) fn is_unfit(&self, sent: &Value) -> bool {
+        self.up(&self.root, sent.clone(), HOPS).is_unfit()
     }
 
     fn up(&self, plan: &Plan, value: Value, hops: usize) -> Raised {
@@ -78,7 +87,7 @@ impl Plans {
     }
 
     /// The branch that the value fits; where a detail is wrong, the only one of its kind.
-    fn branch<'b>(&self, branches: &'b [Branch], value: &Value) -> Option<&'b Branch> {
+    pub(super) fn branch<'b>(&self, branches: &'b [Branch], value: &Value) -> Option<&'b Branch> {
         let fitting = branches.iter().find(|b| fits::fits(&b.schema, value, &self.schemas));
         fitting.or_else(|| {
             let mut near =
@@ -106,13 +115,11 @@ impl Plans {
         match more {
             Some((more, Some(Value::Array(list)))) => match self.entries(&more.each, list) {
                 Raised::Map(further) => raised.extend(further),
-                // Not entries: what came stays under its own name, to be named in the refusal.
-                other @ (Raised::Value(_) | Raised::List(_)) => {
-                    raised.push((more.wire.clone(), other));
-                }
+                // Not entries. Under its own name it would be a member that nobody meant.
+                Raised::Value(_) | Raised::List(_) | Raised::Unfit => return Raised::Unfit,
             },
             Some((_, None | Some(Value::Null))) | None => {}
-            Some((more, Some(other))) => raised.push((more.wire.clone(), Raised::Value(other))),
+            Some((_, Some(_))) => return Raised::Unfit,
         }
         Raised::Map(raised)
     }
@@ -133,7 +140,10 @@ impl Plans {
     fn entries(&self, each: &Plan, list: Vec<Value>) -> Raised {
         let is_entry = |entry: &Value| {
             entry.as_object().is_some_and(|entry| {
-                entry.get("key").is_some_and(Value::is_string) && entry.contains_key("value")
+                // A third member would be lost with the entry.
+                entry.len() == 2
+                    && entry.get("key").is_some_and(Value::is_string)
+                    && entry.contains_key("value")
             })
         };
         if !list.iter().all(is_entry) {
@@ -195,12 +205,14 @@ pub(super) enum Raised {
     Value(Value),
     List(Vec<Raised>),
     Map(Vec<(String, Raised)>),
+    /// What could be taken for something that was not meant.
+    Unfit,
 }
 
 impl Raised {
     pub(super) fn repeats(&self) -> bool {
         match self {
-            Self::Value(_) => false,
+            Self::Value(_) | Self::Unfit => false,
             Self::List(list) => list.iter().any(Self::repeats),
             Self::Map(members) => {
                 let mut seen = std::collections::HashSet::with_capacity(members.len());
@@ -209,8 +221,18 @@ impl Raised {
         }
     }
 
+    fn is_unfit(&self) -> bool {
+        match self {
+            Self::Unfit => true,
+            Self::Value(_) => false,
+            Self::List(list) => list.iter().any(Self::is_unfit),
+            Self::Map(members) => members.iter().any(|(_, value)| value.is_unfit()),
+        }
+    }
+
     pub(super) fn into_value(self) -> Value {
         match self {
+            Self::Unfit => Value::Null,
             Self::Value(value) => value,
             Self::List(list) => list.into_iter().map(Self::into_value).collect(),
             Self::Map(members) => {
@@ -223,6 +245,7 @@ impl Raised {
 impl std::fmt::Display for Raised {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Self::Unfit => f.write_str("null"),
             Self::Value(value) => write!(f, "{value}"),
             Self::List(list) => {
                 f.write_str("[")?;

@@ -76,3 +76,12 @@ fn live_says_calls_at_once() {
         &["no call f not_object (answered)", "end failed [8]"],
     );
 }
+
+#[test]
+fn a_byte_order_mark_before_the_first_frame_says_nothing() {
+    let frames = [CREATED, ADDED, DONE, &realtime("completed")].concat();
+    let call = ["call 0 c1 f {}", "end calls `completed`"];
+    check(Dialect::OpenAiRealtime, &format!("\u{feff}{frames}"), &call);
+    let between = format!("{CREATED}\u{feff}{ADDED}");
+    check(Dialect::OpenAiRealtime, &between, &["end failed [bad_json]"]);
+}

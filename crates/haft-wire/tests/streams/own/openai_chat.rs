@@ -298,3 +298,51 @@ fn a_word_that_forbids_the_calls_is_not_taken_back() {
         stream(&lines, &expected.each_ref().map(String::as_str));
     }
 }
+
+#[test]
+fn a_call_in_free_text_is_none_of_ours_and_is_answered() {
+    let turn = calls(
+        &[
+            r#"{"index":0,"id":"c1","type":"custom","custom":{"name":"patch","input":"*** Beg"}}"#,
+            r#"{"index":1,"id":"c2","function":{"name":"g","arguments":"{}"}}"#,
+            r#"{"index":0,"custom":{"input":"in {\"a\":1}"}}"#,
+        ],
+        "tool_calls",
+        &["no call patch free_text (answered)", "call 1 c2 g {}", "end calls `tool_calls`"],
+    );
+    assert_eq!(turn.broken[0].call.arguments, "*** Begin {\"a\":1}");
+    let replay = turn.replay[0].value().unwrap();
+    assert_eq!(
+        replay["tool_calls"][0],
+        serde_json::json!({
+            "id": "c1", "type": "custom",
+            "custom": {"name": "patch", "input": "*** Begin {\"a\":1}"},
+        })
+    );
+    // Also where the text could be arguments, where there is none, and in a whole message.
+    let empty = r#"{"index":0,"id":"c1","type":"custom"}"#;
+    let named = r#"{"index":0,"custom":{"name":"f","input":"{}"}}"#;
+    let no = ["no call f free_text (answered)", "end calls `stop`"];
+    calls(&[empty, named], "stop", &no);
+    check(
+        Dialect::OpenAiChat,
+        r#"{"choices":[{"message":{"role":"assistant","tool_calls":[{"id":"c1","type":"custom","custom":{"name":"f","input":""}}]},"finish_reason":"stop"}]}"#,
+        &no,
+    );
+    calls(&[named], "length", &["no call f cut (dropped)", "end length `length`"]);
+    calls(&[empty], "stop", &["no call  free_text (dropped)", "end stop `stop`"]);
+}
+
+/// Alternatives that number their calls alike and give them the same ids.
+#[test]
+fn ids_may_come_again_in_other_alternatives() {
+    stream(
+        r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"f","arguments":"{\"a\""}}]}},{"index":1,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"g","arguments":"{\"b\""}}]}}]}
+           {"choices":[{"index":1,"delta":{"tool_calls":[{"index":0,"function":{"arguments":":2}"}}]}}]}
+           {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":":1}"}}]}}]}
+           {"choices":[{"index":1,"delta":{},"finish_reason":"tool_calls"}]}
+           {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}
+           [DONE]"#,
+        &["call 0 c f {\"a\":1}", "call 0 of 1 c g {\"b\":2}", "end calls `tool_calls`"],
+    );
+}

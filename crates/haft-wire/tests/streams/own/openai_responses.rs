@@ -128,3 +128,24 @@ fn whole_responses_and_items_alone() {
         &["end failed [c]"],
     );
 }
+
+#[test]
+fn a_call_in_free_text_is_none_of_ours_and_is_answered() {
+    let item = r#"{"type":"custom_tool_call","id":"ctc","call_id":"c1","name":"f","input":"{}","status":"completed"}"#;
+    let streamed = r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"custom_tool_call","id":"ctc","call_id":"c1","name":"f","input":""}}
+        {"type":"response.custom_tool_call_input.delta","item_id":"ctc","output_index":0,"delta":"{"}
+        {"type":"response.custom_tool_call_input.delta","item_id":"ctc","output_index":0,"delta":"}"}
+        {"type":"response.custom_tool_call_input.done","item_id":"ctc","output_index":0,"input":"{}"}"#;
+    let no = ["no call f free_text (answered)", "end calls `completed` 2/3"];
+    for lines in [
+        format!("{streamed}\n{}", ended("completed", item)),
+        format!("{streamed}\n{}", ended("completed", "")),
+        ended("completed", item),
+    ] {
+        let turn = stream(&lines, &no);
+        let replay = turn.replay[0].value().unwrap();
+        assert_eq!(replay["type"], "custom_tool_call");
+        assert_eq!(replay["call_id"], "c1");
+    }
+    check(Dialect::OpenAiResponses, item, &["no call f free_text (answered)", "end calls"]);
+}

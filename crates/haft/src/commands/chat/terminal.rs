@@ -1,5 +1,6 @@
 //! A conversation on a terminal: what is shown, what is typed, and Ctrl-C.
 
+use std::collections::VecDeque;
 use std::io::{BufRead as _, Write as _};
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,10 +20,19 @@ const MOST_SHOWN: usize = 120;
 /// So many lines are kept that nobody has asked for yet.
 const MOST_LINES: usize = 1_024;
 
+/// A line, and when it was typed.
+type Line = (Instant, String);
+
 /// Lines that a person types, and when. Read on a thread of its own, which nobody waits for at the
 /// end.
 #[derive(Clone)]
-pub(super) struct Lines(Arc<Mutex<mpsc::Receiver<(Instant, String)>>>);
+pub(super) struct Lines(Arc<Mutex<Typed>>);
+
+struct Typed {
+    from: mpsc::Receiver<Line>,
+    /// Typed before a question came up, and meant for the next turn.
+    kept: VecDeque<Line>,
+}
 
 impl Lines {
     pub(super) fn read() -> Self {
@@ -35,24 +45,39 @@ impl Lines {
                 }
             }
         });
-        Self(Arc::new(Mutex::new(from)))
+        Self::of(from)
     }
 
-    /// The next line; none at the end.
-    pub(super) async fn next(&self) -> Option<String> {
-        self.0.lock().await.recv().await.map(|(_, line)| line)
+    fn of(from: mpsc::Receiver<Line>) -> Self {
+        Self(Arc::new(Mutex::new(Typed { from, kept: VecDeque::new() })))
+    }
+
+    /// The next thing that is said; none at the end. An empty line that was typed before `asked` says
+    /// nothing: who leaves does so when it is their turn.
+    pub(super) async fn next(&self, asked: Instant) -> Option<Line> {
+        let mut lines = self.0.lock().await;
+        loop {
+            let line = match lines.kept.pop_front() {
+                Some(line) => line,
+                None => lines.from.recv().await?,
+            };
+            if line.0 > asked || !line.1.trim().is_empty() {
+                return Some(line);
+            }
+        }
     }
 
     /// The next line that was typed after an instant: what was typed before a question was asked is
-    /// no answer to it.
+    /// no answer to it, and stays for the next turn.
     async fn next_after(&self, instant: Instant) -> Option<String> {
         let mut lines = self.0.lock().await;
-        loop {
-            match lines.recv().await? {
+        while lines.kept.len() < MOST_LINES {
+            match lines.from.recv().await? {
                 (typed, line) if typed > instant => return Some(line),
-                _ => {}
+                earlier => lines.kept.push_back(earlier),
             }
         }
+        None
     }
 }
 
@@ -61,6 +86,11 @@ pub(super) fn prompt() {
     // Nobody is left to ask when standard error is gone.
     let _ = write!(std::io::stderr().lock(), "> ");
     let _ = std::io::stderr().flush();
+}
+
+/// Shows again what was typed in the middle of an answer, now that it is said.
+pub(super) fn repeat(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{}", plain(line));
 }
 
 /// Ctrl-C once calls the turn off, twice leaves.
@@ -199,5 +229,48 @@ fn short(arguments: &Value) -> String {
     match text.char_indices().nth(MOST_SHOWN) {
         Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn typed(lines: &[(Instant, &str)]) -> Lines {
+        let (to, from) = mpsc::channel(MOST_LINES);
+        for (at, line) in lines {
+            to.try_send((*at, (*line).to_owned())).unwrap();
+        }
+        Lines::of(from)
+    }
+
+    #[tokio::test]
+    async fn what_was_typed_before_a_question_is_said_after_it() {
+        let asked = Instant::now();
+        let (before, after) = (asked - Duration::from_secs(1), asked + Duration::from_secs(1));
+        let lines = typed(&[
+            (before, "and a chair"),
+            (before, "in red"),
+            (after, "yes"),
+            (after, "thanks"),
+        ]);
+        assert_eq!(lines.next_after(asked).await.as_deref(), Some("yes"));
+        let mut said = Vec::new();
+        while let Some((_, line)) = lines.next(asked).await {
+            said.push(line);
+        }
+        assert_eq!(said, ["and a chair", "in red", "thanks"]);
+    }
+
+    #[tokio::test]
+    async fn an_empty_line_leaves_only_when_it_is_ones_turn() {
+        let asked = Instant::now();
+        let (before, after) = (asked - Duration::from_secs(1), asked + Duration::from_secs(1));
+        let lines = typed(&[(before, ""), (before, "one"), (before, " "), (after, "")]);
+        assert_eq!(lines.next(asked).await.unwrap().1, "one");
+        assert_eq!(lines.next(asked).await.unwrap().1, "");
+        assert!(lines.next(asked).await.is_none());
     }
 }

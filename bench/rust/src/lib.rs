@@ -1,0 +1,3 @@
+//! What the programs of `bench/` share.
+
+pub mod fixture;

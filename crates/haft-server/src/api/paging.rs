@@ -1,0 +1,84 @@
+//! Lists that grow, a page at a time: the newest first, and a link to what comes after.
+
+use axum::Json;
+use axum::http::{HeaderValue, Uri, header};
+use axum::response::{IntoResponse as _, Response};
+use serde_json::Value;
+
+/// The most that a page has.
+const MOST: usize = 1_000;
+/// What it has where nobody says.
+const USUAL: usize = 100;
+
+/// One page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Paging(usize);
+
+impl Paging {
+    pub(crate) fn new(limit: Option<usize>) -> Self {
+        Self(limit.unwrap_or(USUAL).clamp(1, MOST))
+    }
+
+    /// How many to look for: one more than are shown says whether there are more.
+    pub(crate) fn wanted(self) -> usize {
+        self.0 + 1
+    }
+
+    /// The page, and as a `Link` the address of the next one: this request's, after the last that
+    /// is shown.
+    pub(crate) fn respond<T>(
+        self,
+        uri: &Uri,
+        by: &str,
+        mut found: Vec<T>,
+        name: impl Fn(&T) -> String,
+        shown: impl Fn(&T) -> Value,
+    ) -> Response {
+        let more = found.len() > self.0;
+        found.truncate(self.0);
+        let page: Vec<Value> = found.iter().map(shown).collect();
+        let mut response = Json(page).into_response();
+        if let Some(last) = found.last().filter(|_| more)
+            && let Ok(link) = HeaderValue::from_str(&next(uri, by, &name(last)))
+        {
+            response.headers_mut().insert(header::LINK, link);
+        }
+        response
+    }
+}
+
+fn next(uri: &Uri, by: &str, last: &str) -> String {
+    let own = form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.extend_pairs(own.filter(|(name, _)| name != by)).append_pair(by, last);
+    format!("<{}?{}>; rel=\"next\"", uri.path(), query.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(uri: &str, last: &str, expected: &str) {
+        assert_eq!(next(&uri.parse().unwrap(), "after", last), expected);
+    }
+
+    #[test]
+    fn the_next_page_is_this_request_after_the_last_one() {
+        check("/v1/calls", "c1", "</v1/calls?after=c1>; rel=\"next\"");
+        check("/v1/calls?ok=true&after=c1", "c2", "</v1/calls?ok=true&after=c2>; rel=\"next\"");
+        check(
+            "/v1/calls?tool=a%26b",
+            "a&b>",
+            "</v1/calls?tool=a%26b&after=a%26b%3E>; rel=\"next\"",
+        );
+    }
+
+    #[test]
+    fn a_page_has_as_many_as_were_asked_for_within_bounds() {
+        for (limit, wanted) in [(None, 101), (Some(0), 2), (Some(7), 8), (Some(usize::MAX), 1_001)]
+        {
+            assert_eq!(Paging::new(limit).wanted(), wanted, "{limit:?}");
+        }
+    }
+}

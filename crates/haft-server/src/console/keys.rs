@@ -1,0 +1,202 @@
+//! Keys: who holds one, what it opens, and until when. A new one is shown once.
+
+use std::sync::Arc;
+
+use axum::extract::{Extension, Path, State};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use haft_core::Principal;
+use haft_runtime::policy::Instant;
+use maud::{Markup, html};
+use serde_json::Value;
+
+use super::guard::Failed;
+use super::page::{self, Visitor, badge};
+use super::posted::Posted;
+use super::visible::visible;
+use super::{FRESH, HOME, encode, sign_in};
+use crate::api::admin::Thing;
+use crate::api::admin::keys::{self, NewKey};
+use crate::door::Door;
+use crate::problem::Problem;
+use crate::who::Role;
+
+const PLACE: &str = "/console/keys";
+
+/// The roles that can be given, and what each is for.
+const ROLES: [(Role, &str, &str); 5] = [
+    (Role::Agent, "agent", "sees an agent's tools and makes its calls"),
+    (Role::Approver, "approver", "answers what agents ask for"),
+    (Role::Operator, "operator", "watches, and decides about effects"),
+    (Role::Administrator, "administrator", "changes what others may do"),
+    (Role::Metrics, "metrics", "reads the metrics"),
+];
+
+/// The tenant's keys.
+pub(crate) async fn list(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+) -> Result<Response, Failed> {
+    shown(&door, &visitor, page::empty()).await
+}
+
+async fn shown(door: &Door, visitor: &Visitor, said: Markup) -> Result<Response, Failed> {
+    let all = keys::all(door, &visitor.who).await?;
+    let now_ms = door.runtime.store().now_ms();
+    let rows = all.iter().map(|one| row(visitor, one, now_ms));
+    let head = ["Key", "Holder", "Roles", "State", "Until (UTC)", "Revoke"];
+    let content = html! {
+        h1 { "Keys" }
+        (said)
+        (page::table("Keys", &head, rows))
+        h2 { "A new key" }
+        @if visitor.proven < FRESH { (form(visitor)) } @else { (sign_in::proving(visitor, PLACE)) }
+    };
+    Ok(page::page(visitor, "/keys", "Keys", &content))
+}
+
+fn text<'a>(value: &'a Value, name: &str) -> Option<&'a str> {
+    value.get(name).and_then(Value::as_str)
+}
+
+/// Where a key stands.
+fn state(one: &Thing, now_ms: i64) -> &'static str {
+    let at = |name: &str| one.value.get(name).and_then(Value::as_i64);
+    match (at("revoked_at_ms"), at("expires_at_ms")) {
+        (Some(_), _) => "revoked",
+        (None, Some(end)) if end <= now_ms => "expired",
+        (None, Some(_) | None) => "active",
+    }
+}
+
+fn row(visitor: &Visitor, one: &Thing, now_ms: i64) -> Markup {
+    let value = &one.value;
+    let state = state(one, now_ms);
+    let words = |name: &str| {
+        let all = value.get(name).and_then(Value::as_array).into_iter().flatten();
+        all.filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+    };
+    html! {
+        tr role="row" {
+            th scope="row" role="rowheader" data-label="Key" {
+                (page::id(&one.id))
+                @if let Some(name) = text(value, "name") { span .about { (visible(name)) } }
+            }
+            td role="cell" data-label="Holder" {
+                (visible(text(value, "principal").unwrap_or_default()))
+                @if let Some(subject) = text(value, "subject") { span .about { "for " (visible(subject)) } }
+                @if value.get("agents").is_some() { span .about { "agents: " (visible(&words("agents"))) } }
+            }
+            td role="cell" data-label="Roles" { (words("roles")) }
+            td role="cell" data-label="State" {
+                (badge(state))
+                @if one.source == "declared" { span .about { "in haft.toml" } }
+            }
+            td role="cell" data-label="Until (UTC)" {
+                @if let Some(at) = value.get("expires_at_ms").and_then(Value::as_i64) { (page::time(at)) }
+                @else { "no end" }
+            }
+            td role="cell" data-label="Revoke" {
+                @if one.source == "stored" && state == "active" { (revoking(visitor, &one.id)) }
+            }
+        }
+    }
+}
+
+fn revoking(visitor: &Visitor, id: &str) -> Markup {
+    html! {
+        form method="post" action={ (HOME) "/keys/" (encode(id)) "/revoke" } {
+            (page::token(visitor))
+            button .quiet type="submit" aria-label={ "Revoke " (id) } { "Revoke" }
+        }
+    }
+}
+
+fn form(visitor: &Visitor) -> Markup {
+    html! {
+        form .card.settings method="post" action=(PLACE) autocomplete="off" {
+            (page::token(visitor))
+            label for="name" { "What it is for" }
+            input #name name="name" maxlength="200";
+            label for="principal" { "Holder" }
+            input #principal name="principal" required placeholder="user:mara, agent:helper or service:billing"
+                spellcheck="false";
+            label for="subject" { "For whom the holder acts, always" }
+            input #subject name="subject" placeholder="nobody else" spellcheck="false";
+            fieldset {
+                legend { "Roles" }
+                @for (_, name, about) in ROLES {
+                    label .choice { input type="checkbox" name={ "role." (name) } value="yes"; " " (name) span .about { (about) } }
+                }
+            }
+            label for="agents" { "Agents whose calls it may make, with commas between" }
+            input #agents name="agents" placeholder="as the holder is" spellcheck="false";
+            label for="expires" { "Last day (UTC)" }
+            input #expires type="date" name="expires";
+            button .strong type="submit" { "Make the key" }
+        }
+    }
+}
+
+/// Makes a key. Its text is on this one page.
+pub(crate) async fn make(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+    Extension(posted): Extension<Posted>,
+) -> Result<Response, Failed> {
+    crate::api::need(&visitor.who, Role::Administrator)?;
+    if visitor.proven >= FRESH {
+        return Err(Problem::forbidden("show your key again before you make another").into());
+    }
+    let said = match wanted(&posted) {
+        Ok(new) => match keys::minted(&door, &visitor.who, new).await {
+            Ok(made) => html! {
+                div .notice.good role="status" {
+                    p { "The key of " (page::id(&made.entry.id)) ". Copy it now: it is shown this once." }
+                    pre tabindex="0" #new-key { (made.key) }
+                }
+            },
+            Err(problem) => wrong(&problem),
+        },
+        Err(problem) => wrong(&problem),
+    };
+    shown(&door, &visitor, said).await
+}
+
+fn wrong(problem: &Problem) -> Markup {
+    html! { p .notice.bad role="alert" { (visible(&problem.in_words())) } }
+}
+
+/// What the form asks for.
+fn wanted(posted: &Posted) -> Result<NewKey, Problem> {
+    let principal = |name: &str| match posted.filled(name).map(str::trim) {
+        None => Ok(None),
+        Some(text) => Principal::parse(text).map(Some).map_err(Problem::malformed),
+    };
+    let holder = principal("principal")?.ok_or_else(|| Problem::malformed("a key has a holder"))?;
+    let given = |name: &str| posted.one(&format!("role.{name}")).is_some();
+    let roles = ROLES.iter().filter(|(_, name, _)| given(name)).map(|(role, ..)| *role).collect();
+    let agents = posted.filled("agents").map(|text| {
+        let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
+        names.map(str::to_owned).collect::<Vec<_>>()
+    });
+    let name = posted.filled("name").map(str::to_owned);
+    Ok(NewKey::new(name, holder, principal("subject")?, roles, agents, last(posted)?))
+}
+
+/// The end of the last day.
+fn last(posted: &Posted) -> Result<Option<Instant>, Problem> {
+    let Some(day) = posted.filled("expires") else { return Ok(None) };
+    let end = format!("{day}T23:59:59Z").parse::<jiff::Timestamp>();
+    let end = end.map_err(|_| Problem::malformed("the last day is no date: 2027-01-31, say"))?;
+    Ok(Some(Instant(end.as_millisecond())))
+}
+
+/// Revokes a key.
+pub(crate) async fn revoke(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+) -> Result<Response, Failed> {
+    keys::revoked(&door, &visitor.who, &id).await?;
+    Ok(Redirect::to(PLACE).into_response())
+}

@@ -1,0 +1,220 @@
+//! The tenant's own rules: read, changed, and every version of them.
+
+use std::sync::Arc;
+
+use axum::extract::{Extension, Path, State};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use haft_core::config::{Entry, Kind};
+use maud::{Markup, html};
+use serde_json::{Map, Value, json};
+
+use super::guard::Failed;
+use super::page::{self, Visitor};
+use super::posted::Posted;
+use super::visible::visible;
+use super::{HOME, encode};
+use crate::api::admin::{self, policies};
+use crate::door::Door;
+use crate::problem::Problem;
+use crate::who::Role;
+
+const PLACE: &str = "/console/policies";
+
+/// Lists of words in a policy, as they are called there and here.
+const LISTS: [(&str, &str, &str); 3] = [
+    ("allow", "Allow", "tools that may be used, one a line"),
+    ("deny", "Deny", "tools that may not be used, whatever else is said"),
+    ("approve", "Ask a person", "effects, tools or patterns that a person must approve"),
+];
+
+/// The tenant's policies.
+pub(crate) async fn list(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+) -> Result<Response, Failed> {
+    let all = policies::all(&door, &visitor.who).await?;
+    let rows = all.iter().map(|one| {
+        let said = one.value.get("description").and_then(Value::as_str).unwrap_or_default();
+        html! {
+            tr role="row" {
+                th scope="row" role="rowheader" data-label="Policy" {
+                    (page::link("/policies", &one.id))
+                    @if !said.is_empty() { span .about { (visible(said)) } }
+                }
+                td .number role="cell" data-label="Version" { (one.version.unwrap_or_default()) }
+                td role="cell" data-label="Changed (UTC)" { (page::time(one.changed_at_ms.unwrap_or_default())) }
+                td role="cell" data-label="By" { (visible(one.changed_by.as_deref().unwrap_or_default())) }
+            }
+        }
+    });
+    let head = ["Policy", "Version#", "Changed (UTC)", "By"];
+    let content = html! {
+        h1 { "Policies" }
+        p .lead { "Rules of this tenant, beside those of " code { "haft.toml" } ". They are checked before they are saved, and in force at once." }
+        @if all.is_empty() { (page::nothing("None beside those of haft.toml.")) }
+        @else { (page::table("Policies", &head, rows)) }
+        h2 { "A new policy" }
+        form .row method="get" action={ (HOME) "/policies/new" } {
+            label for="id" { "Name" }
+            input #id name="id" required pattern="[A-Za-z0-9_.\\-]{1,64}" spellcheck="false";
+            button type="submit" { "Write it" }
+        }
+    };
+    Ok(page::page(&visitor, "/policies", "Policies", &content))
+}
+
+#[derive(Debug, serde::Deserialize)]
+pub(crate) struct Named {
+    id: String,
+}
+
+/// The form of a policy that there is not yet.
+pub(crate) async fn new(
+    Extension(visitor): Extension<Visitor>,
+    crate::body::Params(named): crate::body::Params<Named>,
+) -> Result<Response, Failed> {
+    crate::api::need(&visitor.who, Role::Administrator)?;
+    let content = html! {
+        p .path { a href=(PLACE) { "Policies" } }
+        h1 { "New policy " (page::id(&named.id)) }
+        (form(&visitor, &named.id, 0, &json!({})))
+    };
+    Ok(page::page(&visitor, "/policies", "New policy", &content))
+}
+
+/// One policy.
+pub(crate) async fn show(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+) -> Result<Response, Failed> {
+    shown(&door, &visitor, &id, page::empty(), None).await
+}
+
+/// The page, with what came of a form and what was written in it.
+async fn shown(
+    door: &Door,
+    visitor: &Visitor,
+    id: &str,
+    said: Markup,
+    written: Option<&Value>,
+) -> Result<Response, Failed> {
+    crate::api::need(&visitor.who, Role::Administrator)?;
+    let now = admin::stored(door, &visitor.who, Kind::Policy, id).await?;
+    let versions = policies::earlier(door, &visitor.who, id).await?;
+    if now.is_none() && versions.is_empty() && written.is_none() {
+        return Err(Problem::missing("policy").into());
+    }
+    let version = now.as_ref().map_or(0, |entry| entry.version);
+    let body = written.or(now.as_ref().map(|entry| &entry.body)).cloned().unwrap_or_default();
+    let content = html! {
+        p .path { a href=(PLACE) { "Policies" } }
+        h1 { "Policy " (page::id(id)) }
+        (said)
+        @if now.is_none() && written.is_none() { p .notice.wait { "It was removed. Saving it brings it back." } }
+        (form(visitor, id, version, &body))
+        @if now.is_some() { (removing(visitor, id, version)) }
+        @if !versions.is_empty() { h2 { "Versions" } (history(&versions)) }
+    };
+    Ok(page::page(visitor, "/policies", "Policy", &content))
+}
+
+fn history(versions: &[Entry]) -> Markup {
+    let rows = versions.iter().map(|entry| {
+        html! {
+            tr role="row" {
+                th .number scope="row" role="rowheader" data-label="Version" { (entry.version) }
+                td role="cell" data-label="Changed (UTC)" { (page::time(entry.changed_at_ms)) }
+                td role="cell" data-label="By" { (visible(&entry.changed_by.to_string())) }
+                td .value role="cell" data-label="Content" { details { summary { "Show" } (page::json(&entry.body)) } }
+            }
+        }
+    });
+    page::table("Versions", &["Version#", "Changed (UTC)", "By", "Content"], rows)
+}
+
+fn form(visitor: &Visitor, id: &str, version: u64, body: &Value) -> Markup {
+    let text = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default();
+    let lines = |name: &str| {
+        let all = body.get(name).and_then(Value::as_array).into_iter().flatten();
+        all.filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
+    };
+    html! {
+        form .card.settings method="post" action={ (PLACE) "/" (encode(id)) } {
+            (page::token(visitor))
+            input type="hidden" name="version" value=(version);
+            label for="description" { "What it is for" }
+            input #description name="description" value=(text("description"));
+            @for (name, label, about) in LISTS {
+                label for=(name) { (label) span .about { (about) } }
+                textarea id=(name) name=(name) rows="3" spellcheck="false" { (lines(name)) }
+            }
+            label for="cedar" { "Cedar rules" }
+            textarea #cedar name="cedar" rows="10" spellcheck="false" { (text("cedar")) }
+            button .strong type="submit" name="do" value="save" { "Save" }
+        }
+    }
+}
+
+fn removing(visitor: &Visitor, id: &str, version: u64) -> Markup {
+    html! {
+        form method="post" action={ (PLACE) "/" (encode(id)) } {
+            (page::token(visitor))
+            input type="hidden" name="version" value=(version);
+            button .quiet type="submit" name="do" value="remove" { "Remove this policy" }
+        }
+    }
+}
+
+/// Saves a policy, or removes it.
+pub(crate) async fn change(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+    Extension(posted): Extension<Posted>,
+    Path(id): Path<String>,
+) -> Result<Response, Failed> {
+    let who = &visitor.who;
+    crate::api::need(who, Role::Administrator)?;
+    let version = posted.one("version").and_then(|text| text.parse().ok());
+    let version = version.ok_or_else(|| Problem::malformed("the form names no version"))?;
+    let written = match posted.one("do") {
+        Some("save") => Some(written(&posted)),
+        Some("remove") => None,
+        Some(_) | None => return Err(Problem::malformed("the form says nothing to do").into()),
+    };
+    let change = admin::change(who, Kind::Policy, &id, version, written.clone());
+    let problem = match door.runtime.change(change).await {
+        Ok(_) if written.is_none() => return Ok(Redirect::to(PLACE).into_response()),
+        Ok(changed) => {
+            let warnings: Vec<_> = changed.warnings.iter().map(ToString::to_string).collect();
+            let said = html! {
+                p .notice.good role="status" { "Saved as version " (changed.entry.version) "." }
+                @if !warnings.is_empty() {
+                    div .notice.wait { ul { @for why in &warnings { li { (visible(why)) } } } }
+                }
+            };
+            return shown(&door, &visitor, &id, said, None).await;
+        }
+        Err(error) => Problem::from(error),
+    };
+    let said = html! { p .notice.bad role="alert" { (visible(&problem.in_words())) } };
+    shown(&door, &visitor, &id, said, written.as_ref()).await
+}
+
+/// What the form says; what is left empty is not said.
+fn written(posted: &Posted) -> Value {
+    let mut body = Map::new();
+    for name in ["description", "cedar"] {
+        if let Some(text) = posted.filled(name).filter(|text| !text.trim().is_empty()) {
+            body.insert(name.to_owned(), json!(text));
+        }
+    }
+    for (name, ..) in LISTS {
+        let lines = posted.one(name).unwrap_or_default().lines().map(str::trim);
+        let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+        if !lines.is_empty() {
+            body.insert(name.to_owned(), json!(lines));
+        }
+    }
+    Value::Object(body)
+}

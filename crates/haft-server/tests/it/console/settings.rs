@@ -1,0 +1,161 @@
+//! Keys, policies and suggestions: what administrators do on pages, and nobody else.
+
+use serde_json::json;
+
+use super::cdp;
+use super::world::{HOSTILE, Visit, World, field};
+
+/// Fills a form in with what its page carries.
+async fn sent(visit: &Visit<'_>, path: &str, fields: &[(&str, &str)]) -> (u16, String) {
+    let csrf = visit.csrf().await;
+    let mut all = vec![("csrf", csrf.as_str())];
+    all.extend(fields);
+    let reply = visit.post(path, &all).await;
+    (reply.status, reply.body)
+}
+
+#[tokio::test]
+async fn a_key_is_made_shown_once_and_revoked() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.admin).await;
+    let (status, page) = sent(
+        &visit,
+        "/console/keys",
+        &[
+            ("name", HOSTILE),
+            ("principal", "agent:helper"),
+            ("role.agent", "yes"),
+            ("expires", "2999-01-31"),
+        ],
+    )
+    .await;
+    assert_eq!(status, 200);
+    assert!(!page.contains("<img"), "{page}");
+    let text = page.split("id=\"new-key\"").nth(1).unwrap().split(['<', '>']).nth(1).unwrap();
+    let call = json!({"tool": "echo", "arguments": {"text": "x"}});
+    let done = world.api(text, "/v1/agents/helper/calls", call.clone()).await;
+    assert_eq!(done["ok"], true, "{done}");
+    let listed = visit.get("/console/keys").await.body;
+    assert!(!listed.contains(text) && listed.contains("2999-01-31"), "{listed}");
+    let place = listed.split("action=\"/console/keys/").nth(1).unwrap().split('"').next().unwrap();
+    let place = format!("/console/keys/{place}");
+    assert_eq!(sent(&visit, &place, &[]).await.0, 303);
+    let refused = world.api(text, "/v1/agents/helper/calls", call).await;
+    assert_eq!(refused["code"], "unauthenticated", "{refused}");
+    assert!(visit.get("/console/keys").await.body.contains("revoked"));
+}
+
+#[tokio::test]
+async fn keys_that_make_no_sense_are_not_made() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.admin).await;
+    for (fields, word) in [
+        (&[("principal", "helper"), ("role.agent", "yes")][..], "is not a principal"),
+        (&[("principal", "agent:helper"), ("role.approver", "yes")], "no other role"),
+        (&[("principal", "service:bot"), ("role.approver", "yes")], "only people approve"),
+        (&[("principal", "user:ann")], "no role"),
+        (&[("principal", "user:ann"), ("role.agent", "yes"), ("expires", "soon")], "is no date"),
+        (&[("principal", "user:ann"), ("role.agent", "yes"), ("expires", "2001-01-01")], "is over"),
+        (&[("role.agent", "yes")], "a key has a holder"),
+    ] {
+        let (status, page) = sent(&visit, "/console/keys", fields).await;
+        assert!(status == 200 && page.contains(word), "{word}: {page}");
+        assert!(!page.contains("new-key"), "{word}");
+    }
+    let operator = world.signed_in(&world.operator).await;
+    let csrf = field(&operator.get("/console").await.body, "csrf");
+    let wanted =
+        [("csrf", csrf.as_str()), ("principal", "user:eve"), ("role.administrator", "yes")];
+    assert_eq!(operator.post("/console/keys", &wanted).await.status, 403);
+    assert_eq!(operator.post("/console/keys/admin/revoke", &wanted).await.status, 403);
+    // Not without the form's own token either.
+    let bare = [("principal", "user:eve"), ("role.administrator", "yes")];
+    assert_eq!(visit.post("/console/keys", &bare).await.status, 403);
+    assert_eq!(sent(&visit, "/console/keys/operator/revoke", &[]).await.0, 409, "declared");
+}
+
+#[tokio::test]
+async fn a_policy_is_checked_saved_versioned_and_removed() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.admin).await;
+    let place = "/console/policies/house";
+    assert_eq!(visit.get(place).await.status, 404);
+    let broken = "permit (principal, action, resource) when { resource.nonsense };";
+    let fields = [("version", "0"), ("do", "save"), ("cedar", broken), ("description", HOSTILE)];
+    let (status, page) = sent(&visit, place, &fields).await;
+    assert_eq!(status, 200);
+    assert!(page.contains("role=\"alert\"") && page.contains("resource.nonsense"), "{page}");
+    assert!(!page.contains("<img"), "{page}");
+    assert_eq!(visit.get(place).await.status, 404, "nothing was saved");
+    let fields = [("version", "0"), ("do", "save"), ("deny", "shop__echo\n\n shop__lose ")];
+    let (_, page) = sent(&visit, place, &fields).await;
+    assert!(page.contains("Saved as version 1"), "{page}");
+    let refused = world.called("echo", json!({"text": "x"}), "k1").await;
+    assert_eq!(refused["ok"], false, "in force at once: {refused}");
+    // Somebody else was faster: nothing is overwritten, and what was written is still there.
+    let (_, page) =
+        sent(&visit, place, &[("version", "0"), ("do", "save"), ("deny", "shop__pay")]).await;
+    assert!(page.contains("role=\"alert\"") && page.contains("shop__pay</textarea>"), "{page}");
+    assert!(visit.get(place).await.body.contains("shop__echo\nshop__lose"));
+    assert_eq!(sent(&visit, place, &[("version", "1"), ("do", "remove")]).await.0, 303);
+    let done = world.called("echo", json!({"text": "x"}), "k2").await;
+    assert_eq!(done["ok"], true, "{done}");
+    let page = visit.get(place).await.body;
+    assert!(page.contains("It was removed") && page.contains("Versions"), "{page}");
+    assert_eq!(sent(&visit, place, &[("version", "x"), ("do", "save")]).await.0, 400);
+    assert_eq!(sent(&visit, place, &[("version", "0")]).await.0, 400);
+}
+
+#[tokio::test]
+async fn what_agents_ask_for_is_listed_and_granted() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.admin).await;
+    assert!(visit.get("/console/suggestions").await.body.contains("Nobody has asked for more"));
+    let off = [("enabled", "false")];
+    assert_eq!(sent(&visit, "/console/tools/helper/shop__echo/switch", &off).await.0, 303);
+    world.called("echo", json!({"text": "x"}), "k1").await;
+    world.called("secret", json!({"text": "x"}), "k2").await;
+    world.called("make_coffee", json!({}), "k3").await;
+    let page = visit.get("/console/suggestions").await.body;
+    assert!(page.contains("Enable shop__echo for helper"), "{page}");
+    assert!(page.contains("make_coffee") && page.contains("there is no such tool here"), "{page}");
+    let wish = [("agent", "helper"), ("tool", "shop__echo")];
+    let (_, page) = sent(&visit, "/console/suggestions", &wish).await;
+    assert!(page.contains("is enabled for helper"), "{page}");
+    let done = world.called("echo", json!({"text": "x"}), "k4").await;
+    assert_eq!(done["ok"], true, "{done}");
+    let denied = [("agent", "helper"), ("tool", "shop__secret")];
+    let (_, page) = sent(&visit, "/console/suggestions", &denied).await;
+    assert!(page.contains("still lacks something"), "{page}");
+    let none = [("agent", "nobody"), ("tool", "shop__echo")];
+    assert_eq!(sent(&visit, "/console/suggestions", &none).await.0, 404);
+}
+
+#[tokio::test]
+async fn in_a_browser_a_key_is_made_and_a_policy_written() {
+    let world = World::new().await;
+    let Some(mut tab) = cdp::open().await else { return };
+    tab.shape(1280, false).await;
+    tab.go(&world.url("/console/sign-in")).await;
+    tab.fill("#key", &world.admin).await;
+    tab.click_through("button[type=submit]").await;
+    tab.click_through("a[href='/console/keys']").await;
+    tab.fill("#principal", "user:ann").await;
+    tab.click("input[name='role.operator']").await;
+    tab.click_through("form.settings button.strong").await;
+    let text = tab.eval("document.getElementById('new-key').textContent").await;
+    let key = text.as_str().unwrap().to_owned();
+    assert_eq!(world.api(&key, "/v1/effects/undo", json!({"call": "x"})).await["status"], 404);
+    tab.picture("key-made-1280-light").await;
+    tab.click_through("a[href='/console/policies']").await;
+    tab.fill("#id", "house").await;
+    tab.click_through("main form button").await;
+    tab.fill("#deny", "shop__echo").await;
+    tab.click_through("form.settings button.strong").await;
+    assert!(tab.text().await.contains("Saved as version 1"));
+    let refused = world.called("echo", json!({"text": "x"}), "k1").await;
+    assert_eq!(refused["ok"], false, "{refused}");
+    tab.click_through("a[href='/console/suggestions']").await;
+    assert!(tab.text().await.contains("shop__echo"));
+    assert_eq!(tab.complaints, Vec::<String>::new());
+}

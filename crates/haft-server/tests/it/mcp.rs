@@ -1,0 +1,506 @@
+//! MCP over HTTP: both eras, keys, sessions, approvals, discovery, and what must not get through.
+
+use std::time::Duration;
+
+use haft_server::mcp::{Approvals, Names, Settings};
+use serde_json::{Value, json};
+
+use crate::client::{Reply, Served};
+
+const NEWER: &str = "2026-07-28";
+const OLDER: &str = "2025-11-25";
+const ACCEPT: (&str, &str) = ("Accept", "application/json, text/event-stream");
+
+pub(crate) fn meta(can: Value) -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": NEWER,
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": can,
+    })
+}
+
+/// A request of the newer era, with every header that it needs.
+async fn ask(served: &Served, key: &str, method: &str, params: Value) -> Reply {
+    asked(served, key, method, params, &[]).await
+}
+
+/// The same with more headers.
+pub(crate) async fn asked(
+    served: &Served,
+    key: &str,
+    method: &str,
+    mut params: Value,
+    more: &[(&str, &str)],
+) -> Reply {
+    if params.get("_meta").is_none() {
+        params["_meta"] = meta(json!({}));
+    }
+    let name = params.get("name").or_else(|| params.get("uri"));
+    let name = name.and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mut headers = vec![ACCEPT, ("MCP-Protocol-Version", NEWER), ("Mcp-Method", method)];
+    if !name.is_empty() {
+        headers.push(("Mcp-Name", &name));
+    }
+    headers.extend(more);
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+    served.send(key, "POST", "/mcp", &headers, Some(body)).await
+}
+
+async fn call(served: &Served, tool: &str, arguments: Value, with: Value) -> Value {
+    call_with(served, &served.agent, tool, arguments, with).await
+}
+
+/// The same with a key that is for somebody: a person who can be asked.
+async fn call_for(served: &Served, tool: &str, arguments: Value, with: Value) -> Value {
+    call_with(served, &served.companion, tool, arguments, with).await
+}
+
+async fn call_with(served: &Served, key: &str, tool: &str, arguments: Value, with: Value) -> Value {
+    let mut params = json!({"name": tool, "arguments": arguments});
+    for (name, value) in with.as_object().unwrap() {
+        params[name] = value.clone();
+    }
+    ask(served, key, "tools/call", params).await.json()
+}
+
+/// The message in an answer that came as a stream of events.
+fn streamed(reply: &Reply) -> Value {
+    let mut data = reply.body.lines().filter_map(|line| line.strip_prefix("data: "));
+    let last = data.rfind(|data| data.starts_with('{'));
+    serde_json::from_str(last.unwrap_or_else(|| panic!("no message: {reply:?}"))).unwrap()
+}
+
+fn initialize() -> Value {
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": OLDER, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}})
+}
+
+/// A session of the older era.
+pub(crate) async fn begin(served: &Served, key: &str) -> String {
+    let reply = served.send(key, "POST", "/mcp", &[ACCEPT], Some(initialize())).await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    assert_eq!(streamed(&reply)["result"]["serverInfo"]["name"], "haft");
+    assert!(reply.body.len() < 1_000, "a greeting is short: {}", reply.body.len());
+    let session = reply.header("mcp-session-id").unwrap().to_owned();
+    let told = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let reply = in_session(served, key, &session, told).await;
+    assert_eq!(reply.status, 202, "{reply:?}");
+    session
+}
+
+async fn in_session(served: &Served, key: &str, session: &str, body: Value) -> Reply {
+    let headers = [ACCEPT, ("Mcp-Session-Id", session), ("MCP-Protocol-Version", OLDER)];
+    served.send(key, "POST", "/mcp", &headers, Some(body)).await
+}
+
+#[tokio::test]
+async fn the_agents_tools_are_listed_and_called_through_the_one_path() {
+    let served = Served::new().await;
+    let listed = ask(&served, &served.agent, "tools/list", json!({})).await;
+    let result = &listed.json()["result"];
+    let names: Vec<_> = result["tools"].as_array().unwrap().iter().map(|t| &t["name"]).collect();
+    assert_eq!(names, ["shop__echo", "shop__pay", "shop__send"], "{listed:?}");
+    assert_eq!(result["tools"][0]["annotations"]["readOnlyHint"], true);
+    assert_eq!(result["tools"][2]["annotations"]["destructiveHint"], true);
+    assert_eq!(result["cacheScope"], "private");
+    let again = ask(&served, &served.agent, "tools/list", json!({})).await;
+    assert_eq!(again.json()["result"], *result, "the same order and words each time");
+
+    let done = call(&served, "shop__echo", json!({"text": "hi"}), json!({})).await;
+    assert_eq!(done["result"]["structuredContent"], json!({"said": {"text": "hi"}}), "{done}");
+    assert_eq!(done["result"]["content"][0]["text"], "{\"said\":{\"text\":\"hi\"}}");
+    assert_eq!(done["result"]["isError"], false);
+    assert_eq!(served.runs(), 1);
+}
+
+#[tokio::test]
+async fn what_a_model_can_act_on_is_a_result_and_the_rest_an_error() {
+    let served = Served::new().await;
+    let wrong = call(&served, "echo", json!({"txt": "hi"}), json!({})).await;
+    assert_eq!(wrong["result"]["isError"], true, "{wrong}");
+    assert!(wrong["result"]["content"][0]["text"].as_str().unwrap().contains("invalid_arguments"));
+    let none = call(&served, "nothing", json!({}), json!({})).await;
+    assert_eq!(none["error"]["code"], -32602, "{none}");
+    assert_eq!(served.runs(), 0);
+}
+
+#[tokio::test]
+async fn an_effect_without_a_key_is_done_once_and_its_repetition_says_so() {
+    let served = Served::new().await;
+    let first = call(&served, "send", json!({"text": "hi"}), json!({})).await;
+    assert_eq!(first["result"]["_meta"]["haft/replayed"], Value::Null, "{first}");
+    let again = call(&served, "send", json!({"text": "hi"}), json!({})).await;
+    assert_eq!(again["result"]["_meta"]["haft/replayed"], true, "{again}");
+    assert_eq!(again["result"]["structuredContent"], first["result"]["structuredContent"]);
+    assert_eq!(served.runs(), 1);
+    call(&served, "send", json!({"text": "other"}), json!({})).await;
+    assert_eq!(served.runs(), 2, "another act");
+    let mut deliberate = meta(json!({}));
+    deliberate["haft/occurrence"] = json!(2);
+    call(&served, "send", json!({"text": "hi"}), json!({"_meta": deliberate})).await;
+    assert_eq!(served.runs(), 3, "a deliberate repetition");
+    let mut keyed = meta(json!({}));
+    keyed["haft/idempotencyKey"] = json!("order-7");
+    call(&served, "send", json!({"text": "hi"}), json!({"_meta": keyed})).await;
+    assert_eq!(served.runs(), 4, "a key of the caller's own");
+    let other = call(&served, "send", json!({"text": "else"}), json!({"_meta": keyed})).await;
+    assert!(
+        other["result"]["content"][0]["text"].as_str().unwrap().contains("conflict"),
+        "{other}"
+    );
+    assert_eq!(served.runs(), 4);
+}
+
+#[tokio::test]
+async fn the_person_at_the_client_approves_and_the_model_cannot() {
+    let served = Served::new().await;
+    let pay = json!({"text": "5 pounds"});
+    let can = json!({"_meta": meta(json!({"elicitation": {}}))});
+    let asked = call_for(&served, "pay", pay.clone(), can.clone()).await;
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    let question = &asked["result"]["inputRequests"]["haft/approval"];
+    assert!(question["params"]["message"].as_str().unwrap().contains("5 pounds"), "{asked}");
+    let state = asked["result"]["requestState"].as_str().unwrap().to_owned();
+    assert_eq!(served.runs(), 0);
+
+    let yes = json!({"haft/approval": {"action": "accept", "content": {"approve": true}}});
+    let answered = |state: &str, responses: &Value| {
+        let mut with = can.clone();
+        with["inputResponses"] = responses.clone();
+        with["requestState"] = json!(state);
+        with
+    };
+    // Without the sealed state a yes is a yes to nothing.
+    let mut bare = can.clone();
+    bare["inputResponses"] = yes.clone();
+    let refused = call_for(&served, "pay", pay.clone(), bare).await;
+    assert_eq!(refused["result"]["resultType"], "input_required", "{refused}");
+    for (what, text, arguments) in [
+        ("changed", format!("{state}x"), pay.clone()),
+        ("another request's", state.clone(), json!({"text": "5,000 pounds"})),
+        ("too long", "x".repeat(100_000), pay.clone()),
+    ] {
+        let refused = call_for(&served, "pay", arguments, answered(&text, &yes)).await;
+        assert_eq!(refused["error"]["code"], -32602, "{what}: {refused}");
+    }
+    assert_eq!(served.runs(), 0);
+
+    let paid = call_for(&served, "pay", pay.clone(), answered(&state, &yes)).await;
+    assert_eq!(paid["result"]["isError"], false, "{paid}");
+    assert_eq!(served.runs(), 1);
+    let replayed = call_for(&served, "pay", pay.clone(), answered(&state, &yes)).await;
+    assert_eq!(replayed["error"]["code"], -32602, "a state is good once: {replayed}");
+    assert_eq!(served.runs(), 1);
+}
+
+#[tokio::test]
+async fn a_no_is_a_no_and_a_closed_question_stays_open() {
+    let served = Served::new().await;
+    let pay = json!({"text": "7"});
+    let with = |state: &Value, answer: Value| {
+        json!({"_meta": meta(json!({"elicitation": {}})), "requestState": state,
+            "inputResponses": {"haft/approval": answer}})
+    };
+    let can = json!({"_meta": meta(json!({"elicitation": {}}))});
+    let asked = call_for(&served, "pay", pay.clone(), can).await;
+    let closed = with(&asked["result"]["requestState"], json!({"action": "cancel"}));
+    let asked = call_for(&served, "pay", pay.clone(), closed).await;
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    let declined = with(&asked["result"]["requestState"], json!({"action": "decline"}));
+    let refused = call_for(&served, "pay", pay.clone(), declined).await;
+    let text = refused["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("confirmation_refused"), "{refused}");
+    assert_eq!(served.runs(), 0);
+}
+
+#[tokio::test]
+async fn where_nobody_can_be_asked_the_result_says_what_to_do() {
+    let only = |door: haft_server::Door| {
+        door.with_mcp(Settings { approvals: Approvals::Approvers, ..Settings::default() })
+    };
+    let elicits = json!({"elicitation": {}});
+    for (what, served, named, can) in [
+        ("the client cannot ask", Served::new().await, true, json!({})),
+        ("its word does not count", Served::made(only).await, true, elicits.clone()),
+        // Whoever holds the key would answer their own question.
+        ("nobody is named", Served::new().await, false, elicits),
+    ] {
+        let with = json!({"_meta": meta(can)});
+        let key = if named { &served.companion } else { &served.agent };
+        let waits = call_with(&served, key, "pay", json!({"text": "9"}), with).await;
+        assert_eq!(waits["result"]["isError"], true, "{what}: {waits}");
+        let text = waits["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("confirmation_required") && text.contains("wait"), "{text}");
+        let open = served.get(&served.operator, "/v1/confirmations?status=pending").await.json();
+        assert_eq!(open.as_array().unwrap().len(), 1, "{open}");
+    }
+}
+
+#[tokio::test]
+async fn a_session_of_the_older_era_is_its_owners_and_ends_when_told() {
+    let served = Served::new().await;
+    let session = begin(&served, &served.agent).await;
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let listed = in_session(&served, &served.agent, &session, list.clone()).await;
+    assert_eq!(streamed(&listed)["result"]["tools"][0]["name"], "shop__echo", "{listed:?}");
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": {"name": "echo", "arguments": {"text": "hi"}}});
+    let done = streamed(&in_session(&served, &served.agent, &session, call).await);
+    assert_eq!(done["result"]["structuredContent"], json!({"said": {"text": "hi"}}), "{done}");
+    assert_eq!(done["result"].get("resultType"), None, "the older era has no such word");
+
+    let stolen = in_session(&served, &served.operator, &session, list.clone()).await;
+    assert_eq!(stolen.status, 404, "a session is its owner's: {stolen:?}");
+    let headers = [("Mcp-Session-Id", session.as_str())];
+    let ended = served.send(&served.agent, "DELETE", "/mcp", &headers, None).await;
+    assert_eq!(ended.status, 204, "{ended:?}");
+    assert_eq!(in_session(&served, &served.agent, &session, list).await.status, 404);
+}
+
+#[tokio::test]
+async fn sessions_are_bounded_and_expire() {
+    let few = |door: haft_server::Door| {
+        let idle = Duration::from_millis(200);
+        door.with_mcp(Settings { sessions: 4, idle, ..Settings::default() })
+    };
+    let served = Served::made(few).await;
+    begin(&served, &served.agent).await;
+    begin(&served, &served.agent).await;
+    let full = served.send(&served.agent, "POST", "/mcp", &[ACCEPT], Some(initialize())).await;
+    assert_eq!(full.status, 503, "half of all is for one tenant: {full:?}");
+    begin(&served, &served.stranger).await;
+    // When the others have been silent for long enough there is room again.
+    let mut status = full.status;
+    for _ in 0..100 {
+        let again = served.send(&served.agent, "POST", "/mcp", &[ACCEPT], Some(initialize())).await;
+        status = again.status;
+        if status == 200 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(status, 200);
+}
+
+#[tokio::test]
+async fn whoever_only_says_hello_keeps_few_sessions_and_no_used_one_is_lost() {
+    let served = Served::new().await;
+    let used = begin(&served, &served.agent).await;
+    let hello = async || {
+        let reply = served.send(&served.agent, "POST", "/mcp", &[ACCEPT], Some(initialize())).await;
+        assert_eq!(reply.status, 200, "{reply:?}");
+        reply.header("mcp-session-id").unwrap().to_owned()
+    };
+    let first = hello().await;
+    let mut last = String::new();
+    for _ in 0..32 {
+        last = hello().await;
+    }
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let status = async |session: &str| {
+        in_session(&served, &served.agent, session, list.clone()).await.status
+    };
+    assert_eq!(status(&first).await, 404, "the oldest that was never used");
+    assert_eq!((status(&used).await, status(&last).await), (200, 200));
+}
+
+#[tokio::test]
+async fn keys_hosts_and_origins_are_checked_before_anything_is_read() {
+    let served = Served::new().await;
+    let list = json!({"_meta": meta(json!({}))});
+    for key in ["", "haft_helper_00"] {
+        let reply = ask(&served, key, "tools/list", list.clone()).await;
+        assert_eq!(reply.status, 401, "{reply:?}");
+        assert!(reply.header("www-authenticate").is_some());
+    }
+    for (name, value) in [("Host", "evil.example"), ("Origin", "http://evil.example")] {
+        let host = if name == "Host" { value } else { "localhost" };
+        let origin = if name == "Origin" { format!("Origin: {value}\r\n") } else { String::new() };
+        let text = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {host}\r\n{origin}Connection: close\r\nContent-Length: 0\r\n\r\n"
+        );
+        assert_eq!(served.raw(text.as_bytes()).await.status, 403, "{name}");
+    }
+    let plain = served.raw(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}").await;
+    assert_eq!(plain.status, 401);
+}
+
+#[tokio::test]
+async fn messages_that_could_be_read_two_ways_are_not_read() {
+    let served = Served::new().await;
+    let call = r#""method":"tools/call","params":{"name":"echo","arguments":{"text":"1"}}"#;
+    for body in [
+        format!(r#"[{{"jsonrpc":"2.0","id":1,{call}}}]"#),
+        format!(r#"{{"jsonrpc":"2.0","id":null,{call}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":{{}},{call}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":1e400,{call}}}"#),
+        format!(r#"{{"jsonrpc":"2.0","id":1.5,{call}}}"#),
+        format!(r#"{{"id":1,{call}}}"#),
+        format!(r#"{{"jsonrpc":"1.0","id":1,{call}}}"#),
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"1","text":"2"}}}"#.to_owned(),
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":"1","\u0074ext":"2"}}}"#.to_owned(),
+        format!(r#"{{"jsonrpc":"2.0","id":1,{call}}} {{}}"#),
+        format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000)),
+        "not json".to_owned(),
+    ] {
+        let text = format!(
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {}\r\n\
+             Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: {NEWER}\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            served.agent,
+            body.len()
+        );
+        let reply = served.raw(text.as_bytes()).await;
+        assert_eq!(reply.status, 400, "{body:.60}: {reply:?}");
+        let code = reply.json()["error"]["code"].as_i64().unwrap();
+        assert!(code == -32700 || code == -32600, "{body:.60}: {reply:?}");
+    }
+    // A call that nobody waits for is no call.
+    let silent = json!({"jsonrpc": "2.0", "method": "tools/call",
+        "params": {"name": "echo", "arguments": {"text": "1"}}});
+    let headers = [ACCEPT, ("MCP-Protocol-Version", NEWER), ("Mcp-Method", "tools/call")];
+    served.send(&served.agent, "POST", "/mcp", &headers, Some(silent)).await;
+    assert_eq!(served.runs(), 0);
+}
+
+#[tokio::test]
+async fn headers_that_say_something_else_than_the_body_are_refused() {
+    let served = Served::new().await;
+    let params =
+        json!({"name": "shop__echo", "arguments": {"text": "1"}, "_meta": meta(json!({}))});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let right =
+        [("MCP-Protocol-Version", NEWER), ("Mcp-Method", "tools/call"), ("Mcp-Name", "shop__echo")];
+    for (name, value) in [
+        ("MCP-Protocol-Version", "2025-06-18"),
+        ("Mcp-Method", "tools/list"),
+        ("Mcp-Name", "shop__send"),
+        ("Mcp-Name", "=?base64?c2hvcF9fc2VuZA==?="),
+        ("Mcp-Method", ""),
+    ] {
+        let mut headers = vec![ACCEPT];
+        headers.extend(right.iter().map(|(n, v)| if *n == name { (*n, value) } else { (*n, *v) }));
+        headers.retain(|(_, value)| !value.is_empty());
+        let reply = served.send(&served.agent, "POST", "/mcp", &headers, Some(body.clone())).await;
+        assert_eq!(reply.status, 400, "{name}: {value}: {reply:?}");
+        assert_eq!(reply.json()["error"]["code"], -32020, "{reply:?}");
+    }
+    assert_eq!(served.runs(), 0);
+}
+
+#[tokio::test]
+async fn discovery_tells_a_tenant_about_itself_and_nobody_else() {
+    let served = Served::new().await;
+    let read = async |key: &str, uri: &str| {
+        ask(&served, key, "resources/read", json!({"uri": uri})).await.json()
+    };
+    let tools = |answer: &Value| -> Value {
+        let text = answer["result"]["contents"][0]["text"].as_str();
+        let text = text.unwrap_or_else(|| panic!("nothing to read: {answer}"));
+        serde_json::from_str::<Value>(text).unwrap()["tools"].clone()
+    };
+    for scheme in ["haft", "focal"] {
+        let all = read(&served.agent, &format!("{scheme}://tools/tenant/ours/available")).await;
+        let first = &tools(&all)[0];
+        assert_eq!(first["name"], "shop__echo");
+        assert_eq!(first["side_effect_policy"], "pure");
+        assert_eq!(first["requires_confirmation"], false);
+        assert_eq!(first["categories"], json!(["retrieval"]));
+        assert_eq!(first["gateway"], "native");
+        assert_eq!(first["parameter_schema"]["type"], "object");
+        let own = read(&served.agent, &format!("{scheme}://tools/agent/helper/enabled")).await;
+        assert_eq!(tools(&own).as_array().unwrap().len(), 3);
+        let rest = read(&served.agent, &format!("{scheme}://tools/agent/helper/unavailable")).await;
+        assert_eq!(tools(&rest), json!([]));
+    }
+    for uri in [
+        "haft://tools/tenant/theirs/available",
+        "haft://tools/agent/spy/enabled",
+        "haft://tools/agent/nobody/enabled",
+        "haft://tools/agent/helper/enabled/more",
+        "http://tools/agent/helper/enabled",
+    ] {
+        let none = read(&served.agent, uri).await;
+        assert_eq!(none["error"]["code"], -32602, "{uri}: {none}");
+        assert_eq!(none["error"]["data"]["uri"], uri);
+    }
+}
+
+#[tokio::test]
+async fn a_server_for_look_up_only_lists_and_runs_nothing() {
+    let only = |door: haft_server::Door| {
+        door.with_mcp(Settings { discovery_only: true, ..Settings::default() })
+    };
+    let served = Served::made(only).await;
+    let info = ask(&served, &served.agent, "server/discover", json!({})).await.json();
+    assert_eq!(info["result"]["capabilities"].get("tools"), None, "{info}");
+    let listed = ask(&served, &served.agent, "tools/list", json!({})).await.json();
+    assert_eq!(listed["result"]["tools"], json!([]));
+    let refused = call(&served, "echo", json!({"text": "1"}), json!({})).await;
+    assert_eq!(refused["error"]["code"], -32600, "{refused}");
+    let uri = "haft://tools/agent/helper/enabled";
+    let read = ask(&served, &served.agent, "resources/read", json!({"uri": uri})).await.json();
+    assert!(read["result"]["contents"][0]["text"].as_str().unwrap().contains("shop__echo"));
+    assert_eq!(served.runs(), 0);
+}
+
+#[tokio::test]
+async fn tools_go_by_their_short_names_where_that_is_wanted() {
+    let short = |door: haft_server::Door| {
+        door.with_mcp(Settings { names: Names::Short, ..Settings::default() })
+    };
+    let served = Served::made(short).await;
+    let listed = ask(&served, &served.agent, "tools/list", json!({})).await.json();
+    assert_eq!(listed["result"]["tools"][1]["name"], "pay", "{listed}");
+    let done = call(&served, "echo", json!({"text": "1"}), json!({})).await;
+    assert_eq!(done["result"]["isError"], false, "{done}");
+}
+
+#[tokio::test]
+async fn the_prompt_is_composed_for_the_agent() {
+    let served = Served::new().await;
+    let listed = ask(&served, &served.agent, "prompts/list", json!({})).await.json();
+    assert_eq!(listed["result"]["prompts"][0]["name"], "system", "{listed}");
+    let got = ask(&served, &served.agent, "prompts/get", json!({"name": "system"})).await.json();
+    let text = got["result"]["messages"][0]["content"]["text"].as_str().unwrap();
+    assert!(text.contains("shop__echo") && text.contains("Available Tools"), "{text}");
+    let odd = json!({"name": "system", "arguments": {"mode": "telepathy"}});
+    let odd = ask(&served, &served.agent, "prompts/get", odd).await.json();
+    assert_eq!(odd["error"]["code"], -32602, "{odd}");
+}
+
+#[tokio::test]
+async fn a_client_without_a_key_learns_where_to_get_a_token() {
+    let with = |door: haft_server::Door| {
+        let authorization_servers = vec!["https://login.example.org".to_owned()];
+        door.with_mcp(Settings { authorization_servers, ..Settings::default() })
+    };
+    let served = Served::made(with).await;
+    let refused = served.post("", "/mcp", initialize()).await;
+    assert_eq!(refused.status, 401);
+    let told = refused.header("www-authenticate").unwrap();
+    let place = "http://localhost/.well-known/oauth-protected-resource/mcp";
+    assert!(told.contains(&format!("resource_metadata=\"{place}\"")), "{told}");
+    for path in ["", "/mcp"] {
+        let path = format!("/.well-known/oauth-protected-resource{path}");
+        let found = served.get("", &path).await;
+        assert_eq!(found.status, 200, "{found:?}");
+        assert_eq!(found.json()["resource"], "http://localhost/mcp");
+        assert_eq!(found.json()["authorization_servers"], json!(["https://login.example.org"]));
+    }
+    let plain = Served::new().await;
+    assert_eq!(plain.get("", "/.well-known/oauth-protected-resource").await.status, 404);
+}
+
+#[tokio::test]
+async fn a_key_for_several_agents_names_one() {
+    let served = Served::new().await;
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list",
+        "params": {"_meta": meta(json!({}))}});
+    let headers = [ACCEPT, ("MCP-Protocol-Version", NEWER), ("Mcp-Method", "tools/list")];
+    let named =
+        served.send(&served.operator, "POST", "/mcp/helper", &headers, Some(body.clone())).await;
+    assert_eq!(named.json()["result"]["tools"][0]["name"], "shop__echo", "{named:?}");
+    let foreign = served.send(&served.stranger, "POST", "/mcp/helper", &headers, Some(body)).await;
+    assert_eq!(foreign.status, 404, "{foreign:?}");
+}

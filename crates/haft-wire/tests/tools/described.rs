@@ -1,0 +1,124 @@
+//! Descriptions, wherever they stand: said, or reported as not said.
+
+use haft_core::pointer::escape;
+use haft_wire::{Fate, Rendering, Target};
+use serde_json::{Value, json};
+
+use crate::dice::{self, Dice};
+use crate::support::tool;
+
+/// Gives every schema a description of its own, and lists where.
+fn describe(schema: &mut Value, at: &str, all: &mut Vec<(String, String)>) {
+    let Some(map) = schema.as_object_mut() else { return };
+    for (keyword, value) in map.iter_mut() {
+        let place = format!("{at}/{}", escape(keyword));
+        match (keyword.as_str(), value) {
+            ("properties" | "$defs" | "patternProperties", Value::Object(named)) => {
+                for (name, schema) in named {
+                    describe(schema, &format!("{place}/{}", escape(name)), all);
+                }
+            }
+            ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(list)) => {
+                for (number, schema) in list.iter_mut().enumerate() {
+                    describe(schema, &format!("{place}/{number}"), all);
+                }
+            }
+            ("items" | "additionalProperties", schema) => describe(schema, &place, all),
+            _ => {}
+        }
+    }
+    let text = format!("about {};", all.len());
+    map.insert("description".to_owned(), json!(text));
+    all.push((at.to_owned(), text));
+}
+
+/// Whether a description is said, or the report speaks of it or of what it stood in.
+fn is_kept_or_told(rendering: &Rendering, said: &str, at: &str, text: &str) -> bool {
+    // A definition goes with whatever refers to it, wherever that was.
+    let lossy = |fate: Fate| matches!(fate, Fate::Approximated | Fate::Dropped);
+    if at.starts_with("/$defs/") && rendering.report.iter().any(|loss| lossy(loss.fate)) {
+        return true;
+    }
+    let at = format!("/parameters{at}");
+    said.contains(text)
+        || rendering.report.iter().any(|loss| {
+            let around = at == loss.pointer || at.starts_with(&format!("{}/", loss.pointer));
+            let of_it = loss.pointer == format!("{at}/description");
+            let lost = lossy(loss.fate) || loss.note == "it can never be sent";
+            of_it || (around && lost)
+        })
+}
+
+/// The definitions that the root refers to, and those that they refer to: any other is nobody's.
+fn used(schema: &Value) -> Vec<String> {
+    let mut root = schema.clone();
+    let defs = root.as_object_mut().unwrap().shift_remove("$defs").unwrap_or_default();
+    let mut texts = vec![root.to_string()];
+    let mut used: Vec<String> = Vec::new();
+    while let Some(text) = texts.pop() {
+        for (name, definition) in defs.as_object().into_iter().flatten() {
+            if text.contains(&format!("#/$defs/{name}\"")) && !used.contains(name) {
+                used.push(name.clone());
+                texts.push(definition.to_string());
+            }
+        }
+    }
+    used
+}
+
+#[test]
+fn every_description_is_said_or_reported() {
+    let mut said_in_all = 0;
+    for seed in 0..11 {
+        let mut dice = Dice::new(seed);
+        let mut schema = dice::schema(&mut dice);
+        let mut all = Vec::new();
+        describe(&mut schema, "", &mut all);
+        let used = used(&schema);
+        let is_used = |at: &str| match at.strip_prefix("/$defs/") {
+            Some(rest) => used.iter().any(|name| rest.split('/').next() == Some(name.as_str())),
+            None => true,
+        };
+        let tool = tool("t", &schema);
+        for target in Target::ALL {
+            let rendering = target.render([&tool]);
+            let said = rendering.tools.to_string();
+            for (at, text) in all.iter().filter(|(at, _)| is_used(at)) {
+                said_in_all += 1;
+                assert!(
+                    is_kept_or_told(&rendering, &said, at, text),
+                    "seed {seed}, {}: `{text}` of `{at}` is lost\n{said}\nof {schema}\n{:?}",
+                    target.name(),
+                    rendering.report
+                );
+            }
+        }
+    }
+    assert!(said_in_all > 500, "{said_in_all}");
+}
+
+#[track_caller]
+fn check(property: Value, texts: &[&str]) {
+    let schema =
+        json!({"type": "object", "properties": {"a": property}, "additionalProperties": false});
+    for target in Target::ALL {
+        let said = target.render([&tool("t", &schema)]).tools.to_string();
+        for text in texts {
+            assert!(said.contains(text), "{}: {text} is not in {said}", target.name());
+        }
+    }
+}
+
+#[test]
+fn descriptions_of_alternatives_are_kept() {
+    let nothing = json!({"type": "null", "description": "no limit"});
+    let one = json!({"type": "string", "description": "a name"});
+    check(json!({"anyOf": [one, nothing], "description": "who"}), &["no limit", "a name", "who"]);
+    let two = json!({"type": "integer", "description": "a number"});
+    check(json!({"oneOf": [one, two, nothing]}), &["no limit", "a name", "a number"]);
+    check(
+        json!({"description": "who", "allOf": [one, {"minLength": 2, "description": "not short"}]}),
+        &["who", "a name", "not short"],
+    );
+    check(json!({"type": "array", "prefixItems": [one], "items": two}), &["a name", "a number"]);
+}

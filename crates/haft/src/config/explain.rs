@@ -1,0 +1,100 @@
+//! What is wrong with `haft.toml`, in the words of whoever wrote it.
+
+use haft_runtime::policy::suggest;
+
+/// A mistake, and how it is put right. `before` is the file up to it. Values are not repeated: one
+/// of them may be a secret.
+pub(super) fn mistake(said: &str, before: &str) -> String {
+    let types =
+        said.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "));
+    let Some((found, expected)) = types else { return suggest(said) };
+    let found = kind(found);
+    let name = key(before).map_or_else(|| "this".to_owned(), |key| format!("`{key}`"));
+    let Some((wanted, written)) = wanted(expected) else {
+        return format!("{name} is {found}, and something else is expected");
+    };
+    let example = match (key(before), written) {
+        (Some(key), "[…]") if found == "a text" => format!(": write `{key} = [\"…\"]`"),
+        (Some(key), written) => format!(": write `{key} = {written}`"),
+        (None, written) => format!(": write {written}"),
+    };
+    format!("{name} must be {wanted}, and is {found}{example}")
+}
+
+fn kind(found: &str) -> &'static str {
+    match found.split([' ', '`']).next().unwrap_or_default() {
+        "string" => "a text",
+        "integer" | "floating" => "a number",
+        "boolean" => "true or false",
+        "sequence" => "a list",
+        "map" => "a table",
+        _ => "something else",
+    }
+}
+
+/// What is expected, and how it is written.
+fn wanted(expected: &str) -> Option<(&'static str, &'static str)> {
+    Some(match expected {
+        "a sequence" => ("a list", "[…]"),
+        "a string" | "path string" | "a borrowed string" => ("a text", "\"…\""),
+        "a boolean" => ("true or false", "true"),
+        "a map" => ("a table", "{ … }"),
+        _ if expected.starts_with("struct ") => ("a table", "{ … }"),
+        _ if ["u8", "u16", "u32", "u64", "usize", "i64", "f64"].contains(&expected) => {
+            ("a number", "1")
+        }
+        _ => return None,
+    })
+}
+
+/// The key that the mistake is the value of, where it stands on the same line.
+fn key(before: &str) -> Option<&str> {
+    let line = before.rsplit('\n').next()?;
+    let key = line.trim_end().strip_suffix('=')?.trim();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    (!key.is_empty() && key.chars().all(plain)).then_some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::RawConfig;
+    use super::mistake;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let error = toml::from_str::<RawConfig>(text).err().unwrap();
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        assert_eq!(mistake(error.message(), before), expected);
+    }
+
+    #[test]
+    fn what_was_meant_is_shown() {
+        check(
+            "[policy]\nallow = \"core__*\"\n",
+            "`allow` must be a list, and is a text: write `allow = [\"…\"]`",
+        );
+        check(
+            "toolset = 3\n",
+            "`toolset` must be a text, and is a number: write `toolset = \"…\"`",
+        );
+        check(
+            "[store]\nverify = \"yes\"\n",
+            "`verify` must be true or false, and is a text: write `verify = true`",
+        );
+        check(
+            "policy = \"x\"\n",
+            "`policy` must be a table, and is a text: write `policy = { … }`",
+        );
+        check(
+            "[runtime]\nmax_batch = \"ten\"\n",
+            "`max_batch` must be a number, and is a text: write `max_batch = 1`",
+        );
+    }
+
+    #[test]
+    fn a_value_is_not_repeated() {
+        let text = "keys = \"sk-0123456789\"\n";
+        let error = toml::from_str::<RawConfig>(text).err().unwrap();
+        assert!(!mistake(error.message(), "keys = ").contains("sk-"), "{error}");
+    }
+}
