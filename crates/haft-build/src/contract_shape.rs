@@ -67,7 +67,7 @@ pub(crate) static FIELDS: &[Field] = &[
         Optional,
         Shape::Object(&[
             field("provider", Required, Shape::Text),
-            field("hosts", Required, Shape::List(&Shape::Text, Refused)),
+            field("hosts", Required, Shape::List(&Shape::Text, Allowed)),
             field("required", Optional, Shape::Bool),
         ]),
     ),

@@ -73,6 +73,11 @@ impl Desk {
         }
         let kb = config.kb()?;
         let base = Provider::new(Arc::new(Base::new(kb.setup)), kb.namespaces);
+        let calendar = haft_tools::calendar::Provider::new(
+            store.clone(),
+            links.client.clone(),
+            config.calendar()?,
+        );
         let executors = links.executors(&config, &registry, toolset);
         let mut builder = Runtime::builder(registry, store.clone(), executors)
             .provide(Capability::Kb, Arc::new(base));
@@ -93,6 +98,7 @@ impl Desk {
             .broker(links.broker.clone())
             .connections(links.vault.clone())
             .provide(Capability::Http, Arc::new(Fetch::new(links.client.clone())))
+            .provide(Capability::Calendar, Arc::new(calendar))
             .provide(Capability::Images, Arc::new(links.images(&config)))
             .guide()
             .build()?;

@@ -1,6 +1,7 @@
 //! `haft.toml`: which toolset, which registries are trusted, where things are remembered, and who
 //! may do what.
 
+mod calendar;
 mod explain;
 mod kb;
 mod mcp;
@@ -74,6 +75,8 @@ struct RawConfig {
     connections: outside::RawConnections,
     #[serde(default)]
     images: outside::RawImages,
+    #[serde(default)]
+    calendar: calendar::RawCalendar,
     #[serde(default)]
     model: Model,
     #[serde(default)]
@@ -158,6 +161,8 @@ pub(crate) struct Config {
     pub(crate) otlp: Otlp,
     /// The knowledge base.
     kb: RawKb,
+    /// People, and where their meetings are written.
+    calendar: calendar::RawCalendar,
     /// The server's door for MCP clients.
     pub(crate) mcp: haft_server::mcp::Settings,
     /// Calls to the outside.
@@ -230,6 +235,7 @@ impl Config {
                 grants: raw.grants,
             },
             kb: raw.kb,
+            calendar: raw.calendar,
             outside: outside::resolve(raw.http, raw.connections, raw.images, &folder)
                 .with_context(|| format!("`{}`", file.display()))?,
             model: raw.model,
@@ -288,6 +294,11 @@ impl Config {
     pub(crate) fn kb(&self) -> anyhow::Result<Kb> {
         let folder = self.folder.clone().unwrap_or_default();
         self.kb.resolve(&folder).with_context(|| format!("`{}`", self.file))
+    }
+
+    /// People's calendars.
+    pub(crate) fn calendar(&self) -> anyhow::Result<haft_tools::calendar::Setup> {
+        self.calendar.resolve(&self.first_tenant()).with_context(|| format!("`{}`", self.file))
     }
 
     /// The policy, checked against the tools that there are.

@@ -12,13 +12,15 @@ export async function execute({ args, context }) {
   }
 
   const searched = { from: rfc3339(from), until: rfc3339(until) };
-  const { slots } = await context.calendar.freeSlots({
+  const { slots, timezone, notChecked, notes } = await context.calendar.freeSlots({
     attendees: withZones(args.attendees, args.attendee_zones),
     durationMinutes: args.duration_minutes,
     from: searched.from,
     until: searched.until,
     timezone: args.timezone,
     workingHours: args.working_hours,
+    weekends: args.weekends,
+    preferred: args.preferred_times,
     limit: MOST_CANDIDATES,
   });
 
@@ -29,7 +31,7 @@ export async function execute({ args, context }) {
       attendees: args.attendees,
       start: slot.start,
       end: slot.end,
-      timezone: args.timezone,
+      timezone,
       conference: args.conference,
       location: args.location,
       notes: args.notes,
@@ -45,7 +47,8 @@ export async function execute({ args, context }) {
   }
 
   const { title, attendees, duration_minutes } = args;
-  return { ok: true, data: { title, attendees, duration_minutes, proposals, searched } };
+  const about = { timezone, not_checked: notChecked, notes };
+  return { ok: true, data: { title, attendees, duration_minutes, proposals, searched, ...about } };
 }
 
 function objectionTo({ attendees, attendee_zones, working_hours }, from, until) {
@@ -55,7 +58,7 @@ function objectionTo({ attendees, attendee_zones, working_hours }, from, until) 
       suggestion: "set `search_until` to a time that lies ahead, after `search_from`",
     };
   }
-  if (working_hours.end <= working_hours.start) {
+  if (working_hours && working_hours.end <= working_hours.start) {
     return {
       message: `\`working_hours\` end at ${working_hours.end}, before they start at ${working_hours.start}`,
       suggestion: "give hours within one day, for example 09:00 to 17:00",
