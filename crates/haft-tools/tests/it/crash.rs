@@ -19,7 +19,11 @@ fn child() {
     let Ok(root) = std::env::var(CHILD) else { return };
     let root = std::path::PathBuf::from(root);
     let work = Import { sources: vec![root.join("kb")], root: root.clone(), anew: false };
-    work.run(&setup(&root)).unwrap();
+    // Whoever looks whether this is at work holds the lock for a moment.
+    while let Err(error) = work.run(&setup(&root)) {
+        assert!(matches!(error, KbError::Busy(_)), "{error}");
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 fn start(rig: &Rig) -> std::process::Child {

@@ -10,6 +10,7 @@ use crate::meaning::{KNOWN, QUESTIONS, RECORDS};
 use crate::rig::{Rig, ask};
 
 /// The folder; without it there is nothing to test, and CI says so.
+#[expect(clippy::print_stderr, reason = "what is skipped is said")]
 fn model() -> Option<Local> {
     let folder = std::env::var_os("HAFT_MODEL").map(PathBuf::from);
     assert!(folder.is_some() || std::env::var("CI").as_deref() != Ok("true"), "CI does not skip");
