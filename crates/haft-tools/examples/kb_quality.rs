@@ -4,7 +4,6 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    clippy::print_stderr,
     reason = "a measurement that cannot go on has nothing to say"
 )]
 
@@ -73,6 +72,7 @@ fn queries(text: &str) -> Vec<(String, String)> {
 }
 
 #[cfg(not(feature = "local-model"))]
+#[expect(clippy::print_stderr, reason = "what is skipped is said")]
 fn with_vectors(_: &[Document], _: &[(String, String)], _: &Path, _: &Path) {
     eprintln!("skipped: lines with vectors need `--features local-model`");
 }
