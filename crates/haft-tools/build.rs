@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 fn main() {
     let root =
         Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../../toolsets/studio");
-    println!("cargo::rerun-if-changed={}", root.display());
+    // Not the folder itself: what commands leave in it would count as a change.
+    for entry in sources(&root) {
+        println!("cargo::rerun-if-changed={}", entry.path().display());
+    }
     let mut files = Vec::new();
     collect(&root, &mut files);
     files.sort();
@@ -23,13 +26,17 @@ fn main() {
     fs::write(Path::new(&std::env::var("OUT_DIR").unwrap()).join("bundled.rs"), list).unwrap();
 }
 
+/// What an author wrote, and not what a build or an import has left there.
+fn sources(folder: &Path) -> impl Iterator<Item = fs::DirEntry> {
+    fs::read_dir(folder).unwrap().map(Result::unwrap).filter(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        !name.starts_with('.') && name != "tool_registry.json"
+    })
+}
+
 fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        // What a build or an import has left there is nobody's source.
-        if name.starts_with('.') || name == "tool_registry.json" {
-            continue;
-        }
+    for entry in sources(folder) {
         match entry.file_type().unwrap().is_dir() {
             true => collect(&entry.path(), files),
             false => files.push(entry.path()),

@@ -8,7 +8,13 @@ fn main() -> io::Result<()> {
     let root = Path::new(&env::var("CARGO_MANIFEST_DIR").unwrap_or_default())
         .join("../../toolsets/studio")
         .canonicalize()?;
-    say(&format!("cargo::rerun-if-changed={}", root.display()));
+    // Not the folder itself: what commands leave in it would count as a change.
+    for entry in fs::read_dir(&root)? {
+        let entry = entry?;
+        if is_source(&entry) {
+            say(&format!("cargo::rerun-if-changed={}", entry.path().display()));
+        }
+    }
     let mut files = Vec::new();
     list(&root, &mut files)?;
     files.sort();
@@ -29,14 +35,20 @@ fn main() -> io::Result<()> {
 fn list(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        let hidden = entry.file_name().to_string_lossy().starts_with('.');
         match entry.file_type()? {
-            _ if hidden => {}
+            _ if !is_source(&entry) => {}
             kind if kind.is_dir() => list(&entry.path(), files)?,
             _ => files.push(entry.path()),
         }
     }
     Ok(())
+}
+
+/// What an author wrote, and not what a build or an import has left there.
+fn is_source(entry: &fs::DirEntry) -> bool {
+    let name = entry.file_name();
+    let name = name.to_string_lossy();
+    !name.starts_with('.') && name != "tool_registry.json"
 }
 
 /// This is how cargo is told.
