@@ -225,7 +225,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(pooling(folder.path()), Ok(Pooling::Mean));
         fs::create_dir(folder.path().join("1_Pooling")).unwrap();
-        let mut check = |text: &str, expected: Option<Pooling>| {
+        let check = |text: &str, expected: Option<Pooling>| {
             fs::write(folder.path().join("1_Pooling/config.json"), text).unwrap();
             assert_eq!(pooling(folder.path()).ok(), expected, "{text}");
         };
