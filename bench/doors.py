@@ -224,10 +224,12 @@ def main():
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     seen, rest = defaultdict(list), defaultdict(list)
+    needed = [PYTHON, "-c", "import fastmcp, uvloop, httptools"]
+    python = os.path.exists(PYTHON) and subprocess.run(needed, capture_output=True, check=False).returncode == 0
     for number in range(ROUNDS):
         print(f"round {number + 1} of {ROUNDS}, load {os.getloadavg()[0]:.2f}", file=sys.stderr)
         for name, one in SUBJECTS.items():
-            if one["command"] is not fastmcp or os.path.exists(PYTHON):
+            if one["command"] is not fastmcp or python:
                 timed(name, one, seen)
         overloaded(rest)
         sessions(rest)
