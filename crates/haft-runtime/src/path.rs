@@ -85,15 +85,16 @@ async fn carry_out(
         Ok(joined) => joined,
         Err(end) => return publish::ended(inner, trip, end).await,
     };
-    let place = recall::place(inner, &joined);
-    if let Some(answer) = place.as_ref().and_then(|place| place.answer(inner)) {
-        return publish::not_run(inner, trip, &joined, answer).await;
-    }
     // Durable before the first byte leaves.
     let ticket = match claim::begin(inner, &mut trip, &joined).await {
         Ok(ticket) => ticket,
         Err(end) => return publish::not_run(inner, trip, &joined, end).await,
     };
+    // After the claim, which has looked once more whether the rules still let it run.
+    let place = recall::place(inner, &joined);
+    if let Some(answer) = place.as_ref().and_then(|place| place.answer(inner)) {
+        return publish::not_run(inner, trip, &joined, answer).await;
+    }
     fail_point("after_claim").await;
     publish::started(inner, &trip, &joined);
     trip.at(Stage::Execute);

@@ -10,9 +10,6 @@ use crate::assembly::make;
 use crate::output::Output;
 use crate::source::Place;
 
-/// Every file, by its path in the toolset.
-const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
-
 /// The place that was meant: where there is no project and nothing is named, the bundled example.
 pub(crate) fn or_here(at: &Place, registry: Option<&Path>, out: &Output) -> anyhow::Result<Place> {
     if registry.is_some() || !at.is_nowhere()? {
@@ -38,12 +35,13 @@ pub(crate) fn place() -> anyhow::Result<Place> {
 /// Under a name that follows from the content: another version's files are not taken for ours, and
 /// a file that somebody changed is put right.
 fn unpack(home: &Path) -> std::io::Result<PathBuf> {
-    let named: Vec<_> =
-        FILES.iter().map(|(name, bytes)| json!([name, Digest::of_bytes(bytes)])).collect();
+    let files = haft_tools::bundled::files();
+    let digest = |text: &str| Digest::of_bytes(text.as_bytes());
+    let named: Vec<_> = files.iter().map(|(name, text)| json!([name, digest(text)])).collect();
     let digest = Digest::of_json(&json!(named));
     let root = home.join("bundled").join(digest.hex().get(..12).unwrap_or("toolset"));
-    for (name, bytes) in FILES {
-        put(&root.join("studio").join(name), bytes)?;
+    for (name, text) in files {
+        put(&root.join("studio").join(name), text.as_bytes())?;
     }
     // What is remembered is where commands look that need no toolset.
     let below = |name: &str| toml::Value::String(home.join(name).display().to_string());

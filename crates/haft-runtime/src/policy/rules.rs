@@ -8,7 +8,7 @@ use haft_core::Tool;
 use haft_core::contract::{self, Mode, SideEffectPolicy};
 use serde::{Deserialize, Serialize};
 
-use super::glob::Globs;
+use super::glob::fits;
 use super::problem::{Problem, suggest};
 
 /// Whoever wants an answer kept for longer wants a store.
@@ -211,10 +211,8 @@ impl Rules {
     /// For how long an answer of a tool may be given again: what the first rule that names it says.
     #[must_use]
     pub fn recall_for(&self, tool: &Tool) -> Option<Duration> {
-        let names = |rule: &&Recall| {
-            let globs = Globs::plain(&rule.tools);
-            globs.matches(&tool.id) || globs.matches(&tool.contract.tool_id)
-        };
+        let (id, own) = (&tool.id, &tool.contract.tool_id);
+        let names = |rule: &&Recall| rule.tools.iter().any(|one| fits(one, id) || fits(one, own));
         let lasts = self.recall.iter().find(names).map(|rule| Duration::from_secs(rule.seconds));
         lasts.filter(|lasts| !lasts.is_zero())
     }
