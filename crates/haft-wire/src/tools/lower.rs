@@ -268,7 +268,7 @@ impl<'a> Walk<'a> {
         }
         let note = "several types are said as alternatives";
         self.lose(join(at, "type"), "type", Fate::Changed, note);
-        Ok(self.either(branches, map, at, "type"))
+        Ok(self.either(branches, Vec::new(), map, at, "type"))
     }
 
     /// Any value at all.

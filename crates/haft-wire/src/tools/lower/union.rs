@@ -51,13 +51,9 @@ impl Walk<'_> {
                 node
             }));
         }
-        let node = self.either(nodes, map, at, keyword);
-        Ok(node.map(|mut node| {
-            // A JSON text says `null` too, and its description has the alternatives as they are.
-            let is_text = node.plan == Plan::Text;
-            node.words.extend(of_null.into_iter().filter(|_| !is_text));
-            Node { null: node.null || (null && !is_text), ..node }
-        }))
+        let node = self.either(nodes, of_null, map, at, keyword);
+        // A JSON text says `null` too.
+        Ok(node.map(|node| Node { null: node.null || (null && node.plan != Plan::Text), ..node }))
     }
 
     /// One alternative together with what holds for all of them.
@@ -141,10 +137,12 @@ impl Walk<'_> {
         self.lose(join(at, keyword), keyword, fate, note);
     }
 
-    /// Several ways as alternatives, or as JSON text where a value does not say which way it is.
+    /// Several ways as alternatives, or as JSON text where a value does not say which way it is;
+    /// that quotes the alternatives, with all that is said about null.
     pub(super) fn either(
         &mut self,
         nodes: Vec<Node>,
+        mut of_null: Vec<String>,
         map: &Map<String, Value>,
         at: &str,
         keyword: &str,
@@ -153,15 +151,9 @@ impl Walk<'_> {
         let is_null = |node: &Node| node.schema.get("type").is_some_and(|name| name == "null");
         // Null stands beside alternatives and is none of them.
         let all_null = nodes.iter().all(is_null);
-        let of_null: Vec<String> = nodes
-            .iter()
-            .filter(|node| !all_null && is_null(node))
-            .filter_map(|node| about_null(Some(&node.schema)))
-            .collect();
-        let nodes = match all_null {
-            true => nodes,
-            false => nodes.into_iter().filter(|node| !is_null(node)).collect(),
-        };
+        let (nulls, nodes): (Vec<Node>, Vec<Node>) =
+            nodes.into_iter().partition(|node| !all_null && is_null(node));
+        of_null.extend(nulls.iter().filter_map(|node| about_null(Some(&node.schema))));
         let mut branches: Vec<Branch> = Vec::new();
         let mut alone = None;
         for node in nodes {
