@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use crate::agent::Agent;
 use crate::approve::{Decision, Question};
 use crate::cancel::Cancel;
+use crate::describe;
 use crate::event::{Event, Listen};
 use crate::theirs::{Handed, Theirs};
 
@@ -239,7 +240,9 @@ impl Desk<'_> {
             Kind::Reads(call) => tokio::select! {
                 biased;
                 () = self.cancel.cancelled() => asked.unanswered(called_off()),
-                envelope = self.agent.runtime.invoke((**call).clone()) => envelope,
+                envelope = self.agent.runtime.invoke((**call).clone()) => {
+                    describe::as_shown(self.rendering.target(), self.catalog, &asked.tool, envelope)
+                }
             },
         }
     }

@@ -22,6 +22,7 @@ pub mod approve;
 mod calls;
 mod cancel;
 mod chat;
+pub mod describe;
 pub mod event;
 mod history;
 pub mod http;

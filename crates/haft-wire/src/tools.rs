@@ -11,6 +11,7 @@
 pub mod adm;
 mod anthropic;
 pub mod choice;
+mod describe;
 mod gemini;
 mod kept;
 pub mod limits;
@@ -31,6 +32,7 @@ use haft_core::call::RawArguments;
 use serde_json::Value;
 
 pub use choice::Choice;
+pub use describe::Description;
 pub use kept::{Kept, Renderings};
 pub use target::{Schemas, Target};
 

@@ -5,6 +5,8 @@ mod calls;
 #[cfg(test)]
 mod cancel;
 #[cfg(test)]
+mod described;
+#[cfg(test)]
 mod ends;
 #[cfg(test)]
 mod key;

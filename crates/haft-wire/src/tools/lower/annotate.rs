@@ -3,7 +3,7 @@
 use serde_json::{Map, Number, Value, json};
 
 use super::{Node, Walk, article, join, words};
-use crate::loss::Fate;
+use crate::loss::{Fate, IDLE};
 use crate::tools::plan::{Plan, Plans};
 
 /// Keywords that say something about a schema and nothing about the value.
@@ -80,7 +80,7 @@ impl Walk<'_> {
                 "examples" => self.examples(&mut node, value, at),
                 "deprecated" => self.describe(&mut node, keyword, value, map, at),
                 "readOnly" | "writeOnly" | "$comment" | "$schema" | "$id" => {
-                    let note = "it says nothing to a model";
+                    let note = format!("{IDLE} to a model");
                     self.lose(join(at, keyword), keyword, Fate::Dropped, note);
                 }
                 _ => {}
@@ -169,7 +169,7 @@ impl Walk<'_> {
             }
             match words::about(keyword) {
                 Some(of) if !words::covers(of, kind) => {
-                    let note = format!("it says nothing about {}", article(kind));
+                    let note = format!("{IDLE} about {}", article(kind));
                     self.lose(join(at, keyword), keyword, Fate::Dropped, note);
                 }
                 _ if is_structural(keyword) => {}
