@@ -41,29 +41,32 @@ impl Target {
         let names = Profile::of(self).names;
         let note = |loss: &Loss| note(loss, &tool.contract.parameters, names);
         Ok(Description {
-            parameters: parameters(self, &rendering.tools).unwrap_or_else(nothing),
+            parameters: parameters(self, &rendering.tools, 0).cloned().unwrap_or_else(nothing),
             notes: rendering.report.iter().filter_map(note).collect(),
             changed: rendering.is_changed(&tool.id),
         })
     }
 }
 
-/// The parameters of the only tool.
-fn parameters(target: Target, tools: &Value) -> Option<Value> {
-    let place = match (target.dialect, target.schemas) {
-        (Dialect::OpenAiChat, _) => "/0/function/parameters",
-        (Dialect::OpenAiResponses | Dialect::OpenAiRealtime, _) => "/0/parameters",
-        (Dialect::Anthropic, _) => "/0/input_schema",
-        (Dialect::Gemini | Dialect::GeminiLive, Schemas::Own) => {
-            "/0/functionDeclarations/0/parameters"
+/// The parameters of the tool at a place of the list, as they are shown.
+pub(super) fn parameters(target: Target, tools: &Value, place: usize) -> Option<&Value> {
+    let schema = match (target.dialect, target.schemas) {
+        (Dialect::OpenAiChat, _) => return tools.get(place)?.get("function")?.get("parameters"),
+        (Dialect::OpenAiResponses | Dialect::OpenAiRealtime, _) => "parameters",
+        (Dialect::Anthropic, _) => "input_schema",
+        (Dialect::Mcp, _) => "inputSchema",
+        (Dialect::Gemini | Dialect::GeminiLive, schemas) => {
+            let all = tools.get(0)?.get("functionDeclarations")?;
+            return all.get(place)?.get(match schemas {
+                Schemas::Own => "parameters",
+                Schemas::JsonSchema => "parametersJsonSchema",
+            });
         }
-        (Dialect::Gemini | Dialect::GeminiLive, Schemas::JsonSchema) => {
-            "/0/functionDeclarations/0/parametersJsonSchema"
+        (Dialect::Adm, _) => {
+            return tools.get("function_declarations")?.get(place)?.get("parameters");
         }
-        (Dialect::Mcp, _) => "/0/inputSchema",
-        (Dialect::Adm, _) => "/function_declarations/0/parameters",
     };
-    tools.pointer(place).cloned()
+    tools.get(place)?.get(schema)
 }
 
 /// Where a function without parameters has none to show.

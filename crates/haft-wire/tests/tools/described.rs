@@ -49,7 +49,7 @@ fn reachable(root: &Value) -> HashSet<String> {
                 left.extend(map.iter().filter(|(word, _)| *word != "$defs").map(|(_, v)| v));
             }
             Value::Array(list) => left.extend(list),
-            _ => {}
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
     found

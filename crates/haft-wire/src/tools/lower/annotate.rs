@@ -53,6 +53,14 @@ pub(super) fn bare(map: &Map<String, Value>) -> Map<String, Value> {
         .collect()
 }
 
+/// The same without one keyword more.
+pub(super) fn bare_but(map: &Map<String, Value>, but: &str) -> Map<String, Value> {
+    map.iter()
+        .filter(|(keyword, _)| *keyword != but && !is_annotation(keyword))
+        .map(|(keyword, value)| (keyword.clone(), value.clone()))
+        .collect()
+}
+
 impl Walk<'_> {
     /// The node with what the schema says about itself.
     pub(super) fn annotated(&mut self, mut node: Node, map: &Map<String, Value>, at: &str) -> Node {
@@ -163,8 +171,20 @@ impl Walk<'_> {
         map: &Map<String, Value>,
         at: &str,
     ) {
+        self.constrain_but(node, kind, map, at, |_| false);
+    }
+
+    /// The same, save for rules that are said elsewhere.
+    pub(super) fn constrain_but(
+        &mut self,
+        node: &mut Node,
+        kind: &str,
+        map: &Map<String, Value>,
+        at: &str,
+        elsewhere: impl Fn(&str) -> bool,
+    ) {
         for (keyword, value) in map {
-            if is_annotation(keyword) {
+            if is_annotation(keyword) || elsewhere(keyword) {
                 continue;
             }
             match words::about(keyword) {
