@@ -35,6 +35,7 @@ mod theirs;
 mod told;
 mod turn;
 mod wait;
+mod wishes;
 
 pub use agent::Agent;
 pub use approve::{Approve, Decision, Question};

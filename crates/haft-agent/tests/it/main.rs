@@ -23,4 +23,6 @@ mod sessions;
 #[cfg(test)]
 mod talk;
 #[cfg(test)]
+mod theirs;
+#[cfg(test)]
 mod world;
