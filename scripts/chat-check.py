@@ -1,12 +1,13 @@
-"""`haft chat` as people use it, against a scripted model on this machine.
+"""`haft chat` as people use it, and `haft serve`, against a scripted model on this machine.
 
     chat-check.py HAFT
 
 The model's key comes from a connection: it reaches the model and nobody else, also where the server
-repeats it. On a terminal, what is typed in the middle of an answer is said next, Ctrl-C calls an
+repeats it, and a running server uses what is rotated. On a terminal, what is typed in the middle of an answer is said next, Ctrl-C calls an
 answer off, and twice leaves.
 """
 
+import base64
 import json
 import os
 import pty
@@ -17,11 +18,14 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.error
+import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 haft = sys.argv[1]
 KEY = "sk-loop-0123456789abcdef"
+NEXT = "sk-next-fedcba9876543210"
 requests, script, gates = [], [], []
 
 
@@ -71,6 +75,21 @@ def says(text):
     ]
 
 
+def calls(tool, arguments):
+    function = {"name": next(name for name in shown() if name.endswith(tool)), "arguments": json.dumps(arguments)}
+    call = {"index": 0, "id": "c1", "type": "function", "function": function}
+    return [
+        data({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}),
+        data({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}),
+        "data: [DONE]\n\n",
+    ]
+
+
+def shown():
+    """The tools of the last request."""
+    return [tool["function"]["name"] for tool in requests[-1][1]["tools"]]
+
+
 def held(text):
     """An answer that begins and then waits to be let go."""
     gate = threading.Event()
@@ -93,13 +112,17 @@ def run(folder, *command, **more):
     return done.returncode, done.stdout + done.stderr
 
 
-def a_key_from_a_connection(folder, port):
+def add(folder):
     code, out = run(
         folder, "connections", "add", "model", "--provider", "models", "--kind", "bearer",
         "--host", "127.0.0.1", "--secret-env", "MODEL_KEY", env={**os.environ, "MODEL_KEY": KEY},
     )
     check(code == 0, f"the connection was not added: {out}")
-    everything = out
+    return out
+
+
+def a_key_from_a_connection(folder, port):
+    everything = add(folder)
     script[:] = [says("Hello."), (401, {"error": {"message": f"bad key {KEY}"}})]
     script.append([says("x")[0], data({"error": {"message": f"Bearer {KEY} is spent", "code": KEY}})])
     code, out = run(folder, "chat", "hi", "--json")
@@ -129,6 +152,96 @@ def a_key_from_a_connection(folder, port):
     check(code == 3 and "the model's connection `gone`" in out, f"a missing connection: {code} {out}")
     (folder / "haft.toml").write_text(settings)
     print("ok: the model's key comes from a connection and is shown to nobody")
+
+
+class Server:
+    """`haft serve` with everything that it can log."""
+
+    def __init__(self, folder):
+        settings = (folder / "haft.toml").read_text()
+        logged = settings.replace("\n[server]\n", '\n[server]\nlog = "json"\n')
+        check(logged != settings, "haft.toml has no [server] any more")
+        (folder / "served.toml").write_text(logged)
+        self.log = folder / "served.log"
+        command = [haft, "serve", "--config", "served.toml", "--listen", "127.0.0.1:0"]
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=subprocess.STDOUT)
+        for _ in range(300):
+            found = [line for line in self.log.read_text().splitlines() if "on http://" in line]
+            if found:
+                break
+            check(self.process.poll() is None, f"the server did not start: {self.log.read_text()}")
+            time.sleep(0.1)
+        self.place = found[0].split("on ")[-1].strip()
+        self.key = next(folder.rglob("admin.key")).read_text().strip()
+        self.heard = ""
+
+    def ask(self, text, **more):
+        body = {"model": "default", "messages": [{"role": "user", "content": text}], **more}
+        head = {"authorization": f"Bearer {self.key}", "content-type": "application/json"}
+        place = self.place + "/v1/agents/default/chat/completions"
+        request = urllib.request.Request(place, json.dumps(body).encode(), head)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                status, text = answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            status, text = error.code, error.read().decode()
+        self.heard += text
+        return status, text
+
+    def stop(self):
+        self.process.terminate()
+        check(self.process.wait(timeout=60) == 0, f"the server did not end well: {self.log.read_text()}")
+
+
+def a_servers_key_from_a_connection(folder):
+    requests.clear()
+    # It is looked up when it is needed, so it may come later than the server.
+    code, out = run(folder, "connections", "remove", "model")
+    check(code == 0, f"the connection was not removed: {out}")
+    server = Server(folder)
+    try:
+        status, text = server.ask("none")
+        check(status == 502 and "the model's connection `model`" in text, f"no connection: {status} {text}")
+        check(not requests, "the model was asked without its key")
+        add(folder)
+        script[:] = [says("Hello.")]
+        status, text = server.ask("one")
+        check(status == 200 and "Hello." in text, f"no answer: {status} {text}")
+        check(requests[-1][0] == f"Bearer {KEY}", f"the key did not arrive: {requests[-1][0]}")
+        check(KEY not in json.dumps(requests[-1][1]), "the key is in the request's body")
+        # A model that was told the key by its server, and hands it to a tool: neither log nor record has it.
+        script[:] = [calls("count_words", {"text": f"my key is {KEY}"}), says("Done.")]
+        status, text = server.ask("words")
+        check(status == 200 and "Done." in text, f"no answer: {status} {text}")
+        # A server that repeats the key: as it is, in base64, and in mid-answer.
+        spelt = base64.b64encode(KEY.encode()).decode()
+        script[:] = [(401, {"error": {"message": f"bad key {KEY} ({spelt})"}})]
+        status, text = server.ask("two")
+        check(status == 502 and "bad key [secret:model-key]" in text, f"not told: {status} {text}")
+        script[:] = [[says("x")[0], data({"error": {"message": f"Bearer {KEY} is spent", "code": KEY}})]]
+        status, text = server.ask("three", stream=True)
+        check(status == 200 and "is spent" in text, f"not told: {status} {text}")
+        # What is rotated is used from then on, and neither key is shown.
+        code, out = run(
+            folder, "connections", "rotate", "model", "--secret-env", "MODEL_KEY",
+            env={**os.environ, "MODEL_KEY": NEXT},
+        )
+        check(code == 0, f"the connection was not rotated: {out}")
+        script[:] = [(401, {"error": {"message": f"{NEXT} follows {KEY}"}})]
+        status, text = server.ask("four")
+        check(requests[-1][0] == f"Bearer {NEXT}", f"the old key is used: {requests[-1][0]}")
+        check(status == 502 and "follows" in text, f"not told: {status} {text}")
+    finally:
+        server.stop()
+    log = server.log.read_text()
+    check('"event":"tool_execution_completed"' in log, f"nothing was logged: {log}")
+    for key in (KEY, NEXT, spelt):
+        check(key not in server.heard, "a client was shown the key")
+        for file in folder.rglob("*"):
+            if file.is_file():
+                check(key.encode() not in file.read_bytes(), f"the key lies in {file.name}")
+    print("ok: a server's model gets its key from a connection, as it is now, and nobody else does")
 
 
 class Terminal:
@@ -250,6 +363,7 @@ def main():
         a_key_from_a_connection(folder, port)
         typed_meanwhile(folder)
         called_off(folder)
+        a_servers_key_from_a_connection(folder)
 
 
 main()

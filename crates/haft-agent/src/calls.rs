@@ -12,12 +12,13 @@ use haft_core::{Call, Envelope, ErrorKind, ToolError};
 use haft_runtime::redact::View;
 use haft_runtime::toolbox::Catalog;
 use haft_wire::results::{Answer, malformed};
-use haft_wire::{BrokenCall, Dialect, Rendering, Turn, WireCall};
+use haft_wire::{BrokenCall, Dialect, RawJson, Rendering, Turn, WireCall};
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
 use crate::approve::{Decision, Question};
 use crate::cancel::Cancel;
+use crate::describe;
 use crate::event::{Event, Listen};
 use crate::theirs::{Handed, Theirs};
 
@@ -101,15 +102,34 @@ pub(crate) struct Desk<'a> {
 /// The calls of an answer that calls tools of the client's own and nothing else: the client makes
 /// them. Beside others they are not made, and the model is told to ask for them again: its history
 /// here is not the client's, so an answer is either all ours or all theirs.
-pub(crate) fn handed(asked: &[Asked]) -> Option<Vec<Handed>> {
+pub(crate) fn handed(asked: &[Asked], theirs: &Theirs, replay: &[RawJson]) -> Option<Vec<Handed>> {
     let call = |one: &Asked| {
         matches!(one.kind, Kind::Theirs).then(|| Handed {
             id: one.id.clone(),
-            name: one.wire.name.clone(),
-            arguments: one.wire.arguments.clone(),
+            name: one.tool.clone(),
+            arguments: theirs.raise(&one.wire.name, &one.wire.arguments),
+            signature: None,
         })
     };
-    asked.iter().map(call).collect()
+    let mut calls: Vec<Handed> = asked.iter().map(call).collect::<Option<_>>()?;
+    let signed = signatures(replay);
+    if signed.len() == calls.len() {
+        calls.iter_mut().zip(signed).for_each(|(call, signature)| call.signature = signature);
+    }
+    Some(calls)
+}
+
+/// What Gemini signed the calls of an answer with, in their order.
+fn signatures(replay: &[RawJson]) -> Vec<Option<String>> {
+    let parts = replay
+        .iter()
+        .filter_map(RawJson::value)
+        .filter_map(|content| content.get("parts").and_then(Value::as_array).cloned());
+    parts
+        .flatten()
+        .filter(|part| part.get("functionCall").is_some())
+        .map(|part| part.get("thoughtSignature").and_then(Value::as_str).map(str::to_owned))
+        .collect()
 }
 
 impl Desk<'_> {
@@ -137,8 +157,8 @@ impl Desk<'_> {
     }
 
     fn call(&self, wire: &WireCall) -> Asked {
-        if wire.offered_name().is_some_and(|name| self.theirs.has(name)) {
-            return self.asked(wire, wire.name.clone(), Kind::Theirs);
+        if let Some(name) = wire.offered_name().and_then(|name| self.theirs.named(name)) {
+            return self.asked(wire, name.to_owned(), Kind::Theirs);
         }
         let tool = self.name(wire);
         let arguments = self.rendering.arguments(&wire.name, &wire.arguments);
@@ -239,7 +259,9 @@ impl Desk<'_> {
             Kind::Reads(call) => tokio::select! {
                 biased;
                 () = self.cancel.cancelled() => asked.unanswered(called_off()),
-                envelope = self.agent.runtime.invoke((**call).clone()) => envelope,
+                envelope = self.agent.runtime.invoke((**call).clone()) => {
+                    describe::as_shown(self.rendering.target(), self.catalog, &asked.tool, envelope)
+                }
             },
         }
     }
@@ -340,6 +362,17 @@ fn unique(given: Option<&str>, used: &mut HashSet<String>) -> String {
     id
 }
 
+/// Whether an id is one of those that are given where a provider gives none.
+pub(crate) fn is_made_up(id: &str) -> bool {
+    id.strip_prefix("call_").is_some_and(|number| number.parse::<usize>().is_ok())
+}
+
+/// What calls are answered with where the client wants none.
+pub(crate) fn unwanted() -> ToolError {
+    let message = "no tool may be called in this answer";
+    ToolError::new(ErrorKind::Denied, message).suggest("answer with what you know")
+}
+
 /// What a call that was not made is answered with.
 pub(crate) fn called_off() -> ToolError {
     ToolError::new(ErrorKind::Cancelled, "the user called the turn off; nothing was done")
@@ -376,5 +409,6 @@ mod tests {
         assert_eq!(next(Some("")), "call_3");
         assert_eq!(next(Some("call_4")), "call_4");
         assert_eq!(next(None), "call_5");
+        assert!(is_made_up("call_5") && !is_made_up("call_5a") && !is_made_up("a_2"));
     }
 }

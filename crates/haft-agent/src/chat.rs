@@ -18,7 +18,8 @@ use crate::calls::{self, Asked};
 use crate::cancel::Cancel;
 use crate::event::{Done, Event, Listen};
 use crate::history::{History, answerable};
-use crate::told::{Told, Wishes};
+use crate::told::Told;
+use crate::wishes::{Chosen, Wishes};
 use inbox::Inbox;
 use rounds::Run;
 
@@ -92,6 +93,10 @@ impl Chat {
     pub(crate) fn told(mut self, told: Told) -> Self {
         self.history = told.history;
         self.wishes = told.wishes;
+        // What is to be called has to be shown, also where not all tools are.
+        if let Chosen::Ours(id) = &self.wishes.chosen {
+            self.found.push(id.clone());
+        }
         self
     }
 

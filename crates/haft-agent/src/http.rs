@@ -13,16 +13,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::port::Boxed;
+use haft_core::secret::SecretText;
 use haft_wire::Dialect;
 use haft_wire::decode::{self, Limits};
+use parking_lot::Mutex;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Response, Url};
 
+pub use key::Keys;
 pub use provider::Provider;
 
 use crate::model::{Model, Refusal, Retry, Stream};
 use crate::wait::retry_after;
-use key::Hidden;
+use key::{Hidden, Used};
 
 /// The most of an error's body that is read.
 const MOST_ERROR: usize = 64 * 1024;
@@ -58,7 +61,9 @@ pub struct Http {
     model: String,
     url: Url,
     client: reqwest::Client,
-    hidden: Arc<Hidden>,
+    /// Asked before each request, where the key may change.
+    keys: Option<Arc<dyn Keys>>,
+    used: Mutex<Used>,
 }
 
 /// Why an endpoint cannot be used.
@@ -81,28 +86,37 @@ impl Http {
     /// The URL is none, would send the key in the clear, or the key cannot be a header or is too short to
     /// be told from ordinary text.
     pub fn new(endpoint: Endpoint) -> Result<Self, BadEndpoint> {
+        let key = endpoint.key.as_deref().map(SecretText::new);
+        let made = Self::made(endpoint, None)?;
+        if let Some(key) = key {
+            made.use_key(&key).map_err(BadEndpoint)?;
+        }
+        Ok(made)
+    }
+
+    /// A model whose key is asked for before each request: it may be renewed or replaced.
+    ///
+    /// # Errors
+    ///
+    /// The URL is none, or would send the key in the clear.
+    pub fn keyed(endpoint: Endpoint, keys: Arc<dyn Keys>) -> Result<Self, BadEndpoint> {
+        Self::made(endpoint, Some(keys))
+    }
+
+    fn made(endpoint: Endpoint, keys: Option<Arc<dyn Keys>>) -> Result<Self, BadEndpoint> {
         let Endpoint { provider, url, model, key } = endpoint;
         let base = url.as_deref().unwrap_or(provider.default_url());
         let url = provider.url(base, &model).map_err(BadEndpoint)?;
-        if key.is_some() && url.scheme() == "http" && !is_loopback(&url) {
+        let has_key = key.is_some() || keys.is_some();
+        if has_key && url.scheme() == "http" && !is_loopback(&url) {
             return Err(BadEndpoint(format!(
                 "{} would send the key in the clear; use https, or no key",
                 provider::shown(base)
             )));
         }
-        let key = key.as_deref().map(str::trim);
-        let hidden = Hidden::new(key).map_err(BadEndpoint)?;
         let mut headers = HeaderMap::new();
         for (name, value) in provider.headers() {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
-        }
-        if let Some(key) = key {
-            let (name, value) = provider.authorization(key);
-            let mut value = HeaderValue::from_str(&value).map_err(|_| {
-                BadEndpoint("the key has characters that no header can have".into())
-            })?;
-            value.set_sensitive(true);
-            headers.insert(HeaderName::from_static(name), value);
         }
         let client = reqwest::Client::builder()
             .default_headers(headers)
@@ -113,19 +127,35 @@ impl Http {
             .user_agent(concat!("haft/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|why| BadEndpoint(format!("no HTTP client could be made: {why}")))?;
-        Ok(Self { provider, model, url, client, hidden: Arc::new(hidden) })
+        Ok(Self { provider, model, url, client, keys, used: Mutex::default() })
+    }
+
+    fn use_key(&self, key: &SecretText) -> Result<(), String> {
+        let mut used = self.used.lock();
+        *used = used.with(key, self.provider)?;
+        Ok(())
+    }
+
+    fn hidden(&self) -> Arc<Hidden> {
+        self.used.lock().hidden.clone()
     }
 
     async fn send(&self, body: String) -> Result<Box<dyn Stream>, Refusal> {
+        if let Some(keys) = &self.keys {
+            let key = keys.key().await.map_err(Refusal::lasting)?;
+            self.use_key(&key).map_err(Refusal::lasting)?;
+        }
+        let Used { header, hidden, .. } = self.used.lock().clone();
         let request = self
             .client
             .post(self.url.clone())
+            .headers(header.into_iter().collect())
             .header("content-type", "application/json")
             .header("accept", "text/event-stream")
             .body(body);
         let response = request.send().await.map_err(|why| self.unsent(why))?;
         match response.status().is_success() {
-            true => Ok(Box::new(Bytes { response, hidden: self.hidden.clone() })),
+            true => Ok(Box::new(Bytes { response, hidden })),
             false => Err(self.refused(response).await),
         }
     }
@@ -212,11 +242,11 @@ impl Model for Http {
     }
 
     fn ask<'a>(&'a self, body: String) -> Boxed<'a, Result<Box<dyn Stream>, Refusal>> {
-        Box::pin(async { self.send(body).await.map_err(|why| self.hidden.refusal(why)) })
+        Box::pin(async { self.send(body).await.map_err(|why| self.hidden().refusal(why)) })
     }
 
     fn hide(&self, text: String) -> String {
-        self.hidden.text(text)
+        self.hidden().text(text)
     }
 }
 

@@ -22,6 +22,7 @@ pub mod approve;
 mod calls;
 mod cancel;
 mod chat;
+pub mod describe;
 pub mod event;
 mod history;
 pub mod http;
@@ -34,6 +35,7 @@ mod theirs;
 mod told;
 mod turn;
 mod wait;
+mod wishes;
 
 pub use agent::Agent;
 pub use approve::{Approve, Decision, Question};

@@ -13,6 +13,10 @@ const MOST_NAMED: usize = 20;
 /// The most of a document that a model is given.
 const MOST_DOCUMENT: usize = 16 * 1024;
 
+/// What follows a document whose examples are in the contract's form, not the dialect's.
+pub(crate) const OTHER_FORM: &str = "\n\n(The tool's parameters were given to you in another form \
+    than this document has them in; send them in the form that you were given.)";
+
 /// The tools whose documents stand in the prompt: those that the agent's settings name, and those of
 /// the tools that are always shown whose contracts ask for it.
 pub(crate) fn documented<'a>(
@@ -47,10 +51,7 @@ pub(crate) fn document(tool: &Tool, changed: bool) -> String {
         text.push('…');
     }
     if changed {
-        text.push_str(
-            "\n\n(The tool's parameters were given to you in another form than this document has \
-             them in; send them in the form that you were given.)",
-        );
+        text.push_str(OTHER_FORM);
     }
     text
 }

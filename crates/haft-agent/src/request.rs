@@ -6,12 +6,25 @@ use serde_json::{Map, Value, json};
 
 use crate::history::{History, Item};
 use crate::settings::Settings;
-use crate::told::Wishes;
+use crate::wishes::Wishes;
 
 /// Anthropic must be told how long an answer may be.
 const ANTHROPIC_OUTPUT: u64 = 8_192;
 
-#[derive(Serialize)]
+/// All that a request is made of.
+pub(crate) struct Request<'a> {
+    pub(crate) dialect: Dialect,
+    pub(crate) model: &'a str,
+    pub(crate) prompt: &'a str,
+    pub(crate) history: &'a History,
+    pub(crate) tools: &'a Rendering,
+    /// The field that says what is to be called, and its value.
+    pub(crate) choice: Option<(&'static str, Value)>,
+    pub(crate) settings: &'a Settings,
+    pub(crate) wishes: &'a Wishes,
+}
+
+#[derive(Default, Serialize)]
 struct Body<'a> {
     #[serde(flatten)]
     fields: Map<String, Value>,
@@ -25,76 +38,101 @@ struct Body<'a> {
     tools: Option<&'a Value>,
 }
 
-/// Writes a request.
-///
-/// # Errors
-///
-/// The dialect is none that a model is asked in over HTTP, or the request cannot be written.
-pub(crate) fn body(
-    dialect: Dialect,
-    model: &str,
-    prompt: &str,
-    history: &History,
-    tools: &Rendering,
-    settings: &Settings,
-    wishes: &Wishes,
-) -> Result<String, String> {
-    let items = history.items();
-    let most = match (settings.max_output_tokens, wishes.max_output_tokens) {
-        (Some(ours), Some(theirs)) => Some(ours.min(theirs)),
-        (ours, theirs) => ours.or(theirs),
-    };
-    let (mut messages, mut input, mut contents) = (None, None, None);
-    let system = Item::Ours(json!({ "role": "system", "content": prompt }));
-    let mut fields = Map::new();
-    let mut set = |key: &str, value: Value| drop(fields.insert(key.to_owned(), value));
-    match dialect {
-        Dialect::OpenAiChat => {
-            set("model", json!(model));
-            set("stream", json!(true));
-            set("stream_options", json!({ "include_usage": true }));
-            most.into_iter().for_each(|most| set("max_completion_tokens", json!(most)));
-            messages = Some(std::iter::once(&system).chain(items).collect());
-        }
-        Dialect::OpenAiResponses => {
-            set("model", json!(model));
-            set("stream", json!(true));
-            set("instructions", json!(prompt));
-            // Nothing stays with the provider, so reasoning comes along to be repeated.
-            set("store", json!(false));
-            set("include", json!(["reasoning.encrypted_content"]));
-            most.into_iter().for_each(|most| set("max_output_tokens", json!(most)));
-            input = Some(items);
-        }
-        Dialect::Anthropic => {
-            set("model", json!(model));
-            set("stream", json!(true));
-            set("max_tokens", json!(most.unwrap_or(ANTHROPIC_OUTPUT)));
-            set("system", json!(prompt));
-            messages = Some(items.iter().collect());
-        }
-        Dialect::Gemini => {
-            set("systemInstruction", json!({ "parts": [{ "text": prompt }] }));
-            let mut generation = wishes.fields.clone();
-            most.into_iter()
-                .for_each(|most| drop(generation.insert("maxOutputTokens".into(), json!(most))));
-            if !generation.is_empty() {
-                set("generationConfig", Value::Object(generation));
+impl Body<'_> {
+    fn set(&mut self, key: &str, value: impl Into<Value>) {
+        self.fields.insert(key.to_owned(), value.into());
+    }
+}
+
+impl Request<'_> {
+    /// Writes it.
+    ///
+    /// # Errors
+    ///
+    /// The dialect is none that a model is asked in over HTTP, or the request cannot be written.
+    pub(crate) fn body(&self) -> Result<String, String> {
+        let system = Item::Ours(json!({ "role": "system", "content": self.prompt }));
+        let mut body = match self.dialect {
+            Dialect::OpenAiChat => self.chat(&system),
+            Dialect::OpenAiResponses => self.responses(),
+            Dialect::Anthropic => self.anthropic(),
+            Dialect::Gemini => self.gemini(),
+            Dialect::OpenAiRealtime | Dialect::GeminiLive | Dialect::Mcp | Dialect::Adm => {
+                return Err(format!("no model is asked in `{}` over HTTP", self.dialect));
             }
-            contents = Some(items);
+        };
+        if let Some((key, value)) = &self.choice {
+            body.set(key, value.clone());
         }
-        Dialect::OpenAiRealtime | Dialect::GeminiLive | Dialect::Mcp | Dialect::Adm => {
-            return Err(format!("no model is asked in `{dialect}` over HTTP"));
+        // An empty list is refused by some.
+        let theirs = &self.wishes.theirs;
+        let both = (!theirs.is_empty()).then(|| theirs.beside(self.tools));
+        let ours = Some(&self.tools.tools).filter(|_| shown(self.tools) > 0);
+        body.tools = both.as_ref().or(ours);
+        serde_json::to_string(&body).map_err(|why| format!("the request cannot be written: {why}"))
+    }
+
+    /// The most tokens of an answer, where someone says.
+    fn most(&self) -> Option<u64> {
+        match (self.settings.max_output_tokens, self.wishes.max_output_tokens) {
+            (Some(ours), Some(theirs)) => Some(ours.min(theirs)),
+            (ours, theirs) => ours.or(theirs),
         }
     }
-    if dialect != Dialect::Gemini {
-        wishes.fields.iter().for_each(|(key, value)| set(key, value.clone()));
+
+    fn streamed<'b>(&self) -> Body<'b> {
+        let mut body = Body::default();
+        body.set("model", self.model);
+        body.set("stream", true);
+        body
     }
-    // An empty list is refused by some.
-    let both = (!wishes.theirs.is_empty()).then(|| wishes.theirs.beside(tools));
-    let tools = both.as_ref().or_else(|| Some(&tools.tools).filter(|_| shown(tools) > 0));
-    let body = Body { fields, messages, input, contents, tools };
-    serde_json::to_string(&body).map_err(|why| format!("the request cannot be written: {why}"))
+
+    fn wished(&self, body: &mut Body<'_>) {
+        let fields = self.wishes.fields.iter();
+        body.fields.extend(fields.map(|(key, value)| (key.clone(), value.clone())));
+    }
+
+    fn chat<'b>(&'b self, system: &'b Item) -> Body<'b> {
+        let mut body = self.streamed();
+        body.set("stream_options", json!({ "include_usage": true }));
+        self.most().into_iter().for_each(|most| body.set("max_completion_tokens", most));
+        self.wished(&mut body);
+        body.messages = Some(std::iter::once(system).chain(self.history.items()).collect());
+        body
+    }
+
+    fn responses(&self) -> Body<'_> {
+        let mut body = self.streamed();
+        body.set("instructions", self.prompt);
+        // Nothing stays with the provider, so reasoning comes along to be repeated.
+        body.set("store", false);
+        body.set("include", json!(["reasoning.encrypted_content"]));
+        self.most().into_iter().for_each(|most| body.set("max_output_tokens", most));
+        self.wished(&mut body);
+        body.input = Some(self.history.items());
+        body
+    }
+
+    fn anthropic(&self) -> Body<'_> {
+        let mut body = self.streamed();
+        body.set("max_tokens", self.most().unwrap_or(ANTHROPIC_OUTPUT));
+        body.set("system", self.prompt);
+        self.wished(&mut body);
+        body.messages = Some(self.history.items().iter().collect());
+        body
+    }
+
+    fn gemini(&self) -> Body<'_> {
+        let mut body = Body::default();
+        body.set("systemInstruction", json!({ "parts": [{ "text": self.prompt }] }));
+        let mut generation = self.wishes.fields.clone();
+        generation.extend(self.most().map(|most| ("maxOutputTokens".to_owned(), json!(most))));
+        if !generation.is_empty() {
+            body.set("generationConfig", generation);
+        }
+        body.contents = Some(self.history.items());
+        body
+    }
 }
 
 /// How many tools a rendering shows.

@@ -1,11 +1,17 @@
 //! A client's own tools: the model sees them beside the agent's, and the client makes their calls.
 //!
-//! They are told as they came, since their calls go back to whoever knows their schemas. Nothing of
-//! them is run here.
+//! They are told as they came, since their calls go back to whoever knows their schemas; only where
+//! the dialect has no JSON Schema are they lowered as the agent's are, and what was changed is changed
+//! back. Nothing of them is run here.
+
+pub(crate) mod words;
 
 use std::collections::HashSet;
 
-use haft_wire::{Dialect, Rendering};
+use haft_core::call::RawArguments;
+use haft_core::registry::Implementation;
+use haft_core::{Contract, Digest, Tool};
+use haft_wire::{Dialect, Rendering, Strictness, Target};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -22,6 +28,8 @@ pub(crate) struct Theirs {
     names: HashSet<String>,
     /// In the words of the model's dialect.
     shown: Vec<Value>,
+    /// Where they are lowered: the way back.
+    lowered: Option<Rendering>,
 }
 
 /// A call of a client's own tool, for the client to make.
@@ -31,8 +39,11 @@ pub struct Handed {
     pub id: String,
     /// The tool.
     pub name: String,
-    /// The arguments, as the model wrote them.
+    /// The arguments, as the model wrote them; in the client's own form where it was shown another.
     pub arguments: String,
+    /// What a model signed the call with, and wants to have back with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
 }
 
 impl Theirs {
@@ -45,18 +56,76 @@ impl Theirs {
             ));
         }
         let mut theirs = Self::default();
+        let mut read = Vec::with_capacity(tools.len());
         for (at, tool) in tools.iter().enumerate() {
-            let (name, shown) = read(dialect, tool).map_err(|why| format!("`tools[{at}]`{why}"))?;
-            if !theirs.names.insert(name.clone()) {
-                return Err(format!("`tools[{at}]`: `{name}` is there twice"));
+            let one = Function::read(tool).map_err(|why| format!("`tools[{at}]`{why}"))?;
+            if !theirs.names.insert(one.name.to_owned()) {
+                return Err(format!("`tools[{at}]`: `{}` is there twice", one.name));
             }
-            theirs.shown.push(shown);
+            read.push(one);
+        }
+        match dialect {
+            Dialect::OpenAiChat => theirs.shown = tools.to_vec(),
+            Dialect::OpenAiResponses => {
+                theirs.shown = read.iter().map(Function::for_responses).collect();
+            }
+            Dialect::Anthropic => {
+                theirs.shown = read.iter().map(Function::for_anthropic).collect();
+            }
+            Dialect::Gemini => theirs.lower(dialect, &read)?,
+            Dialect::OpenAiRealtime | Dialect::GeminiLive | Dialect::Mcp | Dialect::Adm => {
+                return Err(format!("`tools`: no model is asked in `{dialect}` over HTTP"));
+            }
         }
         Ok(theirs)
     }
 
+    fn lower(&mut self, dialect: Dialect, read: &[Function<'_>]) -> Result<(), String> {
+        let tools = read.iter().map(Function::as_tool).collect::<Result<Vec<Tool>, _>>()?;
+        let rendering = Target::new(dialect, Strictness::Plain).render(&tools);
+        if let Some(left_out) = rendering.quarantined.first() {
+            return Err(format!(
+                "`tools`: `{}` cannot be told to this agent's model, which speaks `{dialect}`: {}",
+                left_out.tool, left_out.reason
+            ));
+        }
+        self.shown = declared(&rendering).cloned().collect();
+        self.lowered = Some(rendering);
+        Ok(())
+    }
+
     pub(crate) fn has(&self, name: &str) -> bool {
         self.names.contains(name)
+    }
+
+    /// The client's name of a tool that the model calls.
+    pub(crate) fn named(&self, wire: &str) -> Option<&str> {
+        match &self.lowered {
+            Some(rendering) => rendering.tool(wire),
+            None => self.names.get(wire).map(String::as_str),
+        }
+    }
+
+    /// The name by which the model knows one of them.
+    pub(crate) fn wire<'n>(&'n self, name: &'n str) -> &'n str {
+        self.lowered.as_ref().and_then(|rendering| rendering.wire_name(name)).unwrap_or(name)
+    }
+
+    /// What a model sent, in the form of the client's schema.
+    pub(crate) fn raise(&self, wire: &str, sent: &str) -> String {
+        let raised = self.lowered.as_ref().map(|rendering| rendering.arguments(wire, sent));
+        match raised {
+            Some(RawArguments::Value(value)) => value.to_string(),
+            Some(RawArguments::Text(text)) => text,
+            None => sent.to_owned(),
+        }
+    }
+
+    /// What the model had sent for arguments that the client repeats.
+    pub(crate) fn lowered(&self, name: &str, arguments: Value) -> Value {
+        let said =
+            self.lowered.as_ref().map(|rendering| rendering.lower_arguments(name, &arguments));
+        said.and_then(Result::ok).unwrap_or(arguments)
     }
 
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
@@ -73,133 +142,93 @@ impl Theirs {
 
     /// The agent's tools, then these.
     pub(crate) fn beside(&self, ours: &Rendering) -> Value {
+        if self.lowered.is_some() {
+            let all: Vec<&Value> = declared(ours).chain(&self.shown).collect();
+            return json!([{ "functionDeclarations": all }]);
+        }
         let own = ours.tools.as_array().filter(|_| shown(ours) > 0);
         own.into_iter().flatten().chain(&self.shown).cloned().collect()
     }
 }
 
-fn read(dialect: Dialect, tool: &Value) -> Result<(String, Value), String> {
-    if tool.get("type").and_then(Value::as_str) != Some("function") {
-        return Err(": only tools of the type `function` are known".into());
-    }
-    let function = tool.get("function").and_then(Value::as_object);
-    let function = function.ok_or(" has no `function`")?;
-    let name = function.get("name").and_then(Value::as_str).unwrap_or_default();
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    if name.is_empty() || name.len() > MOST_NAME || !name.chars().all(plain) {
-        let why = format!(".function.name must be up to {MOST_NAME} letters, digits, `_` and `-`");
-        return Err(why);
-    }
-    let schema = function.get("parameters").cloned();
-    if schema.as_ref().is_some_and(|schema| !schema.is_object()) {
-        return Err(".function.parameters must be a JSON Schema".into());
-    }
-    let schema = schema.unwrap_or_else(|| json!({ "type": "object", "properties": {} }));
-    let shown = match dialect {
-        Dialect::OpenAiChat => tool.clone(),
-        Dialect::OpenAiResponses => {
-            let mut item = json!({ "type": "function", "name": name, "parameters": schema,
-                "strict": function.get("strict").and_then(Value::as_bool).unwrap_or(false) });
-            described(&mut item, function);
-            item
+/// The functions that a rendering for Gemini shows.
+fn declared(rendering: &Rendering) -> impl Iterator<Item = &Value> {
+    let groups = rendering.tools.as_array().into_iter().flatten();
+    groups.filter_map(|group| group.get("functionDeclarations")?.as_array()).flatten()
+}
+
+/// A function as a request of Chat Completions has it.
+struct Function<'v> {
+    name: &'v str,
+    fields: &'v Map<String, Value>,
+    schema: Value,
+}
+
+impl<'v> Function<'v> {
+    fn read(tool: &'v Value) -> Result<Self, String> {
+        if tool.get("type").and_then(Value::as_str) != Some("function") {
+            return Err(": only tools of the type `function` are known".into());
         }
-        Dialect::Anthropic => {
-            let mut item = json!({ "name": name, "input_schema": schema });
-            described(&mut item, function);
-            item
-        }
-        Dialect::Gemini
-        | Dialect::OpenAiRealtime
-        | Dialect::GeminiLive
-        | Dialect::Mcp
-        | Dialect::Adm => {
+        let fields = tool.get("function").and_then(Value::as_object);
+        let fields = fields.ok_or(" has no `function`")?;
+        let name = fields.get("name").and_then(Value::as_str).unwrap_or_default();
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        if name.is_empty() || name.len() > MOST_NAME || !name.chars().all(plain) {
             return Err(format!(
-                ": this agent's model, which speaks `{dialect}`, is not told of a client's own \
-                 tools; add them to the toolset"
+                ".function.name must be up to {MOST_NAME} letters, digits, `_` and `-`"
             ));
         }
-    };
-    Ok((name.to_owned(), shown))
+        let schema = fields.get("parameters").cloned();
+        if schema.as_ref().is_some_and(|schema| !schema.is_object()) {
+            return Err(".function.parameters must be a JSON Schema".into());
+        }
+        let schema = schema.unwrap_or_else(|| json!({ "type": "object", "properties": {} }));
+        Ok(Self { name, fields, schema })
+    }
+
+    fn for_responses(&self) -> Value {
+        let strict = self.fields.get("strict").and_then(Value::as_bool).unwrap_or(false);
+        let mut item = json!({ "type": "function", "name": self.name, "parameters": self.schema,
+            "strict": strict });
+        described(&mut item, self.fields);
+        item
+    }
+
+    fn for_anthropic(&self) -> Value {
+        let mut item = json!({ "name": self.name, "input_schema": self.schema });
+        described(&mut item, self.fields);
+        item
+    }
+
+    /// A tool of ours in all that a rendering asks about. It stands in no catalog, so none can run it.
+    fn as_tool(&self) -> Result<Tool, String> {
+        let description = self.fields.get("description").and_then(Value::as_str);
+        let contract = json!({
+            "toolId": self.name, "version": "1.0.0", "description": description.unwrap_or_default(),
+            "category": "utility", "sideEffects": "writes", "effect": "external_side_effect",
+            "sideEffectPolicy": "irreversible", "idempotent": false,
+            "requiresConfirmation": false, "allowedModes": ["text"], "latencyBudgetMs": 0,
+            "parameters": self.schema, "redaction": { "allow": [] },
+            "arguments": { "mode": "strict", "fraction": "refuse" },
+        });
+        let contract: Contract = serde_json::from_value(contract)
+            .map_err(|why| format!("`tools`: `{}` is no function: {why}", self.name))?;
+        Ok(Tool {
+            id: self.name.to_owned(),
+            digest: Digest::of_bytes(b""),
+            parameters: Vec::new(),
+            summary: String::new(),
+            doc: String::new(),
+            handler: Implementation::Unbound,
+            contract,
+        })
+    }
 }
 
 fn described(item: &mut Value, function: &Map<String, Value>) {
     if let (Some(item), Some(text)) = (item.as_object_mut(), function.get("description")) {
         item.insert("description".to_owned(), text.clone());
     }
-}
-
-/// Calls that were handed back, as the client repeats them. None where the dialect has no words.
-pub(crate) fn calls(dialect: Dialect, text: &str, calls: &[Value]) -> Option<Vec<Value>> {
-    let part = |call: &Value, at: &str| call.pointer(at).and_then(Value::as_str).map(str::to_owned);
-    let mut told = Vec::new();
-    for call in calls {
-        let (id, name) = (part(call, "/id")?, part(call, "/function/name")?);
-        let arguments = part(call, "/function/arguments").unwrap_or_default();
-        told.push(match dialect {
-            Dialect::OpenAiResponses => json!({ "type": "function_call", "call_id": id,
-                "name": name, "arguments": arguments }),
-            Dialect::Anthropic => {
-                let empty = arguments.trim().is_empty();
-                let text = if empty { "{}" } else { &arguments };
-                let input: Value = serde_json::from_str(text).ok()?;
-                json!({ "type": "tool_use", "id": id, "name": name, "input": input })
-            }
-            Dialect::OpenAiChat
-            | Dialect::Gemini
-            | Dialect::OpenAiRealtime
-            | Dialect::GeminiLive
-            | Dialect::Mcp
-            | Dialect::Adm => return None,
-        });
-    }
-    let said = Some(text).filter(|text| !text.is_empty());
-    if dialect == Dialect::Anthropic {
-        let said = said.map(|text| json!({ "type": "text", "text": text }));
-        let content: Vec<Value> = said.into_iter().chain(told).collect();
-        return Some(vec![json!({ "role": "assistant", "content": content })]);
-    }
-    let said = said.map(|text| json!({ "role": "assistant", "content": text }));
-    Some(said.into_iter().chain(told).collect())
-}
-
-/// What the client says became of one, in the words of the dialect.
-pub(crate) fn result(dialect: Dialect, id: &str, text: &str) -> Option<Value> {
-    match dialect {
-        Dialect::OpenAiResponses => {
-            Some(json!({ "type": "function_call_output", "call_id": id, "output": text }))
-        }
-        Dialect::Anthropic => {
-            let result = json!({ "type": "tool_result", "tool_use_id": id, "content": text });
-            Some(json!({ "role": "user", "content": [result] }))
-        }
-        Dialect::OpenAiChat
-        | Dialect::Gemini
-        | Dialect::OpenAiRealtime
-        | Dialect::GeminiLive
-        | Dialect::Mcp
-        | Dialect::Adm => None,
-    }
-}
-
-/// Puts results that follow one another into one message, where the dialect wants that.
-pub(crate) fn joined(dialect: Dialect, messages: Vec<Value>) -> Vec<Value> {
-    let is_result =
-        |message: &Value| message.pointer("/content/0/type") == Some(&json!("tool_result"));
-    let mut all: Vec<Value> = Vec::with_capacity(messages.len());
-    for message in messages {
-        let joins = dialect == Dialect::Anthropic && is_result(&message);
-        match all.last_mut().filter(|last| joins && is_result(last)) {
-            Some(last) => {
-                let more = message.get("content").and_then(Value::as_array);
-                let content = last.get_mut("content").and_then(Value::as_array_mut);
-                if let (Some(content), Some(more)) = (content, more) {
-                    content.extend(more.iter().cloned());
-                }
-            }
-            None => all.push(message),
-        }
-    }
-    all
 }
 
 #[cfg(test)]
@@ -234,7 +263,22 @@ mod tests {
             json!([{ "type": "function", "function": { "name": "now" } }]),
             Ok(json!([{ "name": "now", "input_schema": { "type": "object", "properties": {} } }])),
         );
-        check(Dialect::Gemini, json!([weather()]), Err("add them to the toolset"));
+        check(
+            Dialect::Gemini,
+            json!([weather(), { "type": "function", "function": { "name": "1st", "parameters": {
+                "type": "object", "required": ["n"], "additionalProperties": false,
+                "properties": { "n": { "enum": [1, 2] } } } } }]),
+            Ok(json!([
+                { "name": "weather", "description": "d" },
+                { "name": "_1st_e01ddf65", "description": "1st", "parameters": {
+                    "type": "OBJECT", "required": ["n"],
+                    "properties": { "n": { "type": "STRING", "enum": ["1", "2"] } } } },
+            ])),
+        );
+        let nowhere = json!([{ "type": "function", "function": { "name": "f", "parameters": {
+            "type": "object", "properties": { "a": { "$ref": "#/$defs/gone" } } } } }]);
+        check(Dialect::Gemini, nowhere, Err("`f` cannot be told to this agent's model"));
+        check(Dialect::Mcp, json!([weather()]), Err("no model is asked in `mcp`"));
         check(Dialect::OpenAiChat, json!([weather(), weather()]), Err("`tools[1]`: `weather`"));
         check(Dialect::OpenAiChat, json!([{ "type": "custom" }]), Err("the type `function`"));
         check(Dialect::OpenAiChat, json!([{ "type": "function" }]), Err("has no `function`"));
@@ -243,26 +287,5 @@ mod tests {
             check(Dialect::OpenAiChat, named(name), Err("function.name must be"));
         }
         check(Dialect::OpenAiChat, json!(vec![weather(); 129]), Err("at most 128"));
-    }
-
-    #[test]
-    fn calls_and_results_are_told_in_the_models_words() {
-        let call = json!({ "id": "c1", "type": "function",
-            "function": { "name": "weather", "arguments": "{\"at\":\"here\"}" } });
-        assert_eq!(
-            calls(Dialect::Anthropic, "Wait.", std::slice::from_ref(&call)).unwrap(),
-            [json!({ "role": "assistant", "content": [{ "type": "text", "text": "Wait." },
-                { "type": "tool_use", "id": "c1", "name": "weather", "input": { "at": "here" } }] })]
-        );
-        assert_eq!(
-            calls(Dialect::OpenAiResponses, "", &[call]).unwrap(),
-            [json!({ "type": "function_call", "call_id": "c1", "name": "weather",
-                "arguments": "{\"at\":\"here\"}" })]
-        );
-        assert_eq!(calls(Dialect::Anthropic, "", &[json!({ "id": "c1" })]), None);
-        let results = ["c1", "c2"].map(|id| result(Dialect::Anthropic, id, "dry").unwrap());
-        let all = joined(Dialect::Anthropic, results.into());
-        assert_eq!(all.len(), 1);
-        assert_eq!(all[0]["content"][1]["tool_use_id"], "c2");
     }
 }

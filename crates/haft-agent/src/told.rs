@@ -1,14 +1,16 @@
 //! A conversation that somebody else keeps and tells whole each time, in the words of OpenAI's Chat
 //! Completions; and what they want of the model.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
+use haft_runtime::toolbox::Catalog;
 use haft_wire::{Dialect, results};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::history::History;
-use crate::theirs::{self, Theirs};
+use crate::theirs::Theirs;
+use crate::theirs::words::{self, Teller};
+use crate::wishes::Wishes;
 
 /// A conversation as it was told.
 #[derive(Clone, Debug, Default)]
@@ -17,52 +19,16 @@ pub struct Told {
     pub(crate) wishes: Wishes,
 }
 
-/// What is asked of the model, in its dialect.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Wishes {
-    system: Vec<String>,
-    pub(crate) fields: Map<String, Value>,
-    pub(crate) max_output_tokens: Option<u64>,
-    /// Tools of the client's own.
-    pub(crate) theirs: Arc<Theirs>,
-}
-
-impl Wishes {
-    /// The agent's prompt comes first: what a client says may add to it.
-    pub(crate) fn prompt<'a>(&self, ours: &'a str) -> Cow<'a, str> {
-        match self.system.is_empty() {
-            true => Cow::Borrowed(ours),
-            false => Cow::Owned(format!("{ours}\n\n{}", self.system.join("\n\n"))),
-        }
-    }
-}
-
-/// What a client may set: its name in Chat Completions, Responses, Anthropic's Messages and Gemini's
-/// `generationConfig`; empty where it cannot be said.
-const FIELDS: [[&str; 4]; 13] = [
-    ["temperature", "temperature", "temperature", "temperature"],
-    ["top_p", "top_p", "top_p", "topP"],
-    ["stop", "", "stop_sequences", "stopSequences"],
-    ["seed", "", "", "seed"],
-    ["frequency_penalty", "", "", "frequencyPenalty"],
-    ["presence_penalty", "", "", "presencePenalty"],
-    ["logit_bias", "", "", ""],
-    ["response_format", "", "", ""],
-    ["reasoning_effort", "", "", ""],
-    ["verbosity", "", "", ""],
-    ["service_tier", "service_tier", "", ""],
-    ["safety_identifier", "safety_identifier", "", ""],
-    ["prompt_cache_key", "prompt_cache_key", "", ""],
-];
-
 impl Told {
-    /// Reads the messages of a request, oldest first.
+    /// Reads the messages of a request, oldest first, and the tools of the client's own that it lists
+    /// as one of Chat Completions does. Calls of those are handed back.
     ///
     /// # Errors
     ///
-    /// What is not a message, or cannot be said to a model of this dialect.
-    pub fn read(dialect: Dialect, messages: &[Value]) -> Result<Self, String> {
+    /// What is neither, or cannot be told to a model of this dialect.
+    pub fn read(dialect: Dialect, messages: &[Value], tools: &[Value]) -> Result<Self, String> {
         let mut told = Self::default();
+        let theirs = Theirs::read(dialect, tools)?;
         let leading = messages.iter().take_while(|one| is_system(one)).count();
         let (system, rest) = messages.split_at(leading);
         for (at, message) in system.iter().enumerate() {
@@ -74,22 +40,13 @@ impl Told {
             );
         }
         let mut all = Vec::with_capacity(rest.len());
-        for (at, message) in rest.iter().enumerate() {
-            all.extend(translated(dialect, message, leading + at)?);
+        let mut teller = Teller::new(dialect, &theirs);
+        for (at, message) in words::in_order(rest) {
+            all.extend(translated(dialect, &mut teller, message, leading + at)?);
         }
-        told.history.ours(theirs::joined(dialect, all));
+        told.history.ours(words::joined(dialect, all));
+        told.wishes.theirs = Arc::new(theirs);
         Ok(told)
-    }
-
-    /// Offers tools of the client's own, as a request of Chat Completions lists them. Their calls are
-    /// handed back.
-    ///
-    /// # Errors
-    ///
-    /// What is no such tool, or cannot be told to a model of this dialect.
-    pub fn offer(&mut self, dialect: Dialect, tools: &[Value]) -> Result<(), String> {
-        self.wishes.theirs = Arc::new(Theirs::read(dialect, tools)?);
-        Ok(())
     }
 
     /// The names of the client's own tools.
@@ -103,39 +60,16 @@ impl Told {
     ///
     /// A model of this dialect cannot be asked for that.
     pub fn wish(&mut self, dialect: Dialect, name: &str, value: &Value) -> Result<bool, String> {
-        if matches!(name, "max_tokens" | "max_completion_tokens") {
-            let most = value.as_u64().filter(|most| *most > 0);
-            self.wishes.max_output_tokens =
-                Some(most.ok_or_else(|| format!("`{name}` must be a whole number above 0"))?);
-            return Ok(true);
-        }
-        let Some([chat, responses, anthropic, gemini]) =
-            FIELDS.iter().find(|[chat, ..]| *chat == name)
-        else {
-            return Ok(false);
-        };
-        let own = match dialect {
-            Dialect::OpenAiResponses => responses,
-            Dialect::Anthropic => anthropic,
-            Dialect::Gemini => gemini,
-            Dialect::OpenAiChat
-            | Dialect::OpenAiRealtime
-            | Dialect::GeminiLive
-            | Dialect::Mcp
-            | Dialect::Adm => chat,
-        };
-        if own.is_empty() {
-            return Err(format!(
-                "`{name}` cannot be asked of this agent's model, which speaks `{dialect}`"
-            ));
-        }
-        // Elsewhere it is always a list.
-        let value = match (name, value) {
-            ("stop", Value::String(one)) if *own != "stop" => json!([one]),
-            _ => value.clone(),
-        };
-        self.wishes.fields.insert((*own).to_owned(), value);
-        Ok(true)
+        self.wishes.wish(dialect, name, value)
+    }
+
+    /// Takes the request's `tool_choice`; `catalog` is the agent's.
+    ///
+    /// # Errors
+    ///
+    /// What cannot be chosen.
+    pub fn choose(&mut self, wanted: &Value, catalog: &Catalog) -> Result<(), String> {
+        self.wishes.choose(wanted, catalog)
     }
 }
 
@@ -147,7 +81,12 @@ fn role(message: &Value) -> &str {
     message.get("role").and_then(Value::as_str).unwrap_or_default()
 }
 
-fn translated(dialect: Dialect, message: &Value, at: usize) -> Result<Vec<Value>, String> {
+fn translated(
+    dialect: Dialect,
+    teller: &mut Teller<'_>,
+    message: &Value,
+    at: usize,
+) -> Result<Vec<Value>, String> {
     let role = role(message);
     if !matches!(role, "system" | "developer" | "user" | "assistant" | "tool" | "function") {
         return Err(format!("`messages[{at}]` has no role that is known"));
@@ -161,13 +100,12 @@ fn translated(dialect: Dialect, message: &Value, at: usize) -> Result<Vec<Value>
     match (role, dialect) {
         ("user", _) => Ok(results::reply(dialect, &[], &[&said()?])),
         ("assistant", _) if !calls.is_empty() => {
-            let told = theirs::calls(dialect, &said().unwrap_or_default(), calls);
+            let told = teller.calls(&said().unwrap_or_default(), calls);
             told.ok_or_else(|| foreign(at, dialect))
         }
         ("tool", _) => {
             let id = message.get("tool_call_id").and_then(Value::as_str);
-            let told =
-                id.zip(Some(said()?)).and_then(|(id, text)| theirs::result(dialect, id, &text));
+            let told = id.zip(Some(said()?)).and_then(|(id, text)| teller.result(id, &text));
             told.map(|told| vec![told]).ok_or_else(|| foreign(at, dialect))
         }
         ("assistant", Dialect::Gemini) => {
@@ -209,7 +147,7 @@ mod tests {
 
     #[track_caller]
     fn check(dialect: Dialect, messages: Value, expected: Result<(&str, Value), &str>) {
-        let told = Told::read(dialect, messages.as_array().unwrap());
+        let told = Told::read(dialect, messages.as_array().unwrap(), &[]);
         match (told, expected) {
             (Ok(told), Ok((prompt, history))) => {
                 assert_eq!(told.wishes.prompt("ours"), prompt);

@@ -26,4 +26,4 @@ pub use decode::{Close, Decoder, Limits};
 pub use dialect::{Dialect, Strictness};
 pub use loss::{Fate, Loss, Quarantined};
 pub use said::{Broken, BrokenCall, End, Fault, Finish, RawJson, Said, Turn, Usage, WireCall};
-pub use tools::{Choice, Kept, Rendering, Renderings, Target, render};
+pub use tools::{Choice, Description, Kept, Rendering, Renderings, Target, render};

@@ -17,6 +17,18 @@ pub struct Loss {
     pub note: String,
 }
 
+/// How the notes begin of what holds for no value at all.
+pub(crate) const IDLE: &str = "it says nothing";
+
+impl Loss {
+    /// Whether it is of a rule that values are held to, or of what happens without one: not of words
+    /// about them.
+    pub(crate) fn binds(&self) -> bool {
+        let words = ["title", "description", "examples", "deprecated"];
+        !words.contains(&self.keyword.as_str()) && !self.note.starts_with(IDLE)
+    }
+}
+
 /// What became of something that a dialect cannot say. Later variants lose more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -11,6 +11,7 @@
 pub mod adm;
 mod anthropic;
 pub mod choice;
+mod describe;
 mod gemini;
 mod kept;
 pub mod limits;
@@ -25,12 +26,14 @@ mod spell;
 pub mod target;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use haft_core::Tool;
 use haft_core::call::RawArguments;
 use serde_json::Value;
 
 pub use choice::Choice;
+pub use describe::Description;
 pub use kept::{Kept, Renderings};
 pub use target::{Schemas, Target};
 
@@ -51,20 +54,22 @@ pub struct Rendering {
     pub quarantined: Vec<Quarantined>,
     target: Target,
     offered: Vec<Offered>,
-    by_wire: HashMap<String, usize>,
-    by_id: HashMap<String, usize>,
+    by_id: HashMap<Arc<str>, usize>,
+    /// Where the name is another.
+    by_wire: HashMap<Arc<str>, usize>,
 }
 
 /// A tool that is shown.
 #[derive(Clone, Debug)]
 struct Offered {
-    id: String,
-    wire: String,
+    id: Arc<str>,
+    /// The same, most often.
+    wire: Arc<str>,
     plans: Plans,
     /// Whether arguments come back in another shape than the contract's.
     changed: bool,
-    /// The parameters as they are shown, in the words of JSON Schema; only where they are changed.
-    schema: Value,
+    /// The parameters in the words of JSON Schema, where they are changed and shown in others.
+    schema: Option<Value>,
 }
 
 /// Renders tools for a dialect; the order stays as given.
@@ -90,16 +95,16 @@ impl Target {
             quarantined: Vec::new(),
             target: self,
             offered: Vec::with_capacity(tools.len()),
-            by_wire: HashMap::with_capacity(tools.len()),
             by_id: HashMap::with_capacity(tools.len()),
+            by_wire: HashMap::new(),
         };
         let mut written = Vec::with_capacity(tools.len());
         for tool in tools {
             let name = names.wire(&tool.id);
             match show::show(self, tool, name, &mut rendering.report) {
-                Ok(Written { tool: shown, plans, schema }) => {
+                Ok(Written { tool: shown, plans, changed, schema }) => {
                     written.push(shown);
-                    rendering.offer(&tool.id, name, plans, schema);
+                    rendering.offer(&tool.id, name, plans, changed, schema);
                 }
                 Err(quarantined) => rendering.quarantined.push(quarantined),
             }
@@ -118,17 +123,34 @@ impl Target {
 }
 
 impl Rendering {
-    fn offer(&mut self, id: &str, wire: &str, plans: Plans, schema: Option<Value>) {
+    fn offer(&mut self, id: &str, wire: &str, plans: Plans, changed: bool, schema: Option<Value>) {
         let place = self.offered.len();
-        self.by_wire.insert(wire.to_owned(), place);
-        self.by_id.insert(id.to_owned(), place);
-        let (id, wire, changed) = (id.to_owned(), wire.to_owned(), schema.is_some());
-        let schema = schema.unwrap_or_default();
-        self.offered.push(Offered { id, wire, plans, changed, schema });
+        let name: Arc<str> = wire.into();
+        let id = if id == wire { name.clone() } else { id.into() };
+        self.by_id.insert(id.clone(), place);
+        if id != name {
+            self.by_wire.insert(name.clone(), place);
+        }
+        self.offered.push(Offered { id, wire: name, plans, changed, schema });
+    }
+
+    fn place(&self, wire_name: &str) -> Option<usize> {
+        let renamed = || self.by_wire.get(wire_name).copied();
+        let same = |place: &usize| {
+            self.offered.get(*place).is_some_and(|offered| *offered.wire == *wire_name)
+        };
+        self.by_id.get(wire_name).copied().filter(same).or_else(renamed)
     }
 
     fn shown_as(&self, wire_name: &str) -> Option<&Offered> {
-        self.by_wire.get(wire_name).and_then(|place| self.offered.get(*place))
+        self.place(wire_name).and_then(|place| self.offered.get(place))
+    }
+
+    /// The parameters that are shown under a name, in the words of JSON Schema.
+    fn schema_of(&self, wire_name: &str) -> Option<&Value> {
+        let place = self.place(wire_name)?;
+        let own = self.offered.get(place)?.schema.as_ref();
+        own.or_else(|| describe::parameters(self.target, &self.tools, place))
     }
 
     /// Whether a tool's arguments are shown in another form than the contract's.
@@ -147,15 +169,14 @@ impl Rendering {
     /// The canonical id of a tool that the model names.
     #[must_use]
     pub fn tool(&self, wire_name: &str) -> Option<&str> {
-        let place = *self.by_wire.get(wire_name)?;
-        self.offered.get(place).map(|offered| offered.id.as_str())
+        self.shown_as(wire_name).map(|offered| &*offered.id)
     }
 
     /// The name on the wire of a tool that is shown.
     #[must_use]
     pub fn wire_name(&self, id: &str) -> Option<&str> {
         let place = *self.by_id.get(id)?;
-        self.offered.get(place).map(|offered| offered.wire.as_str())
+        self.offered.get(place).map(|offered| &*offered.wire)
     }
 
     /// A model's arguments in the contract's shape.

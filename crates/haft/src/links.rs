@@ -17,6 +17,7 @@ use crate::assembly::{executors, plain, said};
 use crate::config::Config;
 
 /// What reaches out.
+#[derive(Clone)]
 pub(crate) struct Links {
     pub(crate) client: Arc<Client>,
     pub(crate) vault: Arc<Vault>,

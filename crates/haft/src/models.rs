@@ -3,46 +3,80 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use haft_agent::Agent;
-use haft_agent::http::Http;
+use haft_agent::http::{Http, Keys};
+use haft_core::port::Boxed;
 use haft_core::secret::SecretText;
+use haft_runtime::Runtime;
 use haft_server::Models;
 
 use crate::assembly::Desk;
 use crate::config::Model;
+use crate::links::Links;
 
 type Made = Result<Agent, String>;
 
 /// Every model that `haft.toml` names. One that cannot be asked, for want of its key say, does not
 /// keep the server from starting: whoever asks for it learns what is missing.
-pub(crate) async fn models(desk: &Desk) -> anyhow::Result<Models> {
-    let common = make(desk, &desk.config.model("")).await?;
+pub(crate) fn models(desk: &Desk) -> anyhow::Result<Models> {
+    let common = make(desk, &desk.config.model(""))?;
     let mut own = HashMap::new();
     for agent in desk.config.agents_with_models() {
-        own.insert(agent.to_owned(), make(desk, &desk.config.model(agent)).await?);
+        own.insert(agent.to_owned(), make(desk, &desk.config.model(agent))?);
     }
     Ok(Arc::new(move |agent: &str| own.get(agent).unwrap_or(&common).clone()))
 }
 
-async fn make(desk: &Desk, model: &Model) -> anyhow::Result<Made> {
-    let mut endpoint = match model.endpoint(|name| std::env::var(name).ok()) {
+fn make(desk: &Desk, model: &Model) -> anyhow::Result<Made> {
+    let endpoint = match model.endpoint(|name| std::env::var(name).ok()) {
         Ok(endpoint) => endpoint,
         Err(why) => return Ok(Err(why.to_string())),
     };
-    if let (None, Some(id)) = (&model.key_env, &model.connection) {
-        // Models are the server's, whoever's agents talk to them.
-        match desk.links.model_key(&desk.config.first_tenant(), id, &endpoint.host()).await {
-            Ok(key) => endpoint.key = Some(key.expose().to_owned()),
-            Err(why) => return Ok(Err(format!("{why:#}"))),
+    let http = match (&model.key_env, &model.connection) {
+        (None, Some(id)) => {
+            let keys = Connected {
+                links: desk.links.clone(),
+                runtime: desk.runtime.clone(),
+                // Models are the server's, whoever's agents talk to them.
+                tenant: desk.config.first_tenant(),
+                id: id.clone(),
+                host: endpoint.host(),
+            };
+            Http::keyed(endpoint, Arc::new(keys))?
         }
-    }
-    if let Some(key) = &endpoint.key {
-        // What a tool or a provider might repeat of it is never shown.
-        let hidden = desk.runtime.hide("model-key", &SecretText::new(key.as_str()));
-        hidden.map_err(anyhow::Error::msg).context("the key of the model")?;
-    }
-    let http = Http::new(endpoint)?;
+        (Some(_), _) | (None, None) => {
+            if let Some(key) = &endpoint.key {
+                hide(&desk.runtime, &SecretText::new(key.as_str())).map_err(anyhow::Error::msg)?;
+            }
+            Http::new(endpoint)?
+        }
+    };
     let agent = Agent::new(desk.runtime.clone(), Arc::new(http), model.settings());
     Ok(Ok(agent.connected(model.connections())))
+}
+
+/// What a tool or a provider might repeat of it is never shown.
+fn hide(runtime: &Runtime, key: &SecretText) -> Result<(), String> {
+    runtime.hide("model-key", key).map_err(|why| format!("the key of the model: {why}"))
+}
+
+/// A model's key out of a connection, looked up for each request: a token is renewed, and what is
+/// rotated or added while the server runs is used from then on.
+struct Connected {
+    links: Links,
+    runtime: Runtime,
+    tenant: String,
+    id: String,
+    host: String,
+}
+
+impl Keys for Connected {
+    fn key<'a>(&'a self) -> Boxed<'a, Result<SecretText, String>> {
+        Box::pin(async {
+            let found = self.links.model_key(&self.tenant, &self.id, &self.host).await;
+            let key = found.map_err(|why| format!("{why:#}"))?;
+            hide(&self.runtime, &key)?;
+            Ok(key)
+        })
+    }
 }

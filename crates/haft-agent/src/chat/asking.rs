@@ -20,16 +20,18 @@ impl Run<'_> {
         let Chat { history, wishes, .. } = &*self.chat;
         let prompt = wishes.prompt(&offer.prompt);
         let dialect = model.dialect();
-        let body = request::body(
+        let choice = wishes.choice(self.spent.rounds == 0, &offer.rendering).map_err(failed)?;
+        let request = request::Request {
             dialect,
-            model.name(),
-            &prompt,
+            model: model.name(),
+            prompt: &prompt,
             history,
-            &offer.rendering,
+            tools: &offer.rendering,
+            choice,
             settings,
             wishes,
-        )
-        .map_err(failed)?;
+        };
+        let body = request.body().map_err(failed)?;
         self.spent.rounds += 1;
         let ask = turn::Ask {
             model,

@@ -18,6 +18,7 @@ use crate::cancel::Cancel;
 use crate::event::{Done, Event, Limit, Listen, Reason, Spent};
 use crate::offer::{self, Offer};
 use crate::prompt;
+use crate::wishes::Chosen;
 
 /// A year, for times that no clock can show.
 const FAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -125,7 +126,7 @@ impl<'a> Run<'a> {
             theirs: &self.chat.wishes.theirs.clone(),
             cancel: self.cancel,
         };
-        let asked = desk.read(&turn, &mut self.chat.used);
+        let mut asked = desk.read(&turn, &mut self.chat.used);
         to.hear(Event::ModelAnswer {
             round: self.spent.rounds,
             usage: turn.end.usage,
@@ -136,12 +137,22 @@ impl<'a> Run<'a> {
         if asked.is_empty() {
             return self.without_calls(turn);
         }
-        if let Some(calls) = calls::handed(&asked) {
+        let wanted = self.chat.wishes.chosen != Chosen::Nothing;
+        if let Some(calls) = calls::handed(&asked, desk.theirs, &turn.replay).filter(|_| wanted) {
             return Next::Over(Reason::HandedBack { calls });
+        }
+        if !wanted {
+            // Not every provider keeps a model to it.
+            for one in &mut asked {
+                one.answer = Some(one.unanswered(calls::unwanted()));
+            }
         }
         let rendering = offer.rendering.clone();
         self.chat.round = Some(Round { rendering, replay: turn.replay, asked, words: Vec::new() });
-        let ended = self.calls(&desk, to).await;
+        let ended = match wanted {
+            true => self.calls(&desk, to).await,
+            false => None,
+        };
         // Messages that calls gave way to are the session's no longer, however the calls ended.
         let aborted = self.supersede(to).await;
         self.follow_up(&catalog);

@@ -1,11 +1,16 @@
 //! A server that repeats the key: nobody else is shown it.
 
-use haft_agent::http::Provider as Api;
+use std::sync::Arc;
+
+use haft_agent::http::{Endpoint, Http, Keys, Provider as Api};
 use haft_agent::{Model as _, Reason};
+use haft_core::port::Boxed;
 use haft_core::port::Journal as _;
+use haft_core::secret::SecretText;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use crate::provider::{Reply, says};
+use crate::provider::{Provider, Reply, says};
 use crate::world::World;
 
 const KEY: &str = "sk-very-secret";
@@ -108,4 +113,44 @@ fn a_key_that_cannot_be_told_from_text_is_refused() {
     };
     let why = haft_agent::http::Http::new(endpoint).err().unwrap().to_string();
     assert!(why.contains("fewer than 6 characters"), "{why}");
+}
+
+/// A key for each request, until there is none.
+struct Rotated(Mutex<Vec<&'static str>>);
+
+impl Keys for Rotated {
+    fn key<'a>(&'a self) -> Boxed<'a, Result<SecretText, String>> {
+        let key = self.0.lock().pop().map(SecretText::new);
+        Box::pin(async move { key.ok_or_else(|| "the connection is gone".to_owned()) })
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_changes_is_asked_for_each_time_and_none_of_them_shown() {
+    let repeats = || {
+        let said = json!({ "error": { "message": "sk-first-one, then sk-second-one" } });
+        Reply::Status(401, "", said.to_string())
+    };
+    let provider = Provider::listen(vec![repeats(), repeats()]).await;
+    let endpoint = |url: String| Endpoint {
+        provider: Api::OpenAi,
+        url: Some(url),
+        model: "m".into(),
+        key: None,
+    };
+    let keys = Arc::new(Rotated(Mutex::new(vec!["sk-second-one", "sk-first-one"])));
+    let model = Http::keyed(endpoint(provider.url()), keys.clone()).unwrap();
+    let mut said = Vec::new();
+    for _ in 0..3 {
+        said.push(model.ask("{}".into()).await.err().unwrap().message);
+    }
+    // Before it is used, a key is no secret that anyone could know of.
+    assert!(said[0].contains("[secret:model-key], then sk-second-one"), "{said:?}");
+    assert!(said[1].contains("[secret:model-key], then [secret:model-key]"), "{said:?}");
+    assert_eq!(said[2], "the connection is gone");
+    let sent: Vec<String> = provider.requests().into_iter().map(|seen| seen.head).collect();
+    assert!(sent[0].contains("sk-first-one") && sent[1].contains("sk-second-one"), "{sent:?}");
+    assert_eq!(sent.len(), 2);
+    let clear = Http::keyed(endpoint("http://models.example".into()), keys).err().unwrap();
+    assert!(clear.to_string().contains("in the clear"), "{clear}");
 }

@@ -5,6 +5,8 @@ mod calls;
 #[cfg(test)]
 mod cancel;
 #[cfg(test)]
+mod described;
+#[cfg(test)]
 mod ends;
 #[cfg(test)]
 mod key;
@@ -20,5 +22,7 @@ mod retries;
 mod sessions;
 #[cfg(test)]
 mod talk;
+#[cfg(test)]
+mod theirs;
 #[cfg(test)]
 mod world;

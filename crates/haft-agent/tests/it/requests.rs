@@ -10,7 +10,7 @@ use crate::provider::{Reply, says};
 use crate::world::{World, say, settings};
 
 /// The official types, as JSON Schema. They lie beside the workspace; not everyone has them.
-fn schema(kind: &str) -> Option<jsonschema::Validator> {
+pub(crate) fn schema(kind: &str) -> Option<jsonschema::Validator> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../../shared/wire/schemas")
         .join(format!("{kind}.schema.json"));

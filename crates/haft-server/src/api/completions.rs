@@ -16,6 +16,8 @@ use axum::response::sse::{Event as Line, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use haft_agent::{Agent, Cancel, Chat, Told};
 use haft_core::{Caller, Digest};
+use haft_runtime::toolbox::Catalog;
+use haft_wire::Dialect;
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::Sender;
@@ -104,8 +106,8 @@ async fn talk(
     asked: Asked,
 ) -> Result<Response, Failure> {
     let agent = agent(&door, &caller)?;
-    let told = asked.told(agent.dialect())?;
     let catalog = door.runtime.catalog(&caller, agent.mode());
+    let told = asked.told(agent.dialect(), &catalog)?;
     if let Some(name) =
         told.offered().find(|name| catalog.get(name).is_some_and(|one| one.tool.id == *name))
     {
@@ -206,9 +208,12 @@ async fn run(
 
 impl Asked {
     /// The conversation in the words of the agent's model, and what is asked of it.
-    fn told(&self, dialect: haft_wire::Dialect) -> Result<Told, Problem> {
-        let mut told = Told::read(dialect, &self.messages).map_err(Problem::malformed)?;
-        told.offer(dialect, &self.tools).map_err(Problem::malformed)?;
+    fn told(&self, dialect: Dialect, catalog: &Catalog) -> Result<Told, Problem> {
+        let mut told =
+            Told::read(dialect, &self.messages, &self.tools).map_err(Problem::malformed)?;
+        if let Some(wanted) = &self.tool_choice {
+            told.choose(wanted, catalog).map_err(Problem::malformed)?;
+        }
         for (name, value) in &self.rest {
             if !told.wish(dialect, name, value).map_err(Problem::malformed)? {
                 let why =

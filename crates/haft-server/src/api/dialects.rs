@@ -1,9 +1,11 @@
 //! A provider's assistant message in, the tool messages that answer it out.
 
 use axum::Json;
+use haft_agent::describe::as_shown;
 use haft_core::call::{Call, Caller};
 use haft_core::port::Invoke as _;
 use haft_core::{Digest, Envelope};
+use haft_runtime::toolbox::Catalog;
 use haft_wire::results::{Answer, malformed, results};
 use haft_wire::{Dialect, Finish, Limits, Rendering, Turn, WireCall};
 use serde::{Deserialize, Serialize};
@@ -76,7 +78,8 @@ pub(crate) async fn answer(
     let catalog = tools::catalog(door, &caller, said.session.as_deref(), mode).await?;
     let rendering = door.renderings.of(&catalog, target);
     let post = Digest::of_bytes(bytes);
-    let run = Run { door, caller, said, dialect, rendering: &rendering, post, key };
+    let run =
+        Run { door, caller, said, dialect, catalog: &catalog, rendering: &rendering, post, key };
     Ok(Json(run.all(&turn).await))
 }
 
@@ -92,6 +95,7 @@ struct Run<'a> {
     caller: Caller,
     said: &'a Said,
     dialect: Dialect,
+    catalog: &'a Catalog,
     rendering: &'a Rendering,
     /// Of the message itself: the same when it is posted again.
     post: Digest,
@@ -125,9 +129,11 @@ impl Run<'_> {
 
     /// The end in the words of the tools that the model was shown.
     fn told(&self, wire: &WireCall, end: &Envelope) -> Envelope {
-        match wire.offered_name() {
-            Some(name) => self.rendering.retold(name, &wire.arguments, end.clone()),
-            None => end.clone(),
+        let Some(name) = wire.offered_name() else { return end.clone() };
+        let told = self.rendering.retold(name, &wire.arguments, end.clone());
+        match self.rendering.tool(name) {
+            Some(tool) => as_shown(self.rendering.target(), self.catalog, tool, told),
+            None => told,
         }
     }
 

@@ -229,3 +229,18 @@ async fn a_message_of_another_provider_is_not_taken_for_one_without_calls() {
     let reply = served.post(&served.agent, &format!("{CALLS}?format=openai"), text).await;
     assert_eq!((reply.status, &reply.json()["messages"]), (200, &json!([])));
 }
+
+/// Gemini has no closed objects and spells types in capitals: what was shown is what is described.
+#[tokio::test]
+async fn a_tool_is_described_in_the_words_in_which_it_is_shown() {
+    let served = Served::running(haft_runtime::runtime::Builder::guide).await;
+    let ask = json!({"role": "model", "parts": [
+        {"functionCall": {"name": "haft__reg_describe", "args": {"tool": "echo"}}}]});
+    let path = format!("{CALLS}?format=gemini");
+    let reply = served.post(&served.agent, &path, ask).await.json();
+    let told = &reply["messages"][0]["parts"][0]["functionResponse"]["response"].to_string();
+    assert!(told.contains("\"STRING\"") && !told.contains("additionalProperties"), "{told}");
+    // Programs are told of the contract.
+    let contract = &reply["outcomes"][0]["data"]["parameters"];
+    assert_eq!(contract["additionalProperties"], false, "{reply}");
+}

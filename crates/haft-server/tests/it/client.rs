@@ -10,6 +10,7 @@ use haft_core::registry::{Build, Entry, Implementation, Registry, Tool, version_
 use haft_core::{Digest, Principal, parameters};
 use haft_runtime::Runtime;
 use haft_runtime::policy::{Delegation, Instant, Policy, Rules, Source};
+use haft_runtime::runtime::Builder;
 use haft_runtime::toolbox::Records;
 use haft_server::who::jwt::Issuers;
 use haft_server::who::{Key, Keys, Role, mint};
@@ -135,7 +136,7 @@ impl Served {
 
     /// With something added to its door.
     pub(crate) async fn made(add: impl FnOnce(Door) -> Door) -> Self {
-        Self::build(Arc::new(Memory::new()), Limits::default(), None, add).await
+        Self::build(Arc::new(Memory::new()), Limits::default(), |builder| builder, add).await
     }
 
     /// With issuers whose tokens open it.
@@ -145,19 +146,24 @@ impl Served {
 
     /// With somebody who watches every call.
     pub(crate) async fn watched(observer: Arc<dyn Observe>) -> Self {
+        Self::running(|builder| builder.observe(observer)).await
+    }
+
+    /// On a runtime with something added to it.
+    pub(crate) async fn running(with: impl FnOnce(Builder) -> Builder) -> Self {
         let store = Arc::new(Memory::new());
-        Self::build(store, Limits::default(), Some(observer), |door| door).await
+        Self::build(store, Limits::default(), with, |door| door).await
     }
 
     /// On a store that may hold something already.
     pub(crate) async fn on(store: Arc<dyn Store>, limits: Limits) -> Self {
-        Self::build(store, limits, None, |door| door).await
+        Self::build(store, limits, |builder| builder, |door| door).await
     }
 
     async fn build(
         store: Arc<dyn Store>,
         limits: Limits,
-        observer: Option<Arc<dyn Observe>>,
+        with: impl FnOnce(Builder) -> Builder,
         add: impl FnOnce(Door) -> Door,
     ) -> Self {
         let registry = registry();
@@ -173,11 +179,7 @@ impl Served {
         records.agents.extend(theirs.agents);
         records.delegations.push(delegation());
         let executor = Arc::new(Shared(ran.clone()));
-        let mut builder = Runtime::builder(registry, store, executor);
-        if let Some(observer) = observer {
-            builder = builder.observe(observer);
-        }
-        let runtime = builder
+        let runtime = with(Runtime::builder(registry, store, executor))
             .policy(Arc::new(policy))
             .source(source)
             .rules(rules)

@@ -323,3 +323,25 @@ async fn a_clients_tools_must_make_sense() {
     }
     assert!(world.heard().is_empty());
 }
+
+#[tokio::test]
+async fn a_client_says_what_is_to_be_called() {
+    let world = World::new(vec![calls("shop__echo", "a"), says("Done."), says("No.")]).await;
+    let mut body = hello();
+    body["tool_choice"] = json!({ "type": "function", "function": { "name": "echo" } });
+    let answer = world.ask(body).await;
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let heard = world.heard();
+    let echo = json!({ "type": "function", "function": { "name": "shop__echo" } });
+    assert_eq!((&heard[0]["tool_choice"], heard[1].get("tool_choice")), (&echo, None));
+    let mut body = hello();
+    body["messages"][0]["content"] = json!("another");
+    body["tool_choice"] = json!("none");
+    assert_eq!(world.ask(body).await.status, 200);
+    assert_eq!(world.heard()[2]["tool_choice"], "none");
+    let mut body = hello();
+    body["tool_choice"] = json!({ "type": "function", "function": { "name": "sing" } });
+    let refused = world.ask(body).await;
+    assert_eq!(refused.status, 400, "{refused:?}");
+    assert!(refused.body.contains("`sing` is neither a tool of the agent"), "{refused:?}");
+}

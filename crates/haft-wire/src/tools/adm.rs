@@ -5,19 +5,19 @@
 
 use haft_adm::{ErrorObject, FunctionCall, FunctionDeclaration, FunctionName, ToolResult};
 use haft_core::Envelope;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::show::Shown;
+use super::show::{Shown, object_of, word};
 use crate::loss::Quarantined;
 use crate::said::WireCall;
 
 /// A declaration that the data model takes.
-pub(super) fn declaration(shown: &Shown<'_>) -> Result<Value, Quarantined> {
-    let written = json!({
-        "name": shown.name,
-        "description": shown.description,
-        "parameters": shown.parameters,
-    });
+pub(super) fn declaration(shown: Shown<'_>) -> Result<Value, Quarantined> {
+    let written = Value::Object(object_of([
+        ("name", word(shown.name)),
+        ("description", Value::String(shown.description)),
+        ("parameters", Value::Object(shown.parameters)),
+    ]));
     match FunctionDeclaration::from_value(written.clone()) {
         Ok(_) => Ok(written),
         Err(errors) => Err(Quarantined {
@@ -32,7 +32,10 @@ pub(super) fn declaration(shown: &Shown<'_>) -> Result<Value, Quarantined> {
 pub(super) fn list(declarations: Vec<Value>) -> Value {
     match declarations.is_empty() {
         true => Value::Null,
-        false => json!({"function_declarations": declarations}),
+        false => {
+            let all = Value::Array(declarations);
+            Value::Object(object_of([("function_declarations", all)]))
+        }
     }
 }
 

@@ -1,18 +1,18 @@
 //! The shape of Anthropic.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::show::Shown;
+use super::show::{Shown, object_of, word};
 use crate::Strictness;
 
-pub(super) fn tool(shown: &Shown<'_>, strictness: Strictness) -> Value {
-    let Shown { name, description, parameters, .. } = shown;
-    match strictness {
-        Strictness::Plain => {
-            json!({"name": name, "description": description, "input_schema": parameters})
-        }
-        Strictness::Strict => json!({
-            "name": name, "description": description, "input_schema": parameters, "strict": true,
-        }),
+pub(super) fn tool(shown: Shown<'_>, strictness: Strictness) -> Value {
+    let mut tool = object_of([
+        ("name", word(shown.name)),
+        ("description", Value::String(shown.description)),
+        ("input_schema", Value::Object(shown.parameters)),
+    ]);
+    if strictness == Strictness::Strict {
+        tool.insert("strict".to_owned(), Value::Bool(true));
     }
+    Value::Object(tool)
 }

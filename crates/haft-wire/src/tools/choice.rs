@@ -26,15 +26,7 @@ impl Rendering {
     /// or no way to say this choice, or shows none of the tools that it names.
     #[must_use]
     pub fn choice(&self, choice: &Choice) -> Option<(&'static str, Value)> {
-        let names = self.wire_names(choice)?;
-        match self.target().dialect {
-            Dialect::OpenAiChat => Some(("tool_choice", chat(choice, &names))),
-            Dialect::OpenAiResponses => Some(("tool_choice", responses(choice, &names))),
-            Dialect::OpenAiRealtime => Some(("tool_choice", realtime(choice, &names)?)),
-            Dialect::Anthropic => Some(("tool_choice", anthropic(choice, &names)?)),
-            Dialect::Gemini => Some(("toolConfig", gemini(choice, &names))),
-            Dialect::GeminiLive | Dialect::Mcp | Dialect::Adm => None,
-        }
+        said(self.target().dialect, choice, &self.wire_names(choice)?)
     }
 
     fn wire_names(&self, choice: &Choice) -> Option<Vec<&str>> {
@@ -45,6 +37,24 @@ impl Rendering {
         };
         let names: Vec<&str> = ids.iter().filter_map(|id| self.wire_name(id)).collect();
         (!names.is_empty()).then_some(names)
+    }
+}
+
+/// The request's field for a call of the tool that has this name on the wire, whether or not it is one
+/// of a rendering; nothing where the dialect has no such field.
+#[must_use]
+pub fn named(dialect: Dialect, wire: &str) -> Option<(&'static str, Value)> {
+    said(dialect, &Choice::Tool(wire.to_owned()), &[wire])
+}
+
+fn said(dialect: Dialect, choice: &Choice, names: &[&str]) -> Option<(&'static str, Value)> {
+    match dialect {
+        Dialect::OpenAiChat => Some(("tool_choice", chat(choice, names))),
+        Dialect::OpenAiResponses => Some(("tool_choice", responses(choice, names))),
+        Dialect::OpenAiRealtime => Some(("tool_choice", realtime(choice, names)?)),
+        Dialect::Anthropic => Some(("tool_choice", anthropic(choice, names)?)),
+        Dialect::Gemini => Some(("toolConfig", gemini(choice, names))),
+        Dialect::GeminiLive | Dialect::Mcp | Dialect::Adm => None,
     }
 }
 

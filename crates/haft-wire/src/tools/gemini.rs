@@ -1,25 +1,22 @@
 //! The shapes of Gemini, `generateContent` and Live.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::show::Shown;
+use super::show::{Shown, object_of, word};
 use super::target::Schemas;
 
-pub(super) fn declaration(shown: &Shown<'_>, schemas: Schemas) -> Value {
+pub(super) fn declaration(shown: Shown<'_>, schemas: Schemas) -> Value {
     let (parameters, response) = match schemas {
         Schemas::Own => ("parameters", "response"),
         Schemas::JsonSchema => ("parametersJsonSchema", "responseJsonSchema"),
     };
-    let mut fields = Map::new();
-    fields.insert("name".to_owned(), json!(shown.name));
-    fields.insert("description".to_owned(), json!(shown.description));
+    let description = Value::String(shown.description);
+    let mut fields = object_of([("name", word(shown.name)), ("description", description)]);
     // A function without parameters leaves them out: an object without members is refused.
     if has_members(&shown.parameters) {
-        fields.insert(parameters.to_owned(), json!(shown.parameters));
+        fields.insert(parameters.to_owned(), Value::Object(shown.parameters));
     }
-    if let Some(output) = &shown.output {
-        fields.insert(response.to_owned(), output.clone());
-    }
+    fields.extend(shown.output.map(|output| (response.to_owned(), output)));
     Value::Object(fields)
 }
 
@@ -32,7 +29,10 @@ pub(super) fn has_members(parameters: &Map<String, Value>) -> bool {
 /// All functions are of one tool; a tool without functions is refused.
 pub(super) fn list(declarations: Vec<Value>) -> Value {
     match declarations.is_empty() {
-        true => json!([]),
-        false => json!([{"functionDeclarations": declarations}]),
+        true => Value::Array(Vec::new()),
+        false => {
+            let all = Value::Array(declarations);
+            Value::Array(vec![Value::Object(object_of([("functionDeclarations", all)]))])
+        }
     }
 }

@@ -40,7 +40,7 @@ impl Renderings {
             return kept.clone();
         }
         let rendering = target.render(tools.iter().copied()).for_request();
-        let size = rendering.tools.to_string().len();
+        let size = serde_json::to_string(&rendering.tools).map_or(0, |text| text.len());
         let made = Kept { rendering: Arc::new(rendering), size };
         let mut all = self.all();
         if all.len() >= MOST {

@@ -164,7 +164,7 @@ impl Rendering {
             match most.exceeded_by(with) {
                 None => taken = with,
                 Some(why) => self.report.extend(
-                    relaxed(tool, why).map(|loss| Loss { tool: offered.id.clone(), ..loss }),
+                    relaxed(tool, why).map(|loss| Loss { tool: offered.id.to_string(), ..loss }),
                 ),
             }
         }

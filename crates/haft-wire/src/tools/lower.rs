@@ -2,6 +2,7 @@
 
 mod allof;
 mod annotate;
+mod bare;
 mod copy;
 mod entries;
 mod limits;
@@ -16,7 +17,7 @@ mod values;
 mod words;
 
 use haft_core::pointer::escape;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::plan::{Branch, Plan, Plans, fits};
 use super::profile::{Keywords, Nulls, Profile};
@@ -94,8 +95,7 @@ struct Node {
 }
 
 impl Node {
-    fn of(schema: Value, plan: Plan) -> Self {
-        let Value::Object(schema) = schema else { return Self::default() };
+    fn of(schema: Map<String, Value>, plan: Plan) -> Self {
         Self { schema, plan, null: false, words: Vec::new() }
     }
 }
@@ -124,12 +124,11 @@ impl<'a> Walk<'a> {
         if node.schema.get("type").is_none_or(|name| name != "object") {
             return Err(stop(at, "arguments are an object, and this schema describes none"));
         }
-        let (definitions, schemas) = self.finished();
+        let (definitions, schemas) = self.definitions_so_far();
         let Node { mut schema, plan, words, .. } = node;
         words::describe(&mut schema, &words);
-        let used = schemas.clone();
-        if !used.is_empty() {
-            schema.insert("$defs".to_owned(), Value::Object(used));
+        if !schemas.is_empty() {
+            schema.insert("$defs".to_owned(), Value::Object(schemas.clone()));
         }
         let plans = Plans { root: plan, definitions, schemas };
         if !self.doubts.is_empty() && !plans.change_nothing() {
@@ -171,12 +170,13 @@ impl<'a> Walk<'a> {
             return self.all_of(map, at, depth);
         }
         let whole;
-        let map = if self.is_root(at) {
-            let parts = ["anyOf", "oneOf", "then", "else", "dependentSchemas"];
-            whole = named::with_named(map, &parts, self.root);
-            &whole
-        } else {
-            map
+        let map = match self.is_root(at) {
+            true => {
+                let parts = ["anyOf", "oneOf", "then", "else", "dependentSchemas"];
+                whole = named::with_named(map, &parts, self.root);
+                &*whole
+            }
+            false => map,
         };
         let shaped = match ["anyOf", "oneOf"].into_iter().find(|word| map.contains_key(*word)) {
             Some(keyword) => self.union(map, keyword, at, depth)?,
@@ -193,6 +193,12 @@ impl<'a> Walk<'a> {
     fn typed(&mut self, map: &Map<String, Value>, at: &str, depth: usize) -> Step<Option<Node>> {
         if map.contains_key("enum") || map.contains_key("const") {
             return self.values(map, at, depth);
+        }
+        // Most schemas are of one type, and need no list of them.
+        if let Some(Value::String(one)) = map.get("type")
+            && one != "null"
+        {
+            return self.of_type(one, map, at, depth);
         }
         let (types, null) = types_of(map);
         let types = if types.is_empty() && !null { self.inferred(map, at) } else { types };
@@ -235,7 +241,7 @@ impl<'a> Walk<'a> {
             "object" => self.object(map, at, depth),
             "array" => self.list(map, at, depth),
             "string" | "number" | "integer" | "boolean" => {
-                let mut node = Node::of(json!({"type": kind}), Plan::Keep);
+                let mut node = Node::of(of_kind(kind), Plan::Keep);
                 self.constrain(&mut node, kind, map, at);
                 Ok(Some(node))
             }
@@ -268,7 +274,7 @@ impl<'a> Walk<'a> {
         }
         let note = "several types are said as alternatives";
         self.lose(join(at, "type"), "type", Fate::Changed, note);
-        Ok(self.either(branches, map, at, "type"))
+        Ok(self.either(branches, Vec::new(), map, at, "type"))
     }
 
     /// Any value at all.
@@ -276,18 +282,16 @@ impl<'a> Walk<'a> {
         if !self.profile.unions {
             let note = "any value is allowed, which is said as JSON text";
             self.lose(at.to_owned(), keyword, Fate::Changed, note);
-            let mut node = Node::of(json!({"type": "string"}), Plan::Text);
+            let mut node = Node::of(of_kind("string"), Plan::Text);
             node.words.push("any JSON value, as JSON text".to_owned());
             return node;
         }
         let note = "any value is allowed; an array or an object is said as JSON text";
         self.lose(at.to_owned(), keyword, Fate::Changed, note);
-        let mut node = Node::of(
-            json!({"anyOf": [
-                {"type": "string"}, {"type": "number"}, {"type": "boolean"}, boxed(json!({"type": "string"})),
-            ]}),
-            Plan::Anything,
-        );
+        let kinds = ["string", "number", "boolean"].map(|kind| Value::Object(of_kind(kind)));
+        let text = boxed(of_kind("string"));
+        let kinds = kinds.into_iter().chain([Value::Object(text)]).collect();
+        let mut node = Node::of(object_of([("anyOf", Value::Array(kinds))]), Plan::Anything);
         node.null = true;
         node.words.push("any value; an array or object as {\"json\": \"<JSON text>\"}".to_owned());
         node
@@ -309,7 +313,7 @@ impl<'a> Walk<'a> {
                 "as JSON text".to_owned()
             }
         };
-        Node { words: vec![words], ..Node::of(json!({"type": "string"}), Plan::Text) }
+        Node { words: vec![words], ..Node::of(of_kind("string"), Plan::Text) }
     }
 
     /// The node's schema with what else is to be said of it.
@@ -332,11 +336,32 @@ impl<'a> Walk<'a> {
 }
 
 /// `{"json": …}`
-fn boxed(text: Value) -> Value {
-    json!({
-        "type": "object", "properties": {"json": text}, "required": ["json"],
-        "additionalProperties": false,
-    })
+fn boxed(text: Map<String, Value>) -> Map<String, Value> {
+    object_of([
+        ("type", word("object")),
+        ("properties", Value::Object(object_of([("json", Value::Object(text))]))),
+        ("required", Value::Array(vec![word("json")])),
+        ("additionalProperties", Value::Bool(false)),
+    ])
+}
+
+/// These members, moved: `json!` would copy whatever is put into it.
+pub(super) fn object_of<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
+    // A description and a rule or two are added to most.
+    let mut object = Map::with_capacity(N + 2);
+    for (name, value) in members {
+        object.insert(name.to_owned(), value);
+    }
+    object
+}
+
+/// A schema of one type.
+fn of_kind(kind: &str) -> Map<String, Value> {
+    object_of([("type", word(kind))])
+}
+
+pub(super) fn word(text: &str) -> Value {
+    Value::String(text.to_owned())
 }
 
 /// Whether every value says by itself which branch it is of, where that matters.
@@ -376,5 +401,17 @@ fn stop(at: &str, reason: &str) -> Stop {
 }
 
 fn join(at: &str, step: &str) -> String {
-    format!("{at}/{}", escape(step))
+    let mut place = String::with_capacity(at.len() + 1 + step.len());
+    place.push_str(at);
+    place.push('/');
+    match step.contains(['~', '/']) {
+        true => place.push_str(&escape(step)),
+        false => place.push_str(step),
+    }
+    place
+}
+
+/// A member's place.
+fn member(at: &str, name: &str) -> String {
+    join(&join(at, "properties"), name)
 }

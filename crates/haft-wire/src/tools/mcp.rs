@@ -4,22 +4,18 @@ use haft_core::Tool;
 use haft_core::contract::{Capability, Effect, SideEffectPolicy};
 use serde_json::{Value, json};
 
-use super::show::Shown;
+use super::show::{Shown, object_of, word};
 
-pub(super) fn tool(shown: &Shown<'_>) -> Value {
-    let mut tool = json!({
-        "name": shown.name,
-        "title": title(shown.tool),
-        "description": shown.description,
-        "inputSchema": shown.parameters,
-    });
-    if let Some(fields) = tool.as_object_mut() {
-        if let Some(output) = &shown.output {
-            fields.insert("outputSchema".to_owned(), output.clone());
-        }
-        fields.insert("annotations".to_owned(), annotations(shown.tool));
-    }
-    tool
+pub(super) fn tool(shown: Shown<'_>) -> Value {
+    let mut tool = object_of([
+        ("name", word(shown.name)),
+        ("title", Value::String(title(shown.tool))),
+        ("description", Value::String(shown.description)),
+        ("inputSchema", Value::Object(shown.parameters)),
+    ]);
+    tool.extend(shown.output.map(|output| ("outputSchema".to_owned(), output)));
+    tool.insert("annotations".to_owned(), annotations(shown.tool));
+    Value::Object(tool)
 }
 
 /// The heading of the tool's document, or its id in words.

@@ -5,6 +5,8 @@ pub(crate) mod place;
 mod raise;
 mod say;
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 /// How often a plan may lead to another at the same value: a definition that is nothing but itself
@@ -72,8 +74,9 @@ pub(crate) struct More {
 /// What was done to one member.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Member {
-    pub(crate) name: String,
-    pub(crate) wire: String,
+    pub(crate) name: Arc<str>,
+    /// The same, most often.
+    pub(crate) wire: Arc<str>,
     pub(crate) plan: Plan,
     pub(crate) absence: Absence,
 }

@@ -13,9 +13,9 @@ use haft_core::{Envelope, ErrorKind, ToolError, validator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::Rendering;
 use super::plan::Plans;
 use super::plan::place::Place;
-use super::{Offered, Rendering};
 
 /// The most problems that are told of what was sent.
 const MOST: usize = 64;
@@ -35,7 +35,8 @@ impl Rendering {
             (error.message, error.suggestion) = (name(&error.message), name(&error.suggestion));
         }
         let Some(sent) = offered.changed.then(|| read(sent)).flatten() else { return envelope };
-        let teller = Teller { offered, plans: &offered.plans, sent, own: OnceCell::new() };
+        let shown = self.schema_of(wire_name);
+        let teller = Teller { shown, plans: &offered.plans, sent, own: OnceCell::new() };
         for warning in &mut envelope.meta.warnings {
             warning.path = teller.path(&warning.path);
         }
@@ -81,7 +82,8 @@ impl Problem {
 }
 
 struct Teller<'a> {
-    offered: &'a Offered,
+    /// The schema that was shown.
+    shown: Option<&'a Value>,
     plans: &'a Plans,
     sent: Value,
     /// What the schema that was shown says of what was sent.
@@ -153,7 +155,7 @@ impl Teller<'_> {
     }
 
     fn judged(&self) -> Vec<Problem> {
-        let Ok(shown) = validator::compile(&self.offered.schema) else { return Vec::new() };
+        let Some(Ok(shown)) = self.shown.map(validator::compile) else { return Vec::new() };
         let found = validator::problems(&shown, &self.sent, MOST);
         let told = |found: validator::Problem| {
             let code = found.code();

@@ -3,7 +3,7 @@
 use haft_core::Tool;
 use serde_json::{Map, Value};
 
-use super::lower::{self, Lowered};
+pub(super) use super::lower::{self, Lowered, object_of, word};
 use super::plan::Plans;
 use super::profile::Profile;
 use super::target::{Schemas, Target};
@@ -24,7 +24,9 @@ pub(super) struct Shown<'t> {
 pub(super) struct Written {
     pub(super) tool: Value,
     pub(super) plans: Plans,
-    /// The parameters in the words of JSON Schema, where arguments have to be changed back.
+    /// Whether arguments have to be changed back.
+    pub(super) changed: bool,
+    /// The parameters in the words of JSON Schema, where the tool has them in other letters.
     pub(super) schema: Option<Value>,
 }
 
@@ -50,21 +52,26 @@ pub(super) fn show(
         let note = format!("said as `{name}`");
         losses.push(loss("", "toolId", Fate::Changed, &note));
     }
-    let kept = (!plans.change_nothing()).then(|| Value::Object(schema.clone()));
+    let changed = !plans.change_nothing();
+    let (parameters, own) = match letters(target) {
+        Letters::Plain => (schema, None),
+        Letters::Gemini => (spell::gemini(&schema), changed.then_some(Value::Object(schema))),
+        Letters::Adm => (spell::adm(&schema), changed.then_some(Value::Object(schema))),
+    };
     let shown = Shown {
         tool,
         name,
         description: description(tool, profile, &mut losses),
-        parameters: spelt(target, schema),
+        parameters,
         output: output(target, tool, profile, &mut losses),
     };
-    let mut written = shape(target, &shown)?;
+    let mut written = shape(target, shown)?;
     losses.extend(limits::alone(target, &mut written));
     report.extend(losses.into_iter().map(|loss| Loss { tool: tool.id.clone(), ..loss }));
-    Ok(Written { tool: written, plans, schema: kept })
+    Ok(Written { tool: written, plans, changed, schema: own })
 }
 
-fn shape(target: Target, shown: &Shown<'_>) -> Result<Value, Quarantined> {
+fn shape(target: Target, shown: Shown<'_>) -> Result<Value, Quarantined> {
     Ok(match target.dialect {
         Dialect::OpenAiChat => openai::chat(shown, target.strictness),
         Dialect::OpenAiResponses => openai::responses(shown, target.strictness),
@@ -80,11 +87,18 @@ fn is_gemini(target: Target) -> bool {
     matches!(target.dialect, Dialect::Gemini | Dialect::GeminiLive)
 }
 
-/// The dialect's letters.
-fn spelt(target: Target, schema: Map<String, Value>) -> Map<String, Value> {
+/// How a dialect spells a schema.
+enum Letters {
+    /// As JSON Schema does.
+    Plain,
+    Gemini,
+    Adm,
+}
+
+fn letters(target: Target) -> Letters {
     match (target.dialect, target.schemas) {
-        (Dialect::Gemini | Dialect::GeminiLive, Schemas::Own) => spell::gemini(schema),
-        (Dialect::Adm, _) => spell::adm(schema),
+        (Dialect::Gemini | Dialect::GeminiLive, Schemas::Own) => Letters::Gemini,
+        (Dialect::Adm, _) => Letters::Adm,
         (
             Dialect::Gemini
             | Dialect::GeminiLive
@@ -94,7 +108,7 @@ fn spelt(target: Target, schema: Map<String, Value>) -> Map<String, Value> {
             | Dialect::Anthropic
             | Dialect::Mcp,
             _,
-        ) => schema,
+        ) => Letters::Plain,
     }
 }
 
@@ -106,7 +120,8 @@ fn description(tool: &Tool, profile: &Profile, losses: &mut Vec<Loss>) -> String
         Some(deprecated) => format!("{text} (deprecated: {})", deprecated.reason.trim()),
         None => text.to_owned(),
     };
-    let Some(most) = profile.description else { return text };
+    // No text has more characters than bytes.
+    let Some(most) = profile.description.filter(|most| text.len() > *most) else { return text };
     let line: String = text.chars().take(most).collect();
     if line.len() < text.len() {
         let note = format!("descriptions have at most {most} characters");
@@ -138,7 +153,11 @@ fn output(
             match lowered.ok().filter(|lowered| lowered.plans.change_nothing()) {
                 Some(lowered) => {
                     losses.extend(lowered.losses);
-                    Some(Value::Object(spelt(target, lowered.schema)))
+                    Some(Value::Object(match letters(target) {
+                        Letters::Plain => lowered.schema,
+                        Letters::Gemini => spell::gemini(&lowered.schema),
+                        Letters::Adm => spell::adm(&lowered.schema),
+                    }))
                 }
                 None => {
                     let note = "results are sent as they are, and this schema would be another";

@@ -3,99 +3,93 @@
 //! Both spell types in capitals. Gemini's own type is `STRING`, `NUMBER`…; that is what its API
 //! documents and its SDK sends, so nothing is converted between the two.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// Gemini's Schema: types in capitals, `nullable` for null, closed objects unsaid.
-pub(super) fn gemini(schema: Map<String, Value>) -> Map<String, Value> {
-    let mut spelt = Map::with_capacity(schema.len());
+pub(super) fn gemini(schema: &Map<String, Value>) -> Map<String, Value> {
+    let mut spelt = Map::with_capacity(schema.len() + 1);
     let mut nullable = false;
     for (keyword, value) in schema {
         match (keyword.as_str(), value) {
-            ("type", Value::String(name)) => {
-                spelt.insert(keyword, json!(name.to_uppercase()));
-            }
+            ("type", Value::String(name)) => set(&mut spelt, keyword, capitals(name)),
             ("type", Value::Array(names)) => {
                 nullable |= names.iter().any(|name| name == "null");
                 let real = names.iter().filter_map(Value::as_str).find(|name| *name != "null");
-                spelt.insert(keyword, json!(real.unwrap_or("null").to_uppercase()));
+                set(&mut spelt, keyword, capitals(real.unwrap_or("null")));
             }
             ("enum", Value::Array(values)) => {
-                let words: Vec<Value> =
-                    values.into_iter().filter(|value| !value.is_null()).collect();
-                spelt.insert(keyword, Value::Array(words));
+                let words = values.iter().filter(|value| !value.is_null()).cloned().collect();
+                set(&mut spelt, keyword, Value::Array(words));
             }
-            ("anyOf", Value::Array(branches)) => {
-                let is_null =
-                    |branch: &Value| branch.get("type").is_some_and(|name| name == "null");
-                nullable |= branches.iter().any(is_null);
-                let real: Vec<Value> =
-                    branches.into_iter().filter(|branch| !is_null(branch)).map(inner).collect();
-                match <[Value; 1]>::try_from(real) {
-                    Ok([Value::Object(one)]) => {
-                        for (keyword, value) in one {
-                            spelt.entry(keyword).or_insert(value);
-                        }
-                    }
-                    Ok([other]) => {
-                        spelt.insert(keyword, json!([other]));
-                    }
-                    Err(real) => {
-                        spelt.insert(keyword, Value::Array(real));
-                    }
-                }
-            }
+            ("anyOf", Value::Array(branches)) => nullable |= either(&mut spelt, branches),
             ("properties", Value::Object(members)) => {
-                let members = members.into_iter().map(|(name, schema)| (name, inner(schema)));
-                spelt.insert(keyword, Value::Object(members.collect()));
+                set(&mut spelt, keyword, each(members, gemini));
             }
-            ("items", schema) => {
-                spelt.insert(keyword, inner(schema));
-            }
+            ("items", schema) => set(&mut spelt, keyword, inner(schema, gemini)),
             ("additionalProperties", _) => {}
-            (_, value) => {
-                spelt.insert(keyword, value);
-            }
+            (_, value) => set(&mut spelt, keyword, value.clone()),
         }
     }
     if nullable {
-        spelt.insert("nullable".to_owned(), json!(true));
+        set(&mut spelt, "nullable", Value::Bool(true));
     }
     spelt
 }
 
-fn inner(schema: Value) -> Value {
-    let Value::Object(map) = schema else { return schema };
-    Value::Object(gemini(map))
+/// Alternatives; one that is left alone stands in their place. Whether null was one of them.
+fn either(spelt: &mut Map<String, Value>, branches: &[Value]) -> bool {
+    let is_null = |branch: &&Value| branch.get("type").is_some_and(|name| name == "null");
+    let real = branches.iter().filter(|branch| !is_null(branch));
+    let mut real: Vec<Value> = real.map(|branch| inner(branch, gemini)).collect();
+    match real.as_mut_slice() {
+        [Value::Object(one)] => {
+            for (keyword, value) in std::mem::take(one) {
+                spelt.entry(keyword).or_insert(value);
+            }
+        }
+        _ => set(spelt, "anyOf", Value::Array(real)),
+    }
+    branches.iter().any(|branch| is_null(&branch))
 }
 
 /// ADM: Gemini's letters, and nothing beyond its six fields.
-pub(super) fn adm(schema: Map<String, Value>) -> Map<String, Value> {
+pub(super) fn adm(schema: &Map<String, Value>) -> Map<String, Value> {
     let mut spelt = Map::with_capacity(schema.len());
     for (keyword, value) in schema {
         match (keyword.as_str(), value) {
-            ("type", Value::String(name)) => {
-                spelt.insert(keyword, json!(name.to_uppercase()));
-            }
-            ("description" | "enum", value) => {
-                spelt.insert(keyword, value);
-            }
-            ("required", value) if value.as_array().is_some_and(|names| !names.is_empty()) => {
-                spelt.insert(keyword, value);
+            ("type", Value::String(name)) => set(&mut spelt, keyword, capitals(name)),
+            ("description" | "enum", value) => set(&mut spelt, keyword, value.clone()),
+            ("required", Value::Array(names)) if !names.is_empty() => {
+                set(&mut spelt, keyword, value.clone());
             }
             ("properties", Value::Object(members)) => {
-                let members = members.into_iter().map(|(name, schema)| (name, adm_inner(schema)));
-                spelt.insert(keyword, Value::Object(members.collect()));
+                set(&mut spelt, keyword, each(members, adm));
             }
-            ("items", schema) => {
-                spelt.insert(keyword, adm_inner(schema));
-            }
+            ("items", schema) => set(&mut spelt, keyword, inner(schema, adm)),
             _ => {}
         }
     }
     spelt
 }
 
-fn adm_inner(schema: Value) -> Value {
-    let Value::Object(map) = schema else { return schema };
-    Value::Object(adm(map))
+type Spell = fn(&Map<String, Value>) -> Map<String, Value>;
+
+fn each(members: &Map<String, Value>, spell: Spell) -> Value {
+    let mut all = Map::with_capacity(members.len());
+    for (name, schema) in members {
+        all.insert(name.clone(), inner(schema, spell));
+    }
+    Value::Object(all)
+}
+
+fn inner(schema: &Value, spell: Spell) -> Value {
+    schema.as_object().map_or_else(|| schema.clone(), |map| Value::Object(spell(map)))
+}
+
+fn capitals(name: &str) -> Value {
+    Value::String(name.to_ascii_uppercase())
+}
+
+fn set(spelt: &mut Map<String, Value>, keyword: &str, value: Value) {
+    spelt.insert(keyword.to_owned(), value);
 }

@@ -30,4 +30,6 @@ mod retold;
 #[cfg(test)]
 mod round_trip;
 #[cfg(test)]
+mod shown;
+#[cfg(test)]
 mod support;

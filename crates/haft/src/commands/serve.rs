@@ -57,7 +57,7 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         let limits = desk.config.server.limits.clone();
         let issuers = Issuers::load(&desk.config.server.issuers).context("`issuers`")?;
         let door = Door::new(desk.runtime.clone(), hub, keys, hosts, limits)
-            .with_models(models(&desk).await?)
+            .with_models(models(&desk)?)
             .with_mcp(desk.config.mcp.clone())
             .home(&desk.config.first_tenant())
             .issuers(issuers)

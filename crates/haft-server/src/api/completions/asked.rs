@@ -22,6 +22,8 @@ pub(super) struct Asked {
     /// Tools of the client's own, whose calls are handed back.
     #[serde(default)]
     pub(super) tools: Vec<Value>,
+    /// What the model is to call.
+    pub(super) tool_choice: Option<Value>,
     /// What is the model's business.
     #[serde(flatten)]
     pub(super) rest: Map<String, Value>,
@@ -41,10 +43,9 @@ struct StreamOptions {
 }
 
 /// Parameters that change nothing here, as long as they have one of these values.
-const HARMLESS: [(&str, &[&str]); 6] = [
+const HARMLESS: [(&str, &[&str]); 5] = [
     ("n", &["1"]),
     ("logprobs", &["false"]),
-    ("tool_choice", &["\"auto\""]),
     ("parallel_tool_calls", &["true"]),
     ("store", &["false"]),
     ("modalities", &["[\"text\"]"]),
@@ -114,7 +115,7 @@ mod tests {
         check(with("tools", json!([])), Ok(()));
         check(with("tools", Value::Null), Ok(()));
         check(with("tools", json!("all")), Err("invalid type"));
-        check(with("tool_choice", json!("required")), Err("`tool_choice` with this value"));
+        check(with("store", json!(true)), Err("`store` with this value"));
         check(with("stream", json!("yes")), Err("invalid type"));
         check(json!({}), Err("missing field `messages`"));
         check(json!([]), Err("invalid"));

@@ -264,8 +264,14 @@ fn word(reason: &Reason) -> &'static str {
 fn handed(reason: &Reason) -> Option<Vec<Value>> {
     let Reason::HandedBack { calls } = reason else { return None };
     let call = |one: &Handed| {
-        json!({ "id": one.id, "type": "function",
-            "function": { "name": one.name, "arguments": one.arguments } })
+        let mut call = json!({ "id": one.id, "type": "function",
+            "function": { "name": one.name, "arguments": one.arguments } });
+        // Where clients of Google's own Chat Completions keep it.
+        if let (Some(signature), Some(fields)) = (&one.signature, call.as_object_mut()) {
+            let signed = json!({ "google": { "thought_signature": signature } });
+            fields.insert("extra_content".to_owned(), signed);
+        }
+        call
     };
     Some(calls.iter().map(call).collect())
 }

@@ -54,7 +54,7 @@ impl Walk<'_> {
         self.lose(join(at, "allOf"), "allOf", Fate::Changed, note);
         if !left.is_empty() {
             whole.insert("allOf".to_owned(), Value::Array(left.clone()));
-            whole = super::named::with_named(&whole, &["allOf"], self.root);
+            whole = super::named::with_named(&whole, &["allOf"], self.root).into_owned();
             whole.shift_remove("allOf");
         }
         let depth_of_open = self.open.len();

@@ -3,7 +3,7 @@
 use serde_json::{Map, Number, Value, json};
 
 use super::{Node, Walk, article, join, words};
-use crate::loss::Fate;
+use crate::loss::{Fate, IDLE};
 use crate::tools::plan::{Plan, Plans};
 
 /// Keywords that say something about a schema and nothing about the value.
@@ -53,6 +53,14 @@ pub(super) fn bare(map: &Map<String, Value>) -> Map<String, Value> {
         .collect()
 }
 
+/// The same without one keyword more.
+pub(super) fn bare_but(map: &Map<String, Value>, but: &str) -> Map<String, Value> {
+    map.iter()
+        .filter(|(keyword, _)| *keyword != but && !is_annotation(keyword))
+        .map(|(keyword, value)| (keyword.clone(), value.clone()))
+        .collect()
+}
+
 impl Walk<'_> {
     /// The node with what the schema says about itself.
     pub(super) fn annotated(&mut self, mut node: Node, map: &Map<String, Value>, at: &str) -> Node {
@@ -80,7 +88,7 @@ impl Walk<'_> {
                 "examples" => self.examples(&mut node, value, at),
                 "deprecated" => self.describe(&mut node, keyword, value, map, at),
                 "readOnly" | "writeOnly" | "$comment" | "$schema" | "$id" => {
-                    let note = "it says nothing to a model";
+                    let note = format!("{IDLE} to a model");
                     self.lose(join(at, keyword), keyword, Fate::Dropped, note);
                 }
                 _ => {}
@@ -163,13 +171,25 @@ impl Walk<'_> {
         map: &Map<String, Value>,
         at: &str,
     ) {
+        self.constrain_but(node, kind, map, at, |_| false);
+    }
+
+    /// The same, save for rules that are said elsewhere.
+    pub(super) fn constrain_but(
+        &mut self,
+        node: &mut Node,
+        kind: &str,
+        map: &Map<String, Value>,
+        at: &str,
+        elsewhere: impl Fn(&str) -> bool,
+    ) {
         for (keyword, value) in map {
-            if is_annotation(keyword) {
+            if is_annotation(keyword) || elsewhere(keyword) {
                 continue;
             }
             match words::about(keyword) {
                 Some(of) if !words::covers(of, kind) => {
-                    let note = format!("it says nothing about {}", article(kind));
+                    let note = format!("{IDLE} about {}", article(kind));
                     self.lose(join(at, keyword), keyword, Fate::Dropped, note);
                 }
                 _ if is_structural(keyword) => {}

@@ -1,10 +1,10 @@
 //! Schemas for dialects that take JSON Schema: as they are, save for the root, for the names of
 //! members, and for arrays that do not say what is in them.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::allof::{Merged, merge};
-use super::{Lowered, Step, annotate, join, pointers, stop, words};
+use super::{Lowered, Step, annotate, join, pointers, stop, word, words};
 use crate::loss::{Fate, Loss};
 use crate::names::Names;
 use crate::tools::plan::{Plan, Plans};
@@ -23,7 +23,7 @@ pub(super) fn copy(profile: &Profile, root: &Value, at: &str) -> Step<Lowered> {
     if let Some(rule) = profile.names {
         let mut names = Vec::new();
         each_name(root, &mut names, DEEP);
-        found = Names::new(rule, names.iter().map(String::as_str));
+        found = Names::new(rule, names.iter().copied());
     }
     let mut copy = Copy { root, names: found, losses: Vec::new(), renamed: Vec::new() };
     let mut schema = copy.map(map, at, DEEP)?;
@@ -32,7 +32,7 @@ pub(super) fn copy(profile: &Profile, root: &Value, at: &str) -> Step<Lowered> {
             copy.lose(at, "type", Fate::Approximated, "arguments are always an object");
         }
         let rest = std::mem::take(&mut schema);
-        schema.insert("type".to_owned(), json!("object"));
+        schema.insert("type".to_owned(), word("object"));
         schema.extend(rest.into_iter().filter(|(keyword, _)| keyword != "type"));
     }
     if !profile.root_unions {
@@ -77,65 +77,49 @@ impl Copy<'_> {
         {
             return Err(stop(at, &format!("the reference `{target}` leads nowhere")));
         }
-        let mut copied = Map::with_capacity(map.len());
+        let mut copied = Map::with_capacity(map.len() + 1);
         for (keyword, value) in map {
-            let place = join(at, keyword);
-            let value = match (keyword.as_str(), value) {
-                ("properties", Value::Object(members)) => {
-                    Value::Object(self.members(members, &place, left)?)
-                }
-                ("dependentSchemas", Value::Object(members)) => {
-                    Value::Object(self.members(members, &place, left)?)
-                }
-                ("$defs" | "patternProperties", Value::Object(named)) => {
-                    let mut all = Map::with_capacity(named.len());
-                    for (name, schema) in named {
-                        all.insert(name.clone(), self.schema(schema, &join(&place, name), left)?);
-                    }
-                    Value::Object(all)
-                }
-                ("$ref", Value::String(target)) => {
-                    Value::String(pointers::moved(target, &self.names))
-                }
-                ("required", Value::Array(names)) => self.required(names),
-                ("dependentRequired", Value::Object(needs)) => needs
-                    .iter()
-                    .map(|(name, needed)| {
-                        let needed =
-                            needed.as_array().map_or(Value::Null, |list| self.required(list));
-                        (self.names.wire(name).to_owned(), needed)
-                    })
-                    .collect(),
-                ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(list)) => {
-                    let mut all = Vec::with_capacity(list.len());
-                    for (number, schema) in list.iter().enumerate() {
-                        all.push(self.schema(schema, &format!("{place}/{number}"), left)?);
-                    }
-                    Value::Array(all)
-                }
-                (
-                    "items"
-                    | "additionalProperties"
-                    | "not"
-                    | "if"
-                    | "then"
-                    | "else"
-                    | "contains"
-                    | "propertyNames"
-                    | "unevaluatedItems"
-                    | "unevaluatedProperties",
-                    schema,
-                ) => self.schema(schema, &place, left)?,
-                (_, value) => value.clone(),
-            };
-            copied.insert(keyword.clone(), value);
+            copied.insert(keyword.clone(), self.keyword(keyword, value, at, left)?);
         }
         // Providers refuse an array that does not say what is in it; `{}` is anything.
-        let is_array = super::types_of(map).0.contains(&"array");
+        let is_array = match map.get("type") {
+            Some(Value::Array(names)) => names.iter().any(|name| name == "array"),
+            name => name.is_some_and(|name| name == "array"),
+        };
         if is_array && !map.contains_key("items") && !map.contains_key("prefixItems") {
-            copied.insert("items".to_owned(), json!({}));
+            copied.insert("items".to_owned(), Value::Object(Map::new()));
         }
         Ok(copied)
+    }
+
+    fn keyword(&mut self, keyword: &str, value: &Value, at: &str, left: usize) -> Step<Value> {
+        Ok(match (keyword, value) {
+            ("properties" | "dependentSchemas", Value::Object(members)) => {
+                Value::Object(self.members(members, &join(at, keyword), left)?)
+            }
+            ("$defs" | "patternProperties", Value::Object(named)) => {
+                let place = join(at, keyword);
+                let mut all = Map::with_capacity(named.len());
+                for (name, schema) in named {
+                    all.insert(name.clone(), self.schema(schema, &join(&place, name), left)?);
+                }
+                Value::Object(all)
+            }
+            ("$ref", Value::String(target)) => Value::String(pointers::moved(target, &self.names)),
+            ("required", Value::Array(names)) => self.required(names),
+            ("dependentRequired", Value::Object(needs)) => self.needs(needs),
+            ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(list)) => {
+                let mut all = Vec::with_capacity(list.len());
+                for (number, schema) in list.iter().enumerate() {
+                    all.push(self.schema(schema, &format!("{at}/{keyword}/{number}"), left)?);
+                }
+                Value::Array(all)
+            }
+            (keyword, schema) if holds_schema(keyword) => {
+                self.schema(schema, &join(at, keyword), left)?
+            }
+            (_, value) => value.clone(),
+        })
     }
 
     fn members(
@@ -155,16 +139,25 @@ impl Copy<'_> {
                     self.renamed.push(pair);
                 }
             }
-            copied.insert(wire, self.schema(schema, &place, left)?);
+            let schema = self.schema(schema, &place, left)?;
+            copied.insert(wire, schema);
         }
         Ok(copied)
     }
 
     fn required(&self, names: &[Value]) -> Value {
         let wire = |name: &Value| {
-            name.as_str().map_or_else(|| name.clone(), |n| json!(self.names.wire(n)))
+            name.as_str().map_or_else(|| name.clone(), |name| word(self.names.wire(name)))
         };
         names.iter().map(wire).collect()
+    }
+
+    fn needs(&self, needs: &Map<String, Value>) -> Value {
+        let need = |(name, needed): (&String, &Value)| {
+            let needed = needed.as_array().map_or(Value::Null, |list| self.required(list));
+            (self.names.wire(name).to_owned(), needed)
+        };
+        needs.iter().map(need).collect()
     }
 
     /// The root without alternatives, conditions and values of the whole.
@@ -180,8 +173,10 @@ impl Copy<'_> {
             }
             self.root_words("allOf", left.iter().map(words::like).collect(), at, &mut said);
         }
-        let whole = Value::Object(schema.clone());
-        schema = super::named::with_named(&schema, &["anyOf", "oneOf"], &whole);
+        if schema.contains_key("anyOf") || schema.contains_key("oneOf") {
+            let whole = Value::Object(schema.clone());
+            schema = super::named::with_named(&schema, &["anyOf", "oneOf"], &whole).into_owned();
+        }
         for keyword in ["anyOf", "oneOf"] {
             if let Some(Value::Array(branches)) = schema.shift_remove(keyword) {
                 let words = super::union::in_words(keyword, &branches).map(|words| vec![words]);
@@ -223,8 +218,25 @@ impl Copy<'_> {
     }
 }
 
+/// Keywords whose value is one schema.
+fn holds_schema(keyword: &str) -> bool {
+    matches!(
+        keyword,
+        "items"
+            | "additionalProperties"
+            | "not"
+            | "if"
+            | "then"
+            | "else"
+            | "contains"
+            | "propertyNames"
+            | "unevaluatedItems"
+            | "unevaluatedProperties"
+    )
+}
+
 /// The names of all members, wherever they stand.
-fn each_name(schema: &Value, names: &mut Vec<String>, left: usize) {
+fn each_name<'s>(schema: &'s Value, names: &mut Vec<&'s str>, left: usize) {
     let Some(left) = left.checked_sub(1) else { return };
     match schema {
         Value::Object(map) => {
@@ -232,13 +244,7 @@ fn each_name(schema: &Value, names: &mut Vec<String>, left: usize) {
                 if keyword == "properties"
                     && let Value::Object(members) = value
                 {
-                    names.extend(
-                        members
-                            .keys()
-                            .filter(|name| !names.contains(name))
-                            .cloned()
-                            .collect::<Vec<_>>(),
-                    );
+                    names.extend(members.keys().map(String::as_str));
                     members.values().for_each(|schema| each_name(schema, names, left));
                 } else if !annotate::is_annotation(keyword) || keyword == "$defs" {
                     each_name(value, names, left);

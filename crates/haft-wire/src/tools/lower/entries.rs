@@ -1,9 +1,9 @@
 //! Members by any name, as a list of `key` and `value`.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::object::Parts;
-use super::{Node, Plan, Step, Walk, join, null, words};
+use super::{Node, Plan, Step, Walk, join, null, object_of, of_kind, word, words};
 use crate::loss::Fate;
 use crate::tools::plan::More;
 use crate::tools::profile::Objects;
@@ -16,15 +16,15 @@ impl Walk<'_> {
         map: &Map<String, Value>,
         at: &str,
     ) {
-        let mut rules = map.clone();
         let mut lengths = Map::new();
         for (members, items) in [("minProperties", "minItems"), ("maxProperties", "maxItems")] {
-            if let Some(count) = rules.shift_remove(members) {
+            if let Some(count) = map.get(members) {
                 self.lose(join(at, members), members, Fate::Changed, format!("said as `{items}`"));
-                lengths.insert(items.to_owned(), count);
+                lengths.insert(items.to_owned(), count.clone());
             }
         }
-        self.constrain(node, "object", &rules, at);
+        let counts = |keyword: &str| matches!(keyword, "minProperties" | "maxProperties");
+        self.constrain_but(node, "object", map, at, counts);
         self.constrain(node, "array", &lengths, at);
     }
 
@@ -35,7 +35,7 @@ impl Walk<'_> {
         map: &Map<String, Value>,
         at: &str,
         depth: usize,
-    ) -> Step<Option<(Value, Plan)>> {
+    ) -> Step<Option<(Map<String, Value>, Plan)>> {
         let place = join(at, "additionalProperties");
         let node = match value {
             Some(value) => self.schema(value, &place, depth + 2)?,
@@ -43,20 +43,21 @@ impl Walk<'_> {
         };
         let Some(node) = node else { return Ok(None) };
         let (value, plan) = self.place(node, &place);
-        let mut key = json!({"type": "string"});
+        let mut key = of_kind("string");
         if let Some(pattern) = map.get("propertyNames").and_then(|names| names.get("pattern"))
             && self.profile.keywords.have("pattern")
-            && let Some(key) = key.as_object_mut()
         {
             key.insert("pattern".to_owned(), pattern.clone());
         }
-        let entry = json!({
-            "type": "object",
-            "properties": {"key": key, "value": value},
-            "required": ["key", "value"],
-            "additionalProperties": false,
-        });
-        Ok(Some((json!({"type": "array", "items": entry}), plan)))
+        let both = object_of([("key", Value::Object(key)), ("value", value)]);
+        let entry = object_of([
+            ("type", word("object")),
+            ("properties", Value::Object(both)),
+            ("required", Value::Array(vec![word("key"), word("value")])),
+            ("additionalProperties", Value::Bool(false)),
+        ]);
+        let list = object_of([("type", word("array")), ("items", Value::Object(entry))]);
+        Ok(Some((list, plan)))
     }
 
     /// A member that holds what is not listed.
@@ -72,7 +73,7 @@ impl Walk<'_> {
             return Ok(None);
         };
         let taken = |name: &str| {
-            parts.members.iter().any(|member| member.wire == name || member.name == name)
+            parts.members.iter().any(|member| &*member.wire == name || &*member.name == name)
         };
         let wire = (0..)
             .map(|n| if n == 0 { "more".to_owned() } else { format!("more_{n}") })
@@ -81,15 +82,13 @@ impl Walk<'_> {
         let note = format!("members that are not listed are said under `{wire}`");
         self.lose(join(at, "additionalProperties"), "additionalProperties", Fate::Changed, note);
         let always = self.profile.objects == Objects::AllRequired;
-        if let Some(schema) = schema.as_object_mut() {
-            let words = "further members of this object, by name; each `key` once".to_owned();
-            words::describe(schema, &[words]);
-            if always {
-                *schema = null::listing_null(std::mem::take(schema));
-                parts.required.push(wire.clone());
-            }
+        let words = "further members of this object, by name; each `key` once".to_owned();
+        words::describe(&mut schema, &[words]);
+        if always {
+            schema = null::listing_null(schema);
+            parts.required.push(word(&wire));
         }
-        parts.properties.insert(wire.clone(), schema);
+        parts.properties.insert(wire.clone(), Value::Object(schema));
         Ok(Some(More { wire, each, always }))
     }
 }

@@ -1,8 +1,8 @@
 //! Arrays.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use super::{Node, Plan, Step, Walk, join};
+use super::{Node, Plan, Step, Walk, join, object_of, of_kind, word};
 use crate::loss::Fate;
 
 impl Walk<'_> {
@@ -27,18 +27,18 @@ impl Walk<'_> {
             },
             None => self.plain_list(map, at, depth)?,
         };
-        let mut rules = map.clone();
-        if let Some(most) = node.schema.get("maxItems").cloned() {
-            // The tuple's own length is the stricter bound.
-            if map.get("maxItems").and_then(Value::as_f64) >= most.as_f64() {
-                rules.shift_remove("maxItems");
+        match node.schema.shift_remove("maxItems") {
+            Some(most) => {
+                let mut rules = map.clone();
+                // The tuple's own length is the stricter bound.
+                if map.get("maxItems").and_then(Value::as_f64) >= most.as_f64() {
+                    rules.shift_remove("maxItems");
+                }
+                rules.entry("maxItems").or_insert(most);
+                self.constrain(&mut node, "array", &rules, at);
             }
-            node.schema.shift_remove("maxItems");
-            if !rules.contains_key("maxItems") {
-                rules.insert("maxItems".to_owned(), most);
-            }
+            None => self.constrain(&mut node, "array", map, at),
         }
-        self.constrain(&mut node, "array", &rules, at);
         Ok(Some(node))
     }
 
@@ -52,11 +52,13 @@ impl Walk<'_> {
             Some(items) => {
                 let (items, plan) = self.place(items, &place);
                 let plan = Plan::List(Box::new(plan)).tidy();
-                Ok(Node::of(json!({"type": "array", "items": items}), plan))
+                Ok(Node::of(object_of([("type", word("array")), ("items", items)]), plan))
             }
             None => {
                 self.lose(place, "items", Fate::Changed, "only the empty list fits");
-                let empty = json!({"type": "array", "items": {"type": "string"}, "maxItems": 0});
+                let items = Value::Object(of_kind("string"));
+                let empty =
+                    object_of([("type", word("array")), ("items", items), ("maxItems", 0.into())]);
                 Ok(Node::of(empty, Plan::Keep))
             }
         }
@@ -70,62 +72,76 @@ impl Walk<'_> {
         at: &str,
         depth: usize,
     ) -> Step<Option<Node>> {
-        let (mut schemas, mut plans, mut words) = (Vec::new(), Vec::new(), Vec::new());
-        let mut ends = map.get("items") == Some(&Value::Bool(false));
-        for (place, schema) in prefix.iter().enumerate() {
-            let pointer = format!("{at}/prefixItems/{place}");
-            let Some(node) = self.schema(schema, &pointer, depth + 1)? else {
-                ends = true;
-                break;
-            };
-            let (schema, plan) = self.place(node, &pointer);
-            words.push(format!("item {}: {}", place + 1, in_short(&schema)));
-            schemas.push(schema);
-            plans.push(plan);
-        }
+        let Places { schemas, plans, ends } = self.places(prefix, map, at, depth)?;
         let rest = match ends {
             true => None,
             false => Some(self.rest(map, at, depth)?),
         };
-        let says_places = self.profile.keywords.have("prefixItems");
-        let mut schema = Map::from_iter([("type".to_owned(), json!("array"))]);
+        let (further, plan) =
+            rest.map_or((None, Plan::Keep), |(schema, plan)| (Some(schema), plan));
+        let plan = Plan::Tuple(plans, Box::new(plan)).tidy();
+        let mut schema = of_kind("array");
         if ends {
-            schema.insert("maxItems".to_owned(), json!(schemas.len()));
+            schema.insert("maxItems".to_owned(), schemas.len().into());
             if map.contains_key("items") {
                 let note = "the length says that no further items are allowed";
                 self.lose(join(at, "items"), "items", Fate::Changed, note);
             }
         }
-        if says_places && !schemas.is_empty() {
-            schema.insert("prefixItems".to_owned(), json!(schemas));
-            if let Some((rest, _)) = rest.as_ref().filter(|_| map.contains_key("items")) {
-                schema.insert("items".to_owned(), rest.clone());
-            }
-            words.clear();
-        } else {
-            if let Some((rest, _)) = rest.as_ref().filter(|_| map.contains_key("items")) {
-                words.push(format!("further items: {}", in_short(rest)));
-            }
-            let mut all: Vec<Value> = Vec::new();
-            for schema in schemas.into_iter().chain(rest.iter().map(|(schema, _)| schema.clone())) {
-                let schema = undescribed(schema);
-                if !all.contains(&schema) {
-                    all.push(schema);
-                }
-            }
-            let items = match all.as_slice() {
-                [] => json!({"type": "string"}),
-                [one] => one.clone(),
-                _ if self.profile.unions => json!({"anyOf": all}),
-                _ => return Ok(None),
-            };
-            schema.insert("items".to_owned(), items);
-            let note = "what stands at which place is in the description";
-            self.lose(join(at, "prefixItems"), "prefixItems", Fate::Approximated, note);
+        let named = map.contains_key("items");
+        if self.profile.keywords.have("prefixItems") && !schemas.is_empty() {
+            schema.insert("prefixItems".to_owned(), Value::Array(schemas));
+            let items = further.filter(|_| named);
+            schema.extend(items.map(|items| ("items".to_owned(), items)));
+            return Ok(Some(Node::of(schema, plan)));
         }
-        let rest = rest.map_or(Plan::Keep, |(_, plan)| plan);
-        let plan = Plan::Tuple(plans, Box::new(rest)).tidy();
-        Ok(Some(Node { schema, plan, null: false, words }))
+        let words = place_words(&schemas, further.as_ref().filter(|_| named));
+        let Some(items) = self.any_place(schemas.into_iter().chain(further)) else {
+            return Ok(None);
+        };
+        schema.insert("items".to_owned(), items);
+        let note = "what stands at which place is in the description";
+        self.lose(join(at, "prefixItems"), "prefixItems", Fate::Approximated, note);
+        Ok(Some(Node { words, ..Node::of(schema, plan) }))
+    }
+
+    /// The places, as far as something can stand there.
+    fn places(
+        &mut self,
+        prefix: &[Value],
+        map: &Map<String, Value>,
+        at: &str,
+        depth: usize,
+    ) -> Step<Places> {
+        let ends = map.get("items") == Some(&Value::Bool(false));
+        let mut places = Places { schemas: Vec::new(), plans: Vec::new(), ends };
+        for (place, schema) in prefix.iter().enumerate() {
+            let pointer = format!("{at}/prefixItems/{place}");
+            let Some(node) = self.schema(schema, &pointer, depth + 1)? else {
+                places.ends = true;
+                break;
+            };
+            let (schema, plan) = self.place(node, &pointer);
+            places.schemas.push(schema);
+            places.plans.push(plan);
+        }
+        Ok(places)
+    }
+
+    /// One schema for whatever may stand at any place.
+    fn any_place(&self, schemas: impl Iterator<Item = Value>) -> Option<Value> {
+        let mut all: Vec<Value> = Vec::new();
+        for schema in schemas.map(undescribed) {
+            if !all.contains(&schema) {
+                all.push(schema);
+            }
+        }
+        match all.len() {
+            0 => Some(Value::Object(of_kind("string"))),
+            1 => all.pop(),
+            _ if self.profile.unions => Some(Value::Object(object_of([("anyOf", all.into())]))),
+            _ => None,
+        }
     }
 
     /// What stands beyond the places.
@@ -138,6 +154,21 @@ impl Walk<'_> {
         let node = node.unwrap_or_else(|| self.anything(&place, "items"));
         Ok(self.place(node, &place))
     }
+}
+
+/// The places of a list, lowered.
+struct Places {
+    schemas: Vec<Value>,
+    plans: Vec<Plan>,
+    /// Whether nothing may follow them.
+    ends: bool,
+}
+
+/// What stands where.
+fn place_words(schemas: &[Value], further: Option<&Value>) -> Vec<String> {
+    let place = |(place, schema)| format!("item {}: {}", place + 1, in_short(schema));
+    let further = further.map(|schema| format!("further items: {}", in_short(schema)));
+    schemas.iter().enumerate().map(place).chain(further).collect()
 }
 
 /// A description, or else the type.

@@ -3,6 +3,7 @@
 //! Alternatives may not stand at the root of arguments. They are told in words; the members that
 //! they name have to be listed by the root itself, or nobody could send them where it is closed.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
@@ -12,14 +13,15 @@ const DEEP: usize = 128;
 
 /// A schema with the members that its parts under these keywords name. Each may be left out,
 /// unless every alternative needs it.
-pub(super) fn with_named(
-    map: &Map<String, Value>,
+pub(super) fn with_named<'m>(
+    map: &'m Map<String, Value>,
     keywords: &[&str],
     root: &Value,
-) -> Map<String, Value> {
+) -> Cow<'m, Map<String, Value>> {
     // Where it names its members itself, no others fit, whatever the alternatives say.
-    if map.get("additionalProperties") == Some(&Value::Bool(false)) {
-        return map.clone();
+    let closed = map.get("additionalProperties") == Some(&Value::Bool(false));
+    if closed || !keywords.iter().any(|keyword| map.contains_key(*keyword)) {
+        return Cow::Borrowed(map);
     }
     let mut found = Found::new(root);
     let mut needed = Vec::new();
@@ -34,7 +36,7 @@ pub(super) fn with_named(
     {
         whole.insert("additionalProperties".to_owned(), json!(true));
     }
-    whole
+    Cow::Owned(whole)
 }
 
 struct Found<'s> {

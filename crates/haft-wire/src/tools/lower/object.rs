@@ -1,15 +1,19 @@
 //! Objects: members, what may be left out, and members by any name.
 
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
-use super::{Node, Plan, Step, Walk, boxed, fits, join, words};
+use super::null::one_word;
+use super::{Node, Plan, Step, Walk, boxed, fits, join, member, object_of, word};
 use crate::loss::Fate;
 use crate::names::Names;
 use crate::tools::plan::{Absence, Member, ObjectPlan};
 use crate::tools::profile::{Nulls, Objects};
 
 /// Members that the schema does not list.
-enum Further {
+pub(super) enum Further<'m> {
     /// There are none.
     Shut,
     /// The schema does not say.
@@ -17,14 +21,14 @@ enum Further {
     /// Any.
     Any,
     /// These.
-    Like(Value),
+    Like(Cow<'m, Value>),
 }
 
 /// An object on its way.
 #[derive(Default)]
 pub(super) struct Parts {
     pub(super) properties: Map<String, Value>,
-    pub(super) required: Vec<String>,
+    pub(super) required: Vec<Value>,
     pub(super) members: Vec<Member>,
 }
 
@@ -62,7 +66,12 @@ impl Walk<'_> {
     }
 
     /// Members by any name, as one schema; the patterns of their names in words.
-    fn further(&mut self, map: &Map<String, Value>, at: &str, words: &mut Vec<String>) -> Further {
+    fn further<'m>(
+        &mut self,
+        map: &'m Map<String, Value>,
+        at: &str,
+        words: &mut Vec<String>,
+    ) -> Further<'m> {
         let patterns = map.get("patternProperties").and_then(Value::as_object);
         let word = ["additionalProperties", "unevaluatedProperties"]
             .into_iter()
@@ -77,117 +86,38 @@ impl Walk<'_> {
             Some(Value::Bool(false)) => Further::Shut,
             Some(Value::Bool(true)) => Further::Any,
             Some(Value::Object(schema)) if schema.is_empty() => Further::Any,
-            Some(schema) => Further::Like(schema.clone()),
+            Some(schema) => Further::Like(Cow::Borrowed(schema)),
         };
         let Some(patterns) = patterns.filter(|patterns| !patterns.is_empty()) else { return open };
-        let mut kinds: Vec<Value> = Vec::new();
+        let mut kinds: Vec<&Value> = Vec::new();
         for (pattern, schema) in patterns {
             words.push(format!("names matching the pattern `{pattern}`{}", of(schema)));
-            if !kinds.contains(schema) {
-                kinds.push(schema.clone());
+            if !kinds.contains(&schema) {
+                kinds.push(schema);
             }
         }
         let note = "said as members by any name; the description says which names";
         self.lose(join(at, "patternProperties"), "patternProperties", Fate::Approximated, note);
         match (open, kinds.as_slice()) {
             (Further::Any | Further::Unsaid, _) => Further::Any,
-            (Further::Shut, [one]) => Further::Like(one.clone()),
-            (Further::Shut, _) => Further::Like(json!({"anyOf": kinds})),
+            (Further::Shut, [one]) => Further::Like(Cow::Borrowed(one)),
+            (Further::Shut, _) => Further::Like(Cow::Owned(json!({"anyOf": kinds}))),
             (Further::Like(rest), _) => {
-                kinds.push(rest);
-                Further::Like(json!({"anyOf": kinds}))
+                let all: Vec<&Value> = kinds.into_iter().chain([&*rest]).collect();
+                Further::Like(Cow::Owned(json!({"anyOf": all})))
             }
         }
-    }
-
-    /// An object that lists no members.
-    fn without_members(
-        &mut self,
-        map: &Map<String, Value>,
-        further: &Further,
-        at: &str,
-        depth: usize,
-    ) -> Step<Option<Node>> {
-        let empty = json!({
-            "type": "object", "properties": {}, "required": [], "additionalProperties": false,
-        });
-        match (further, self.profile.objects) {
-            (Further::Shut, Objects::Said) => {
-                let shut =
-                    json!({"type": "object", "properties": {}, "additionalProperties": false});
-                Ok(Some(Node::of(shut, Plan::Keep)))
-            }
-            (Further::Any | Further::Unsaid, Objects::Said) => {
-                Ok(Some(Node::of(json!({"type": "object"}), Plan::Keep)))
-            }
-            (Further::Like(schema), Objects::Said) => self.open_object(schema, at, depth),
-            (Further::Any | Further::Unsaid, Objects::Implied) if self.profile.bare_objects => {
-                Ok(Some(Node::of(json!({"type": "object", "properties": {}}), Plan::Keep)))
-            }
-            (Further::Any | Further::Unsaid, _) => {
-                let note = "an object of any members is said as JSON text";
-                self.lose(at.to_owned(), "type", Fate::Changed, note);
-                for keyword in map.keys().filter(|keyword| words::about(keyword) == Some("object"))
-                {
-                    if !matches!(keyword.as_str(), "properties" | "required") {
-                        self.lose(join(at, keyword), keyword, Fate::Changed, note);
-                    }
-                }
-                let words = vec![match words::like(&Value::Object(super::annotate::bare(map))) {
-                    Some(like) if map.len() > 3 => format!("JSON text of an object {like}"),
-                    _ => "a JSON object, as JSON text".to_owned(),
-                }];
-                Ok(Some(Node { words, ..Node::of(json!({"type": "string"}), Plan::Text) }))
-            }
-            (Further::Shut, Objects::Closed | Objects::AllRequired) => {
-                Ok(Some(Node::of(empty, Plan::Keep)))
-            }
-            (Further::Shut, Objects::Implied) => {
-                let note = "only the empty object fits, which is said as a word";
-                self.lose(at.to_owned(), "additionalProperties", Fate::Changed, note);
-                let words = vec![("{}".to_owned(), json!({}))];
-                Ok(Some(Node::of(json!({"type": "string", "enum": ["{}"]}), Plan::Words(words))))
-            }
-            (Further::Like(schema), _) => {
-                let note = "members by any name are said as a list of `key` and `value`";
-                let word = if map.contains_key("patternProperties") {
-                    "patternProperties"
-                } else {
-                    "additionalProperties"
-                };
-                self.lose(join(at, word), word, Fate::Changed, note);
-                let Some((schema, plan)) = self.entries(Some(schema), map, at, depth)? else {
-                    // No value could ever stand in it, so the object is empty.
-                    return Ok(Some(Node::of(empty, Plan::Keep)));
-                };
-                let names = vec!["each `key` once".to_owned()];
-                Ok(Some(Node { words: names, ..Node::of(schema, Plan::Entries(Box::new(plan))) }))
-            }
-        }
-    }
-
-    /// Members by any name where the dialect has a word for them.
-    fn open_object(&mut self, schema: &Value, at: &str, depth: usize) -> Step<Option<Node>> {
-        let place = join(at, "additionalProperties");
-        let Some(node) = self.schema(schema, &place, depth + 1)? else {
-            let shut = json!({"type": "object", "properties": {}, "additionalProperties": false});
-            return Ok(Some(Node::of(shut, Plan::Keep)));
-        };
-        let (schema, rest) = self.place(node, &place);
-        let plan =
-            Plan::Object(Box::new(ObjectPlan { members: Vec::new(), more: None, rest })).tidy();
-        Ok(Some(Node::of(json!({"type": "object", "additionalProperties": schema}), plan)))
     }
 
     /// An object that lists members.
     fn with_members(
         &mut self,
         map: &Map<String, Value>,
-        further: &Further,
+        further: &Further<'_>,
         at: &str,
         depth: usize,
     ) -> Step<Option<Node>> {
-        let listed = map.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
+        let listed = map.get("properties").and_then(Value::as_object);
         let needed: Vec<&str> = map
             .get("required")
             .and_then(Value::as_array)
@@ -195,25 +125,31 @@ impl Walk<'_> {
             .flatten()
             .filter_map(Value::as_str)
             .collect();
-        let mut wanted: Vec<(String, Value)> = listed.into_iter().collect();
+        let any = Value::Bool(true);
+        let mut wanted: Vec<(&str, &Value)> =
+            listed.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema)).collect();
         for name in &needed {
             if wanted.iter().any(|(known, _)| known == name) {
                 continue;
             }
             match further {
                 Further::Shut => return Ok(None),
-                Further::Unsaid | Further::Any => wanted.push(((*name).to_owned(), json!(true))),
-                Further::Like(schema) => wanted.push(((*name).to_owned(), schema.clone())),
+                Further::Unsaid | Further::Any => wanted.push((name, &any)),
+                Further::Like(schema) => wanted.push((name, schema)),
             }
         }
         let names = match self.profile.names {
-            Some(rule) => Names::new(rule, wanted.iter().map(|(name, _)| name.as_str())),
+            Some(rule) => Names::new(rule, wanted.iter().map(|(name, _)| *name)),
             None => Names::default(),
         };
-        let mut parts = Parts::default();
-        for (name, schema) in &wanted {
-            let place = format!("{at}/properties/{}", haft_core::pointer::escape(name));
-            let required = needed.contains(&name.as_str());
+        let mut parts = Parts {
+            properties: Map::with_capacity(wanted.len() + 1),
+            required: Vec::with_capacity(wanted.len() + 1),
+            members: Vec::with_capacity(wanted.len()),
+        };
+        for (name, schema) in wanted {
+            let place = member(at, name);
+            let required = needed.contains(&name);
             match self.schema(schema, &place, depth + 1)? {
                 Some(node) => {
                     let wire = names.wire(name);
@@ -260,16 +196,16 @@ impl Walk<'_> {
         let (said, plan) = self.place(node, at);
         parts.properties.insert(wire.to_owned(), said);
         if is_required {
-            parts.required.push(wire.to_owned());
+            parts.required.push(word(wire));
         }
-        let (name, wire) = (name.to_owned(), wire.to_owned());
-        parts.members.push(Member { name, wire, plan, absence });
+        let own: Arc<str> = name.into();
+        let wire = if wire == name { own.clone() } else { wire.into() };
+        parts.members.push(Member { name: own, wire, plan, absence });
     }
 
     /// A member that may be left out, where none may: `null` stands for that.
     fn made_nullable(&mut self, node: &mut Node, schema: &Value, at: &str) -> Absence {
         let defaults_to_null = schema.get("default") == Some(&Value::Null);
-        let meant = json!({"json": "null"});
         if !node.null || defaults_to_null {
             node.null = true;
             let note = "`null` stands for leaving it out";
@@ -284,6 +220,7 @@ impl Walk<'_> {
         }
         let (_, schemas) = self.definitions_so_far();
         let own = Value::Object(node.schema.clone());
+        let meant = json!({"json": "null"});
         if fits::fits(&own, &meant, &schemas) || self.refers_to_unfinished(&own) {
             let note = "`null` stands for leaving it out, and null itself cannot be said";
             self.lose(at.to_owned(), "required", Fate::Approximated, note);
@@ -292,15 +229,19 @@ impl Walk<'_> {
         let note = "`null` stands for leaving it out, {\"json\": \"null\"} for null";
         self.lose(at.to_owned(), "required", Fate::Changed, note);
         node.words.push(note.to_owned());
-        let null_box = boxed(json!({"type": "string", "enum": ["null"]}));
+        let null_box = Value::Object(boxed(one_word("null")));
         let title = node.schema.shift_remove("title");
         let description = node.schema.shift_remove("description");
-        let mut branches = match node.schema.get("anyOf").and_then(Value::as_array) {
-            Some(branches) if node.schema.len() == 1 => branches.clone(),
-            _ => vec![Value::Object(node.schema.clone())],
+        let mut schema = std::mem::take(&mut node.schema);
+        let mut branches = match schema.len() == 1 && schema.contains_key("anyOf") {
+            true => match schema.shift_remove("anyOf") {
+                Some(Value::Array(branches)) => branches,
+                Some(_) | None => Vec::new(),
+            },
+            false => vec![Value::Object(schema)],
         };
         branches.push(null_box);
-        node.schema = Map::from_iter([("anyOf".to_owned(), Value::Array(branches))]);
+        node.schema = object_of([("anyOf", Value::Array(branches))]);
         node.schema.extend(title.map(|title| ("title".to_owned(), title)));
         node.schema.extend(description.map(|text| ("description".to_owned(), text)));
         Absence::NullUnlessMeant
@@ -311,15 +252,15 @@ impl Walk<'_> {
         &mut self,
         mut parts: Parts,
         map: &Map<String, Value>,
-        further: &Further,
+        further: &Further<'_>,
         at: &str,
         depth: usize,
     ) -> Step<Node> {
-        let (mut more, mut rest, mut open) = (None, Plan::Keep, json!(false));
+        let (mut more, mut rest, mut open) = (None, Plan::Keep, Value::Bool(false));
         match (further, self.profile.objects) {
             (Further::Shut, _) => {}
             (Further::Unsaid, Objects::Said) => open = Value::Null,
-            (Further::Any, Objects::Said) => open = json!(true),
+            (Further::Any, Objects::Said) => open = Value::Bool(true),
             (Further::Like(schema), Objects::Said) => {
                 let place = join(at, "additionalProperties");
                 if let Some(node) = self.schema(schema, &place, depth + 1)? {
@@ -337,17 +278,17 @@ impl Walk<'_> {
             }
         }
         let Parts { properties, required, members } = parts;
-        let mut schema = Map::from_iter([("type".to_owned(), json!("object"))]);
-        let order: Vec<&String> = properties.keys().collect();
-        let order = (self.profile.ordering && order.len() > 1).then(|| json!(order));
-        schema.insert("properties".to_owned(), Value::Object(properties));
+        let order = (self.profile.ordering && properties.len() > 1)
+            .then(|| properties.keys().map(|name| word(name)).collect());
+        let mut schema =
+            object_of([("type", word("object")), ("properties", Value::Object(properties))]);
         if !required.is_empty() || self.profile.objects == Objects::AllRequired {
-            schema.insert("required".to_owned(), json!(required));
+            schema.insert("required".to_owned(), Value::Array(required));
         }
         if !open.is_null() {
             schema.insert("additionalProperties".to_owned(), open);
         }
-        schema.extend(order.map(|order| ("propertyOrdering".to_owned(), order)));
+        schema.extend(order.map(|order| ("propertyOrdering".to_owned(), Value::Array(order))));
         let plan = Plan::Object(Box::new(ObjectPlan { members, more, rest })).tidy();
         Ok(Node { schema, plan, null: false, words: Vec::new() })
     }

@@ -1,11 +1,13 @@
 //! References: kept where the dialect has them, else replaced by what they lead to. Where a schema
 //! contains itself and the dialect has no way to say that, the inner one is said as JSON text.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
 use super::allof::{Merged, merge};
 use super::annotate::{bare, is_annotation};
-use super::{Node, Step, Walk, join, stop};
+use super::{Node, Step, Walk, join, object_of, of_kind, stop};
 use crate::loss::Fate;
 use crate::tools::plan::Plan;
 use crate::tools::profile::Refs;
@@ -21,7 +23,7 @@ pub(super) struct Definition {
     done: Option<(Value, Plan)>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
     pub(super) fn reference(
         &mut self,
         target: &str,
@@ -29,7 +31,7 @@ impl Walk<'_> {
         at: &str,
         depth: usize,
     ) -> Step<Option<Node>> {
-        let found = self.found(target, at)?.clone();
+        let found = self.found(target, at)?;
         if self.open.len() >= MAX_OPEN {
             return Err(stop(at, "its references follow one another too far"));
         }
@@ -55,19 +57,19 @@ impl Walk<'_> {
                     self.lose(join(at, keyword), keyword, Fate::Dropped, note);
                 }
                 // It may be open because it stands in place somewhere above.
-                self.define(target, &found, depth)?;
-                Ok(Some(self.refer(target, &found)))
+                self.define(target, found, depth)?;
+                Ok(Some(self.refer(target, found)))
             }
             (false, _) if kept && siblings.is_empty() => {
-                self.define(target, &found, depth)?;
+                self.define(target, found, depth)?;
                 let never = self.definition(target).is_none();
-                Ok((!never).then(|| self.refer(target, &found)))
+                Ok((!never).then(|| self.refer(target, found)))
             }
-            (false, _) => self.inline(target, &found, siblings, at, depth),
+            (false, _) => self.inline(target, found, siblings, at, depth),
         }
     }
 
-    fn found(&self, target: &str, at: &str) -> Step<&Value> {
+    fn found(&self, target: &str, at: &str) -> Step<&'a Value> {
         let found = target.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
         found.ok_or_else(|| stop(at, &format!("the reference `{target}` leads nowhere")))
     }
@@ -90,10 +92,10 @@ impl Walk<'_> {
             );
         }
         let merged = match found.as_object().filter(|_| !siblings.is_empty()) {
-            None => found.clone(),
+            None => Cow::Borrowed(found),
             Some(found) => match merge(&siblings, found) {
-                Merged::One(merged) => Value::Object(merged),
-                Merged::Never => Value::Bool(false),
+                Merged::One(merged) => Cow::Owned(Value::Object(merged)),
+                Merged::Never => Cow::Owned(Value::Bool(false)),
                 Merged::Apart => {
                     let note = "what stands beside a reference is said with it, as JSON text";
                     let both = json!([bare(found), bare(&siblings)]);
@@ -118,7 +120,7 @@ impl Walk<'_> {
         };
         let note = "a schema inside of itself is said as JSON text";
         self.lose(at.to_owned(), "$ref", Fate::Changed, note);
-        let node = Node { words: vec![words], ..Node::of(json!({"type": "string"}), Plan::Text) };
+        let node = Node { words: vec![words], ..Node::of(of_kind("string"), Plan::Text) };
         self.annotated(node, siblings, at)
     }
 
@@ -130,7 +132,8 @@ impl Walk<'_> {
             Some((_, Plan::Keep)) => Plan::Keep,
             _ => Plan::Definition(number),
         };
-        let mut node = Node::of(json!({"$ref": format!("#/$defs/{name}")}), plan);
+        let target = Value::String(format!("#/$defs/{name}"));
+        let mut node = Node::of(object_of([("$ref", target)]), plan);
         node.null = allows_null(found, self.root, 0);
         node
     }
@@ -185,10 +188,6 @@ impl Walk<'_> {
             .filter_map(|known| Some((known.name.clone(), known.done.as_ref()?.0.clone())))
             .collect();
         (plans, schemas)
-    }
-
-    pub(super) fn finished(&mut self) -> (Vec<Plan>, Map<String, Value>) {
-        self.definitions_so_far()
     }
 
     /// Whether some definition that a schema refers to is not finished.

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::allof::{Merged, merge};
-use super::annotate::{bare, is_annotation};
-use super::{Branch, Node, Plan, Step, Trust, Walk, join, told_apart, words};
+use super::annotate::{bare, bare_but, is_annotation};
+use super::{Branch, Node, Plan, Step, Trust, Walk, join, object_of, told_apart, words};
 use crate::loss::Fate;
 
 impl Walk<'_> {
@@ -15,16 +15,15 @@ impl Walk<'_> {
         at: &str,
         depth: usize,
     ) -> Step<Option<Node>> {
-        let branches = map.get(keyword).and_then(Value::as_array).cloned().unwrap_or_default();
-        let mut base = bare(map);
-        base.shift_remove(keyword);
+        let branches = map.get(keyword).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let base = bare_but(map, keyword);
         if self.is_root(at) || (!base.is_empty() && branches.iter().all(only_refines)) {
-            return self.refined(map, keyword, &branches, at, depth);
+            return self.refined(map, keyword, branches, at, depth);
         }
         let mut nodes = Vec::new();
         let mut null = false;
         let mut of_null = Vec::new();
-        for (place, branch) in branches.into_iter().enumerate() {
+        for (place, branch) in branches.iter().enumerate() {
             let place = format!("{at}/{keyword}/{place}");
             if branch.get("type").is_some_and(|name| name == "null") {
                 null = true;
@@ -51,28 +50,24 @@ impl Walk<'_> {
                 node
             }));
         }
-        let node = self.either(nodes, map, at, keyword);
-        Ok(node.map(|mut node| {
-            // A JSON text says `null` too, and its description has the alternatives as they are.
-            let is_text = node.plan == Plan::Text;
-            node.words.extend(of_null.into_iter().filter(|_| !is_text));
-            Node { null: node.null || (null && !is_text), ..node }
-        }))
+        let node = self.either(nodes, of_null, map, at, keyword);
+        // A JSON text says `null` too.
+        Ok(node.map(|node| Node { null: node.null || (null && node.plan != Plan::Text), ..node }))
     }
 
     /// One alternative together with what holds for all of them.
     fn branch(
         &mut self,
         base: &Map<String, Value>,
-        branch: Value,
+        branch: &Value,
         at: &str,
         depth: usize,
     ) -> Step<Found> {
         if base.is_empty() {
-            return Ok(self.schema(&branch, at, depth)?.into());
+            return Ok(self.schema(branch, at, depth)?.into());
         }
         let mut opened = Vec::new();
-        let branch = match self.followed(branch, &mut opened) {
+        let branch = match self.followed(branch.clone(), &mut opened) {
             Value::Object(branch) => branch,
             Value::Bool(true) => Map::new(),
             Value::Null
@@ -102,15 +97,14 @@ impl Walk<'_> {
         at: &str,
         depth: usize,
     ) -> Step<Option<Node>> {
-        let mut rest = map.clone();
-        rest.shift_remove(keyword);
         let said = in_words(keyword, branches);
         let (fate, note) = match &said {
             Some(words) => (Fate::Described, format!("the description says: {words}")),
             None => (Fate::Dropped, "there is no way to say it".to_owned()),
         };
         self.lose(join(at, keyword), keyword, fate, note);
-        let rest = annotations_aside(&rest);
+        // The caller says what the schema says about itself.
+        let rest = bare_but(map, keyword);
         let node = match ["anyOf", "oneOf"].into_iter().find(|word| rest.contains_key(*word)) {
             Some(further) => self.union(&rest, further, at, depth)?,
             None => self.typed(&rest, at, depth)?,
@@ -141,10 +135,12 @@ impl Walk<'_> {
         self.lose(join(at, keyword), keyword, fate, note);
     }
 
-    /// Several ways as alternatives, or as JSON text where a value does not say which way it is.
+    /// Several ways as alternatives, or as JSON text where a value does not say which way it is;
+    /// that quotes the alternatives, with all that is said about null.
     pub(super) fn either(
         &mut self,
         nodes: Vec<Node>,
+        mut of_null: Vec<String>,
         map: &Map<String, Value>,
         at: &str,
         keyword: &str,
@@ -153,19 +149,17 @@ impl Walk<'_> {
         let is_null = |node: &Node| node.schema.get("type").is_some_and(|name| name == "null");
         // Null stands beside alternatives and is none of them.
         let all_null = nodes.iter().all(is_null);
-        let of_null: Vec<String> = nodes
-            .iter()
-            .filter(|node| !all_null && is_null(node))
-            .filter_map(|node| about_null(Some(&node.schema)))
-            .collect();
-        let nodes = match all_null {
-            true => nodes,
-            false => nodes.into_iter().filter(|node| !is_null(node)).collect(),
-        };
+        let (nulls, nodes): (Vec<Node>, Vec<Node>) =
+            nodes.into_iter().partition(|node| !all_null && is_null(node));
+        of_null.extend(nulls.iter().filter_map(|node| about_null(Some(&node.schema))));
         let mut branches: Vec<Branch> = Vec::new();
         let mut alone = None;
-        for node in nodes {
-            alone = Some(node.clone());
+        let last = nodes.len().saturating_sub(1);
+        for (number, node) in nodes.into_iter().enumerate() {
+            // Of several that turn out the same, the last one is left.
+            if number == last && branches.len() < 2 {
+                alone = Some(node.clone());
+            }
             let (schema, plan) = self.place(Node { null: false, ..node }, at);
             if !branches.iter().any(|known| known.schema == schema && known.plan == plan) {
                 branches.push(Branch { schema, plan });
@@ -181,9 +175,16 @@ impl Walk<'_> {
             let note = "alternatives that look alike are said as JSON text";
             return Some(self.text(map, at, keyword, note));
         }
-        let schemas: Vec<Value> = branches.iter().map(|branch| branch.schema.clone()).collect();
-        let schema = Map::from_iter([("anyOf".to_owned(), Value::Array(schemas))]);
-        Some(Node { schema, plan: Plan::Either(branches).tidy(), null, words: of_null })
+        let is_kept = branches.iter().all(|branch| branch.plan == Plan::Keep);
+        let (schemas, plan): (Vec<Value>, Plan) = match is_kept {
+            true => (branches.into_iter().map(|branch| branch.schema).collect(), Plan::Keep),
+            false => {
+                let schemas = branches.iter().map(|branch| branch.schema.clone()).collect();
+                (schemas, Plan::Either(branches))
+            }
+        };
+        let schema = object_of([("anyOf", Value::Array(schemas))]);
+        Some(Node { words: of_null, null, ..Node::of(schema, plan) })
     }
 
     fn are_apart(&mut self, branches: &[Branch]) -> bool {
@@ -256,9 +257,4 @@ pub(super) fn in_words(keyword: &str, branches: &[Value]) -> Option<String> {
 fn about_null(schema: Option<&Map<String, Value>>) -> Option<String> {
     let text = schema?.get("description")?.as_str()?;
     Some(format!("null: {text}"))
-}
-
-/// The caller says them.
-fn annotations_aside(map: &Map<String, Value>) -> Map<String, Value> {
-    bare(map)
 }

@@ -1,9 +1,9 @@
 //! Listed values.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::annotate::{bare, is_annotation};
-use super::{Node, Plan, Step, Walk, fits, join};
+use super::{Node, Plan, Step, Walk, fits, join, object_of, of_kind, word};
 use crate::loss::Fate;
 use crate::tools::profile::Values;
 
@@ -30,7 +30,7 @@ impl Walk<'_> {
             self.lose(join(at, keyword), keyword, Fate::Dropped, note);
             return self.typed(&rest, at, depth);
         }
-        let node = self.listed(&values, keyword, map, at);
+        let node = self.listed(values, keyword, map, at);
         let is_text = map.get("type").is_none_or(|name| name == "string");
         if matches!(node.plan, Plan::Words(_)) && !is_text {
             let note = "the values are said as words";
@@ -41,7 +41,7 @@ impl Walk<'_> {
 
     fn listed(
         &mut self,
-        values: &[Value],
+        values: Vec<Value>,
         keyword: &str,
         map: &Map<String, Value>,
         at: &str,
@@ -54,16 +54,16 @@ impl Walk<'_> {
             self.listed > most.values || (is_long && letters > most.long_list_characters)
         }) {
             self.listed -= values.len();
-            return self.unlisted(values, keyword, at);
+            return self.unlisted(&values, keyword, at);
         }
         let both = |value: bool| values.contains(&Value::Bool(value));
         if !self.can_list(&Value::Bool(true)) && values.len() == 2 && both(true) && both(false) {
             let note = "both truth values are listed, which says nothing more";
             self.lose(join(at, keyword), keyword, Fate::Changed, note);
-            return Node::of(json!({"type": "boolean"}), Plan::Keep);
+            return Node::of(of_kind("boolean"), Plan::Keep);
         }
         if !values.iter().all(|value| self.can_list(value)) {
-            return self.in_words(values, keyword, at);
+            return self.in_words(&values, keyword, at);
         }
         self.as_they_are(values, keyword, map, at)
     }
@@ -79,15 +79,18 @@ impl Walk<'_> {
 
     fn as_they_are(
         &mut self,
-        values: &[Value],
+        values: Vec<Value>,
         keyword: &str,
         map: &Map<String, Value>,
         at: &str,
     ) -> Node {
-        let mut kinds: Vec<&str> = values.iter().map(fits::kind).collect();
-        kinds.dedup();
+        let mut kinds: Vec<&'static str> = Vec::new();
+        for kind in values.iter().map(fits::kind) {
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
         kinds.sort_unstable();
-        kinds.dedup();
         match kinds.as_slice() {
             [_] => self.one_kind(values, keyword, map, at),
             // A type has one word, so each kind of value is an alternative of its own.
@@ -97,36 +100,37 @@ impl Walk<'_> {
                 let branches = kinds.iter().map(|kind| {
                     let of: Vec<&Value> =
                         values.iter().filter(|v| fits::kind(v) == *kind).collect();
-                    json!({"type": type_of(&of), "enum": of})
+                    let kind = word(type_of(&of));
+                    let of = of.into_iter().cloned().collect();
+                    Value::Object(object_of([("type", kind), ("enum", Value::Array(of))]))
                 });
-                Node::of(json!({"anyOf": branches.collect::<Vec<_>>()}), Plan::Keep)
+                let branches = Value::Array(branches.collect());
+                Node::of(object_of([("anyOf", branches)]), Plan::Keep)
             }
-            _ => self.in_words(values, keyword, at),
+            _ => self.in_words(&values, keyword, at),
         }
     }
 
     fn one_kind(
         &mut self,
-        values: &[Value],
+        mut values: Vec<Value>,
         keyword: &str,
         map: &Map<String, Value>,
         at: &str,
     ) -> Node {
-        let all: Vec<&Value> = values.iter().collect();
-        let word = match map.get("type") {
+        let kind = word(match map.get("type") {
             Some(Value::String(name)) => name.as_str(),
-            _ => type_of(&all),
-        };
-        match (keyword, values) {
-            ("const", [value]) if self.profile.keywords.have("const") => {
-                Node::of(json!({"type": word, "const": value}), Plan::Keep)
-            }
-            ("const", values) => {
-                self.lose(join(at, keyword), keyword, Fate::Changed, "said as a list of one value");
-                Node::of(json!({"type": word, "enum": values}), Plan::Keep)
-            }
-            (_, values) => Node::of(json!({"type": word, "enum": values}), Plan::Keep),
+            _ => type_of(&values.iter().collect::<Vec<_>>()),
+        });
+        let is_const = keyword == "const";
+        if is_const && values.len() == 1 && self.profile.keywords.have("const") {
+            let value = values.pop().unwrap_or_default();
+            return Node::of(object_of([("type", kind), ("const", value)]), Plan::Keep);
         }
+        if is_const {
+            self.lose(join(at, keyword), keyword, Fate::Changed, "said as a list of one value");
+        }
+        Node::of(object_of([("type", kind), ("enum", Value::Array(values))]), Plan::Keep)
     }
 
     /// Each value as a word, which is undone on the way back.
@@ -134,8 +138,9 @@ impl Walk<'_> {
         let words = spelt(values);
         let note = "each value is said as a word";
         self.lose(join(at, keyword), keyword, Fate::Changed, note);
-        let listed: Vec<&String> = words.iter().map(|(word, _)| word).collect();
-        Node::of(json!({"type": "string", "enum": listed}), Plan::Words(words))
+        let listed = words.iter().map(|(text, _)| word(text)).collect();
+        let schema = object_of([("type", word("string")), ("enum", Value::Array(listed))]);
+        Node::of(schema, Plan::Words(words))
     }
 
     /// Too many to list: only their kind is said.
@@ -149,10 +154,10 @@ impl Walk<'_> {
             _ => true,
         });
         match primitive && one_kind {
-            true => Node::of(json!({"type": type_of(&all)}), Plan::Keep),
+            true => Node::of(of_kind(type_of(&all)), Plan::Keep),
             false => {
                 let words = vec!["as JSON text".to_owned()];
-                Node { words, ..Node::of(json!({"type": "string"}), Plan::Text) }
+                Node { words, ..Node::of(of_kind("string"), Plan::Text) }
             }
         }
     }
@@ -183,10 +188,12 @@ fn possible(map: &Map<String, Value>) -> Vec<Value> {
     if map.contains_key("type") {
         values.retain(|value| is_of(value, &types, null));
     }
-    let rules = bare(map);
     // To compile a schema takes longer than all the rest, and hardly any needs it.
-    if rules.keys().any(|keyword| keyword != "type" && keyword != "enum" && keyword != "const")
-        && let Ok(validator) = haft_core::validator::compile(&Value::Object(rules))
+    let rules = |keyword: &String| {
+        !is_annotation(keyword) && !matches!(keyword.as_str(), "type" | "enum" | "const")
+    };
+    if map.keys().any(rules)
+        && let Ok(validator) = haft_core::validator::compile(&Value::Object(bare(map)))
     {
         values.retain(|value| validator.is_valid(value));
     }

@@ -108,7 +108,7 @@ impl Plans {
 
 impl ObjectPlan {
     fn follow(&self, name: &str, place: &mut Place<'_>) -> &Plan {
-        if let Some(member) = self.members.iter().find(|member| member.name == name) {
+        if let Some(member) = self.members.iter().find(|member| &*member.name == name) {
             place.go(&member.wire);
             return &member.plan;
         }

@@ -101,12 +101,12 @@ impl Plans {
         let more = plan.more.as_ref().map(|more| (more, sent.shift_remove(&more.wire)));
         let mut absent = Vec::new();
         for member in &plan.members {
-            if member.absence == Absence::MeansNull && !sent.contains_key(&member.wire) {
-                absent.push((member.name.clone(), Raised::Value(Value::Null)));
+            if member.absence == Absence::MeansNull && !sent.contains_key(&*member.wire) {
+                absent.push((member.name.to_string(), Raised::Value(Value::Null)));
             }
         }
         for (wire, value) in sent {
-            match plan.members.iter().find(|member| member.wire == wire) {
+            match plan.members.iter().find(|member| *member.wire == *wire) {
                 Some(member) => raised.extend(self.member(member, value)),
                 None => raised.push((wire, self.up(&plan.rest, value, HOPS))),
             }
@@ -134,7 +134,7 @@ impl Plans {
             }
             (_, value) => self.up(&member.plan, value, HOPS),
         };
-        Some((member.name.clone(), raised))
+        Some((member.name.to_string(), raised))
     }
 
     fn entries(&self, each: &Plan, list: Vec<Value>) -> Raised {

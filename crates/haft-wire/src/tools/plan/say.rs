@@ -103,7 +103,7 @@ impl Plans {
     fn object_down(&self, plan: &ObjectPlan, members: &Map<String, Value>) -> Said {
         let mut said = Map::new();
         for member in &plan.members {
-            let value = match (members.get(&member.name), member.absence) {
+            let value = match (members.get(&*member.name), member.absence) {
                 (None, Absence::Null | Absence::NullAlone | Absence::NullUnlessMeant) => {
                     Value::Null
                 }
@@ -115,9 +115,9 @@ impl Plans {
                 (Some(Value::Null), Absence::NullUnlessMeant) => json!({"json": "null"}),
                 (Some(value), _) => self.down(&member.plan, value)?,
             };
-            said.insert(member.wire.clone(), value);
+            said.insert(member.wire.to_string(), value);
         }
-        let known = |name: &str| plan.members.iter().any(|member| member.name == name);
+        let known = |name: &str| plan.members.iter().any(|member| &*member.name == name);
         let further: Map<String, Value> = members
             .iter()
             .filter(|(name, _)| !known(name))
@@ -133,7 +133,7 @@ impl Plans {
             }
             None => {
                 for (name, value) in &further {
-                    if plan.members.iter().any(|member| member.wire == *name) {
+                    if plan.members.iter().any(|member| *member.wire == **name) {
                         return Err(format!("`{name}` is the name of another member there"));
                     }
                     said.insert(name.clone(), self.down(&plan.rest, value)?);
