@@ -1,5 +1,6 @@
 //! The command line.
 
+pub(crate) mod calendar;
 mod connections;
 pub(crate) mod kb;
 
@@ -120,6 +121,8 @@ pub(crate) enum Command {
     Chat(Chat),
     /// Fill, inspect and search the knowledge base
     Kb(kb::Kb),
+    /// What is booked, proposed and free; cancel a meeting
+    Calendar(calendar::Calendar),
     /// Run the tests of a toolset's tools
     #[command(after_help = "Examples:\n  haft test\n  haft test kb_search --watch")]
     Test(Test),
@@ -423,7 +426,7 @@ pub(crate) struct Verify {
 }
 
 /// In whose name a command acts.
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(crate) struct Who {
     /// The agent
     #[arg(long, default_value = "default", value_name = "AGENT")]
