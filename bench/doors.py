@@ -48,8 +48,8 @@ def haft(store, tools):
     return lambda port: [PROGRAM, "haft", str(port), FIXTURE, store, str(tools)]
 
 
-def bare(port):
-    return [PROGRAM, "mcp", str(port), FIXTURE]
+def bare(how):
+    return lambda port: [PROGRAM, "mcp", str(port), FIXTURE, how]
 
 
 def fastmcp(port):
@@ -61,22 +61,23 @@ def subject(command, path, body, sent, session=False):
 
 
 ECHO, CALLED, SDK = "axum, JSON echoed", "haft, POST /calls", "rmcp, bare"
-MCP, FAST = "haft, MCP", "FastMCP"
+MCP, FAST, KEPT = "haft, MCP", "FastMCP", "rmcp, bare, in a session"
 TOOL = "bench__kb_search"
 SUBJECTS = {
     ECHO: subject(lambda port: [PROGRAM, "echo", str(port)], "/echo", CALL, {}),
     CALLED: subject(haft("memory", 10), CALLS, CALL, BEARER),
     CALLED + ", SQLite": subject(haft("sqlite", 10), CALLS, CALL, BEARER),
     CALLED + ", 1,000 tools": subject(haft("memory", 1000), CALLS, CALL, BEARER),
-    f"{SDK}, {NEW}": subject(bare, "/mcp", rpc("kb_search", _meta=META), headers(NEW, "kb_search")),
-    f"{SDK}, {OLD}": subject(bare, "/mcp", rpc("kb_search"), headers(OLD, "kb_search")),
+    f"{SDK}, {NEW}": subject(bare("alone"), "/mcp", rpc("kb_search", _meta=META), headers(NEW, "kb_search")),
+    f"{SDK}, {OLD}": subject(bare("alone"), "/mcp", rpc("kb_search"), headers(OLD, "kb_search")),
+    KEPT: subject(bare("sessions"), "/mcp", rpc("kb_search"), headers(OLD, "kb_search"), True),
     f"{MCP}, {NEW}": subject(haft("memory", 10), "/mcp", rpc(TOOL, _meta=META), headers(NEW, TOOL) | BEARER),
     f"{MCP}, {OLD}": subject(haft("memory", 10), "/mcp", rpc(TOOL), headers(OLD, TOOL) | BEARER, True),
     f"{FAST}, {OLD}": subject(fastmcp, "/mcp", rpc("kb_search"), headers(OLD, "kb_search")),
 }
 BESIDE = [
     (CALLED, ECHO), (CALLED + ", SQLite", ECHO), (CALLED + ", 1,000 tools", CALLED),
-    (f"{MCP}, {NEW}", f"{SDK}, {NEW}"), (f"{MCP}, {OLD}", f"{SDK}, {OLD}"),
+    (f"{MCP}, {NEW}", f"{SDK}, {NEW}"), (f"{MCP}, {OLD}", KEPT), (f"{MCP}, {OLD}", f"{SDK}, {OLD}"),
     (f"{MCP}, {OLD}", f"{FAST}, {OLD}"), (CALLED, f"{FAST}, {OLD}"),
 ]
 

@@ -87,6 +87,14 @@ pub(crate) struct One {
 }
 
 impl One {
+    /// Reads a call. The arguments are the path's to read: they go aside as they are.
+    fn read(mut said: Value) -> Result<Self, Problem> {
+        let arguments = said.as_object_mut().and_then(|said| said.shift_remove("arguments"));
+        let mut one: Self = body::shape(said)?;
+        one.arguments = arguments.filter(|arguments| !arguments.is_null());
+        Ok(one)
+    }
+
     pub(crate) fn call(self, caller: Caller) -> Call {
         let arguments = match self.arguments {
             None => RawArguments::Text(String::new()),
@@ -159,8 +167,7 @@ pub(crate) async fn make(
         let batch: Batch = body::shape(value)?;
         return several(&door, &caller, batch, key.as_deref()).await;
     }
-    let one: One = body::shape(value)?;
-    let mut call = one.call(caller);
+    let mut call = One::read(value)?.call(caller);
     call.key = call.key.take().or(key);
     if prefers(&headers, "respond-async") {
         return later(&door, &who, &agent, call);
@@ -194,11 +201,23 @@ fn accepts_events(headers: &HeaderMap) -> bool {
 pub(crate) fn answer(envelope: &Envelope) -> Response {
     let kind = envelope.result.as_ref().err().map(|error| error.kind);
     let status = kind.map_or(StatusCode::OK, problem::status);
-    let mut response = (status, Json(envelope)).into_response();
+    let mut response = match written(envelope) {
+        Ok(body) => (status, [(header::CONTENT_TYPE, "application/json")], body).into_response(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    };
     if let Some(seconds) = kind.and_then(problem::retry_after) {
         response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }
     response
+}
+
+/// How long most envelopes are, at most.
+const ENVELOPE: usize = 2 << 10;
+
+fn written(envelope: &Envelope) -> Result<Vec<u8>, serde_json::Error> {
+    let mut body = Vec::with_capacity(ENVELOPE);
+    serde_json::to_writer(&mut body, envelope)?;
+    Ok(body)
 }
 
 async fn several(

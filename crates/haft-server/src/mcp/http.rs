@@ -114,32 +114,44 @@ impl Endpoint {
         }
         let credential = request.extensions().get::<Credential>().cloned();
         let method = request.method().clone();
-        let (request, stays) = match self.read(&seat, request, session.is_some()).await? {
-            Read::Sound { request, stays } => (request, stays),
-            Read::Direct(call) => return Ok(call.answer(self.door.clone(), seat).await),
-            Read::Unsound(response) => return Ok(response),
-        };
-        let place = stays.then(|| self.door.places.take(who)).transpose()?;
+        match self.read(&seat, request, session.is_some()).await? {
+            Read::Direct(call) => Ok(call.answer(self.door.clone(), seat).await),
+            Read::Unsound(response) => Ok(response),
+            Read::Sound { request, stays } => {
+                let place = stays.then(|| self.door.places.take(who)).transpose()?;
+                // Boxed: what the SDK keeps while it answers is large, and plain calls do without.
+                let mut answered = Box::pin(self.by_sdk(&seat, request)).await;
+                if let Some(place) = place {
+                    let shut = self.door.clone().shut(credential, who.clone());
+                    answered = held(answered, place, shut);
+                }
+                if let (Method::DELETE, Some(session)) = (method, session) {
+                    self.ended(&session, &mut answered);
+                }
+                Ok(answered)
+            }
+        }
+    }
+
+    /// The SDK's answer. A session that it begins is the seat's from then on.
+    async fn by_sdk(&self, seat: &Seat, request: Request) -> Response {
         let answered = SEAT.scope(seat.clone(), self.service.handle(request)).await;
-        let mut answered = answered.map(Body::new);
-        if let Some(place) = place {
-            answered = held(answered, place, self.door.clone().shut(credential, who.clone()));
+        let answered = answered.map(Body::new);
+        if let Some(Ok(begun)) = answered.headers().get(SESSION).map(HeaderValue::to_str)
+            && let Some(gone) = self.door.owners.begin(begun, seat)
+        {
+            // It may have ended by itself.
+            let _ = self.sessions.close_session(&gone.into()).await;
         }
-        if let Some(Ok(begun)) = answered.headers().get(SESSION).map(HeaderValue::to_str) {
-            let gone = self.door.owners.begin(begun, &seat);
-            if let Some(gone) = gone {
-                // It may have ended by itself.
-                let _ = self.sessions.close_session(&gone.into()).await;
-            }
+        answered
+    }
+
+    fn ended(&self, session: &str, answered: &mut Response) {
+        self.door.owners.end(session);
+        // Done, not only taken: some clients complain about anything else.
+        if answered.status() == StatusCode::ACCEPTED {
+            *answered.status_mut() = StatusCode::NO_CONTENT;
         }
-        if let (Method::DELETE, Some(session)) = (method, session) {
-            self.door.owners.end(&session);
-            // Done, not only taken: some clients complain about anything else.
-            if answered.status() == StatusCode::ACCEPTED {
-                *answered.status_mut() = StatusCode::NO_CONTENT;
-            }
-        }
-        Ok(answered)
     }
 
     /// Reads the body of a message, whole and strictly, and hands the very same bytes on. `kept`

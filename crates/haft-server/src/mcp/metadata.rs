@@ -61,9 +61,12 @@ pub(crate) async fn challenge(
     request: Request,
     next: Next,
 ) -> Response {
+    if door.mcp.authorization_servers.is_empty() {
+        return next.run(request).await;
+    }
     let place = format!("{}{PLACE}{}", base(&door, request.headers()), request.uri().path());
     let mut response = next.run(request).await;
-    if response.status() == StatusCode::UNAUTHORIZED && !door.mcp.authorization_servers.is_empty() {
+    if response.status() == StatusCode::UNAUTHORIZED {
         let told = format!("Bearer realm=\"haft\", resource_metadata=\"{place}\"");
         if let Ok(told) = HeaderValue::from_str(&told) {
             response.headers_mut().insert(header::WWW_AUTHENTICATE, told);

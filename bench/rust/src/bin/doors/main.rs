@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! doors haft PORT FIXTURE_FOLDER memory|sqlite TOOLS
-//! doors mcp  PORT FIXTURE_FOLDER
+//! doors mcp  PORT FIXTURE_FOLDER alone|sessions
 //! doors echo PORT
 //! ```
 
@@ -21,7 +21,8 @@ use tokio::net::TcpListener;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const USAGE: &str = "usage: doors haft PORT FIXTURE memory|sqlite TOOLS | mcp PORT FIXTURE | echo PORT";
+const USAGE: &str =
+    "usage: doors haft PORT FIXTURE memory|sqlite TOOLS | mcp PORT FIXTURE alone|sessions | echo PORT";
 
 #[tokio::main]
 async fn main() {
@@ -34,7 +35,10 @@ async fn main() {
             let fixture = Fixture::read(Path::new(folder));
             haft::serve(listener, &fixture, store, tools.parse().expect(USAGE)).await;
         }
-        ["mcp", _, folder] => plain(listener, mcp::router(Fixture::read(Path::new(folder)))).await,
+        ["mcp", _, folder, how @ ("alone" | "sessions")] => {
+            let fixture = Fixture::read(Path::new(folder));
+            plain(listener, mcp::router(fixture, *how == "sessions")).await;
+        }
         ["echo", _] => plain(listener, Router::new().route("/echo", post(echo))).await,
         _ => panic!("{USAGE}"),
     }

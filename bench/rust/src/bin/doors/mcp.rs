@@ -82,11 +82,11 @@ impl ServerHandler for Bare {
     }
 }
 
-/// Its fastest setting: no sessions, answers as JSON.
-pub fn router(fixture: Fixture) -> Router {
+/// Without sessions answers are JSON, its fastest setting; with them they are streams of events.
+pub fn router(fixture: Fixture, sessions: bool) -> Router {
     let bare = Bare { answer: fixture.answer.into(), tool_router: Bare::tool_router() };
     let mut config = StreamableHttpServerConfig::default().with_json_response(true);
-    config.legacy_session_mode = false;
+    config.legacy_session_mode = sessions;
     config.sse_keep_alive = None;
     let sessions = Arc::new(LocalSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(bare.clone()), sessions, config);
