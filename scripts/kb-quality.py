@@ -1,4 +1,6 @@
-"""Judges runs on the Cranfield collection: `kb-quality.py CORPUS RUNS`.
+"""Judges runs on the Cranfield collection: `kb-quality.py CORPUS RUNS [NAME…]`.
+
+Every run that is named must be there, with an answer to every query that has relevant documents.
 
 A run is a file of lines `query TAB document TAB score`, best first. nDCG@10 has the gain 5 - grade;
 recall@100 counts grades 1 to 4 as relevant. The halves are the queries at even and at odd places: what
@@ -11,8 +13,11 @@ import math
 import os
 import sys
 
-import bm25s
-import Stemmer
+try:
+    import bm25s
+    import Stemmer
+except ModuleNotFoundError as missing:
+    sys.exit(f"error: the package `{missing.name}` is not installed; `scripts/kb-quality` installs it")
 
 
 def documents(path):
@@ -66,7 +71,17 @@ def with_bm25s(texts, queries, stemmer):
     return run
 
 
-corpus, folder = sys.argv[1:3]
+def give_up(why):
+    print(f"error: {why}", file=sys.stderr)
+    sys.exit(1)
+
+
+if len(sys.argv) < 3:
+    give_up("usage: kb-quality.py CORPUS RUNS [NAME…]; `scripts/kb-quality` does all of it")
+corpus, folder, *expected = sys.argv[1:]
+for name in ("cran.all.1400", "queries.tsv", "qrels.tsv"):
+    if not os.path.isfile(f"{corpus}/{name}"):
+        give_up(f"there is no {corpus}/{name}: CORPUS is the folder of the Cranfield collection")
 texts = documents(f"{corpus}/cran.all.1400")
 queries = table(f"{corpus}/queries.tsv")
 relevant = judged(f"{corpus}/qrels.tsv")
@@ -80,6 +95,13 @@ for path in sorted(glob.glob(f"{folder}/*.run")):
         runs[name][number].append(document)
         if number in relevant:
             scores[name].append((float(score), document in relevant[number]))
+for name in expected:
+    if name not in runs:
+        there = ", ".join(f"`{one}`" for one in runs) or "none"
+        give_up(f"the run `{name}` was not made (there: {there}); what went wrong stands above")
+    without = [number for number, _ in queries if not runs[name][number]]
+    if without:
+        give_up(f"the run `{name}` is not whole: {len(without)} of {len(queries)} queries have no answer")
 runs["bm25s, as it comes"] = with_bm25s(texts, queries, None)
 runs["bm25s, English stems"] = with_bm25s(texts, queries, Stemmer.Stemmer("english"))
 
@@ -90,8 +112,7 @@ for name, run in runs.items():
     found = [recall(run[number], relevant[number]) for number, _ in queries]
     print(f"{name:32} {mean(values):8.4f} {mean(values[::2]):7.4f} {mean(values[1::2]):7.4f} {mean(found):11.4f}")
 
-hybrid = runs.get("haft, hybrid")
-if hybrid:
+if {"haft, hybrid", "haft, full text", "vectors alone"} <= set(runs):
     score = lambda name: mean([ndcg(runs[name][number], relevant[number]) for number, _ in queries])
     best = max(score("haft, full text"), score("vectors alone"))
     print(f"\nhybrid against the better of its parts: {100 * (score('haft, hybrid') / best - 1):+.1f} % nDCG@10")

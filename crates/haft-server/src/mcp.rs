@@ -7,6 +7,7 @@ mod approval;
 mod call;
 mod changes;
 mod composed;
+mod direct;
 mod discovery;
 mod extra;
 mod handler;

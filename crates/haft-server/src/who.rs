@@ -109,15 +109,22 @@ impl Who {
         }
     }
 
+    /// Whether this key may make an agent's calls.
+    pub(crate) fn may_call(&self, agent: &str) -> bool {
+        let named = self.agents.as_ref().is_none_or(|agents| agents.iter().any(|one| one == agent));
+        named && (self.is(Role::Agent) || self.is(Role::Operator))
+    }
+
     /// The caller of an agent's tools, where this key may be one.
     #[must_use]
     pub fn calls_as(&self, agent: &str) -> Option<Caller> {
-        let allowed = self.is(Role::Agent) || self.is(Role::Operator);
-        let named = self.agents.as_ref().is_none_or(|agents| agents.iter().any(|one| one == agent));
-        let mut caller = Caller::agent(&self.tenant, agent);
-        caller.actor = self.principal.clone();
-        caller.subject.clone_from(&self.subject);
-        (allowed && named).then_some(caller)
+        self.may_call(agent).then(|| Caller {
+            tenant: self.tenant.clone(),
+            agent: agent.into(),
+            actor: self.principal.clone(),
+            subject: self.subject.clone(),
+            user: Arc::default(),
+        })
     }
 }
 

@@ -162,6 +162,43 @@ impl Calendar for Appointments {
             found
         })
     }
+
+    fn bookings<'a>(
+        &'a self,
+        tenant: &'a str,
+        within: Span,
+        person: Option<&'a str>,
+        limit: usize,
+    ) -> Answer<'a, Vec<Booking>> {
+        self.answer(|rows| {
+            let all = rows.bookings.values().map(|(booking, _)| booking);
+            let mut found: Vec<Booking> = all
+                .filter(|one| one.tenant == tenant && one.meeting.span.overlaps(within))
+                .filter(|one| {
+                    person.is_none_or(|who| one.meeting.attendees.iter().any(|a| a == who))
+                })
+                .cloned()
+                .collect();
+            found.sort_by(|a, b| (a.meeting.span, &a.event).cmp(&(b.meeting.span, &b.event)));
+            found.truncate(limit);
+            found
+        })
+    }
+
+    fn drafts<'a>(&'a self, tenant: &'a str, limit: usize) -> Answer<'a, Vec<Draft>> {
+        self.answer(|rows| {
+            let mut found: Vec<Draft> = rows
+                .drafts
+                .values()
+                .filter(|one| one.tenant == tenant)
+                .filter(|one| rows.find(tenant, Which::Draft(&one.id)).is_none())
+                .cloned()
+                .collect();
+            found.sort_by(|a, b| (a.expires_ms, &a.id).cmp(&(b.expires_ms, &b.id)));
+            found.truncate(limit);
+            found
+        })
+    }
 }
 
 /// The first reason stays.

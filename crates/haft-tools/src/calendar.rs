@@ -16,6 +16,7 @@ mod shown;
 mod slots;
 mod spans;
 
+pub use free::Free;
 pub use hours::{Days, Hours};
 pub use provide::Provider;
 pub use setup::{Common, Person, Setup};

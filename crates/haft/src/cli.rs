@@ -1,6 +1,7 @@
 //! The command line.
 
 mod author;
+pub(crate) mod calendar;
 mod connections;
 mod holders;
 pub(crate) mod kb;
@@ -26,7 +27,7 @@ pub(crate) use registry::{
     Decode, Describe, Diff, Export, ExportFormat, FailOn, Import, ImportFormat, Keygen, ModeName,
     Prompt, Show, Verify,
 };
-pub(crate) use run::{Call, Chat, Mcp, Serve, Why};
+pub(crate) use run::{Call, Chat, Mcp, Serve, Who, Why};
 
 /// Tools for AI agents, written as folders, compiled into a registry that can be trusted.
 #[derive(Parser)]
@@ -139,6 +140,8 @@ pub(crate) enum Command {
     Chat(Chat),
     /// Fill, inspect and search the knowledge base
     Kb(kb::Kb),
+    /// What is booked, proposed and free; cancel a meeting
+    Calendar(calendar::Calendar),
     /// Run the tests of a toolset's tools
     #[command(after_help = "Examples:\n  haft test\n  haft test kb_search --watch")]
     Test(Test),

@@ -4,6 +4,7 @@ pub(crate) mod activate;
 pub(crate) mod agents;
 pub(crate) mod audit;
 pub(crate) mod build;
+pub(crate) mod calendar;
 pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod chat;

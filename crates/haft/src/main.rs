@@ -53,6 +53,7 @@ fn main() -> ExitCode {
         Command::Deactivate(options) => commands::activate::run(&at, &options, false, &mut out),
         Command::Chat(options) => commands::chat::run(&at, &options, &mut out),
         Command::Kb(options) => commands::kb::run(&at, &options, &mut out),
+        Command::Calendar(options) => commands::calendar::run(&at, &options, &mut out),
         Command::Test(options) => commands::test::run(&at, &options, &mut out),
         Command::Why(options) => commands::why::run(&at, &options, &mut out),
         Command::Calls(options) => commands::calls::run(&at, &options, &mut out),

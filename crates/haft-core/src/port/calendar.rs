@@ -45,4 +45,18 @@ pub trait Calendar: Send + Sync {
         within: Span,
         now_ms: i64,
     ) -> Answer<'a, Vec<(String, Span)>>;
+
+    /// Bookings that share a moment with a span, however they stand, in order of time; those of one
+    /// person where one is named.
+    fn bookings<'a>(
+        &'a self,
+        tenant: &'a str,
+        within: Span,
+        person: Option<&'a str>,
+        limit: usize,
+    ) -> Answer<'a, Vec<Booking>>;
+
+    /// Drafts that are still kept and were not booked, also those that have expired, in the order in
+    /// which they expire.
+    fn drafts<'a>(&'a self, tenant: &'a str, limit: usize) -> Answer<'a, Vec<Draft>>;
 }

@@ -116,7 +116,7 @@ fn fits(inner: &Inner, call: &Joined, data: &Value) -> Result<(), ToolError> {
 
 /// No value is longer than this as JSON text: a byte may become `\u001f`, and no number takes more
 /// than 32.
-fn at_most(data: &Value) -> u64 {
+pub(super) fn at_most(data: &Value) -> u64 {
     let text = |text: &str| (text.len() as u64).saturating_mul(6).saturating_add(2);
     match data {
         Value::Null | Value::Bool(_) | Value::Number(_) => 32,

@@ -11,7 +11,7 @@ use haft_core::record::{Stage, Written};
 use serde_json::Value;
 
 use super::gate::Admitted;
-use super::{Refusal, Trip};
+use super::{Refusal, Trip, check};
 use crate::arguments::{Came, Prepared as Arguments};
 use crate::runtime::Inner;
 
@@ -64,8 +64,9 @@ pub(crate) fn arguments(
         Ok(Arguments { effective, warnings, clamps, came }) => {
             trip.warnings = warnings;
             trip.clamps = clamps;
+            let effective = Arc::new(effective);
             trip.arguments = seen(inner, &admitted, &effective);
-            Ok(Prepared { admitted, effective: Arc::new(effective), came })
+            Ok(Prepared { admitted, effective, came })
         }
         Err(invalid) => {
             trip.warnings.clone_from(&invalid.warnings);
@@ -74,19 +75,25 @@ pub(crate) fn arguments(
     }
 }
 
-/// A longer text is not kept to be looked at later.
-const KEPT_BYTES: usize = 4 << 10;
+/// What is larger is not kept to be looked at later.
+const KEPT_BYTES: u64 = 4 << 10;
 
-/// The arguments as others may see them. Of a call without effects few ever look, so what came is
-/// kept until somebody does, and read then as it was now.
-fn seen(inner: &Inner, call: &Admitted, effective: &Value) -> Option<Written> {
-    let RawArguments::Text(came) = &call.call.arguments else {
-        return call.loaded.seen_arguments(effective, &inner.secrets());
+/// The arguments as others may see them. Of a call without effects few ever look, so what they are
+/// made from is kept until somebody does: the text that came where there is one, which is smaller
+/// than what was read from it.
+fn seen(inner: &Inner, call: &Admitted, effective: &Arc<Value>) -> Option<Written> {
+    let small = match &call.call.arguments {
+        RawArguments::Text(came) => came.len() as u64 <= KEPT_BYTES,
+        RawArguments::Value(_) => check::at_most(effective) <= 6 * KEPT_BYTES,
     };
-    if call.class() != SideEffectPolicy::Pure || came.len() > KEPT_BYTES {
+    if call.class() != SideEffectPolicy::Pure || !small {
         return call.loaded.seen_arguments(effective, &inner.secrets());
     }
     let (loaded, secrets) = (call.loaded.clone(), inner.known_secrets());
+    let RawArguments::Text(_) = &call.call.arguments else {
+        let effective = effective.clone();
+        return Some(Written::later(move || loaded.seen_arguments(&effective, &secrets)));
+    };
     let (came, mode, rules) = (call.call.arguments.clone(), call.mode, call.tool.arguments);
     Some(Written::later(move || {
         let read = loaded.reader.read_under(&came, mode, rules).ok()?;

@@ -44,9 +44,9 @@ pub(crate) fn connect(caller: &Caller, provider: &str, tool: &str) -> String {
     };
     let who = caller.principal();
     format!(
-        "an operator adds an account with `haft connections add <id> --provider {provider}{tenant}` where \
-         there is none, and grants it with `haft connections grant <id> --to {who} --tools {tool}{tenant}`; \
-         the call then names it"
+        "an operator adds an account with `haft connections add <id> --provider {provider} --kind <kind>{tenant}` \
+         where there is none (the kind `bearer` is for most API keys), and grants it with `haft connections grant \
+         <id> --to {who} --tools {tool}{tenant}`; the call then names it (`haft call … --connection <id>`)"
     )
 }
 

@@ -7,7 +7,7 @@ use haft_core::call::{Call, RawArguments};
 use haft_core::contract::Mode;
 use haft_core::port::Invoke as _;
 use haft_core::trace::Trace;
-use haft_core::{Digest, Envelope, ErrorKind};
+use haft_core::{Envelope, ErrorKind};
 use haft_runtime::toolbox::Found;
 use haft_runtime::trace;
 use haft_wire::Dialect;
@@ -22,8 +22,8 @@ use serde_json::{Map, Value, json};
 use super::SAME_ACT;
 use super::approval::{self, Said};
 use super::handler::Handler;
-use super::state::{self, State};
-use super::talk::{self, Talk};
+use super::state::{Request, State};
+use super::talk::{self, Line, Talk};
 
 /// Our words in `_meta`.
 const KEY: &str = "haft/idempotencyKey";
@@ -32,19 +32,38 @@ const DRY_RUN: &str = "haft/dryRun";
 const CONNECTION: &str = "haft/connection";
 const ISSUED_AT: &str = "haft/issuedAtMs";
 
+pub(super) const METHOD: &str = "tools/call";
+
+/// How a call ended, in the protocol's words.
+pub(super) enum Ended {
+    /// With a result.
+    Told(Value),
+    /// With questions; it is made again with their answers.
+    Asks(InputRequiredResult),
+}
+
+/// A call that the SDK has read.
 pub(super) async fn call(
     handler: &Handler,
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let cancelled = context.ct.clone();
-    let made = Box::pin(trace::within(traced(&context), take(handler, request, &context)));
-    tokio::select! {
+    let (line, trace) = (Line::of(&context), traced(&context));
+    let made = Box::pin(trace::within(trace, take(handler, request, line, &context.meta)));
+    let ended = tokio::select! {
         biased;
-        answer = made => answer,
+        ended = made => ended?,
         // Dropping the call is how the path learns that nobody waits: what has begun is finished.
-        () = cancelled.cancelled() => {
-            Err(ErrorData::invalid_request("the request was cancelled", None))
+        () = context.ct.cancelled() => {
+            return Err(ErrorData::invalid_request("the request was cancelled", None));
+        }
+    };
+    match ended {
+        Ended::Asks(questions) => Ok(questions.into()),
+        Ended::Told(told) => {
+            let read: Result<CallToolResult, _> = serde_json::from_value(told);
+            let wrong = |_| ErrorData::internal_error("the answer cannot be told", None);
+            read.map(CallToolResponse::Complete).map_err(wrong)
         }
     }
 }
@@ -59,27 +78,21 @@ fn traced(context: &RequestContext<RoleServer>) -> Option<Trace> {
     context.meta.get_traceparent().or_else(head).and_then(Trace::parse)
 }
 
-async fn take(
+pub(super) async fn take(
     handler: &Handler,
     request: CallToolRequestParams,
-    context: &RequestContext<RoleServer>,
-) -> Result<CallToolResponse, ErrorData> {
+    line: Line,
+    meta: &RequestMetaObject,
+) -> Result<Ended, ErrorData> {
     if !handler.calls() {
         let why = "MCP is for look-up only here; calls are made through the HTTP API";
         return Err(ErrorData::invalid_request(why, None));
     }
-    let arguments = Value::Object(request.arguments.unwrap_or_default());
-    let mut round = Round::open(
-        handler,
-        context,
-        &request.name,
-        &arguments,
-        request.request_state.as_deref(),
-        request.input_responses,
-    )?;
-    let mut call =
-        Call::new(handler.seat.caller.clone(), request.name, RawArguments::Value(arguments));
-    settle_words(&mut call, &context.meta)?;
+    let arguments = RawArguments::Value(Value::Object(request.arguments.unwrap_or_default()));
+    let mut call = Call::new(handler.seat.caller.clone(), request.name, arguments);
+    let (sealed, said) = (request.request_state.as_deref(), request.input_responses);
+    let mut round = Round::open(handler, line, asked(&call), sealed, said)?;
+    settle_words(&mut call, meta)?;
     call.client = Some(round.talk.clone());
     if let Some(id) = round.state.confirmation.take() {
         approval::decide(&handler.door, &handler.seat, &id, Said::of(round.talk.answers())).await;
@@ -87,7 +100,7 @@ async fn take(
     let mut envelope = handler.door.runtime.invoke(call.clone()).await;
     if let Some(waiting) = approval::waiting(&handler.door, &handler.seat, &round.talk, &envelope) {
         if round.talk.by_result {
-            return round.ask_for(handler, waiting);
+            return round.ask_for(handler, asked(&call), waiting).map(Ended::Asks);
         }
         let said = approval::ask(&round.talk, &waiting).await;
         if approval::decide(&handler.door, &handler.seat, &waiting.id, said).await {
@@ -99,68 +112,76 @@ async fn take(
             return Err(ErrorData::missing_required_client_capability(lacking));
         }
         if round.talk.by_result && !round.talk.unanswered().is_empty() {
-            return round.ask(handler);
+            return round.ask(handler, asked(&call)).map(Ended::Asks);
         }
     }
-    answer(handler, &call, &envelope).map(CallToolResponse::Complete)
+    answer(handler, &call, &envelope).map(Ended::Told)
+}
+
+/// What a call asks for.
+fn asked(call: &Call) -> Request<'_> {
+    let arguments = match &call.arguments {
+        RawArguments::Value(value) => value,
+        RawArguments::Text(_) => &Value::Null,
+    };
+    Request { method: METHOD, name: &call.tool, arguments }
 }
 
 /// One round of a request that may take several.
 pub(super) struct Round {
     pub(super) talk: Arc<Talk>,
-    request: Digest,
     state: State,
 }
 
 impl Round {
     pub(super) fn open(
         handler: &Handler,
-        context: &RequestContext<RoleServer>,
-        name: &str,
-        arguments: &Value,
+        line: Line,
+        request: Request<'_>,
         sealed: Option<&str>,
         said: Option<BTreeMap<String, Value>>,
     ) -> Result<Self, ErrorData> {
-        let request = state::request(&handler.seat, "request", name, arguments);
-        let newer = talk::is_newer(context);
-        let state = match newer {
-            true => State::open(&handler.door, &request, sealed)?,
+        let state = match line.is_newer() {
+            true => State::open(&handler.door, &handler.seat, request, sealed)?,
             false => State::default(),
         };
         let mut answers = state.answers.clone();
-        answers.extend(said.filter(|_| newer).unwrap_or_default());
+        answers.extend(said.filter(|_| line.is_newer()).unwrap_or_default());
         // An approval is one for what was sealed with it, and for nothing else.
         if state.confirmation.is_none() {
             answers.remove(approval::NAME);
         }
-        let talk = Arc::new(Talk::new(context, handler.level(), answers));
-        Ok(Self { talk, request, state })
+        let talk = Arc::new(Talk::new(line, handler.level(), answers));
+        Ok(Self { talk, state })
     }
 
     /// Ends the round with what the handler asked.
-    pub(super) fn ask<T: From<InputRequiredResult>>(
+    pub(super) fn ask(
         self,
         handler: &Handler,
-    ) -> Result<T, ErrorData> {
+        request: Request<'_>,
+    ) -> Result<InputRequiredResult, ErrorData> {
         let questions = self.talk.unanswered();
-        self.end(handler, questions, None)
+        self.end(handler, request, questions, None)
     }
 
     /// Ends the round with the question whether the call may be made.
-    fn ask_for<T: From<InputRequiredResult>>(
+    fn ask_for(
         self,
         handler: &Handler,
+        request: Request<'_>,
         waiting: approval::Waiting,
-    ) -> Result<T, ErrorData> {
-        self.end(handler, vec![waiting.asked], Some(waiting.id))
+    ) -> Result<InputRequiredResult, ErrorData> {
+        self.end(handler, request, vec![waiting.asked], Some(waiting.id))
     }
 
-    fn end<T: From<InputRequiredResult>>(
+    fn end(
         self,
         handler: &Handler,
+        request: Request<'_>,
         questions: Vec<haft_core::port::Asked>,
         confirmation: Option<String>,
-    ) -> Result<T, ErrorData> {
+    ) -> Result<InputRequiredResult, ErrorData> {
         let mut inputs = BTreeMap::new();
         for asked in questions {
             let input = talk::input(&asked.question)
@@ -170,8 +191,8 @@ impl Round {
         let mut answers = self.talk.answers().clone();
         answers.remove(approval::NAME);
         let next = State { answers, confirmation, ..self.state };
-        let sealed = next.seal(&handler.door, &self.request)?;
-        Ok(InputRequiredResult::new(Some(inputs), Some(sealed)).into())
+        let sealed = next.seal(&handler.door, &handler.seat, request)?;
+        Ok(InputRequiredResult::new(Some(inputs), Some(sealed)))
     }
 }
 
@@ -212,11 +233,7 @@ fn settle_words(call: &mut Call, meta: &RequestMetaObject) -> Result<(), ErrorDa
 
 /// The end of a call as a result. That there is no such tool is the protocol's affair; everything
 /// else is for the model to read.
-fn answer(
-    handler: &Handler,
-    call: &Call,
-    envelope: &Envelope,
-) -> Result<CallToolResult, ErrorData> {
+fn answer(handler: &Handler, call: &Call, envelope: &Envelope) -> Result<Value, ErrorData> {
     if envelope.result.as_ref().is_err_and(|error| error.kind == ErrorKind::Unavailable) {
         let catalog = handler.door.runtime.catalog(&call.caller, Mode::Text);
         if let Found::Unknown = catalog.find(&call.tool) {
@@ -225,14 +242,14 @@ fn answer(
         }
     }
     let answer = Answer { id: None, name: &call.tool, envelope };
-    let told = results(Dialect::Mcp, &[answer]).into_iter().next().unwrap_or_default();
-    let mut result: CallToolResult = serde_json::from_value(told)
-        .map_err(|_| ErrorData::internal_error("the answer cannot be told", None))?;
-    let mut meta = rmcp::model::MetaObject::new();
-    meta.0.insert("haft/callId".to_owned(), json!(envelope.meta.record_id));
-    if envelope.meta.cached {
-        meta.0.insert("haft/replayed".to_owned(), json!(true));
+    let mut told = results(Dialect::Mcp, &[answer]).into_iter().next().unwrap_or_default();
+    if let Some(told) = told.as_object_mut() {
+        let mut meta = Map::new();
+        meta.insert("haft/callId".to_owned(), json!(envelope.meta.record_id));
+        if envelope.meta.cached {
+            meta.insert("haft/replayed".to_owned(), json!(true));
+        }
+        told.insert("_meta".to_owned(), Value::Object(meta));
     }
-    result.meta = Some(meta);
-    Ok(result)
+    Ok(told)
 }

@@ -16,6 +16,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 
+use super::direct::Direct;
 use super::handler::Handler;
 use super::{Seat, lines, metadata};
 use crate::body;
@@ -112,9 +113,10 @@ impl Endpoint {
             return Err(Problem::missing("session"));
         }
         let credential = request.extensions().get::<Credential>().cloned();
-        let (method, request) = (request.method().clone(), self.read(&seat, request).await?);
-        let (request, stays) = match request {
+        let method = request.method().clone();
+        let (request, stays) = match self.read(&seat, request, session.is_some()).await? {
             Read::Sound { request, stays } => (request, stays),
+            Read::Direct(call) => return Ok(call.answer(self.door.clone(), seat).await),
             Read::Unsound(response) => return Ok(response),
         };
         let place = stays.then(|| self.door.places.take(who)).transpose()?;
@@ -140,8 +142,9 @@ impl Endpoint {
         Ok(answered)
     }
 
-    /// Reads the body of a message, whole and strictly, and hands the very same bytes on.
-    async fn read(&self, seat: &Seat, request: Request) -> Result<Read, Problem> {
+    /// Reads the body of a message, whole and strictly, and hands the very same bytes on. `kept`
+    /// says whether it belongs to a session.
+    async fn read(&self, seat: &Seat, request: Request, kept: bool) -> Result<Read, Problem> {
         if request.method() != Method::POST {
             let stays = request.method() == Method::GET;
             return Ok(Read::Sound { request, stays });
@@ -159,6 +162,9 @@ impl Endpoint {
             return Err(Problem::overloaded());
         }
         let stays = called == Some(LISTEN);
+        if !kept && let Some(call) = Direct::read(&self.door, seat, &parts.headers, message) {
+            return Ok(Read::Direct(Box::new(call)));
+        }
         Ok(Read::Sound { request: Request::from_parts(parts, Body::from(bytes)), stays })
     }
 }
@@ -170,6 +176,8 @@ enum Read {
         /// Whether its answer has no end of its own.
         stays: bool,
     },
+    /// A call that needs no more than the one path.
+    Direct(Box<Direct>),
     Unsound(Response),
 }
 

@@ -12,6 +12,8 @@ use super::call::Round;
 use super::composed;
 use super::extra::{self, Message, Speaker};
 use super::handler::Handler;
+use super::state::Request;
+use super::talk::Line;
 
 pub(super) fn list(handler: &Handler) -> Vec<Prompt> {
     let all = handler.door.mcp.prompts.iter().flat_map(|one| one.list(&handler.seat.caller));
@@ -35,8 +37,9 @@ pub(super) async fn get(
     let GetPromptRequestParams { name, arguments, request_state, input_responses, .. } = request;
     let arguments = arguments.unwrap_or_default();
     let given = Value::Object(arguments.clone());
-    let round =
-        Round::open(handler, &context, &name, &given, request_state.as_deref(), input_responses)?;
+    let asked = Request { method: "prompts/get", name: &name, arguments: &given };
+    let (line, sealed) = (Line::of(&context), request_state.as_deref());
+    let round = Round::open(handler, line, asked, sealed, input_responses)?;
     let caller = &handler.seat.caller;
     if name == composed::NAME {
         let composed = composed::get(&handler.door.runtime, caller, &arguments);
@@ -56,7 +59,7 @@ pub(super) async fn get(
                     return Err(ErrorData::missing_required_client_capability(lacking));
                 }
                 if round.talk.by_result && !round.talk.unanswered().is_empty() {
-                    return round.ask(handler);
+                    return round.ask(handler, asked).map(Into::into);
                 }
                 return Err(ErrorData::invalid_params(error.message, None));
             }

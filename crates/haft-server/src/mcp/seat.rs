@@ -33,7 +33,7 @@ impl Seat {
             return Err(Problem::forbidden("this tenant does not use MCP"));
         }
         let agents = door.runtime.agents(&who.tenant);
-        let mut own = agents.iter().filter(|agent| who.calls_as(agent).is_some());
+        let mut own = agents.iter().filter(|agent| who.may_call(agent));
         let agent = match (named, own.next(), own.next()) {
             (Some(named), ..) => named,
             (None, Some(only), None) => only,
@@ -46,9 +46,8 @@ impl Seat {
         let caller = crate::api::caller(door, who, agent)?;
         let person = subject(&caller);
         let looks = who.is(Role::Operator);
-        let agents = (!looks).then(|| {
-            agents.iter().filter(|agent| who.calls_as(agent).is_some()).cloned().collect()
-        });
+        let agents =
+            (!looks).then(|| agents.iter().filter(|agent| who.may_call(agent)).cloned().collect());
         Ok(Self { caller, person, agents })
     }
 

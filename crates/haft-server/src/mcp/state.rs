@@ -64,18 +64,30 @@ impl Used {
     }
 }
 
-/// What a request is: whose, which method, of what, with which arguments. A state is good for no other.
-pub(super) fn request(seat: &Seat, method: &str, name: &str, arguments: &Value) -> Digest {
-    let caller = &seat.caller;
-    let who: [&Principal; 2] = [&caller.actor, caller.principal()];
-    Digest::of_json(&json!([&*caller.tenant, &*caller.agent, who, method, name, arguments]))
+/// What is asked for, and with which arguments.
+#[derive(Clone, Copy)]
+pub(super) struct Request<'a> {
+    pub(super) method: &'static str,
+    pub(super) name: &'a str,
+    pub(super) arguments: &'a Value,
+}
+
+impl Request<'_> {
+    /// What it is, and whose. A state is good for no other.
+    fn digest(self, seat: &Seat) -> Digest {
+        let caller = &seat.caller;
+        let who: [&Principal; 2] = [&caller.actor, caller.principal()];
+        let Self { method, name, arguments } = self;
+        Digest::of_json(&json!([&*caller.tenant, &*caller.agent, who, method, name, arguments]))
+    }
 }
 
 impl State {
     /// Reads what came back. Absent is as new.
     pub(super) fn open(
         door: &Door,
-        request: &Digest,
+        seat: &Seat,
+        request: Request<'_>,
         text: Option<&str>,
     ) -> Result<Self, ErrorData> {
         let Some(text) = text else { return Ok(Self::default()) };
@@ -89,7 +101,7 @@ impl State {
         else {
             return wrong("`requestState` is not what this server gave");
         };
-        if sealed.request != *request {
+        if sealed.request != request.digest(seat) {
             return wrong("`requestState` was given for another request");
         }
         let now_ms = door.runtime.store().now_ms();
@@ -103,7 +115,12 @@ impl State {
     }
 
     /// The state of the next round, sealed.
-    pub(super) fn seal(mut self, door: &Door, request: &Digest) -> Result<String, ErrorData> {
+    pub(super) fn seal(
+        mut self,
+        door: &Door,
+        seat: &Seat,
+        request: Request<'_>,
+    ) -> Result<String, ErrorData> {
         self.round += 1;
         if self.round > ROUNDS {
             let why = format!("the request was answered with questions {ROUNDS} times");
@@ -114,7 +131,7 @@ impl State {
             .map_err(|_| ErrorData::internal_error("there are no random numbers", None))?;
         let sealed = Sealed {
             state: self,
-            request: request.clone(),
+            request: request.digest(seat),
             until_ms: door.runtime.store().now_ms().saturating_add(GOOD_MS),
             once: Digest::of_bytes(&random).hex().to_owned(),
         };

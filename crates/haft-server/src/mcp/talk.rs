@@ -23,9 +23,45 @@ use serde_json::{Map, Value, json};
 /// How long a person may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10 * 60);
 
+/// How a request came: in which era, from a client that can do what.
+pub(super) struct Line {
+    /// Nobody, where the client wants to hear nothing before the answer.
+    peer: Option<Peer<RoleServer>>,
+    newer: bool,
+    can: Can,
+    progress: Option<ProgressToken>,
+    level: Option<Level>,
+}
+
+impl Line {
+    /// The line of a request that the SDK has read.
+    pub(super) fn of(context: &RequestContext<RoleServer>) -> Self {
+        let newest = ProtocolVersion::V_2026_07_28;
+        let version = context.protocol_version();
+        Self {
+            peer: Some(context.peer.clone()),
+            newer: version.is_some_and(|version| version.as_str() >= newest.as_str()),
+            can: can(context.client_capabilities().as_ref()),
+            progress: context.meta.get_progress_token(),
+            level: context.meta.log_level().map(level),
+        }
+    }
+
+    /// A request of the newer era whose answer is all that its client wants.
+    pub(super) fn of_one_answer(capabilities: &ClientCapabilities) -> Self {
+        let can = can(Some(capabilities));
+        Self { peer: None, newer: true, can, progress: None, level: None }
+    }
+
+    /// Whether questions end the call.
+    pub(super) fn is_newer(&self) -> bool {
+        self.newer
+    }
+}
+
 /// One request's client.
 pub(super) struct Talk {
-    peer: Peer<RoleServer>,
+    peer: Option<Peer<RoleServer>>,
     /// Whether questions end the call.
     pub(super) by_result: bool,
     can: Can,
@@ -44,30 +80,12 @@ struct Open {
     lacking: Can,
 }
 
-/// Whether a request is of the newer era.
-pub(super) fn is_newer(context: &RequestContext<RoleServer>) -> bool {
-    let newer = ProtocolVersion::V_2026_07_28;
-    context.protocol_version().is_some_and(|version| version.as_str() >= newer.as_str())
-}
-
 impl Talk {
     /// The client of a request, with the answers that came with it.
-    pub(super) fn new(
-        context: &RequestContext<RoleServer>,
-        session_level: Level,
-        answers: BTreeMap<String, Value>,
-    ) -> Self {
-        let newer = is_newer(context);
-        let asked_for = context.meta.log_level().map(level);
-        Self {
-            peer: context.peer.clone(),
-            by_result: newer,
-            can: can(context.client_capabilities().as_ref()),
-            progress: context.meta.get_progress_token(),
-            least: if newer { asked_for } else { Some(asked_for.unwrap_or(session_level)) },
-            answers,
-            open: Mutex::default(),
-        }
+    pub(super) fn new(line: Line, session_level: Level, answers: BTreeMap<String, Value>) -> Self {
+        let Line { peer, newer, can, progress, level } = line;
+        let least = if newer { level } else { Some(level.unwrap_or(session_level)) };
+        Self { peer, by_result: newer, can, progress, least, answers, open: Mutex::default() }
     }
 
     fn open(&self) -> MutexGuard<'_, Open> {
@@ -153,7 +171,8 @@ impl Talk {
             _ => return Err(unanswerable("this cannot be asked")),
         };
         let options = PeerRequestOptions::with_timeout(PATIENCE);
-        let asked = self.peer.send_request_with_option(request, options).await;
+        let Some(peer) = &self.peer else { return Err(unanswerable("nobody can be asked")) };
+        let asked = peer.send_request_with_option(request, options).await;
         let answer = match asked {
             Ok(handle) => handle.await_response().await,
             Err(error) => Err(error),
@@ -192,21 +211,22 @@ impl Client for Talk {
 
 impl Talk {
     async fn tell_progress(&self, progress: Progress) {
-        let Some(token) = self.progress.clone() else { return };
+        let (Some(token), Some(peer)) = (self.progress.clone(), &self.peer) else { return };
         let mut said = ProgressNotificationParam::new(token, progress.progress);
         said.total = progress.total;
         said.message = progress.message;
         // Who is gone is not told.
-        let _ = self.peer.notify_progress(said).await;
+        let _ = peer.notify_progress(said).await;
     }
 
     async fn tell_log(&self, log: Log) {
+        let Some(peer) = &self.peer else { return };
         if self.least.is_none_or(|least| log.level < least) {
             return;
         }
         let mut said = LoggingMessageNotificationParam::new(theirs(log.level), log.data);
         said.logger = log.logger;
-        let _ = self.peer.notify_logging_message(said).await;
+        let _ = peer.notify_logging_message(said).await;
     }
 }
 

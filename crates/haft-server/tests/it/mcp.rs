@@ -124,6 +124,44 @@ async fn what_a_model_can_act_on_is_a_result_and_the_rest_an_error() {
     assert_eq!(served.runs(), 0);
 }
 
+/// What differs from one call to the next.
+fn without_names(mut answer: Value) -> Value {
+    if let Some(result) = answer.get_mut("result").and_then(Value::as_object_mut) {
+        result.remove("requestState");
+        result.remove("_meta");
+    }
+    answer
+}
+
+#[tokio::test]
+async fn a_plain_call_is_answered_as_one_that_the_sdk_reads() {
+    let served = Served::new().await;
+    let elicits = json!({"elicitation": {}});
+    for (tool, arguments, can) in [
+        ("shop__echo", json!({"text": "hi"}), json!({})),
+        ("echo", json!({"txt": "hi"}), json!({})),
+        ("nothing", json!({}), json!({})),
+        ("pay", json!({"text": "5"}), elicits.clone()),
+        ("send", json!({"text": "again"}), json!({"roots": {}})),
+    ] {
+        let asks = async |token: Option<&str>| {
+            let mut meta = meta(can.clone());
+            meta["haft/idempotencyKey"] = json!(format!("{tool}-{token:?}"));
+            if let Some(token) = token {
+                // Whoever may hear of progress needs the SDK's streams.
+                meta["progressToken"] = json!(token);
+            }
+            let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
+            ask(&served, &served.companion, "tools/call", params).await
+        };
+        let (plain, by_sdk) = (asks(None).await, asks(Some("t")).await);
+        assert_eq!(plain.status, by_sdk.status, "{tool}: {plain:?} {by_sdk:?}");
+        assert_eq!(plain.header("content-type"), by_sdk.header("content-type"));
+        assert_eq!(without_names(plain.json()), without_names(by_sdk.json()), "{tool}");
+    }
+    assert_eq!(served.runs(), 4, "two answered by echo, two sent");
+}
+
 #[tokio::test]
 async fn an_effect_without_a_key_is_done_once_and_its_repetition_says_so() {
     let served = Served::new().await;

@@ -22,6 +22,13 @@ const TAKEN: &str = "SELECT 1 FROM booked_time WHERE tenant = ?1 AND person = ?2
     AND (held_until_ms IS NULL OR held_until_ms > ?6) LIMIT 1";
 const BUSY: &str = "SELECT start_ms, end_ms FROM booked_time WHERE tenant = ?1 AND person = ?2 \
     AND start_ms < ?4 AND end_ms > ?3 AND (held_until_ms IS NULL OR held_until_ms > ?5)";
+const BOOKINGS: &str = "SELECT body FROM bookings WHERE tenant = ?1 \
+    AND body ->> '$.meeting.span.start_ms' < ?3 AND body ->> '$.meeting.span.end_ms' > ?2 \
+    AND (?4 IS NULL OR EXISTS (SELECT 1 FROM json_each(body, '$.meeting.attendees') WHERE value = ?4)) \
+    ORDER BY body ->> '$.meeting.span.start_ms', body ->> '$.meeting.span.end_ms', event LIMIT ?5";
+const DRAFTS: &str = "SELECT id, meeting, expires_ms FROM drafts WHERE tenant = ?1 \
+    AND NOT EXISTS (SELECT 1 FROM bookings WHERE bookings.tenant = ?1 AND bookings.draft = drafts.id) \
+    ORDER BY expires_ms, id LIMIT ?2";
 
 impl Calendar for Sqlite {
     fn keep<'a>(&'a self, draft: Draft) -> Answer<'a, ()> {
@@ -132,6 +139,45 @@ impl Calendar for Sqlite {
             Ok(found)
         }))
     }
+
+    fn bookings<'a>(
+        &'a self,
+        tenant: &'a str,
+        within: Span,
+        person: Option<&'a str>,
+        limit: usize,
+    ) -> Answer<'a, Vec<Booking>> {
+        let (tenant, person) = (tenant.to_owned(), person.map(str::to_owned));
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        Box::pin(self.readers.ask(move |conn| {
+            let params = (tenant, within.start_ms, within.end_ms, person, limit);
+            let texts = all(conn, BOOKINGS, params, |row| row.get::<_, String>(0));
+            texts.map_err(|error| of_read(&error))?.iter().map(|text| parsed(text)).collect()
+        }))
+    }
+
+    fn drafts<'a>(&'a self, tenant: &'a str, limit: usize) -> Answer<'a, Vec<Draft>> {
+        let tenant = tenant.to_owned();
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        Box::pin(self.readers.ask(move |conn| {
+            let raw = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?));
+            let found = all(conn, DRAFTS, (&tenant, limit), raw);
+            let draft = |(id, meeting, expires_ms): (String, String, i64)| {
+                let meeting = serde_json::from_str(&meeting).map_err(|why| touched(&why))?;
+                Ok(Draft { tenant: tenant.clone(), id, meeting, expires_ms })
+            };
+            found.map_err(|error| of_read(&error))?.into_iter().map(draft).collect()
+        }))
+    }
+}
+
+fn all<T>(
+    conn: &Connection,
+    sql: &str,
+    params: impl rusqlite::Params,
+    row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> rusqlite::Result<Vec<T>> {
+    conn.prepare_cached(sql)?.query_map(params, row)?.collect()
 }
 
 fn book(tx: &mut Tx<'_>, booking: &Booking, now_ms: i64, hold_ms: i64) -> Res<Booked> {

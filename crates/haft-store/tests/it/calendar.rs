@@ -131,6 +131,31 @@ async fn contract(store: &dyn Calendar) {
     assert_eq!(gone.status, Cancelled);
     let again = book(store, "held", &ten, Confirmed, NOW).await;
     assert!(matches!(again, Booked::Before(ref one) if one.status == Cancelled), "{again:?}");
+    lists(store).await;
+}
+
+/// What is listed of all that, for people.
+async fn lists(store: &dyn Calendar) {
+    let names = async |tenant: &str, within: Span, person: Option<&str>, limit| {
+        let found = store.bookings(tenant, within, person, limit).await.unwrap();
+        found.into_iter().map(|one| one.event).collect::<Vec<_>>()
+    };
+    let day = Span { start_ms: NOW, end_ms: NOW + 5_000 };
+    let all = ["before", "one", "others", "after", "away", "held", "rival"];
+    let all = all.map(|id| format!("evt_{id}"));
+    assert_eq!(names("a", day, None, 100).await, all);
+    assert_eq!(names("a", day, None, 2).await, all[..2]);
+    assert_eq!(names("a", day, Some("jo@x"), 100).await, ["evt_one", "evt_after"]);
+    assert_eq!(
+        names("a", Span { start_ms: NOW + 200, end_ms: NOW + 1_000 }, None, 9).await,
+        ["evt_after"]
+    );
+    assert_eq!(names("b", day, None, 100).await, [""; 0]);
+    let drafts = store.drafts("a", 100).await.unwrap();
+    let ids: Vec<&str> = drafts.iter().map(|one| one.id.as_str()).collect();
+    assert_eq!(ids, ["around", "clash", "late"], "what was booked is no draft any more");
+    assert_eq!(store.drafts("a", 1).await.unwrap().len(), 1);
+    assert_eq!(store.drafts("b", 100).await.unwrap(), []);
 }
 
 #[tokio::test]

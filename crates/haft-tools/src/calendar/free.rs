@@ -67,12 +67,71 @@ struct Guest {
     days: Days,
 }
 
+/// What a look into everybody's time gave.
+struct Looked {
+    here: TimeZone,
+    guests: Vec<Guest>,
+    free: Vec<Span>,
+    not_checked: Vec<String>,
+    notes: Vec<String>,
+}
+
+/// When people are free together.
+#[derive(Clone, Debug)]
+pub struct Free {
+    /// The zone of whoever asks.
+    pub zone: TimeZone,
+    /// The times, as long as was asked for or longer.
+    pub spans: Vec<Span>,
+    /// Those whose own zone is known, by their address.
+    pub zones: Vec<(String, TimeZone)>,
+    /// Those whose calendars nobody could look into.
+    pub not_checked: Vec<String>,
+    /// What else should be known.
+    pub notes: Vec<String>,
+}
+
 impl Provider {
+    /// When people are free together, asked as `freeSlots` is. For whoever has no connection to a
+    /// calendar elsewhere; where that is needed, it is refused.
+    ///
+    /// # Errors
+    ///
+    /// What was asked makes no sense, or a calendar cannot be looked into.
+    pub async fn free(&self, tenant: &str, asked: Value) -> Result<Free, ToolError> {
+        let asked: Asked = super::provide::read(asked)?;
+        let looked = self.look(Asking { tenant, auth: None }, &asked).await?;
+        let length_ms = i64::from(asked.duration_minutes) * 60_000;
+        let long = |span: &Span| span.end_ms - span.start_ms >= length_ms;
+        let placed = looked.guests.into_iter().filter(|guest| guest.placed);
+        Ok(Free {
+            zone: looked.here,
+            spans: looked.free.into_iter().filter(long).collect(),
+            zones: placed.map(|guest| (guest.who.email, guest.who.zone)).collect(),
+            not_checked: looked.not_checked,
+            notes: looked.notes,
+        })
+    }
+
     pub(super) async fn free_slots(
         &self,
         asking: Asking<'_>,
         asked: Asked,
     ) -> Result<Value, ToolError> {
+        let Looked { here, guests, free, not_checked, notes } = self.look(asking, &asked).await?;
+        let wishes: Result<Vec<i64>, _> =
+            asked.preferred.iter().map(|text| moment("preferred", text)).collect();
+        let length_ms = i64::from(asked.duration_minutes) * 60_000;
+        let starts = slots::starts(&free, length_ms, &wishes?, asked.limit.min(many()));
+        let slots: Vec<Value> =
+            starts.iter().map(|start| shown(*start, length_ms, &here, &guests)).collect();
+        Ok(json!({
+            "slots": slots, "timezone": here.iana_name().unwrap_or("UTC"),
+            "notChecked": not_checked, "notes": notes,
+        }))
+    }
+
+    async fn look(&self, asking: Asking<'_>, asked: &Asked) -> Result<Looked, ToolError> {
         let within =
             Span { start_ms: moment("from", &asked.from)?, end_ms: moment("until", &asked.until)? };
         if within.end_ms.saturating_sub(within.start_ms) > LONGEST_MS {
@@ -85,17 +144,11 @@ impl Provider {
             Some(name) => Setup::zone(name)?,
             None => self.setup.common.zone.clone(),
         };
-        let guests = self.guests(asking.tenant, &asked, &here)?;
+        let guests = self.guests(asking.tenant, asked, &here)?;
         let people: Vec<Who> = guests.iter().map(|guest| guest.who.clone()).collect();
         let taken = self.taken(asking, &people, within).await?;
         let busy = spans::merged(taken.entries.into_iter().map(|entry| entry.span).collect());
         let free = spans::without(&together(&guests, within), &busy);
-        let wishes: Result<Vec<i64>, _> =
-            asked.preferred.iter().map(|text| moment("preferred", text)).collect();
-        let length_ms = i64::from(asked.duration_minutes) * 60_000;
-        let starts = slots::starts(&free, length_ms, &wishes?, asked.limit.min(many()));
-        let slots: Vec<Value> =
-            starts.iter().map(|start| shown(*start, length_ms, &here, &guests)).collect();
         let mut notes = Vec::new();
         if taken.unreadable > 0 {
             notes.push(format!(
@@ -103,10 +156,7 @@ impl Provider {
                 taken.unreadable
             ));
         }
-        Ok(json!({
-            "slots": slots, "timezone": here.iana_name().unwrap_or("UTC"),
-            "notChecked": taken.not_checked, "notes": notes,
-        }))
+        Ok(Looked { here, guests, free, not_checked: taken.not_checked, notes })
     }
 
     fn guests(

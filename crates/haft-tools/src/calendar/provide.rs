@@ -184,7 +184,7 @@ impl Provider {
     }
 }
 
-fn read<T: for<'de> Deserialize<'de>>(arguments: Value) -> Result<T, ToolError> {
+pub(super) fn read<T: for<'de> Deserialize<'de>>(arguments: Value) -> Result<T, ToolError> {
     serde_json::from_value(arguments).map_err(|why| {
         let message = format!("`calendar` was not asked as it can be asked: {why}");
         ToolError::new(ErrorKind::InvalidArguments, message)

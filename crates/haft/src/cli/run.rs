@@ -7,7 +7,7 @@ use clap::Args;
 use super::registry::ModeName;
 
 /// In whose name a command acts.
-#[derive(Args)]
+#[derive(Clone, Args)]
 pub(crate) struct Who {
     /// The agent
     #[arg(long, default_value = "default", value_name = "AGENT")]

@@ -165,6 +165,13 @@ fn show(envelope: &Envelope, options: &Call, out: &mut Output) -> anyhow::Result
             if let Some(details) = &error.details {
                 out.note(&format!("  details: {}", plain(&serde_json::to_string_pretty(details)?)));
             }
+            let asked = error.details.as_ref().and_then(|all| all.pointer("/confirmation/id"));
+            if let Some(id) = asked.and_then(serde_json::Value::as_str) {
+                out.note(&format!(
+                    "  next: a person approves it with `haft confirmations approve {}`; then the same command again",
+                    plain(id)
+                ));
+            }
             out.note(&format!("  see: haft explain {}", error.kind));
         }
     }
