@@ -211,27 +211,10 @@ impl Builder {
     ///
     /// The parts do not fit together, or there is no secret and no randomness to make one.
     pub fn build(self) -> Result<Runtime, BuildError> {
-        let secret = match self.secret {
-            Some(secret) => secret,
-            None => {
-                let mut bytes = [0; 32];
-                getrandom::fill(&mut bytes)
-                    .map_err(|why| BuildError::NoRandomness(why.to_string()))?;
-                bytes
-            }
-        };
+        let secret = self.secret.map_or_else(random, Ok)?;
         let marker = Arc::new(Marker::new(secret));
-        let scrubber = match self.scrubber {
-            Some(scrubber) => scrubber,
-            None => Scrubber::new(&[]).map_err(|why| BuildError::Secrets(why.to_string()))?,
-        };
-        let guide =
-            match self.guide {
-                true => Some(guide::registry().map_err(|why| {
-                    BuildError::Problems(vec![Problem::error("haft__reg_*", why)])
-                })?),
-                false => None,
-            };
+        let scrubber = self.scrubber.map_or_else(knows_nothing, Ok)?;
+        let guide = self.guide.then(guides).transpose()?;
         let shelf =
             Shelf::new(self.registry, guide, marker.clone()).map_err(BuildError::Problems)?;
         let directory = Directory::load(&self.records, &shelf.stock, "haft.toml")
@@ -276,4 +259,19 @@ impl Builder {
             }),
         })
     }
+}
+
+fn random() -> Result<[u8; 32], BuildError> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes).map_err(|why| BuildError::NoRandomness(why.to_string()))?;
+    Ok(bytes)
+}
+
+fn knows_nothing() -> Result<Scrubber, BuildError> {
+    Scrubber::new(&[]).map_err(|why| BuildError::Secrets(why.to_string()))
+}
+
+/// The tools that tell about tools.
+fn guides() -> Result<&'static Registry, BuildError> {
+    guide::registry().map_err(|why| BuildError::Problems(vec![Problem::error("haft__reg_*", why)]))
 }
