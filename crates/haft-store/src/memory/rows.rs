@@ -18,7 +18,7 @@ use crate::tables::{Due, Res, Tables};
 use crate::trail::Link;
 
 /// At most so many records of calls wait for somebody to look.
-const WAITING: usize = 16_384;
+const WAITING: usize = 4_096;
 
 #[derive(Default)]
 pub(crate) struct Rows {
