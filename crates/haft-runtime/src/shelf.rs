@@ -1,6 +1,5 @@
 //! The registries that are loaded, and what each tool compiles to.
 
-use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use haft_core::record::Written;
@@ -20,7 +19,7 @@ pub(crate) struct Shelf {
     pub(crate) registry: Arc<Registry>,
     pub(crate) stock: Stock,
     /// Compiled when first used: a registry of ten thousand tools loads at once.
-    loaded: HashMap<String, OnceLock<Result<Arc<Loaded>, String>>>,
+    loaded: foldhash::HashMap<String, OnceLock<Result<Arc<Loaded>, String>>>,
     /// For searching the stock; made when first used.
     index: OnceLock<Index>,
     marker: Arc<Marker>,

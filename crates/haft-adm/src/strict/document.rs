@@ -93,7 +93,7 @@ impl Document<'_, '_> {
         if self.cursor.eat(b'}') {
             return Ok(Value::Object(Map::new()));
         }
-        let mut map = Map::with_capacity(4);
+        let mut map = Map::with_capacity(7);
         loop {
             self.cursor.skip_space();
             self.entry(&mut map, path, depth)?;

@@ -7,11 +7,17 @@ use crate::report::Reported;
 
 /// Reads a string; its opening quote is next.
 pub(super) fn read(cursor: &mut Cursor<'_, '_>, path: &Path<'_>) -> Result<String, Reported> {
-    let mut string = String::new();
     cursor.advance(1);
+    let start = cursor.at();
+    cursor.eat_while(is_plain);
+    // Most strings have no escapes, and take exactly the room that they need.
+    let mut string = cursor.since(start).to_owned();
+    if cursor.eat(b'"') {
+        return Ok(string);
+    }
     loop {
         let start = cursor.at();
-        cursor.eat_while(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\');
+        cursor.eat_while(is_plain);
         string.push_str(cursor.since(start));
         match cursor.peek() {
             Some(b'"') => {
@@ -26,6 +32,11 @@ pub(super) fn read(cursor: &mut Cursor<'_, '_>, path: &Path<'_>) -> Result<Strin
             None => return Err(cursor.unexpected(path, "a closing quote")),
         }
     }
+}
+
+/// Whether a byte stands for itself.
+fn is_plain(byte: u8) -> bool {
+    byte >= 0x20 && byte != b'"' && byte != b'\\'
 }
 
 fn escape(cursor: &mut Cursor<'_, '_>, path: &Path<'_>) -> Result<char, Reported> {

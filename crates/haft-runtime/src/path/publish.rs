@@ -141,7 +141,7 @@ fn finished(inner: &Inner, trip: &Trip, ran: Option<&Approved>, answer: &Answer)
         error: answer.result.as_ref().err().map(|error| error.kind),
         cached: answer.cached,
         attempts: trip.attempts,
-        took: trip.started.elapsed(),
+        took: trip.took(),
         began_ms: trip.started_at_ms,
         model_call: trip.call.id.as_deref(),
         session: trip.call.session.as_deref(),

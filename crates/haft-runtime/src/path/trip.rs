@@ -31,6 +31,8 @@ pub(crate) struct Trip {
     pub(crate) clamps: Vec<Clamped>,
     pub(crate) attempts: u32,
     pub(crate) started: Instant,
+    /// How long it took, once it has ended.
+    took: Option<Duration>,
     pub(crate) trace: Option<Trace>,
     /// When each stage was begun, where somebody wants to know.
     pub(crate) stages: Option<Vec<(Stage, Duration)>>,
@@ -57,6 +59,7 @@ impl Trip {
             clamps: Vec::new(),
             attempts: 0,
             started: Instant::now(),
+            took: None,
             started_at_ms: inner.store.now_ms(),
         }
     }
@@ -68,10 +71,15 @@ impl Trip {
         }
     }
 
+    /// How long it has taken, or took: the same in its record and in its envelope.
+    pub(crate) fn took(&self) -> Duration {
+        self.took.unwrap_or_else(|| self.started.elapsed())
+    }
+
     /// The meta of the envelope: the end of the trip.
     pub(crate) fn meta(self, cached: bool) -> Meta {
         Meta {
-            duration_ms: self.started.elapsed().as_secs_f64() * 1000.0,
+            duration_ms: self.took().as_secs_f64() * 1000.0,
             // The model's own id where it has one: the same from start to result.
             call_id: self.call.id.clone().unwrap_or_else(|| self.id.as_ref().to_owned()),
             record_id: self.id.as_ref().to_owned(),
@@ -97,6 +105,7 @@ impl Trip {
             Ok(view) => (view, None),
             Err(error) => (None, Some(error)),
         };
+        let took = *self.took.get_or_insert_with(|| self.started.elapsed());
         let caller = &self.call.caller;
         InvocationRecord {
             call: self.id.clone(),
@@ -121,7 +130,7 @@ impl Trip {
             attempts: self.attempts,
             warnings: self.warnings.iter().map(|warning| warning.code.clone()).collect(),
             started_at_ms: self.started_at_ms,
-            duration_us: u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX),
+            duration_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
         }
     }
 

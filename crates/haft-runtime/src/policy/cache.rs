@@ -1,9 +1,10 @@
 //! Decisions that were made before. Bounded, and never trusted on a hash alone.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use haft_core::contract::Mode;
 use haft_core::port::Ask;
 use haft_core::{Caller, Digest};
@@ -50,7 +51,7 @@ pub(crate) struct Cache<V> {
 impl<V: Clone> Cache<V> {
     pub(crate) fn new() -> Self {
         Self {
-            random: RandomState::new(),
+            random: RandomState::default(),
             generations: RwLock::new([Generation::default(), Generation::default()]),
         }
     }

@@ -69,9 +69,12 @@ pub struct Catalog {
 struct All {
     tools: Vec<Arc<EffectiveTool>>,
     unavailable: Vec<Unavailable>,
-    names: HashMap<String, Place>,
+    names: Names,
     version: Digest,
 }
+
+/// Looked into by every call.
+type Names = foldhash::HashMap<String, Place>;
 
 #[derive(Debug)]
 enum Place {
@@ -93,7 +96,7 @@ impl Catalog {
         let mut all = All {
             tools: Vec::new(),
             unavailable: Vec::new(),
-            names: HashMap::new(),
+            names: Names::default(),
             version: version(stock, directory, policy, &seen.caller.tenant),
         };
         let tenant = &seen.caller.tenant;
@@ -211,8 +214,9 @@ pub(crate) fn version(
 }
 
 /// Ids, and short names that are those of one tool. What may be used comes before what may not.
-fn names(tools: &[Arc<EffectiveTool>], unavailable: &[Unavailable]) -> HashMap<String, Place> {
-    let mut names = HashMap::with_capacity(2 * (tools.len() + unavailable.len()));
+fn names(tools: &[Arc<EffectiveTool>], unavailable: &[Unavailable]) -> Names {
+    let mut names = Names::default();
+    names.reserve(2 * (tools.len() + unavailable.len()));
     let mut shorts: HashMap<&str, (Vec<usize>, Vec<usize>)> = HashMap::new();
     for (at, one) in tools.iter().enumerate() {
         names.insert(one.tool.id.clone(), Place::Tool(at));

@@ -1,10 +1,11 @@
 //! Catalogs that were put together before.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher as _, Hash as _, Hasher as _, RandomState};
+use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use foldhash::fast::RandomState;
 use haft_core::contract::Mode;
 use haft_core::port::Decide;
 use haft_core::{Caller, Digest};
@@ -83,7 +84,7 @@ impl Catalogs {
     /// Keeps catalogs for at most so long.
     #[must_use]
     pub fn new(max_age_ms: i64) -> Self {
-        let (random, kept) = (RandomState::new(), RwLock::default());
+        let (random, kept) = (RandomState::default(), RwLock::default());
         Self { max_age_ms, round: AtomicU64::new(0), random, kept }
     }
 
