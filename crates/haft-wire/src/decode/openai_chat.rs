@@ -61,7 +61,7 @@ impl Provider for Chat {
             choice.read(&message, Pieces::Whole, pen)?;
             choice.finish = Some(Ending::Handed);
         }
-        for part in chunk.choices.iter().flatten() {
+        for part in chunk.choices.iter().flat_map(Few::iter) {
             let choice = self.choice(part.index.unwrap_or(0), pen.notes)?;
             if let Some(delta) = &part.delta {
                 choice.read(delta, Pieces::Deltas, pen)?;

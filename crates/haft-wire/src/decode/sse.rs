@@ -54,7 +54,14 @@ impl Sse {
             let (line, rest) = bytes.split_at(end);
             self.after_cr = rest.first() == Some(&b'\r');
             bytes = rest.get(1..).unwrap_or_default();
-            if self.line.is_empty() {
+            if let (Some(value), Some(after)) = (self.whole(line, rest), bytes.strip_prefix(b"\n"))
+            {
+                self.fits(line.len())?;
+                self.seen_field = true;
+                sink.event(&self.name, value);
+                self.name.clear();
+                bytes = after;
+            } else if self.line.is_empty() {
                 self.line(line, sink)?;
             } else {
                 self.keep(line)?;
@@ -66,6 +73,14 @@ impl Sse {
             }
         }
         Ok(())
+    }
+
+    /// The data of a line that is all of its event if a blank one follows, which most events are: it
+    /// need not be kept.
+    fn whole<'l>(&self, line: &'l [u8], rest: &[u8]) -> Option<&'l [u8]> {
+        let alone = self.line.is_empty() && !self.has_data && rest.first() == Some(&b'\n');
+        let value = line.strip_prefix(b"data:").filter(|_| alone)?;
+        Some(value.strip_prefix(b" ").unwrap_or(value))
     }
 
     /// The end of the stream ends the line and the event.

@@ -14,7 +14,7 @@ use crate::decode::text::Piece;
 #[derive(Deserialize)]
 pub(super) struct Chunk<'a> {
     #[serde(borrow)]
-    pub(super) choices: Option<Vec<Part<'a>>>,
+    pub(super) choices: Option<Few<Part<'a>>>,
     #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
     #[serde(borrow)]
