@@ -60,8 +60,14 @@ pub(super) fn typical(
         for text in record.searched() {
             reader.each(text, |word| {
                 length += 1;
-                if length <= READ && !is_small(word.plain) && word.stem.len() > 1 {
-                    *here.entry(word.stem.to_owned()).or_default() += 1.0;
+                if length > READ || is_small(word.plain) || word.stem.len() <= 1 {
+                    return;
+                }
+                match here.get_mut(word.stem) {
+                    Some(times) => *times += 1.0,
+                    None => {
+                        here.insert(word.stem.to_owned(), 1.0);
+                    }
                 }
             });
         }

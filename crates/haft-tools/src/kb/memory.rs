@@ -7,13 +7,14 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::bits::Bits;
+use super::words::{Language, Reader};
 
 /// The sets of documents together have no more bytes than this.
 const SETS: usize = 64 << 20;
 /// Of so many words it is remembered how many records have them.
 const WORDS: usize = 50_000;
-/// So many slates wait for a search: about as many as search at once.
-const SLATES: usize = 8;
+/// So many slates and readers wait for a search: about as many as search at once.
+const SPARE: usize = 8;
 
 /// One memory for all searches of a state.
 #[derive(Default)]
@@ -21,6 +22,7 @@ pub(super) struct Memory {
     sets: Mutex<Sets>,
     words: Mutex<HashMap<String, u64>>,
     slates: Mutex<Vec<Slate>>,
+    readers: Mutex<Vec<Reader>>,
 }
 
 #[derive(Default)]
@@ -63,6 +65,18 @@ impl Memory {
         Ok(having)
     }
 
+    /// A reader of words, which remembers the stems of the searches before.
+    pub(super) fn reader(&self, language: Language) -> Reader {
+        self.readers.lock().pop().unwrap_or_else(|| Reader::new(language))
+    }
+
+    pub(super) fn give_back_reader(&self, reader: Reader) {
+        let mut readers = self.readers.lock();
+        if readers.len() < SPARE {
+            readers.push(reader);
+        }
+    }
+
     /// A slate with room for the documents of a segment.
     pub(super) fn slate(&self, documents: u32) -> Slate {
         let mut slate = self.slates.lock().pop().unwrap_or_default();
@@ -76,7 +90,7 @@ impl Memory {
     /// Takes a slate back that was wiped.
     pub(super) fn give_back(&self, slate: Slate) {
         let mut slates = self.slates.lock();
-        if slates.len() < SLATES && slate.touched.is_empty() {
+        if slates.len() < SPARE && slate.touched.is_empty() {
             slates.push(slate);
         }
     }

@@ -71,7 +71,7 @@ impl Record {
     ///
     /// Everything that is wrong with the values.
     pub fn read(fields: Map<String, Value>, defaults: &Defaults) -> Result<Self, Vec<String>> {
-        let mut reader = Reader { fields, problems: Vec::new() };
+        let mut reader = Reader::new(fields);
         let record = Self {
             id: reader.needed("id", defaults.id.as_deref(), MAX_ID),
             kind: reader.needed("type", Some("doc"), MAX_WORD),
@@ -109,18 +109,50 @@ impl Record {
     }
 }
 
+/// The fields that a record has of its own.
+const FIELDS: [&str; 11] = [
+    "id",
+    "type",
+    "title",
+    "body",
+    "tags",
+    "namespace",
+    "source_type",
+    "last_updated",
+    "url",
+    "sources",
+    "metadata",
+];
+
 struct Reader {
-    fields: Map<String, Value>,
+    /// Values of the fields above, in their order.
+    own: [Option<Value>; FIELDS.len()],
+    /// What has no field of its own.
+    others: Vec<(String, Value)>,
     problems: Vec<String>,
 }
 
 impl Reader {
+    fn new(fields: Map<String, Value>) -> Self {
+        let mut own = [const { None }; FIELDS.len()];
+        let mut others = Vec::new();
+        for (name, value) in fields.into_iter().filter(|(_, value)| !value.is_null()) {
+            let at = FIELDS.iter().position(|field| *field == name);
+            match at.and_then(|at| own.get_mut(at)) {
+                Some(place) => *place = Some(value),
+                None => others.push((name, value)),
+            }
+        }
+        Self { own, others, problems: Vec::new() }
+    }
+
     fn wrong(&mut self, what: String) {
         self.problems.push(what);
     }
 
     fn take(&mut self, name: &str) -> Option<Value> {
-        self.fields.shift_remove(name).filter(|value| !value.is_null())
+        let at = FIELDS.iter().position(|field| *field == name)?;
+        self.own.get_mut(at)?.take()
     }
 
     /// A text; numbers and booleans are written out.
@@ -144,7 +176,7 @@ impl Reader {
     /// A short text on one line that must be there.
     fn needed(&mut self, name: &str, default: Option<&str>, most: usize) -> String {
         let before = self.problems.len();
-        let said = self.text(name, most).map(|text| text.trim().to_owned());
+        let said = self.text(name, most).map(trimmed);
         let said = said.filter(|text| !text.is_empty());
         match said.or_else(|| default.map(str::to_owned)) {
             Some(text) if text.chars().any(char::is_control) => {
@@ -244,16 +276,23 @@ impl Reader {
                 Map::new()
             }
         };
-        for (name, value) in std::mem::take(&mut self.fields) {
-            if !value.is_null() {
-                all.insert(name, value);
-            }
+        all.extend(std::mem::take(&mut self.others));
+        if all.is_empty() {
+            return all;
         }
         let bytes = serde_json::to_string(&all).map_or(0, |text| text.len());
         if bytes > MAX_METADATA {
             self.wrong(format!("the metadata has {bytes} bytes; at most {MAX_METADATA} are kept"));
         }
         all
+    }
+}
+
+/// The text itself where there is nothing to take off, which is nearly always.
+fn trimmed(text: String) -> String {
+    match text.trim() {
+        inner if inner.len() == text.len() => text,
+        inner => inner.to_owned(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the index holds of a record.
 
-use haft_core::Digest;
+use sha2::{Digest as _, Sha256};
 use tantivy::schema::{
     Field, IndexRecordOption, NumericOptions, STORED, Schema, TextFieldIndexing, TextOptions,
 };
@@ -63,7 +63,7 @@ pub(super) fn schema() -> (Schema, Fields) {
 
 /// An id as a number.
 pub(super) fn key(id: &str) -> u64 {
-    let digest = Digest::of_bytes(id.as_bytes()).raw();
+    let digest: [u8; 32] = Sha256::digest(id.as_bytes()).into();
     digest.first_chunk::<8>().map_or(0, |first| u64::from_be_bytes(*first))
 }
 
@@ -71,6 +71,7 @@ impl Fields {
     pub(super) fn document(
         &self,
         record: &Record,
+        key: u64,
         file: &str,
     ) -> serde_json::Result<TantivyDocument> {
         let mut document = TantivyDocument::default();
@@ -85,7 +86,7 @@ impl Fields {
         }
         document.add_text(self.file, file);
         document.add_i64(self.updated, record.last_updated.as_second());
-        document.add_u64(self.key, key(&record.id));
+        document.add_u64(self.key, key);
         document.add_text(self.record, serde_json::to_string(record)?);
         Ok(document)
     }

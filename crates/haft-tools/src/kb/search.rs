@@ -81,7 +81,7 @@ impl Base {
     pub fn search(&self, search: &Search) -> Result<Found, KbError> {
         let start = Instant::now();
         let open = self.now()?;
-        let mut reader = Reader::new(open.commit.language);
+        let mut reader = open.memory.reader(open.commit.language);
         let words = words(&mut reader, &search.query)?;
         let filter = filter(search);
         let (asked, degraded) = self.asked(&open, &search.query);
@@ -95,6 +95,7 @@ impl Base {
                 search.snippets.then(|| snippet::best(&mut reader, &record.body, &wanted));
             hits.push(Hit { snippet, score: score(value), record });
         }
+        open.memory.give_back_reader(reader);
         // Equal ones by their id, so that the order does not depend on where they are kept.
         hits.sort_by(|a, b| {
             b.score.total_cmp(&a.score).then_with(|| a.record.id.cmp(&b.record.id))

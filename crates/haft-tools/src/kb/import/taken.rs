@@ -66,12 +66,13 @@ impl Taken {
         Ok(keys)
     }
 
-    /// Gives an id to a record, unless it is given to one that stays.
-    pub(super) fn take(&mut self, record: &Record) -> Result<bool, KbError> {
+    /// Gives an id to a record, unless it is given to one that stays: then there is no key.
+    pub(super) fn take(&mut self, record: &Record) -> Result<Option<u64>, KbError> {
         if self.is_given(&record.id).map_err(|error| KbError::engine(&self.folder, error))? {
-            return Ok(false);
+            return Ok(None);
         }
-        Ok(self.now.insert(key(&record.id)))
+        let key = key(&record.id);
+        Ok(self.now.insert(key).then_some(key))
     }
 
     fn is_given(&self, id: &str) -> tantivy::Result<bool> {

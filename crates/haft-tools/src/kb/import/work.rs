@@ -186,11 +186,13 @@ impl Work {
         };
         let done = read::file(&file.path, names, &setup.namespace, &mut |item| match item {
             Ok((line, record)) if failed.is_none() => match taken.take(&record) {
-                Ok(true) => match self.add(writer, &record, &file.name, making.as_deref_mut()) {
-                    Ok(()) => entry.records += 1,
-                    Err(error) => failed = Some(error),
-                },
-                Ok(false) => {
+                Ok(Some(key)) => {
+                    match self.add(writer, (&record, key), &file.name, making.as_deref_mut()) {
+                        Ok(()) => entry.records += 1,
+                        Err(error) => failed = Some(error),
+                    }
+                }
+                Ok(None) => {
                     entry.again = true;
                     let what = format!(
                         "the id `{}` is given already; ids are unique across files",
@@ -220,12 +222,12 @@ impl Work {
     fn add(
         &self,
         writer: &IndexWriter,
-        record: &Record,
+        (record, key): (&Record, u64),
         file: &str,
         making: Option<&mut Making>,
     ) -> Result<(), KbError> {
         let folder = &self.before.folder;
-        let document = self.before.fields.document(record, file);
+        let document = self.before.fields.document(record, key, file);
         let document =
             document.map_err(|_| KbError::damaged(folder, "a record cannot be written"))?;
         writer.add_document(document).map_err(|error| KbError::engine(folder, error))?;
