@@ -402,6 +402,40 @@ async fn messages_that_could_be_read_two_ways_are_not_read() {
 }
 
 #[tokio::test]
+async fn clients_that_use_the_same_id_get_their_own_answers() {
+    const CLIENTS: usize = 24;
+    let served = Served::new().await;
+    let served = &served;
+    let newer = |client: usize| async move {
+        for turn in 0..5 {
+            let text = format!("newer {client}, {turn}");
+            let done = call(served, "echo", json!({"text": text}), json!({})).await;
+            assert_eq!((&done["id"], said(&done)), (&json!(1), text.as_str()), "{done}");
+        }
+    };
+    let older = |client: usize| async move {
+        let session = begin(served, &served.agent).await;
+        for turn in 0..5 {
+            let text = format!("older {client}, {turn}");
+            let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                "params": {"name": "echo", "arguments": {"text": text}}});
+            let done = streamed(&in_session(served, &served.agent, &session, body).await);
+            assert_eq!((&done["id"], said(&done)), (&json!(1), text.as_str()), "{done}");
+        }
+    };
+    let all = (0..CLIENTS).map(|client| async move {
+        tokio::join!(newer(client), older(client));
+    });
+    futures_util::future::join_all(all).await;
+    assert_eq!(served.runs(), CLIENTS * 10);
+}
+
+/// What echo says that it was told.
+fn said(done: &Value) -> &str {
+    done.pointer("/result/structuredContent/said/text").and_then(Value::as_str).unwrap_or_default()
+}
+
+#[tokio::test]
 async fn headers_that_say_something_else_than_the_body_are_refused() {
     let served = Served::new().await;
     let params =
