@@ -396,10 +396,17 @@ impl Runtime {
         Ok(left)
     }
 
-    /// Waits for effects that are being carried out, at most so long. Returns how many are left;
-    /// those stay on record as started, and become unknown.
+    /// Waits for effects that are being carried out and for tokens that are being renewed, at most
+    /// so long. Returns how many effects are left; those stay on record as started, and become
+    /// unknown.
     pub async fn drain(&self, at_most: Duration) -> usize {
-        let _ = tokio::time::timeout(at_most, self.inner.tasks.drained()).await;
+        let over = async {
+            self.inner.tasks.drained().await;
+            if let Some(broker) = &self.inner.broker {
+                broker.rest().await;
+            }
+        };
+        let _ = tokio::time::timeout(at_most, over).await;
         self.inner.tasks.running()
     }
 }

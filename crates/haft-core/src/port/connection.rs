@@ -55,6 +55,9 @@ pub trait Connections: Send + Sync {
     /// Takes an account for a while, so that of several programs one renews its token; says whether
     /// it could.
     fn hold<'a>(&'a self, tenant: &'a str, id: &'a str, for_ms: u64) -> Answer<'a, bool>;
+
+    /// Gives back what was taken, before its time. Writing it does the same.
+    fn release<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, ()>;
 }
 
 /// Who asks for credentials, and for what.
@@ -75,6 +78,11 @@ pub trait Broker: Send + Sync {
 
     /// The service refused what was leased. Whether there may be something better by now.
     fn refused<'a>(&'a self, want: &'a Want, lease: &'a Lease) -> Boxed<'a, bool>;
+
+    /// Waits until nothing is being renewed and everything that was is stored, before a program ends.
+    fn rest<'a>(&'a self) -> Boxed<'a, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }
 
 /// Takes note of what must never be shown.

@@ -1,5 +1,6 @@
 //! Connections through the one path: sealed in a file, leased for a call, and seen by nobody.
 
+mod renewal;
 mod world;
 
 use std::sync::Arc;

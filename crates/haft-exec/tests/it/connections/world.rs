@@ -46,6 +46,10 @@ impl Port for Counted {
     fn refused<'a>(&'a self, want: &'a Want, lease: &'a Lease) -> Boxed<'a, bool> {
         self.0.refused(want, lease)
     }
+
+    fn rest<'a>(&'a self) -> Boxed<'a, ()> {
+        self.0.rest()
+    }
 }
 
 pub(crate) struct World {
