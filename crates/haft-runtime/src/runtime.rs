@@ -60,6 +60,7 @@ pub(crate) struct Inner {
     /// Counts what may change a catalog.
     changes: watch::Sender<u64>,
     scrubber: ArcSwap<Scrubber>,
+    adding: hide::Adding,
     pub(crate) broker: Option<Arc<dyn Broker>>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) executors: Arc<dyn Execute>,
@@ -287,11 +288,6 @@ impl Runtime {
             Arc::new(Rulebook::new(old.decide.clone(), old.rules.clone(), directory.clone()))
         });
         self.inner.forget_catalogs();
-    }
-
-    /// Replaces the secrets that must never be shown.
-    pub fn guard(&self, scrubber: Scrubber) {
-        self.inner.scrubber.store(Arc::new(scrubber));
     }
 
     /// The tools of a caller, and why the others are not there.
