@@ -186,3 +186,31 @@ async fn only_the_file_that_the_registry_names_is_run() {
     assert_eq!(how, "not begun");
     assert!(error.source.unwrap().contains("is not the file that the registry was built over"));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 16)]
+async fn many_that_start_a_program_at_once_all_run_all_of_it() {
+    let head =
+        "#!/bin/sh\nread line\necho '{\"id\": 1, \"ok\": true, \"data\": 7}'\nread line\nexit\n";
+    // Long enough that writing it takes a while.
+    let source = format!("{head}{}", "# nothing to see here\n".repeat(20_000));
+    for round in 0..10 {
+        let bench = Arc::new(Bench::of(&source, |settings| settings.most = 16));
+        let calls: Vec<_> = (0..16)
+            .map(|_| {
+                let bench = bench.clone();
+                tokio::spawn(async move { bench.call(json!({})).await })
+            })
+            .collect();
+        for call in calls {
+            assert_eq!(data(call.await.unwrap()), json!(7), "round {round}");
+        }
+        let run = std::fs::read_dir(bench.folder.path().join("run")).unwrap().flatten();
+        for copy in run.filter(|one| one.file_name() != "home") {
+            let left = std::fs::read_dir(copy.path()).unwrap().flatten();
+            let left: Vec<_> = left.map(|one| one.file_name()).collect();
+            assert_eq!(left, ["handler.py"], "nothing is left behind");
+            let text = std::fs::read_to_string(copy.path().join("handler.py")).unwrap();
+            assert!(text == source, "it is whole");
+        }
+    }
+}
