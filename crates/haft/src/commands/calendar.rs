@@ -26,7 +26,7 @@ use clock::Clock;
 
 /// How far ahead free time is looked for when nothing is said.
 const WEEK_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
-/// Nobody has so many proposals open.
+/// More proposals than anybody reads.
 const MOST_DRAFTS: usize = 1_000;
 
 pub(crate) fn run(at: &Place, options: &Calendar, out: &mut Output) -> anyhow::Result<Exit> {
@@ -95,9 +95,13 @@ async fn list(desk: &Desk, options: &CalendarList, out: &mut Output) -> anyhow::
 }
 
 async fn drafts(desk: &Desk, options: &CalendarDrafts, out: &mut Output) -> anyhow::Result<Exit> {
-    let mut found = desk.store.drafts(&options.shown.tenant, MOST_DRAFTS).await?;
-    found.retain(|one| options.expired || one.expires_ms > desk.now_ms);
-    view::drafts(&found, &desk.clock, desk.now_ms, options.shown.json, out)?;
+    let open_at = (!options.expired).then_some(desk.now_ms);
+    let mut found = desk.store.drafts(&options.shown.tenant, open_at, MOST_DRAFTS + 1).await?;
+    let spare = found.len().saturating_sub(MOST_DRAFTS);
+    view::drafts(&found.split_off(spare), &desk.clock, desk.now_ms, options.shown.json, out)?;
+    if spare > 0 {
+        out.note(&format!("there are more; these are the {MOST_DRAFTS} that last longest"));
+    }
     Ok(Exit::Done)
 }
 
@@ -109,14 +113,14 @@ async fn show(desk: &Desk, options: &CalendarShow, out: &mut Output) -> anyhow::
             return Ok(Exit::Done);
         }
     }
-    let drafts = desk.store.drafts(tenant, MOST_DRAFTS).await?;
-    let Some(draft) = drafts.iter().find(|one| one.id == id) else {
+    // Expired ones too, as long as they are kept.
+    let Some(draft) = desk.store.draft(tenant, id, i64::MIN).await? else {
         bail!(
             "there is no meeting or proposal `{}`; `haft calendar list` and `haft calendar drafts` name them",
             plain(id)
         );
     };
-    view::draft(draft, &desk.clock, desk.now_ms, options.shown.json, out)?;
+    view::draft(&draft, &desk.clock, desk.now_ms, options.shown.json, out)?;
     Ok(Exit::Done)
 }
 
