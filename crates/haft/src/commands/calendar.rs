@@ -6,6 +6,7 @@ mod view;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
+use haft_core::Digest;
 use haft_core::calendar::{BookingStatus, Span, Which};
 use haft_core::port::{Calendar as _, Store as _};
 use haft_exec::http::{Client, Settings};
@@ -163,6 +164,10 @@ fn cancel(at: &Place, options: &CalendarCancel, out: &mut Output) -> anyhow::Res
     let Some(booking) = booking else {
         bail!("there is no meeting `{}`; `haft calendar list` names them", plain(&options.event));
     };
+    if booking.status == BookingStatus::Cancelled {
+        view::cancelled(&booking, options.json, out)?;
+        return Ok(Exit::Done);
+    }
     let arguments = json!({
         "event_id": booking.event, "title": booking.meeting.title, "reason": options.reason,
     });
@@ -175,8 +180,7 @@ fn cancel(at: &Place, options: &CalendarCancel, out: &mut Output) -> anyhow::Res
         who: options.who.clone(),
         subject: None,
         user: None,
-        // The same for the same meeting, so that the command can be given again after the approval.
-        key: Some(format!("calendar-cancel-{}", booking.event)),
+        key: Some(cancel_key(&booking.event, &options.reason)),
         id: None,
         occurrence: 1,
         connection: options.connection.clone(),
@@ -187,4 +191,11 @@ fn cancel(at: &Place, options: &CalendarCancel, out: &mut Output) -> anyhow::Res
         json: options.json,
     };
     super::call::run(at, &call, out)
+}
+
+/// The same for the same command, so that it can be given again after the approval. Another reason is
+/// another call: under one key it would be refused.
+fn cancel_key(event: &str, reason: &str) -> String {
+    let of = Digest::of_json(&json!([event, reason]));
+    format!("calendar-cancel-{}", of.hex().get(..32).unwrap_or_default())
 }
