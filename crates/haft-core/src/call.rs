@@ -178,6 +178,8 @@ pub struct Call {
     pub mode: Mode,
     /// The caller's own idempotency key.
     pub key: Option<String>,
+    /// What the key was given to.
+    pub keyed: Keyed,
     /// Which of several deliberate repetitions this is; the first is 1.
     pub occurrence: u32,
     /// The connection that it may use, chosen outside of the arguments.
@@ -190,6 +192,8 @@ pub struct Call {
     pub only: Option<Vec<String>>,
     /// Decide everything and do nothing.
     pub dry_run: bool,
+    /// Whether whoever asks may learn which rules decide and why: operators may, models may not.
+    pub sees_rules: bool,
     /// When the request was made, in milliseconds of the Unix epoch.
     pub issued_at_ms: Option<i64>,
     /// What the provider sent. For observers alone: it is never shown, logged or acted on.
@@ -204,6 +208,18 @@ pub struct Call {
     pub same_within: Option<Duration>,
     /// Whoever made it, where they can be spoken to while it runs.
     pub client: Option<Arc<dyn Client>>,
+}
+
+/// What an idempotency key was given to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keyed {
+    /// This very call.
+    #[default]
+    Call,
+    /// A request that makes this call alone. Under the same key it may come again among others.
+    Request,
+    /// A request that makes several: what each asks for tells them apart, wherever it stands.
+    Batch,
 }
 
 /// What a person overruled knowingly.
@@ -229,12 +245,14 @@ impl Call {
             session: None,
             mode: Mode::Text,
             key: None,
+            keyed: Keyed::Call,
             occurrence: 1,
             connection: None,
             connections: Vec::new(),
             confirmation: None,
             only: None,
             dry_run: false,
+            sees_rules: false,
             issued_at_ms: None,
             raw: None,
             through: Vec::new(),

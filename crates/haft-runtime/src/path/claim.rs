@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haft_core::call::RawArguments;
+use haft_core::call::{Keyed, RawArguments};
 use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{Claim, Claimed, Effect, EffectRecord, State, Ticket, Unspendable};
+use haft_core::outcome::Warning;
 use haft_core::port::{Decision, StoreError, Verdict};
 use haft_core::record::Stage;
 use haft_core::{Digest, ErrorKind, ToolError};
@@ -29,11 +30,11 @@ pub(crate) struct Key {
     fingerprint: Digest,
     /// The act itself, whatever the key.
     act: Digest,
-    /// Where the time in which the same act is the same call began before the one that is going on.
+    /// Where the act may have been begun under another key.
     earlier: Option<Earlier>,
 }
 
-/// The key of the span of time before this one, and how old an entry under it may be.
+/// Another key of the same act, and how old an entry under it may be.
 struct Earlier {
     digest: Digest,
     most: Duration,
@@ -50,8 +51,7 @@ impl Key {
         let (source, fingerprint) = match &call.call.key {
             Some(key) => {
                 well_formed(key).map_err(refuse)?;
-                let all = json!([call.accepted(), call.call.connection]);
-                (json!(["key", key, call.call.occurrence]), Digest::of_json(&all))
+                return Ok(Some(Self::given(call, key)));
             }
             None if call.session.is_none() => {
                 let within = call.call.same_within.ok_or_else(|| refuse(key_required()))?;
@@ -75,6 +75,22 @@ impl Key {
         Ok(Some(Self { digest, fingerprint, act: act(call), earlier: None }))
     }
 
+    /// The key that a caller gave, to this call or to the request that it is part of. Whoever sends
+    /// a call alone and then among others, or the other way round, means the same call.
+    fn given(call: &Authorized, key: &str) -> Self {
+        let fingerprint = Digest::of_json(&json!([call.accepted(), call.call.connection]));
+        let nth = call.call.occurrence;
+        let alone = scoped(call, &json!(["key", key, nth]));
+        let among = || scoped(call, &json!(["among", key, nth, fingerprint]));
+        let (digest, other) = match call.call.keyed {
+            Keyed::Call => (alone, None),
+            Keyed::Request => (alone, Some(among())),
+            Keyed::Batch => (among(), Some(alone)),
+        };
+        let earlier = other.map(|digest| Earlier { digest, most: Duration::MAX });
+        Self { digest, fingerprint, act: act(call), earlier }
+    }
+
     /// The key of a caller that sends again what it thinks lost, and has no key to say so: the act
     /// and the span of time that it falls into.
     fn recent(call: &Authorized, within: Duration) -> Self {
@@ -90,8 +106,8 @@ impl Key {
         Self { digest, fingerprint, act: act(call), earlier }
     }
 
-    /// The same, once the ledger has said whether the act was begun in the span before, and not
-    /// longer ago than counts.
+    /// The same, once the ledger has said whether the act was begun under its other key, and not longer
+    /// ago than counts.
     pub(crate) async fn settled(mut self, inner: &Inner) -> Self {
         if let Some(Earlier { digest, most }) = self.earlier.take()
             && let Ok(record) = inner.store.by_key(&digest).await
@@ -253,7 +269,10 @@ async fn on_record(
                 at,
             ))
         }
-        Ok(Claimed::Answered(record)) => Err(replayed(&record)),
+        Ok(Claimed::Answered(record)) => {
+            trip.warnings.extend(undone(&record));
+            Err(replayed(&record))
+        }
         Ok(Claimed::InFlight(record)) => Err(attach(inner, key, &record).await),
         Ok(Claimed::Conflict) => Err(refused(
             ToolError::new(
@@ -397,16 +416,41 @@ pub(crate) fn replayed(record: &EffectRecord) -> Answer {
         }
         (State::Failed | State::NotHappened, _, Some(error)) => Err(error.clone()),
         (_, Some(result), _) => Ok(result.clone()),
+        // The error said that nobody knew; by now it is known.
+        (_, None, Some(error)) if error.kind == ErrorKind::UnknownOutcome => {
+            Err(unanswered(record, "the call was carried out; what it answered is not known"))
+        }
         // Done, but its answer could not be shown even then.
         (_, None, Some(error)) => Err(error.clone()),
-        (_, None, None) => Err(ToolError::new(
-            ErrorKind::ResultExpired,
-            "the call was carried out; its answer is no longer kept",
-        )
-        .with_details(json!({ "call": record.effect.call, "state": record.state }))),
+        (_, None, None) => {
+            Err(unanswered(record, "the call was carried out; its answer is no longer kept"))
+        }
     };
     // What the handler asked of the session was applied then.
     Answer { result, view: None, intents: Vec::new(), stage: Stage::Claim, cached: true }
+}
+
+/// Done, and nothing to show for it.
+fn unanswered(record: &EffectRecord, message: &str) -> ToolError {
+    ToolError::new(ErrorKind::ResultExpired, message)
+        .with_details(json!({ "call": record.effect.call, "state": record.state }))
+}
+
+/// What has become of an act since it was answered, for whoever is told the answer again.
+fn undone(record: &EffectRecord) -> Option<Warning> {
+    let message = match record.state {
+        State::Compensated => "this was done, and has been undone since",
+        State::Compensating => "this was done, and is being undone",
+        State::Stuck => "this was done; undoing it has failed, and a person has to look",
+        State::Started
+        | State::Unknown
+        | State::Succeeded
+        | State::Failed
+        | State::Happened
+        | State::NotHappened => return None,
+    };
+    let (path, code, message) = (String::new(), "undone".to_owned(), message.to_owned());
+    Some(Warning { path, code, message, before: None, after: None })
 }
 
 /// An outcome that nobody knows.

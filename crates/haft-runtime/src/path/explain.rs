@@ -24,7 +24,7 @@ pub(crate) async fn plan(inner: &Arc<Inner>, trip: Trip, call: &Approved) -> Env
         "tool": tool.id,
         "mode": call.mode,
         "arguments": call.effective(),
-        "decision": call.decision,
+        "decision": decision(call),
         "class": call.class(),
         "handler": tool.handler.as_str(),
         "deadlineMs": execute::deadline(inner, call).as_millis() as u64,
@@ -45,10 +45,19 @@ pub(crate) async fn plan(inner: &Arc<Inner>, trip: Trip, call: &Approved) -> Env
     Envelope { result: Ok(plan), intents: Vec::new(), meta: trip.meta(false) }
 }
 
+/// Which rule decides, and why, is for operators.
+fn decision(call: &Approved) -> Value {
+    match call.call().sees_rules {
+        true => json!(call.decision),
+        false => json!({ "verdict": call.decision.verdict }),
+    }
+}
+
 fn because(call: &Approved, needed: bool) -> Value {
     match &call.tool.requires_confirmation {
         _ if !needed => Value::Null,
         Rule::Always(true) => json!("the contract"),
+        _ if !call.call().sees_rules => json!("policy"),
         Rule::When { when } if call.decision.verdict == haft_core::port::Verdict::Allow => {
             json!(when)
         }

@@ -9,7 +9,7 @@ use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::sse::{Event as Line, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use haft_core::call::{Call, Caller, RawArguments};
+use haft_core::call::{Call, Caller, Keyed, RawArguments};
 use haft_core::port::Invoke as _;
 use haft_core::record::Event;
 use haft_core::{Digest, Envelope};
@@ -24,7 +24,7 @@ use crate::body::{self, Params};
 use crate::door::Door;
 use crate::later::Standing;
 use crate::problem::{self, NoKey, Problem};
-use crate::who::Who;
+use crate::who::{Role, Who};
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const PREFER: HeaderName = HeaderName::from_static("prefer");
@@ -157,6 +157,7 @@ pub(crate) async fn make(
 ) -> Result<Response, Problem> {
     let caller = caller(&door, &who, &agent)?;
     let key = key(&headers)?;
+    let sees_rules = who.is(Role::Operator);
     if let Some(format) = &said.format {
         let bytes = body::json_bytes(&headers, body, &door.limits).await?;
         let answered = dialects::answer(&door, caller, format, &said, key, &bytes).await?;
@@ -165,10 +166,13 @@ pub(crate) async fn make(
     let value = body::json(&headers, body, &door.limits).await?;
     if value.get("calls").is_some() {
         let batch: Batch = body::shape(value)?;
-        return several(&door, &caller, batch, key.as_deref()).await;
+        return several(&door, &caller, batch, key.as_deref(), sees_rules).await;
     }
     let mut call = One::read(value)?.call(caller);
-    call.key = call.key.take().or(key);
+    call.sees_rules = sees_rules;
+    if call.key.is_none() {
+        (call.key, call.keyed) = (key, Keyed::Request);
+    }
     if prefers(&headers, "respond-async") {
         return later(&door, &who, &agent, call);
     }
@@ -220,17 +224,38 @@ fn written(envelope: &Envelope) -> Result<Vec<u8>, serde_json::Error> {
     Ok(body)
 }
 
+/// Arguments that mean the same however they were sent.
+fn asked(arguments: &RawArguments) -> Value {
+    match arguments {
+        RawArguments::Value(value) => value.clone(),
+        RawArguments::Text(text) => {
+            serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()))
+        }
+    }
+}
+
 async fn several(
     door: &Door,
     caller: &Caller,
     batch: Batch,
     key: Option<&str>,
+    sees_rules: bool,
 ) -> Result<Response, Problem> {
-    let planned = batch.calls.into_iter().enumerate().map(|(place, one)| {
+    let keyed = if batch.calls.len() > 1 { Keyed::Batch } else { Keyed::Request };
+    let mut seen: Vec<(String, Value)> = Vec::new();
+    let planned = batch.calls.into_iter().map(|one| {
         let critical = one.critical.unwrap_or(true);
         let mut call = one.call(caller.clone());
-        // One key for the request: each call's place in it tells them apart.
-        call.key = call.key.take().or_else(|| key.map(|key| format!("{key}/{place}")));
+        call.sees_rules = sees_rules;
+        if call.key.is_none() {
+            // One key for the request: what each call asks for tells them apart, and how often it
+            // has been asked for before in this very request.
+            let asks = (call.tool.clone(), asked(&call.arguments));
+            let before = seen.iter().filter(|other| **other == asks).count();
+            call.occurrence = call.occurrence.saturating_add(u32::try_from(before).unwrap_or(0));
+            seen.push(asks);
+            (call.key, call.keyed) = (key.map(str::to_owned), keyed);
+        }
         Planned { call, critical }
     });
     let steps = door.runtime.batch(planned.collect()).await?;

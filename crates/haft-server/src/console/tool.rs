@@ -72,6 +72,7 @@ pub(crate) async fn call(
             call.mode = mode.into();
             call.key = form.filled("key").map(str::to_owned);
             call.dry_run = form.one("do") != Some("call");
+            call.sees_rules = true;
             Ok(door.runtime.invoke(call).await)
         }
     };

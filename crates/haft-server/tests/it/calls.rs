@@ -45,6 +45,33 @@ async fn a_writing_call_needs_a_key_and_is_done_once_under_it() {
 }
 
 #[tokio::test]
+async fn a_key_stands_for_its_acts_however_they_are_sent() {
+    let send = |text: &str| json!({"tool": "send", "arguments": {"text": text}});
+    let echo = json!({"tool": "echo"});
+    let (a, b) = (send("a"), send("b"));
+    let several = |calls: &[&Value]| json!({ "calls": calls });
+    // What is sent under one key, and how many acts have been done after each.
+    for requests in [
+        vec![(a.clone(), 1), (several(&[&a]), 1), (several(&[&echo, &a]), 1)],
+        vec![(several(&[&echo, &a]), 1), (several(&[&a]), 1), (a.clone(), 1)],
+        vec![(several(&[&a, &b]), 2), (several(&[&b]), 2), (several(&[&b, &a]), 2)],
+        vec![(several(&[&a, &b]), 2), (several(&[&send("c"), &a, &b]), 3)],
+        vec![(several(&[&a, &a]), 2), (several(&[&a]), 2), (several(&[&a, &a, &a]), 3)],
+        vec![(a.clone(), 1), (several(&[&b]), 1), (b.clone(), 1)],
+    ] {
+        let served = Served::new().await;
+        let mut echoes = 0;
+        for (request, done) in requests {
+            let key = [("Idempotency-Key", "order-8")];
+            let said = request.to_string();
+            echoes += said.matches("echo").count();
+            served.send(&served.agent, "POST", CALLS, &key, Some(request)).await;
+            assert_eq!(served.runs() - echoes, done, "{said}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_batch_stops_after_a_critical_failure() {
     let served = Served::new().await;
     let calls = json!({"calls": [

@@ -116,7 +116,7 @@ fn request(options: &Call, caller: Caller, arguments: String) -> Request {
     request.connection.clone_from(&options.connection);
     request.connections = options.connection.iter().cloned().collect();
     request.confirmation.clone_from(&options.confirm);
-    request.dry_run = options.dry_run;
+    (request.dry_run, request.sees_rules) = (options.dry_run, true);
     request.overrule = Overrule { similar_unknown: options.despite_unknown };
     request
 }

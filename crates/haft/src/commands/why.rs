@@ -24,7 +24,7 @@ pub(crate) fn run(at: &Place, options: &Why, out: &mut Output) -> anyhow::Result
             let mut call = Call::new(caller, name.clone(), args.as_str());
             call.mode = mode(options.mode);
             call.key = Some("haft-why".to_owned());
-            call.dry_run = true;
+            (call.dry_run, call.sees_rules) = (true, true);
             let envelope = desk.runtime.invoke(call).await;
             if let Some(answer) = answer.as_object_mut() {
                 answer.insert("withArguments".to_owned(), json!(envelope));

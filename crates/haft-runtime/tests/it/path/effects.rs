@@ -35,6 +35,11 @@ async fn a_probe_settles_what_was_unknown() {
         assert_eq!(probed.effect.state, expected);
         let again = world.call(call("book", "k")).await;
         assert_eq!(world.acts("book"), if found { 1 } else { 2 }, "{again:?}");
+        if found {
+            let error = again.result.unwrap_err();
+            assert_eq!(error.kind, ErrorKind::ResultExpired);
+            assert_eq!(error.message, "the call was carried out; what it answered is not known");
+        }
         // Known is known.
         let twice = world.runtime.probe(&operator(), &id).await.unwrap_err();
         assert!(matches!(twice.kind, ErrorKind::Conflict | ErrorKind::NotFound), "{twice}");
@@ -51,6 +56,21 @@ async fn a_person_settles_what_no_probe_can() {
     assert_eq!(settled.state, State::NotHappened);
     assert_eq!(settled.resolution.unwrap().by, "user:mara");
     assert!(world.call(call("order", "k")).await.is_ok());
+}
+
+#[tokio::test]
+async fn whoever_repeats_what_was_undone_is_told_so() {
+    let world = World::new();
+    let first = world.call(call("book", "k")).await;
+    let plain = world.call(call("book", "k")).await;
+    assert_eq!((plain.meta.cached, plain.meta.warnings.len()), (true, 0));
+    let target = UndoTarget::Call(first.meta.record_id.clone());
+    world.runtime.undo(&operator(), &target).await.unwrap();
+    let again = world.call(call("book", "k")).await;
+    assert_eq!(again.result, first.result);
+    let codes: Vec<_> = again.meta.warnings.iter().map(|one| one.code.as_str()).collect();
+    assert_eq!((again.meta.cached, codes), (true, vec!["undone"]));
+    assert_eq!(world.acts("book"), 1);
 }
 
 #[tokio::test]

@@ -125,7 +125,11 @@ async fn a_dry_run_decides_everything_and_does_nothing() {
     assert_eq!(plan["arguments"], json!({ "item": "lamp", "count": 1 }));
     assert_eq!(plan["confirmation"]["required"], true);
     assert_eq!(plan["confirmation"]["preview"], "Give lamp 1 times?");
-    assert_eq!(plan["decision"]["verdict"], "allow");
+    assert_eq!(plan["decision"], json!({ "verdict": "allow" }), "rules are for operators");
+    let mut dry = call("gift", "k");
+    (dry.dry_run, dry.sees_rules) = (true, true);
+    let plan = world.call(dry).await.result.unwrap();
+    assert!(plan["decision"]["rule"].is_string(), "{plan}");
     assert_eq!(world.acts("gift"), 0);
     use haft_core::port::Confirmations as _;
     assert!(world.store.confirmations("default", None, None, 0).await.unwrap().is_empty());
