@@ -3,51 +3,57 @@
 //!
 //! What is stored is read anew for every call. So a connection that was rotated is used as it is
 //! now, one that was removed is not used at all, and a call that has begun keeps what it has.
+//! A renewal does not end with the call that asked for it (`renew.rs`).
 
+mod notes;
 pub mod oauth;
+mod renew;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use haft_core::connection::{Access, Account, Credentials, Lease, OAuth, Presented};
+use haft_core::connection::{Access, Account, Credentials, Lease, Presented};
 use haft_core::error::{ErrorKind, ToolError};
-use haft_core::port::{Boxed, Broker as Port, Connections, Expect, StoreError, Want};
+use haft_core::port::{Boxed, Broker as Port, Connections, StoreError, Want};
 use haft_core::secret::SecretText;
 use parking_lot::Mutex;
 
+use self::notes::{Key, Notes};
+use self::renew::Flight;
 use crate::http::Client;
 
 /// A token that ends sooner than this is renewed before it is used.
 const EARLY_MS: i64 = 60_000;
-/// A renewal that failed is not tried again by those who were waiting for it.
-const FAILED_FOR: Duration = Duration::from_secs(2);
-/// Another program that renews the token is waited for this long.
-const HELD_FOR: Duration = Duration::from_secs(15);
-/// How many connections are renewed at once before those that are done are forgotten.
-const FLIGHTS: usize = 1024;
-
-/// What became of the last renewal, if it failed. Whoever holds it renews.
-type Flight = Arc<tokio::sync::Mutex<Option<(Instant, ToolError)>>>;
 
 /// Finds credentials in a store, and renews tokens over HTTP.
-pub struct Broker {
+pub struct Broker(Arc<Desk>);
+
+/// What renewals need, which may outlive the calls that they are made for.
+struct Desk {
     connections: Arc<dyn Connections>,
     client: Arc<Client>,
-    flights: Mutex<HashMap<(String, String), Flight>>,
+    flights: Mutex<HashMap<Key, Flight>>,
+    notes: Notes,
 }
 
 impl Broker {
     /// Over a store and a client.
     #[must_use]
     pub fn new(connections: Arc<dyn Connections>, client: Arc<Client>) -> Self {
-        Self { connections, client, flights: Mutex::default() }
+        let (flights, notes) = (Mutex::default(), Notes::default());
+        Self(Arc::new(Desk { connections, client, flights, notes }))
     }
+}
 
-    async fn find(&self, want: &Want) -> Result<(Account, Credentials), ToolError> {
+impl Desk {
+    async fn stored(&self, want: &Want) -> Result<(Account, Credentials), ToolError> {
         let found = self.connections.open(&want.tenant, &want.connection).await;
+        if matches!(found, Err(StoreError::Missing)) {
+            self.notes.forget(&key(want));
+        }
         let (account, credentials) = found.map_err(|why| unread(&why))?;
         if account.provider != want.provider {
             let message = format!("the connection is not one to {}", want.provider);
@@ -56,96 +62,67 @@ impl Broker {
         Ok((account, credentials))
     }
 
-    async fn borrow(&self, want: &Want) -> Result<Lease, ToolError> {
-        let (account, credentials) = self.find(want).await?;
-        match presented(&credentials) {
+    async fn borrow(self: &Arc<Self>, want: &Want) -> Result<Lease, ToolError> {
+        let (account, stored) = self.stored(want).await?;
+        let credentials = self.notes.over(&key(want), stored);
+        match self.usable(want, &credentials) {
             Some(presented) => Ok(lease(account, &credentials, presented)),
             None => self.renewed(want).await,
         }
     }
 
-    /// One renews, the others wait and use what it got.
-    async fn renewed(&self, want: &Want) -> Result<Lease, ToolError> {
-        let flight = self.flight(want);
-        let waited_since = Instant::now();
-        let mut last = flight.lock().await;
-        if let Some((at, error)) = &*last
-            && (*at > waited_since || at.elapsed() < FAILED_FOR)
-        {
-            return Err(error.clone());
-        }
-        let renewed = self.renew(want).await;
-        *last = renewed.as_ref().err().map(|error| (Instant::now(), error.clone()));
-        renewed
-    }
-
-    fn flight(&self, want: &Want) -> Flight {
-        let mut flights = self.flights.lock();
-        if flights.len() > FLIGHTS {
-            flights.retain(|_, flight| Arc::strong_count(flight) > 1);
-        }
-        let key = (want.tenant.clone(), want.connection.clone());
-        flights.entry(key).or_default().clone()
-    }
-
-    async fn renew(&self, want: &Want) -> Result<Lease, ToolError> {
-        let give_up = Instant::now() + HELD_FOR;
-        loop {
-            let (account, credentials) = self.find(want).await?;
-            if let Some(presented) = presented(&credentials) {
-                return Ok(lease(account, &credentials, presented));
+    /// As a request carries them, unless a token has to be had first.
+    fn usable(&self, want: &Want, credentials: &Credentials) -> Option<Presented> {
+        if let Credentials::OAuth(oauth) = credentials {
+            let access = oauth.access.as_ref()?;
+            if self.notes.is_refused(&key(want), access.token.expose()) {
+                return None;
             }
-            let Credentials::OAuth(oauth) = credentials else {
-                return Err(again("the connection has no credentials"));
-            };
-            let for_ms = HELD_FOR.as_millis() as u64;
-            let held = self.connections.hold(&want.tenant, &want.connection, for_ms).await;
-            if held.map_err(|why| unread(&why))? || Instant::now() > give_up {
-                return self.ask(account, *oauth).await;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
         }
+        presented(credentials)
     }
 
-    async fn ask(&self, account: Account, oauth: OAuth) -> Result<Lease, ToolError> {
-        let fresh = oauth::renew(&self.client, &oauth, now_ms()).await?;
-        let credentials = Credentials::OAuth(Box::new(fresh));
-        let Some(presented) = presented(&credentials) else {
-            return Err(again("the provider gave a token that has ended already"));
-        };
-        let expect = Expect::Revision(account.revision);
-        match self.connections.put(account.clone(), &credentials, expect).await {
-            Ok(account) => Ok(lease(account, &credentials, presented)),
-            // Somebody changed the connection meanwhile; what they say counts from the next call on.
-            Err(StoreError::Stale) => Ok(lease(account, &credentials, presented)),
-            Err(why) => Err(unread(&why)),
-        }
-    }
-
-    /// Whether something else than what was refused may be had.
+    /// Whether something else than what was refused may be had. Nothing is written for that: it
+    /// would come between a renewal that is under way and its end.
     async fn better(&self, want: &Want, refused: &Lease) -> bool {
-        let Ok((account, credentials)) = self.find(want).await else { return false };
-        if account.revision != refused.account.revision {
-            return true;
-        }
-        let Credentials::OAuth(mut oauth) = credentials else { return false };
-        oauth.access = None;
-        let credentials = Credentials::OAuth(oauth);
-        let expect = Expect::Revision(account.revision);
-        match self.connections.put(account, &credentials, expect).await {
-            Ok(_) | Err(StoreError::Stale) => true,
-            Err(_) => false,
+        let Ok((account, stored)) = self.stored(want).await else { return false };
+        match stored {
+            Credentials::OAuth(_) => {
+                if let Some(token) = bearer_of(&refused.presented) {
+                    self.notes.refuse(&key(want), SecretText::new(token));
+                }
+                true
+            }
+            Credentials::Bearer(_)
+            | Credentials::Header { .. }
+            | Credentials::Query { .. }
+            | Credentials::Basic { .. } => account.revision != refused.account.revision,
         }
     }
 }
 
 impl Port for Broker {
     fn lease<'a>(&'a self, want: &'a Want) -> Boxed<'a, Result<Lease, ToolError>> {
-        Box::pin(self.borrow(want))
+        Box::pin(self.0.borrow(want))
     }
 
     fn refused<'a>(&'a self, want: &'a Want, lease: &'a Lease) -> Boxed<'a, bool> {
-        Box::pin(self.better(want, lease))
+        Box::pin(self.0.better(want, lease))
+    }
+
+    fn rest<'a>(&'a self) -> Boxed<'a, ()> {
+        Box::pin(self.0.rest())
+    }
+}
+
+fn key(want: &Want) -> Key {
+    (want.tenant.clone(), want.connection.clone())
+}
+
+fn bearer_of(presented: &Presented) -> Option<&str> {
+    match presented {
+        Presented::Header { value, .. } => value.expose().strip_prefix("Bearer "),
+        Presented::Query { .. } => None,
     }
 }
 

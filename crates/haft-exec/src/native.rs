@@ -5,7 +5,6 @@
 
 mod context;
 
-use std::collections::HashMap;
 use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -82,7 +81,7 @@ impl From<ToolError> for Fault {
 
 /// Functions by the id of their tool.
 #[derive(Default)]
-pub struct Native(HashMap<String, Function>);
+pub struct Native(foldhash::HashMap<String, Function>);
 
 impl Native {
     /// None yet.

@@ -98,7 +98,7 @@ enum Received {
     /// The first so many members: defaults are put behind them, so most calls need no copy.
     First(usize),
     /// Something inside was changed; this is what it was.
-    Kept(Value),
+    Kept(Box<Value>),
 }
 
 impl Prepared {
@@ -209,12 +209,12 @@ impl Reader {
         let count = value.as_object().map_or(0, Map::len);
         let mut received = Received::First(count);
         if fill::lacks_inside(&self.plan, &value) {
-            received = Received::Kept(value.clone());
+            received = Received::Kept(Box::new(value.clone()));
         }
         fill::fill(&self.plan, &mut value);
         let clamps = self.clamps.apply(mode, &mut value, |value| {
             if let Received::First(count) = received {
-                received = Received::Kept(first(value, count).into_owned());
+                received = Received::Kept(Box::new(first(value, count).into_owned()));
             }
         });
         let came = Came { received, accepted: None };
@@ -231,7 +231,7 @@ impl Reader {
     ) -> Prepared {
         let mut warnings = before.warnings;
         let came = match before.came.received {
-            Received::Kept(value) => value,
+            Received::Kept(value) => *value,
             Received::First(count) => first(&before.effective, count).into_owned(),
         };
         let mut value = came.clone();
@@ -241,7 +241,10 @@ impl Reader {
             effective: completed.effective,
             clamps: completed.clamps,
             warnings,
-            came: Came { received: Received::Kept(came), accepted: Some(completed.came.received) },
+            came: Came {
+                received: Received::Kept(Box::new(came)),
+                accepted: Some(completed.came.received),
+            },
         }
     }
 

@@ -44,7 +44,7 @@ pub(crate) async fn take(inner: &Arc<Inner>, call: Call) -> Envelope {
     let call = Arc::new(call);
     let mut trip = Trip::begin(inner, &call);
     match decide(inner, &mut trip, call).await {
-        Err(refusal) => publish::refused(inner, trip, refusal).await,
+        Err(refusal) => Box::pin(publish::refused(inner, trip, refusal)).await,
         Ok(approved) if approved.call().dry_run => {
             Box::pin(explain::plan(inner, trip, &approved)).await
         }
@@ -83,17 +83,17 @@ async fn carry_out(
     // The session orders this call before or after any newer message.
     let joined = match join::session(inner, &mut trip, approved).await {
         Ok(joined) => joined,
-        Err(end) => return publish::ended(inner, trip, end).await,
+        Err(end) => return Box::pin(publish::ended(inner, trip, end)).await,
     };
     // Durable before the first byte leaves.
     let ticket = match claim::begin(inner, &mut trip, &joined).await {
         Ok(ticket) => ticket,
-        Err(end) => return publish::not_run(inner, trip, &joined, end).await,
+        Err(end) => return Box::pin(publish::not_run(inner, trip, &joined, end)).await,
     };
     // After the claim, which has looked once more whether the rules still let it run.
     let place = recall::place(inner, &joined);
     if let Some(answer) = place.as_ref().and_then(|place| place.answer(inner)) {
-        return publish::not_run(inner, trip, &joined, answer).await;
+        return Box::pin(publish::not_run(inner, trip, &joined, answer)).await;
     }
     fail_point("after_claim").await;
     publish::started(inner, &trip, &joined);

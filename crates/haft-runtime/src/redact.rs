@@ -7,6 +7,7 @@
 
 mod clean;
 mod decode;
+mod known;
 mod mark;
 mod pattern;
 mod scrub;

@@ -60,6 +60,7 @@ pub(crate) struct Inner {
     /// Counts what may change a catalog.
     changes: watch::Sender<u64>,
     scrubber: ArcSwap<Scrubber>,
+    adding: hide::Adding,
     pub(crate) broker: Option<Arc<dyn Broker>>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) executors: Arc<dyn Execute>,
@@ -289,11 +290,6 @@ impl Runtime {
         self.inner.forget_catalogs();
     }
 
-    /// Replaces the secrets that must never be shown.
-    pub fn guard(&self, scrubber: Scrubber) {
-        self.inner.scrubber.store(Arc::new(scrubber));
-    }
-
     /// The tools of a caller, and why the others are not there.
     #[must_use]
     pub fn catalog(&self, caller: &Caller, mode: Mode) -> Catalog {
@@ -415,10 +411,17 @@ impl Runtime {
         }
     }
 
-    /// Waits for effects that are being carried out, at most so long. Returns how many are left;
-    /// those stay on record as started, and become unknown.
+    /// Waits for effects that are being carried out and for tokens that are being renewed, at most
+    /// so long. Returns how many effects are left; those stay on record as started, and become
+    /// unknown.
     pub async fn drain(&self, at_most: Duration) -> usize {
-        let _ = tokio::time::timeout(at_most, self.inner.tasks.drained()).await;
+        let over = async {
+            self.inner.tasks.drained().await;
+            if let Some(broker) = &self.inner.broker {
+                broker.rest().await;
+            }
+        };
+        let _ = tokio::time::timeout(at_most, over).await;
         self.inner.tasks.running()
     }
 }

@@ -100,8 +100,17 @@ pub struct Door {
     pub(crate) founding: Mutex<()>,
     /// The audit trail is checked by one at a time.
     pub(crate) verifying: Semaphore,
-    stopping: watch::Sender<bool>,
+    state: watch::Sender<State>,
     ready: Mutex<Option<(Instant, bool)>>,
+}
+
+/// Where a server is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum State {
+    Open,
+    /// No more work is taken; what has begun is finished.
+    Stopping,
+    Closed,
 }
 
 impl Door {
@@ -127,7 +136,7 @@ impl Door {
             visits: Visits::default(),
             founding: Mutex::new(()),
             verifying: Semaphore::new(1),
-            stopping: watch::Sender::new(false),
+            state: watch::Sender::new(State::Open),
             ready: Mutex::new(None),
             runtime,
             hub,
@@ -251,17 +260,31 @@ impl Door {
         self
     }
 
-    /// Ends streams that have no end of their own.
+    /// Ends streams that have no end of their own; what has one is waited for.
     pub(crate) fn stop(&self) {
-        self.stopping.send_replace(true);
+        self.state.send_replace(State::Stopping);
+    }
+
+    /// Ends what was not done when the time for it was up.
+    pub(crate) fn close(&self) {
+        self.state.send_replace(State::Closed);
     }
 
     /// Resolves when the server is told to stop.
     pub(crate) fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
-        let mut told = self.stopping.subscribe();
+        self.reached(State::Stopping)
+    }
+
+    /// Resolves when nothing is waited for any longer.
+    pub(crate) fn closed(&self) -> impl Future<Output = ()> + Send + use<> {
+        self.reached(State::Closed)
+    }
+
+    fn reached(&self, wanted: State) -> impl Future<Output = ()> + Send + use<> {
+        let mut told = self.state.subscribe();
         async move {
             // The sender is gone: so is the server.
-            let _ = told.wait_for(|stopping| *stopping).await;
+            let _ = told.wait_for(|state| *state >= wanted).await;
         }
     }
 

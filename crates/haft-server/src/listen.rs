@@ -9,6 +9,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
 
 use crate::door::{Door, Limits};
 use crate::tending;
@@ -45,10 +46,13 @@ pub async fn serve(
     following.abort();
     tending.abort();
     door.stop();
-    // Every place is free again when every connection is closed.
+    // One time for all that has begun. Every place is free again when every connection is closed.
+    let until = Instant::now() + DRAIN;
     let all = u32::try_from(most).unwrap_or(u32::MAX);
-    let _ = tokio::time::timeout(DRAIN, room.acquire_many(all)).await;
-    door.runtime.drain(DRAIN).await
+    let _ = tokio::time::timeout_at(until, room.acquire_many(all)).await;
+    let left = door.runtime.drain(until.saturating_duration_since(Instant::now())).await;
+    door.close();
+    left
 }
 
 /// Puts in force what other processes have changed in the store. While it cannot be read, what was

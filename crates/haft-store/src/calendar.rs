@@ -185,18 +185,23 @@ impl Calendar for Appointments {
         })
     }
 
-    fn drafts<'a>(&'a self, tenant: &'a str, limit: usize) -> Answer<'a, Vec<Draft>> {
+    fn drafts<'a>(
+        &'a self,
+        tenant: &'a str,
+        open_at_ms: Option<i64>,
+        limit: usize,
+    ) -> Answer<'a, Vec<Draft>> {
         self.answer(|rows| {
             let mut found: Vec<Draft> = rows
                 .drafts
                 .values()
                 .filter(|one| one.tenant == tenant)
+                .filter(|one| open_at_ms.is_none_or(|now_ms| one.expires_ms > now_ms))
                 .filter(|one| rows.find(tenant, Which::Draft(&one.id)).is_none())
                 .cloned()
                 .collect();
             found.sort_by(|a, b| (a.expires_ms, &a.id).cmp(&(b.expires_ms, &b.id)));
-            found.truncate(limit);
-            found
+            found.split_off(found.len().saturating_sub(limit))
         })
     }
 }

@@ -119,6 +119,10 @@ impl Connections for Vault {
     fn hold<'a>(&'a self, tenant: &'a str, id: &'a str, for_ms: u64) -> Answer<'a, bool> {
         Box::pin(self.store.hold_connection(tenant.to_owned(), id.to_owned(), for_ms))
     }
+
+    fn release<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, ()> {
+        Box::pin(self.store.release_connection(tenant.to_owned(), id.to_owned()))
+    }
 }
 
 /// What a write leaves behind: the next revision, and the time.

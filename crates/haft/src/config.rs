@@ -284,6 +284,15 @@ impl Config {
         self.records().tenants.first().map_or_else(|| "default".into(), |one| one.id.clone())
     }
 
+    /// The tenant, where this file declares no other.
+    fn only_tenant(&self) -> Option<String> {
+        let records = self.records();
+        let all = records.tenants.iter().map(|one| &one.id);
+        let mut all = all.chain(records.agents.iter().map(|one| &one.tenant));
+        let first = all.next()?;
+        all.all(|one| one == first).then(|| first.clone())
+    }
+
     /// The agents that have a model of their own.
     pub(crate) fn agents_with_models(&self) -> impl Iterator<Item = &str> {
         self.models.keys().map(String::as_str)
@@ -292,7 +301,7 @@ impl Config {
     /// The knowledge base.
     pub(crate) fn kb(&self) -> anyhow::Result<Kb> {
         let folder = self.folder.clone().unwrap_or_default();
-        self.kb.resolve(&folder).with_context(|| format!("`{}`", self.file))
+        self.kb.resolve(&folder, self.only_tenant()).with_context(|| format!("`{}`", self.file))
     }
 
     /// People's calendars.

@@ -1,11 +1,11 @@
 //! The models that the agents of a server talk to.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_agent::Agent;
 use haft_agent::http::{Http, Keys};
-use haft_core::port::Boxed;
+use haft_core::port::{Boxed, Hidden, Owner};
 use haft_core::secret::SecretText;
 use haft_runtime::Runtime;
 use haft_server::Models;
@@ -41,12 +41,15 @@ fn make(desk: &Desk, model: &Model) -> anyhow::Result<Made> {
                 tenant: desk.config.first_tenant(),
                 id: id.clone(),
                 host: endpoint.host(),
+                hidden: Mutex::default(),
             };
             Http::keyed(endpoint, Arc::new(keys))?
         }
         (Some(_), _) | (None, None) => {
             if let Some(key) = &endpoint.key {
-                hide(&desk.runtime, &SecretText::new(key.as_str())).map_err(anyhow::Error::msg)?;
+                let owner = Owner::Model(model.key_env.clone().unwrap_or_default());
+                let hidden = hide(&desk.runtime, &owner, &SecretText::new(key.as_str()));
+                hidden.map_err(anyhow::Error::msg)?.for_good();
             }
             Http::new(endpoint)?
         }
@@ -56,8 +59,8 @@ fn make(desk: &Desk, model: &Model) -> anyhow::Result<Made> {
 }
 
 /// What a tool or a provider might repeat of it is never shown.
-fn hide(runtime: &Runtime, key: &SecretText) -> Result<(), String> {
-    runtime.hide("model-key", key).map_err(|why| format!("the key of the model: {why}"))
+fn hide(runtime: &Runtime, owner: &Owner, key: &SecretText) -> Result<Hidden, String> {
+    runtime.hide(owner, "model-key", key).map_err(|why| format!("the key of the model: {why}"))
 }
 
 /// A model's key out of a connection, looked up for each request: a token is renewed, and what is
@@ -68,6 +71,8 @@ struct Connected {
     tenant: String,
     id: String,
     host: String,
+    /// The last key is hidden as long as it may be in use.
+    hidden: Mutex<Option<Hidden>>,
 }
 
 impl Keys for Connected {
@@ -75,7 +80,9 @@ impl Keys for Connected {
         Box::pin(async {
             let found = self.links.model_key(&self.tenant, &self.id, &self.host).await;
             let key = found.map_err(|why| format!("{why:#}"))?;
-            hide(&self.runtime, &key)?;
+            let (tenant, id) = (self.tenant.clone(), self.id.clone());
+            let hidden = hide(&self.runtime, &Owner::Connection { tenant, id }, &key)?;
+            *self.hidden.lock().unwrap_or_else(PoisonError::into_inner) = Some(hidden);
             Ok(key)
         })
     }

@@ -45,8 +45,15 @@ impl<'t, 'r> Cursor<'t, 'r> {
         count
     }
 
+    /// Steps over every byte of a string that stands for itself.
+    pub(super) fn eat_plain(&mut self) {
+        self.at += plain(self.text.as_bytes().get(self.at..).unwrap_or_default());
+    }
+
     pub(super) fn skip_space(&mut self) {
-        self.eat_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r'));
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
+            self.at += 1;
+        }
     }
 
     pub(super) fn starts_with(&self, word: &str) -> bool {
@@ -85,5 +92,49 @@ impl<'t, 'r> Cursor<'t, 'r> {
             *known = known.advance(text.get(known.offset..at).unwrap_or_default());
             Some(*known)
         })
+    }
+}
+
+/// How many bytes at the start are neither a quote, nor a backslash, nor a control character.
+/// Eight are looked at together: most of what is read lies inside strings.
+fn plain(bytes: &[u8]) -> usize {
+    let (words, rest) = bytes.as_chunks::<8>();
+    for (index, word) in words.iter().enumerate() {
+        let special = special(u64::from_le_bytes(*word));
+        if special != 0 {
+            return index * 8 + special.trailing_zeros() as usize / 8;
+        }
+    }
+    let plain = |byte: &u8| *byte >= 0x20 && *byte != b'"' && *byte != b'\\';
+    words.len() * 8 + rest.iter().position(|byte| !plain(byte)).unwrap_or(rest.len())
+}
+
+/// Marks the bytes of a word that do not stand for themselves with their highest bit. A byte above
+/// a marked one can be marked wrongly, so only the lowest mark counts.
+fn special(word: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 0xff;
+    let below = |word: u64, bound: u8| word.wrapping_sub(ONES * u64::from(bound)) & !word;
+    let is = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    (below(word, 0x20) | is(b'"') | is(b'\\')) & (ONES * 0x80)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_string_is_plain_up_to_its_first_special_byte() {
+        let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
+        for first in 0..=u8::MAX {
+            for second in [b'a', 0x1f, b'"', b'\\', 0x7f, 0x80, 0xff, 0] {
+                for at in 0..20 {
+                    let mut bytes = [b'~'; 24];
+                    bytes[at] = first;
+                    bytes[at + 1] = second;
+                    let expected = bytes.iter().position(|byte| !is_plain(*byte));
+                    assert_eq!(plain(&bytes), expected.unwrap_or(24), "{bytes:?}");
+                }
+            }
+        }
     }
 }

@@ -55,14 +55,16 @@ impl Document<'_, '_> {
     }
 
     fn word(&mut self, path: &Path<'_>) -> Result<Value, Reported> {
-        let words = [("null", Value::Null), ("true", true.into()), ("false", false.into())];
-        for (word, value) in words {
-            if self.cursor.starts_with(word) {
-                self.cursor.advance(word.len());
-                return Ok(value);
-            }
+        let (word, value) = match self.cursor.peek() {
+            Some(b't') => ("true", Value::Bool(true)),
+            Some(b'f') => ("false", Value::Bool(false)),
+            Some(_) | None => ("null", Value::Null),
+        };
+        if !self.cursor.starts_with(word) {
+            return Err(self.cursor.unexpected(path, "a value"));
         }
-        Err(self.cursor.unexpected(path, "a value"))
+        self.cursor.advance(word.len());
+        Ok(value)
     }
 
     fn array(&mut self, path: &Path<'_>, depth: usize) -> Result<Value, Reported> {
@@ -93,7 +95,7 @@ impl Document<'_, '_> {
         if self.cursor.eat(b'}') {
             return Ok(Value::Object(Map::new()));
         }
-        let mut map = Map::with_capacity(7);
+        let mut map = Map::with_capacity(self.room());
         loop {
             self.cursor.skip_space();
             self.entry(&mut map, path, depth)?;
@@ -105,6 +107,12 @@ impl Document<'_, '_> {
                 return Err(self.cursor.unexpected(path, "`,` or `}`"));
             }
         }
+    }
+
+    /// How much room an object gets at first. Most texts have a few objects of some members each, and
+    /// need not grow them one by one; one that has thousands is not given room that it may not use.
+    fn room(&self) -> usize {
+        if self.values <= 64 { 7 } else { 0 }
     }
 
     fn entry(

@@ -9,7 +9,7 @@ use crate::report::Reported;
 pub(super) fn read(cursor: &mut Cursor<'_, '_>, path: &Path<'_>) -> Result<String, Reported> {
     cursor.advance(1);
     let start = cursor.at();
-    cursor.eat_while(is_plain);
+    cursor.eat_plain();
     // Most strings have no escapes, and take exactly the room that they need.
     let mut string = cursor.since(start).to_owned();
     if cursor.eat(b'"') {
@@ -17,7 +17,7 @@ pub(super) fn read(cursor: &mut Cursor<'_, '_>, path: &Path<'_>) -> Result<Strin
     }
     loop {
         let start = cursor.at();
-        cursor.eat_while(is_plain);
+        cursor.eat_plain();
         string.push_str(cursor.since(start));
         match cursor.peek() {
             Some(b'"') => {
@@ -32,11 +32,6 @@ pub(super) fn read(cursor: &mut Cursor<'_, '_>, path: &Path<'_>) -> Result<Strin
             None => return Err(cursor.unexpected(path, "a closing quote")),
         }
     }
-}
-
-/// Whether a byte stands for itself.
-fn is_plain(byte: u8) -> bool {
-    byte >= 0x20 && byte != b'"' && byte != b'\\'
 }
 
 fn escape(cursor: &mut Cursor<'_, '_>, path: &Path<'_>) -> Result<char, Reported> {

@@ -56,7 +56,13 @@ pub trait Calendar: Send + Sync {
         limit: usize,
     ) -> Answer<'a, Vec<Booking>>;
 
-    /// Drafts that are still kept and were not booked, also those that have expired, in the order in
-    /// which they expire.
-    fn drafts<'a>(&'a self, tenant: &'a str, limit: usize) -> Answer<'a, Vec<Draft>>;
+    /// Drafts that are still kept and were not booked, in the order in which they expire; only those
+    /// that have not expired at a time, where one is given. Of more than the limit, those that last
+    /// longest.
+    fn drafts<'a>(
+        &'a self,
+        tenant: &'a str,
+        open_at_ms: Option<i64>,
+        limit: usize,
+    ) -> Answer<'a, Vec<Draft>>;
 }

@@ -1,7 +1,8 @@
 //! Connections: keeping them, and using one for one call.
 
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Boxed, StoreError};
 use crate::connection::{Account, Credentials, Grant, Lease};
@@ -55,6 +56,9 @@ pub trait Connections: Send + Sync {
     /// Takes an account for a while, so that of several programs one renews its token; says whether
     /// it could.
     fn hold<'a>(&'a self, tenant: &'a str, id: &'a str, for_ms: u64) -> Answer<'a, bool>;
+
+    /// Gives back what was taken, before its time. Writing it does the same.
+    fn release<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, ()>;
 }
 
 /// Who asks for credentials, and for what.
@@ -75,16 +79,59 @@ pub trait Broker: Send + Sync {
 
     /// The service refused what was leased. Whether there may be something better by now.
     fn refused<'a>(&'a self, want: &'a Want, lease: &'a Lease) -> Boxed<'a, bool>;
+
+    /// Waits until nothing is being renewed and everything that was is stored, before a program ends.
+    fn rest<'a>(&'a self) -> Boxed<'a, ()> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// Whose a secret is. What one owner has and had does not count against what others have.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Owner {
+    /// A connection.
+    Connection {
+        /// Whose it is.
+        tenant: String,
+        /// Its id, which is unique in its tenant.
+        id: String,
+    },
+    /// A model, by where its key comes from.
+    Model(String),
+}
+
+/// A secret that is hidden: while this is kept, it is not forgotten.
+#[derive(Clone, Default)]
+pub struct Hidden(Arc<()>);
+
+impl Hidden {
+    /// Whether anybody else keeps it.
+    #[must_use]
+    pub fn is_kept(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
+    /// Whether both are of the same secret.
+    #[must_use]
+    pub fn is_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The secret is never forgotten: it is used as long as the program runs.
+    pub fn for_good(self) {
+        std::mem::forget(self);
+    }
 }
 
 /// Takes note of what must never be shown.
 pub trait Hide: Send + Sync {
-    /// From now on the secret is taken out of everything, and shown as its label.
+    /// From now on the secret is taken out of everything, and shown as its label: while what is
+    /// returned is kept, and for some time after.
     ///
     /// # Errors
     ///
     /// It cannot be told from ordinary text.
-    fn hide(&self, label: &str, secret: &SecretText) -> Result<(), String>;
+    fn hide(&self, owner: &Owner, label: &str, secret: &SecretText) -> Result<Hidden, String>;
 }
 
 /// The credentials of one connection, for one call. The path makes it and ends it; nothing in it
@@ -94,7 +141,16 @@ pub struct Auth {
     hide: Arc<dyn Hide>,
     want: Want,
     hosts: Vec<String>,
+    /// What was leased is hidden as long as this is there, which is until the call's answer has been
+    /// made safe.
+    hidden: Mutex<Vec<Hidden>>,
     over: AtomicBool,
+}
+
+impl fmt::Debug for Auth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Auth").field("want", &self.want).finish_non_exhaustive()
+    }
 }
 
 impl Auth {
@@ -106,7 +162,8 @@ impl Auth {
         want: Want,
         hosts: Vec<String>,
     ) -> Self {
-        Self { broker, hide, want, hosts, over: AtomicBool::new(false) }
+        let (hidden, over) = (Mutex::default(), AtomicBool::new(false));
+        Self { broker, hide, want, hosts, hidden, over }
     }
 
     /// The hosts of the contract that the credentials may be sent to.
@@ -136,13 +193,23 @@ impl Auth {
             return Err(ToolError::new(ErrorKind::Internal, "the call is over"));
         }
         let lease = self.broker.lease(&self.want).await?;
+        let Want { tenant, connection, .. } = &self.want;
+        let owner = Owner::Connection { tenant: tenant.clone(), id: connection.clone() };
         for secret in &lease.secrets {
-            self.hide.hide(&lease.account.id, secret).map_err(|why| {
+            let hidden = self.hide.hide(&owner, &lease.account.id, secret).map_err(|why| {
                 ToolError::new(ErrorKind::Auth, "the connection's credentials cannot be used")
                     .caused_by(why)
             })?;
+            self.keep(hidden);
         }
         Ok(lease)
+    }
+
+    fn keep(&self, hidden: Hidden) {
+        let mut kept = self.hidden.lock().unwrap_or_else(PoisonError::into_inner);
+        if !kept.iter().any(|one| one.is_of(&hidden)) {
+            kept.push(hidden);
+        }
     }
 
     /// The service refused the credentials; says whether another [`Auth::lease`] may bring better.

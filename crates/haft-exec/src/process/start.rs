@@ -3,10 +3,13 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use haft_core::Digest;
 use nix::sys::resource::{Resource, setrlimit};
@@ -26,6 +29,10 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// How many files a handler may hold open, and how large one may become.
 const FILES: u64 = 256;
 const FILE_BYTES: u64 = 64 << 20;
+
+/// A program that was forked while another was being written has its file open for writing until it
+/// becomes itself, and as long as that is so nobody can run the file.
+const BUSY_TRIES: u32 = 100;
 
 pub(super) fn start(settings: &Settings, file: &str, digest: &Digest) -> Result<Worker, String> {
     let program = copied(settings, file, digest)?;
@@ -74,16 +81,30 @@ fn copied(settings: &Settings, file: &str, digest: &Digest) -> Result<PathBuf, S
     let path = fs::canonicalize(&folder).map_err(|why| why.to_string())?.join(name);
     let same = fs::read(&path).is_ok_and(|there| Digest::of_bytes(&there) == *digest);
     if !same {
-        let aside = folder.join(format!("new-{}", std::process::id()));
-        let _ = fs::remove_file(&aside);
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create_new(true).mode(0o700);
-        let mut to = options.open(&aside).map_err(|why| why.to_string())?;
-        std::io::Write::write_all(&mut to, &bytes).map_err(|why| why.to_string())?;
-        drop(to);
-        fs::rename(&aside, &path).map_err(|why| why.to_string())?;
+        put(&folder, &path, &bytes).map_err(|why| format!("`{}`: {why}", path.display()))?;
     }
     Ok(path)
+}
+
+/// Puts a file in its place whole. Several may do so at once, in this process and in others: each
+/// writes beside it under a name that nobody else has.
+fn put(folder: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let mut unique = [0_u8; 8];
+    getrandom::fill(&mut unique).map_err(|why| std::io::Error::other(why.to_string()))?;
+    // The number as well: random ones alone may be the same, if hardly ever.
+    let unique = u64::from_le_bytes(unique);
+    let aside = folder.join(format!("new-{}-{number}-{unique:016x}", std::process::id()));
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true).mode(0o700);
+    let written = options.open(&aside).and_then(|mut to| to.write_all(bytes));
+    let placed = written.and_then(|()| fs::rename(&aside, path));
+    if placed.is_err() {
+        // What is half written is of no use; where even that fails, it stays and is never run.
+        let _ = fs::remove_file(&aside);
+    }
+    placed
 }
 
 fn private_folder(path: &Path) -> Result<(), String> {
@@ -118,10 +139,14 @@ pub(crate) fn become_if_asked() {
         let _ = prctl::set_no_new_privs();
     }
     // Returns only where it failed.
-    let why = Command::new(&program).exec();
-    let _ = std::io::Write::write_all(
-        &mut std::io::stderr(),
-        format!("{UNSTARTED}: {why}\n").as_bytes(),
-    );
+    let mut why = Command::new(&program).exec();
+    for _ in 0..BUSY_TRIES {
+        if why.kind() != ErrorKind::ExecutableFileBusy {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+        why = Command::new(&program).exec();
+    }
+    let _ = std::io::stderr().write_all(format!("{UNSTARTED}: {why}\n").as_bytes());
     std::process::exit(4);
 }

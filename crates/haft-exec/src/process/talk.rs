@@ -13,6 +13,7 @@ use crate::js::returned;
 /// A line of a program: its answer, or something that it asks for first.
 #[derive(Deserialize)]
 struct Line {
+    /// Of which call.
     id: Option<u64>,
     /// `kb.search`
     call: Option<String>,
@@ -37,9 +38,19 @@ pub(super) async fn hold(
         let line: Line = serde_json::from_str(&text)
             .map_err(|why| format!("it wrote a line that is not the protocol's: {why}"))?;
         match (line.call, line.id) {
-            (Some(call), _) => {
-                let answer = told(job, &call, line.seq, line.args).await;
+            (Some(call), Some(found)) if found == id => {
+                let answer = told(job, id, &call, line.seq, line.args).await;
                 worker.write(&answer.to_string()).await?;
+            }
+            // A thread of an earlier call, which may have been another tenant's. An answer would be
+            // read by the call that runs.
+            (Some(_), Some(found)) if found < id => {}
+            (Some(_), _) => {
+                return Err(
+                    "it used a capability without the `id` of the call that it was asked; \
+                            write `{\"id\": …, \"call\": …}`, see docs/process-tools.md"
+                        .to_owned(),
+                );
             }
             (None, Some(found)) if found == id => return Ok(returned(&text)),
             (None, _) => return Err("it answered another call than it was asked".to_owned()),
@@ -66,7 +77,7 @@ fn asked(job: &Job, id: u64, end: Instant) -> Value {
     })
 }
 
-async fn told(job: &Job, call: &str, seq: Option<u64>, arguments: Value) -> Value {
+async fn told(job: &Job, id: u64, call: &str, seq: Option<u64>, arguments: Value) -> Value {
     let (name, method) = call.split_once('.').unwrap_or((call, ""));
     let known = Capability::ALL.into_iter().find(|one| one.as_str() == name || one.in_js() == name);
     let answer = match known {
@@ -77,8 +88,8 @@ async fn told(job: &Job, call: &str, seq: Option<u64>, arguments: Value) -> Valu
         )),
     };
     match answer {
-        Ok(value) => json!({ "seq": seq, "ok": true, "value": value }),
-        Err(error) => json!({ "seq": seq, "ok": false, "error": {
+        Ok(value) => json!({ "id": id, "seq": seq, "ok": true, "value": value }),
+        Err(error) => json!({ "id": id, "seq": seq, "ok": false, "error": {
             "kind": error.kind, "message": error.message, "retryable": error.retryable,
         } }),
     }

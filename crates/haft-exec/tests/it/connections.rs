@@ -1,5 +1,6 @@
 //! Connections through the one path: sealed in a file, leased for a call, and seen by nobody.
 
+mod renewal;
 mod world;
 
 use std::sync::Arc;
@@ -58,6 +59,44 @@ async fn a_secret_is_at_its_service_and_nowhere_else() {
         let at = files.windows(spelling.len()).position(|bytes| bytes == spelling.as_bytes());
         assert_eq!(at, None, "{spelling}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_tenant_uses_is_hidden_however_much_others_use() {
+    let go = Arc::new(tokio::sync::Notify::new());
+    let server = Server::new({
+        let go = go.clone();
+        move |_, request| match says("200 OK", &echo(request)) {
+            Does::Says(bytes) if request.contains("of-tenant-00") => Does::Waits(go.clone(), bytes),
+            does => does,
+        }
+    })
+    .await;
+    let tenants: Vec<String> = (0..30).map(|n| format!("t{n:02}")).collect();
+    let world = World::of(&server.url("/x"), &tenants).await;
+    for tenant in &tenants {
+        let secret = SecretText::new(format!("canary-of-tenant-{}", &tenant[1..]));
+        world.add(tenant, "work", Credentials::Bearer(secret)).await;
+    }
+    let slow = tokio::spawn({
+        let (runtime, call) = (world.runtime.clone(), world.request_of("t00", "work", "slow"));
+        async move { haft_core::port::Invoke::invoke(&runtime, call).await }
+    });
+    let end = std::time::Instant::now() + Duration::from_secs(5);
+    while server.seen().is_empty() && std::time::Instant::now() < end {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    for tenant in &tenants[1..] {
+        let call = world.request_of(tenant, "work", "k");
+        let said = haft_core::port::Invoke::invoke(&world.runtime, call).await;
+        assert!(said.is_ok(), "{said:?}");
+        assert!(!format!("{said:?}").contains("canary"), "{said:?}");
+    }
+    go.notify_one();
+    let said = slow.await.unwrap();
+    assert!(said.is_ok(), "{said:?}");
+    let said = format!("{said:?}");
+    assert!(said.contains("[secret:work]") && !said.contains("canary"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -16,7 +16,7 @@ use crate::rig::{Stubs, data, error, scope, tool_with};
 const LOOP: &str = r#"#!/usr/bin/env python3
 import json, os, sys, time
 def ask(call, args):
-    print(json.dumps({"call": call, "seq": 1, "args": args}), flush=True)
+    print(json.dumps({"id": asked["id"], "call": call, "seq": 1, "args": args}), flush=True)
     return json.loads(sys.stdin.readline())
 for line in sys.stdin:
     asked = json.loads(line)
@@ -113,7 +113,7 @@ async fn it_uses_the_capabilities_of_its_contract() {
     let bench = Bench::new("data = ask('kb.search', {'query': args['q']})");
     let stubs = Stubs::default().on("kb.search", |asked| Ok(json!({"for": asked["query"]})));
     let found = data(bench.within(json!({"q": "x"}), Duration::from_secs(20), stubs).await);
-    assert_eq!(found, json!({"seq": 1, "ok": true, "value": {"for": "x"}}));
+    assert_eq!(found, json!({"id": 1, "seq": 1, "ok": true, "value": {"for": "x"}}));
 }
 
 #[tokio::test]
@@ -185,4 +185,72 @@ async fn only_the_file_that_the_registry_names_is_run() {
     let (how, error) = error(bench.call(json!({})).await);
     assert_eq!(how, "not begun");
     assert!(error.source.unwrap().contains("is not the file that the registry was built over"));
+}
+
+/// What a thread of an earlier call says while a later one runs.
+async fn late(line: &str) -> (Ended, Vec<String>) {
+    let bench = Bench::new(&format!(
+        "import threading
+    def late(line=json.dumps({line})):
+        time.sleep(0.3)
+        print(line, flush=True)
+    if args['n'] == 1: threading.Thread(target=late).start()
+    else: time.sleep(0.9)
+    data = args['n']"
+    ));
+    assert_eq!(data(bench.call(json!({"n": 1})).await), json!(1));
+    let stubs = Arc::new(Stubs::default().on("kb.search", |_| Ok(json!("of the later call"))));
+    let tool = Arc::new(bench.tool.clone());
+    let time = Duration::from_secs(20);
+    let job = Job::new(tool, json!({"n": 2}), scope("call_2"), stubs.clone(), time, None);
+    let ended = bench.process.execute(job).await;
+    let asked = stubs.asked.lock().iter().map(|(name, _)| name.clone()).collect();
+    (ended, asked)
+}
+
+#[tokio::test]
+async fn what_is_asked_for_a_call_that_is_over_is_not_served_for_the_next() {
+    let (ended, asked) =
+        late("{'id': asked['id'], 'call': 'kb.search', 'seq': 1, 'args': {}}").await;
+    assert_eq!(asked, [""; 0]);
+    assert_eq!(data(ended), json!(2), "the call that runs is not disturbed");
+    for line in [
+        "{'call': 'kb.search', 'seq': 1, 'args': {}}",
+        "{'id': asked['id'] + 5, 'call': 'kb.search', 'seq': 1, 'args': {}}",
+    ] {
+        let (ended, asked) = late(line).await;
+        assert_eq!(asked, [""; 0], "{line}");
+        let (how, error) = error(ended);
+        assert_eq!(how, "lost", "{line}");
+        let source = error.source.unwrap();
+        assert!(source.contains("`id` of the call"), "{source}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 16)]
+async fn many_that_start_a_program_at_once_all_run_all_of_it() {
+    let head =
+        "#!/bin/sh\nread line\necho '{\"id\": 1, \"ok\": true, \"data\": 7}'\nread line\nexit\n";
+    // Long enough that writing it takes a while.
+    let source = format!("{head}{}", "# nothing to see here\n".repeat(20_000));
+    for round in 0..10 {
+        let bench = Arc::new(Bench::of(&source, |settings| settings.most = 16));
+        let calls: Vec<_> = (0..16)
+            .map(|_| {
+                let bench = bench.clone();
+                tokio::spawn(async move { bench.call(json!({})).await })
+            })
+            .collect();
+        for call in calls {
+            assert_eq!(data(call.await.unwrap()), json!(7), "round {round}");
+        }
+        let run = std::fs::read_dir(bench.folder.path().join("run")).unwrap().flatten();
+        for copy in run.filter(|one| one.file_name() != "home") {
+            let left = std::fs::read_dir(copy.path()).unwrap().flatten();
+            let left: Vec<_> = left.map(|one| one.file_name()).collect();
+            assert_eq!(left, ["handler.py"], "nothing is left behind");
+            let text = std::fs::read_to_string(copy.path().join("handler.py")).unwrap();
+            assert!(text == source, "it is whole");
+        }
+    }
 }

@@ -85,8 +85,7 @@ impl Look {
             let message = format!("there are more than {MAX_BYTES} bytes of text; send less");
             self.tell(&Path::Root, "too_large", message);
         }
-        // Most text is plain: one pass over bytes decides that there is nothing to look for.
-        if [0, 0xEF].iter().any(|byte| text.as_bytes().contains(byte))
+        if is_suspicious(text)
             && let Some(found) = text.chars().find(|c| matches!(c, '\0' | '\u{FFFE}' | '\u{FFFF}'))
         {
             let code = u32::from(found);
@@ -101,6 +100,19 @@ impl Look {
             self.problems.push(Problem::new(path.pointer(), code, message));
         }
     }
+}
+
+/// Whether a byte is there that begins a forbidden character. Most text has none, and eight bytes
+/// are looked at together.
+fn is_suspicious(text: &str) -> bool {
+    const ONES: u64 = u64::MAX / 0xff;
+    let has_zero = |word: u64| word.wrapping_sub(ONES) & !word & (ONES * 0x80) != 0;
+    let (words, rest) = text.as_bytes().as_chunks::<8>();
+    words
+        .iter()
+        .map(|word| u64::from_le_bytes(*word))
+        .any(|word| has_zero(word) || has_zero(word ^ (ONES * 0xEF)))
+        || rest.iter().any(|byte| matches!(byte, 0 | 0xEF))
 }
 
 fn is_rounded(number: &serde_json::Number) -> bool {

@@ -167,10 +167,13 @@ fn fresh_enough(inner: &Inner, call: &Authorized) -> Result<(), ToolError> {
     }
 }
 
-/// The right to run, and who waits for the answer.
-pub(crate) struct Granted {
-    ticket: Option<Ticket>,
-    leading: Option<Leading>,
+/// The right to run. What has effects has its entry in the ledger.
+pub(crate) struct Granted(Option<Box<Entry>>);
+
+/// A call's entry in the ledger, and who waits for the answer.
+struct Entry {
+    ticket: Ticket,
+    leading: Leading,
     /// By a clock that nobody sets.
     at: Instant,
 }
@@ -178,32 +181,32 @@ pub(crate) struct Granted {
 impl Granted {
     /// Whether the ledger has it.
     pub(crate) fn is_effect(&self) -> bool {
-        self.ticket.is_some()
+        self.0.is_some()
     }
 
     /// How long ago. A process that was stopped for a while may have been given up by others.
     pub(crate) fn age(&self) -> Duration {
-        self.at.elapsed()
+        self.0.as_ref().map_or(Duration::ZERO, |entry| entry.at.elapsed())
     }
 
     /// Whether duplicates wait for the answer.
     pub(crate) fn is_followed(&self) -> bool {
-        self.leading.as_ref().is_some_and(Leading::is_followed)
+        self.0.as_ref().is_some_and(|entry| entry.leading.is_followed())
     }
 
     pub(crate) fn ticket(&self) -> Option<&Ticket> {
-        self.ticket.as_ref()
+        self.0.as_ref().map(|entry| &entry.ticket)
     }
 
     /// The same for every attempt under one key, for providers that deduplicate by themselves.
     pub(crate) fn provider_key(&self) -> Option<String> {
-        self.ticket.as_ref().map(|ticket| format!("haft-{}", ticket.key.hex()))
+        self.ticket().map(|ticket| format!("haft-{}", ticket.key.hex()))
     }
 
     /// Gives the answer to the duplicates that wait for it.
     pub(crate) fn answer(self, answer: &Answer) {
-        if let Some(leading) = self.leading {
-            leading.answer(Arc::new(answer.clone()));
+        if let Some(entry) = self.0 {
+            entry.leading.answer(Arc::new(answer.clone()));
         }
     }
 }
@@ -218,7 +221,7 @@ pub(crate) async fn begin(
         Box::pin(still_allowed(inner, trip, joined, decision)).await?;
     }
     match &joined.key {
-        None => Ok(Granted { ticket: None, leading: None, at: Instant::now() }),
+        None => Ok(Granted(None)),
         Some(key) => Box::pin(on_record(inner, trip, joined, key)).await,
     }
 }
@@ -306,7 +309,7 @@ async fn still_allowed(
 
 fn granted(inner: &Inner, key: &Digest, ticket: Ticket, at: Instant) -> Granted {
     let leading = inner.running.lead(key, &ticket.call);
-    Granted { ticket: Some(ticket), leading: Some(leading), at }
+    Granted(Some(Box::new(Entry { ticket, leading, at })))
 }
 
 fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
@@ -319,7 +322,7 @@ fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
         act: key.act.clone(),
         lease_ms: millis(lease),
         keep: inner.settings.keep(joined.class()),
-        confirmation: joined.spend.clone(),
+        confirmation: joined.spend.as_deref().cloned(),
         despite_similar: call.overrule.similar_unknown,
         effect: Effect {
             call: trip.id.as_ref().to_owned(),

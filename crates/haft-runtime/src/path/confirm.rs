@@ -20,10 +20,11 @@ use crate::{identity, preview};
 /// A call that may run.
 pub(crate) struct Approved {
     authorized: Authorized,
-    /// The approval that is spent with the claim.
-    pub(crate) spend: Option<Spend>,
+    /// The approval that is spent with the claim. Boxed, as the key is: calls without effects have
+    /// neither.
+    pub(crate) spend: Option<Box<Spend>>,
     /// What makes it the same act as another.
-    pub(crate) key: Option<Key>,
+    pub(crate) key: Option<Box<Key>>,
 }
 
 impl Deref for Approved {
@@ -51,13 +52,13 @@ pub(crate) async fn require(
     authorized: Authorized,
 ) -> Result<Approved, Refusal> {
     let key = match Key::of(inner, &authorized)? {
-        Some(key) => Some(Box::pin(key.settled(inner)).await),
+        Some(key) => Some(Box::new(Box::pin(key.settled(inner)).await)),
         None => None,
     };
     if !is_needed(inner, &authorized) {
         return Ok(Approved { authorized, spend: None, key });
     }
-    let spend = Box::pin(approval(inner, &authorized, key.as_ref())).await?;
+    let spend = Box::pin(approval(inner, &authorized, key.as_deref())).await?;
     // A call with effects spends its approval with the claim; one without has no claim.
     if key.is_none() && !authorized.call.dry_run {
         let spent = inner.store.spend(&authorized.call.caller.tenant, &trip.id, &spend).await;
@@ -68,7 +69,7 @@ pub(crate) async fn require(
             Err(error) => refuse(unwritable(&error)),
         };
     }
-    Ok(Approved { authorized, spend: Some(spend), key })
+    Ok(Approved { authorized, spend: Some(Box::new(spend)), key })
 }
 
 /// The approval to spend. One without an id can begin nothing: it stands for a repetition that the

@@ -108,13 +108,15 @@ fn may_retry(class: SideEffectPolicy, ended: &Ended) -> bool {
 
 async fn attempt(
     inner: &Arc<Inner>,
-    trip: &Trip,
+    trip: &mut Trip,
     call: &Joined,
     granted: &Granted,
     deadline: Duration,
 ) -> Ended {
     let scope = Arc::new(scope(trip, call));
     let auth = auth(inner, call);
+    // What the handler gets to know of it is hidden until the answer has been made safe.
+    trip.auth.clone_from(&auth);
     let host = Arc::new(Bound::new(
         inner,
         &call.tool.tool,

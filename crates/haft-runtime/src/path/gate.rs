@@ -3,10 +3,10 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use haft_core::contract::{Category, Rate};
+use haft_core::contract::{Category, Rate, SideEffectPolicy};
 use haft_core::port::{Standing, Verdict};
 use haft_core::record::Stage;
-use haft_core::session::{Phase, Turn};
+use haft_core::session::{Phase, Recent, Turn};
 use haft_core::{ErrorKind, Tool, ToolError};
 use serde_json::json;
 
@@ -162,10 +162,13 @@ fn rate(inner: &Inner, found: &Resolved) -> Result<(), Refusal> {
     })
 }
 
-/// Whether the session knows the model's id of this call.
+/// Whether the session knows the model's id of this call, so that nothing will be run for it: it is
+/// answered again, or waits for the effect that is under way.
 fn is_resent(found: &Resolved) -> bool {
+    let pure = found.class() == SideEffectPolicy::Pure;
     let known = |id: &String| {
-        found.session.as_ref().is_some_and(|session| session.recent.iter().any(|one| one.id == *id))
+        let same = |one: &Recent| one.id == *id && (one.answer.is_some() || !pure);
+        found.session.as_ref().is_some_and(|session| session.recent.iter().any(same))
     };
     found.call.id.as_ref().is_some_and(known)
 }

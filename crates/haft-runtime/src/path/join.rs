@@ -84,17 +84,18 @@ fn take(
         Some(id) => session::enter(session, id, fingerprint),
         None => Seen::New,
     };
-    match seen {
-        Seen::Answered(answer) => return Place::Answered(answer),
+    match &seen {
+        Seen::Answered(answer) => return Place::Answered(answer.clone()),
         Seen::Other => {
             return Place::Refused(
                 ToolError::new(ErrorKind::Conflict, "this call id was used for another call")
                     .suggest("give every call an id of its own"),
             );
         }
-        // The same call runs already; it was counted then.
-        Seen::Before => return Place::Granted,
-        Seen::New => {}
+        // The same effect runs already: this call waits for its end, and it was counted then. What
+        // has no effect runs once more, so it counts once more.
+        Seen::Before if !call.is_pure() => return Place::Granted,
+        Seen::Before | Seen::New => {}
     }
     if known {
         return Place::Granted;
@@ -105,7 +106,9 @@ fn take(
             Place::Granted
         }
         Err(error) => {
-            forget(session, call);
+            if seen == Seen::New {
+                forget(session, call);
+            }
             Place::Refused(error)
         }
     }

@@ -29,7 +29,12 @@ pub(crate) async fn ended(inner: &Arc<Inner>, mut trip: Trip, mut answer: Answer
     answer.result = match answer.result {
         // A secret may have become known since the answer was kept.
         Ok(mut data) => match inner.secrets().value(&mut data) {
-            Ok(_) => Ok(data),
+            Ok(false) => Ok(data),
+            Ok(true) => {
+                // What others may see was made from it before.
+                answer.view = None;
+                Ok(data)
+            }
             Err(why) => Err(unsafe_answer().caused_by(why)),
         },
         Err(error) => Err(scrub::clean(inner, error)),

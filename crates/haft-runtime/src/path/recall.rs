@@ -65,10 +65,11 @@ pub(crate) fn place(inner: &Inner, call: &Joined) -> Option<Box<Place>> {
     let lasts = policy.recall_for(tool)?;
     let asked = call.call();
     let caller = &asked.caller;
+    let turn = call.session.as_ref().map(|session| session.turn.number);
     // Everything that the handler can see, and whoever it can see it for.
     let key = Digest::of_json(&json!([
-        [&*caller.tenant, &*caller.agent, caller.actor, caller.subject],
-        [call.mode, asked.session, asked.connection, asked.only],
+        [&*caller.tenant, &*caller.agent, caller.actor, caller.subject, *caller.user],
+        [call.mode, asked.session, turn, asked.connection, asked.only],
         [tool.id, tool.digest],
         &**call.effective(),
     ]));

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use haft_core::contract::Mode;
 use haft_core::outcome::{Clamped, Envelope, Meta, Warning};
+use haft_core::port::Auth;
 use haft_core::record::{InvocationRecord, Stage, Written};
 use haft_core::trace::Trace;
 use haft_core::{Call, ErrorKind, ToolError};
@@ -37,6 +38,8 @@ pub(crate) struct Trip {
     /// When each stage was begun, where somebody wants to know.
     pub(crate) stages: Option<Vec<(Stage, Duration)>>,
     pub(crate) started_at_ms: i64,
+    /// The credentials of the last attempt.
+    pub(crate) auth: Option<Arc<Auth>>,
 }
 
 impl Trip {
@@ -61,6 +64,7 @@ impl Trip {
             started: Instant::now(),
             took: None,
             started_at_ms: inner.store.now_ms(),
+            auth: None,
         }
     }
 

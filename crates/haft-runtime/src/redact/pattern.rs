@@ -1,14 +1,21 @@
 //! A secret, and the spellings under which it could come back.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use haft_core::digest::hex;
+use haft_core::port::{Hidden, Owner};
 use zeroize::Zeroizing;
 
 /// A secret and the name that is shown instead of it. It cannot be printed, compared or written.
 pub struct Secret {
     pub(super) label: String,
     pub(super) value: Zeroizing<String>,
+    /// Whose it is, where it may be forgotten some day.
+    pub(super) owner: Option<Owner>,
+    used_ms: AtomicU64,
+    hidden: Hidden,
 }
 
 /// Why something cannot be scrubbed as a secret.
@@ -54,12 +61,45 @@ impl Secret {
         if value.chars().count() < Self::MIN_CHARACTERS {
             return Err(SecretRefused::TooShort);
         }
-        Ok(Self { label: label.to_owned(), value })
+        let (used_ms, hidden) = (AtomicU64::new(0), Hidden::default());
+        Ok(Self { label: label.to_owned(), value, owner: None, used_ms, hidden })
+    }
+
+    /// One that may be forgotten when it is not used any more; and what keeps it from that.
+    pub(crate) fn of(
+        owner: Owner,
+        label: &str,
+        value: impl Into<String>,
+    ) -> Result<(Self, Hidden), SecretRefused> {
+        let secret = Self { owner: Some(owner), ..Self::new(label, value)? };
+        let hidden = secret.hidden.clone();
+        Ok((secret, hidden))
     }
 
     /// A copy, for a search that outlives the list that it was made of.
     pub(super) fn again(&self) -> Self {
-        Self { label: self.label.clone(), value: self.value.clone() }
+        Self {
+            label: self.label.clone(),
+            value: self.value.clone(),
+            owner: self.owner.clone(),
+            used_ms: AtomicU64::new(self.used_ms()),
+            hidden: self.hidden.clone(),
+        }
+    }
+
+    /// Somebody uses it from now on.
+    pub(crate) fn use_at(&self, now_ms: u64) -> Hidden {
+        let hidden = self.hidden.clone();
+        self.used_ms.fetch_max(now_ms, Ordering::Relaxed);
+        hidden
+    }
+
+    pub(crate) fn used_ms(&self) -> u64 {
+        self.used_ms.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_leased(&self) -> bool {
+        self.hidden.is_kept()
     }
 }
 

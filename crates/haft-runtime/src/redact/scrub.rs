@@ -1,6 +1,7 @@
 //! Known secrets, taken out of whatever anyone sees.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use haft_core::ToolError;
 use serde_json::{Map, Value};
 
 use super::decode::{Escape, Layer};
+use super::known::{self, ByValue};
 use super::pattern::{self, Pattern, Secret};
 
 /// The most bytes of text in one value.
@@ -41,6 +43,7 @@ pub struct Scrubber {
     labels: Vec<String>,
     /// What is looked for, so that more can be added.
     secrets: Vec<Arc<Secret>>,
+    known: HashSet<ByValue>,
     /// Whether a secret could stand as a bare number.
     numeric: bool,
     /// Whether a form's `+` could stand for a part of a secret.
@@ -141,23 +144,27 @@ impl Scrubber {
         Self::of(secrets.iter().map(|secret| Arc::new(secret.again())).collect())
     }
 
-    /// The same and one more. Of its label only the newest so many are kept.
-    pub(crate) fn and(&self, secret: Arc<Secret>, most: usize) -> Result<Self, Unscrubbed> {
+    /// The same and some more, without those that need not be remembered any more, which it gives
+    /// as well.
+    pub(crate) fn and(
+        &self,
+        more: Vec<Arc<Secret>>,
+        now_ms: u64,
+    ) -> Result<(Self, Vec<Arc<Secret>>), Unscrubbed> {
         let mut secrets = self.secrets.clone();
-        secrets.push(secret.clone());
-        let same = |one: &Arc<Secret>| one.label == secret.label;
-        let mut spare = secrets.iter().filter(|one| same(one)).count().saturating_sub(most);
-        secrets.retain(|one| {
-            let goes = spare > 0 && same(one);
-            spare -= usize::from(goes);
-            !goes
-        });
-        Self::of(secrets)
+        secrets.extend(more.into_iter().filter(|one| self.find(&one.value).is_none()));
+        let gone = known::drop_spare(&mut secrets, now_ms);
+        Ok((Self::of(secrets)?, gone))
     }
 
-    /// Whether it looks for this one.
-    pub(crate) fn knows(&self, value: &str) -> bool {
-        self.secrets.iter().any(|secret| *secret.value == value)
+    /// The secret that it looks for, if it is one.
+    pub(crate) fn find(&self, value: &str) -> Option<&Secret> {
+        self.known.get(value).map(|known| &*known.0)
+    }
+
+    /// Those that were not declared.
+    pub(crate) fn owned(&self) -> Vec<Arc<Secret>> {
+        self.secrets.iter().filter(|one| one.owner.is_some()).cloned().collect()
     }
 
     fn of(secrets: Vec<Arc<Secret>>) -> Result<Self, Unscrubbed> {
@@ -172,6 +179,7 @@ impl Scrubber {
             labels: secrets.iter().map(|secret| secret.label.clone()).collect(),
             numeric: secrets.iter().any(|secret| secret.value.bytes().all(numeric)),
             spaced: secrets.iter().any(|secret| secret.value.contains(' ')),
+            known: secrets.iter().cloned().map(ByValue).collect(),
             secrets,
         })
     }

@@ -11,6 +11,7 @@ use haft_core::port::{Broker, Connections, Decide, Execute, Observe, Provide, Pu
 use haft_core::record::Event;
 
 use super::config::Office;
+use super::hide::Adding;
 use super::{Inner, Rulebook, Runtime, Shelves};
 use crate::config::Declared;
 use crate::guide::{self, Guide};
@@ -237,6 +238,7 @@ impl Builder {
                 catalogs: Catalogs::new(1_000),
                 changes: tokio::sync::watch::Sender::new(0),
                 scrubber: ArcSwap::from_pointee(scrubber),
+                adding: Adding::default(),
                 broker: self.broker,
                 book: Book::new(self.store.clone()),
                 store: self.store,

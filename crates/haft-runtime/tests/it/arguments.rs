@@ -347,6 +347,7 @@ fn the_whole() {
         (r#"{"n""#, "/n", "unexpected_end"),
         (r#"{"n": "\u0000"}"#, "/n", "forbidden_character"),
         (r#"{"n": "\ufffe"}"#, "/n", "forbidden_character"),
+        ("{\"n\": \"behind some text: \u{ffff} and more\"}", "/n", "forbidden_character"),
         (r#"{"\u0000": 1}"#, "/\0", "forbidden_character"),
     ] {
         for rules in [LENIENT, STRICT] {

@@ -3,6 +3,7 @@
 mod confirm;
 mod effects;
 mod gate;
+mod hide;
 mod once;
 mod races;
 mod recall;

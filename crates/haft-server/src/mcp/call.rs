@@ -22,6 +22,7 @@ use serde_json::{Map, Value, json};
 use super::SAME_ACT;
 use super::approval::{self, Said};
 use super::handler::Handler;
+use super::http::SESSION;
 use super::state::{Request, State};
 use super::talk::{self, Line, Talk};
 
@@ -48,6 +49,10 @@ pub(super) async fn call(
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
+    let _room = match outlasts_its_head(&context) {
+        true => Some(handler.door.room.clone().try_acquire_owned().map_err(|_| busy())?),
+        false => None,
+    };
     let (line, trace) = (Line::of(&context), traced(&context));
     let made = Box::pin(trace::within(trace, take(handler, request, line, &context.meta)));
     let ended = tokio::select! {
@@ -66,6 +71,24 @@ pub(super) async fn call(
             read.map(CallToolResponse::Complete).map_err(wrong)
         }
     }
+}
+
+/// Whether the answer has begun before the call has ended: in a session, and where progress is told.
+/// The guard counts a request as work until then, and such a call goes on.
+fn outlasts_its_head(context: &RequestContext<RoleServer>) -> bool {
+    match context.extensions.get::<axum::http::request::Parts>() {
+        Some(parts) => {
+            parts.headers.contains_key(SESSION) || context.meta.get_progress_token().is_some()
+        }
+        // No head at all: lines on standard input.
+        None => true,
+    }
+}
+
+/// As much is under way as may be.
+fn busy() -> ErrorData {
+    let help = json!({ "retryAfterMs": 1000 });
+    ErrorData::internal_error("too much is under way; try again in a second", Some(help))
 }
 
 /// The trace that a request says it is part of: in `_meta`, or in the header of what carries it. The

@@ -26,7 +26,7 @@ use crate::places::Place;
 use crate::problem::Problem;
 use crate::who::Who;
 
-const SESSION: &str = "mcp-session-id";
+pub(super) const SESSION: &str = "mcp-session-id";
 /// The newer era's request whose answer has no end of its own.
 const LISTEN: &str = "subscriptions/listen";
 
@@ -78,10 +78,11 @@ impl Endpoint {
             .disable_allowed_hosts()
             .with_json_response(true)
             .with_max_request_body_bytes(door.limits.body_bytes);
-        let (stopped, stop) = (door.stopped(), config.cancellation_token.clone());
+        // Not when the server is told to stop: calls that have begun are answered first.
+        let (closed, end) = (door.closed(), config.cancellation_token.clone());
         tokio::spawn(async move {
-            stopped.await;
-            stop.cancel();
+            closed.await;
+            end.cancel();
         });
         let behind = door.clone();
         let make = move || {
@@ -122,8 +123,15 @@ impl Endpoint {
                 // Boxed: what the SDK keeps while it answers is large, and plain calls do without.
                 let mut answered = Box::pin(self.by_sdk(&seat, request)).await;
                 if let Some(place) = place {
-                    let shut = self.door.clone().shut(credential, who.clone());
-                    answered = held(answered, place, shut);
+                    let (door, who) = (self.door.clone(), who.clone());
+                    let stopped = self.door.stopped();
+                    let over = async move {
+                        tokio::select! {
+                            () = door.shut(credential, who) => {}
+                            () = stopped => {}
+                        }
+                    };
+                    answered = held(answered, place, over);
                 }
                 if let (Method::DELETE, Some(session)) = (method, session) {
                     self.ended(&session, &mut answered);
@@ -193,14 +201,14 @@ enum Read {
     Unsound(Response),
 }
 
-/// An answer that takes a place for as long as it lasts, and ends with the credential.
+/// An answer that takes a place for as long as it lasts, and ends when it is over.
 fn held(
     answered: Response,
     place: Place,
-    shut: impl Future<Output = ()> + Send + 'static,
+    over: impl Future<Output = ()> + Send + 'static,
 ) -> Response {
     let (parts, body) = answered.into_parts();
-    let pieces = body.into_data_stream().take_until(Box::pin(shut));
+    let pieces = body.into_data_stream().take_until(Box::pin(over));
     let pieces = pieces.map(move |piece| {
         let _ = &place;
         piece

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use haft_core::contract::Contract;
 use haft_core::names::{Namespace, SEPARATOR};
@@ -19,7 +20,7 @@ use haft_store::Memory;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 fn tool(id: &str, changes: Value) -> Tool {
     let (_, own) = id.rsplit_once(SEPARATOR).unwrap();
@@ -71,8 +72,11 @@ fn registry() -> Registry {
 }
 
 /// Answers with its arguments, and counts.
-#[derive(Default)]
-struct Counting(AtomicUsize);
+struct Counting {
+    runs: AtomicUsize,
+    /// Whoever says `wait` is answered when there is a place.
+    gate: Semaphore,
+}
 
 struct Shared(Arc<Counting>);
 
@@ -82,9 +86,14 @@ impl Execute for Shared {
     }
 
     fn execute<'a>(&'a self, job: Job) -> Boxed<'a, Ended> {
-        self.0.0.fetch_add(1, Ordering::SeqCst);
+        self.0.runs.fetch_add(1, Ordering::SeqCst);
         let data = json!({ "said": *job.arguments });
-        Box::pin(async move { Ended::Returned { data, intents: Vec::new() } })
+        Box::pin(async move {
+            if job.arguments["text"] == "wait" {
+                self.0.gate.acquire().await.unwrap().forget();
+            }
+            Ended::Returned { data, intents: Vec::new() }
+        })
     }
 }
 
@@ -112,7 +121,7 @@ impl Reply {
 
 /// A server on a port of its own, and the keys to it.
 pub(crate) struct Served {
-    port: u16,
+    pub(crate) port: u16,
     pub(crate) door: Arc<Door>,
     ran: Arc<Counting>,
     stop: Option<oneshot::Sender<()>>,
@@ -172,7 +181,8 @@ impl Served {
         let source = Source { rules: rules.clone(), delegations, ..Source::default() };
         let policy = Policy::load(&source, &[&registry]).unwrap();
         let metrics = Arc::new(Metrics::with_label_sets(20));
-        let (hub, ran) = (Hub::default(), Arc::new(Counting::default()));
+        let (runs, gate) = (AtomicUsize::default(), Semaphore::new(0));
+        let (hub, ran) = (Hub::default(), Arc::new(Counting { runs, gate }));
         let mut records = Records::of_one("ours", "helper");
         let theirs = Records::of_one("theirs", "spy");
         records.tenants.extend(theirs.tenants);
@@ -222,7 +232,24 @@ impl Served {
 
     /// How often a handler was run.
     pub(crate) fn runs(&self) -> usize {
-        self.ran.0.load(Ordering::SeqCst)
+        self.ran.runs.load(Ordering::SeqCst)
+    }
+
+    /// Returns when so many handlers have been run in all.
+    pub(crate) async fn ran(&self, runs: usize) {
+        for _ in 0..20_000 {
+            if self.runs() >= runs {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        panic!("{runs} handlers were to run, {} did", self.runs());
+    }
+
+    /// Lets handlers go on that were told to wait.
+    pub(crate) fn gate(&self) -> impl Fn(usize) + use<> {
+        let ran = self.ran.clone();
+        move |places| ran.gate.add_permits(places)
     }
 
     /// Tells the server to stop, and waits until it has.

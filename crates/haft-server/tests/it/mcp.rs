@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use haft_server::Limits;
 use haft_server::mcp::{Approvals, Names, Settings};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use crate::client::{Reply, Served};
 
@@ -293,6 +296,74 @@ async fn a_session_of_the_older_era_is_its_owners_and_ends_when_told() {
     let ended = served.send(&served.agent, "DELETE", "/mcp", &headers, None).await;
     assert_eq!(ended.status, 204, "{ended:?}");
     assert_eq!(in_session(&served, &served.agent, &session, list).await.status, 404);
+}
+
+/// A call in a session, sent and not waited for; its head has come.
+async fn begun(served: &Served, session: &str, id: usize) -> TcpStream {
+    let params = json!({"name": "echo", "arguments": {"text": "wait"}});
+    let body = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+    let body = body.to_string();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {}\r\n\
+         {}: {}\r\nMcp-Session-Id: {session}\r\nMCP-Protocol-Version: {OLDER}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        served.agent,
+        ACCEPT.0,
+        ACCEPT.1,
+        body.len()
+    );
+    let mut stream = served.connect().await;
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut status = [0; 15];
+    stream.read_exact(&mut status).await.unwrap();
+    assert_eq!(&status, b"HTTP/1.1 200 OK");
+    stream
+}
+
+async fn rest(mut stream: TcpStream) -> String {
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).await.unwrap();
+    String::from_utf8(rest).unwrap()
+}
+
+#[tokio::test]
+async fn a_call_in_a_session_counts_as_work_until_it_has_ended() {
+    let served = Served::with(Limits { at_once: 8, ..Limits::default() }).await;
+    let session = begin(&served, &served.agent).await;
+    let busy = async || {
+        let told = served.get(&served.operator, "/metrics").await.body;
+        let line = told.lines().find(|line| line.starts_with("haft_http_requests_in_flight "));
+        line.unwrap().rsplit_once(' ').unwrap().1.parse::<usize>().unwrap() - 1
+    };
+    let mut waiting = Vec::new();
+    for runs in 1..=3 {
+        waiting.push(begun(&served, &session, runs).await);
+        served.ran(runs).await;
+        assert_eq!(busy().await, runs);
+    }
+    served.gate()(3);
+    for one in waiting {
+        let told = rest(one).await;
+        assert!(told.contains("said"), "{told}");
+    }
+    assert_eq!(busy().await, 0);
+}
+
+#[tokio::test]
+async fn told_to_stop_it_answers_the_calls_of_sessions_first() {
+    let served = Served::new().await;
+    let session = begin(&served, &served.agent).await;
+    let call = begun(&served, &session, 1).await;
+    served.ran(1).await;
+    let (gate, port) = (served.gate(), served.port);
+    let stop = tokio::spawn(served.stop());
+    while TcpStream::connect(("127.0.0.1", port)).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+    gate(1);
+    let told = rest(call).await;
+    assert!(told.contains("said"), "{told}");
+    assert_eq!(stop.await.unwrap(), 0);
 }
 
 #[tokio::test]

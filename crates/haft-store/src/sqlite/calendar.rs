@@ -27,8 +27,8 @@ const BOOKINGS: &str = "SELECT body FROM bookings WHERE tenant = ?1 \
     AND (?4 IS NULL OR EXISTS (SELECT 1 FROM json_each(body, '$.meeting.attendees') WHERE value = ?4)) \
     ORDER BY body ->> '$.meeting.span.start_ms', body ->> '$.meeting.span.end_ms', event LIMIT ?5";
 const DRAFTS: &str = "SELECT id, meeting, expires_ms FROM drafts WHERE tenant = ?1 \
-    AND NOT EXISTS (SELECT 1 FROM bookings WHERE bookings.tenant = ?1 AND bookings.draft = drafts.id) \
-    ORDER BY expires_ms, id LIMIT ?2";
+    AND (?3 IS NULL OR expires_ms > ?3) AND NOT EXISTS (SELECT 1 FROM bookings WHERE bookings.tenant = ?1 AND bookings.draft = drafts.id) \
+    ORDER BY expires_ms DESC, id DESC LIMIT ?2";
 
 impl Calendar for Sqlite {
     fn keep<'a>(&'a self, draft: Draft) -> Answer<'a, ()> {
@@ -156,17 +156,22 @@ impl Calendar for Sqlite {
         }))
     }
 
-    fn drafts<'a>(&'a self, tenant: &'a str, limit: usize) -> Answer<'a, Vec<Draft>> {
+    fn drafts<'a>(
+        &'a self,
+        tenant: &'a str,
+        open_at_ms: Option<i64>,
+        limit: usize,
+    ) -> Answer<'a, Vec<Draft>> {
         let tenant = tenant.to_owned();
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         Box::pin(self.readers.ask(move |conn| {
             let raw = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?));
-            let found = all(conn, DRAFTS, (&tenant, limit), raw);
+            let found = all(conn, DRAFTS, (&tenant, limit, open_at_ms), raw);
             let draft = |(id, meeting, expires_ms): (String, String, i64)| {
                 let meeting = serde_json::from_str(&meeting).map_err(|why| touched(&why))?;
                 Ok(Draft { tenant: tenant.clone(), id, meeting, expires_ms })
             };
-            found.map_err(|error| of_read(&error))?.into_iter().map(draft).collect()
+            found.map_err(|error| of_read(&error))?.into_iter().rev().map(draft).collect()
         }))
     }
 }

@@ -154,6 +154,14 @@ impl Sqlite {
         })
         .await
     }
+
+    pub(crate) async fn release_connection(&self, tenant: String, id: String) -> Res<()> {
+        self.write(move |tx| {
+            let sql = "UPDATE connections SET held_until_ms = 0 WHERE tenant = ?1 AND id = ?2";
+            tx.execute(sql, (&tenant, &id)).map(drop)
+        })
+        .await
+    }
 }
 
 fn revision(tx: &mut Tx<'_>, tenant: &str, id: &str) -> Res<Option<u64>> {

@@ -139,6 +139,15 @@ impl Connections for Accounts {
             Ok(free)
         })
     }
+
+    fn release<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, ()> {
+        self.answer(|rows| {
+            if let Some(row) = rows.accounts.get_mut(&key(tenant, id)) {
+                row.held_until_ms = 0;
+            }
+            Ok(())
+        })
+    }
 }
 
 /// Whether what is there is what was expected.

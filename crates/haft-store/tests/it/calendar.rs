@@ -151,11 +151,25 @@ async fn lists(store: &dyn Calendar) {
         ["evt_after"]
     );
     assert_eq!(names("b", day, None, 100).await, [""; 0]);
-    let drafts = store.drafts("a", 100).await.unwrap();
+    let drafts = store.drafts("a", None, 100).await.unwrap();
     let ids: Vec<&str> = drafts.iter().map(|one| one.id.as_str()).collect();
     assert_eq!(ids, ["around", "clash", "late"], "what was booked is no draft any more");
-    assert_eq!(store.drafts("a", 1).await.unwrap().len(), 1);
-    assert_eq!(store.drafts("b", 100).await.unwrap(), []);
+    assert_eq!(store.drafts("a", None, 1).await.unwrap().len(), 1);
+    assert_eq!(store.drafts("b", None, 100).await.unwrap(), []);
+    // However many have expired, those that have not are found.
+    let past = meeting(&["zoe@x"], NOW, NOW + 1);
+    for number in 0..5 {
+        let gone = Draft { expires_ms: NOW - 1, ..draft(&format!("gone_{number}"), &past) };
+        store.keep(Draft { tenant: "c".to_owned(), ..gone }).await.unwrap();
+    }
+    store.keep(Draft { tenant: "c".to_owned(), ..draft("open", &past) }).await.unwrap();
+    let listed = async |open_at_ms, limit| {
+        let found = store.drafts("c", open_at_ms, limit).await.unwrap();
+        found.into_iter().map(|one| one.id).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(Some(NOW), 5).await, ["open"]);
+    assert_eq!(listed(Some(NOW + 10_000), 5).await, [""; 0]);
+    assert_eq!(listed(None, 3).await, ["gone_3", "gone_4", "open"], "of all, the last ones");
 }
 
 #[tokio::test]

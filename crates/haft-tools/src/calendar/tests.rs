@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use haft_core::ToolError;
 use haft_core::connection::{Account, AuthKind, Lease, Presented};
-use haft_core::port::{Auth, Boxed, Broker, Calendar, Hide, Want};
+use haft_core::port::{Auth, Boxed, Broker, Calendar, Hidden, Hide, Owner, Want};
 use haft_core::secret::SecretText;
 use haft_exec::http::{Client, Settings};
 use haft_store::Appointments;
@@ -133,7 +133,7 @@ impl Broker for Known {
 }
 
 impl Hide for Known {
-    fn hide(&self, _: &str, _: &SecretText) -> Result<(), String> {
-        Ok(())
+    fn hide(&self, _: &Owner, _: &str, _: &SecretText) -> Result<Hidden, String> {
+        Ok(Hidden::default())
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! Where none are declared, everybody reads everything. Where some are, nobody reads anything that
 //! is not granted: a namespace without readers is closed, and so is one that is not declared.
+//!
+//! Names of people and agents are unique in their tenant only, and each tenant gives them out itself.
+//! So a reader is somebody of a tenant, and `user:mara` alone is the one of the base's own tenant.
 
 use haft_core::call::{Caller, Principal, PrincipalKind};
 use serde::{Deserialize, Serialize};
@@ -12,11 +15,13 @@ use serde::{Deserialize, Serialize};
 pub struct Namespace {
     /// As records and calls name it.
     pub id: String,
-    /// Who may read it: `*`, `tenant:acme`, `user:mara`, `agent:*`.
+    /// Who may read it: `*`, `tenant:acme`, `acme/user:mara`, `*/agent:*`; and of the base's own
+    /// tenant `user:mara`, `agent:*`.
     #[serde(default)]
     pub readers: Vec<String>,
-    /// Whether everybody has one of their own under this name. Records of `user:mara` are in
-    /// `<id>/mara`, and nobody else reads them.
+    /// Whether everybody has one of their own under this name. Records of `user:mara` of the tenant
+    /// `acme` are in `<id>/acme/mara`, those of the base's own tenant also in `<id>/mara`, and nobody
+    /// else reads them.
     #[serde(default)]
     pub personal: bool,
 }
@@ -43,15 +48,19 @@ impl Readable {
 
 /// All namespaces that are declared.
 #[derive(Clone, Debug, Default)]
-pub struct Namespaces(Vec<Namespace>);
+pub struct Namespaces {
+    declared: Vec<Namespace>,
+    /// The tenant that is meant where none is named.
+    home: Option<String>,
+}
 
 impl Namespaces {
-    /// Checks them.
+    /// Checks them. Where there is one tenant that is meant when none is named, it is `home`.
     ///
     /// # Errors
     ///
     /// What is wrong with a name or a reader.
-    pub fn new(declared: Vec<Namespace>) -> Result<Self, String> {
+    pub fn new(declared: Vec<Namespace>, home: Option<String>) -> Result<Self, String> {
         for (at, one) in declared.iter().enumerate() {
             if one.id.is_empty() || one.id.contains('/') || one.id.chars().any(char::is_control) {
                 return Err(format!("`{}` cannot be a namespace", one.id.escape_debug()));
@@ -67,56 +76,103 @@ impl Namespaces {
             }
             if let Some(wrong) = one.readers.iter().find(|reader| !is_reader(reader)) {
                 return Err(format!(
-                    "`{}` is no reader of `{}`: write `*`, `tenant:<id>`, `user:<id>`, `agent:<id>` or `service:<id>`",
+                    "`{}` is no reader of `{}`: write `*`, `tenant:<id>`, `<tenant>/user:<id>`, `<tenant>/agent:<id>` or `<tenant>/service:<id>`",
                     wrong.escape_debug(),
                     one.id
                 ));
             }
+            let bare = one
+                .readers
+                .iter()
+                .find(|reader| home.is_none() && Principal::parse(reader).is_ok());
+            if let Some(bare) = bare {
+                return Err(format!(
+                    "`{}` of which tenant may read `{}`? there are several: write `<tenant>/{}`, or name the one that is meant with `kb.tenant`",
+                    bare.escape_debug(),
+                    one.id,
+                    bare.escape_debug()
+                ));
+            }
         }
-        Ok(Self(declared))
+        Ok(Self { declared, home })
     }
 
     /// Everything that a caller may read.
     #[must_use]
     pub fn readable(&self, caller: &Caller) -> Readable {
-        if self.0.is_empty() {
+        if self.declared.is_empty() {
             return Readable::All;
         }
-        Readable::Only(self.0.iter().filter_map(|one| stored(one, caller)).collect())
+        Readable::Only(self.declared.iter().flat_map(|one| self.stored(one, caller)).collect())
     }
 
-    /// The namespace of this name, as its records are stored, where the caller may read it.
+    /// The namespaces of this name, as records are stored, that the caller may read.
     #[must_use]
-    pub fn named(&self, name: &str, caller: &Caller) -> Option<String> {
-        if self.0.is_empty() {
-            return Some(name.to_owned());
+    pub fn named(&self, name: &str, caller: &Caller) -> Vec<String> {
+        if self.declared.is_empty() {
+            return vec![name.to_owned()];
         }
-        self.0.iter().find(|one| one.id == name).and_then(|one| stored(one, caller))
+        let found = self.declared.iter().find(|one| one.id == name);
+        found.map_or_else(Vec::new, |one| self.stored(one, caller))
+    }
+
+    /// Who acts for somebody needs the permission of both.
+    fn stored(&self, one: &Namespace, caller: &Caller) -> Vec<String> {
+        if one.personal {
+            return self.places(one, caller);
+        }
+        let may =
+            |who: &Principal| one.readers.iter().any(|reader| self.matches(reader, who, caller));
+        let may_read = may(&caller.actor) && caller.subject.as_ref().is_none_or(may);
+        may_read.then(|| one.id.clone()).into_iter().collect()
+    }
+
+    /// Where a person's own records are.
+    fn places(&self, one: &Namespace, caller: &Caller) -> Vec<String> {
+        let (owner, tenant) = (caller.principal(), &*caller.tenant);
+        // A tenant's name with a slash would be read as a shorter one and a part of somebody's name.
+        if owner.kind != PrincipalKind::User || tenant.contains('/') {
+            return Vec::new();
+        }
+        let mut places = vec![format!("{}/{tenant}/{}", one.id, owner.id)];
+        // So would a person's.
+        if self.is_home(tenant) && !owner.id.contains('/') {
+            places.push(format!("{}/{}", one.id, owner.id));
+        }
+        places
+    }
+
+    fn is_home(&self, tenant: &str) -> bool {
+        self.home.as_deref() == Some(tenant)
+    }
+
+    fn matches(&self, reader: &str, who: &Principal, caller: &Caller) -> bool {
+        let tenant = &*caller.tenant;
+        if let Some(id) = reader.strip_prefix("tenant:") {
+            return id == "*" || id == tenant;
+        }
+        let is = |reader: &str| match reader.split_once(':') {
+            Some((kind, id)) => kind == who.kind.as_str() && (id == "*" || id == who.id),
+            None => false,
+        };
+        match of_tenant(reader) {
+            Some((of, principal)) => (of == "*" || of == tenant) && is(principal),
+            None => reader == "*" || self.is_home(tenant) && is(reader),
+        }
     }
 }
 
-/// Who acts for somebody needs the permission of both.
-fn stored(one: &Namespace, caller: &Caller) -> Option<String> {
-    if one.personal {
-        let owner = caller.principal();
-        return (owner.kind == PrincipalKind::User).then(|| format!("{}/{}", one.id, owner.id));
-    }
-    let may = |who: &Principal| one.readers.iter().any(|reader| matches(reader, who, caller));
-    let may_read = may(&caller.actor) && caller.subject.as_ref().is_none_or(may);
-    may_read.then(|| one.id.clone())
-}
-
-fn matches(reader: &str, who: &Principal, caller: &Caller) -> bool {
-    match reader.split_once(':') {
-        None => reader == "*",
-        Some(("tenant", id)) => id == "*" || id == &*caller.tenant,
-        Some((kind, id)) => kind == who.kind.as_str() && (id == "*" || id == who.id),
-    }
+/// A tenant and one of its principals, where a reader is written so.
+fn of_tenant(reader: &str) -> Option<(&str, &str)> {
+    let (tenant, principal) = reader.split_once('/')?;
+    // `user:a/b` is somebody whose name has a slash.
+    (!tenant.is_empty() && !tenant.contains(':')).then_some((tenant, principal))
 }
 
 fn is_reader(text: &str) -> bool {
     let tenant = text.strip_prefix("tenant:").is_some_and(|id| !id.is_empty());
-    text == "*" || tenant || Principal::parse(text).is_ok()
+    let principal = of_tenant(text).map_or(text, |(_, principal)| principal);
+    text == "*" || tenant || Principal::parse(principal).is_ok()
 }
 
 #[cfg(test)]
@@ -130,14 +186,15 @@ mod tests {
             personal: false,
         };
         let own = Namespace { id: "personal".into(), personal: true, ..Namespace::default() };
-        Namespaces::new(vec![
+        let all = vec![
             one("public", &["*"]),
             one("studio", &["tenant:north"]),
             one("board", &["user:mara", "agent:desk"]),
+            one("guild", &["south/user:mara", "*/service:bell"]),
             one("closed", &[]),
             own,
-        ])
-        .unwrap()
+        ];
+        Namespaces::new(all, Some("north".to_owned())).unwrap()
     }
 
     fn caller(tenant: &str, actor: &str, subject: Option<&str>) -> Caller {
@@ -155,34 +212,55 @@ mod tests {
 
     #[test]
     fn only_what_is_granted_is_read() {
-        check(&caller("south", "agent:desk", None), &["public", "board"]);
+        check(&caller("north", "agent:desk", None), &["public", "studio", "board"]);
         check(&caller("north", "agent:other", None), &["public", "studio"]);
-        check(&caller("north", "user:mara", None), &["public", "studio", "board", "personal/mara"]);
+        check(
+            &caller("north", "user:mara", None),
+            &["public", "studio", "board", "personal/north/mara", "personal/mara"],
+        );
+    }
+
+    #[test]
+    fn a_namesake_of_another_tenant_is_somebody_else() {
+        check(&caller("south", "agent:desk", None), &["public"]);
+        check(&caller("south", "user:mara", None), &["public", "guild", "personal/south/mara"]);
+        check(&caller("east", "user:mara", None), &["public", "personal/east/mara"]);
+        check(&caller("east", "service:bell", None), &["public", "guild"]);
+        // No name reads like a tenant's and a name.
+        let own = ["public", "studio", "personal/north/south/mara"];
+        check(&caller("north", "user:south/mara", None), &own);
+        check(&caller("north/south", "user:mara", None), &["public"]);
     }
 
     #[test]
     fn acting_for_somebody_takes_the_permission_of_both() {
         check(
-            &caller("south", "agent:desk", Some("user:mara")),
-            &["public", "board", "personal/mara"],
+            &caller("north", "agent:desk", Some("user:mara")),
+            &["public", "studio", "board", "personal/north/mara", "personal/mara"],
         );
-        check(&caller("south", "agent:desk", Some("user:radu")), &["public", "personal/radu"]);
-        check(&caller("south", "agent:other", Some("user:mara")), &["public", "personal/mara"]);
+        check(
+            &caller("north", "agent:desk", Some("user:radu")),
+            &["public", "studio", "personal/north/radu", "personal/radu"],
+        );
+        check(
+            &caller("south", "agent:other", Some("user:mara")),
+            &["public", "personal/south/mara"],
+        );
     }
 
     #[test]
     fn a_name_that_is_not_declared_is_not_read() {
         let mara = caller("north", "user:mara", None);
         for (name, expected) in [
-            ("personal", Some("personal/mara")),
-            ("personal/radu", None),
-            ("personal/mara", None),
-            ("closed", None),
-            ("other", None),
+            ("personal", &["personal/north/mara", "personal/mara"][..]),
+            ("personal/radu", &[]),
+            ("personal/mara", &[]),
+            ("closed", &[]),
+            ("other", &[]),
         ] {
-            assert_eq!(declared().named(name, &mara).as_deref(), expected, "{name}");
+            assert_eq!(declared().named(name, &mara), expected, "{name}");
         }
-        assert_eq!(Namespaces::default().named("other", &mara).as_deref(), Some("other"));
+        assert_eq!(Namespaces::default().named("other", &mara), ["other"]);
         assert_eq!(Namespaces::default().readable(&mara), Readable::All);
     }
 
@@ -193,9 +271,23 @@ mod tests {
             readers: vec![reader.into()],
             personal: false,
         };
-        assert!(Namespaces::new(vec![one("a/b", "*")]).is_err());
-        assert!(Namespaces::new(vec![one("a", "*"), one("a", "*")]).is_err());
-        assert!(Namespaces::new(vec![one("a", "everybody")]).is_err());
-        assert!(Namespaces::new(vec![Namespace { personal: true, ..one("a", "*") }]).is_err());
+        let home = || Some("north".to_owned());
+        for wrong in [
+            vec![one("a/b", "*")],
+            vec![one("a", "*"), one("a", "*")],
+            vec![one("a", "everybody")],
+            vec![one("a", "north/")],
+            vec![one("a", "north/everybody")],
+            vec![one("a", "/user:mara")],
+            vec![Namespace { personal: true, ..one("a", "*") }],
+        ] {
+            assert!(Namespaces::new(wrong.clone(), home()).is_err(), "{wrong:?}");
+        }
+        // Where it is not said which tenant is meant, it has to be said of whom.
+        let why = Namespaces::new(vec![one("a", "user:mara")], None).unwrap_err();
+        assert!(why.contains("write `<tenant>/user:mara`, or name the one"), "{why}");
+        assert!(
+            Namespaces::new(vec![one("a", "north/user:mara"), one("b", "tenant:x")], None).is_ok()
+        );
     }
 }

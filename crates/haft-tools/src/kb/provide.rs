@@ -110,8 +110,8 @@ impl Provider {
         let namespaces = match &asked.namespace {
             None => self.namespaces.readable(caller).namespaces(),
             Some(name) => match self.namespaces.named(name, caller) {
-                Some(stored) => Some(vec![stored]),
-                None => return Err(not_readable(name)),
+                stored if stored.is_empty() => return Err(not_readable(name)),
+                stored => Some(stored),
             },
         };
         let filters = asked.filters.unwrap_or_default();

@@ -19,8 +19,8 @@ fn provider(rig: &Rig) -> Provider {
         personal: false,
     };
     let own = Namespace { id: "personal".into(), personal: true, ..Namespace::default() };
-    let namespaces =
-        Namespaces::new(vec![one("studio", "*"), one("board", "user:mara"), own]).unwrap();
+    let all = vec![one("studio", "*"), one("board", "user:mara"), own];
+    let namespaces = Namespaces::new(all, Some("default".to_owned())).unwrap();
     Provider::new(Arc::new(rig.base()), namespaces)
 }
 
@@ -33,6 +33,7 @@ fn rig() -> Rig {
 {"id": "doc:m", "title": "Lantern diary", "namespace": "personal/mara"}
 {"id": "doc:r", "title": "Lantern diary", "namespace": "personal/radu"}
 {"id": "doc:o", "title": "Lantern elsewhere", "namespace": "other"}
+{"id": "doc:e", "title": "Lantern diary", "namespace": "personal/east/mara"}
 "#,
     );
     rig.import();
@@ -45,7 +46,17 @@ async fn ask(
     method: &str,
     arguments: Value,
 ) -> Result<Value, ToolError> {
-    let mut caller = Caller::agent("default", "default");
+    ask_in("default", provider, actor, method, arguments).await
+}
+
+async fn ask_in(
+    tenant: &str,
+    provider: &Provider,
+    actor: &str,
+    method: &str,
+    arguments: Value,
+) -> Result<Value, ToolError> {
+    let mut caller = Caller::agent(tenant, "default");
     caller.actor = Principal::parse(actor).unwrap();
     let scope = Scope {
         call: "c".into(),
@@ -91,6 +102,30 @@ async fn callers_see_what_they_may_and_learn_nothing_of_the_rest() {
         let error = ask(&provider, "agent:default", "search", asked).await.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Auth, "{name}");
     }
+}
+
+#[tokio::test]
+async fn a_namesake_in_another_tenant_is_somebody_else() {
+    let rig = rig();
+    let provider = provider(&rig);
+    let everything = json!({"ids": ["doc:s", "doc:b", "doc:m", "doc:r", "doc:o", "doc:e"]});
+    for (tenant, actor, expected) in [
+        ("other", "user:mara", &["doc:s"][..]),
+        ("other", "user:radu", &["doc:s"]),
+        ("other", "agent:default", &["doc:s"]),
+        ("east", "user:mara", &["doc:e", "doc:s"]),
+        ("default", "user:east/mara", &["doc:s"]),
+    ] {
+        let query = json!({"query": "lantern"});
+        let found = ask_in(tenant, &provider, actor, "search", query).await.unwrap();
+        assert_eq!(ids(&found), expected, "{tenant} {actor}");
+        assert_eq!(found["total"], expected.len(), "{tenant} {actor}");
+        let read = ask_in(tenant, &provider, actor, "get", everything.clone()).await.unwrap();
+        assert_eq!(ids(&read), expected, "{tenant} {actor}");
+    }
+    let asked = json!({"query": "lantern", "namespace": "personal"});
+    let found = ask_in("east", &provider, "user:mara", "search", asked).await.unwrap();
+    assert_eq!(ids(&found), ["doc:e"]);
 }
 
 #[tokio::test]

@@ -81,9 +81,9 @@ pub(crate) struct KbSearch {
     /// Only what this principal may read: user:mara, agent:default
     #[arg(long = "as", value_name = "PRINCIPAL")]
     pub(crate) actor: Option<String>,
-    /// The tenant of that principal
-    #[arg(long, default_value = "default", value_name = "TENANT")]
-    pub(crate) tenant: String,
+    /// The tenant of that principal; the only one, or `kb.tenant`, when left out
+    #[arg(long, value_name = "TENANT")]
+    pub(crate) tenant: Option<String>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

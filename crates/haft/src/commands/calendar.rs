@@ -6,6 +6,7 @@ mod view;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
+use haft_core::Digest;
 use haft_core::calendar::{BookingStatus, Span, Which};
 use haft_core::port::{Calendar as _, Store as _};
 use haft_exec::http::{Client, Settings};
@@ -26,7 +27,7 @@ use clock::Clock;
 
 /// How far ahead free time is looked for when nothing is said.
 const WEEK_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
-/// Nobody has so many proposals open.
+/// More proposals than anybody reads.
 const MOST_DRAFTS: usize = 1_000;
 
 pub(crate) fn run(at: &Place, options: &Calendar, out: &mut Output) -> anyhow::Result<Exit> {
@@ -95,9 +96,13 @@ async fn list(desk: &Desk, options: &CalendarList, out: &mut Output) -> anyhow::
 }
 
 async fn drafts(desk: &Desk, options: &CalendarDrafts, out: &mut Output) -> anyhow::Result<Exit> {
-    let mut found = desk.store.drafts(&options.shown.tenant, MOST_DRAFTS).await?;
-    found.retain(|one| options.expired || one.expires_ms > desk.now_ms);
-    view::drafts(&found, &desk.clock, desk.now_ms, options.shown.json, out)?;
+    let open_at = (!options.expired).then_some(desk.now_ms);
+    let mut found = desk.store.drafts(&options.shown.tenant, open_at, MOST_DRAFTS + 1).await?;
+    let spare = found.len().saturating_sub(MOST_DRAFTS);
+    view::drafts(&found.split_off(spare), &desk.clock, desk.now_ms, options.shown.json, out)?;
+    if spare > 0 {
+        out.note(&format!("there are more; these are the {MOST_DRAFTS} that last longest"));
+    }
     Ok(Exit::Done)
 }
 
@@ -109,14 +114,14 @@ async fn show(desk: &Desk, options: &CalendarShow, out: &mut Output) -> anyhow::
             return Ok(Exit::Done);
         }
     }
-    let drafts = desk.store.drafts(tenant, MOST_DRAFTS).await?;
-    let Some(draft) = drafts.iter().find(|one| one.id == id) else {
+    // Expired ones too, as long as they are kept.
+    let Some(draft) = desk.store.draft(tenant, id, i64::MIN).await? else {
         bail!(
             "there is no meeting or proposal `{}`; `haft calendar list` and `haft calendar drafts` name them",
             plain(id)
         );
     };
-    view::draft(draft, &desk.clock, desk.now_ms, options.shown.json, out)?;
+    view::draft(&draft, &desk.clock, desk.now_ms, options.shown.json, out)?;
     Ok(Exit::Done)
 }
 
@@ -159,6 +164,10 @@ fn cancel(at: &Place, options: &CalendarCancel, out: &mut Output) -> anyhow::Res
     let Some(booking) = booking else {
         bail!("there is no meeting `{}`; `haft calendar list` names them", plain(&options.event));
     };
+    if booking.status == BookingStatus::Cancelled {
+        view::cancelled(&booking, options.json, out)?;
+        return Ok(Exit::Done);
+    }
     let arguments = json!({
         "event_id": booking.event, "title": booking.meeting.title, "reason": options.reason,
     });
@@ -171,8 +180,7 @@ fn cancel(at: &Place, options: &CalendarCancel, out: &mut Output) -> anyhow::Res
         who: options.who.clone(),
         subject: None,
         user: None,
-        // The same for the same meeting, so that the command can be given again after the approval.
-        key: Some(format!("calendar-cancel-{}", booking.event)),
+        key: Some(cancel_key(&booking.event, &options.reason)),
         id: None,
         occurrence: 1,
         connection: options.connection.clone(),
@@ -183,4 +191,11 @@ fn cancel(at: &Place, options: &CalendarCancel, out: &mut Output) -> anyhow::Res
         json: options.json,
     };
     super::call::run(at, &call, out)
+}
+
+/// The same for the same command, so that it can be given again after the approval. Another reason is
+/// another call: under one key it would be refused.
+fn cancel_key(event: &str, reason: &str) -> String {
+    let of = Digest::of_json(&json!([event, reason]));
+    format!("calendar-cancel-{}", of.hex().get(..32).unwrap_or_default())
 }

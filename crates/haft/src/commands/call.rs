@@ -16,6 +16,8 @@ use crate::source::Place;
 
 /// An effect that has begun is given this long when the call has returned without it.
 const DRAIN: Duration = Duration::from_secs(25);
+/// And a renewal of a token this long, when the call was interrupted.
+const RENEWAL: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(at: &Place, options: &Call, out: &mut Output) -> anyhow::Result<Exit> {
     let arguments = text_of(&options.args).context("--args")?;
@@ -54,6 +56,9 @@ async fn patiently(
         () = interrupted() => {}
     }
     if desk.runtime.drain(Duration::ZERO).await == 0 {
+        // A token that is being renewed is kept, where that does not take long.
+        drop(call);
+        desk.runtime.drain(RENEWAL).await;
         out.error("interrupted; no effect had begun");
         return None;
     }

@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail};
 use haft_agent::http::{Endpoint, Http};
 use haft_agent::{Agent, Cancel, Done, Reason};
 use haft_core::Principal;
-use haft_core::port::Journal as _;
+use haft_core::port::{Journal as _, Owner};
 use haft_core::secret::SecretText;
 use haft_runtime::session::Signal;
 
@@ -43,8 +43,9 @@ pub(crate) fn run(at: &Place, options: &Chat, out: &mut Output) -> anyhow::Resul
         }
         if let Some(key) = &endpoint.key {
             // What a tool or a provider might repeat of it is never shown.
-            let hidden = desk.runtime.hide("model-key", &SecretText::new(key.as_str()));
-            hidden.map_err(anyhow::Error::msg).context("the key of the model")?;
+            let owner = Owner::Model(model.key_env.clone().unwrap_or_default());
+            let hidden = desk.runtime.hide(&owner, "model-key", &SecretText::new(key.as_str()));
+            hidden.map_err(anyhow::Error::msg).context("the key of the model")?.for_good();
         }
         let help = asked_at(&model, &endpoint);
         let http = Http::new(endpoint)?;

@@ -5,6 +5,7 @@ mod fits;
 mod secret;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use haft_core::connection::{Account, ClientAuth, Credentials, Grant, OAuth, OAuthGrant};
@@ -25,6 +26,9 @@ use crate::commands::lint::counted;
 use crate::config::{Config, KeyPlace, from_env};
 use crate::output::{Exit, Output};
 use crate::source::Place;
+
+/// A program that has renewed a token gives its store this long to take it.
+const STORED_WITHIN: Duration = Duration::from_secs(25);
 
 pub(crate) fn run(at: &Place, options: &Options, out: &mut Output) -> anyhow::Result<Exit> {
     let config = at.config()?;
@@ -210,6 +214,8 @@ impl Desk {
             provider: account.provider.clone(),
         };
         let lease = broker.lease(&want).await.map_err(said)?;
+        // What was renewed is stored before the program ends, where that can be done at all.
+        let _ = tokio::time::timeout(STORED_WITHIN, broker.rest()).await;
         out.line(&format!("`{}`: its credentials are there", plain(&test.id)));
         let Some(url) = &test.url else { return Ok(()) };
         let status = haft_exec::http::ask_with(&self.client(), url, &lease).await.map_err(said)?;

@@ -181,11 +181,12 @@ fn stats(kb: &Kb, as_json: bool, out: &mut Output) -> anyhow::Result<Exit> {
 fn search(kb: &Kb, options: &KbSearch, out: &mut Output) -> anyhow::Result<Exit> {
     let mut namespaces = None;
     if let Some(actor) = &options.actor {
-        let mut caller = Caller::agent(&options.tenant, "default");
+        let tenant = options.tenant.as_ref().or(kb.tenant.as_ref());
+        let mut caller = Caller::agent(tenant.map_or("default", String::as_str), "default");
         caller.actor = Principal::parse(actor).map_err(anyhow::Error::msg).context("--as")?;
         namespaces = match &options.namespace {
             None => kb.namespaces.readable(&caller).namespaces(),
-            Some(name) => Some(kb.namespaces.named(name, &caller).into_iter().collect()),
+            Some(name) => Some(kb.namespaces.named(name, &caller)),
         };
         if namespaces.as_ref().is_some_and(Vec::is_empty) {
             bail!("`{}` may read nothing there; see `kb.namespaces` in haft.toml", plain(actor));

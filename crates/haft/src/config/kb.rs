@@ -19,6 +19,7 @@ pub(super) struct RawKb {
     namespace: Option<String>,
     language: Language,
     namespaces: Vec<Namespace>,
+    tenant: Option<String>,
     embeddings: Option<RawEmbeddings>,
 }
 
@@ -41,14 +42,18 @@ pub(crate) struct Kb {
     pub(crate) sources: Vec<PathBuf>,
     /// Who may read what.
     pub(crate) namespaces: Namespaces,
+    /// The tenant that is meant where none is named.
+    pub(crate) tenant: Option<String>,
     /// Where names of files begin.
     pub(crate) root: PathBuf,
 }
 
 impl RawKb {
-    pub(super) fn resolve(&self, folder: &Path) -> anyhow::Result<Kb> {
+    /// `only` is the tenant, where there is one alone.
+    pub(super) fn resolve(&self, folder: &Path, only: Option<String>) -> anyhow::Result<Kb> {
         let path = self.path.clone().unwrap_or_else(|| Path::new(".haft").join("kb"));
-        let namespaces = Namespaces::new(self.namespaces.clone())
+        let tenant = self.tenant.clone().or(only);
+        let namespaces = Namespaces::new(self.namespaces.clone(), tenant.clone())
             .map_err(|why| anyhow!("`kb.namespaces`: {why}"))?;
         let embed = match &self.embeddings {
             Some(raw) => Some(raw.resolve(folder)?),
@@ -63,6 +68,7 @@ impl RawKb {
             },
             sources: self.sources.iter().map(|source| folder.join(source)).collect(),
             namespaces,
+            tenant,
             root: if folder.as_os_str().is_empty() {
                 PathBuf::from(".")
             } else {

@@ -46,6 +46,10 @@ impl Port for Counted {
     fn refused<'a>(&'a self, want: &'a Want, lease: &'a Lease) -> Boxed<'a, bool> {
         self.0.refused(want, lease)
     }
+
+    fn rest<'a>(&'a self) -> Boxed<'a, ()> {
+        self.0.rest()
+    }
 }
 
 pub(crate) struct World {
@@ -60,6 +64,11 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new(url: &str) -> Self {
+        Self::of(url, &["acme".to_owned()]).await
+    }
+
+    /// Of several tenants, with an agent each.
+    pub(crate) async fn of(url: &str, tenants: &[String]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store =
             Arc::new(Sqlite::open(folder.path().join("haft.db"), Options::default()).unwrap());
@@ -68,13 +77,14 @@ impl World {
         let broker = Arc::new(Counted(Broker::new(vault.clone(), client()), AtomicU32::new(0)));
         let heard = Arc::new(Heard::default());
         let registry = registry(url);
-        let policy = Policy::load(&source(), &[&registry]).unwrap();
+        let source = Source { grants: records(tenants).grants, ..source() };
+        let policy = Policy::load(&source, &[&registry]).unwrap();
         let executors = Arc::new(Executors::new().with(Http::new(client())));
         let runtime = Runtime::builder(registry, store.clone(), executors)
             .policy(Arc::new(policy))
-            .rules(source().rules)
-            .source(source())
-            .records(Records { grants: grants(), ..Records::of_one("acme", "bot") })
+            .rules(source.rules.clone())
+            .source(source)
+            .records(records(tenants))
             .publish(heard.clone())
             .broker(broker.clone())
             .connections(vault.clone())
@@ -90,7 +100,11 @@ impl World {
     }
 
     pub(crate) fn request(&self, connection: &str, key: &str) -> Call {
-        let mut call = Call::new(Caller::agent("acme", "bot"), "core__probe", json!({}));
+        self.request_of("acme", connection, key)
+    }
+
+    pub(crate) fn request_of(&self, tenant: &str, connection: &str, key: &str) -> Call {
+        let mut call = Call::new(Caller::agent(tenant, "bot"), "core__probe", json!({}));
         call.key = Some(key.to_owned());
         call.connection = Some(connection.to_owned());
         call.connections = vec![connection.to_owned()];
@@ -160,11 +174,22 @@ fn registry(url: &str) -> Registry {
     }
 }
 
-fn grants() -> Vec<Grant> {
+fn records(tenants: &[String]) -> Records {
+    let mut all = Records::default();
+    for tenant in tenants {
+        let one = Records::of_one(tenant, "bot");
+        all.tenants.extend(one.tenants);
+        all.agents.extend(one.agents);
+        all.grants.extend(grants(tenant));
+    }
+    all
+}
+
+fn grants(tenant: &str) -> Vec<Grant> {
     let grant = |connection: &str, provider: &str, principal: &str| Grant {
         connection: connection.to_owned(),
         provider: provider.to_owned(),
-        tenant: "acme".to_owned(),
+        tenant: tenant.to_owned(),
         principals: vec![principal.to_owned()],
         tools: vec!["core__probe".to_owned()],
     };
@@ -177,7 +202,7 @@ fn source() -> Source {
         rules: serde_json::from_value(json!({"allow": ["core__*"]})).unwrap(),
         cedar: Vec::new(),
         delegations: Vec::new(),
-        grants: grants(),
+        grants: Vec::new(),
     }
 }
 

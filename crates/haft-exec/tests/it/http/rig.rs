@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use haft_core::connection::{Account, AuthKind, Lease, Presented};
 use haft_core::error::ToolError;
-use haft_core::port::{Auth, Boxed, Broker, Ended, Execute as _, Hide, Job, Want};
+use haft_core::port::{Auth, Boxed, Broker, Ended, Execute as _, Hidden, Hide, Job, Owner, Want};
 use haft_core::registry::{Implementation, Tool};
 use haft_core::secret::SecretText;
 use haft_exec::Http;
@@ -95,8 +95,8 @@ impl Broker for Fixed {
 pub(crate) struct Deaf;
 
 impl Hide for Deaf {
-    fn hide(&self, _: &str, _: &SecretText) -> Result<(), String> {
-        Ok(())
+    fn hide(&self, _: &Owner, _: &str, _: &SecretText) -> Result<Hidden, String> {
+        Ok(Hidden::default())
     }
 }
 

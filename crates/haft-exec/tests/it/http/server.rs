@@ -7,6 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
 /// What a server does with a request.
 #[derive(Clone)]
@@ -17,6 +18,8 @@ pub(crate) enum Does {
     Repeats(Vec<u8>, Vec<u8>),
     /// Sends these bytes and waits.
     Hangs(Vec<u8>),
+    /// Sends these bytes and closes when it is let go.
+    Waits(Arc<Notify>, Vec<u8>),
     /// Closes without a word.
     Closes,
 }
@@ -84,6 +87,11 @@ async fn serve(mut stream: TcpStream, script: Script, seen: Arc<Mutex<Vec<String
         Does::Hangs(bytes) => {
             let _ = stream.write_all(&bytes).await;
             tokio::time::sleep(Duration::from_secs(60)).await;
+        }
+        Does::Waits(go, bytes) => {
+            go.notified().await;
+            let _ = stream.write_all(&bytes).await;
+            let _ = stream.shutdown().await;
         }
         Does::Closes => {}
     }

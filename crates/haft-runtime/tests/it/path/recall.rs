@@ -106,10 +106,14 @@ async fn a_secret_that_became_known_is_not_told_from_memory() {
     let told = world.call(call("find", "k")).await.result.unwrap();
     assert!(told.to_string().contains("hunter2"));
     let secret = Secret::new("lamp", "hunter2hunter2").unwrap();
-    world.runtime.guard(Scrubber::new(&[secret]).unwrap());
+    world.runtime.guard(&Scrubber::new(&[secret]).unwrap()).unwrap();
+    world.heard.0.lock().clear();
     let again = world.call(call("find", "k")).await;
     assert!(again.meta.cached);
     assert!(!again.result.unwrap().to_string().contains("hunter2"));
+    let heard = format!("{:?}", world.heard.0.lock());
+    assert!(heard.contains("cached"), "{heard}");
+    assert!(!heard.contains("hunter2"), "{heard}");
 }
 
 #[test]

@@ -150,6 +150,36 @@ async fn a_call_that_is_sent_again_is_answered_again() {
 }
 
 #[tokio::test]
+async fn a_retrieval_that_is_sent_again_while_it_runs_counts_again() {
+    let text = Arc::new(In::mode(Mode::Text).await);
+    let send = || {
+        let text = text.clone();
+        async move {
+            let mut call = text.call("get", "a");
+            call.id = Some("c1".into());
+            text.world.call(call).await
+        }
+    };
+    // Five retrievals a turn, and none of them has ended.
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let mut running = Vec::new();
+    for _ in 0..5 {
+        text.world.next("get", Does::Waits(begun.clone(), go.clone()));
+        running.push(tokio::spawn(send()));
+        begun.notified().await;
+    }
+    assert_eq!(kind(&send().await), ErrorKind::BudgetExceeded);
+    assert_eq!(text.world.acts("get"), 0);
+    for one in running {
+        go.notify_one();
+        assert!(one.await.unwrap().is_ok());
+    }
+    // The one that was refused has not taken the id from those that ran.
+    assert!(send().await.meta.cached);
+    assert_eq!(text.world.acts("get"), 5);
+}
+
+#[tokio::test]
 async fn a_call_that_the_ledger_refused_leaves_its_id_free() {
     let text = In::mode(Mode::Text).await;
     let with = |item: &str| {

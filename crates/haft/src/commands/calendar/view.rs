@@ -73,6 +73,18 @@ fn until(draft: &Draft, now_ms: i64) -> String {
     }
 }
 
+/// Of one that was to be cancelled and is: as a call would answer.
+pub(super) fn cancelled(booking: &Booking, as_json: bool, out: &mut Output) -> anyhow::Result<()> {
+    if as_json {
+        return out.json(&json!({ "ok": true, "data": {
+            "event_id": booking.event, "status": booking.status.as_str(), "already_cancelled": true,
+        } }));
+    }
+    let why = booking.reason.as_ref().map_or_else(String::new, |reason| format!(": {reason}"));
+    out.line(&plain(&format!("`{}` is cancelled already{why}", booking.event)));
+    Ok(())
+}
+
 pub(super) fn booking(
     booking: &Booking,
     clock: &Clock,
