@@ -16,8 +16,8 @@ use arc_swap::ArcSwap;
 use haft_core::contract::{Capability, Mode, SideEffectPolicy};
 use haft_core::ledger::EffectRecord;
 use haft_core::port::{
-    Ask, Boxed, Broker, Decide, Decision, Execute, Invoke, Observe, Provide, Publish, Standing,
-    Store, StoreError,
+    Ask, Boxed, Broker, Decide, Decision, Execute, Forgotten, Invoke, Observe, Provide, Publish,
+    Standing, Store, StoreError,
 };
 use haft_core::record::{Confirmation, Event, EventKind};
 use haft_core::session::Session;
@@ -390,6 +390,25 @@ impl Runtime {
         let left = self.inner.store.recover().await?;
         self.inner.store.purge().await?;
         Ok(left)
+    }
+
+    /// Forgets records that are older than they are kept, if need be in many small steps. To be
+    /// called from time to time by whoever runs for long.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be written. What went until then is gone; the next time goes on from there.
+    pub async fn forget(&self) -> Result<Forgotten, StoreError> {
+        let mut went = Forgotten::default();
+        let Some(keep) = self.inner.settings.keep_records else { return Ok(went) };
+        let keep_ms = i64::try_from(keep.as_millis()).unwrap_or(i64::MAX);
+        let before_ms = self.inner.store.now_ms().saturating_sub(keep_ms);
+        loop {
+            went.add(&self.inner.store.forget(before_ms).await?);
+            if !went.more {
+                return Ok(went);
+            }
+        }
     }
 
     /// Waits for effects that are being carried out and for tokens that are being renewed, at most

@@ -26,6 +26,9 @@ pub struct Settings {
     pub keep_idempotent_keys: Duration,
     /// How long keys of all other effects are kept.
     pub keep_keys: Duration,
+    /// How long records of calls are kept, and what else is remembered of them; for ever when
+    /// absent. What belongs to an effect is kept as long as that is.
+    pub keep_records: Option<Duration>,
     /// How deep tools may call tools.
     pub max_depth: usize,
     /// How many calls a batch may have.
@@ -53,6 +56,7 @@ impl Default for Settings {
             keep_results: hours(24),
             keep_idempotent_keys: hours(24),
             keep_keys: hours(24 * 30),
+            keep_records: Some(hours(24 * 90)),
             max_depth: 4,
             max_batch: 10,
             backoff: Duration::from_millis(100),

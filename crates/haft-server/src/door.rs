@@ -39,6 +39,8 @@ pub struct Limits {
     /// How many sockets and streams of events are open at once: half of them at most for one tenant,
     /// a quarter for one key.
     pub watchers: usize,
+    /// How often the store is put in order.
+    pub tend: Duration,
 }
 
 impl Default for Limits {
@@ -51,6 +53,7 @@ impl Default for Limits {
             connections: 8192,
             later: 10_000,
             watchers: 1_024,
+            tend: Duration::from_secs(60),
         }
     }
 }

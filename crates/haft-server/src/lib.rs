@@ -19,6 +19,7 @@ mod places;
 pub mod problem;
 mod shown;
 mod socket;
+mod tending;
 pub mod traces;
 pub mod who;
 

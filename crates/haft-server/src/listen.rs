@@ -12,15 +12,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use crate::door::{Door, Limits};
+use crate::tending;
 
 /// How long open requests and begun effects are waited for when the server is told to stop.
 const DRAIN: Duration = Duration::from_secs(25);
 
 /// How often the store is asked whether somebody else has changed what is configured.
 const FOLLOW: Duration = Duration::from_secs(1);
-
-/// How often the effects of processes that are gone are taken over, and what is due is forgotten.
-const TEND: Duration = Duration::from_secs(60);
 
 /// Serves until `stop` resolves; then takes no more connections, finishes what has begun, and
 /// returns how many effects were still running when time was up.
@@ -33,7 +31,7 @@ pub async fn serve(
     let most = door.limits.connections.min(Semaphore::MAX_PERMITS);
     let room = Arc::new(Semaphore::new(most));
     let following = tokio::spawn(follow(door.clone()));
-    let tending = tokio::spawn(tend(door.clone()));
+    let tending = tokio::spawn(tending::keep(door.clone()));
     tokio::pin!(stop);
     loop {
         tokio::select! {
@@ -63,18 +61,6 @@ async fn follow(door: Arc<Door>) {
     loop {
         tokio::time::sleep(FOLLOW).await;
         let _ = door.runtime.refresh().await;
-    }
-}
-
-/// Keeps the store in order while the server runs; what could not be done is tried again.
-async fn tend(door: Arc<Door>) {
-    loop {
-        tokio::time::sleep(TEND).await;
-        match door.runtime.tend().await {
-            Ok(left) if left.is_empty() => {}
-            Ok(left) => tracing::warn!(event = "effects_unknown", effects = left.len()),
-            Err(error) => tracing::warn!(event = "store_not_tended", why = %error),
-        }
     }
 }
 

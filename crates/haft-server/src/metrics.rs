@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use haft_core::contract::SideEffectPolicy;
-use haft_core::port::{Finished, Observe};
+use haft_core::port::{Finished, Forgotten, Observe};
 
 use family::{Count, Durations, Family};
 
@@ -24,6 +24,8 @@ pub struct Metrics {
     effects: Family<3, Count>,
     refusals: Family<4, Count>,
     requests: [AtomicU64; 5],
+    /// Calls, entries of the trail, confirmations and sessions.
+    forgotten: [AtomicU64; 4],
 }
 
 impl Default for Metrics {
@@ -68,6 +70,7 @@ impl Metrics {
                 most,
             ),
             requests: Default::default(),
+            forgotten: Default::default(),
         }
     }
 
@@ -76,6 +79,14 @@ impl Metrics {
         let class = usize::from(status / 100).saturating_sub(1);
         if let Some(count) = self.requests.get(class) {
             count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// What the store was told to forget.
+    pub(crate) fn forgot(&self, went: &Forgotten) {
+        let counts = [went.calls, went.entries, went.confirmations, went.sessions];
+        for (count, more) in self.forgotten.iter().zip(counts) {
+            count.fetch_add(more, Ordering::Relaxed);
         }
     }
 
@@ -94,6 +105,13 @@ impl Metrics {
             for (at, count) in self.requests.iter().enumerate() {
                 let count = count.load(Ordering::Relaxed);
                 let _ = writeln!(text, "haft_http_requests_total{{code=\"{}xx\"}} {count}", at + 1);
+            }
+            text += "# HELP haft_store_forgotten_total What was forgotten in its time\n\
+                     # TYPE haft_store_forgotten_total counter\n";
+            let kinds = ["call", "entry", "confirmation", "session"];
+            for (kind, count) in kinds.iter().zip(&self.forgotten) {
+                let count = count.load(Ordering::Relaxed);
+                let _ = writeln!(text, "haft_store_forgotten_total{{what=\"{kind}\"}} {count}");
             }
         }
         text

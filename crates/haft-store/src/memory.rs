@@ -5,6 +5,7 @@
 //! wait, the oldest go when there are too many, and [`Memory::dropped`] counts them.
 
 mod configs;
+mod forget;
 #[cfg(test)]
 mod interleavings;
 mod port;

@@ -9,6 +9,7 @@ mod calendar;
 mod configs;
 mod connections;
 mod fault;
+mod forget;
 mod owner;
 mod port;
 mod read;
@@ -29,11 +30,13 @@ use std::time::Duration;
 use haft_core::Principal;
 use haft_core::port::StoreError;
 use haft_core::registry::{PublicKey, SigningKey};
+use parking_lot::Mutex;
 use rusqlite::Connection;
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::{Clock, Steady, System};
+use crate::steps::forget::Hand;
 use crate::tables::{Res, Tables as _};
 use crate::trail::{self, Checkpoint, Signing};
 use owner::Owners;
@@ -99,6 +102,8 @@ pub struct Sqlite {
     queue: Option<mpsc::Sender<Box<dyn Task>>>,
     writer: Option<JoinHandle<()>>,
     readers: Readers,
+    /// How far forgetting has come.
+    hand: Mutex<Hand>,
 }
 
 impl Sqlite {
@@ -126,12 +131,19 @@ impl Sqlite {
         let for_writer = Arc::clone(&shared);
         let writer = thread.spawn(move || {
             let shared = for_writer;
-            Writer { conn, owners, alive, shared, signing, since_checkpoint: 0 }.work(tasks);
+            Writer { conn, owners, alive, shared, signing, checkpointed_at: 0 }.work(tasks);
         });
         let writer = writer.map_err(|error| {
             StoreError::Unavailable(format!("no thread to write with: {error}"))
         })?;
-        Ok(Self { path, shared, queue: Some(queue), writer: Some(writer), readers })
+        Ok(Self {
+            path,
+            shared,
+            queue: Some(queue),
+            writer: Some(writer),
+            readers,
+            hand: Mutex::default(),
+        })
     }
 
     /// Where a database's checkpoints are.

@@ -2,6 +2,7 @@
 
 pub(crate) mod configs;
 pub(crate) mod confirmations;
+pub(crate) mod forget;
 pub(crate) mod journal;
 pub(crate) mod ledger;
 pub(crate) mod sessions;

@@ -1,5 +1,6 @@
 //! What the steps ask of a store: rows in, rows out, inside one transaction.
 
+use haft_core::Digest;
 use haft_core::call::Principal;
 use haft_core::config::{Entry, Kind};
 use haft_core::ledger::{Claim, EffectRecord, Ending};
@@ -8,6 +9,7 @@ use haft_core::record::{Confirmation, InvocationRecord};
 use haft_core::session::{Block, Session};
 
 use crate::machine::{Head, Owner};
+use crate::trail::Gap;
 
 pub(crate) type Res<T> = Result<T, StoreError>;
 
@@ -73,6 +75,45 @@ pub(crate) trait Tables {
 
     /// Makes a call findable whose record is in the audit trail under this number.
     fn put_call(&mut self, number: u64, record: &InvocationRecord) -> Res<()>;
+}
+
+/// What forgetting old things asks of a store besides.
+pub(crate) trait Forgets: Tables {
+    /// Entries of the trail from this number on that are older than this, the oldest first, and
+    /// whether there are more of them. Never the newest entry: the next one is linked to it.
+    fn old(&mut self, from: u64, before_ms: i64, most: usize) -> Res<(Vec<Old>, bool)>;
+
+    /// What an entry is linked to, and its own hash.
+    fn links(&mut self, number: u64) -> Res<(Digest, Digest)>;
+
+    /// The gap that ends with this number.
+    fn gap_to(&mut self, last: u64) -> Res<Option<Gap>>;
+
+    /// The gap that begins with this number.
+    fn gap_from(&mut self, first: u64) -> Res<Option<Gap>>;
+
+    /// Puts a gap in the place of the entries, calls and gaps inside of it. Returns how many calls
+    /// went.
+    fn cut(&mut self, gap: &Gap) -> Res<u64>;
+
+    /// Drops confirmations that were asked for before this and whose time is over.
+    fn drop_confirmations(&mut self, before_ms: i64, most: usize) -> Res<u64>;
+
+    /// Drops sessions that nobody has used since this and that have no effect in the ledger,
+    /// looking at some from this place on. Returns how many went, the next place, and whether there
+    /// are more to look at.
+    fn drop_sessions(&mut self, from: i64, before_ms: i64, most: usize) -> Res<(u64, i64, bool)>;
+}
+
+/// What is to be known of an old entry of the trail.
+pub(crate) struct Old {
+    pub(crate) number: u64,
+    pub(crate) tenant: String,
+    pub(crate) kind: String,
+    /// The call that it is about.
+    pub(crate) call: Option<String>,
+    /// The confirmation that it is about.
+    pub(crate) confirmation: Option<String>,
 }
 
 /// What is due to be forgotten.

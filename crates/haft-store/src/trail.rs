@@ -2,6 +2,7 @@
 
 mod check;
 mod file;
+mod gap;
 
 use std::fmt;
 
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use check::Chain;
 pub(crate) use file::{Signing, append, key, read};
+pub(crate) use gap::Gap;
 
 /// The end of the chain, to which the next entry is linked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,6 +94,8 @@ fn statement(number: u64, hash: &Digest, at_ms: i64) -> String {
 pub struct Verified {
     /// How many entries there are.
     pub entries: u64,
+    /// How many there were besides, which were forgotten in their time.
+    pub forgotten: u64,
     /// The last one's hash.
     pub head: Digest,
     /// How many checkpoints agree.
@@ -124,6 +128,8 @@ pub enum Fault {
     CutTail,
     /// The checkpoint was not signed with the key, or cannot be read.
     Checkpoint,
+    /// Entries are said to have been forgotten, and that is not signed with the key.
+    Forgotten,
     /// The ledger says something else about an effect than its entry does, or has one that no entry
     /// knows.
     Ledger,
@@ -147,6 +153,10 @@ impl fmt::Display for Broken {
             Fault::Checkpoint => {
                 write!(f, "the checkpoint of entry {number} is not signed with this key")
             }
+            Fault::Forgotten => write!(
+                f,
+                "entries from {number} on are said to be forgotten, which is not signed with this key"
+            ),
             Fault::Config if number == 0 => {
                 f.write_str("something is configured that no entry of the trail knows")
             }
@@ -168,11 +178,12 @@ impl std::error::Error for Broken {}
 /// What was found, as the port says it.
 pub(crate) fn said(found: Result<Verified, Broken>) -> Checked {
     match found {
-        Ok(Verified { entries, head, checkpoints }) => {
-            Checked { entries, checkpoints, head: Some(head), broken: None }
+        Ok(Verified { entries, forgotten, head, checkpoints }) => {
+            Checked { entries, forgotten, checkpoints, head: Some(head), broken: None }
         }
         Err(broken) => Checked {
             entries: 0,
+            forgotten: 0,
             checkpoints: 0,
             head: None,
             broken: Some((broken.number, broken.to_string())),
@@ -181,8 +192,8 @@ pub(crate) fn said(found: Result<Verified, Broken>) -> Checked {
 }
 
 /// Checks entries that nobody has signed.
-pub(crate) fn check(entries: &[AuditEntry]) -> Checked {
-    let mut chain = Chain::unsigned();
+pub(crate) fn check(entries: &[AuditEntry], gaps: Vec<Gap>) -> Checked {
+    let mut chain = Chain::unsigned(gaps);
     let taken = entries.iter().try_for_each(|entry| chain.take(entry));
     said(taken.and_then(|()| chain.end()))
 }

@@ -9,6 +9,7 @@ mod model;
 mod otlp;
 mod outside;
 mod server;
+mod store;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,6 +33,7 @@ use otlp::Otlp;
 pub(crate) use outside::{KeyPlace, Outside, from_env};
 pub(crate) use server::Logging;
 use server::{RawServer, Serving};
+use store::RawStore;
 
 /// The file's name.
 pub(crate) const FILE: &str = "haft.toml";
@@ -83,13 +85,6 @@ struct RawConfig {
     models: BTreeMap<String, Model>,
 }
 
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct RawStore {
-    path: Option<PathBuf>,
-    verify: Option<bool>,
-}
-
 /// Milliseconds, unless the name says otherwise.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -106,8 +101,9 @@ struct RawRuntime {
 }
 
 impl RawRuntime {
-    fn resolve(self) -> anyhow::Result<Settings> {
+    fn resolve(self, store: &RawStore) -> anyhow::Result<Settings> {
         let mut settings = Settings::default();
+        settings.keep_records = store.keep(settings.keep_records);
         let ms = |given: Option<u64>, kept| given.map_or(kept, Duration::from_millis);
         let s = |given: Option<u64>, kept| given.map_or(kept, Duration::from_secs);
         settings.default_timeout = ms(self.default_timeout_ms, settings.default_timeout);
@@ -221,9 +217,12 @@ impl Config {
         Ok(Self {
             toolset: raw.toolset.map(|toolset| folder.join(toolset)),
             trust: Trust { pin, key: raw.registry.key, last: None },
+            settings: raw
+                .runtime
+                .resolve(&raw.store)
+                .with_context(|| format!("`{}`", file.display()))?,
             store: raw.store.path.map(|path| folder.join(path)),
             verify: raw.store.verify.unwrap_or(true),
-            settings: raw.runtime.resolve().with_context(|| format!("`{}`", file.display()))?,
             rules: raw.policy,
             server: raw.server.resolve(raw.keys, beside(raw.issuers, &folder)),
             otlp: raw.otlp,

@@ -252,6 +252,9 @@ pub struct Slice {
 pub struct Checked {
     /// How many entries were checked, where all are intact.
     pub entries: u64,
+    /// How many were there once and were forgotten in their time; the chain is whole across them.
+    #[serde(default)]
+    pub forgotten: u64,
     /// How many signed checkpoints agree with them.
     pub checkpoints: u64,
     /// The last one's hash.
@@ -380,4 +383,42 @@ pub trait Store: Ledger + Journal + Confirmations + Sessions + Blocks + Configs 
 
     /// Whether side effects can be recorded at this moment.
     fn is_writable(&self) -> bool;
+
+    /// Forgets some of what is older than this: what the audit trail says of calls, questions whose
+    /// time is over, sessions that nobody has used since. Whatever belongs to an effect that is in
+    /// the ledger stays, and so does every change of what is configured. A little at a time, so
+    /// that nobody waits long behind it.
+    fn forget<'a>(&'a self, before_ms: i64) -> Answer<'a, Forgotten>;
+}
+
+/// What was forgotten.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Entries of the audit trail.
+    pub entries: u64,
+    /// Records of calls: some of those entries.
+    pub calls: u64,
+    /// Confirmations.
+    pub confirmations: u64,
+    /// Sessions.
+    pub sessions: u64,
+    /// Whether there may be more to forget: ask again.
+    pub more: bool,
+}
+
+impl Forgotten {
+    /// Whether anything was.
+    #[must_use]
+    pub fn anything(&self) -> bool {
+        self.entries + self.confirmations + self.sessions > 0
+    }
+
+    /// Takes in what another step forgot.
+    pub fn add(&mut self, other: &Self) {
+        self.entries += other.entries;
+        self.calls += other.calls;
+        self.confirmations += other.confirmations;
+        self.sessions += other.sessions;
+        self.more = other.more;
+    }
 }

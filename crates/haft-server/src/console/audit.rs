@@ -99,6 +99,9 @@ fn verdict(checked: &Checked) -> Markup {
         None => html! {
             p .notice.good role="status" {
                 "Intact: " (checked.entries) " entries, " (checked.checkpoints) " signed checkpoints agree."
+                @if checked.forgotten > 0 {
+                    " " (checked.forgotten) " older ones were forgotten in their time; the chain is whole across them."
+                }
                 @if checked.checkpoints == 0 {
                     " Without a checkpoint, a tail that was cut off could not be noticed: "
                     code { "haft audit checkpoint" } " signs one."

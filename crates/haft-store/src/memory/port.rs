@@ -8,10 +8,11 @@ use haft_core::ledger::{
     Claim, Claimed, EffectRecord, Ending, Settled, Spend, Ticket, Unspendable,
 };
 use haft_core::port::{
-    Blocks, Boxed, CallFilter, CallStats, Checked, Confirmations, EffectFilter, Journal, Ledger,
-    Resolve, Sessions, Slice, Store, StoreError, Undo,
+    Blocks, Boxed, CallFilter, CallStats, Checked, Confirmations, EffectFilter, Forgotten, Journal,
+    Ledger, Resolve, Sessions, Slice, Store, StoreError, Undo,
 };
 use haft_core::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
+use haft_core::registry::SigningKey;
 use haft_core::session::{Block, Session};
 use haft_core::{Digest, ErrorKind};
 use serde_json::Value;
@@ -19,6 +20,7 @@ use serde_json::Value;
 use super::Memory;
 use crate::figures::{self, Series, Timed};
 use crate::steps;
+use crate::steps::forget::Hand;
 use crate::tables::{Res, Tables as _};
 use crate::trail;
 
@@ -122,7 +124,7 @@ impl Journal for Memory {
 
     fn calls<'a>(&'a self, filter: CallFilter) -> Answer<'a, Vec<InvocationRecord>> {
         self.write(|rows| {
-            let own = rows.calls.iter().rev().filter(|one| *one.tenant == *filter.tenant);
+            let own = rows.calls.values().rev().filter(|one| *one.tenant == *filter.tenant);
             let mut own: Vec<_> = own.collect();
             // Stable, so that of two that began together the one recorded later comes first.
             own.sort_by_key(|record| std::cmp::Reverse(record.started_at_ms));
@@ -134,7 +136,7 @@ impl Journal for Memory {
 
     fn stats<'a>(&'a self, filter: CallFilter) -> Answer<'a, Vec<CallStats>> {
         self.write(|rows| {
-            let meant = rows.calls.iter().filter(|one| figures::is_meant(&filter, one));
+            let meant = rows.calls.values().filter(|one| figures::is_meant(&filter, one));
             let timed = meant.map(|record| Timed {
                 tool: record.tool.clone(),
                 failed: record.error.is_some(),
@@ -146,7 +148,7 @@ impl Journal for Memory {
 
     fn series<'a>(&'a self, filter: CallFilter, step_ms: u64) -> Answer<'a, Vec<Slice>> {
         self.write(|rows| {
-            let meant = rows.calls.iter().rev().filter(|one| figures::is_meant(&filter, one));
+            let meant = rows.calls.values().rev().filter(|one| figures::is_meant(&filter, one));
             let mut series = Series::new(step_ms);
             for one in meant.take(figures::series_limit(filter.limit)) {
                 series.take(one.started_at_ms, one.error.map(ErrorKind::as_str), one.duration_us);
@@ -171,7 +173,7 @@ impl Journal for Memory {
     }
 
     fn verify<'a>(&'a self) -> Answer<'a, Checked> {
-        self.write(|rows| Ok(trail::check(&rows.audit)))
+        self.write(|rows| Ok(trail::check(&rows.audit, rows.gaps.values().cloned().collect())))
     }
 
     fn audit<'a>(&'a self, from: u64, limit: usize) -> Answer<'a, Vec<AuditEntry>> {
@@ -297,6 +299,15 @@ impl Store for Memory {
 
     fn is_writable(&self) -> bool {
         true
+    }
+
+    fn forget<'a>(&'a self, before_ms: i64) -> Answer<'a, Forgotten> {
+        // Nobody but this process can reach what is in here, so anybody's key will do.
+        let key = SigningKey::from_seed(&[0; 32]);
+        self.write(|rows| {
+            let all = usize::MAX;
+            steps::forget::some(rows, Hand::default(), before_ms, all, &key).map(|(went, _)| went)
+        })
     }
 }
 

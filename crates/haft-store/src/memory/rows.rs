@@ -15,7 +15,7 @@ use crate::machine::{Head, Owner, later};
 use crate::steps;
 use crate::steps::ledger::drop_body;
 use crate::tables::{Due, Res, Tables};
-use crate::trail::Link;
+use crate::trail::{Gap, Link};
 
 /// At most so many records of calls wait for somebody to look.
 const WAITING: usize = 4_096;
@@ -34,11 +34,15 @@ pub(crate) struct Rows {
     by_call: HashMap<(String, String), i64>,
     pub(super) confirmations: BTreeMap<(String, String), Confirmation>,
     pub(super) sessions: HashMap<(String, String), Session>,
+    /// When each was written last.
+    pub(super) touched: HashMap<(String, String), i64>,
     pub(super) blocks: HashMap<(String, Principal), Block>,
     pub(super) things: Things,
     link: Link,
     pub(super) audit: Vec<AuditEntry>,
-    pub(super) calls: Vec<InvocationRecord>,
+    pub(super) gaps: BTreeMap<u64, Gap>,
+    /// By their entries in the trail.
+    pub(super) calls: BTreeMap<u64, InvocationRecord>,
     waiting: VecDeque<(i64, InvocationRecord)>,
 }
 
@@ -282,6 +286,7 @@ impl Tables for Rows {
 
     fn put_session(&mut self, session: &Session) -> Res<()> {
         let key = (session.tenant.clone(), session.id.clone());
+        self.touched.insert(key.clone(), self.now_ms);
         self.sessions.insert(key, session.clone());
         Ok(())
     }
@@ -314,8 +319,8 @@ impl Tables for Rows {
         Ok(self.link.number)
     }
 
-    fn put_call(&mut self, _number: u64, record: &InvocationRecord) -> Res<()> {
-        self.calls.push(record.clone());
+    fn put_call(&mut self, number: u64, record: &InvocationRecord) -> Res<()> {
+        self.calls.insert(number, record.clone());
         Ok(())
     }
 }

@@ -8,8 +8,8 @@ use haft_core::ledger::{
     Claim, Claimed, EffectRecord, Ending, Settled, Spend, Ticket, Unspendable,
 };
 use haft_core::port::{
-    Blocks, Boxed, CallFilter, CallStats, Checked, Confirmations, EffectFilter, Journal, Ledger,
-    Resolve, Sessions, Slice, Store, Undo,
+    Blocks, Boxed, CallFilter, CallStats, Checked, Confirmations, EffectFilter, Forgotten, Journal,
+    Ledger, Resolve, Sessions, Slice, Store, Undo,
 };
 use haft_core::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
 use haft_core::session::{Block, Session};
@@ -252,5 +252,9 @@ impl Store for Sqlite {
 
     fn is_writable(&self) -> bool {
         self.shared.is_writable()
+    }
+
+    fn forget<'a>(&'a self, before_ms: i64) -> Answer<'a, Forgotten> {
+        Box::pin(self.forget_some(before_ms))
     }
 }

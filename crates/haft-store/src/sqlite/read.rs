@@ -131,6 +131,8 @@ pub(super) fn calls(conn: &Connection, filter: &CallFilter) -> Res<Vec<Invocatio
     query.after("started_at_ms, number", "calls", "call", filter.after.as_deref());
     query.sql.push_str(" ORDER BY started_at_ms DESC, number DESC");
     query.limit(filter.limit);
+    // One view of both tables: what is old may be forgotten meanwhile.
+    let conn = &conn.unchecked_transaction().map_err(|error| of_read(&error))?;
     let numbers = query.all(conn, |found| found.get::<_, i64>(0))?;
     let body = |number| -> Res<InvocationRecord> {
         let sql = "SELECT kind, body FROM audit WHERE number = ?1";

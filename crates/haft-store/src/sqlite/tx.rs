@@ -31,7 +31,7 @@ pub(super) struct Tx<'c> {
 
 impl Tx<'_> {
     /// Takes an error's full story for the writer, and gives the short one to the step.
-    fn try_<T>(&mut self, result: rusqlite::Result<T>) -> Res<T> {
+    pub(super) fn try_<T>(&mut self, result: rusqlite::Result<T>) -> Res<T> {
         result.map_err(|error| {
             let said = fault::of_read(&error);
             self.failure.get_or_insert(error);
@@ -55,7 +55,7 @@ impl Tx<'_> {
         self.try_(found)
     }
 
-    fn all<T>(
+    pub(super) fn all<T>(
         &mut self,
         sql: &str,
         params: impl Params,
@@ -243,11 +243,13 @@ impl Tables for Tx<'_> {
     }
 
     fn put_session(&mut self, session: &Session) -> Res<()> {
-        let sql = "INSERT INTO sessions (tenant, id, revision, body) VALUES (?1, ?2, ?3, ?4) \
-                   ON CONFLICT (tenant, id) DO UPDATE SET revision = excluded.revision, \
-                   body = excluded.body";
-        let body = written(session)?;
-        self.execute(sql, (&session.tenant, &session.id, signed(session.revision), body)).map(drop)
+        let sql = "INSERT INTO sessions (tenant, id, revision, body, touched_at_ms) VALUES \
+                   (?1, ?2, ?3, ?4, ?5) ON CONFLICT (tenant, id) DO UPDATE SET \
+                   revision = excluded.revision, body = excluded.body, \
+                   touched_at_ms = excluded.touched_at_ms";
+        let (body, now_ms) = (written(session)?, self.now_ms);
+        let params = (&session.tenant, &session.id, signed(session.revision), body, now_ms);
+        self.execute(sql, params).map(drop)
     }
 
     fn block(&mut self, tenant: &str, principal: &Principal) -> Res<Option<Block>> {

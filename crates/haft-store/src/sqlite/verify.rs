@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 
 use super::agree::Words;
 use super::fault::of_read;
+use super::forget::gaps;
 use super::shared::Suspicion;
 use super::{Sqlite, reader, row};
 use crate::tables::Res;
@@ -39,14 +40,14 @@ pub fn verify(
         Ok(checkpoints) => checkpoints,
         Err(broken) => return Ok(Err(broken)),
     };
-    let mut chain = match Chain::new(checkpoints, key) {
+    // One view of all tables, whoever writes meanwhile.
+    let conn = conn.unchecked_transaction().map_err(|error| of_read(&error))?;
+    let mut chain = match Chain::new(checkpoints, gaps(&conn)?, key) {
         Ok(chain) => chain,
         Err(broken) => return Ok(Err(broken)),
     };
     let mut first = None;
     let mut words = Words::default();
-    // One view of both tables, whoever writes meanwhile.
-    let conn = conn.unchecked_transaction().map_err(|error| of_read(&error))?;
     each(&conn, |entry| {
         words.take(entry);
         if first.is_none() {
@@ -89,7 +90,7 @@ pub(super) fn suspicion(conn: &Connection, key: &PublicKey, path: &Path) -> Res<
         Err(broken) => return all(&broken),
     };
     let newer = checkpoints.into_iter().filter(|one| one.at_ms > looked.at_ms).collect();
-    let mut chain = match Chain::new(newer, key) {
+    let mut chain = match Chain::new(newer, gaps(conn)?, key) {
         Ok(chain) => chain,
         Err(broken) => return all(&broken),
     };

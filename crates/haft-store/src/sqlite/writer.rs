@@ -20,9 +20,9 @@ use crate::trail::{Link, Signing};
 /// At most so many tasks share a commit.
 const GROUP: usize = 256;
 
-/// After so many tasks the write-ahead log is copied into the database, so that it does not grow
-/// for ever.
-const TASKS_BETWEEN_CHECKPOINTS: usize = 8_192;
+/// After so many changed rows the write-ahead log is copied into the database, so that it does not
+/// grow for ever. (Not after so many tasks: one that forgets changes hundreds of rows.)
+const CHANGES_BETWEEN_CHECKPOINTS: u64 = 16_384;
 
 /// For this part of the time that a commit takes, the writer waits for more to share it.
 const PATIENCE: u32 = 8;
@@ -111,7 +111,8 @@ pub(super) struct Writer {
     pub(super) alive: Alive,
     pub(super) shared: Arc<Shared>,
     pub(super) signing: Option<Signing>,
-    pub(super) since_checkpoint: usize,
+    /// How many changes there had been at the last checkpoint of the log.
+    pub(super) checkpointed_at: u64,
 }
 
 impl Writer {
@@ -129,8 +130,7 @@ impl Writer {
             let began = Instant::now();
             self.write(&mut group);
             last = Last { tasks, took: began.elapsed() };
-            self.since_checkpoint += tasks;
-            if self.since_checkpoint >= TASKS_BETWEEN_CHECKPOINTS {
+            if self.conn.total_changes() - self.checkpointed_at >= CHANGES_BETWEEN_CHECKPOINTS {
                 self.checkpoint();
             }
         }
@@ -250,7 +250,7 @@ impl Writer {
 
     /// Copies the log into the database. A failure here is one of the disk, as in a commit.
     fn checkpoint(&mut self) {
-        self.since_checkpoint = 0;
+        self.checkpointed_at = self.conn.total_changes();
         let done = self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
         if let Err(error) = done {
             self.shared.blame(&judge(&error, During::Work), &error);

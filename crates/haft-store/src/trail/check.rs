@@ -5,36 +5,82 @@ use std::collections::BTreeMap;
 use haft_core::record::AuditEntry;
 use haft_core::registry::PublicKey;
 
-use super::{Broken, Checkpoint, Fault, Link, Verified};
+use super::{Broken, Checkpoint, Fault, Gap, Link, Verified};
 
 /// The check of a chain, fed with its entries in order.
 pub(crate) struct Chain {
     last: Link,
     signed: BTreeMap<u64, Checkpoint>,
     agreed: u64,
+    /// By their first entries.
+    gaps: BTreeMap<u64, Gap>,
+    forgotten: u64,
 }
 
 impl Chain {
     /// A check from the first entry on.
-    pub(crate) fn new(checkpoints: Vec<Checkpoint>, key: &PublicKey) -> Result<Self, Broken> {
+    pub(crate) fn new(
+        checkpoints: Vec<Checkpoint>,
+        gaps: Vec<Gap>,
+        key: &PublicKey,
+    ) -> Result<Self, Broken> {
         if let Some(forged) = checkpoints.iter().find(|one| !one.is_signed_by(key)) {
             return Err(broken(forged.number, None, Fault::Checkpoint));
         }
+        if let Some(forged) = gaps.iter().find(|gap| !gap.is_signed_by(key)) {
+            return Err(broken(forged.first, None, Fault::Forgotten));
+        }
         // Two checkpoints of one entry must agree; the later one in the file is compared.
         let signed = checkpoints.into_iter().map(|one| (one.number, one)).collect();
-        Ok(Self { last: Link::default(), signed, agreed: 0 })
+        Ok(Self { signed, ..Self::unsigned(gaps) })
     }
 
     /// The same, where nothing was signed.
-    pub(crate) fn unsigned() -> Self {
-        Self { last: Link::default(), signed: BTreeMap::new(), agreed: 0 }
+    pub(crate) fn unsigned(gaps: Vec<Gap>) -> Self {
+        Self {
+            last: Link::default(),
+            signed: BTreeMap::new(),
+            agreed: 0,
+            gaps: gaps.into_iter().map(|gap| (gap.first, gap)).collect(),
+            forgotten: 0,
+        }
+    }
+
+    /// Goes on after entries that were forgotten.
+    fn pass(&mut self) -> Result<(), Broken> {
+        while let Some(gap) = self.gaps.remove(&(self.last.number + 1)) {
+            let linked = gap.previous == self.last.hash;
+            self.last = gap.end();
+            self.forgotten += gap.entries();
+            if !linked {
+                return Err(broken(gap.first, None, Fault::Chain));
+            }
+            self.agree(gap.last, None)?;
+        }
+        Ok(())
+    }
+
+    /// Compares the last entry with what was signed of it.
+    fn agree(&mut self, number: u64, tenant: Option<&str>) -> Result<(), Broken> {
+        match self.signed.remove(&number) {
+            Some(signed) if signed.hash != self.last.hash => {
+                Err(broken(number, tenant.map(str::to_owned), Fault::Rewritten))
+            }
+            Some(_) => {
+                self.agreed += 1;
+                Ok(())
+            }
+            None => Ok(()),
+        }
     }
 
     /// Takes the next entry, and goes on after it whatever is wrong with it.
     pub(crate) fn take(&mut self, entry: &AuditEntry) -> Result<(), Broken> {
+        let passed = self.pass();
         let expected = self.last.number + 1;
         let linked = entry.previous == self.last.hash;
         self.last = Link { number: entry.number, hash: entry.hash.clone() };
+        passed?;
         let wrong = |fault| Err(broken(entry.number, Some(entry.tenant.clone()), fault));
         if entry.number != expected {
             return Err(broken(expected, None, Fault::Gap));
@@ -45,14 +91,7 @@ impl Chain {
         if entry.hash != entry.expected_hash() {
             return wrong(Fault::Hash);
         }
-        match self.signed.remove(&entry.number) {
-            Some(signed) if signed.hash != entry.hash => wrong(Fault::Rewritten),
-            Some(_) => {
-                self.agreed += 1;
-                Ok(())
-            }
-            None => Ok(()),
-        }
+        self.agree(entry.number, Some(&entry.tenant))
     }
 
     /// Ends the check: what was signed must have been there.
@@ -60,7 +99,8 @@ impl Chain {
         match self.signed.keys().find(|number| **number > self.last.number) {
             Some(number) => Err(broken(*number, None, Fault::CutTail)),
             None => Ok(Verified {
-                entries: self.last.number,
+                entries: self.last.number.saturating_sub(self.forgotten),
+                forgotten: self.forgotten,
                 head: self.last.hash,
                 checkpoints: self.agreed,
             }),
@@ -96,7 +136,7 @@ mod tests {
     }
 
     fn verdict(entries: &[AuditEntry], checkpoints: Vec<Checkpoint>) -> Result<Verified, Broken> {
-        let mut chain = Chain::new(checkpoints, &key().public())?;
+        let mut chain = Chain::new(checkpoints, Vec::new(), &key().public())?;
         entries.iter().try_for_each(|entry| chain.take(entry))?;
         chain.end()
     }

@@ -5,6 +5,7 @@ mod configs;
 mod confirmations;
 mod forgetting;
 mod journal;
+mod records;
 mod sessions;
 mod settling;
 mod undoing;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use haft_core::contract::SideEffectPolicy as Class;
 use haft_core::ledger::{Claimed, State};
-use haft_core::port::{EffectFilter, Journal as _, Ledger as _};
+use haft_core::port::{CallFilter, EffectFilter, Journal as _, Ledger as _, Store as _};
 use haft_store::sqlite::verify;
 use haft_store::{Options, Sqlite};
 use serde_json::json;
@@ -68,9 +68,13 @@ fn write_down(mut diary: &fs::File, line: &str) {
 }
 
 fn run_and_kill(dir: &Path, round: u64) {
+    kill_at_work(dir, "crash::the_victim_works_until_it_is_killed", round);
+}
+
+fn kill_at_work(dir: &Path, victim: &str, round: u64) {
     let before = fs::metadata(dir.join("diary")).map_or(0, |file| file.len());
     let mut victim = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "crash::the_victim_works_until_it_is_killed", "--nocapture"])
+        .args(["--exact", victim, "--nocapture"])
         .env(VICTIM, round.to_string())
         .current_dir(dir)
         .stdout(Stdio::null())
@@ -137,6 +141,81 @@ async fn inspect(store: &Sqlite, diary: &HashMap<String, String>) {
         assert!(matches!(claimed, Claimed::Unknown(_)), "{key} would be done again");
     }
     store.flush().await.unwrap();
+}
+
+const FORGETFUL: &str = "crash::the_forgetful_forgets_until_it_is_killed";
+const OLD_CALLS: u64 = 4_000;
+/// Every so many calls something is kept: an effect that nobody knows the outcome of.
+const OPEN_EVERY: u64 = 100;
+
+/// Does nothing unless it is the victim. Between two steps it writes down how many calls went.
+#[test]
+fn the_forgetful_forgets_until_it_is_killed() {
+    let Ok(_) = std::env::var(VICTIM) else { return };
+    let dir = std::env::current_dir().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let store = Sqlite::open(dir.join("haft.db"), Options::default()).unwrap();
+    let diary = fs::OpenOptions::new().append(true).create(true).open(dir.join("diary")).unwrap();
+    write_down(&diary, "begun -\n");
+    runtime.block_on(async {
+        loop {
+            let went = store.forget(i64::MAX).await.unwrap();
+            write_down(&diary, &format!("went {}\n", went.calls));
+            // Somebody else writes meanwhile.
+            store.note("acme", "note", json!("between")).await.unwrap();
+        }
+    });
+}
+
+/// Many calls, and among them effects of unknown outcome.
+async fn remember(store: &Sqlite) {
+    for n in 0..OLD_CALLS {
+        if n % OPEN_EVERY == 0 {
+            let key = format!("lost {n}");
+            let claimed = store.claim(of_class(&key, Class::Irreversible)).await.unwrap();
+            let Claimed::Fresh(ticket) = claimed else { panic!("{claimed:?}") };
+            let record = call_record(&ticket.call, "core__pay", 1);
+            store.settle(&ticket, ending(State::Unknown, None), Some(record)).await.unwrap();
+        }
+        store.record(call_record(&format!("c{n}"), "core__kb_search", 1));
+        if n % 500 == 0 {
+            store.flush().await.unwrap();
+        }
+    }
+    store.flush().await.unwrap();
+}
+
+#[test]
+fn forgetting_that_is_killed_in_the_middle_harms_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("haft.db");
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(remember(&Sqlite::open(&path, Options::default()).unwrap()));
+    let lost = OLD_CALLS / OPEN_EVERY;
+    let mut left = Vec::new();
+    for round in 0..8 {
+        kill_at_work(dir.path(), FORGETFUL, round);
+        let options = Options { verify_on_open: true, ..Options::default() };
+        let store = Sqlite::open(&path, options).unwrap();
+        let checked = runtime.block_on(store.verify()).unwrap();
+        assert_eq!(checked.broken, None, "round {round}");
+        let filter = CallFilter { tenant: "acme".into(), limit: 1_000_000, ..Default::default() };
+        let calls = runtime.block_on(store.calls(filter)).unwrap();
+        let kept = calls.iter().filter(|one| one.call.starts_with("call of lost")).count();
+        assert_eq!(kept as u64, lost, "round {round}");
+        let again = of_class("lost 0", Class::Irreversible);
+        let claimed = runtime.block_on(store.claim(again)).unwrap();
+        assert!(matches!(claimed, Claimed::Unknown(_)), "it would be done again: {claimed:?}");
+        left.push(calls.len() as u64 - lost);
+    }
+    assert!(left.is_sorted_by(|earlier, later| earlier >= later), "{left:?}");
+    assert!(left.last() < Some(&OLD_CALLS), "nothing was forgotten: {left:?}");
+    let store = Sqlite::open(&path, Options::default()).unwrap();
+    while runtime.block_on(store.forget(i64::MAX)).unwrap().more {}
+    let stats = CallFilter { tenant: "acme".into(), ..Default::default() };
+    let stats = runtime.block_on(store.stats(stats)).unwrap();
+    let calls: Vec<_> = stats.iter().map(|one| (&*one.tool, one.calls)).collect();
+    assert_eq!(calls, [("core__pay", lost)]);
 }
 
 #[test]

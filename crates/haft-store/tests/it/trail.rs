@@ -3,14 +3,14 @@
 use haft_core::Principal;
 use haft_core::config::{Change, Kind};
 use haft_core::ledger::State;
-use haft_core::port::{Configs as _, Journal as _, Ledger as _, StoreError};
+use haft_core::port::{Configs as _, Journal as _, Ledger as _, Store as _, StoreError};
 use haft_store::sqlite::verify;
 use haft_store::trail::Fault;
 use haft_store::{Broken, Sqlite, Verified};
 use rusqlite::Connection;
 use serde_json::json;
 
-use crate::bed::{Bed, claim, ending, fresh, word};
+use crate::bed::{Bed, call_record, claim, ending, fresh, word};
 
 /// Six entries: of acme and other in turn, with a checkpoint of the last.
 async fn written() -> Bed {
@@ -182,4 +182,86 @@ async fn a_ledger_that_was_edited_does_not_fit_the_trail() {
         let refused = store.claim(claim("other")).await.unwrap_err();
         assert!(matches!(refused, StoreError::Tampered(_)), "{refused}");
     }
+}
+
+/// Six entries of calls, of which the first four were forgotten, and what is configured since.
+async fn forgotten() -> Bed {
+    let bed = Bed::sqlite();
+    let store = bed.open_sqlite(|options| options.checkpoint_every = 2);
+    for n in 0..6 {
+        bed.clock.advance(1);
+        store.record(call_record(&format!("c{n}"), "core__kb_search", 1));
+        store.flush().await.unwrap();
+    }
+    let before = store.now_ms() - 1;
+    assert_eq!(store.forget(before).await.unwrap().entries, 4);
+    drop(store);
+    bed
+}
+
+#[tokio::test]
+async fn a_trail_with_a_gap_that_we_made_is_intact() {
+    let verified = verdict(&forgotten().await).unwrap();
+    // Of the checkpoints of entries 2, 4 and 6 the last two still have something to agree with.
+    assert_eq!((verified.entries, verified.forgotten, verified.checkpoints), (2, 4, 2));
+}
+
+#[tokio::test]
+async fn nothing_goes_from_the_trail_by_hand() {
+    let bed = forgotten().await;
+    let conn = Connection::open(bed.path()).unwrap();
+    let refused = conn.execute_batch("DELETE FROM calls; DELETE FROM audit WHERE number = 5");
+    assert!(refused.unwrap_err().to_string().contains("append-only"));
+}
+
+#[tokio::test]
+async fn a_gap_that_we_did_not_make_is_noticed() {
+    let table = [
+        // More is gone than was signed for.
+        ("DELETE FROM calls; DELETE FROM audit WHERE number = 5", 5, Fault::Gap),
+        (
+            "DELETE FROM calls; DELETE FROM audit WHERE number = 5; UPDATE forgotten SET last = 5",
+            1,
+            Fault::Forgotten,
+        ),
+        ("UPDATE forgotten SET hash = zeroblob(32)", 1, Fault::Forgotten),
+        ("UPDATE forgotten SET previous = zeroblob(32), first = 2", 2, Fault::Forgotten),
+        ("UPDATE forgotten SET at_ms = 1", 1, Fault::Forgotten),
+        ("DELETE FROM forgotten", 1, Fault::Gap),
+    ];
+    for (sql, number, fault) in table {
+        let bed = forgotten().await;
+        touch(&bed, sql);
+        let broken = verdict(&bed).unwrap_err();
+        assert_eq!((broken.number, broken.fault), (number, fault), "{sql}");
+        let store = bed.open_sqlite(|options| options.verify_on_open = true);
+        let refused = store.claim(claim("k")).await;
+        assert!(matches!(refused, Err(StoreError::Tampered(_))), "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn gaps_that_meet_become_one() {
+    let bed = Bed::sqlite();
+    let store = bed.open_sqlite(|_| ());
+    for n in 0..5 {
+        store.note("acme", "note", json!(n)).await.unwrap();
+        if n == 2 {
+            store.change(change("p", 0, Some(json!({})))).await.unwrap();
+        }
+    }
+    bed.clock.advance(10);
+    let gaps = || -> Vec<(i64, i64)> {
+        let conn = Connection::open(bed.path()).unwrap();
+        let mut found = conn.prepare("SELECT first, last FROM forgotten ORDER BY first").unwrap();
+        let rows = found.query_map((), |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        rows.map(Result::unwrap).collect()
+    };
+    store.forget(store.now_ms()).await.unwrap();
+    assert_eq!(gaps(), [(1, 3), (5, 5)], "what is configured stands between them");
+    store.note("acme", "note", json!("the newest")).await.unwrap();
+    store.forget(store.now_ms()).await.unwrap();
+    assert_eq!(gaps(), [(1, 3), (5, 6)]);
+    drop(store);
+    assert_eq!(verdict(&bed).map(|found| (found.entries, found.forgotten)), Ok((2, 5)));
 }

@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use haft_core::Principal;
 use haft_core::call::PrincipalKind;
-use haft_store::{Sqlite, sqlite};
+use haft_store::{Sqlite, Verified, sqlite};
 use serde_json::json;
 
 use crate::assembly::{block_on, open_store};
@@ -27,21 +27,12 @@ fn verify(at: &Place, as_json: bool, out: &mut Output) -> anyhow::Result<Exit> {
     let key = Sqlite::signing_key(&path)?.public();
     let verified = sqlite::verify(&path, &key, &Sqlite::checkpoints(&path))?;
     let (exit, text, json) = match &verified {
-        Ok(found) => (
-            Exit::Done,
-            match found.checkpoints {
-                0 => format!(
-                    "intact: {} entries, head {}; there are no checkpoints, so a tail that was cut \
-                     off could not be noticed",
-                    found.entries, found.head
-                ),
-                signed => format!(
-                    "intact: {} entries, {signed} checkpoints, head {}",
-                    found.entries, found.head
-                ),
-            },
-            json!({ "intact": true, "entries": found.entries, "head": found.head }),
-        ),
+        Ok(found) => (Exit::Done, intact(found), {
+            let (entries, forgotten) = (found.entries, found.forgotten);
+            json!({
+                "intact": true, "entries": entries, "forgotten": forgotten, "head": found.head,
+            })
+        }),
         Err(broken) => (
             Exit::Findings,
             format!("not intact: {broken}"),
@@ -54,6 +45,21 @@ fn verify(at: &Place, as_json: bool, out: &mut Output) -> anyhow::Result<Exit> {
         out.line(&text)
     }
     Ok(exit)
+}
+
+fn intact(found: &Verified) -> String {
+    let entries = match found.forgotten {
+        0 => format!("{} entries", found.entries),
+        gone => format!("{} entries ({gone} older ones were forgotten)", found.entries),
+    };
+    match found.checkpoints {
+        0 => format!(
+            "intact: {entries}, head {}; there are no checkpoints, so a tail that was cut off could \
+             not be noticed",
+            found.head
+        ),
+        signed => format!("intact: {entries}, {signed} checkpoints, head {}", found.head),
+    }
 }
 
 fn checkpoint(at: &Place, out: &mut Output) -> anyhow::Result<Exit> {

@@ -1,6 +1,7 @@
 //! `[server]`, `[[keys]]` and `[[issuers]]`: where `haft serve` listens, and who may come in.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use haft_server::Limits;
 use haft_server::who::Key;
@@ -17,6 +18,7 @@ pub(super) struct RawServer {
     max_requests: Option<usize>,
     max_connections: Option<usize>,
     max_streams: Option<usize>,
+    tend_s: Option<u64>,
     log: Logging,
 }
 
@@ -42,6 +44,8 @@ impl RawServer {
         limits.at_once = self.max_requests.unwrap_or(limits.at_once);
         limits.connections = self.max_connections.unwrap_or(limits.connections);
         limits.watchers = self.max_streams.unwrap_or(limits.watchers);
+        // Never without a pause.
+        limits.tend = self.tend_s.map_or(limits.tend, |s| Duration::from_secs(s.max(1)));
         Serving { listen: self.listen, hosts: self.hosts, limits, keys, issuers, log: self.log }
     }
 }

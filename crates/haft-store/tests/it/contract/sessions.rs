@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::bed::{START, contract};
 
-fn session() -> Session {
+pub(super) fn session() -> Session {
     Session {
         id: "s1".into(),
         tenant: "acme".into(),

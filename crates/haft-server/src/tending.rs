@@ -1,0 +1,37 @@
+//! Keeping the store in order while the server runs.
+
+use std::sync::Arc;
+
+use haft_core::port::StoreError;
+
+use crate::door::Door;
+
+/// Takes over the effects of processes that are gone, and forgets what is due, from time to time
+/// until it is dropped. What could not be done is tried again the next time.
+pub(crate) async fn keep(door: Arc<Door>) {
+    loop {
+        tokio::time::sleep(door.limits.tend).await;
+        if let Err(error) = once(&door).await {
+            tracing::warn!(event = "store_not_tended", why = %error);
+        }
+    }
+}
+
+async fn once(door: &Door) -> Result<(), StoreError> {
+    let left = door.runtime.tend().await?;
+    if !left.is_empty() {
+        tracing::warn!(event = "effects_unknown", effects = left.len());
+    }
+    let went = door.runtime.forget().await?;
+    door.metrics.forgot(&went);
+    if went.anything() {
+        tracing::info!(
+            event = "records_forgotten",
+            calls = went.calls,
+            entries = went.entries,
+            confirmations = went.confirmations,
+            sessions = went.sessions,
+        );
+    }
+    Ok(())
+}
