@@ -191,16 +191,35 @@ async fn put(inner: &Inner, call: &Authorized, binding: Digest) -> Result<Confir
     Ok(asked)
 }
 
+/// A tenant's confirmations that have not expired. They come newest first and all last equally long,
+/// so what is behind the first expired ones need not be read.
+async fn good(
+    inner: &Inner,
+    tenant: &str,
+    status: ConfirmationStatus,
+) -> Result<Vec<Confirmation>, StoreError> {
+    const PAGE: usize = 100;
+    let (now, mut good) = (inner.store.now_ms(), Vec::new());
+    let mut last: Option<String> = None;
+    loop {
+        let found = inner.store.confirmations(tenant, Some(status), last.as_deref(), PAGE).await?;
+        let goes_on = found.len() == PAGE && found.last().is_some_and(|c| c.expires_at_ms > now);
+        last = found.last().map(|c| c.id.clone());
+        good.extend(found.into_iter().filter(|c| c.expires_at_ms > now));
+        if !goes_on {
+            return Ok(good);
+        }
+    }
+}
+
 /// Nobody reads five hundred questions of one agent.
 async fn room(inner: &Inner, call: &Authorized, binding: &Digest) -> Result<(), ToolError> {
     let caller = &call.call.caller;
     let list = async |status| {
-        let found = inner.store.confirmations(&caller.tenant, Some(status), None, usize::MAX).await;
-        found.map_err(|error| unwritable(&error))
+        good(inner, &caller.tenant, status).await.map_err(|error| unwritable(&error))
     };
     let open = list(ConfirmationStatus::Pending).await?;
-    let now = inner.store.now_ms();
-    let own = |c: &&Confirmation| c.agent == *caller.agent && c.expires_at_ms > now;
+    let own = |c: &&Confirmation| c.agent == *caller.agent;
     if open.iter().filter(own).count() < inner.settings.max_pending_confirmations {
         return Ok(());
     }

@@ -15,4 +15,6 @@ mod disk;
 #[cfg(test)]
 mod files;
 #[cfg(test)]
+mod memory;
+#[cfg(test)]
 mod trail;
