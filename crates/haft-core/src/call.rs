@@ -149,6 +149,13 @@ pub enum RawArguments {
     Value(Value),
 }
 
+impl Default for RawArguments {
+    /// None.
+    fn default() -> Self {
+        Self::Text(String::new())
+    }
+}
+
 impl From<Value> for RawArguments {
     fn from(value: Value) -> Self {
         Self::Value(value)

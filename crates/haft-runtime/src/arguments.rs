@@ -186,8 +186,39 @@ impl Reader {
         mode: Mode,
         rules: Arguments,
     ) -> Result<Prepared, Invalid> {
-        let mut parsed = parse::parse(raw, rules.mode)?;
-        let seen = inspect::inspect(&parsed.value)?;
+        match raw {
+            RawArguments::Text(text) => self.read_text(text, mode, rules),
+            RawArguments::Value(value) => self.read_value(value.clone(), mode, rules),
+        }
+    }
+
+    pub(crate) fn read_text(
+        &self,
+        text: &str,
+        mode: Mode,
+        rules: Arguments,
+    ) -> Result<Prepared, Invalid> {
+        self.settle(parse::text(text, rules.mode)?, Some(text), mode, rules)
+    }
+
+    pub(crate) fn read_value(
+        &self,
+        value: Value,
+        mode: Mode,
+        rules: Arguments,
+    ) -> Result<Prepared, Invalid> {
+        self.settle(parse::value(value, false, rules.mode)?, None, mode, rules)
+    }
+
+    /// From what was parsed to what is used; `text` is what numbers were written in.
+    fn settle(
+        &self,
+        mut parsed: parse::Parsed,
+        text: Option<&str>,
+        mode: Mode,
+        rules: Arguments,
+    ) -> Result<Prepared, Invalid> {
+        let seen = inspect::inspect(&parsed.value, parsed.plain)?;
         let held = parsed.take_held();
         let mut prepared = self.complete(parsed.value, mode);
         prepared.warnings = parsed.warnings;
@@ -198,7 +229,7 @@ impl Reader {
         }
         let mut problems = Vec::new();
         if seen.whole_floats || (!valid && rules.mode == Leniency::Lenient) {
-            let text = parse::text_of(raw, held.as_deref());
+            let text = held.as_deref().or(text);
             prepared = self.coerced(prepared, text, mode, rules, &mut problems);
         }
         self.judge(prepared, problems)

@@ -19,6 +19,7 @@ mod trip;
 
 use std::sync::Arc;
 
+use haft_core::call::RawArguments;
 use haft_core::outcome::Intent;
 use haft_core::record::{Stage, Written};
 use haft_core::{Call, Envelope, ToolError};
@@ -40,10 +41,12 @@ use crate::tasks::Presence;
 ///
 /// (What only some calls go through is boxed, here and in the stages: a future is as large as the
 /// largest of its ways, and every call would pay for ways that it does not take.)
-pub(crate) async fn take(inner: &Arc<Inner>, call: Call) -> Envelope {
+pub(crate) async fn take(inner: &Arc<Inner>, mut call: Call) -> Envelope {
+    // The arguments go their own way: what they become is used, and what came is seldom kept.
+    let raw = std::mem::take(&mut call.arguments);
     let call = Arc::new(call);
     let mut trip = Trip::begin(inner, &call);
-    match decide(inner, &mut trip, call).await {
+    match decide(inner, &mut trip, call, raw).await {
         Err(refusal) => Box::pin(publish::refused(inner, trip, refusal)).await,
         Ok(approved) if approved.call().dry_run => {
             Box::pin(explain::plan(inner, trip, &approved)).await
@@ -56,7 +59,12 @@ pub(crate) async fn take(inner: &Arc<Inner>, call: Call) -> Envelope {
 }
 
 /// From a name to a call that may run: nothing has been done yet, and nothing is remembered.
-async fn decide(inner: &Arc<Inner>, trip: &mut Trip, call: Arc<Call>) -> Result<Approved, Refusal> {
+async fn decide(
+    inner: &Arc<Inner>,
+    trip: &mut Trip,
+    call: Arc<Call>,
+    raw: RawArguments,
+) -> Result<Approved, Refusal> {
     // Whether the tool exists for this caller at all; first, so that nothing else is revealed.
     trip.at(Stage::Resolve);
     let found = resolve::tool(inner, trip, call).await?;
@@ -65,7 +73,7 @@ async fn decide(inner: &Arc<Inner>, trip: &mut Trip, call: Arc<Call>) -> Result<
     let admitted = gate::admit(inner, found).await?;
     // The rules that follow look at what will really be used, not at what the model wrote.
     trip.at(Stage::Arguments);
-    let prepared = prepare::arguments(inner, trip, admitted)?;
+    let prepared = prepare::arguments(inner, trip, admitted, raw)?;
     trip.at(Stage::Authorize);
     let authorized = authorize::decide(inner, trip, prepared)?;
     trip.at(Stage::Confirm);

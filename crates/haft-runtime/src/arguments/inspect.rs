@@ -23,9 +23,9 @@ pub(super) struct Seen {
     pub(super) large_integers: bool,
 }
 
-/// Looks at every value once.
-pub(super) fn inspect(value: &Value) -> Result<Seen, Invalid> {
-    let mut look = Look { seen: Seen::default(), values: 0, bytes: 0, problems: Vec::new() };
+/// Looks at every value once. Where the text is plain, so is every string.
+pub(super) fn inspect(value: &Value, plain: bool) -> Result<Seen, Invalid> {
+    let mut look = Look { seen: Seen::default(), values: 0, bytes: 0, plain, problems: Vec::new() };
     look.at(value, &Path::Root, MAX_DEPTH);
     match look.problems.is_empty() {
         true => Ok(look.seen),
@@ -41,6 +41,7 @@ struct Look {
     seen: Seen,
     values: usize,
     bytes: usize,
+    plain: bool,
     problems: Vec<Problem>,
 }
 
@@ -85,7 +86,8 @@ impl Look {
             let message = format!("there are more than {MAX_BYTES} bytes of text; send less");
             self.tell(&Path::Root, "too_large", message);
         }
-        if is_suspicious(text)
+        if !self.plain
+            && is_suspicious(text)
             && let Some(found) = text.chars().find(|c| matches!(c, '\0' | '\u{FFFE}' | '\u{FFFF}'))
         {
             let code = u32::from(found);

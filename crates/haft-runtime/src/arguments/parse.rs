@@ -1,7 +1,6 @@
 //! From what came to one JSON object: strict reading, and the repairs that concern the whole.
 
 use haft_adm::strict::{self, Limits, Problem as TextProblem};
-use haft_core::call::RawArguments;
 use haft_core::contract::Leniency;
 use haft_core::outcome::Warning;
 use serde_json::{Map, Value, json};
@@ -16,6 +15,9 @@ pub(super) struct Parsed {
     /// The text inside a string that held the arguments.
     held: Option<String>,
     pub(super) warnings: Vec<Warning>,
+    /// Whether the text that it was read from shows that no string in it has a character that is
+    /// not allowed: those come as escapes, or begin with a byte of their own.
+    pub(super) plain: bool,
 }
 
 impl Parsed {
@@ -25,16 +27,21 @@ impl Parsed {
     }
 }
 
-/// Reads what came. Only lenient tools take empty text, `null` or a string for the object.
-pub(super) fn parse(raw: &RawArguments, leniency: Leniency) -> Result<Parsed, Invalid> {
+/// Reads text. Only lenient tools take empty text for the object.
+pub(super) fn text(text: &str, leniency: Leniency) -> Result<Parsed, Invalid> {
+    if !text.trim_ascii().is_empty() {
+        let plain = memchr::memchr2(b'\\', 0xEF, text.as_bytes()).is_none();
+        return value(read(text)?, plain, leniency);
+    }
+    match leniency {
+        Leniency::Lenient => Ok(nothing("empty_to_object", text)),
+        Leniency::Strict => Err(empty()),
+    }
+}
+
+/// Takes what was read. Only lenient tools take `null` or a string for the object.
+pub(super) fn value(value: Value, plain: bool, leniency: Leniency) -> Result<Parsed, Invalid> {
     let lenient = leniency == Leniency::Lenient;
-    let value = match raw {
-        RawArguments::Value(value) => value.clone(),
-        RawArguments::Text(text) if text.trim_ascii().is_empty() => {
-            return if lenient { Ok(nothing("empty_to_object", text)) } else { Err(empty()) };
-        }
-        RawArguments::Text(text) => read(text)?,
-    };
     match value {
         Value::Null if lenient => Ok(nothing("null_to_object", &Value::Null.to_string())),
         Value::String(text) if lenient => unfold(text),
@@ -43,16 +50,7 @@ pub(super) fn parse(raw: &RawArguments, leniency: Leniency) -> Result<Parsed, In
         | Value::Number(_)
         | Value::String(_)
         | Value::Array(_)
-        | Value::Object(_)) => Ok(Parsed { value, held: None, warnings: Vec::new() }),
-    }
-}
-
-/// The text that numbers of the arguments were written in.
-pub(super) fn text_of<'a>(raw: &'a RawArguments, held: Option<&'a str>) -> Option<&'a str> {
-    match (held, raw) {
-        (Some(held), _) => Some(held),
-        (None, RawArguments::Text(text)) => Some(text),
-        (None, RawArguments::Value(_)) => None,
+        | Value::Object(_)) => Ok(Parsed { value, held: None, warnings: Vec::new(), plain }),
     }
 }
 
@@ -76,7 +74,12 @@ fn unfold(text: String) -> Result<Parsed, Invalid> {
         return Ok(nothing("empty_to_object", &text));
     }
     if !text.trim_ascii_start().starts_with('{') {
-        return Ok(Parsed { value: Value::String(text), held: None, warnings: Vec::new() });
+        return Ok(Parsed {
+            value: Value::String(text),
+            held: None,
+            warnings: Vec::new(),
+            plain: false,
+        });
     }
     let value = read(&text)?;
     let warning = Warning {
@@ -87,7 +90,7 @@ fn unfold(text: String) -> Result<Parsed, Invalid> {
         before: Some(shown(&json!(text))),
         after: Some(shown(&value)),
     };
-    Ok(Parsed { value, held: Some(text), warnings: vec![warning] })
+    Ok(Parsed { value, held: Some(text), warnings: vec![warning], plain: false })
 }
 
 fn nothing(code: &str, text: &str) -> Parsed {
@@ -98,7 +101,7 @@ fn nothing(code: &str, text: &str) -> Parsed {
         before: Some(shown(&json!(text))),
         after: Some(json!({})),
     };
-    Parsed { value: Value::Object(Map::new()), held: None, warnings: vec![warning] }
+    Parsed { value: Value::Object(Map::new()), held: None, warnings: vec![warning], plain: true }
 }
 
 fn empty() -> Invalid {

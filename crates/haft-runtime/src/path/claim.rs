@@ -368,7 +368,7 @@ fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
 
 /// What came, where it is not what is used.
 fn raw(joined: &Joined) -> Option<Value> {
-    let came = match &joined.call().arguments {
+    let came = match joined.raw()? {
         RawArguments::Text(text) => Value::String(text.clone()),
         RawArguments::Value(value) => value.clone(),
     };

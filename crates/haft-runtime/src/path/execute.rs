@@ -218,8 +218,9 @@ impl Drop for Ends {
 }
 
 fn scope(trip: &Trip, call: &Joined) -> Scope {
-    let mut through = call.call().through.clone();
-    through.push(call.tool.tool.id.clone());
+    let before = &call.call().through;
+    let mut through = Vec::with_capacity(before.len() + 1);
+    through.extend(before.iter().chain([&call.tool.tool.id]).cloned());
     Scope {
         call: trip.id.clone(),
         caller: trip.call.caller.clone(),

@@ -20,6 +20,8 @@ pub(crate) struct Prepared {
     admitted: Admitted,
     effective: Arc<Value>,
     came: Came,
+    /// What the model wrote, where the ledger keeps it.
+    raw: Option<Box<RawArguments>>,
 }
 
 impl Deref for Prepared {
@@ -42,6 +44,11 @@ impl Prepared {
         self.came.accepted(&self.effective)
     }
 
+    /// What the model wrote; a call without effects keeps nothing of it.
+    pub(super) fn raw(&self) -> Option<&RawArguments> {
+        self.raw.as_deref()
+    }
+
     /// What policy said before the arguments were known, for whoever says it last.
     pub(super) fn take_standing(&mut self) -> Standing {
         std::mem::replace(&mut self.admitted.standing, Standing::Open)
@@ -57,16 +64,29 @@ pub(crate) fn arguments(
     inner: &Inner,
     trip: &mut Trip,
     admitted: Admitted,
+    raw: RawArguments,
 ) -> Result<Prepared, Refusal> {
-    let rules = admitted.tool.arguments;
-    let read = admitted.loaded.reader.read_under(&admitted.call.arguments, admitted.mode, rules);
+    let (reader, rules) = (&admitted.loaded.reader, admitted.tool.arguments);
+    let pure = admitted.class() == SideEffectPolicy::Pure;
+    let (read, raw) = match raw {
+        RawArguments::Value(value) if pure => {
+            (reader.read_value(value, admitted.mode, rules), None)
+        }
+        raw @ (RawArguments::Value(_) | RawArguments::Text(_)) => {
+            (reader.read_under(&raw, admitted.mode, rules), Some(raw))
+        }
+    };
     match read {
         Ok(Arguments { effective, warnings, clamps, came }) => {
             trip.warnings = warnings;
             trip.clamps = clamps;
             let effective = Arc::new(effective);
-            trip.arguments = seen(inner, &admitted, &effective);
-            Ok(Prepared { admitted, effective, came })
+            if pure {
+                trip.arguments = seen_later(inner, &admitted, &effective, raw);
+                return Ok(Prepared { admitted, effective, came, raw: None });
+            }
+            trip.arguments = admitted.loaded.seen_arguments(&effective, &inner.secrets());
+            Ok(Prepared { admitted, effective, came, raw: raw.map(Box::new) })
         }
         Err(invalid) => {
             trip.warnings.clone_from(&invalid.warnings);
@@ -81,22 +101,27 @@ const KEPT_BYTES: u64 = 4 << 10;
 /// The arguments as others may see them. Of a call without effects few ever look, so what they are
 /// made from is kept until somebody does: the text that came where there is one, which is smaller
 /// than what was read from it.
-fn seen(inner: &Inner, call: &Admitted, effective: &Arc<Value>) -> Option<Written> {
-    let small = match &call.call.arguments {
-        RawArguments::Text(came) => came.len() as u64 <= KEPT_BYTES,
-        RawArguments::Value(_) => check::at_most(effective) <= 6 * KEPT_BYTES,
+fn seen_later(
+    inner: &Inner,
+    call: &Admitted,
+    effective: &Arc<Value>,
+    raw: Option<RawArguments>,
+) -> Option<Written> {
+    let small = match &raw {
+        Some(RawArguments::Text(came)) => came.len() as u64 <= KEPT_BYTES,
+        Some(RawArguments::Value(_)) | None => check::at_most(effective) <= 6 * KEPT_BYTES,
     };
-    if call.class() != SideEffectPolicy::Pure || !small {
+    if !small {
         return call.loaded.seen_arguments(effective, &inner.secrets());
     }
     let (loaded, secrets) = (call.loaded.clone(), inner.known_secrets());
-    let RawArguments::Text(_) = &call.call.arguments else {
+    let Some(RawArguments::Text(came)) = raw else {
         let effective = effective.clone();
         return Some(Written::later(move || loaded.seen_arguments(&effective, &secrets)));
     };
-    let (came, mode, rules) = (call.call.arguments.clone(), call.mode, call.tool.arguments);
+    let (mode, rules) = (call.mode, call.tool.arguments);
     Some(Written::later(move || {
-        let read = loaded.reader.read_under(&came, mode, rules).ok()?;
+        let read = loaded.reader.read_text(&came, mode, rules).ok()?;
         loaded.seen_arguments(&read.effective, &secrets)
     }))
 }
