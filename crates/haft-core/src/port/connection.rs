@@ -94,6 +94,8 @@ pub struct Auth {
     hide: Arc<dyn Hide>,
     want: Want,
     hosts: Vec<String>,
+    /// Whether the connection has to list a host as well, where it lists none at all.
+    listed_only: bool,
     over: AtomicBool,
 }
 
@@ -106,7 +108,15 @@ impl Auth {
         want: Want,
         hosts: Vec<String>,
     ) -> Self {
-        Self { broker, hide, want, hosts, over: AtomicBool::new(false) }
+        Self { broker, hide, want, hosts, listed_only: false, over: AtomicBool::new(false) }
+    }
+
+    /// For a tool whose contract is not trusted to name hosts by itself: the credentials go to hosts
+    /// that the connection lists, and nowhere when it lists none.
+    #[must_use]
+    pub fn listed_only(mut self, listed_only: bool) -> Self {
+        self.listed_only = listed_only;
+        self
     }
 
     /// The hosts of the contract that the credentials may be sent to.
@@ -155,6 +165,7 @@ impl Auth {
     #[must_use]
     pub fn covers(&self, lease: &Lease, host: &str) -> bool {
         let listed = |hosts: &[String]| hosts.iter().any(|one| one.eq_ignore_ascii_case(host));
-        listed(&self.hosts) && (lease.account.hosts.is_empty() || listed(&lease.account.hosts))
+        let theirs = &lease.account.hosts;
+        listed(&self.hosts) && (listed(theirs) || (theirs.is_empty() && !self.listed_only))
     }
 }
