@@ -1,5 +1,6 @@
 //! One tool: from its folder to its entry in the registry.
 
+mod draft;
 mod run_by;
 mod seal;
 
@@ -18,6 +19,8 @@ use crate::lint;
 use crate::resolve;
 use crate::shape;
 use crate::toolset::{TOOLS, Toolset};
+
+pub use draft::Drafts;
 
 /// What became of one folder.
 #[derive(Clone, Debug)]
@@ -62,7 +65,7 @@ pub(crate) fn tool(toolset: &Toolset, scan: &Scan) -> Compiled {
     };
     let entry = resolved.and_then(|(contract, handler)| {
         let doc = folder.text(&File::Doc).unwrap_or_default();
-        sealed(toolset, contract, example, summary.trim(), doc, handler)
+        sealed(&toolset.namespace, contract, example, summary.trim(), doc, handler)
     });
     let allowed: Vec<&str> = allowed.iter().map(String::as_str).collect();
     Compiled { diagnostics: out.locate(&place, &allowed, &folder), entry }
@@ -308,14 +311,14 @@ fn blocked(out: &Findings, allowed: &[String]) -> bool {
 }
 
 fn sealed(
-    toolset: &Toolset,
+    namespace: &names::Namespace,
     contract: Contract,
     example: Option<Value>,
     summary: &str,
     doc: &str,
     handler: Implementation,
 ) -> Option<Entry> {
-    let id = names::canonical_id(&toolset.namespace, &contract.tool_id).ok()?;
+    let id = names::canonical_id(namespace, &contract.tool_id).ok()?;
     let mut typed = parameters::view(&contract.parameters);
     borrow_examples(&mut typed, example.as_ref());
     let tool = Tool {

@@ -21,3 +21,5 @@ mod resolve;
 pub mod scaffold;
 mod shape;
 pub mod toolset;
+
+pub use compile::Drafts;

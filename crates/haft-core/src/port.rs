@@ -6,6 +6,7 @@
 mod calendar;
 mod client;
 mod connection;
+mod define;
 mod execute;
 mod observe;
 mod policy;
@@ -17,6 +18,7 @@ use std::pin::Pin;
 pub use calendar::Calendar;
 pub use client::{Asked, Can, Client, Level, Log, Note, Progress, Question};
 pub use connection::{Auth, Broker, Connections, Expect, Hidden, Hide, Owner, Want};
+pub use define::{Define, Draft, Flaw};
 pub use execute::{Binding, Ended, Execute, Host, Job, Provide, Scope, SessionView};
 pub use observe::{Finished, Observe, Started};
 pub use policy::{Ask, Decide, Decision, Standing, Verdict};

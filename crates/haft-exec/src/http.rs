@@ -50,13 +50,27 @@ const LONGEST: Duration = Duration::from_secs(60 * 60);
 /// Runs tools whose contract has an HTTP gateway.
 pub struct Http {
     client: Arc<Client>,
+    /// For tools that tenants brought along.
+    tenants: Arc<Client>,
 }
 
 impl Http {
-    /// With a client.
+    /// With a client, which also serves tools that tenants brought along.
     #[must_use]
     pub fn new(client: Arc<Client>) -> Self {
-        Self { client }
+        Self { tenants: client.clone(), client }
+    }
+
+    /// With another client for tools that tenants brought along: what the toolset may reach inside
+    /// of a network is not for everybody who can write a contract.
+    #[must_use]
+    pub fn for_tenants(mut self, client: Arc<Client>) -> Self {
+        self.tenants = client;
+        self
+    }
+
+    fn client(&self, job: &Job) -> &Client {
+        if job.of_tenant { &self.tenants } else { &self.client }
     }
 }
 
@@ -129,7 +143,8 @@ impl Http {
             let message = format!("`{}` has no HTTP gateway", job.tool.id);
             return Err(Ended::NotBegun(ToolError::new(ErrorKind::Internal, message)));
         };
-        let most = gateway.max_response_bytes.unwrap_or(self.client.settings().response_bytes);
+        let client = self.client(job);
+        let most = gateway.max_response_bytes.unwrap_or(client.settings().response_bytes);
         let mut request =
             template::request(gateway, &job.arguments, most).map_err(Ended::NotBegun)?;
         if let (Some(name), Some(key)) = (&gateway.idempotency_header, &job.provider_key)
@@ -139,7 +154,7 @@ impl Http {
             request.headers.insert(name, key);
         }
         let signer = Signer::of(job).map_err(Ended::NotBegun)?;
-        let mut trip = Trip { client: &self.client, gateway, signer, end };
+        let mut trip = Trip { client, gateway, signer, end };
         match &gateway.pages {
             Some(pages) => pages::read(&mut trip, request, pages).await,
             None => {

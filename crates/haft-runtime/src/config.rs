@@ -10,14 +10,16 @@
 mod bodies;
 mod declared;
 mod merge;
+mod own;
 
 pub use bodies::{
     Activation, Agent, Body, Definition, Delegation, Grant, PolicyText, Tenant, activation_id,
     parse, read,
 };
 pub use declared::Declared;
-pub(crate) use declared::canonical;
+pub(crate) use declared::{canonical, is_listed};
 pub(crate) use merge::{Merged, merge, source_of};
+pub(crate) use own::{Sheet, Workshop, naming, sheets};
 
 use std::fmt;
 

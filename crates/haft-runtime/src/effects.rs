@@ -1,6 +1,7 @@
 //! Effects after the fact: asking whether one happened, saying so, and undoing it.
 
 mod arguments;
+mod contract;
 mod probe;
 mod undo;
 

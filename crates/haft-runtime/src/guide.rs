@@ -19,7 +19,7 @@ use haft_core::port::{Boxed, Ended, Execute, Job, Scope};
 use haft_core::{ErrorKind, Registry, Tool, ToolError};
 use serde_json::Value;
 
-pub use index::{Document, Index};
+pub use index::{Document, Index, Place};
 pub(crate) use search::document;
 
 use crate::runtime::Inner;
@@ -104,7 +104,7 @@ struct Seen<'a> {
 impl<'a> Seen<'a> {
     fn of(inner: &Inner, scope: &'a Scope) -> Result<Self, ToolError> {
         let version = scope.session.registry_version.as_str();
-        let shelf = inner.shelf(Some(version)).ok_or_else(|| {
+        let shelf = inner.shelf(&scope.caller.tenant, Some(version)).ok_or_else(|| {
             ToolError::new(ErrorKind::Internal, "the registry of this call is not loaded")
         })?;
         let catalog = inner.catalog(&shelf, &scope.caller, scope.mode, inner.store.now_ms());

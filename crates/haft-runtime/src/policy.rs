@@ -114,11 +114,24 @@ impl Policy {
     ///
     /// Every problem that was found, warnings among them.
     pub fn load(source: &Source, registries: &[&Registry]) -> Result<Self, Vec<Problem>> {
+        Self::load_among(source, registries, &[])
+    }
+
+    /// The same, where lists may name tools that only other tenants have: those are no mistake.
+    ///
+    /// # Errors
+    ///
+    /// Every problem that was found, warnings among them.
+    pub fn load_among(
+        source: &Source,
+        registries: &[&Registry],
+        elsewhere: &[String],
+    ) -> Result<Self, Vec<Problem>> {
         let mut problems = Vec::new();
         // A deny list may name the tools that tell about tools, whether they are there or not.
         let all: Vec<&Registry> =
             registries.iter().copied().chain(guide::registry().ok()).collect();
-        let known = Known::of(&all);
+        let known = Known::of(&all).elsewhere(elsewhere.iter().map(String::as_str));
         let (rules, file) = (&source.rules, source.file.as_str());
         rules.check(file, &mut problems);
         check_files(source, &mut problems);

@@ -6,6 +6,7 @@ mod confirmations;
 mod finding;
 mod hide;
 mod sessions;
+mod shelves;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -33,6 +34,7 @@ pub(crate) use hide::Known;
 pub use sessions::Signalled;
 
 use self::config::Office;
+use self::shelves::Shelves;
 use crate::attach::Running;
 use crate::path;
 use crate::policy::Problem;
@@ -78,12 +80,6 @@ pub(crate) struct Inner {
     pub(crate) recall: path::Recall,
     pub(crate) tasks: Arc<Tasks>,
     pub(crate) suggestions: Suggestions,
-}
-
-/// The registries, and which one new sessions and single calls use.
-struct Shelves {
-    current: Arc<Shelf>,
-    by_version: HashMap<Arc<str>, Arc<Shelf>>,
 }
 
 /// What may be done: decisions, budgets and what becomes of superseded calls.
@@ -163,12 +159,12 @@ impl Inner {
         self.scrubber.load_full()
     }
 
-    /// The registry of a version, or the current one.
-    pub(crate) fn shelf(&self, version: Option<&str>) -> Option<Arc<Shelf>> {
+    /// The registry of a version, or the current one, with what the tenant has beside it.
+    pub(crate) fn shelf(&self, tenant: &str, version: Option<&str>) -> Option<Arc<Shelf>> {
         let shelves = self.shelves.load();
         match version {
-            None => Some(shelves.current.clone()),
-            Some(version) => shelves.by_version.get(version).cloned(),
+            None => Some(shelves.of(tenant).clone()),
+            Some(version) => shelves.find(tenant, version).cloned(),
         }
     }
 
@@ -189,7 +185,7 @@ impl Inner {
     /// Whether the agent of a call that was decided earlier still has its tool.
     pub(crate) fn still_has(&self, call: &path::Decided) -> bool {
         let version = call.session.as_ref().map(|session| session.registry_version.as_str());
-        let Some(shelf) = self.shelf(version) else { return false };
+        let Some(shelf) = self.shelf(&call.call.caller.tenant, version) else { return false };
         let catalog = self.catalog(&shelf, &call.call.caller, call.mode, self.store.now_ms());
         catalog.get(&call.tool.tool.id).is_some()
     }
@@ -223,7 +219,8 @@ impl Inner {
     /// Whether a call names a tool that writes, in the registry of its session. One that cannot be
     /// found does nothing.
     pub(crate) fn would_write(&self, call: &Call, registry_version: &str) -> bool {
-        let Some(shelf) = self.shelf(Some(registry_version)) else { return false };
+        let shelf = self.shelf(&call.caller.tenant, Some(registry_version));
+        let Some(shelf) = shelf else { return false };
         let catalog = self.catalog(&shelf, &call.caller, call.mode, self.store.now_ms());
         catalog
             .get(&call.tool)
@@ -263,11 +260,7 @@ impl Runtime {
     /// What is wrong with its names.
     pub fn load(&self, registry: Registry) -> Result<(), Vec<Problem>> {
         let shelf = Arc::new(Shelf::new(registry, self.inner.guide, self.inner.marker.clone())?);
-        self.inner.shelves.rcu(|shelves| {
-            let mut by_version = shelves.by_version.clone();
-            by_version.insert(shelf.version.clone(), shelf.clone());
-            Shelves { current: shelf.clone(), by_version }
-        });
+        self.inner.shelves.rcu(|shelves| shelves.with(shelf.clone()));
         self.inner.forget_catalogs();
         self.fit_anew();
         Ok(())
@@ -293,7 +286,7 @@ impl Runtime {
     /// The tools of a caller, and why the others are not there.
     #[must_use]
     pub fn catalog(&self, caller: &Caller, mode: Mode) -> Catalog {
-        let shelf = self.inner.shelves.load().current.clone();
+        let shelf = self.inner.shelves.load().of(&caller.tenant).clone();
         self.inner.catalog(&shelf, caller, mode, self.inner.store.now_ms())
     }
 
@@ -301,14 +294,15 @@ impl Runtime {
     /// loaded.
     #[must_use]
     pub fn catalog_in(&self, caller: &Caller, session: &Session) -> Option<Catalog> {
-        let shelf = self.inner.shelf(Some(&session.registry_version))?;
+        let shelf = self.inner.shelf(&caller.tenant, Some(&session.registry_version))?;
         Some(self.inner.catalog(&shelf, caller, session.mode, self.inner.store.now_ms()))
     }
 
-    /// A registry that is loaded, by its version.
+    /// A registry that is loaded, by its version; also by one that speaks of what a tenant has beside
+    /// it, which is not in the registry.
     #[must_use]
     pub fn registry(&self, version: &str) -> Option<Arc<Registry>> {
-        self.inner.shelf(Some(version)).map(|shelf| shelf.registry.clone())
+        self.inner.shelves.load().registry(version)
     }
 
     /// Tells whenever a catalog may have changed: another registry, other rules, other tenants or
@@ -343,6 +337,20 @@ impl Runtime {
         self.inner.shelves.load().current.registry.clone()
     }
 
+    /// What new sessions of a tenant are pinned to: the registry's version, and behind a `+` what
+    /// stands for the tools that the tenant brings along.
+    #[must_use]
+    pub fn version_for(&self, tenant: &str) -> Arc<str> {
+        self.inner.shelves.load().of(tenant).version.clone()
+    }
+
+    /// The tools that a tenant brings along, in stable order.
+    #[must_use]
+    pub fn own_tools(&self, tenant: &str) -> Vec<Tool> {
+        let shelves = self.inner.shelves.load();
+        shelves.brought(tenant).map(|own| own.tools.clone()).unwrap_or_default()
+    }
+
     /// Whether a tenant has an agent of this name.
     #[must_use]
     pub fn has_agent(&self, tenant: &str, agent: &str) -> bool {
@@ -358,7 +366,7 @@ impl Runtime {
     /// What a tenant could take, and how: for its administrators.
     #[must_use]
     pub fn offers(&self, tenant: &str) -> Vec<Unavailable> {
-        let shelf = self.inner.shelves.load().current.clone();
+        let shelf = self.inner.shelves.load().of(tenant).clone();
         self.inner.rules.load().directory.offers(&shelf.stock, tenant)
     }
 

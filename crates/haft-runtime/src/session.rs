@@ -18,20 +18,20 @@ pub(crate) use turns::{Before, arrive, before_irreversible, count, searches, set
 use haft_core::contract::Mode;
 use haft_core::port::SessionView;
 use haft_core::session::{Phase, Session, Turn};
-use haft_core::{Caller, Digest, Registry};
+use haft_core::{Caller, Digest};
 use serde_json::json;
 
 use crate::identity;
 
 /// A session that begins now, with its first turn open.
-pub(crate) fn begin(caller: &Caller, mode: Mode, registry: &Registry, now_ms: i64) -> Session {
+pub(crate) fn begin(caller: &Caller, mode: Mode, version: &str, now_ms: i64) -> Session {
     Session {
         id: identity::fresh("ses"),
         tenant: caller.tenant.to_string(),
         agent: caller.agent.to_string(),
         principal: caller.principal().clone(),
         mode,
-        registry_version: registry.version.clone(),
+        registry_version: version.to_owned(),
         phase: Phase::Active,
         turn: Turn {
             number: 1,

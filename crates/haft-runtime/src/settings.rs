@@ -41,6 +41,10 @@ pub struct Settings {
     pub undo_attempts: u32,
     /// How many questions of one agent may be open at once.
     pub max_pending_confirmations: usize,
+    /// How many tools of its own a tenant may define.
+    pub max_own_tools: usize,
+    /// How large such a definition may be, as JSON.
+    pub max_definition_bytes: usize,
 }
 
 impl Default for Settings {
@@ -63,6 +67,8 @@ impl Default for Settings {
             intent_limit: Duration::from_secs(15),
             undo_attempts: 3,
             max_pending_confirmations: 20,
+            max_own_tools: 100,
+            max_definition_bytes: 256 << 10,
         }
     }
 }

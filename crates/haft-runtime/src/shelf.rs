@@ -8,21 +8,30 @@ use haft_core::{Registry, Tool};
 use serde_json::Value;
 
 use crate::arguments::Reader;
-use crate::guide::{self, Index};
+use crate::guide::{self, Index, Place};
 use crate::policy::Problem;
 use crate::redact::{Marker, Scrubber, View};
 use crate::toolbox::{self, Stock};
 
-/// One registry.
+/// One registry; of a tenant that brings tools along the same with those beside it.
 pub(crate) struct Shelf {
+    /// The registry's; with a `+` and what stands for the tenant's tools behind it.
     pub(crate) version: Arc<str>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) stock: Stock,
+    own: Option<Own>,
     /// Compiled when first used: a registry of ten thousand tools loads at once.
     loaded: foldhash::HashMap<String, OnceLock<Result<Arc<Loaded>, String>>>,
     /// For searching the stock; made when first used.
     index: OnceLock<Index>,
     marker: Arc<Marker>,
+}
+
+/// What a tenant brings along.
+struct Own {
+    tools: Registry,
+    /// What everybody has: compiled and indexed once for all.
+    common: Arc<Shelf>,
 }
 
 /// A tool, ready to be called.
@@ -52,29 +61,103 @@ impl Shelf {
             version: registry.version.as_str().into(),
             registry: Arc::new(registry),
             stock,
+            own: None,
             loaded,
             index: OnceLock::new(),
             marker,
         })
     }
 
-    /// All tools of the stock by the words that they are found by, in the stock's order.
-    pub(crate) fn index(&self) -> &Index {
-        self.index.get_or_init(|| {
-            let documents: Vec<_> =
-                self.stock.tools().iter().map(|one| guide::document(&one.tool)).collect();
-            Index::new(&documents)
+    /// What everybody has, with what one tenant brings along.
+    pub(crate) fn beside(common: &Arc<Self>, tools: Registry, tenant: &str) -> Self {
+        Self {
+            version: version_beside(&common.version, &tools),
+            registry: common.registry.clone(),
+            stock: common.stock.beside(&tools, tenant),
+            loaded: tools.tools.iter().map(|tool| (tool.id.clone(), OnceLock::new())).collect(),
+            index: OnceLock::new(),
+            marker: common.marker.clone(),
+            own: Some(Own { tools, common: common.clone() }),
+        }
+    }
+
+    /// What a tenant brings along, where this is one's.
+    pub(crate) fn own(&self) -> Option<&Registry> {
+        self.own.as_ref().map(|own| &own.tools)
+    }
+
+    /// Whether it was put together on this very shelf.
+    pub(crate) fn stands_on(&self, common: &Arc<Self>) -> bool {
+        self.own.as_ref().is_some_and(|own| Arc::ptr_eq(&own.common, common))
+    }
+
+    /// A tool by its id, or by a short name where that is unambiguous.
+    pub(crate) fn find(&self, name: &str) -> Option<&Tool> {
+        let own = self.own().and_then(|own| own.find(name));
+        own.or_else(|| self.registry.find(name))
+    }
+
+    /// The best tools for some words that may be shown.
+    pub(crate) fn search(
+        &self,
+        words: &str,
+        most: usize,
+        shown: impl Fn(&Tool) -> bool,
+    ) -> Vec<&Arc<Tool>> {
+        let common = self.own.as_ref().map_or(self, |own| &*own.common);
+        let nothing = Index::default();
+        let more = if self.own.is_some() { self.index() } else { &nothing };
+        let at = |place: Place| match place {
+            Place::Here(at) => common.stock.tools().get(at).map(|one| &one.tool),
+            // By its id: the tool stands among all others there.
+            Place::More(at) => {
+                let tool = self.own()?.tools.get(at)?;
+                self.stock.get(&tool.id).map(|one| &one.tool)
+            }
+        };
+        let is_shown = |place: Place| at(place).is_some_and(|tool| shown(tool));
+        let found = common.index().search_both(more, words, most, is_shown);
+        found.into_iter().filter_map(at).collect()
+    }
+
+    /// The tools that are nowhere else by the words that they are found by: all of them, or those
+    /// that a tenant brings along.
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| match &self.own {
+            None => {
+                let tools = self.stock.tools().iter();
+                let documents: Vec<_> = tools.map(|one| guide::document(&one.tool)).collect();
+                Index::new(&documents)
+            }
+            Some(own) => {
+                let documents: Vec<_> = own.tools.tools.iter().map(guide::document).collect();
+                own.common.index().more(&documents)
+            }
         })
     }
 
     /// What a tool compiles to.
     pub(crate) fn loaded(&self, tool: &Tool) -> Result<Arc<Loaded>, String> {
-        match self.loaded.get(&tool.id) {
-            Some(place) => place.get_or_init(|| Loaded::compile(tool, &self.marker)).clone(),
-            None => Err(format!("`{}` is not in registry {}", tool.id, self.version)),
+        match (self.loaded.get(&tool.id), &self.own) {
+            (Some(place), _) => place.get_or_init(|| Loaded::compile(tool, &self.marker)).clone(),
+            (None, Some(own)) => own.common.loaded(tool),
+            (None, None) => Err(format!("`{}` is not in registry {}", tool.id, self.version)),
         }
     }
 }
+
+/// The version of a registry with a tenant's tools beside it.
+pub(crate) fn version_beside(common: &str, tools: &Registry) -> Arc<str> {
+    format!("{common}{BESIDE}{}", tools.version).into()
+}
+
+/// The version of the registry that a shelf's version speaks of.
+pub(crate) fn version_of_registry(version: &str) -> &str {
+    version.split_once(BESIDE).map_or(version, |(registry, _)| registry)
+}
+
+/// As semantic versions have it: what comes after says more, and no other order.
+const BESIDE: char = '+';
 
 impl Loaded {
     fn compile(tool: &Tool, marker: &Arc<Marker>) -> Result<Arc<Self>, String> {

@@ -23,6 +23,6 @@ pub use directory::Directory;
 pub use effective::{EffectiveTool, Metadata};
 pub use overrides::Overrides;
 pub use records::{Activation, Agent, Definition, McpAccess, Origin, Records, Tenant};
-pub use stock::{Shelf, Stock, Stocked};
+pub use stock::{Shelf, Stock, Stocked, Stocks};
 pub use suggestions::{Suggestion, Suggestions};
 pub use why::{Unavailable, Why};

@@ -97,6 +97,7 @@ impl Desk {
             .secret(secret(&config)?)
             .broker(links.broker.clone())
             .connections(links.vault.clone())
+            .define(Arc::new(haft_build::Drafts))
             .provide(Capability::Http, Arc::new(Fetch::new(links.client.clone())))
             .provide(Capability::Calendar, Arc::new(calendar))
             .provide(Capability::Images, Arc::new(links.images(&config)))

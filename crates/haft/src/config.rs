@@ -2,6 +2,7 @@
 //! may do what.
 
 mod calendar;
+mod definitions;
 mod explain;
 mod kb;
 mod mcp;
@@ -19,6 +20,7 @@ use crate::assembly::plain;
 use anyhow::{Context as _, anyhow, bail};
 use haft_core::registry::{Pin, PublicKey, Trust, version_of};
 use haft_core::{Digest, Registry};
+use haft_exec::http::Range;
 use haft_runtime::Settings;
 use haft_runtime::policy::{Delegation, Grant, Policy, Problem, Rules, Source, Text};
 use haft_runtime::toolbox::{Agent, Records, Tenant};
@@ -79,6 +81,8 @@ struct RawConfig {
     images: outside::RawImages,
     #[serde(default)]
     calendar: calendar::RawCalendar,
+    #[serde(default)]
+    definitions: definitions::RawDefinitions,
     #[serde(default)]
     model: Model,
     #[serde(default)]
@@ -147,6 +151,8 @@ pub(crate) struct Config {
     pub(crate) verify: bool,
     /// The numbers of the runtime.
     pub(crate) settings: Settings,
+    /// Addresses that tools of tenants may reach although they are not public.
+    pub(crate) tenants_reach: Vec<Range>,
     /// What is allowed.
     pub(crate) rules: Rules,
     /// Tenants, agents, delegations and grants.
@@ -194,7 +200,7 @@ impl Config {
     fn read(file: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(file)
             .with_context(|| format!("`{}` cannot be read", file.display()))?;
-        let raw: RawConfig = toml::from_str(&text).map_err(|error| {
+        let mut raw: RawConfig = toml::from_str(&text).map_err(|error| {
             // The line itself is not repeated: a key may stand on it.
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             let line = before.matches('\n').count() + 1;
@@ -202,6 +208,10 @@ impl Config {
             anyhow!("`{}`, line {line}: {}", file.display(), plain(&why))
         })?;
         let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
+        let named = || format!("`{}`", file.display());
+        definitions::folders(&mut raw.tenants, &folder).with_context(named)?;
+        let mut settings = raw.runtime.resolve(&raw.store).with_context(named)?;
+        let tenants_reach = raw.definitions.resolve(&mut settings).with_context(named)?;
         let pin = match (raw.registry.digest, raw.registry.version) {
             // The whole digest says more than its first eight digits.
             (Some(digest), version) => {
@@ -217,12 +227,10 @@ impl Config {
         Ok(Self {
             toolset: raw.toolset.map(|toolset| folder.join(toolset)),
             trust: Trust { pin, key: raw.registry.key, last: None },
-            settings: raw
-                .runtime
-                .resolve(&raw.store)
-                .with_context(|| format!("`{}`", file.display()))?,
+            settings,
             store: raw.store.path.map(|path| folder.join(path)),
             verify: raw.store.verify.unwrap_or(true),
+            tenants_reach,
             rules: raw.policy,
             server: raw.server.resolve(raw.keys, beside(raw.issuers, &folder)),
             otlp: raw.otlp,
@@ -311,7 +319,10 @@ impl Config {
 
     /// The policy, checked against the tools that there are.
     pub(crate) fn policy(&self, registry: &Registry) -> Result<Policy, Vec<Problem>> {
-        Policy::load(&self.source()?, &[registry])
+        // Tools that tenants bring along are named by nobody's mistake.
+        let own = self.records.tenants.iter().flat_map(|one| &one.definitions);
+        let own: Vec<String> = own.filter(|one| one.is_own()).map(|one| one.tool.clone()).collect();
+        Policy::load_among(&self.source()?, &[registry], &own)
     }
 
     /// What the policy is made from.

@@ -20,6 +20,8 @@ use crate::config::Config;
 #[derive(Clone)]
 pub(crate) struct Links {
     pub(crate) client: Arc<Client>,
+    /// For tools that tenants bring along: what the toolset may reach is not theirs to reach.
+    tenants: Arc<Client>,
     pub(crate) vault: Arc<Vault>,
     pub(crate) broker: Arc<Broker>,
 }
@@ -28,9 +30,12 @@ impl Links {
     pub(crate) fn open(config: &Config, store: &Arc<Sqlite>) -> anyhow::Result<Self> {
         let keys = config.outside.keys(&config.database())?;
         let client = Arc::new(Client::new(config.outside.http.clone()));
+        let mut apart = config.outside.http.clone();
+        apart.allow.clone_from(&config.tenants_reach);
+        let tenants = Arc::new(Client::new(apart));
         let vault = Arc::new(Vault::new(store.clone(), keys));
         let broker = Arc::new(Broker::new(vault.clone(), client.clone()));
-        Ok(Self { client, vault, broker })
+        Ok(Self { client, tenants, vault, broker })
     }
 
     /// Everything that runs tools.
@@ -41,7 +46,8 @@ impl Links {
         toolset: Option<PathBuf>,
     ) -> Arc<Executors> {
         let run = config.database().with_file_name("run");
-        Arc::new(executors(registry, run, toolset).with(Http::new(self.client.clone())))
+        let http = Http::new(self.client.clone()).for_tenants(self.tenants.clone());
+        Arc::new(executors(registry, run, toolset).with(http))
     }
 
     /// Images, from the endpoint of the configuration.

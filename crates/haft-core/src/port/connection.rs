@@ -144,6 +144,8 @@ pub struct Auth {
     /// What was leased is hidden as long as this is there, which is until the call's answer has been
     /// made safe.
     hidden: Mutex<Vec<Hidden>>,
+    /// Whether the connection has to list a host as well, where it lists none at all.
+    listed_only: bool,
     over: AtomicBool,
 }
 
@@ -163,7 +165,15 @@ impl Auth {
         hosts: Vec<String>,
     ) -> Self {
         let (hidden, over) = (Mutex::default(), AtomicBool::new(false));
-        Self { broker, hide, want, hosts, hidden, over }
+        Self { broker, hide, want, hosts, hidden, listed_only: false, over }
+    }
+
+    /// For a tool whose contract is not trusted to name hosts by itself: the credentials go to hosts
+    /// that the connection lists, and nowhere when it lists none.
+    #[must_use]
+    pub fn listed_only(mut self, listed_only: bool) -> Self {
+        self.listed_only = listed_only;
+        self
     }
 
     /// The hosts of the contract that the credentials may be sent to.
@@ -222,6 +232,7 @@ impl Auth {
     #[must_use]
     pub fn covers(&self, lease: &Lease, host: &str) -> bool {
         let listed = |hosts: &[String]| hosts.iter().any(|one| one.eq_ignore_ascii_case(host));
-        listed(&self.hosts) && (lease.account.hosts.is_empty() || listed(&lease.account.hosts))
+        let theirs = &lease.account.hosts;
+        listed(&self.hosts) && (listed(theirs) || (theirs.is_empty() && !self.listed_only))
     }
 }

@@ -35,6 +35,8 @@ pub struct Job {
     /// The credentials of the call's connection, where the contract asks for one and the call was
     /// allowed to use it.
     pub auth: Option<Arc<Auth>>,
+    /// Whether the tool is one that a tenant brought along: it reaches what tenants may reach.
+    pub of_tenant: bool,
 }
 
 impl Job {
@@ -48,7 +50,16 @@ impl Job {
         deadline: Duration,
         provider_key: Option<String>,
     ) -> Self {
-        Self { tool, arguments: arguments.into(), scope, host, deadline, provider_key, auth: None }
+        let arguments = arguments.into();
+        let (auth, of_tenant) = (None, false);
+        Self { tool, arguments, scope, host, deadline, provider_key, auth, of_tenant }
+    }
+
+    /// Of a tool that a tenant brought along.
+    #[must_use]
+    pub fn of_tenant(mut self, of_tenant: bool) -> Self {
+        self.of_tenant = of_tenant;
+        self
     }
 
     /// With the credentials of the call's connection.

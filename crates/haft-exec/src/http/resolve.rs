@@ -70,8 +70,8 @@ pub(super) async fn addresses(
     // One that may not be reached spoils the others: whoever mixes them is up to something.
     if let Some(bad) = found.iter().find(|address| !may_reach(**address, allowed)) {
         return Err(Nowhere::Refused(format!(
-            "`{bad}` is not a public address; list its range as `http.allow` in haft.toml where \
-             calls may go there"
+            "`{bad}` is not a public address; list its range in haft.toml where calls may go there: \
+             as `http.allow`, for tools that tenants define as `definitions.allow`"
         )));
     }
     if url.scheme() != "https" && !found.iter().all(|address| is_loopback(*address)) {

@@ -66,9 +66,13 @@ async fn what_one_tenant_uses_is_hidden_however_much_others_use() {
     let go = Arc::new(tokio::sync::Notify::new());
     let server = Server::new({
         let go = go.clone();
-        move |_, request| match says("200 OK", &echo(request)) {
-            Does::Says(bytes) if request.contains("of-tenant-00") => Does::Waits(go.clone(), bytes),
-            does => does,
+        move |_, request| {
+            let does = says("200 OK", &echo(request));
+            if !request.contains("of-tenant-00") {
+                return does;
+            }
+            let Does::Says(bytes) = does else { panic!("it answers") };
+            Does::Waits(go.clone(), bytes)
         }
     })
     .await;

@@ -105,6 +105,15 @@ pub struct Definition {
     pub enabled: Option<bool>,
     /// Where it came from. What was discovered is not made one's own by saying so.
     pub source: Origin,
+    /// The contract of a tool that the tenant brings along, as a tool's folder would hold it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contract: Option<Value>,
+    /// What is always in its prompt; its description when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Its document.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub doc: Option<String>,
 }
 
 /// What is said about one tool of one agent. The entry's id is `<agent>/<tool>`.

@@ -44,6 +44,12 @@ impl Declared {
     }
 }
 
+/// Whether lists and rules may call a tool so.
+pub(crate) fn is_listed(stock: &Stock, name: &str) -> bool {
+    let mut called = stock.tools().iter().filter(|one| one.names().1 == name);
+    stock.get(name).is_some() || matches!((called.next(), called.next()), (Some(_), None))
+}
+
 /// The id of a tool that is named by its id or by a short name of its own.
 pub(crate) fn canonical(stock: &Stock, name: &str) -> Option<String> {
     if stock.get(name).is_some() {

@@ -8,7 +8,7 @@ use haft_core::contract::Effect;
 use super::bodies::{self, Body, read};
 use super::declared::Declared;
 use crate::policy::{self, Problem, Text};
-use crate::toolbox::{Activation, Agent, Definition, Records, Stock, Tenant};
+use crate::toolbox::{Activation, Agent, Definition, Records, Stocks, Tenant};
 
 /// Everything together.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ pub(crate) struct Merged {
 pub(crate) fn merge(
     declared: &Declared,
     entries: &[Entry],
-    stock: &Stock,
+    stocks: &Stocks<'_>,
     only: Option<&str>,
 ) -> Merged {
     let mut records = declared.records.clone();
@@ -44,10 +44,12 @@ pub(crate) fn merge(
         tenants: records.tenants.iter().map(|one| one.id.clone()).enumerate().map(flip).collect(),
         agents: records.agents.iter().map(name).enumerate().map(flip).collect(),
         merged: Merged { records, ..Merged::default() },
-        stock,
+        stocks,
     };
+    merging.declared();
     let meant = |one: &&Entry| only.is_none_or(|only| one.tenant == only);
-    let counts = |one: &&Entry| !declared.has(stock, one.kind, &one.tenant, &one.id);
+    let counts =
+        |one: &&Entry| !declared.has(stocks.of(&one.tenant), one.kind, &one.tenant, &one.id);
     // Tenants before agents before what is said about them: the order of the kinds.
     for entry in entries.iter().filter(meant).filter(counts) {
         merging.take(entry);
@@ -64,13 +66,23 @@ fn flip<A, B>((a, b): (A, B)) -> (B, A) {
 }
 
 struct Merging<'a> {
-    stock: &'a Stock,
+    stocks: &'a Stocks<'a>,
     merged: Merged,
     tenants: HashMap<String, usize>,
     agents: HashMap<(String, String), usize>,
 }
 
 impl Merging<'_> {
+    /// A declared tool that did not compile is missed by nobody but itself.
+    fn declared(&mut self) {
+        let tenants = std::mem::take(&mut self.merged.records.tenants);
+        for tenant in &tenants {
+            let own = tenant.definitions.iter().filter(|one| one.is_own());
+            own.for_each(|one| self.note_absent(&tenant.id, std::slice::from_ref(&one.tool)));
+        }
+        self.merged.records.tenants = tenants;
+    }
+
     fn take(&mut self, entry: &Entry) {
         let taken = match entry.kind {
             Kind::Tenant => self.with(entry, Self::tenant),
@@ -122,7 +134,7 @@ impl Merging<'_> {
 
     fn agent(&mut self, entry: &Entry, said: bodies::Agent) {
         for tools in said.tools.iter().chain(said.modes.values()) {
-            self.note_absent(tools);
+            self.note_absent(&entry.tenant, tools);
         }
         let agents = &mut self.merged.records.agents;
         self.agents.insert((entry.tenant.clone(), entry.id.clone()), agents.len());
@@ -136,15 +148,17 @@ impl Merging<'_> {
     }
 
     fn definition(&mut self, entry: &Entry, said: bodies::Definition) {
-        self.note_absent(std::slice::from_ref(&entry.id));
+        self.note_absent(&entry.tenant, std::slice::from_ref(&entry.id));
         let place = self.tenants.get(&entry.tenant);
         let tenant = place.and_then(|at| self.merged.records.tenants.get_mut(*at));
         let Some(tenant) = tenant else { return };
         tenant.definitions.push(Definition {
-            tool: entry.id.clone(),
             version: said.version,
             enabled: said.enabled,
             source: said.source,
+            // The contract is in the stock; what counts here is that there is one.
+            own: said.contract.is_some(),
+            ..Definition::of(&entry.id)
         });
     }
 
@@ -161,7 +175,7 @@ impl Merging<'_> {
             overrides: said.overrides,
             approved_by: said.approved_by.clone(),
         });
-        self.note_absent(&[tool.to_owned()]);
+        self.note_absent(&entry.tenant, &[tool.to_owned()]);
         // Whoever approved was an administrator when they did: the door asked for the role.
         let place = self.tenants.get(&entry.tenant);
         let tenant = place.and_then(|at| self.merged.records.tenants.get_mut(*at));
@@ -173,7 +187,7 @@ impl Merging<'_> {
     }
 
     fn delegation(&mut self, entry: &Entry, said: bodies::Delegation) {
-        let tools = self.present(said.tools);
+        let tools = self.present(&entry.tenant, said.tools);
         if tools.is_empty() {
             return self.stray(entry, "every tool of it");
         }
@@ -188,7 +202,7 @@ impl Merging<'_> {
     }
 
     fn grant(&mut self, entry: &Entry, said: bodies::Grant) {
-        let tools = self.present(said.tools);
+        let tools = self.present(&entry.tenant, said.tools);
         if tools.is_empty() {
             return self.stray(entry, "every tool of it");
         }
@@ -202,30 +216,32 @@ impl Merging<'_> {
     }
 
     fn policy(&mut self, entry: &Entry, mut said: bodies::PolicyText) {
-        said.allow = self.present(said.allow);
-        said.deny = self.present(said.deny);
-        said.approve = self.present(said.approve);
+        let tenant = entry.tenant.as_str();
+        said.allow = self.present(tenant, said.allow);
+        said.deny = self.present(tenant, said.deny);
+        said.approve = self.present(tenant, said.approve);
         let rules = self.merged.rules.entry(entry.tenant.clone()).or_default();
         rules.push((entry.id.clone(), said));
     }
 
-    fn is_absent(&self, name: &str) -> bool {
+    fn is_absent(&self, tenant: &str, name: &str) -> bool {
         let pattern = name.contains('*');
         let effect = [Effect::ReadOnly, Effect::StateChange, Effect::ExternalSideEffect];
         !pattern
             && effect.iter().all(|effect| effect.as_str() != name)
-            && super::declared::canonical(self.stock, name).is_none()
+            && !super::declared::is_listed(self.stocks.of(tenant), name)
     }
 
-    fn note_absent(&mut self, tools: &[String]) {
-        let absent: Vec<_> = tools.iter().filter(|name| self.is_absent(name)).cloned().collect();
+    fn note_absent(&mut self, tenant: &str, tools: &[String]) {
+        let absent = tools.iter().filter(|name| self.is_absent(tenant, name));
+        let absent: Vec<_> = absent.cloned().collect();
         self.merged.absent.extend(absent);
     }
 
     /// The tools that are there, and patterns. One that is not there needs no rule.
-    fn present(&mut self, mut tools: Vec<String>) -> Vec<String> {
-        self.note_absent(&tools);
-        tools.retain(|name| !self.is_absent(name));
+    fn present(&mut self, tenant: &str, mut tools: Vec<String>) -> Vec<String> {
+        self.note_absent(tenant, &tools);
+        tools.retain(|name| !self.is_absent(tenant, name));
         tools
     }
 }

@@ -33,10 +33,8 @@ impl Runtime {
                 format!("the effect's outcome is known: {}", record.state.as_str()),
             ));
         }
-        let shelf = self.inner.shelf(Some(&record.effect.registry_version));
-        let shelf = shelf.or_else(|| self.inner.shelf(None));
-        let tool = shelf.as_ref().and_then(|shelf| shelf.registry.find(&record.effect.tool));
-        let Some(probe) = tool.and_then(|tool| tool.contract.probe.clone()) else {
+        let tool = self.tool_behind(&record).await;
+        let Some(probe) = tool.and_then(|tool| tool.contract.probe) else {
             return Err(ToolError::new(
                 ErrorKind::NotFound,
                 format!("`{}` declares no probe", record.effect.tool),

@@ -123,10 +123,8 @@ impl Runtime {
         if effect.effect.compensates.is_some() {
             return (UndoneStatus::CannotBeUndone, "it undid something itself".into());
         }
-        let shelf = self.inner.shelf(Some(&effect.effect.registry_version));
-        let shelf = shelf.or_else(|| self.inner.shelf(None));
-        let tool = shelf.as_ref().and_then(|shelf| shelf.registry.find(&effect.effect.tool));
-        let compensation = tool.and_then(|tool| tool.contract.compensation.as_ref());
+        let tool = self.tool_behind(&effect).await;
+        let compensation = tool.as_ref().and_then(|tool| tool.contract.compensation.as_ref());
         let Some(compensation) =
             compensation.filter(|_| effect.effect.policy == SideEffectPolicy::Compensatable)
         else {

@@ -32,11 +32,22 @@ const FIELDS: [(f32, f32); 5] = [
     (0.8, 0.5), // what they say about themselves, and the values that they list
 ];
 
+/// Where a tool stands: in the list of the index that was asked, or of the one beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Place {
+    /// In this index.
+    Here(usize),
+    /// In the one beside it.
+    More(usize),
+}
+
 /// An index over tools, by their place in the list that it was made from.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
     postings: HashMap<String, Vec<(u32, f32)>>,
     documents: usize,
+    /// How long each field is on average.
+    averages: [f32; 5],
 }
 
 impl Index {
@@ -45,8 +56,19 @@ impl Index {
     pub fn new(documents: &[Document]) -> Self {
         let fields: Vec<[Vec<String>; 5]> = documents.iter().map(read).collect();
         let averages = averages(&fields);
+        Self::weigh(&fields, averages)
+    }
+
+    /// An index over more tools, to be searched [together](Index::search_both) with this one.
+    #[must_use]
+    pub fn more(&self, documents: &[Document]) -> Self {
+        let fields: Vec<[Vec<String>; 5]> = documents.iter().map(read).collect();
+        Self::weigh(&fields, self.averages.map(|average| average.max(1.0)))
+    }
+
+    fn weigh(fields: &[[Vec<String>; 5]], averages: [f32; 5]) -> Self {
         let mut postings: HashMap<String, Vec<(u32, f32)>> = HashMap::new();
-        for (at, document) in (0_u32..).zip(&fields) {
+        for (at, document) in (0_u32..).zip(fields) {
             let mut weights: HashMap<&str, f32> = HashMap::new();
             for ((words, average), (weight, by_length)) in document.iter().zip(averages).zip(FIELDS)
             {
@@ -59,36 +81,58 @@ impl Index {
                 postings.entry(word.to_owned()).or_default().push((at, weight));
             }
         }
-        Self { postings, documents: documents.len() }
+        Self { postings, documents: fields.len(), averages }
     }
 
     /// The places of the best tools that may be shown, best first; equals in the list's order.
     #[must_use]
     pub fn search(&self, query: &str, limit: usize, shown: impl Fn(usize) -> bool) -> Vec<usize> {
+        let nothing = Self::default();
+        let found = self.search_both(&nothing, query, limit, |at| match at {
+            Place::Here(at) => shown(at),
+            Place::More(_) => false,
+        });
+        let here = |place| match place {
+            Place::Here(at) => Some(at),
+            Place::More(_) => None,
+        };
+        found.into_iter().filter_map(here).collect()
+    }
+
+    /// The same over this index and [more](Index::more), ranked as if they were one.
+    #[must_use]
+    pub fn search_both(
+        &self,
+        more: &Self,
+        query: &str,
+        limit: usize,
+        shown: impl Fn(Place) -> bool,
+    ) -> Vec<Place> {
         let mut asked = words(query);
         asked.sort_unstable();
         asked.dedup();
-        let mut scores: HashMap<u32, f32> = HashMap::new();
+        let mut scores: HashMap<Place, f32> = HashMap::new();
+        let none = Vec::new();
         for word in &asked {
-            let Some(postings) = self.postings.get(word) else { continue };
-            let rare = self.rarity(postings.len());
-            for (at, weight) in postings {
-                *scores.entry(*at).or_default() += rare * weight * (K1 + 1.0) / (K1 + weight);
+            let here = self.postings.get(word).unwrap_or(&none);
+            let beyond = more.postings.get(word).unwrap_or(&none);
+            let rare = rarity(self.documents + more.documents, here.len() + beyond.len());
+            let here = here.iter().map(|(at, weight)| (Place::Here(*at as usize), weight));
+            let beyond = beyond.iter().map(|(at, weight)| (Place::More(*at as usize), weight));
+            for (place, weight) in here.chain(beyond) {
+                *scores.entry(place).or_default() += rare * weight * (K1 + 1.0) / (K1 + weight);
             }
         }
-        let mut found: Vec<(usize, f32)> = scores
-            .into_iter()
-            .map(|(at, score)| (at as usize, score))
-            .filter(|(at, _)| shown(*at))
-            .collect();
+        let mut found: Vec<(Place, f32)> =
+            scores.into_iter().filter(|(place, _)| shown(*place)).collect();
         found.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
-        found.into_iter().take(limit).map(|(at, _)| at).collect()
+        found.into_iter().take(limit).map(|(place, _)| place).collect()
     }
+}
 
-    fn rarity(&self, holders: usize) -> f32 {
-        let (all, holders) = (self.documents as f32, holders as f32);
-        (1.0 + (all - holders + 0.5) / (holders + 0.5)).ln()
-    }
+fn rarity(all: usize, holders: usize) -> f32 {
+    let (all, holders) = (all as f32, holders as f32);
+    (1.0 + (all - holders + 0.5) / (holders + 0.5)).ln()
 }
 
 fn read(document: &Document) -> [Vec<String>; 5] {

@@ -9,16 +9,12 @@ pub(super) fn run(seen: &Seen<'_>, arguments: &Value) -> Result<Value, ToolError
     let query = arguments.get("query").and_then(Value::as_str).unwrap_or_default();
     let limit = arguments.get("limit").and_then(Value::as_u64).unwrap_or(5);
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let stock = seen.shelf.stock.tools();
-    let of = |at: usize| {
-        let tool = &stock.get(at)?.tool;
-        // Ours are shown anyhow.
-        seen.catalog.get(&tool.id).filter(|tool| !is_ours(&tool.tool))
-    };
-    let found = seen.shelf.index().search(query, limit, |at| of(at).is_some());
+    // Ours are shown anyhow.
+    let of = |tool: &Tool| seen.catalog.get(&tool.id).filter(|tool| !is_ours(&tool.tool));
+    let found = seen.shelf.search(query, limit, |tool| of(tool).is_some());
     let tools: Vec<Value> = found
         .into_iter()
-        .filter_map(of)
+        .filter_map(|tool| of(tool))
         .map(|tool| {
             let summary = match tool.tool.summary.trim() {
                 "" => &tool.tool.contract.description,

@@ -134,7 +134,8 @@ async fn attempt(
         deadline,
         granted.provider_key(),
     )
-    .with_auth(auth.clone());
+    .with_auth(auth.clone())
+    .of_tenant(call.tool.of_tenant);
     let _ends = Ends(auth);
     super::fail_point("before_execute").await;
     // As late as can be: what stops the process after this is beyond anyone.
@@ -203,7 +204,9 @@ fn auth(inner: &Arc<Inner>, call: &Joined) -> Option<Arc<Auth>> {
         provider: needed.provider.clone(),
     };
     let known = Arc::new(Known(Arc::downgrade(inner)));
-    Some(Arc::new(Auth::bind(inner.broker.clone()?, known, want, needed.hosts.clone())))
+    let auth = Auth::bind(inner.broker.clone()?, known, want, needed.hosts.clone());
+    // Who writes a contract must not thereby read a secret.
+    Some(Arc::new(auth.listed_only(call.tool.of_tenant)))
 }
 
 /// Whatever becomes of a call, its credentials are of no use afterwards.

@@ -61,7 +61,7 @@ pub(crate) async fn tool(
     let version = session.as_ref().map(|session| session.registry_version.as_str());
     trip.mode = mode;
     trip.turn = session.as_ref().map_or(0, |session| session.turn.number);
-    let shelf = inner.shelf(version).ok_or_else(|| pinned_is_gone(version))?;
+    let shelf = inner.shelf(&call.caller.tenant, version).ok_or_else(|| pinned_is_gone(version))?;
     trip.registry_version = Some(shelf.version.clone());
     // Before the catalog: whatever comes into force from here on is noticed before anything is done.
     let rulebook = inner.policy().number;

@@ -1,5 +1,7 @@
 //! Patterns over canonical ids: `core__kb_search`, `core__*`, `mcp__github__*`.
 
+use std::collections::BTreeSet;
+
 use haft_core::nearest;
 use haft_core::registry::Registry;
 
@@ -81,6 +83,9 @@ impl Globs {
 pub(crate) struct Known<'a> {
     /// Canonical id and the tool's own id, sorted.
     tools: Vec<(&'a str, &'a str)>,
+    /// Ids of tools that are there for others. Whoever names one makes no mistake, and nobody else
+    /// is pointed to it.
+    elsewhere: BTreeSet<&'a str>,
 }
 
 impl<'a> Known<'a> {
@@ -93,7 +98,13 @@ impl<'a> Known<'a> {
         let mut tools: Vec<_> = ids.collect();
         tools.sort_unstable();
         tools.dedup();
-        Self { tools }
+        Self { tools, elsewhere: BTreeSet::new() }
+    }
+
+    /// With tools that are there for others.
+    pub(crate) fn elsewhere(mut self, ids: impl Iterator<Item = &'a str>) -> Self {
+        self.elsewhere = ids.collect();
+        self
     }
 
     pub(crate) fn has(&self, id: &str) -> bool {
@@ -148,7 +159,7 @@ impl<'a> Known<'a> {
             let any = self.tools.iter().any(|(id, _)| glob.matches(id));
             return Ok((glob, (!any).then(|| format!("`{text}` fits no tool that is known now"))));
         }
-        if self.has(text) {
+        if self.has(text) || self.elsewhere.contains(text) {
             return Ok((glob, None));
         }
         let found: Vec<&str> =

@@ -201,6 +201,11 @@ impl Grants {
         Self(index)
     }
 
+    /// With those of other tenants.
+    pub(crate) fn extend(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
     /// Whether a principal may use a connection with a tool.
     pub(crate) fn access(
         &self,

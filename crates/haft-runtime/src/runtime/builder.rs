@@ -1,19 +1,22 @@
 //! Putting a runtime together.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use haft_core::Registry;
 use haft_core::contract::Capability;
-use haft_core::port::{Broker, Connections, Decide, Execute, Observe, Provide, Publish, Store};
+use haft_core::port::{
+    Broker, Connections, Decide, Define, Execute, Observe, Provide, Publish, Store,
+};
 use haft_core::record::Event;
 
 use super::config::Office;
 use super::hide::Adding;
-use super::{Inner, Rulebook, Runtime, Shelves};
-use crate::config::Declared;
+use super::shelves::Shelves;
+use super::{Inner, Rulebook, Runtime};
+use crate::config::{Declared, Workshop, naming, sheets};
 use crate::guide::{self, Guide};
 use crate::path;
 use crate::policy::{Policy, Problem, Rules, Source};
@@ -79,6 +82,7 @@ pub struct Builder {
     broker: Option<Arc<dyn Broker>>,
     connections: Option<Arc<dyn Connections>>,
     secret: Option<[u8; 32]>,
+    define: Option<Arc<dyn Define>>,
     guide: bool,
 }
 
@@ -106,6 +110,7 @@ impl Runtime {
             broker: None,
             connections: None,
             secret: None,
+            define: None,
             guide: false,
         }
     }
@@ -206,6 +211,13 @@ impl Builder {
         self
     }
 
+    /// What compiles the tools that tenants bring along. Without it there are none.
+    #[must_use]
+    pub fn define(mut self, define: Arc<dyn Define>) -> Self {
+        self.define = Some(define);
+        self
+    }
+
     /// Puts it together.
     ///
     /// # Errors
@@ -218,17 +230,19 @@ impl Builder {
         let guide = self.guide.then(guides).transpose()?;
         let shelf =
             Shelf::new(self.registry, guide, marker.clone()).map_err(BuildError::Problems)?;
-        let directory = Directory::load(&self.records, &shelf.stock, "haft.toml")
-            .map_err(BuildError::Problems)?;
         let declared = Declared { records: self.records, source: self.source };
-        let office = Office::new(declared, self.connections);
-        let shelf = Arc::new(shelf);
+        let workshop = Workshop::new(self.define);
+        let shelves = brought(&declared, &workshop, Shelves::new(Arc::new(shelf)))
+            .map_err(BuildError::Problems)?;
+        let (stocks, absent) = (shelves.stocks(), BTreeSet::new());
+        let directory = Directory::load_with(&declared.records, &stocks, "haft.toml", &absent)
+            .map_err(BuildError::Problems)?;
+        let office = Office::new(declared, self.connections, workshop);
         let decide = self.decide.unwrap_or_else(|| Arc::new(Policy::deny_all("no policy is set")));
-        let by_version = HashMap::from([(shelf.version.clone(), shelf.clone())]);
         let others = self.executors;
         Ok(Runtime {
             inner: Arc::new_cyclic(|inner| Inner {
-                shelves: ArcSwap::from_pointee(Shelves { current: shelf, by_version }),
+                shelves: ArcSwap::from_pointee(shelves),
                 rules: ArcSwap::from_pointee(Rulebook::new(
                     decide,
                     self.rules,
@@ -261,6 +275,34 @@ impl Builder {
             }),
         })
     }
+}
+
+/// With what is declared of the tools that tenants bring along.
+fn brought(
+    declared: &Declared,
+    workshop: &Workshop,
+    mut shelves: Shelves,
+) -> Result<Shelves, Vec<Problem>> {
+    let (mut problems, mut all) = (Vec::new(), Vec::new());
+    let (registry, stock) = (shelves.current.registry.clone(), &shelves.current.stock);
+    for (tenant, sheets) in sheets(declared, &[], None) {
+        let place = |id: &str, pointer: &str| {
+            format!("haft.toml: definition `{id}` of `{tenant}`{pointer}")
+        };
+        let named = sheets.iter().filter_map(|one| {
+            let problem = naming(&one.id, &[&registry], stock)?;
+            Some(Problem { file: place(&one.id, ""), ..problem })
+        });
+        problems.extend(named);
+        let (tools, found) = workshop.registry(&tenant, &sheets, (&registry, stock), &place);
+        problems.extend(found.into_iter().filter(Problem::is_error));
+        all.push((tenant, tools));
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    shelves.bring(all.into_iter());
+    Ok(shelves)
 }
 
 fn random() -> Result<[u8; 32], BuildError> {

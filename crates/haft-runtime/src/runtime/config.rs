@@ -1,24 +1,27 @@
 //! What is configured, put in force and changed while calls go on.
 
+mod brought;
 mod granted;
 mod judge;
 mod tools;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
-use haft_core::Digest;
 use haft_core::config::{Change, Entry, Kind, Snapshot};
 use haft_core::port::{Connections, Decide, StoreError};
+use haft_core::{Digest, Registry};
 use serde_json::json;
 use tokio::sync::{Mutex, MutexGuard};
 
 pub use tools::ToolState;
 
 use super::{Rulebook, Runtime, Shelves};
-use crate::config::{ChangeError, Changed, Configured, Declared, Merged, merge, source_of};
+use crate::config::{
+    ChangeError, Changed, Configured, Declared, Merged, Workshop, merge, source_of,
+};
 use crate::policy::{ByTenant, Grant, Policy, Problem};
 use crate::toolbox::{Directory, Records};
 
@@ -29,6 +32,8 @@ pub(crate) struct Office {
     /// Where connections are kept, and what was granted there when it was last read.
     connections: Option<Arc<dyn Connections>>,
     granted: ArcSwap<Vec<Grant>>,
+    /// Where the tools that tenants bring along are made.
+    workshop: Workshop,
     /// Other tools have come since things were put together.
     stale: AtomicBool,
     /// One change at a time: each is judged on what the one before it left.
@@ -40,11 +45,18 @@ pub(crate) struct Office {
 pub(crate) struct Desk(HashMap<String, (Digest, Arc<dyn Decide>)>);
 
 impl Office {
-    pub(crate) fn new(declared: Declared, connections: Option<Arc<dyn Connections>>) -> Self {
+    pub(crate) fn new(
+        declared: Declared,
+        connections: Option<Arc<dyn Connections>>,
+        workshop: Workshop,
+    ) -> Self {
         let configured = Configured { records: declared.records.clone(), ..Configured::default() };
         let configured = ArcSwap::from_pointee(configured);
-        let (granted, stale) = (ArcSwap::default(), AtomicBool::new(false));
-        Self { declared, configured, connections, granted, stale, desk: Mutex::default() }
+        // Whoever brings tools along has a policy of their own, which the first refresh makes.
+        let brings = declared.records.tenants.iter().flat_map(|one| &one.definitions);
+        let stale = AtomicBool::new(brings.into_iter().any(crate::toolbox::Definition::is_own));
+        let (granted, desk) = (ArcSwap::default(), Mutex::default());
+        Self { declared, configured, connections, granted, workshop, stale, desk }
     }
 }
 
@@ -58,8 +70,8 @@ impl Runtime {
     /// Whether a thing is declared, and so read-only.
     #[must_use]
     pub fn is_declared(&self, kind: Kind, tenant: &str, id: &str) -> bool {
-        let shelf = self.inner.shelves.load().current.clone();
-        self.declared().has(&shelf.stock, kind, tenant, id)
+        let shelves = self.inner.shelves.load();
+        self.declared().has(shelves.stock(tenant), kind, tenant, id)
     }
 
     /// How many changes of the store are in force.
@@ -114,37 +126,45 @@ impl Runtime {
         change: Change,
     ) -> Result<Changed, ChangeError> {
         let snapshot = self.inner.store.snapshot().await?;
-        let warnings = self.judge(&snapshot.entries, &change)?;
-        if change.kind == Kind::Agent && change.to.is_none() {
+        let mut warnings = self.judge(&snapshot.entries, &change)?;
+        if matches!(change.kind, Kind::Agent | Kind::Definition) && change.to.is_none() {
             self.forget_activations(&snapshot.entries, &change).await?;
         }
+        let stays = change.to.is_some();
         let entry = self.inner.store.change(change).await?;
         let snapshot = self.inner.store.snapshot().await?;
         self.put_in_force(desk, snapshot);
+        warnings.extend(stays.then(|| self.unused(&entry)).flatten());
         Ok(Changed { entry, warnings })
     }
 
-    /// An agent that comes back under the same name starts without what was said of the old one.
+    /// An agent that comes back under the same name starts without what was said of the old one, and
+    /// so does a tool that the tenant brings along: it may be another one.
     async fn forget_activations(
         &self,
         entries: &[Entry],
-        agent: &Change,
+        gone: &Change,
     ) -> Result<(), ChangeError> {
+        if gone.kind == Kind::Definition && !brought::is_own(entries, gone) {
+            return Ok(());
+        }
         let its = |one: &&Entry| {
             one.kind == Kind::Activation
-                && one.tenant == agent.tenant
-                && one.id.rsplit_once('/').is_some_and(|(id, _)| id == agent.id)
+                && one.tenant == gone.tenant
+                && one.id.rsplit_once('/').is_some_and(|(agent, tool)| {
+                    gone.id == if gone.kind == Kind::Definition { tool } else { agent }
+                })
         };
         for entry in entries.iter().filter(its) {
-            let gone = Change {
+            let forgotten = Change {
                 kind: Kind::Activation,
                 tenant: entry.tenant.clone(),
                 id: entry.id.clone(),
                 from: entry.version,
                 to: None,
-                by: agent.by.clone(),
+                by: gone.by.clone(),
             };
-            self.inner.store.change(gone).await?;
+            self.inner.store.change(forgotten).await?;
         }
         Ok(())
     }
@@ -163,9 +183,12 @@ impl Runtime {
     fn put_in_force(&self, desk: &mut Desk, snapshot: Snapshot) {
         let office = &self.inner.office;
         office.stale.store(false, Ordering::Release);
+        let brought = self.bring(&snapshot.entries);
         let shelves = self.inner.shelves.load_full();
-        let mut merged = merge(&office.declared, &snapshot.entries, &shelves.current.stock, None);
-        granted::add(&mut merged, &office.granted.load(), &shelves.current.stock);
+        let stocks = shelves.stocks();
+        let mut merged = merge(&office.declared, &snapshot.entries, &stocks, None);
+        merged.problems.extend(brought);
+        granted::add(&mut merged, &office.granted.load(), &stocks);
         let directory = self.directory(&shelves, &mut merged);
         let old = self.inner.rules.load_full();
         let decide = match &office.declared.source {
@@ -183,9 +206,9 @@ impl Runtime {
     /// The directory; of a tenant whose things do not fit together only what is declared, and its
     /// calls are refused by its policy.
     fn directory(&self, shelves: &Shelves, merged: &mut Merged) -> Option<Directory> {
-        let stock = &shelves.current.stock;
+        let stocks = shelves.stocks();
         let absent = merged.absent.clone();
-        let load = |records: &Records| Directory::load_with(records, stock, "store", &absent);
+        let load = |records: &Records| Directory::load_with(records, &stocks, "store", &absent);
         let problems = match load(&merged.records) {
             Ok(directory) => {
                 merged.problems.extend(directory.warnings().iter().cloned());
@@ -211,16 +234,19 @@ impl Runtime {
     fn policies(&self, desk: &mut Desk, shelves: &Shelves, merged: &mut Merged) -> Arc<dyn Decide> {
         let office = &self.inner.office;
         let Some(common) = &office.declared.source else { return deny("there is no policy") };
-        let shelf_versions: Vec<&str> = shelves.by_version.keys().map(|key| &**key).collect();
-        let registries: Vec<_> = shelves.by_version.values().map(|one| &*one.registry).collect();
+        let elsewhere = shelves.elsewhere();
         let mut compile = |name: &str, source: &crate::policy::Source, problems: &mut Vec<_>| {
-            let made_from = Digest::of_json(&json!([shelf_versions, source]));
+            let registries = registries(shelves, name);
+            let versions: Vec<&str> = registries.iter().map(|one| one.version.as_str()).collect();
+            // For whoever brings nothing along, what others bring is a name at most.
+            let others = names_in(source, &elsewhere);
+            let made_from = Digest::of_json(&json!([versions, others, source]));
             if let Some((from, policy)) = desk.0.get(name)
                 && *from == made_from
             {
                 return policy.clone();
             }
-            let policy: Arc<dyn Decide> = match Policy::load(source, &registries) {
+            let policy: Arc<dyn Decide> = match Policy::load_among(source, &registries, &others) {
                 Ok(policy) => Arc::new(policy),
                 Err(found) => {
                     let why = format!("the policy of `{name}` is broken");
@@ -242,7 +268,7 @@ impl Runtime {
             let rules = merged.rules.get(tenant).map(Vec::as_slice).unwrap_or_default();
             let source = source_of(common, &merged.records, tenant, rules);
             let plain = source_of(common, is_declared, tenant, &[]);
-            if source != plain {
+            if source != plain || shelves.brought(tenant).is_some() {
                 own.insert(tenant.clone(), compile(tenant, &source, &mut problems));
             }
         }
@@ -250,6 +276,25 @@ impl Runtime {
         merged.problems.extend(problems);
         Arc::new(ByTenant::new(common, own))
     }
+}
+
+/// What a tenant's rules are read against: every registry that is loaded, and what it brings along.
+fn registries<'a>(shelves: &'a Shelves, tenant: &str) -> Vec<&'a Registry> {
+    let mut loaded: Vec<_> = shelves.by_version.values().map(|one| &*one.registry).collect();
+    loaded.sort_by(|one, other| one.version.cmp(&other.version));
+    loaded.extend(shelves.brought(tenant));
+    loaded
+}
+
+/// Which of some tools the lists of a policy name.
+fn names_in(source: &crate::policy::Source, tools: &[String]) -> Vec<String> {
+    let rules = &source.rules;
+    let recall = rules.recall.iter().flat_map(|rule| &rule.tools);
+    let lists = rules.allow.iter().chain(&rules.deny).chain(&rules.approve).chain(recall);
+    let given = source.delegations.iter().flat_map(|one| &one.tools);
+    let given = given.chain(source.grants.iter().flat_map(|one| &one.tools));
+    let named: BTreeSet<&String> = lists.chain(given).collect();
+    tools.iter().filter(|tool| named.contains(tool)).cloned().collect()
 }
 
 fn deny(why: &str) -> Arc<dyn Decide> {

@@ -31,9 +31,9 @@ impl Runtime {
     /// The user is blocked, no registry is loaded, or the store cannot be written.
     pub async fn open(&self, caller: &Caller, mode: Mode) -> Result<Session, ToolError> {
         self.inner.blocked(caller).await?;
-        let shelf = self.inner.shelves.load().current.clone();
+        let version = self.version_for(&caller.tenant);
         let now = self.inner.store.now_ms();
-        self.inner.book.create(session::begin(caller, mode, &shelf.registry, now)).await
+        self.inner.book.create(session::begin(caller, mode, &version, now)).await
     }
 
     /// The session of a conversation that is not kept here: its client sends all of it each time. The
@@ -68,8 +68,8 @@ impl Runtime {
                 Err(error) => return Err(error),
             }
         }
-        let shelf = self.inner.shelves.load().current.clone();
-        let mut session = session::begin(caller, mode, &shelf.registry, now);
+        let version = self.version_for(&caller.tenant);
+        let mut session = session::begin(caller, mode, &version, now);
         session.id = id(slot);
         session.request = request.cloned();
         match self.inner.book.create(session).await {

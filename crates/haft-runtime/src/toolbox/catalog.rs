@@ -280,7 +280,7 @@ impl Builder<'_> {
             return no(Why::Mode, enable);
         }
         let standing = self.standing(stocked)?;
-        Ok(EffectiveTool::new(tool, stocked.origin, overrides, standing))
+        Ok(EffectiveTool::new(stocked, overrides, standing))
     }
 
     fn mode(&self, tool: &haft_core::Tool, overrides: Option<&Overrides>) -> Result<(), String> {

@@ -1,17 +1,18 @@
 //! Tenants and agents, checked against the stock and ready to be asked.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use haft_core::Digest;
 use haft_core::call::{Principal, PrincipalKind};
 use haft_core::contract::Mode;
+use semver::VersionReq;
 use serde_json::json;
 
 use super::overrides::Overrides;
-use super::records::{Activation, Agent, Definition, McpAccess, Origin, Records, Tenant};
-use super::stock::{Stock, Stocked};
+use super::records::{Activation, Agent, McpAccess, Origin, Records, Tenant};
+use super::stock::{Stock, Stocked, Stocks};
 use super::why::{Unavailable, Why};
-use crate::policy::{Globs, Grants, Known, Problem, divide};
+use crate::policy::{Globs, Grant, Grants, Known, Problem, divide};
 
 /// All tenants and agents.
 #[derive(Debug)]
@@ -25,9 +26,18 @@ pub struct Directory {
 #[derive(Debug, Default)]
 struct Taken {
     administrators: Vec<Principal>,
-    definitions: HashMap<String, Definition>,
+    definitions: HashMap<String, Said>,
     agents: HashMap<String, Equipped>,
     mcp: McpAccess,
+}
+
+/// What a tenant says about a tool.
+#[derive(Debug)]
+struct Said {
+    version: Option<VersionReq>,
+    enabled: Option<bool>,
+    source: Origin,
+    own: bool,
 }
 
 /// An agent, checked.
@@ -46,22 +56,20 @@ impl Directory {
     /// Every problem that was found. Nothing of a record with errors is used: an activation that is
     /// left out might be the one that turns a tool off.
     pub fn load(records: &Records, stock: &Stock, file: &str) -> Result<Self, Vec<Problem>> {
-        Self::load_with(records, stock, file, &BTreeSet::new())
+        Self::load_with(records, &Stocks::common(stock), file, &BTreeSet::new())
     }
 
     /// The same, with names of tools that are not there now and are no mistake: what is said about
     /// them holds again as soon as they are back.
     pub(crate) fn load_with(
         records: &Records,
-        stock: &Stock,
+        stocks: &Stocks<'_>,
         file: &str,
         absent: &BTreeSet<String>,
     ) -> Result<Self, Vec<Problem>> {
-        let ids = stock.tools().iter();
-        let ids = ids.map(|one| (one.tool.id.as_str(), one.tool.contract.tool_id.as_str()));
-        let known = Known::from_ids(ids.chain(absent.iter().map(|id| (id.as_str(), id.as_str()))));
-        let mut reader =
-            Reader { stock, known, file, problems: Vec::new(), tenants: HashMap::new() };
+        let (problems, tenants) = (Vec::new(), HashMap::new());
+        let names = Names::new(records, stocks, absent);
+        let mut reader = Reader { stocks, names: &names, file, problems, tenants };
         records.tenants.iter().for_each(|tenant| reader.tenant(tenant));
         records.agents.iter().for_each(|agent| reader.agent(agent));
         let of_nobody = |tenant: &String| !reader.tenants.contains_key(tenant);
@@ -74,7 +82,11 @@ impl Directory {
             })
             .collect();
         reader.problems.extend(lost.into_iter().map(|message| Problem::error(file, message)));
-        let grants = Grants::read(&records.grants, &reader.known, file, &mut reader.problems);
+        let mut grants = Grants::default();
+        for (tenant, theirs) in by_tenant(&records.grants) {
+            let known = names.of(tenant);
+            grants.extend(Grants::read(&theirs, known, file, &mut reader.problems));
+        }
         let Reader { problems, tenants, .. } = reader;
         let version = Digest::of_json(&json!(records));
         Ok(Self { tenants, grants, version, warnings: divide(problems)? })
@@ -114,6 +126,10 @@ impl Directory {
             self.tenants.get(tenant).and_then(|taken| taken.definitions.get(&stocked.tool.id));
         let is_discovered = stocked.origin == Origin::Discovered
             || definition.is_some_and(|said| said.source == Origin::Discovered);
+        // Gone, or turned into something else: sessions that have known it do not keep it.
+        if stocked.defined && !definition.is_some_and(|said| said.own) {
+            return Err(Why::NeedsDefinition);
+        }
         match definition.and_then(|said| said.enabled) {
             Some(true) => Ok(()),
             Some(false) => Err(Why::DisabledForTenant),
@@ -148,9 +164,44 @@ impl Directory {
     }
 }
 
+/// The names that tenants may use, each in its own lists.
+struct Names<'a> {
+    common: Known<'a>,
+    own: HashMap<&'a str, Known<'a>>,
+}
+
+impl<'a> Names<'a> {
+    fn new(records: &'a Records, stocks: &Stocks<'a>, absent: &'a BTreeSet<String>) -> Self {
+        let read = |stock: &'a Stock| {
+            let ids = stock.tools().iter().map(Stocked::names);
+            Known::from_ids(ids.chain(absent.iter().map(|id| (id.as_str(), id.as_str()))))
+        };
+        let tenants = records.tenants.iter().map(|one| one.id.as_str());
+        let tenants = tenants.filter(|id| stocks.is_own(id));
+        // Nobody has this name: it stands for all who bring nothing along.
+        Self {
+            common: read(stocks.of("")),
+            own: tenants.map(|id| (id, read(stocks.of(id)))).collect(),
+        }
+    }
+
+    fn of(&self, tenant: &str) -> &Known<'a> {
+        self.own.get(tenant).unwrap_or(&self.common)
+    }
+}
+
+/// Grants of each tenant.
+fn by_tenant(grants: &[Grant]) -> BTreeMap<&str, Vec<Grant>> {
+    let mut all: BTreeMap<&str, Vec<Grant>> = BTreeMap::new();
+    for grant in grants {
+        all.entry(&grant.tenant).or_default().push(grant.clone());
+    }
+    all
+}
+
 struct Reader<'a> {
-    stock: &'a Stock,
-    known: Known<'a>,
+    stocks: &'a Stocks<'a>,
+    names: &'a Names<'a>,
     file: &'a str,
     problems: Vec<Problem>,
     tenants: HashMap<String, Taken>,
@@ -162,9 +213,9 @@ impl Reader<'_> {
     }
 
     /// One tool by its id or its short name.
-    fn tool(&mut self, place: &str, name: &str) -> Option<String> {
+    fn tool(&mut self, tenant: &str, place: &str, name: &str) -> Option<String> {
         let before = self.problems.len();
-        let globs = self.known.globs(self.file, place, &[name.to_owned()], &mut self.problems);
+        let globs = self.globs(tenant, place, &[name.to_owned()]);
         if self.problems.len() > before {
             return None;
         }
@@ -186,15 +237,22 @@ impl Reader<'_> {
         }
         let mut definitions = HashMap::new();
         for definition in &tenant.definitions {
-            let Some(id) = self.tool(&place, &definition.tool) else { continue };
-            if let (Some(range), Some(stocked)) = (&definition.version, self.stock.get(&id))
+            let Some(id) = self.tool(&tenant.id, &place, &definition.tool) else { continue };
+            let stocked = self.stocks.of(&tenant.id).get(&id);
+            if let (Some(range), Some(stocked)) = (&definition.version, stocked)
                 && !range.matches(&stocked.tool.contract.version)
             {
                 let version = &stocked.tool.contract.version;
                 let message = format!("{place}: `{id}` is here as {version}, outside of `{range}`");
                 self.problems.push(Problem::warning(self.file, message));
             }
-            if definitions.insert(id.clone(), definition.clone()).is_some() {
+            let said = Said {
+                version: definition.version.clone(),
+                enabled: definition.enabled,
+                source: definition.source,
+                own: definition.is_own(),
+            };
+            if definitions.insert(id.clone(), said).is_some() {
                 self.wrong(format!("{place}: `{id}` is defined twice"));
             }
         }
@@ -206,14 +264,15 @@ impl Reader<'_> {
     fn agent(&mut self, agent: &Agent) {
         let place = format!("agent `{}`", agent.id);
         let tools = match &agent.tools {
-            Some(tools) => self.globs(&place, tools),
+            Some(tools) => self.globs(&agent.tenant, &place, tools),
             None => Globs::everything(),
         };
         let modes = agent.modes.iter();
-        let modes = modes.map(|(mode, tools)| (*mode, self.globs(&place, tools))).collect();
+        let modes =
+            modes.map(|(mode, tools)| (*mode, self.globs(&agent.tenant, &place, tools))).collect();
         let mut activations = HashMap::new();
         for activation in &agent.activations {
-            let Some(id) = self.tool(&place, &activation.tool) else { continue };
+            let Some(id) = self.tool(&agent.tenant, &place, &activation.tool) else { continue };
             self.activation(&place, &agent.tenant, &id, activation);
             let said = (activation.enabled, activation.overrides.clone());
             if activations.insert(id.clone(), said).is_some() {
@@ -229,8 +288,8 @@ impl Reader<'_> {
         }
     }
 
-    fn globs(&mut self, place: &str, written: &[String]) -> Globs {
-        self.known.globs(self.file, place, written, &mut self.problems)
+    fn globs(&mut self, tenant: &str, place: &str, written: &[String]) -> Globs {
+        self.names.of(tenant).globs(self.file, place, written, &mut self.problems)
     }
 
     /// Looser rules need an administrator's approval on record.
@@ -238,7 +297,7 @@ impl Reader<'_> {
         if let Some(senseless) = activation.overrides.senseless() {
             self.wrong(format!("{place}: `{id}`: {senseless}"));
         }
-        let Some(stocked) = self.stock.get(id) else { return };
+        let Some(stocked) = self.stocks.of(tenant).get(id) else { return };
         let loosened = activation.overrides.loosened(&stocked.tool.contract);
         let administrators = self.tenants.get(tenant).map(|taken| taken.administrators.as_slice());
         let is_approved = activation

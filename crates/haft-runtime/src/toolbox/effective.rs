@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::overrides::Overrides;
 use super::records::Origin;
+use super::stock::Stocked;
 
 /// A tool that an agent may use.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub struct EffectiveTool {
     pub tool: Arc<Tool>,
     /// Where it came from.
     pub origin: Origin,
+    /// Whether the agent's tenant has brought it along.
+    pub of_tenant: bool,
     /// Whether a person must approve.
     pub requires_confirmation: Confirmation,
     /// Where it may be used.
@@ -33,19 +36,20 @@ pub struct EffectiveTool {
 
 impl EffectiveTool {
     pub(crate) fn new(
-        tool: &Arc<Tool>,
-        origin: Origin,
+        stocked: &Stocked,
         overrides: Option<&Overrides>,
         standing: Standing,
     ) -> Self {
         let plain = Overrides::default();
         let said = overrides.unwrap_or(&plain);
+        let tool = &stocked.tool;
         let contract = &tool.contract;
         let mut arguments = contract.arguments;
         arguments.mode = said.arguments.unwrap_or(arguments.mode);
         Self {
             tool: Arc::clone(tool),
-            origin,
+            origin: stocked.origin,
+            of_tenant: stocked.defined,
             requires_confirmation: match said.requires_confirmation {
                 Some(always) => Confirmation::Always(always),
                 None => contract.requires_confirmation.clone(),

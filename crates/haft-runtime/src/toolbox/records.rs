@@ -6,6 +6,7 @@ use haft_core::call::Principal;
 use haft_core::contract::Mode;
 use semver::VersionReq;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::overrides::Overrides;
 use crate::policy::{Delegation, Grant};
@@ -88,6 +89,47 @@ pub struct Definition {
     /// Where it came from. What was discovered is not made one's own by saying so.
     #[serde(default)]
     pub source: Origin,
+    /// The contract, where the tenant brings the tool along.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contract: Option<Value>,
+    /// What is always in the prompt of a tool that the tenant brings along; its description when
+    /// left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// Its document.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doc: Option<String>,
+    /// The folder that contract and documents stand in. Whoever reads the file reads the folder:
+    /// nothing here does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
+    /// Whether the tool is the tenant's own, where its contract is kept elsewhere.
+    #[serde(default, skip_deserializing, skip_serializing_if = "std::ops::Not::not")]
+    pub own: bool,
+}
+
+impl Definition {
+    /// A definition that says nothing about a tool but that there is one.
+    #[must_use]
+    pub fn of(tool: &str) -> Self {
+        Self {
+            tool: tool.to_owned(),
+            version: None,
+            enabled: None,
+            source: Origin::Own,
+            contract: None,
+            summary: None,
+            doc: None,
+            folder: None,
+            own: false,
+        }
+    }
+
+    /// Whether the tenant brings the tool along.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.own || self.contract.is_some()
+    }
 }
 
 /// Where a tool came from.

@@ -11,6 +11,8 @@ mod guide;
 #[cfg(test)]
 mod one_way;
 #[cfg(test)]
+mod own;
+#[cfg(test)]
 mod path;
 #[cfg(test)]
 mod policy;

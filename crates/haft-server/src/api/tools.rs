@@ -81,7 +81,7 @@ pub(crate) async fn of_agent(
         catalog_and(&door, &caller, which.session.as_deref(), which.mode.into()).await?;
     let mut listed: Vec<&Arc<EffectiveTool>> = catalog.list().collect();
     if let Some(words) = &which.q {
-        let found = fitting(&door, registry.as_deref(), words);
+        let found = fitting(&door, &who.tenant, registry.as_deref(), words);
         let place = |one: &Arc<EffectiveTool>| found.iter().position(|id| *id == one.tool.id);
         listed.retain(|one| place(one).is_some());
         listed.sort_by_key(|one| place(one));
@@ -147,11 +147,16 @@ async fn catalog_and(
 /// The most that a search gives.
 const FOUND: usize = 50;
 
-/// The ids of tools that fit some words, the best first, by the index that models search.
-pub(crate) fn fitting(door: &Door, registry: Option<&str>, words: &str) -> Vec<String> {
+/// The ids of a tenant's tools that fit some words, the best first, by the index that models search.
+pub(crate) fn fitting(
+    door: &Door,
+    tenant: &str,
+    registry: Option<&str>,
+    words: &str,
+) -> Vec<String> {
     let mut words = words.to_owned();
     words.truncate(words.floor_char_boundary(1_000.min(words.len())));
-    door.runtime.search(registry, &words, FOUND)
+    door.runtime.search(tenant, registry, &words, FOUND)
 }
 
 fn tag(catalog: &Catalog, listed: &[&Arc<EffectiveTool>], which: &Which) -> String {
@@ -185,6 +190,7 @@ fn shown(one: &EffectiveTool) -> Value {
         "typedParameters": tool.parameters,
         "tags": contract.tags,
         "deprecated": contract.deprecated,
+        "own": one.of_tenant,
     })
 }
 
@@ -304,7 +310,7 @@ pub(crate) fn found<'a>(
 /// Which tools there are, at which version, with which digests.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Registry {
-    /// From its content.
+    /// From its content; behind a `+` what stands for the tools that the tenant has defined.
     version: String,
     /// Over its content.
     digest: String,
@@ -325,6 +331,8 @@ pub(crate) struct Listed {
     version: String,
     /// Over contract, documents and handler.
     digest: String,
+    /// Whether the tenant has defined it itself.
+    own: bool,
 }
 
 /// The registry in use.
@@ -339,13 +347,17 @@ pub(crate) async fn registry(
 ) -> Result<Json<Registry>, Problem> {
     need(&who, Role::Operator)?;
     let registry = door.runtime.current();
-    let listed = registry.tools.iter().map(|tool| Listed {
+    let own = door.runtime.own_tools(&who.tenant);
+    let listed = |tool: &haft_core::Tool, own: bool| Listed {
         id: tool.id.clone(),
         version: tool.contract.version.to_string(),
         digest: tool.digest.to_string(),
-    });
+        own,
+    };
+    let own = own.iter().map(|tool| listed(tool, true));
+    let listed = registry.tools.iter().map(|tool| listed(tool, false)).chain(own);
     Ok(Json(Registry {
-        version: registry.version.clone(),
+        version: door.runtime.version_for(&who.tenant).to_string(),
         digest: registry.digest.to_string(),
         namespace: registry.namespace.to_string(),
         built: registry.build.at.clone(),

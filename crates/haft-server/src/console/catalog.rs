@@ -48,7 +48,7 @@ pub(crate) async fn show(
     let mode = Mode::from(asked.mode);
     let catalog = door.runtime.catalog(&caller, mode);
     let words = asked.q.trim().to_lowercase();
-    let found = fitting(&door, None, &words);
+    let found = fitting(&door, &who.tenant, None, &words);
     // Whoever has not finished a word means the names that it is a part of.
     let about = |tool: &Tool| {
         words.is_empty() || found.contains(&tool.id) || tool.id.to_lowercase().contains(&words)
@@ -116,7 +116,10 @@ impl Listed<'_> {
             let contract = &one.tool.contract;
             html! {
                 tr role="row" {
-                    th scope="row" role="rowheader" data-label="Tool" { (self.named(&one.tool)) }
+                    th scope="row" role="rowheader" data-label="Tool" {
+                        (self.named(&one.tool))
+                        @if one.of_tenant { span .about { (OWN) } }
+                    }
                     td role="cell" data-label="Side effects" { (contract.side_effect_policy.as_str()) }
                     td role="cell" data-label="Approval" { (approval(&one.requires_confirmation)) }
                     td role="cell" data-label="State" { (badge("enabled")) }
@@ -168,6 +171,9 @@ impl Listed<'_> {
         switch(self.visitor, self.agent, tool, enabled)
     }
 }
+
+/// What is said of a tool that the tenant brings along.
+pub(crate) const OWN: &str = "defined by this tenant, for its own agents";
 
 /// Whether a person is asked.
 pub(crate) fn approval(asked: &Confirmation) -> &'static str {

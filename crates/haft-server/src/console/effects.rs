@@ -136,6 +136,7 @@ async fn shown(
     let one = effects::one(door, &visitor.who, call).await?;
     // A call that is being carried out has no record yet.
     let record = records::one(door, &visitor.who, call).await.ok();
+    let named = declared(door, &one).await;
     let effect = &one.effect;
     let content = html! {
         p .path { a href={ (HOME) "/effects" } { "Effects" } }
@@ -162,7 +163,7 @@ async fn shown(
                 (if settled.happened { "it happened" } else { "it did not happen" })
                 @if !settled.note.is_empty() { " (" (visible(&settled.note)) ")" } "." }
         }
-        (actions(visitor, &one, &declared(door, &one)))
+        (actions(visitor, &one, &named))
         @if let Some(view) = record.as_ref().and_then(|record| record.arguments.as_ref()) {
             h2 { "Arguments" }
             (page::json(&view.value()))
@@ -179,10 +180,8 @@ struct Declared {
     undo: Option<String>,
 }
 
-fn declared(door: &Door, one: &EffectRecord) -> Declared {
-    let registry = door.runtime.registry(&one.effect.registry_version);
-    let registry = registry.unwrap_or_else(|| door.runtime.current());
-    registry.find(&one.effect.tool).map_or_else(Declared::default, |tool| Declared {
+async fn declared(door: &Door, one: &EffectRecord) -> Declared {
+    door.runtime.tool_behind(one).await.map_or_else(Declared::default, |tool| Declared {
         probe: tool.contract.probe.as_ref().map(|probe| probe.tool.clone()),
         undo: tool.contract.compensation.as_ref().map(|undo| undo.tool.clone()),
     })

@@ -214,7 +214,9 @@ fn plots<'a>(slices: &[Slice], span: Span) -> [Plot<'a>; 3] {
 fn tiles(door: &Door, visitor: &Visitor, slices: &[Slice], unsettled: usize) -> Markup {
     let calls: u64 = slices.iter().map(|slice| slice.calls).sum();
     let well: u64 = slices.iter().map(went_well).sum();
-    let registry = door.runtime.current();
+    let (registry, tenant) = (door.runtime.current(), &visitor.who.tenant);
+    let own = door.runtime.own_tools(tenant).len();
+    let version = door.runtime.version_for(tenant);
     let may_approve = visitor.who.is(Role::Approver);
     html! {
         dl .tiles {
@@ -224,8 +226,8 @@ fn tiles(door: &Door, visitor: &Visitor, slices: &[Slice], unsettled: usize) -> 
                 div { dt { "Wait for approval" } dd { a href={ (HOME) "/confirmations" } { (visitor.waiting) } } }
             }
             div { dt { "Unknown or stuck" } dd { a href={ (HOME) "/effects?state=unknown" } { (unsettled) } } }
-            div { dt { "Tools" } dd { a href={ (HOME) "/tools" } { (registry.tools.len()) } } }
-            div { dt { "Registry" } dd .small { code { (registry.version) } } }
+            div { dt { "Tools" } dd { a href={ (HOME) "/tools" } { (registry.tools.len() + own) } } }
+            div { dt { "Registry" } dd .small { code { (version) } } }
         }
     }
 }

@@ -13,7 +13,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::catalog::{approval, switch};
+use super::catalog::{OWN, approval, switch};
 use super::guard::Failed;
 use super::page::{self, Visitor, badge};
 use super::posted::Posted;
@@ -155,6 +155,7 @@ fn facts(found: &EffectiveTool) -> Markup {
     html! {
         dl .facts {
             div { dt { "Version" } dd { (contract.version.to_string()) } }
+            @if found.of_tenant { div { dt { "Whose" } dd { (OWN) } } }
             div { dt { "Side effects" } dd { (contract.side_effect_policy.as_str()) } }
             div { dt { "Approval" } dd { (approval(&found.requires_confirmation)) } }
             div { dt { "Modes" } dd { (modes.join(", ")) } }

@@ -21,6 +21,8 @@ mod mcp_lines;
 #[cfg(test)]
 mod metrics;
 #[cfg(test)]
+mod own;
+#[cfg(test)]
 mod people;
 #[cfg(test)]
 mod shapes;

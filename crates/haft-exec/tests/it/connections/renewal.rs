@@ -49,10 +49,10 @@ fn token(lease: &Lease) -> &str {
 }
 
 async fn kept(store: &dyn Connections) -> OAuth {
-    match store.open("t", "c").await.unwrap().1 {
-        Credentials::OAuth(oauth) => *oauth,
-        _ => panic!("another kind"),
-    }
+    let Credentials::OAuth(oauth) = store.open("t", "c").await.unwrap().1 else {
+        panic!("another kind")
+    };
+    *oauth
 }
 
 async fn refresh(store: &dyn Connections) -> String {

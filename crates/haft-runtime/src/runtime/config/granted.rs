@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use haft_core::port::StoreError;
 
 use super::Office;
-use crate::config::{Merged, canonical};
+use crate::config::{Merged, is_listed};
 use crate::policy::{Grant, Problem};
-use crate::toolbox::Stock;
+use crate::toolbox::Stocks;
 
 impl Office {
     /// The grants of connections as they are kept now; nothing where they are as they were.
@@ -40,7 +40,7 @@ impl Office {
 
 /// Adds what was granted. What fits no tool, or contradicts what is declared, grants nothing and is
 /// reported: it must not take the rest of its tenant down.
-pub(super) fn add(merged: &mut Merged, granted: &[Grant], stock: &Stock) {
+pub(super) fn add(merged: &mut Merged, granted: &[Grant], stocks: &Stocks<'_>) {
     for grant in granted {
         let records = &merged.records;
         if !records.tenants.iter().any(|one| one.id == grant.tenant) {
@@ -60,9 +60,10 @@ pub(super) fn add(merged: &mut Merged, granted: &[Grant], stock: &Stock) {
             merged.problems.push(Problem::warning("connections", message));
             continue;
         }
+        let stock = stocks.of(&grant.tenant);
         let mut grant = grant.clone();
         grant.tools.retain(|name| {
-            let known = name.contains('*') || canonical(stock, name).is_some();
+            let known = name.contains('*') || is_listed(stock, name);
             if !known {
                 let message = format!("{place}: there is no tool `{name}` now");
                 merged.problems.push(Problem::warning("connections", message));

@@ -6,10 +6,11 @@ use haft_core::config::{Change, Entry, Kind};
 use haft_core::nearest;
 
 use super::super::Runtime;
-use super::{of_tenant, source_of};
-use crate::config::{Activation, ChangeError, Merged, merge, parse, read};
+use super::brought::is_own;
+use super::{names_in, of_tenant, source_of};
+use crate::config::{Activation, ChangeError, Merged, merge, parse, read, sheets};
 use crate::policy::{Policy, Problem};
-use crate::toolbox::Directory;
+use crate::toolbox::{Directory, Stocks};
 
 impl Runtime {
     /// The warnings of a change that makes sense.
@@ -32,6 +33,10 @@ impl Runtime {
         if let Some(body) = &change.to {
             parse(kind, body).map_err(|problem| ChangeError::Invalid(vec![problem]))?;
         }
+        let wrong = self.brings(entries, change);
+        if !wrong.is_empty() {
+            return Err(ChangeError::Invalid(wrong));
+        }
         match kind {
             Kind::Key | Kind::Connection => return Ok(Vec::new()),
             Kind::Tenant if change.to.is_none() => return empty(entries, tenant),
@@ -51,9 +56,14 @@ impl Runtime {
         let then = with(entries, change);
         let (now, now_problems) = self.tried(entries, change);
         let (then, then_problems) = self.tried(&then, change);
-        let unknown: Vec<&String> = then.absent.difference(&now.absent).collect();
+        let gone = change.to.is_none() && is_own(entries, change);
+        let unknown = then.absent.difference(&now.absent);
+        // Whoever takes a tool away knows that it is gone; what does not compile says so itself.
+        let broken = then_problems.iter().any(Problem::is_error);
+        let said = |name: &String| gone || (broken && *name == change.id);
+        let unknown: Vec<&String> = unknown.filter(|name| !said(name)).collect();
         if !unknown.is_empty() {
-            return Err(ChangeError::Invalid(self.no_such_tools(&unknown)));
+            return Err(ChangeError::Invalid(self.no_such_tools(&change.tenant, &unknown)));
         }
         if then.strays.contains(&(change.kind, change.id.clone())) {
             let message = format!("what the {} is about is not there", change.kind.as_str());
@@ -68,23 +78,42 @@ impl Runtime {
     /// Everything of the change's tenant together, and all that is wrong with it.
     fn tried(&self, entries: &[Entry], change: &Change) -> (Merged, Vec<Problem>) {
         let shelves = self.inner.shelves.load_full();
-        let stock = &shelves.current.stock;
         let declared = self.declared();
         let tenant = change.tenant.as_str();
-        let mut merged = merge(declared, entries, stock, Some(tenant));
-        let mut problems = std::mem::take(&mut merged.problems);
+        let mut problems = Vec::new();
+        let brought = sheets(declared, entries, Some(tenant)).remove(tenant).map(|sheets| {
+            let (tools, found) = self.made(&shelves, tenant, &sheets, &|id, pointer| match (
+                id == change.id,
+                pointer,
+            ) {
+                (true, "") => "request".to_owned(),
+                (true, pointer) => pointer.to_owned(),
+                (false, pointer) => format!("definition `{id}`{pointer}"),
+            });
+            problems.extend(found);
+            tools
+        });
+        let common = &shelves.current.stock;
+        let own = brought.as_ref().map(|tools| common.beside(tools, tenant));
+        let stocks = Stocks::common(common);
+        let stocks = own.iter().fold(stocks, |stocks, own| stocks.with(tenant, own));
+        let mut merged = merge(declared, entries, &stocks, Some(tenant));
+        problems.append(&mut merged.problems);
         let records = of_tenant(&merged.records, tenant);
-        match Directory::load_with(&records, stock, "request", &merged.absent) {
+        match Directory::load_with(&records, &stocks, "request", &merged.absent) {
             Ok(directory) => problems.extend(directory.warnings().iter().cloned()),
             Err(found) => problems.extend(found),
         }
-        let is_rule = matches!(change.kind, Kind::Policy | Kind::Delegation | Kind::Grant);
+        // Rules look at the arguments of what tenants bring along, too.
+        let is_rule =
+            matches!(change.kind, Kind::Policy | Kind::Delegation | Kind::Grant | Kind::Definition);
         if let Some(common) = declared.source.as_ref().filter(|_| is_rule) {
             let own = merged.rules.get(tenant).map(Vec::as_slice).unwrap_or_default();
             let source = source_of(common, &merged.records, tenant, own);
-            let registries: Vec<_> =
-                shelves.by_version.values().map(|one| &*one.registry).collect();
-            match Policy::load(&source, &registries) {
+            let loaded = shelves.by_version.values().map(|one| &*one.registry);
+            let registries: Vec<_> = loaded.chain(brought.as_ref()).collect();
+            let elsewhere = names_in(common, &shelves.elsewhere());
+            match Policy::load_among(&source, &registries, &elsewhere) {
                 Ok(policy) => problems.extend(policy.warnings().iter().cloned()),
                 Err(found) => problems.extend(found),
             }
@@ -92,10 +121,10 @@ impl Runtime {
         (merged, problems)
     }
 
-    fn no_such_tools(&self, names: &[&String]) -> Vec<Problem> {
-        let shelf = self.inner.shelves.load().current.clone();
+    fn no_such_tools(&self, tenant: &str, names: &[&String]) -> Vec<Problem> {
+        let shelves = self.inner.shelves.load();
         let say = |name: &&String| {
-            let ids = shelf.stock.tools().iter().map(|one| one.tool.id.as_str());
+            let ids = shelves.stock(tenant).tools().iter().map(|one| one.tool.id.as_str());
             let problem = Problem::error("request", format!("there is no tool `{name}`"));
             match nearest::find(name, ids) {
                 Some(near) => problem.help(format!("did you mean `{near}`?")),
@@ -119,8 +148,9 @@ impl Runtime {
             let message = "nobody can approve in somebody else's name";
             return Err(ChangeError::Invalid(vec![Problem::error("request", message)]));
         }
-        let shelf = self.inner.shelves.load().current.clone();
-        let tool = change.id.rsplit_once('/').and_then(|(_, tool)| shelf.stock.get(tool));
+        let shelves = self.inner.shelves.load();
+        let stock = shelves.stock(&change.tenant);
+        let tool = change.id.rsplit_once('/').and_then(|(_, tool)| stock.get(tool));
         let looser = tool.map(|one| said.overrides.loosened(&one.tool.contract));
         match looser.unwrap_or_default() {
             looser if looser.is_empty() || said.approved_by.is_some() => Ok(()),

@@ -83,19 +83,14 @@ impl Runtime {
         }
     }
 
-    /// The id of a tool that is named by its id or by a short name of its own.
-    #[must_use]
-    pub fn canonical(&self, name: &str) -> Option<String> {
-        let shelf = self.inner.shelves.load().current.clone();
-        crate::config::canonical(&shelf.stock, name)
-    }
-
-    /// The same, of what a tenant may know of.
+    /// The id of a tool that a tenant may know of and that is named by its id or by a short name of
+    /// its own.
     #[must_use]
     pub fn canonical_for(&self, tenant: &str, name: &str) -> Option<String> {
-        let shelf = self.inner.shelves.load().current.clone();
-        let known = |id: &String| shelf.stock.get(id).is_some_and(|one| one.is_known_to(tenant));
-        crate::config::canonical(&shelf.stock, name).filter(known)
+        let shelves = self.inner.shelves.load();
+        let stock = shelves.stock(tenant);
+        let known = |id: &String| stock.get(id).is_some_and(|one| one.is_known_to(tenant));
+        crate::config::canonical(stock, name).filter(known)
     }
 
     /// How a tool stands for an agent.

@@ -1,6 +1,7 @@
-//! What the tenant has taken: tier 1 to tier 2.
+//! What the tenant has taken, and what it brings along: tier 1 to tier 2.
 
 use serde::Deserialize;
+use serde_json::Value;
 use utoipa::ToSchema;
 
 /// What the tenant says about a tool; the entry's id is the tool's.
@@ -14,10 +15,19 @@ pub(crate) struct Said {
     enabled: Option<bool>,
     /// `own` or `discovered`.
     source: Option<String>,
+    /// The contract of a tool that the tenant brings along, as the `schema.json` of a tool's folder,
+    /// with an `http` gateway. The entry's id is then a new tool's: `<namespace>__<toolId>`.
+    #[schema(value_type = Option<Object>)]
+    contract: Option<Value>,
+    /// What is always in the prompt of a tool that the tenant brings along, at most 250 characters;
+    /// the contract's description when left out.
+    summary: Option<String>,
+    /// Its document, in Markdown with the seven sections of a `doc.md`.
+    doc: Option<String>,
 }
 
 super::crud! {
     Definition, Said, "/v1/admin/definitions", "/v1/admin/definitions/{id}",
-    "What the tenant has taken, or left, beside its own toolset.",
+    "What the tenant has taken or left, and the tools that it brings along.",
     "list_definitions", "show_definition", "put_definition", "remove_definition"
 }

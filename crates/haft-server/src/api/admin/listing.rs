@@ -68,7 +68,8 @@ pub(crate) fn cut(mut items: Vec<Thing>, page: &Page) -> Listing {
 /// What `haft.toml` declares of one kind for a tenant, by id.
 pub(crate) fn declared(door: &Door, kind: Kind, tenant: &str) -> Vec<(String, Value)> {
     let records = &door.runtime.declared().records;
-    let canonical = |name: &str| door.runtime.canonical(name).unwrap_or_else(|| name.to_owned());
+    let canonical =
+        |name: &str| door.runtime.canonical_for(tenant, name).unwrap_or_else(|| name.to_owned());
     let agents = records.agents.iter().filter(|one| one.tenant == tenant);
     match kind {
         Kind::Tenant => {

@@ -24,7 +24,8 @@ fn doubt(tools: &[Tool], provider: &str, pattern: &str) -> Option<String> {
     };
     match (meant.is_empty(), meant.iter().any(|tool| uses(&tool))) {
         (true, _) => Some(format!(
-            "`{pattern}` fits no tool of the toolset here; `haft show` lists what there is"
+            "`{pattern}` fits no tool of the toolset here, which `haft show` lists; what a tenant has \
+             defined itself was not looked at"
         )),
         (false, false) => Some(format!(
             "no tool that `{pattern}` fits uses a connection to `{provider}`; the provider of a \

@@ -1,0 +1,135 @@
+//! `[definitions]`: what tenants may bring along, and the folders of what is declared of it.
+
+use std::path::Path;
+
+use anyhow::{Context as _, anyhow, bail};
+use haft_exec::http::Range;
+use haft_runtime::Settings;
+use haft_runtime::toolbox::{Definition, Tenant};
+use serde::Deserialize;
+use serde_json::Value;
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RawDefinitions {
+    max_tools: Option<usize>,
+    max_bytes: Option<usize>,
+    allow: Vec<String>,
+}
+
+impl RawDefinitions {
+    /// Puts the numbers into the settings, and gives the addresses that tenants' tools may reach
+    /// although they are not public.
+    pub(super) fn resolve(self, settings: &mut Settings) -> anyhow::Result<Vec<Range>> {
+        settings.max_own_tools = self.max_tools.unwrap_or(settings.max_own_tools);
+        settings.max_definition_bytes = self.max_bytes.unwrap_or(settings.max_definition_bytes);
+        if settings.max_definition_bytes > haft_core::config::MAX_ENTRY_BYTES {
+            let most = haft_core::config::MAX_ENTRY_BYTES;
+            bail!("`definitions.max_bytes`: an entry of the store has {most} bytes at most");
+        }
+        let range =
+            |text: &String| text.parse().map_err(|why| anyhow!("`definitions.allow`: {why}"));
+        self.allow.iter().map(range).collect()
+    }
+}
+
+/// Reads the folders of tools that are declared with one.
+pub(super) fn folders(tenants: &mut [Tenant], beside: &Path) -> anyhow::Result<()> {
+    for tenant in tenants {
+        for one in &mut tenant.definitions {
+            let Some(folder) = one.folder.take() else { continue };
+            let place = format!("definition `{}` of tenant `{}`", one.tool, tenant.id);
+            if one.contract.is_some() || one.summary.is_some() || one.doc.is_some() {
+                bail!("{place}: contract and documents stand in `folder`; leave the others out");
+            }
+            read(one, &beside.join(&folder)).with_context(|| format!("{place}: `{folder}`"))?;
+        }
+    }
+    Ok(())
+}
+
+fn read(definition: &mut Definition, folder: &Path) -> anyhow::Result<()> {
+    let text = |name: &str| match std::fs::read_to_string(folder.join(name)) {
+        Ok(text) => Ok(Some(text.replace("\r\n", "\n"))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error).with_context(|| format!("`{name}` cannot be read")),
+    };
+    let Some(contract) = text("schema.json")? else {
+        bail!("it has no `schema.json`");
+    };
+    for entry in std::fs::read_dir(folder)? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.starts_with("handler") {
+            bail!(
+                "`{name}` would be run: tenants bring along HTTP requests alone; add the tool to \
+                 the toolset"
+            );
+        }
+    }
+    definition.contract = Some(strict(&contract)?);
+    definition.summary = text("doc_summary.md")?;
+    definition.doc = text("doc.md")?;
+    Ok(())
+}
+
+/// Read as the compiler reads contracts: no key twice, nothing rounded.
+fn strict(text: &str) -> anyhow::Result<Value> {
+    haft_adm::strict::parse(text, haft_adm::strict::Limits::default()).map_err(|errors| {
+        let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        anyhow!("`schema.json`: {}", all.join("; "))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What comes of a definition of a tenant, read beside the bundled tools.
+    fn read(said: &str) -> Result<Tenant, String> {
+        let text = format!("id = \"acme\"\n[[definitions]]\ntool = \"crm__x\"\n{said}");
+        let tenant: Tenant = toml::from_str(&text).map_err(|error| error.message().to_owned())?;
+        let mut tenants = vec![tenant];
+        let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../toolsets/studio/tools");
+        folders(&mut tenants, &beside).map_err(|error| format!("{error:#}"))?;
+        Ok(tenants.remove(0))
+    }
+
+    #[test]
+    fn a_folder_stands_for_contract_and_documents() {
+        let tenant = read("folder = \"get-current-time\"").unwrap();
+        let one = &tenant.definitions[0];
+        let said = one.contract.as_ref().and_then(|contract| contract.get("toolId"));
+        assert_eq!(said.and_then(Value::as_str), Some("get_current_time"));
+        assert!(one.is_own() && one.folder.is_none());
+        assert!(one.summary.is_some() && one.doc.as_ref().is_some_and(|doc| doc.contains("## ")));
+        let inline = read("summary = \"s\"\n[definitions.contract]\ntoolId = \"x\"").unwrap();
+        assert_eq!(inline.definitions[0].contract, Some(serde_json::json!({"toolId": "x"})));
+    }
+
+    #[test]
+    fn a_folder_that_is_none_says_why() {
+        for (said, why) in [
+            ("folder = \"nowhere\"", "it has no `schema.json`"),
+            ("folder = \"kb-search\"", "`handler.js` would be run"),
+            ("folder = \"kb-search\"\ndoc = \"x\"", "leave the others out"),
+            ("folders = \"kb-search\"", "unknown field `folders`"),
+        ] {
+            let refused = read(said).unwrap_err();
+            assert!(refused.contains(why), "{said}: {refused}");
+        }
+    }
+
+    #[test]
+    fn numbers_and_ranges_are_checked() {
+        let resolve = |text: &str| {
+            let raw: RawDefinitions = toml::from_str(text).unwrap();
+            let mut settings = Settings::default();
+            let found = raw.resolve(&mut settings).map_err(|error| error.to_string());
+            (found.map(|all| all.len()), settings.max_own_tools)
+        };
+        assert_eq!(resolve(""), (Ok(0), 100));
+        assert_eq!(resolve("max_tools = 3\nallow = [\"10.0.0.0/8\"]"), (Ok(1), 3));
+        assert!(resolve("allow = [\"ten\"]").0.unwrap_err().contains("definitions.allow"));
+        assert!(resolve("max_bytes = 9999999").0.unwrap_err().contains("max_bytes"));
+    }
+}
