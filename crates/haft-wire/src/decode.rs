@@ -32,7 +32,6 @@
 
 mod anthropic;
 mod fault;
-mod few;
 mod fields;
 mod gemini;
 mod gemini_live;

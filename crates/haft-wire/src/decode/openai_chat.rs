@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 use self::calls::{Calls, Kind};
 use self::replay::Repeated;
 use self::wire::{Chunk, Content, Delta};
-use super::few::Few;
 use super::notes::{Draft, Notes, Pen, Verdict, standing};
 use super::{Ended, Provider, fault, json};
 use crate::raw::RawJson;
@@ -61,7 +60,7 @@ impl Provider for Chat {
             choice.read(&message, Pieces::Whole, pen)?;
             choice.finish = Some(Ending::Handed);
         }
-        for part in chunk.choices.iter().flat_map(Few::iter) {
+        for part in chunk.choices.iter().flatten() {
             let choice = self.choice(part.index.unwrap_or(0), pen.notes)?;
             if let Some(delta) = &part.delta {
                 choice.read(delta, Pieces::Deltas, pen)?;
@@ -171,7 +170,7 @@ impl Choice {
         if let Some(function) = delta.function_call {
             self.calls.legacy(&json(function.get())?, pen.notes)?;
         }
-        for call in delta.tool_calls.iter().flat_map(Few::iter) {
+        for call in delta.tool_calls.iter().flatten() {
             self.calls.read(call, pieces, pen.notes)?;
         }
         Ok(())

@@ -7,14 +7,13 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::decode::few::Few;
 use crate::decode::text::Piece;
 
 /// A chunk, a whole completion, or an assistant's message alone.
 #[derive(Deserialize)]
 pub(super) struct Chunk<'a> {
     #[serde(borrow)]
-    pub(super) choices: Option<Few<Part<'a>>>,
+    pub(super) choices: Option<Vec<Part<'a>>>,
     #[serde(borrow)]
     pub(super) usage: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -55,7 +54,7 @@ pub(super) struct Delta<'a> {
     #[serde(borrow)]
     pub(super) reasoning_details: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub(super) tool_calls: Option<Few<ToolCall<'a>>>,
+    pub(super) tool_calls: Option<Vec<ToolCall<'a>>>,
     #[serde(borrow)]
     pub(super) function_call: Option<&'a RawValue>,
 }
