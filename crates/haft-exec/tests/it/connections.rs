@@ -16,7 +16,7 @@ use haft_store::{Accounts, Vault};
 use serde_json::json;
 
 use crate::http::client;
-use crate::http::server::{Does, Server, json as says, response};
+use crate::http::server::{Does, Server, json as says, response, waiting};
 use world::{World, account, oauth};
 
 const SECRET: &str = "canary-5e1f0b7a9c3d/token+x";
@@ -66,9 +66,9 @@ async fn what_one_tenant_uses_is_hidden_however_much_others_use() {
     let go = Arc::new(tokio::sync::Notify::new());
     let server = Server::new({
         let go = go.clone();
-        move |_, request| match says("200 OK", &echo(request)) {
-            Does::Says(bytes) if request.contains("of-tenant-00") => Does::Waits(go.clone(), bytes),
-            does => does,
+        move |_, request| {
+            let does = says("200 OK", &echo(request));
+            if request.contains("of-tenant-00") { waiting(&go, does) } else { does }
         }
     })
     .await;
