@@ -87,9 +87,9 @@ fn seen(inner: &Inner, call: &Admitted, effective: &Arc<Value>) -> Option<Writte
         RawArguments::Value(_) => check::at_most(effective) <= 6 * KEPT_BYTES,
     };
     if call.class() != SideEffectPolicy::Pure || !small {
-        return call.loaded.seen_arguments(effective, &inner.secrets());
+        return call.loaded.seen_arguments(effective, &inner.secrets_of(&call.call.caller.tenant));
     }
-    let (loaded, secrets) = (call.loaded.clone(), inner.known_secrets());
+    let (loaded, secrets) = (call.loaded.clone(), inner.secrets_of(&call.call.caller.tenant));
     let RawArguments::Text(_) = &call.call.arguments else {
         let effective = effective.clone();
         return Some(Written::later(move || loaded.seen_arguments(&effective, &secrets)));
