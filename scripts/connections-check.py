@@ -278,25 +278,32 @@ for process in at_once:
 check((Provider.renewals, Provider.refused) == (1, []), f"{Provider.renewals} renewals, {Provider.refused}")
 haft("connections", "test", "demo", "--url", base + "/me", code=3, says=["host"])
 
+
+def serve():
+    """A server that is ready, its address, and its administrator's key."""
+    log = open(work / "served", "w")
+    serving = subprocess.Popen([HAFT, "serve", "--listen", "127.0.0.1:0"], cwd=work, stdout=log, stderr=subprocess.STDOUT)
+    running.append(serving)
+    lines = []
+    for _ in range(300):
+        lines = [line for line in (work / "served").read_text().splitlines() if "on http://" in line]
+        if lines:
+            break
+        check(serving.poll() is None, (work / "served").read_text())
+        time.sleep(0.1)
+    check(lines, "the server is not ready within 30 seconds")
+    return serving, lines[0].split("on ")[-1].strip(), next(work.rglob("admin.key")).read_text().strip()
+
+
 # A running server sees what is granted and taken back.
-log = open(work / "served", "w")
-serving = subprocess.Popen([HAFT, "serve", "--listen", "127.0.0.1:0"], cwd=work, stdout=log, stderr=subprocess.STDOUT)
-running.append(serving)
-for _ in range(300):
-    lines = [line for line in (work / "served").read_text().splitlines() if "on http://" in line]
-    if lines:
-        break
-    check(serving.poll() is None, (work / "served").read_text())
-    time.sleep(0.1)
-place = lines[0].split("on ")[-1].strip()
-key = next(work.rglob("admin.key")).read_text().strip()
-body = json.dumps({"tool": "read_thing", "arguments": {"thing": "lamp"}, "connection": "demo"}).encode()
+serving, place, key = serve()
 
 
-def through_server():
+def through_server(connection="demo"):
+    call = {"tool": "read_thing", "arguments": {"thing": "lamp"}, "connection": connection}
     request = urllib.request.Request(
         place + "/v1/agents/default/calls",
-        data=body,
+        data=json.dumps(call).encode(),
         headers={"authorization": f"Bearer {key}", "content-type": "application/json"},
     )
     try:
@@ -306,9 +313,9 @@ def through_server():
         return json.load(error)
 
 
-def until(good, what):
+def until(good, what, connection="demo"):
     for _ in range(50):
-        answer = through_server()
+        answer = through_server(connection)
         if answer.get("ok") is good:
             return answer
         time.sleep(0.1)
@@ -326,6 +333,26 @@ haft("connections", "revoke", "demo", "--from", who, says=["1 grant of `demo`"])
 until(False, "what is taken back reaches a running server within five seconds")
 # Its address is taken.
 haft("serve", "--listen", place.split("//")[1], code=3, says=["is taken", "--listen 127.0.0.1:<port>"])
+# A key that takes over under a running server: not one call fails.
+haft("connections", "grant", "demo", "--to", who, "--tools", "read_thing")
+until(True, "a grant reaches a running server within five seconds")
+for _ in range(3):
+    haft("connections", "rotate", "--key", says=["sealed with the new key"])
+    answer = through_server()
+    check(answer.get("ok"), f"a call after the key was rotated: {answer}")
 serving.terminate()
 serving.wait(timeout=60)
-print("connections: consent, renewal and grants hold")
+
+# A server that began before there was any connection, and so without a key.
+haft("connections", "remove", "demo")
+next(work.rglob("connections.key")).unlink()
+serving, place, key = serve()
+token = ["connections", "add", "late", "--provider", "demo", "--kind", "bearer", "--secret-file", "token"]
+(work / "token").write_text(Provider.access)
+haft(*token, says=["a key was made"])
+haft("connections", "grant", "late", "--to", who, "--tools", "read_thing")
+haft("connections", "test", "late", says=["its credentials are there"])
+until(True, "a connection that was added under a running server is used", "late")
+serving.terminate()
+serving.wait(timeout=60)
+print("connections: consent, renewal, grants and keys hold")

@@ -178,9 +178,18 @@ fn unread(why: &StoreError) -> ToolError {
             "an operator sees those that there are with `haft connections list`, and adds one with \
              `haft connections add`",
         ),
-        StoreError::WrongState(_) | StoreError::Tampered(_) => {
-            again("the connection's credentials cannot be read").caused_by(why)
-        }
+        StoreError::WrongState(_) => again("the connection's credentials cannot be read")
+            .suggest(
+                "an operator puts the key that it was sealed with back; `haft connections test` \
+                 says which one that is",
+            )
+            .caused_by(why),
+        StoreError::Tampered(_) => again("the connection's credentials cannot be read")
+            .suggest(
+                "an operator removes the connection with `haft connections remove` and adds it \
+                 again: what is stored was damaged or changed by others",
+            )
+            .caused_by(why),
         StoreError::Unavailable(_) | StoreError::InDoubt(_) | StoreError::Stale => {
             ToolError::new(ErrorKind::Transient, "connections cannot be read now").caused_by(why)
         }

@@ -14,6 +14,7 @@ use haft_core::{Digest, ErrorKind, Tool, ToolError};
 use parking_lot::Mutex;
 use serde_json::Value;
 
+use crate::redact::Leased;
 use crate::runtime::Inner;
 
 /// A handler that calls its host more often than this has lost its way.
@@ -25,7 +26,8 @@ pub(crate) struct Bound {
     inner: Weak<Inner>,
     scope: Arc<Scope>,
     tool: Arc<Tool>,
-    auth: Option<Arc<Auth>>,
+    /// The credentials, and what was leased with them.
+    auth: Option<(Arc<Auth>, Arc<Leased>)>,
     /// Whoever made the call.
     client: Option<Arc<dyn Client>>,
     class: SideEffectPolicy,
@@ -44,7 +46,7 @@ impl Bound {
         tool: &Arc<Tool>,
         scope: Arc<Scope>,
         key: Option<String>,
-        auth: Option<Arc<Auth>>,
+        auth: Option<(Arc<Auth>, Arc<Leased>)>,
         client: Option<Arc<dyn Client>>,
     ) -> Self {
         Self {
@@ -104,6 +106,18 @@ impl Bound {
         self.inner.upgrade().ok_or_else(gone)
     }
 
+    /// What the handler says to others, without secrets.
+    fn scrubbed(&self, inner: &Inner, mut said: Value) -> Result<Value, ToolError> {
+        let leased = self.auth.as_ref().map(|(_, leased)| &**leased);
+        match inner.sieve(&self.scope.caller.tenant, leased).value(&mut said) {
+            Ok(_) => Ok(said),
+            Err(why) => {
+                let message = "what the handler said could not be made safe to pass on";
+                Err(ToolError::new(ErrorKind::RedactionFailed, message).caused_by(why))
+            }
+        }
+    }
+
     async fn answer(
         &self,
         capability: Capability,
@@ -117,7 +131,7 @@ impl Bound {
             if writes {
                 self.writing();
             }
-            let auth = self.auth.as_deref();
+            let auth = self.auth.as_ref().map(|(auth, _)| &**auth);
             let binding = Binding { tool: &self.tool, scope: &self.scope, auth };
             let answer = provider.provide_bound(binding, method, arguments).await;
             if writes {
@@ -128,22 +142,29 @@ impl Bound {
         match capability {
             Capability::CallTool => self.call_tool(&inner, method, arguments).await,
             Capability::Clock => builtin::clock(&inner, method),
-            Capability::Audit => builtin::audit(&inner, &self.scope, method, arguments).await,
+            Capability::Audit => {
+                let note = self.scrubbed(&inner, arguments)?;
+                builtin::audit(&inner, &self.scope, method, note).await
+            }
             Capability::Messaging => {
                 self.writing();
-                let answer = builtin::messaging(&inner, &self.scope, method, arguments);
+                let said = self.scrubbed(&inner, arguments);
+                let answer =
+                    said.and_then(|said| builtin::messaging(&inner, &self.scope, method, said));
                 self.written(&answer);
                 answer
             }
             Capability::Voice => builtin::voice(&self.scope, method),
             Capability::Moderation => {
                 self.writing();
-                let answer = builtin::moderation(&inner, &self.scope, method, &arguments).await;
+                let said = self.scrubbed(&inner, arguments)?;
+                let answer = builtin::moderation(&inner, &self.scope, method, &said).await;
                 self.written(&answer);
                 answer
             }
             Capability::Client => {
-                client::answer(&inner, self.client.as_deref(), method, arguments).await
+                let said = self.scrubbed(&inner, arguments)?;
+                client::answer(self.client.as_deref(), method, said).await
             }
             Capability::Kb | Capability::Http | Capability::Calendar | Capability::Images => {
                 Err(ToolError::new(

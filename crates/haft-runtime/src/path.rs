@@ -116,7 +116,7 @@ async fn carry_out(
     trip.at(Stage::Check);
     let checked = check::output(inner, &mut trip, &joined, ended);
     trip.at(Stage::Redact);
-    let safe = scrub::both_views(inner, &joined, checked);
+    let safe = scrub::both_views(inner, &mut trip, &joined, checked);
     trip.at(Stage::Settle);
     // Durable before anyone sees it.
     let answer = settle::record(inner, &mut trip, &joined, ticket, safe).await;

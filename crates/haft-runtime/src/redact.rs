@@ -11,10 +11,12 @@ mod known;
 mod mark;
 mod pattern;
 mod scrub;
+mod secrets;
 mod view;
 
 pub use clean::{clean_text, is_hidden};
 pub use mark::Marker;
 pub use pattern::{Secret, SecretRefused};
 pub use scrub::{Scrubber, Unscrubbed};
+pub(crate) use secrets::{Leased, Secrets};
 pub use view::View;

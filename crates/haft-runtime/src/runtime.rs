@@ -30,7 +30,7 @@ pub use builder::{BuildError, Builder};
 pub use config::ToolState;
 pub use confirmations::Decided;
 pub(crate) use confirmations::asked;
-pub(crate) use hide::Known;
+pub(crate) use hide::{Known, Sieve};
 pub use sessions::Signalled;
 
 use self::config::Office;
@@ -40,7 +40,7 @@ use crate::path;
 use crate::policy::Problem;
 use crate::policy::{Budget, Rules, Supersede};
 use crate::rate::Rates;
-use crate::redact::{Marker, Scrubber};
+use crate::redact::{Marker, Secrets};
 use crate::session::Book;
 use crate::settings::Settings;
 use crate::shelf::Shelf;
@@ -61,7 +61,7 @@ pub(crate) struct Inner {
     catalogs: Catalogs,
     /// Counts what may change a catalog.
     changes: watch::Sender<u64>,
-    scrubber: ArcSwap<Scrubber>,
+    secrets: ArcSwap<Secrets>,
     adding: hide::Adding,
     pub(crate) broker: Option<Arc<dyn Broker>>,
     pub(crate) store: Arc<dyn Store>,
@@ -150,13 +150,8 @@ impl Inner {
         self.rules.load()
     }
 
-    pub(crate) fn secrets(&self) -> arc_swap::Guard<Arc<Scrubber>> {
-        self.scrubber.load()
-    }
-
-    /// The same, to be kept.
-    pub(crate) fn known_secrets(&self) -> Arc<Scrubber> {
-        self.scrubber.load_full()
+    fn secrets(&self) -> arc_swap::Guard<Arc<Secrets>> {
+        self.secrets.load()
     }
 
     /// The registry of a version, or the current one, with what the tenant has beside it.

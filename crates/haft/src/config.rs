@@ -32,7 +32,7 @@ pub(crate) use kb::Kb;
 use kb::RawKb;
 pub(crate) use model::Model;
 use otlp::Otlp;
-pub(crate) use outside::{KeyPlace, Outside, from_env};
+pub(crate) use outside::Outside;
 pub(crate) use server::Logging;
 use server::{RawServer, Serving};
 use store::RawStore;

@@ -28,12 +28,12 @@ pub(crate) struct Links {
 
 impl Links {
     pub(crate) fn open(config: &Config, store: &Arc<Sqlite>) -> anyhow::Result<Self> {
-        let keys = config.outside.keys(&config.database())?;
         let client = Arc::new(Client::new(config.outside.http.clone()));
         let mut apart = config.outside.http.clone();
         apart.allow.clone_from(&config.tenants_reach);
         let tenants = Arc::new(Client::new(apart));
-        let vault = Arc::new(Vault::new(store.clone(), keys));
+        let vault =
+            Arc::new(Vault::at(store.clone(), config.outside.key_place(&config.database()))?);
         let broker = Arc::new(Broker::new(vault.clone(), client.clone()));
         Ok(Self { client, tenants, vault, broker })
     }

@@ -80,8 +80,9 @@ impl Keys for Connected {
         Box::pin(async {
             let found = self.links.model_key(&self.tenant, &self.id, &self.host).await;
             let key = found.map_err(|why| format!("{why:#}"))?;
-            let (tenant, id) = (self.tenant.clone(), self.id.clone());
-            let hidden = hide(&self.runtime, &Owner::Connection { tenant, id }, &key)?;
+            // Every tenant's agents talk to the model, so it is hidden from all of them.
+            let owner = Owner::Model(format!("connection {}/{}", self.tenant, self.id));
+            let hidden = hide(&self.runtime, &owner, &key)?;
             *self.hidden.lock().unwrap_or_else(PoisonError::into_inner) = Some(hidden);
             Ok(key)
         })

@@ -29,9 +29,17 @@ impl FromStr for Range {
             Some(bits) => bits.parse::<u8>().ok().filter(|n| *n <= most).ok_or_else(wrong)?,
             None => most,
         };
-        Ok(Self { first, bits })
+        let range = Self { first, bits };
+        match range.is_never_reached() {
+            true => Err(format!("`{text}`: {NEVER}, so it cannot be listed")),
+            false => Ok(range),
+        }
     }
 }
+
+/// Why an address is not reached although its range is allowed.
+pub(super) const NEVER: &str =
+    "clouds keep the credentials of their machines there, and calls never go there";
 
 impl fmt::Display for Range {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -47,6 +55,12 @@ impl Range {
     const fn v6(segments: [u16; 8], bits: u8) -> Self {
         let [a, b, c, d, e, f, g, h] = segments;
         Self { first: IpAddr::V6(Ipv6Addr::new(a, b, c, d, e, f, g, h)), bits }
+    }
+
+    /// Whether nothing but such places is in it.
+    fn is_never_reached(&self) -> bool {
+        let whole = |bits: u8| if self.first.is_ipv4() { bits == 32 } else { bits == 128 };
+        whole(self.bits) && holds_credentials(self.first)
     }
 
     /// Whether an address is in it.
@@ -126,10 +140,16 @@ fn meant(address: IpAddr) -> IpAddr {
     }
 }
 
+/// Whether a cloud keeps the credentials of its machines there.
+pub(super) fn holds_credentials(address: IpAddr) -> bool {
+    let address = meant(address);
+    METADATA.iter().any(|range| range.contains(address))
+}
+
 /// Whether an address may be connected to.
 pub(super) fn may_reach(address: IpAddr, allowed: &[Range]) -> bool {
     let address = meant(address);
-    if METADATA.iter().any(|range| range.contains(address)) {
+    if holds_credentials(address) {
         return false;
     }
     !PRIVATE.iter().any(|range| range.contains(address))
@@ -202,6 +222,22 @@ mod tests {
         {
             check(address, &["0.0.0.0/0", "::/0"], false);
         }
+    }
+
+    #[test]
+    fn what_is_never_reached_is_not_taken_as_a_range() {
+        for text in [
+            "169.254.169.254",
+            "169.254.169.254/32",
+            "169.254.170.2",
+            "::ffff:169.254.169.254",
+            "fd00:ec2::254",
+            "100.100.100.200/32",
+        ] {
+            let why = text.parse::<Range>().unwrap_err();
+            assert!(why.contains("calls never go there, so it cannot be listed"), "{why}");
+        }
+        assert!("169.254.0.0/16".parse::<Range>().is_ok(), "the others of it are reached");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use haft_core::port::Boxed;
 use url::{Host, Url};
 
-use super::address::{Range, is_loopback, may_reach};
+use super::address::{NEVER, Range, holds_credentials, is_loopback, may_reach};
 
 /// A name server that takes longer is not waited for.
 const SLOWEST: Duration = Duration::from_secs(2);
@@ -69,6 +69,9 @@ pub(super) async fn addresses(
     }
     // One that may not be reached spoils the others: whoever mixes them is up to something.
     if let Some(bad) = found.iter().find(|address| !may_reach(**address, allowed)) {
+        if holds_credentials(*bad) {
+            return Err(Nowhere::Refused(format!("`{bad}`: {NEVER}, whatever is allowed")));
+        }
         return Err(Nowhere::Refused(format!(
             "`{bad}` is not a public address; list its range in haft.toml where calls may go there: \
              as `http.allow`, for tools that tenants define as `definitions.allow`"

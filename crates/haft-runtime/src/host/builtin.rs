@@ -13,17 +13,6 @@ pub(super) fn unknown(capability: &str, method: &str) -> ToolError {
     ToolError::new(ErrorKind::Internal, format!("`{capability}` has no method `{method}`"))
 }
 
-/// What a handler says to others, without secrets.
-pub(super) fn scrubbed(inner: &Inner, mut value: Value) -> Result<Value, ToolError> {
-    match inner.secrets().value(&mut value) {
-        Ok(_) => Ok(value),
-        Err(why) => {
-            let message = "what the handler said could not be made safe to pass on";
-            Err(ToolError::new(ErrorKind::RedactionFailed, message).caused_by(why))
-        }
-    }
-}
-
 /// `clock.now() → {iso, epochMs}`.
 pub(super) fn clock(inner: &Inner, method: &str) -> Result<Value, ToolError> {
     match method {
@@ -40,12 +29,11 @@ pub(super) async fn audit(
     inner: &Inner,
     scope: &Scope,
     method: &str,
-    arguments: Value,
+    note: Value,
 ) -> Result<Value, ToolError> {
     if method != "log" {
         return Err(unknown("audit", method));
     }
-    let note = scrubbed(inner, arguments)?;
     let tool = scope.through.last();
     let body = json!({ "call": scope.call, "tool": tool, "note": note });
     let written = inner.store.note(&scope.caller.tenant, "note", body).await;
@@ -60,7 +48,7 @@ pub(super) fn messaging(
     inner: &Inner,
     scope: &Scope,
     method: &str,
-    message: Value,
+    payload: Value,
 ) -> Result<Value, ToolError> {
     if method != "send" {
         return Err(unknown("messaging", method));
@@ -68,7 +56,6 @@ pub(super) fn messaging(
     if scope.session.id.is_none() || !inner.publish.is_listening() {
         return Err(ToolError::new(ErrorKind::Transient, "the client is not connected"));
     }
-    let payload = scrubbed(inner, message)?;
     inner.publish.publish(&Event {
         kind: EventKind::Message,
         tenant: scope.caller.tenant.to_string(),
@@ -111,8 +98,6 @@ pub(super) async fn moderation(
         ));
     };
     let reason = arguments.get("reason").and_then(Value::as_str).unwrap_or("unspecified");
-    let reason = scrubbed(inner, json!(reason))?;
-    let reason = reason.as_str().unwrap_or("unspecified");
     let principal = scope.caller.principal();
     let blocked = inner.store.block(&scope.caller.tenant, principal, seconds * 1000, reason).await;
     let (block, extended) = blocked.map_err(|error| {

@@ -6,19 +6,16 @@ use haft_core::{ErrorKind, ToolError};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::builtin::{scrubbed, unknown};
-use crate::runtime::Inner;
+use super::builtin::unknown;
 
 /// So many questions are put at once.
 const MOST: usize = 16;
 
 pub(super) async fn answer(
-    inner: &Inner,
     client: Option<&dyn Client>,
     method: &str,
-    arguments: Value,
+    said: Value,
 ) -> Result<Value, ToolError> {
-    let said = scrubbed(inner, arguments)?;
     match method {
         "can" => Ok(json!(client.map_or_else(Can::default, Client::can))),
         "progress" => tell(client, Note::Progress(read::<Progress>(method, said)?)).await,

@@ -114,7 +114,7 @@ async fn attempt(
     deadline: Duration,
 ) -> Ended {
     let scope = Arc::new(scope(trip, call));
-    let auth = auth(inner, call);
+    let auth = auth(inner, trip, call);
     // What the handler gets to know of it is hidden until the answer has been made safe.
     trip.auth.clone_from(&auth);
     let host = Arc::new(Bound::new(
@@ -122,7 +122,7 @@ async fn attempt(
         &call.tool.tool,
         scope.clone(),
         granted.provider_key(),
-        auth.clone(),
+        auth.clone().zip(trip.leased.clone()),
         trip.call.client.clone(),
     ));
     #[expect(clippy::disallowed_methods, reason = "this is the one place where handlers are run")]
@@ -196,15 +196,17 @@ fn certain(handler: &Implementation, host: &Bound, ended: Ended) -> Ended {
 
 /// The credentials of the call's connection. `authorize` has let the call use it; nobody has been
 /// asked for a secret yet, and nobody is until the handler needs one.
-fn auth(inner: &Arc<Inner>, call: &Joined) -> Option<Arc<Auth>> {
+fn auth(inner: &Arc<Inner>, trip: &mut Trip, call: &Joined) -> Option<Arc<Auth>> {
     let needed = call.tool.tool.contract.connection.as_ref()?;
     let want = Want {
         tenant: call.call().caller.tenant.to_string(),
         connection: call.call().connection.clone()?,
         provider: needed.provider.clone(),
     };
-    let known = Arc::new(Known(Arc::downgrade(inner)));
-    let auth = Auth::bind(inner.broker.clone()?, known, want, needed.hosts.clone());
+    let broker = inner.broker.clone()?;
+    let leased = trip.leased.get_or_insert_default().clone();
+    let known = Arc::new(Known { inner: Arc::downgrade(inner), leased });
+    let auth = Auth::bind(broker, known, want, needed.hosts.clone());
     // Who writes a contract must not thereby read a secret.
     Some(Arc::new(auth.listed_only(call.tool.of_tenant)))
 }

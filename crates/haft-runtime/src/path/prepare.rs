@@ -85,7 +85,8 @@ pub(crate) fn arguments(
                 trip.arguments = seen_later(inner, &admitted, &effective, raw);
                 return Ok(Prepared { admitted, effective, came, raw: None });
             }
-            trip.arguments = admitted.loaded.seen_arguments(&effective, &inner.secrets());
+            let secrets = inner.secrets_of(&admitted.call.caller.tenant);
+            trip.arguments = admitted.loaded.seen_arguments(&effective, &secrets);
             Ok(Prepared { admitted, effective, came, raw: raw.map(Box::new) })
         }
         Err(invalid) => {
@@ -111,10 +112,10 @@ fn seen_later(
         Some(RawArguments::Text(came)) => came.len() as u64 <= KEPT_BYTES,
         Some(RawArguments::Value(_)) | None => check::at_most(effective) <= 6 * KEPT_BYTES,
     };
+    let (loaded, secrets) = (call.loaded.clone(), inner.secrets_of(&call.call.caller.tenant));
     if !small {
-        return call.loaded.seen_arguments(effective, &inner.secrets());
+        return loaded.seen_arguments(effective, &secrets);
     }
-    let (loaded, secrets) = (call.loaded.clone(), inner.known_secrets());
     let Some(RawArguments::Text(came)) = raw else {
         let effective = effective.clone();
         return Some(Written::later(move || loaded.seen_arguments(&effective, &secrets)));

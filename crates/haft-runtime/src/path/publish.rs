@@ -28,7 +28,7 @@ pub(crate) async fn refused(inner: &Arc<Inner>, mut trip: Trip, refusal: Refusal
 pub(crate) async fn ended(inner: &Arc<Inner>, mut trip: Trip, mut answer: Answer) -> Envelope {
     answer.result = match answer.result {
         // A secret may have become known since the answer was kept.
-        Ok(mut data) => match inner.secrets().value(&mut data) {
+        Ok(mut data) => match trip.sieve(inner).value(&mut data) {
             Ok(false) => Ok(data),
             Ok(true) => {
                 // What others may see was made from it before.
@@ -37,7 +37,7 @@ pub(crate) async fn ended(inner: &Arc<Inner>, mut trip: Trip, mut answer: Answer
             }
             Err(why) => Err(unsafe_answer().caused_by(why)),
         },
-        Err(error) => Err(scrub::clean(inner, error)),
+        Err(error) => Err(scrub::clean(&trip.sieve(inner), error)),
     };
     // A dry run is no call.
     if !trip.call.dry_run {
@@ -148,7 +148,7 @@ fn finished(inner: &Inner, trip: &Trip, ran: Option<&Approved>, answer: &Answer)
         attempts: trip.attempts,
         took: trip.took(),
         began_ms: trip.started_at_ms,
-        model_call: trip.call.id.as_deref(),
+        model_call: trip.model_call(),
         session: trip.call.session.as_deref(),
         trace: trip.trace,
         stages: trip.stages.as_deref().unwrap_or_default(),
@@ -197,7 +197,7 @@ fn emit(inner: &Inner, trip: &Trip, kind: EventKind, payload: Value) {
         session: trip.call.session.clone(),
         turn: trip.turn,
         call: trip.id.as_ref().to_owned(),
-        model_call: trip.call.id.clone(),
+        model_call: trip.model_call().map(str::to_owned),
         tool: trip.tool.as_ref().to_owned(),
         at_ms: inner.store.now_ms(),
         payload,

@@ -133,7 +133,11 @@ pub(crate) fn available(
         )),
         Found::Unknown => {
             // A tool that the tenant could take, or a name that a model made up: both tell something.
-            inner.suggestions.note(&call.caller.tenant, &call.caller.agent, &call.tool);
+            // One that holds a secret is neither.
+            let tenant = &call.caller.tenant;
+            if inner.sieve(tenant, None).text(&call.tool).is_some_and(|name| name == call.tool) {
+                inner.suggestions.note(tenant, &call.caller.agent, &call.tool);
+            }
             let names = catalog.list().map(|tool| tool.tool.contract.tool_id.as_str());
             let help = match nearest::find(&asked, names) {
                 Some(name) => format!("did you mean `{name}`?"),

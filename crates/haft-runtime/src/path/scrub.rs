@@ -7,10 +7,11 @@ use haft_core::record::{Stage, Written};
 use haft_core::{ErrorKind, ToolError};
 use serde_json::{Value, json};
 
+use super::Trip;
 use super::check::{self, Checked};
 use super::join::Joined;
 use crate::redact::clean_text;
-use crate::runtime::Inner;
+use crate::runtime::{Inner, Sieve};
 
 /// Longer messages are cut: they are for a model to read.
 const MAX_MESSAGE: usize = 4_000;
@@ -25,9 +26,18 @@ pub(crate) struct Redacted {
     pub(crate) stage: Stage,
 }
 
-pub(crate) fn both_views(inner: &Inner, call: &Joined, checked: Checked) -> Redacted {
+pub(crate) fn both_views(
+    inner: &Inner,
+    trip: &mut Trip,
+    call: &Joined,
+    checked: Checked,
+) -> Redacted {
     let Checked { state, result, mut intents, stage } = checked;
-    let secrets = inner.secrets();
+    if trip.leased.is_some() {
+        // What it was called by may be a secret that was known to nobody when it began.
+        trip.hide_words(inner);
+    }
+    let secrets = trip.sieve(inner);
     for intent in &mut intents {
         if let Intent::SetPendingMessage { message } = intent
             && secrets.value(message).is_err()
@@ -53,15 +63,15 @@ pub(crate) fn both_views(inner: &Inner, call: &Joined, checked: Checked) -> Reda
             }
         },
         Err(error) => {
-            let error = clean(inner, error);
+            let error = clean(&secrets, error);
             Redacted { state, result: Err(error), view: None, intents, stage }
         }
     }
 }
 
 /// An error whose words are safe to show and to log.
-pub(crate) fn clean(inner: &Inner, mut error: ToolError) -> ToolError {
-    match inner.secrets().error(&mut error) {
+pub(crate) fn clean(secrets: &Sieve<'_>, mut error: ToolError) -> ToolError {
+    match secrets.error(&mut error) {
         Ok(_) => {
             error.message = clean_text(&error.message, MAX_MESSAGE);
             error

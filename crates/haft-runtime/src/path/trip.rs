@@ -11,7 +11,8 @@ use haft_core::trace::Trace;
 use haft_core::{Call, ErrorKind, ToolError};
 
 use crate::identity;
-use crate::runtime::Inner;
+use crate::redact::Leased;
+use crate::runtime::{Inner, Sieve};
 use crate::trace;
 
 /// One call on its way.
@@ -40,13 +41,17 @@ pub(crate) struct Trip {
     pub(crate) started_at_ms: i64,
     /// The credentials of the last attempt.
     pub(crate) auth: Option<Arc<Auth>>,
+    /// What was leased with them.
+    pub(crate) leased: Option<Arc<Leased>>,
+    /// What stands for the model's id where that holds a secret.
+    hidden_id: Option<Box<str>>,
 }
 
 impl Trip {
     pub(crate) fn begin(inner: &Inner, call: &Arc<Call>) -> Self {
         let trace = trace::current();
         let wanted = inner.observe.iter().any(|one| one.wants_stages(trace.as_ref()));
-        Self {
+        let mut trip = Self {
             trace,
             stages: wanted.then(|| Vec::with_capacity(12)),
             id: identity::fresh("call").into(),
@@ -65,7 +70,38 @@ impl Trip {
             took: None,
             started_at_ms: inner.store.now_ms(),
             auth: None,
+            leased: None,
+            hidden_id: None,
+        };
+        trip.hide_words(inner);
+        trip
+    }
+
+    /// What is looked for in everything that this call says.
+    pub(crate) fn sieve<'a>(&'a self, inner: &Inner) -> Sieve<'a> {
+        inner.sieve(&self.call.caller.tenant, self.leased.as_deref())
+    }
+
+    /// The words that the call came with go into records that others read: a name that is no tool's,
+    /// and the model's id. Whoever called gets its own id back as it was.
+    pub(crate) fn hide_words(&mut self, inner: &Inner) {
+        let sieve = self.sieve(inner);
+        if sieve.is_empty() {
+            return;
         }
+        let hidden = |text: &str| sieve.text(text).unwrap_or_else(|| "[withheld]".to_owned());
+        let id = self.call.id.as_deref().map(hidden);
+        let id = id.filter(|id| Some(id.as_str()) != self.call.id.as_deref());
+        let tool = self.tool_version.is_none().then(|| shown(&hidden(&self.call.tool)));
+        self.hidden_id = id.map(Into::into);
+        if let Some(tool) = tool {
+            self.tool = tool.into();
+        }
+    }
+
+    /// The model's own id, as others may see it.
+    pub(crate) fn model_call(&self) -> Option<&str> {
+        self.hidden_id.as_deref().or(self.call.id.as_deref())
     }
 
     /// A stage begins.
@@ -113,7 +149,7 @@ impl Trip {
         let caller = &self.call.caller;
         InvocationRecord {
             call: self.id.clone(),
-            model_call: self.call.id.clone(),
+            model_call: self.model_call().map(str::to_owned),
             tenant: caller.tenant.clone(),
             agent: caller.agent.clone(),
             actor: caller.actor.clone(),

@@ -1,5 +1,6 @@
 //! A secret, and the spellings under which it could come back.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use base64::Engine as _;
@@ -46,6 +47,10 @@ impl Secret {
     /// would tell what the secret is.
     pub const MIN_CHARACTERS: usize = 6;
 
+    /// What has fewer, were every character of its kinds as likely as any other, can be found by
+    /// trying: fewer than 14 digits, 10 letters of one case, or 8 of everything.
+    const MIN_BITS: f64 = 45.0;
+
     /// A secret, and what to show instead: `[secret:<label>]`.
     ///
     /// # Errors
@@ -74,6 +79,38 @@ impl Secret {
         let secret = Self { owner: Some(owner), ..Self::new(label, value)? };
         let hidden = secret.hidden.clone();
         Ok((secret, hidden))
+    }
+
+    /// What stands instead of it where people who run haft read: which one it was.
+    pub(super) fn labelled(&self) -> String {
+        format!("[secret:{}]", self.label)
+    }
+
+    /// What stands instead of it in what callers see. The id of a connection is for those who may
+    /// use it, so nobody is told that.
+    pub(super) fn neutral(&self) -> String {
+        match &self.owner {
+            Some(Owner::Connection { .. }) => "[secret]".to_owned(),
+            Some(Owner::Model(_)) | None => self.labelled(),
+        }
+    }
+
+    /// Whether it could be found by trying: then a text from which it was taken tells who tries
+    /// that they were right.
+    #[must_use]
+    pub fn is_guessable(secret: &str) -> bool {
+        type Kind = fn(&char) -> bool;
+        let kinds: [(Kind, f64); 4] = [
+            (char::is_ascii_digit, 10.0),
+            (char::is_ascii_lowercase, 26.0),
+            (char::is_ascii_uppercase, 26.0),
+            (|letter| !letter.is_ascii_alphanumeric(), 33.0),
+        ];
+        let there = |kind: Kind| secret.chars().any(|letter| kind(&letter));
+        let letters: f64 = kinds.iter().filter(|(kind, _)| there(*kind)).map(|(_, n)| n).sum();
+        let different: HashSet<char> = secret.chars().take(1_000).collect();
+        let length = secret.chars().take(1_000).map(|_| 1.0).sum::<f64>();
+        length < 8.0 || different.len() < 5 || length * letters.log2() < Self::MIN_BITS
     }
 
     /// A copy, for a search that outlives the list that it was made of.
@@ -160,4 +197,28 @@ fn base64(secret: &[u8], shift: usize) -> Vec<Pattern> {
         patterns.truncate(1);
     }
     patterns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Secret;
+
+    #[test]
+    fn what_can_be_found_by_trying() {
+        for (secret, expected) in [
+            ("483920", true),
+            ("4839201758376", true),
+            ("48392017583760", false),
+            ("password", true),
+            ("aaaaaaaaaaaaaaaaaaaaaaaa", true),
+            ("qwmxkzpvhd", false),
+            ("aB3!xY7", true),
+            ("aB3xY7kQ", false),
+            ("hunter2hunter2", false),
+            ("canary-number-003", false),
+            ("ghp_16C7e42F292c6912E7710c838347Ae178B4a", false),
+        ] {
+            assert_eq!(Secret::is_guessable(secret), expected, "{secret}");
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! Known secrets, taken out of whatever anyone sees.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -10,7 +9,6 @@ use haft_core::ToolError;
 use serde_json::{Map, Value};
 
 use super::decode::{Escape, Layer};
-use super::known::{self, ByValue};
 use super::pattern::{self, Pattern, Secret};
 
 /// The most bytes of text in one value.
@@ -40,10 +38,10 @@ const MAX_LAYERS: usize = 3;
 pub struct Scrubber {
     exact: Option<Finder>,
     folded: Option<Finder>,
-    labels: Vec<String>,
+    /// What stands instead of each.
+    marks: Vec<String>,
     /// What is looked for, so that more can be added.
     secrets: Vec<Arc<Secret>>,
-    known: HashSet<ByValue>,
     /// Whether a secret could stand as a bare number.
     numeric: bool,
     /// Whether a form's `+` could stand for a part of a secret.
@@ -141,33 +139,26 @@ impl Scrubber {
     ///
     /// If there are more than the search can hold.
     pub fn new(secrets: &[Secret]) -> Result<Self, Unscrubbed> {
-        Self::of(secrets.iter().map(|secret| Arc::new(secret.again())).collect())
+        let copies = secrets.iter().map(|secret| Arc::new(secret.again())).collect();
+        Self::of(copies, Secret::labelled)
     }
 
-    /// The same and some more, without those that need not be remembered any more, which it gives
-    /// as well.
-    pub(crate) fn and(
-        &self,
-        more: Vec<Arc<Secret>>,
-        now_ms: u64,
-    ) -> Result<(Self, Vec<Arc<Secret>>), Unscrubbed> {
-        let mut secrets = self.secrets.clone();
-        secrets.extend(more.into_iter().filter(|one| self.find(&one.value).is_none()));
-        let gone = known::drop_spare(&mut secrets, now_ms);
-        Ok((Self::of(secrets)?, gone))
+    /// What it looks for.
+    pub(crate) fn secrets(&self) -> &[Arc<Secret>] {
+        &self.secrets
     }
 
-    /// The secret that it looks for, if it is one.
-    pub(crate) fn find(&self, value: &str) -> Option<&Secret> {
-        self.known.get(value).map(|known| &*known.0)
+    /// Whether it looks for these and no others.
+    pub(super) fn is_of(&self, secrets: &[Arc<Secret>]) -> bool {
+        let same = |(one, other): (&Arc<Secret>, &Arc<Secret>)| Arc::ptr_eq(one, other);
+        self.secrets.len() == secrets.len() && self.secrets.iter().zip(secrets).all(same)
     }
 
-    /// Those that were not declared.
-    pub(crate) fn owned(&self) -> Vec<Arc<Secret>> {
-        self.secrets.iter().filter(|one| one.owner.is_some()).cloned().collect()
-    }
-
-    fn of(secrets: Vec<Arc<Secret>>) -> Result<Self, Unscrubbed> {
+    /// Looks for secrets, and puts a mark in the place of each.
+    pub(super) fn of(
+        secrets: Vec<Arc<Secret>>,
+        mark: fn(&Secret) -> String,
+    ) -> Result<Self, Unscrubbed> {
         let all = |spell: fn(&str) -> Vec<Pattern>| {
             let numbered = secrets.iter().enumerate();
             numbered.flat_map(|(at, s)| spell(&s.value).into_iter().map(move |p| (at, p))).collect()
@@ -176,10 +167,9 @@ impl Scrubber {
         Ok(Self {
             exact: Finder::new(all(pattern::exact), false)?,
             folded: Finder::new(all(pattern::folded), true)?,
-            labels: secrets.iter().map(|secret| secret.label.clone()).collect(),
+            marks: secrets.iter().map(|secret| mark(secret)).collect(),
             numeric: secrets.iter().any(|secret| secret.value.bytes().all(numeric)),
             spaced: secrets.iter().any(|secret| secret.value.contains(' ')),
-            known: secrets.iter().cloned().map(ByValue).collect(),
             secrets,
         })
     }
@@ -187,7 +177,7 @@ impl Scrubber {
     /// Whether there is nothing to look for.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.labels.is_empty()
+        self.marks.is_empty()
     }
 
     /// A text without secrets.
@@ -199,7 +189,7 @@ impl Scrubber {
         if text.len() > MAX_BYTES {
             return Err(Unscrubbed::TooLarge);
         }
-        if self.labels.is_empty() {
+        if self.marks.is_empty() {
             return Ok(Cow::Borrowed(text));
         }
         let mut found = Vec::new();
@@ -326,11 +316,10 @@ impl Scrubber {
         let mut clean = String::with_capacity(text.len());
         let mut at = 0;
         for span in found {
-            // What begins inside of the last one is covered by its label.
+            // What begins inside of the last one is covered by its mark.
             if span.start >= at {
                 clean.push_str(text.get(at..span.start).unwrap_or_default());
-                let label = self.labels.get(span.secret).map_or("", String::as_str);
-                clean.push_str(&format!("[secret:{label}]"));
+                clean.push_str(self.marks.get(span.secret).map_or("", String::as_str));
             }
             at = at.max(span.end);
         }

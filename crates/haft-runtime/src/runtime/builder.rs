@@ -21,7 +21,7 @@ use crate::guide::{self, Guide};
 use crate::path;
 use crate::policy::{Policy, Problem, Rules, Source};
 use crate::rate::Rates;
-use crate::redact::{Marker, Scrubber};
+use crate::redact::{Marker, Scrubber, Secrets};
 use crate::session::Book;
 use crate::settings::Settings;
 use crate::shelf::Shelf;
@@ -227,6 +227,8 @@ impl Builder {
         let secret = self.secret.map_or_else(random, Ok)?;
         let marker = Arc::new(Marker::new(secret));
         let scrubber = self.scrubber.map_or_else(knows_nothing, Ok)?;
+        let secrets = Secrets::declared(&scrubber);
+        let secrets = secrets.map_err(|why| BuildError::Secrets(why.to_string()))?;
         let guide = self.guide.then(guides).transpose()?;
         let shelf =
             Shelf::new(self.registry, guide, marker.clone()).map_err(BuildError::Problems)?;
@@ -251,7 +253,7 @@ impl Builder {
                 office,
                 catalogs: Catalogs::new(1_000),
                 changes: tokio::sync::watch::Sender::new(0),
-                scrubber: ArcSwap::from_pointee(scrubber),
+                secrets: ArcSwap::from_pointee(secrets),
                 adding: Adding::default(),
                 broker: self.broker,
                 book: Book::new(self.store.clone()),

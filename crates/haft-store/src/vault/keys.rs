@@ -3,7 +3,8 @@
 use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use haft_core::Digest;
 use haft_core::digest::hex;
@@ -11,6 +12,9 @@ use haft_core::port::StoreError;
 use zeroize::Zeroizing;
 
 use crate::tables::Res;
+
+/// So many keys are remembered while one takes over from another.
+const MOST: usize = 32;
 
 /// One key. It cannot be printed.
 #[derive(Clone)]
@@ -119,7 +123,24 @@ impl Keyring {
     ///
     /// It cannot be written.
     pub fn write(&self, path: &Path) -> io::Result<()> {
-        let aside = path.with_extension(format!("new-{}", std::process::id()));
+        fs::rename(self.write_aside(path)?, path)
+    }
+
+    /// The same where there is no file yet; what somebody else has written meanwhile stays.
+    pub(super) fn write_first(&self, path: &Path) -> io::Result<()> {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let aside = self.write_aside(path)?;
+        let written = fs::hard_link(&aside, path);
+        let _ = fs::remove_file(&aside);
+        written
+    }
+
+    fn write_aside(&self, path: &Path) -> io::Result<PathBuf> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let aside = path.with_extension(format!("new-{}-{count}", std::process::id()));
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
@@ -130,7 +151,18 @@ impl Keyring {
             file.write_all(b"\n")?;
         }
         file.sync_all()?;
-        fs::rename(&aside, path)
+        Ok(aside)
+    }
+
+    /// The same, and after them those of another ring.
+    pub(super) fn before(&self, others: &Self) -> Self {
+        let is_new = |key: &&Key| !self.0.iter().any(|one| one.id == key.id);
+        let all = self.0.iter().chain(others.0.iter().filter(is_new));
+        Self(all.take(MOST).cloned().collect())
+    }
+
+    pub(super) fn knows(&self, id: &str) -> bool {
+        self.0.iter().any(|key| key.id == id)
     }
 
     /// The same with a new first key.

@@ -13,17 +13,17 @@ use haft_core::port::{Broker as _, Connections as _, Expect, StoreError, Want};
 use haft_core::secret::SecretText;
 use haft_exec::http::Client;
 use haft_runtime::redact::Secret;
-use haft_store::vault::{Key, Keyring};
+use haft_store::vault::{Key, KeyPlace, Keyring};
 use haft_store::{Sqlite, Vault};
 use serde_json::json;
 
-use crate::assembly::{block_on, make, open_store, plain, said};
+use crate::assembly::{block_on, open_store, plain, said};
 use crate::cli::{
     AddConnection, Connections as Options, ConnectionsCommand, GrantConnection, KindName,
     RotateConnection, TestConnection,
 };
 use crate::commands::lint::counted;
-use crate::config::{Config, KeyPlace, from_env};
+use crate::config::Config;
 use crate::output::{Exit, Output};
 use crate::source::Place;
 
@@ -64,31 +64,24 @@ struct Desk {
 }
 
 impl Desk {
+    fn place(&self) -> KeyPlace {
+        self.config.outside.key_place(&self.config.database())
+    }
+
     fn vault(&self) -> anyhow::Result<Vault> {
-        let keys = self.config.outside.keys(&self.config.database())?;
-        Ok(Vault::new(self.store.clone(), keys))
+        Ok(Vault::at(self.store.clone(), self.place())?)
     }
 
     /// The same, with a key that is made where there is none yet.
     fn sealing(&self, out: &Output) -> anyhow::Result<Vault> {
-        let database = self.config.database();
-        let keys = self.config.outside.keys(&database)?;
-        if !keys.is_empty() {
-            return Ok(Vault::new(self.store.clone(), keys));
+        let vault = self.vault()?;
+        if let Some(path) = vault.prepare()? {
+            out.note(&format!(
+                "a key was made: `{}`; keep a copy where the store is not",
+                path.display()
+            ));
         }
-        let KeyPlace::File(path) = self.config.outside.key_place(&database) else {
-            bail!("there is no key to seal connections with");
-        };
-        if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
-            make(folder)?;
-        }
-        let keys = Keyring::new(vec![Key::random()?]);
-        keys.write(&path).with_context(|| format!("`{}` cannot be written", path.display()))?;
-        out.note(&format!(
-            "a key was made: `{}`; keep a copy where the store is not",
-            path.display()
-        ));
-        Ok(Vault::new(self.store.clone(), keys))
+        Ok(vault)
     }
 
     fn client(&self) -> Arc<Client> {
@@ -258,11 +251,10 @@ impl Desk {
     /// The new key is known before anything is sealed with it, and the old one until nothing is:
     /// whatever happens in between, every record can be opened.
     async fn rotate_key(&self, rotate: &RotateConnection, out: &mut Output) -> anyhow::Result<()> {
-        let database = self.config.database();
-        let before = self.config.outside.keys(&database)?;
-        let place = self.config.outside.key_place(&database);
+        let place = self.place();
+        let before = place.read()?;
         let new = match (&rotate.new_key_env, &place) {
-            (Some(name), _) => from_env(name)?.current()?.clone(),
+            (Some(name), _) => KeyPlace::Env(name.clone()).read()?.current()?.clone(),
             (None, KeyPlace::File(_)) => Key::random()?,
             (None, KeyPlace::Env(_)) => {
                 bail!(
@@ -282,7 +274,8 @@ impl Desk {
                 out.line(&format!("{} sealed with the new key {id}", connections(count)));
             }
             KeyPlace::Env(name) => out.line(&format!(
-                "{} sealed with the new key {id}; put it into `{name}` now",
+                "{} sealed with the new key {id}; put it into `{name}` now, and restart whatever \
+                 runs with the old one alone",
                 connections(count)
             )),
         }

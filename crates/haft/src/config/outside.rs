@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, anyhow};
 use haft_exec::http::{self, Settings};
 use haft_exec::images;
-use haft_store::vault::{Key, Keyring};
+use haft_store::vault::KeyPlace;
 use serde::Deserialize;
 
 /// The variable that a key is looked for in where the file does not say.
@@ -89,14 +89,6 @@ pub(super) fn resolve(
     })
 }
 
-/// Where the key of connections comes from.
-pub(crate) enum KeyPlace {
-    /// A variable that holds it.
-    Env(String),
-    /// A file.
-    File(PathBuf),
-}
-
 impl Outside {
     /// The named variable or file; else the usual variable where it is set; else a file beside the
     /// database.
@@ -113,22 +105,4 @@ impl Outside {
             }
         }
     }
-
-    /// The keys that there are; none where there is none yet.
-    pub(crate) fn keys(&self, database: &Path) -> anyhow::Result<Keyring> {
-        match self.key_place(database) {
-            KeyPlace::Env(name) => from_env(&name),
-            KeyPlace::File(path) => Keyring::read(&path)
-                .with_context(|| format!("the key of connections, `{}`", path.display())),
-        }
-    }
-}
-
-/// One key, or several in order, separated by commas.
-pub(crate) fn from_env(name: &str) -> anyhow::Result<Keyring> {
-    let Ok(text) = std::env::var(name) else {
-        bail!("the environment variable `{name}` with the key of connections is not set");
-    };
-    let keys: Result<Vec<Key>, _> = text.split(',').map(Key::parse).collect();
-    Ok(Keyring::new(keys.with_context(|| format!("the environment variable `{name}`"))?))
 }

@@ -11,13 +11,16 @@ use haft_core::secret::SecretText;
 use haft_exec::Broker;
 use haft_store::Accounts;
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 
 use super::world::{account, oauth};
 use crate::http::client;
-use crate::http::server::{Server, json as says};
+use crate::http::server::{Server, json as says, waiting};
 
-/// A token server that takes each refresh token once, and ends everything when one comes back.
-async fn rotating(takes: Duration) -> Server {
+/// A token server that takes each refresh token once, and ends everything when one comes back. It
+/// answers the first request when it is let go.
+async fn rotating(go: &Arc<Notify>) -> Server {
+    let go = go.clone();
     let current = Mutex::new(Some("old%2Frefresh".to_owned()));
     Server::new(move |n, request| {
         let given = request.rsplit("refresh_token=").next().unwrap_or_default().to_owned();
@@ -27,12 +30,11 @@ async fn rotating(takes: Duration) -> Server {
             return says("400 Bad", r#"{"error": "invalid_grant"}"#);
         }
         *current = Some(format!("refresh-{n}-next"));
-        drop(current);
-        std::thread::sleep(takes);
         let body = format!(
             r#"{{"access_token": "access-{n}-token", "expires_in": 3600, "refresh_token": "refresh-{n}-next"}}"#
         );
-        says("200 OK", &body)
+        let does = says("200 OK", &body);
+        if n == 0 { waiting(&go, does) } else { does }
     })
     .await
 }
@@ -49,9 +51,8 @@ fn token(lease: &Lease) -> &str {
 }
 
 async fn kept(store: &dyn Connections) -> OAuth {
-    let Credentials::OAuth(oauth) = store.open("t", "c").await.unwrap().1 else {
-        panic!("another kind")
-    };
+    let (_, credentials) = store.open("t", "c").await.unwrap();
+    let Credentials::OAuth(oauth) = credentials else { panic!("another kind") };
     *oauth
 }
 
@@ -75,13 +76,15 @@ async fn soon(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_caller_that_goes_away_loses_no_token() {
-    let server = rotating(Duration::from_millis(200)).await;
+    let go = Arc::new(Notify::new());
+    let server = rotating(&go).await;
     let accounts = Arc::new(Accounts::default());
     added(&*accounts, oauth(&server.url("/token"))).await;
     let broker = Broker::new(accounts.clone(), client());
     let want = want();
     let asked = tokio::time::timeout(Duration::from_millis(100), broker.lease(&want)).await;
     assert!(asked.is_err(), "the provider takes longer");
+    go.notify_one();
     soon("the new token is stored", async || refresh(&*accounts).await == "refresh-0-next").await;
     let lease = broker.lease(&want).await.unwrap();
     assert_eq!(token(&lease), "Bearer access-0-token");
@@ -90,7 +93,8 @@ async fn a_caller_that_goes_away_loses_no_token() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_that_is_refused_during_its_renewal_costs_nothing() {
-    let server = rotating(Duration::from_millis(400)).await;
+    let go = Arc::new(Notify::new());
+    let server = rotating(&go).await;
     let accounts = Arc::new(Accounts::default());
     let mut old = oauth(&server.url("/token"));
     // Good for a moment longer than what is renewed early.
@@ -108,6 +112,7 @@ async fn a_token_that_is_refused_during_its_renewal_costs_nothing() {
     });
     soon("the renewal has begun", async || server.seen().len() == 1).await;
     assert!(broker.refused(&want(), &first).await, "there will be something better");
+    go.notify_one();
     assert_eq!(token(&broker.lease(&want()).await.unwrap()), "Bearer access-0-token");
     assert_eq!(renewing.await.unwrap().unwrap(), "Bearer access-0-token");
     assert_eq!(refresh(&*accounts).await, "refresh-0-next");
@@ -121,7 +126,8 @@ async fn a_token_that_is_refused_during_its_renewal_costs_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_changes_the_connection_during_its_renewal_loses_no_token() {
-    let server = rotating(Duration::from_millis(300)).await;
+    let go = Arc::new(Notify::new());
+    let server = rotating(&go).await;
     let accounts = Arc::new(Accounts::default());
     added(&*accounts, oauth(&server.url("/token"))).await;
     let broker = Arc::new(Broker::new(accounts.clone(), client()));
@@ -136,6 +142,7 @@ async fn who_changes_the_connection_during_its_renewal_loses_no_token() {
     changed.client_secret = Some(SecretText::new("another-secret"));
     let revision = Expect::Revision(account.revision);
     accounts.put(account, &Credentials::OAuth(Box::new(changed)), revision).await.unwrap();
+    go.notify_one();
     assert_eq!(renewing.await.unwrap().unwrap(), "Bearer access-0-token");
     let kept = kept(&*accounts).await;
     assert_eq!(kept.refresh.unwrap().expose(), "refresh-0-next");
@@ -144,7 +151,8 @@ async fn who_changes_the_connection_during_its_renewal_loses_no_token() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_connects_anew_during_a_renewal_is_not_overwritten() {
-    let server = rotating(Duration::from_millis(300)).await;
+    let go = Arc::new(Notify::new());
+    let server = rotating(&go).await;
     let accounts = Arc::new(Accounts::default());
     added(&*accounts, oauth(&server.url("/token"))).await;
     let broker = Arc::new(Broker::new(accounts.clone(), client()));
@@ -158,13 +166,16 @@ async fn who_connects_anew_during_a_renewal_is_not_overwritten() {
     anew.refresh = Some(SecretText::new("of-another-consent"));
     let revision = Expect::Revision(account.revision);
     accounts.put(account, &Credentials::OAuth(Box::new(anew)), revision).await.unwrap();
+    go.notify_one();
     renewing.await.unwrap().unwrap();
     assert_eq!(refresh(&*accounts).await, "of-another-consent");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_stored_now_is_used_and_stored_later() {
-    let server = rotating(Duration::ZERO).await;
+    let go = Arc::new(Notify::new());
+    go.notify_one();
+    let server = rotating(&go).await;
     let store = Arc::new(Flaky::default());
     added(&*store, oauth(&server.url("/token"))).await;
     store.is_down.store(true, Ordering::SeqCst);

@@ -118,6 +118,11 @@ async fn read(stream: &mut TcpStream) -> Option<String> {
     }
 }
 
+/// The same, when it is let go.
+pub(crate) fn waiting(go: &Arc<Notify>, does: Does) -> Does {
+    if let Does::Says(bytes) = does { Does::Waits(go.clone(), bytes) } else { does }
+}
+
 /// A response with a JSON body.
 pub(crate) fn json(status: &str, body: &str) -> Does {
     response(status, "content-type: application/json\r\n", body)
