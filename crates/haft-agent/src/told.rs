@@ -1,6 +1,7 @@
 //! A conversation that somebody else keeps and tells whole each time, in the words of OpenAI's Chat
 //! Completions; and what they want of the model.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use haft_runtime::toolbox::Catalog;
@@ -17,6 +18,8 @@ use crate::wishes::Wishes;
 pub struct Told {
     pub(crate) history: History,
     pub(crate) wishes: Wishes,
+    /// Ids of calls that it speaks of: no other call of the conversation gets one of these.
+    pub(crate) ids: HashSet<String>,
 }
 
 impl Told {
@@ -46,6 +49,7 @@ impl Told {
         }
         told.history.ours(words::joined(dialect, all));
         told.wishes.theirs = Arc::new(theirs);
+        told.ids = words::ids(rest);
         Ok(told)
     }
 
