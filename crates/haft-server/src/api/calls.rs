@@ -159,7 +159,7 @@ pub(crate) async fn make(
     let key = key(&headers)?;
     if let Some(format) = &said.format {
         let bytes = body::json_bytes(&headers, body, &door.limits).await?;
-        let answered = dialects::answer(&door, caller, format, &said, key, &bytes).await?;
+        let answered = dialects::answer(&door, caller, format, &said, key.into(), &bytes).await?;
         return Ok(answered.into_response());
     }
     let value = body::json(&headers, body, &door.limits).await?;
