@@ -1,6 +1,7 @@
 //! Sessions over a WebSocket, with a real client.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
@@ -138,6 +139,24 @@ async fn what_a_broken_connection_lost_is_sent_again_and_not_run_again() {
     let again = second.ask(call("2", "send", "b")).await;
     assert_eq!(again["result"], answer["result"]);
     assert_eq!(served.runs(), 2);
+}
+
+#[tokio::test]
+async fn a_frame_whose_answer_is_no_longer_kept_is_not_met_with_silence() {
+    let served = Served::new().await;
+    let mut line = Line::open(&served, &served.agent, "").await;
+    line.ask(call("1", "send", "a")).await;
+    for _ in 0..1_100 {
+        line.say(json!({})).await;
+        line.until("error").await;
+    }
+    let asked = line.ask(call("1", "send", "a"));
+    let told = tokio::time::timeout(Duration::from_secs(30), asked).await.unwrap();
+    assert_eq!(
+        (&told["type"], &told["problem"]["code"]),
+        (&json!("error"), &json!("result_expired"))
+    );
+    assert_eq!(served.runs(), 1);
 }
 
 /// Gemini's calls have no ids: two messages may be the same text, and their frames tell them apart.
