@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use haft_runtime::toolbox::Catalog;
-use haft_wire::{Dialect, results};
+use haft_wire::{Dialect, Strictness, Target, results};
 use serde_json::{Value, json};
 
 use crate::history::History;
+use crate::offer;
 use crate::theirs::Theirs;
 use crate::theirs::words::{self, Teller};
 use crate::wishes::Wishes;
@@ -56,6 +57,23 @@ impl Told {
     /// The names of the client's own tools.
     pub fn offered(&self) -> impl Iterator<Item = &str> {
         self.wishes.theirs.names()
+    }
+
+    /// Whether a request has room for tools of the agent, whose `catalog` it is, beside the client's.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn fits(&self, dialect: Dialect, catalog: &Catalog) -> Result<(), String> {
+        let theirs = self.wishes.theirs.count();
+        let room = offer::room(Target::new(dialect, Strictness::Plain), theirs);
+        match room == Some(0) && catalog.list().next().is_some() {
+            true => Err(format!(
+                "`tools`: there are {theirs}, which is as many as this agent's model takes, and the \
+                 agent has tools too; send fewer"
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Takes a parameter of the request; false where it is none that concerns the model.
