@@ -202,7 +202,8 @@ def a_servers_key_from_a_connection(folder):
     server = Server(folder)
     try:
         status, text = server.ask("none")
-        check(status == 502 and "the model's connection `model`" in text, f"no connection: {status} {text}")
+        check(status == 502 and "ask whoever runs this server" in text, f"no connection: {status} {text}")
+        check("connection" not in text and "tenant" not in text, f"a client is told whose it is: {text}")
         check(not requests, "the model was asked without its key")
         add(folder)
         script[:] = [says("Hello.")]
@@ -236,6 +237,7 @@ def a_servers_key_from_a_connection(folder):
         server.stop()
     log = server.log.read_text()
     check('"event":"tool_execution_completed"' in log, f"nothing was logged: {log}")
+    check("the model's connection `model` of tenant" in log, f"nobody learns why there was no key: {log}")
     for key in (KEY, NEXT, spelt):
         check(key not in server.heard, "a client was shown the key")
         for file in folder.rglob("*"):

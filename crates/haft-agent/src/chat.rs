@@ -35,7 +35,7 @@ pub struct Chat {
     history: History,
     /// Tools that were found or described, in that order.
     found: Vec<String>,
-    /// Ids of calls.
+    /// Ids of calls: here, in what was told, and earlier in the session.
     used: HashSet<String>,
     /// Tools whose documentation the model has been given.
     explained: HashSet<String>,
@@ -82,7 +82,7 @@ impl Chat {
             registry_version: session.registry_version.clone(),
             history: History::default(),
             found: Vec::new(),
-            used: HashSet::new(),
+            used: session.recent.iter().map(|call| call.id.clone()).collect(),
             explained: HashSet::new(),
             round: None,
             inbox: Arc::new(inbox),
@@ -93,6 +93,7 @@ impl Chat {
     pub(crate) fn told(mut self, told: Told) -> Self {
         self.history = told.history;
         self.wishes = told.wishes;
+        self.used.extend(told.ids);
         // What is to be called has to be shown, also where not all tools are.
         if let Chosen::Ours(id) = &self.wishes.chosen {
             self.found.push(id.clone());

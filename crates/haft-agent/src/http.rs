@@ -130,22 +130,33 @@ impl Http {
         Ok(Self { provider, model, url, client, keys, used: Mutex::default() })
     }
 
-    fn use_key(&self, key: &SecretText) -> Result<(), String> {
+    /// What is sent with this key. Others may use another one at the same time.
+    fn use_key(&self, key: &SecretText) -> Result<Used, String> {
         let mut used = self.used.lock();
         *used = used.with(key, self.provider)?;
-        Ok(())
+        Ok(used.clone())
     }
 
     fn hidden(&self) -> Arc<Hidden> {
         self.used.lock().hidden.clone()
     }
 
-    async fn send(&self, body: String) -> Result<Box<dyn Stream>, Refusal> {
-        if let Some(keys) = &self.keys {
-            let key = keys.key().await.map_err(Refusal::lasting)?;
-            self.use_key(&key).map_err(Refusal::lasting)?;
+    async fn used(&self) -> Result<Used, String> {
+        match &self.keys {
+            Some(keys) => self.use_key(&keys.key().await?),
+            None => Ok(self.used.lock().clone()),
         }
-        let Used { header, hidden, .. } = self.used.lock().clone();
+    }
+
+    async fn send(&self, body: String) -> Result<Box<dyn Stream>, Refusal> {
+        let used = self.used().await;
+        let used = used.map_err(|why| self.hidden().refusal(Refusal::lasting(why)))?;
+        let hidden = used.hidden.clone();
+        self.post(body, used).await.map_err(|why| hidden.refusal(why))
+    }
+
+    async fn post(&self, body: String, used: Used) -> Result<Box<dyn Stream>, Refusal> {
+        let Used { header, hidden, .. } = used;
         let request = self
             .client
             .post(self.url.clone())
@@ -242,7 +253,7 @@ impl Model for Http {
     }
 
     fn ask<'a>(&'a self, body: String) -> Boxed<'a, Result<Box<dyn Stream>, Refusal>> {
-        Box::pin(async { self.send(body).await.map_err(|why| self.hidden().refusal(why)) })
+        Box::pin(self.send(body))
     }
 
     fn hide(&self, text: String) -> String {
@@ -266,5 +277,23 @@ impl Stream for Bytes {
                 }
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_sent_with_the_request_that_it_was_asked_for() {
+        let (url, model) = (None, "m".to_owned());
+        let endpoint = Endpoint { provider: Provider::OpenAi, url, model, key: None };
+        let http = Http::new(endpoint).unwrap();
+        let used = ["sk-first-one", "sk-second-one", "sk-first-one"]
+            .map(|key| (key, http.use_key(&SecretText::new(key)).unwrap()));
+        for (key, used) in used {
+            let (_, value) = used.header.unwrap();
+            assert_eq!(value.to_str().unwrap(), format!("Bearer {key}"));
+        }
     }
 }

@@ -53,13 +53,20 @@ impl Shelf {
     }
 }
 
-/// Decides what is shown.
+/// How many tools a request may have beside so many of the client's own; none where there is no
+/// limit.
+pub(crate) fn room(target: Target, theirs: usize) -> Option<usize> {
+    target.per_request().tools.map(|most| most.saturating_sub(theirs))
+}
+
+/// Decides what is shown beside so many tools of the client's own.
 pub(crate) fn make(
     shelf: &Shelf,
     dialect: Dialect,
     registry: &Registry,
     catalog: &Catalog,
     found: &[String],
+    theirs: usize,
     settings: &Settings,
 ) -> Offer {
     let own: Vec<&Arc<EffectiveTool>> = catalog
@@ -79,7 +86,7 @@ pub(crate) fn make(
         let documented = documented.into_iter().map(|tool| tool.id.clone()).collect();
         Offer { rendering, prompt, documented }
     };
-    let most = target.per_request().tools.unwrap_or(usize::MAX);
+    let most = room(target, theirs).unwrap_or(usize::MAX);
     if size <= settings.tools_budget && whole.len() <= most {
         return offer(&whole, 0, rendering);
     }
@@ -95,7 +102,8 @@ pub(crate) fn make(
         .chain(settings.pinned.iter().filter_map(|name| catalog.get(name)))
         .map(|tool| &*tool.tool)
         .collect();
-    let pinned = unique(pinned);
+    let mut pinned = unique(pinned);
+    pinned.truncate(most);
     let found = found.iter().filter_map(|id| catalog.get(id)).map(|tool| &*tool.tool);
     let mut some = unique(pinned.iter().copied().chain(found).collect());
     some.truncate(most);

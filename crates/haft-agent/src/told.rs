@@ -1,13 +1,15 @@
 //! A conversation that somebody else keeps and tells whole each time, in the words of OpenAI's Chat
 //! Completions; and what they want of the model.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use haft_runtime::toolbox::Catalog;
-use haft_wire::{Dialect, results};
+use haft_wire::{Dialect, Strictness, Target, results};
 use serde_json::{Value, json};
 
 use crate::history::History;
+use crate::offer;
 use crate::theirs::Theirs;
 use crate::theirs::words::{self, Teller};
 use crate::wishes::Wishes;
@@ -17,6 +19,8 @@ use crate::wishes::Wishes;
 pub struct Told {
     pub(crate) history: History,
     pub(crate) wishes: Wishes,
+    /// Ids of calls that it speaks of: no other call of the conversation gets one of these.
+    pub(crate) ids: HashSet<String>,
 }
 
 impl Told {
@@ -46,12 +50,30 @@ impl Told {
         }
         told.history.ours(words::joined(dialect, all));
         told.wishes.theirs = Arc::new(theirs);
+        told.ids = words::ids(rest);
         Ok(told)
     }
 
     /// The names of the client's own tools.
     pub fn offered(&self) -> impl Iterator<Item = &str> {
         self.wishes.theirs.names()
+    }
+
+    /// Whether a request has room for tools of the agent, whose `catalog` it is, beside the client's.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn fits(&self, dialect: Dialect, catalog: &Catalog) -> Result<(), String> {
+        let theirs = self.wishes.theirs.count();
+        let room = offer::room(Target::new(dialect, Strictness::Plain), theirs);
+        match room == Some(0) && catalog.list().next().is_some() {
+            true => Err(format!(
+                "`tools`: there are {theirs}, which is as many as this agent's model takes, and the \
+                 agent has tools too; send fewer"
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Takes a parameter of the request; false where it is none that concerns the model.
@@ -100,7 +122,7 @@ fn translated(
     match (role, dialect) {
         ("user", _) => Ok(results::reply(dialect, &[], &[&said()?])),
         ("assistant", _) if !calls.is_empty() => {
-            let told = teller.calls(&said().unwrap_or_default(), calls);
+            let told = teller.calls(&beside(message, at)?, calls);
             told.ok_or_else(|| foreign(at, dialect))
         }
         ("tool", _) => {
@@ -126,11 +148,6 @@ fn foreign(at: usize, dialect: Dialect) -> String {
 
 /// The text of a message.
 fn text(message: &Value, at: usize) -> Result<String, String> {
-    let part = |part: &Value| -> Option<String> {
-        let kind = part.get("type").and_then(Value::as_str);
-        let text = part.get("text").and_then(Value::as_str);
-        text.filter(|_| kind == Some("text")).map(str::to_owned)
-    };
     let found = match message.get("content") {
         Some(Value::String(text)) => Some(text.clone()),
         Some(Value::Array(parts)) => {
@@ -139,6 +156,23 @@ fn text(message: &Value, at: usize) -> Result<String, String> {
         Some(_) | None => None,
     };
     found.ok_or_else(|| format!("`messages[{at}].content` must be text for this agent's model"))
+}
+
+/// The text beside calls: there need not be any, and what is not text cannot be told.
+fn beside(message: &Value, at: usize) -> Result<String, String> {
+    match message.get("content") {
+        None | Some(Value::Null) => Ok(String::new()),
+        Some(Value::Array(parts)) => {
+            Ok(parts.iter().filter_map(part).collect::<Vec<_>>().join("\n"))
+        }
+        Some(_) => text(message, at),
+    }
+}
+
+/// The text of one part.
+fn part(part: &Value) -> Option<&str> {
+    let kind = part.get("type").and_then(Value::as_str);
+    part.get("text").and_then(Value::as_str).filter(|_| kind == Some("text"))
 }
 
 #[cfg(test)]
@@ -188,6 +222,32 @@ mod tests {
         check(Dialect::OpenAiChat, json!([]), Err("nothing to answer"));
         let tool = json!([{ "role": "tool", "tool_call_id": "a", "content": "b" }]);
         check(Dialect::Gemini, tool, Err("which speaks `gemini`"));
+    }
+
+    #[test]
+    fn what_was_said_beside_calls_is_kept() {
+        let said = |content: Value| {
+            let call = json!({ "id": "c1", "type": "function",
+                "function": { "name": "now", "arguments": "" } });
+            json!([{ "role": "user", "content": "hi" },
+                { "role": "assistant", "content": content, "tool_calls": [call] },
+                { "role": "tool", "tool_call_id": "c1", "content": "noon" }])
+        };
+        let text = |text: &str| json!({ "type": "text", "text": text });
+        let refusal = json!({ "type": "refusal", "refusal": "no more" });
+        for (content, expected) in [
+            (json!([text("Wait."), refusal, text("So.")]), Some("Wait.\nSo.")),
+            (json!([refusal]), None),
+            (json!("Wait."), Some("Wait.")),
+            (json!([]), None),
+            (Value::Null, None),
+        ] {
+            let told = Told::read(Dialect::Anthropic, said(content).as_array().unwrap(), &[]);
+            let told = serde_json::to_value(told.unwrap().history.items()).unwrap();
+            let first = &told[1]["content"][0];
+            assert_eq!(first.get("text").and_then(Value::as_str), expected, "{told}");
+        }
+        check(Dialect::Anthropic, said(json!(7)), Err("`messages[1].content` must be text"));
     }
 
     #[track_caller]

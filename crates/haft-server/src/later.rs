@@ -76,12 +76,13 @@ impl Later {
         self.calls().remove(id);
     }
 
-    /// Only for whoever made it, through the agent that it was made for.
+    /// Only for whoever made it, for the same person, through the agent that it was made for.
     pub(crate) fn standing(&self, id: &str, who: &Who, agent: &str) -> Option<Standing> {
         let calls = self.calls();
         let call = calls.by_id.get(id)?;
         let own = call.who.tenant == who.tenant
             && call.who.principal == who.principal
+            && call.who.subject == who.subject
             && call.agent == agent;
         own.then(|| match &call.answer {
             Some(answer) => Standing::Ended(answer.clone()),
@@ -112,6 +113,37 @@ impl Calls {
             let largest = self.by_id.iter().max_by_key(|(_, call)| size(call));
             let Some(id) = largest.map(|(id, _)| id.clone()) else { return };
             self.remove(&id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_core::Principal;
+
+    use super::*;
+    use crate::who::Role;
+
+    #[test]
+    fn an_answer_is_for_whoever_asked_and_for_whom() {
+        let who = |tenant: &str, actor: &str, subject: Option<&str>| {
+            let subject = subject.map(Principal::user);
+            Who::by_token("issuer", tenant, Principal::user(actor), subject, vec![Role::Agent])
+        };
+        let later = Later::new(8);
+        let ann = who("ours", "desk", Some("ann"));
+        assert!(later.begin("a", &ann, "helper"));
+        later.end("a", Bytes::from_static(b"{}"));
+        for (other, agent, theirs) in [
+            (&ann, "helper", true),
+            (&who("ours", "desk", Some("bob")), "helper", false),
+            (&who("ours", "desk", None), "helper", false),
+            (&who("ours", "counter", Some("ann")), "helper", false),
+            (&who("theirs", "desk", Some("ann")), "helper", false),
+            (&ann, "other", false),
+        ] {
+            let found = later.standing("a", other, agent);
+            assert_eq!(matches!(found, Some(Standing::Ended(_))), theirs, "{other:?} {agent}");
         }
     }
 }

@@ -1,13 +1,11 @@
 //! Catalogs as dialects show them, rendered once.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use haft_core::{Digest, Tool};
+use haft_core::Tool;
 use haft_runtime::toolbox::Catalog;
 use haft_wire::tools::target::has_strict;
 use haft_wire::{Dialect, Rendering, Strictness, Target};
-use serde_json::json;
 
 use crate::problem::Problem;
 
@@ -15,33 +13,20 @@ use crate::problem::Problem;
 const KEPT: usize = 256;
 
 /// Renderings by what they were made from.
-#[derive(Default)]
-pub(crate) struct Renderings {
-    made: Mutex<HashMap<Digest, Arc<Rendering>>>,
+pub(crate) struct Renderings(haft_wire::Renderings);
+
+impl Default for Renderings {
+    fn default() -> Self {
+        Self(haft_wire::Renderings::keeping(KEPT))
+    }
 }
 
 impl Renderings {
     /// The tools of a catalog in a dialect.
     pub(crate) fn of(&self, catalog: &Catalog, target: Target) -> Arc<Rendering> {
-        let key = key(catalog, target);
-        let made = || self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(rendering) = made().get(&key) {
-            return rendering.clone();
-        }
         let tools: Vec<&Tool> = catalog.list().map(|one| &*one.tool).collect();
-        let rendering = Arc::new(target.render(tools));
-        let mut made = made();
-        if made.len() >= KEPT {
-            made.clear();
-        }
-        made.insert(key, rendering.clone());
-        rendering
+        self.0.whole(target, &tools).rendering
     }
-}
-
-fn key(catalog: &Catalog, target: Target) -> Digest {
-    let tools: Vec<_> = catalog.list().map(|one| json!([one.tool.id, one.tool.digest])).collect();
-    Digest::of_json(&json!([target.name(), tools]))
 }
 
 /// What a request asks for.

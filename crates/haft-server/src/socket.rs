@@ -142,7 +142,7 @@ impl Held {
         let line = self.desk.line.clone();
         let (place, resumed) = line.attach(after.as_ref());
         let ready = Told::Ready { session, resumed };
-        let end = match self.send(frame::text(None, &ready)).await {
+        let end = match self.send(frame::text(&ready)).await {
             Ok(()) => self.talk(&line, place, shut).await,
             Err(end) => end,
         };

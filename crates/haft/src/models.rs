@@ -75,16 +75,47 @@ struct Connected {
     hidden: Mutex<Option<Hidden>>,
 }
 
+impl Connected {
+    async fn found(&self) -> anyhow::Result<SecretText> {
+        let key = self.links.model_key(&self.tenant, &self.id, &self.host).await?;
+        // Every tenant's agents talk to the model, so it is hidden from all of them.
+        let owner = Owner::Model(format!("connection {}/{}", self.tenant, self.id));
+        let hidden = hide(&self.runtime, &owner, &key);
+        let hidden = hidden.map_err(anyhow::Error::msg)?;
+        *self.hidden.lock().unwrap_or_else(PoisonError::into_inner) = Some(hidden);
+        Ok(key)
+    }
+}
+
 impl Keys for Connected {
     fn key<'a>(&'a self) -> Boxed<'a, Result<SecretText, String>> {
-        Box::pin(async {
-            let found = self.links.model_key(&self.tenant, &self.id, &self.host).await;
-            let key = found.map_err(|why| format!("{why:#}"))?;
-            // Every tenant's agents talk to the model, so it is hidden from all of them.
-            let owner = Owner::Model(format!("connection {}/{}", self.tenant, self.id));
-            let hidden = hide(&self.runtime, &owner, &key)?;
-            *self.hidden.lock().unwrap_or_else(PoisonError::into_inner) = Some(hidden);
-            Ok(key)
-        })
+        Box::pin(async { self.found().await.map_err(|why| unheard(&why)) })
+    }
+}
+
+/// What a client is told where there is no key. Why is for the log: it names a connection and its
+/// tenant, and those who talk to the model are of other tenants too.
+fn unheard(why: &anyhow::Error) -> String {
+    tracing::warn!(event = "model_key_missing", error = format!("{why:#}"));
+    "the key of this agent's model cannot be had now; ask whoever runs this server, whose log says \
+     why"
+    .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::{Context as _, anyhow};
+
+    use super::*;
+
+    #[test]
+    fn clients_are_not_told_whose_connection_it_is() {
+        let why = Err::<(), _>(anyhow!("it is for api.example.com"))
+            .context("the model's connection `main` of tenant `northlight`");
+        let told = unheard(&why.unwrap_err());
+        for word in ["main", "northlight", "example.com"] {
+            assert!(!told.contains(word), "{told}");
+        }
+        assert!(told.contains("ask whoever runs this server"), "{told}");
     }
 }

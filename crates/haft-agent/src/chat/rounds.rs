@@ -342,7 +342,8 @@ impl Chat {
     pub(super) fn offer(&self, registry: &Registry, catalog: &Catalog) -> Offer {
         let agent = &self.agent;
         let dialect = agent.model.dialect();
-        offer::make(&agent.shelf, dialect, registry, catalog, &self.found, &agent.settings)
+        let (found, theirs) = (&self.found, self.wishes.theirs.count());
+        offer::make(&agent.shelf, dialect, registry, catalog, found, theirs, &agent.settings)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Calls that were handed back and what became of them, as the client repeats them, in the words of
 //! the model's dialect.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use haft_wire::Dialect;
 use serde_json::{Map, Value, json};
@@ -132,23 +132,37 @@ fn own_id(id: &str) -> Option<(String, Value)> {
     (!is_made_up(id)).then(|| ("id".to_owned(), json!(id)))
 }
 
+/// The ids of calls that a conversation speaks of.
+pub(crate) fn ids(messages: &[Value]) -> HashSet<String> {
+    let answered = messages.iter().filter_map(|one| one.get("tool_call_id"));
+    let made = messages.iter().flat_map(calls).filter_map(|call| call.get("id"));
+    answered.chain(made).filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+fn calls(message: &Value) -> &[Value] {
+    message.get("tool_calls").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
 /// The messages with results in the order of their calls, which is what pairs them where there are no
-/// ids.
+/// ids. Their calls are those of the last message that made some: an id may have been used before.
 pub(crate) fn in_order(messages: &[Value]) -> Vec<(usize, &Value)> {
     let mut all: Vec<(usize, &Value)> = messages.iter().enumerate().collect();
-    let mut order: HashMap<&str, usize> = HashMap::new();
-    for (at, call) in
-        messages.iter().filter_map(|one| one.get("tool_calls")?.as_array()).flatten().enumerate()
-    {
-        order.extend(call.get("id").and_then(Value::as_str).map(|id| (id, at)));
-    }
-    let place = |one: &&(usize, &Value)| {
-        let id = one.1.get("tool_call_id").and_then(Value::as_str);
-        id.and_then(|id| order.get(id)).copied().unwrap_or(usize::MAX)
-    };
+    let mut asked: &[Value] = &[];
     let is_result = |one: &(usize, &Value)| one.1.get("role").is_some_and(|role| role == "tool");
     for run in all.chunk_by_mut(|one, other| is_result(one) && is_result(other)) {
-        run.sort_by_key(|one| place(&one));
+        let order: HashMap<&str, usize> = asked
+            .iter()
+            .enumerate()
+            .filter_map(|(at, call)| Some((call.get("id")?.as_str()?, at)))
+            .collect();
+        let place = |one: &(usize, &Value)| {
+            let id = one.1.get("tool_call_id").and_then(Value::as_str);
+            id.and_then(|id| order.get(id)).copied().unwrap_or(usize::MAX)
+        };
+        run.sort_by_key(place);
+        if let Some(made) = run.last().map(|one| calls(one.1)).filter(|made| !made.is_empty()) {
+            asked = made;
+        }
     }
     all
 }
@@ -256,6 +270,12 @@ mod tests {
         let all = [asked, result("call_1", "2"), result("call_0", "dry"), json!({"role": "user"})];
         let order: Vec<usize> = in_order(&all).into_iter().map(|(at, _)| at).collect();
         assert_eq!(order, [0, 2, 1, 3]);
+        // The same ids once more, the other way round: each answer has its own.
+        let turned = json!({ "role": "assistant", "tool_calls": [call("call_1"), call("call_0")] });
+        let more = [&all[..], &[turned], &all[1..3]].concat();
+        let order: Vec<usize> = in_order(&more).into_iter().map(|(at, _)| at).collect();
+        assert_eq!(order, [0, 2, 1, 3, 4, 5, 6]);
+        assert_eq!(ids(&more), HashSet::from(["call_0", "call_1"].map(str::to_owned)));
         assert_eq!(teller.result("call_0", "dry"), None);
         teller.calls("", &calls).unwrap();
         let told = [("call_0", "dry"), ("call_1", "{\"mm\":2}")];

@@ -1,6 +1,8 @@
 //! A server that repeats the key: nobody else is shown it.
 
+use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use haft_agent::http::{Endpoint, Http, Keys, Provider as Api};
 use haft_agent::{Model as _, Reason};
@@ -153,4 +155,45 @@ async fn a_key_that_changes_is_asked_for_each_time_and_none_of_them_shown() {
     assert_eq!(sent.len(), 2);
     let clear = Http::keyed(endpoint("http://models.example".into()), keys).err().unwrap();
     assert!(clear.to_string().contains("in the clear"), "{clear}");
+}
+
+/// Another key for each request.
+#[derive(Default)]
+struct Counted(AtomicUsize);
+
+impl Keys for Counted {
+    fn key<'a>(&'a self) -> Boxed<'a, Result<SecretText, String>> {
+        let key =
+            SecretText::new(format!("sk-number-{:04}", self.0.fetch_add(1, Ordering::SeqCst)));
+        Box::pin(async move { Ok(key) })
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn each_of_many_requests_at_once_is_sent_with_its_own_key() {
+    const SENDERS: usize = 4;
+    const EACH: usize = 40;
+    let refused = || Reply::Status(401, "", "{}".to_owned());
+    let provider = Provider::listen((0..SENDERS * EACH).map(|_| refused()).collect()).await;
+    let endpoint =
+        Endpoint { provider: Api::OpenAi, url: Some(provider.url()), model: "m".into(), key: None };
+    let model = Arc::new(Http::keyed(endpoint, Arc::new(Counted::default())).unwrap());
+    let senders: Vec<_> = (0..SENDERS)
+        .map(|_| {
+            let model = model.clone();
+            tokio::spawn(async move {
+                for _ in 0..EACH {
+                    let refusal = model.ask("{}".into()).await.err().unwrap();
+                    assert_eq!(refusal.status, Some(401), "{refusal:?}");
+                }
+            })
+        })
+        .collect();
+    for sender in senders {
+        sender.await.unwrap();
+    }
+    let sent = provider.requests();
+    let keys: HashSet<&str> =
+        sent.iter().filter_map(|seen| seen.head.split("sk-number-").nth(1)?.get(..4)).collect();
+    assert_eq!((sent.len(), keys.len()), (SENDERS * EACH, SENDERS * EACH), "a key was sent twice");
 }

@@ -1,12 +1,13 @@
 //! A catalog that is larger than a request should be.
 
 use haft_agent::http::Provider as Api;
-use haft_agent::{Reason, Settings};
+use haft_agent::{Cancel, Reason, Settings, Told};
+use haft_core::contract::Mode;
 use haft_runtime::policy::Rules;
 use serde_json::{Value, json};
 
 use crate::provider::{Reply, says};
-use crate::world::{World, ends, registry, settings, tool};
+use crate::world::{World, caller, ends, registry, settings, tool};
 
 fn names(api: Api, body: &Value) -> Vec<String> {
     let list = match api {
@@ -119,6 +120,68 @@ async fn a_request_has_no_more_tools_than_its_provider_takes() {
                 None => assert!(shown > 200, "{api}: {shown}"),
             }
         }
+    }
+}
+
+/// A client's own tools take their part of what the provider takes.
+#[tokio::test]
+async fn a_clients_own_tools_count_among_those_that_a_provider_takes() {
+    let own = |count: usize| -> Vec<Value> {
+        (0..count)
+            .map(|n| json!({ "type": "function", "function": { "name": format!("mine_{n:03}") } }))
+            .collect()
+    };
+    let part = |n| tool(&format!("shop__part_{n:03}"), "A part.", json!({}));
+    let api = Api::OpenAi;
+    for (ours, theirs, searched) in
+        [(100, 20, false), (100, 27, false), (100, 28, true), (128, 127, true), (10, 120, true)]
+    {
+        let registry = registry((0..ours).map(part).collect());
+        let settings = Settings { tools_budget: 1 << 20, ..settings() };
+        for deny in [vec![], vec!["reg_search".to_owned()]] {
+            let can_search = deny.is_empty();
+            let rules = Rules { deny, ..Rules::default() };
+            let replies = vec![Reply::Stream(says(api, "x", &[]))];
+            let world = World::with(api, replies, registry.clone(), rules, settings.clone()).await;
+            let said = [json!({ "role": "user", "content": "go" })];
+            let told = Told::read(world.agent.dialect(), &said, &own(theirs)).unwrap();
+            let session = world.runtime.open(&caller(), Mode::Text).await.unwrap();
+            let mut chat = world.agent.take_up(caller(), &session, told);
+            chat.answer(&mut |_| (), &Cancel::new()).await;
+            let shown = names(api, &world.provider.requests()[0].body);
+            let case = format!("{ours} and {theirs}: {shown:?}");
+            assert!(shown.len() <= 128, "{case}");
+            assert_eq!(shown.iter().filter(|name| name.starts_with("mine_")).count(), theirs);
+            let searches = shown.contains(&"haft__reg_search".to_owned());
+            assert_eq!(searches, searched && can_search, "{case}");
+            // With nothing to search with, there are as many as there is room for.
+            if searched && !can_search {
+                assert_eq!(shown.len(), 128, "{case}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_whose_tools_leave_no_room_is_told() {
+    let said = [json!({ "role": "user", "content": "go" })];
+    let own = |n: usize| json!({ "type": "function", "function": { "name": format!("mine_{n}") } });
+    let none = Rules {
+        deny: ["shop__*", "reg_describe", "reg_search"].map(str::to_owned).to_vec(),
+        ..Rules::default()
+    };
+    for (api, theirs, rules, fits) in [
+        (Api::OpenAi, 128, Rules::default(), false),
+        (Api::OpenAi, 127, Rules::default(), true),
+        (Api::OpenAi, 128, none, true),
+        (Api::Gemini, 128, Rules::default(), true),
+        (Api::Anthropic, 128, Rules::default(), true),
+    ] {
+        let world = World::ruled(api, vec![], rules).await;
+        let (dialect, tools) = (world.agent.dialect(), (0..theirs).map(own).collect::<Vec<_>>());
+        let told = Told::read(dialect, &said, &tools).unwrap();
+        let found = told.fits(dialect, &world.runtime.catalog(&caller(), Mode::Text));
+        assert_eq!(found.is_ok(), fits, "{api} with {theirs}: {found:?}");
     }
 }
 

@@ -1,7 +1,11 @@
 //! Conversations that a client keeps: its own tools, and what it wants called.
 
+use std::collections::HashSet;
+use std::time::Duration;
+
 use haft_agent::http::Provider as Api;
 use haft_agent::{Cancel, Done, Handed, Reason, Settings, Told};
+use haft_core::Digest;
 use haft_core::contract::Mode;
 use haft_runtime::policy::Rules;
 use serde_json::{Value, json};
@@ -36,7 +40,10 @@ async fn ask(
     if let Some(choice) = choice {
         told.choose(choice, &world.runtime.catalog(&caller(), Mode::Text))?;
     }
-    let session = world.runtime.open(&caller(), Mode::Text).await.unwrap();
+    // As the server does: what the user said last is one turn of one session.
+    let user = messages.iter().rposition(|one| one["role"] == "user").unwrap();
+    let (name, within) = (Digest::of_json(&json!(messages[..=user])), Duration::from_secs(900));
+    let session = world.runtime.rejoin(&caller(), Mode::Text, &name, None, within).await.unwrap();
     let mut chat = world.agent.take_up(caller(), &session, told);
     Ok(chat.answer(&mut |_| (), &Cancel::new()).await)
 }
@@ -154,8 +161,8 @@ async fn what_cannot_be_chosen_is_told() {
     assert!(world.provider.requests().is_empty());
 }
 
-/// What the client would send next: what it was told, and what it found.
-fn gone_on(calls: &[Handed]) -> Value {
+/// What the client would send next: what it sent, what it was told, and what it found, the last first.
+fn gone_on(sent: &Value, calls: &[Handed]) -> Value {
     let call = |one: &Handed| {
         let mut call = json!({ "id": one.id, "type": "function",
             "function": { "name": one.name, "arguments": one.arguments } });
@@ -165,7 +172,7 @@ fn gone_on(calls: &[Handed]) -> Value {
         call
     };
     let asked: Vec<Value> = calls.iter().map(call).collect();
-    let mut all = hello();
+    let mut all = sent.clone();
     let messages = all.as_array_mut().unwrap();
     messages.push(json!({ "role": "assistant", "content": null, "tool_calls": asked }));
     for one in calls.iter().rev() {
@@ -210,7 +217,7 @@ async fn calls_of_a_clients_tools_are_handed_back_in_its_own_form_and_gone_on_wi
             assert_eq!(arguments, json!({ "day": 2, "more": { "a": "b" } }), "{api}");
             assert_eq!(call.signature.is_some(), api == Api::Gemini);
         }
-        let done = ask(&world, &gone_on(&calls), &weather(), None).await.unwrap();
+        let done = ask(&world, &gone_on(&hello(), &calls), &weather(), None).await.unwrap();
         assert_eq!((done.reason, done.text.as_str()), (Reason::Finished, "Dry."), "{api}");
         let body = &world.provider.requests()[1].body;
         if api == Api::Gemini {
@@ -238,5 +245,95 @@ async fn calls_of_a_clients_tools_are_handed_back_in_its_own_form_and_gone_on_wi
         let problems: Vec<String> =
             schema.iter_errors(body).map(|e| format!("{} {e}", e.instance_path())).collect();
         assert!(problems.is_empty(), "{api}: {body:#}\n{}", problems.join("\n"));
+    }
+}
+
+fn city() -> Value {
+    json!([{ "type": "function", "function": { "name": "weather", "parameters": {
+        "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] } } }])
+}
+
+#[track_caller]
+fn handed(done: Done) -> Vec<Handed> {
+    let Reason::HandedBack { calls } = done.reason else { panic!("{:?}", done.reason) };
+    calls
+}
+
+/// A reply that asks for the weather, with ids that begin anew where the API has to have some.
+fn weather_in(api: Api, cities: &[&str]) -> Reply {
+    let asked: Vec<(String, String)> = cities
+        .iter()
+        .enumerate()
+        .map(|(at, city)| {
+            let id = if api == Api::Gemini { String::new() } else { format!("call_{at}") };
+            (id, json!({ "city": city }).to_string())
+        })
+        .collect();
+    let calls: Vec<_> =
+        asked.iter().map(|(id, sent)| (id.as_str(), "weather", sent.as_str())).collect();
+    Reply::Stream(says(api, "", &calls))
+}
+
+#[tokio::test]
+async fn results_stay_with_their_calls_however_often_calls_are_handed_back() {
+    for api in Api::ALL {
+        let replies = vec![
+            weather_in(api, &["Paris", "London"]),
+            weather_in(api, &["Rome"]),
+            weather_in(api, &["Oslo", "Bern"]),
+            Reply::Stream(says(api, "Dry.", &[])),
+        ];
+        let world = World::new(api, replies).await;
+        let (mut talk, mut ids) = (hello(), HashSet::new());
+        for count in [2, 1, 2] {
+            let calls = handed(ask(&world, &talk, &city(), None).await.unwrap());
+            assert_eq!(calls.len(), count, "{api}");
+            for call in &calls {
+                assert!(ids.insert(call.id.clone()), "{api}: `{}` is there twice", call.id);
+            }
+            // What it finds is what it was asked for, so each result says which call it is of.
+            talk = gone_on(&talk, &calls);
+        }
+        ask(&world, &talk, &city(), None).await.unwrap();
+        if api != Api::Gemini {
+            continue;
+        }
+        let body = world.provider.requests()[3].body.clone();
+        let parts = |kind: &str| -> Vec<Value> {
+            let all = body["contents"].as_array().unwrap().iter();
+            let parts = all.flat_map(|content| content["parts"].as_array().unwrap());
+            parts.filter_map(|part| part.get(kind)).cloned().collect()
+        };
+        let asked: Vec<_> = parts("functionCall").iter().map(|call| call["args"].clone()).collect();
+        let found: Vec<_> = parts("functionResponse")
+            .iter()
+            .map(|said| said["response"]["output"].clone())
+            .collect();
+        assert_eq!(asked, found);
+        assert_eq!(asked.len(), 5);
+    }
+}
+
+#[tokio::test]
+async fn a_later_request_of_a_turn_makes_calls_of_its_own() {
+    for api in Api::ALL {
+        let id = if api == Api::Gemini { "" } else { "call_0" };
+        let find = |item: &str| {
+            let sent = json!({ "item": item }).to_string();
+            Reply::Stream(says(api, "", &[(id, "shop__find", &sent)]))
+        };
+        let replies = vec![
+            find("a"),
+            weather_in(api, &["Rome"]),
+            find("b"),
+            Reply::Stream(says(api, "Done.", &[])),
+        ];
+        let world = World::new(api, replies).await;
+        let calls = handed(ask(&world, &hello(), &city(), None).await.unwrap());
+        let done = ask(&world, &gone_on(&hello(), &calls), &city(), None).await.unwrap();
+        assert_eq!(done.reason, Reason::Finished, "{api}");
+        assert_eq!(world.hands.all(), ["shop__find a", "shop__find b"], "{api}");
+        let told = world.provider.requests()[3].body.to_string();
+        assert!(!told.contains("conflict"), "{api}: {told}");
     }
 }

@@ -160,7 +160,7 @@ pub(crate) async fn make(
     let sees_rules = who.is(Role::Operator);
     if let Some(format) = &said.format {
         let bytes = body::json_bytes(&headers, body, &door.limits).await?;
-        let answered = dialects::answer(&door, caller, format, &said, key, &bytes).await?;
+        let answered = dialects::answer(&door, caller, format, &said, key.into(), &bytes).await?;
         return Ok(answered.into_response());
     }
     let value = body::json(&headers, body, &door.limits).await?;

@@ -211,6 +211,7 @@ impl Asked {
     fn told(&self, dialect: Dialect, catalog: &Catalog) -> Result<Told, Problem> {
         let mut told =
             Told::read(dialect, &self.messages, &self.tools).map_err(Problem::malformed)?;
+        told.fits(dialect, catalog).map_err(Problem::malformed)?;
         if let Some(wanted) = &self.tool_choice {
             told.choose(wanted, catalog).map_err(Problem::malformed)?;
         }

@@ -9,7 +9,7 @@ use haft_runtime::toolbox::Catalog;
 use haft_wire::results::{Answer, malformed, results};
 use haft_wire::{Dialect, Finish, Limits, Rendering, Turn, WireCall};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{ModeName, tools};
@@ -45,6 +45,37 @@ impl Said {
     }
 }
 
+/// What tells a message from another with the same text: a provider's calls may have no ids.
+#[derive(Clone, Debug)]
+pub(crate) enum Sent {
+    /// Nothing but the turn that it is sent in.
+    Plain,
+    /// The request's key.
+    Keyed(String),
+    /// The id of the frame that it came in.
+    Framed(String),
+}
+
+impl Sent {
+    /// What the ids of its calls begin with: the same when it is sent again. Providers count their
+    /// own anew in every answer, or give none; a session must tell the answers apart.
+    fn stem(&self, turn: Option<u64>, bytes: &[u8]) -> String {
+        let text = Digest::of_bytes(bytes);
+        let all = match self {
+            Self::Plain => json!(["turn", turn, text]),
+            Self::Keyed(key) => json!(["key", key, text]),
+            Self::Framed(frame) => return frame.clone(),
+        };
+        Digest::of_json(&all).hex().to_owned()
+    }
+}
+
+impl From<Option<String>> for Sent {
+    fn from(key: Option<String>) -> Self {
+        key.map_or(Self::Plain, Self::Keyed)
+    }
+}
+
 /// What is appended to the conversation.
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Answered {
@@ -63,7 +94,7 @@ pub(crate) async fn answer(
     caller: Caller,
     format: &str,
     said: &Said,
-    key: Option<String>,
+    sent: Sent,
     bytes: &[u8],
 ) -> Result<Json<Answered>, Problem> {
     let target = target(format, said.strict)?;
@@ -75,11 +106,11 @@ pub(crate) async fn answer(
     }
     // The tools as they were shown, so that what was changed on the way out is changed back.
     let mode = said.mode.into();
-    let catalog = tools::catalog(door, &caller, said.session.as_deref(), mode).await?;
+    let (catalog, session) = tools::catalog(door, &caller, said.session.as_deref(), mode).await?;
     let rendering = door.renderings.of(&catalog, target);
-    let post = Digest::of_bytes(bytes);
+    let stem = sent.stem(session.map(|session| session.turn.number), bytes);
     let run =
-        Run { door, caller, said, dialect, catalog: &catalog, rendering: &rendering, post, key };
+        Run { door, caller, said, dialect, catalog: &catalog, rendering: &rendering, stem, sent };
     Ok(Json(run.all(&turn).await))
 }
 
@@ -97,9 +128,9 @@ struct Run<'a> {
     dialect: Dialect,
     catalog: &'a Catalog,
     rendering: &'a Rendering,
-    /// Of the message itself: the same when it is posted again.
-    post: Digest,
-    key: Option<String>,
+    /// What the calls' ids begin with.
+    stem: String,
+    sent: Sent,
 }
 
 impl Run<'_> {
@@ -142,12 +173,14 @@ impl Run<'_> {
         let tool = ours.map_or_else(|| wire.full_name().into_owned(), str::to_owned);
         let arguments = self.rendering.arguments(&wire.name, &wire.arguments);
         let mut call = Call::new(self.caller.clone(), tool, arguments);
-        // Providers count their ids anew in every answer; a session must tell the answers apart.
-        call.id = Some(format!("{}-{}", self.post.hex(), wire.position));
+        let place = wire.position;
+        call.id = Some(format!("{}/{place}", self.stem));
         call.session.clone_from(&self.said.session);
         call.mode = self.said.mode.into();
         // A message that is posted again has its calls at the same places.
-        call.key = self.key.as_ref().map(|key| format!("{key}/{}", wire.position));
+        if let Sent::Keyed(key) = &self.sent {
+            call.key = Some(format!("{key}/{place}"));
+        }
         call
     }
 }

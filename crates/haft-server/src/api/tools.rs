@@ -7,6 +7,7 @@ use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use haft_core::contract::Mode;
+use haft_core::session::Session;
 use haft_core::{Caller, Digest};
 use haft_runtime::toolbox::{Catalog, EffectiveTool, Found};
 use serde::{Deserialize, Serialize};
@@ -77,11 +78,12 @@ pub(crate) async fn of_agent(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let caller = caller(&door, &who, &agent)?;
-    let (catalog, registry) =
-        catalog_and(&door, &caller, which.session.as_deref(), which.mode.into()).await?;
+    let (catalog, session) =
+        self::catalog(&door, &caller, which.session.as_deref(), which.mode.into()).await?;
     let mut listed: Vec<&Arc<EffectiveTool>> = catalog.list().collect();
     if let Some(words) = &which.q {
-        let found = fitting(&door, &who.tenant, registry.as_deref(), words);
+        let registry = session.as_ref().map(|session| session.registry_version.as_str());
+        let found = fitting(&door, &who.tenant, registry, words);
         let place = |one: &Arc<EffectiveTool>| found.iter().position(|id| *id == one.tool.id);
         listed.retain(|one| place(one).is_some());
         listed.sort_by_key(|one| place(one));
@@ -120,28 +122,18 @@ fn render(
     })
 }
 
-/// The tools of a caller: now, or as a session has them.
+/// The tools of a caller: now, or as a session has them, and that session.
 pub(crate) async fn catalog(
     door: &Door,
     caller: &Caller,
     session: Option<&str>,
     mode: Mode,
-) -> Result<Catalog, Problem> {
-    Ok(catalog_and(door, caller, session, mode).await?.0)
-}
-
-/// The same with the registry that a session is pinned to.
-async fn catalog_and(
-    door: &Door,
-    caller: &Caller,
-    session: Option<&str>,
-    mode: Mode,
-) -> Result<(Catalog, Option<String>), Problem> {
+) -> Result<(Catalog, Option<Session>), Problem> {
     let Some(id) = session else { return Ok((door.runtime.catalog(caller, mode), None)) };
     let session = door.runtime.session(caller, id).await?;
     let catalog = door.runtime.catalog_in(caller, &session);
     let catalog = catalog.ok_or_else(|| Problem::missing("registry"))?;
-    Ok((catalog, Some(session.registry_version)))
+    Ok((catalog, Some(session)))
 }
 
 /// The most that a search gives.

@@ -1,8 +1,8 @@
 //! `requestState`: what a client keeps for us between two rounds of one request. It is sealed, for
 //! one caller and one request, good for a while and for one use.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, PoisonError};
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use haft_core::{Digest, Principal};
 use rmcp::ErrorData;
@@ -48,19 +48,41 @@ struct Sealed {
 
 /// States that were used, until they are void anyway.
 #[derive(Default)]
-pub(crate) struct Used(Mutex<HashMap<String, i64>>);
+pub(crate) struct Used(Mutex<Ring>);
+
+/// In the order of their use, the oldest first, and when each is void.
+#[derive(Default)]
+struct Ring {
+    order: VecDeque<(Arc<str>, i64)>,
+    known: HashSet<Arc<str>>,
+}
 
 impl Used {
     /// Whether this is its first use.
     fn first(&self, once: &str, until_ms: i64, now_ms: i64) -> bool {
         let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if used.len() >= REMEMBERED {
-            used.retain(|_, until| *until > now_ms);
+        while used.order.front().is_some_and(|(_, until)| *until <= now_ms) {
+            used.forget();
         }
-        if used.len() >= REMEMBERED {
-            used.clear();
+        if used.known.contains(once) {
+            return false;
         }
-        used.insert(once.to_owned(), until_ms).is_none()
+        if used.order.len() >= REMEMBERED {
+            used.forget();
+        }
+        let once: Arc<str> = once.into();
+        used.known.insert(once.clone());
+        used.order.push_back((once, until_ms));
+        true
+    }
+}
+
+impl Ring {
+    /// Forgets the oldest.
+    fn forget(&mut self) {
+        if let Some((oldest, _)) = self.order.pop_front() {
+            self.known.remove(&oldest);
+        }
     }
 }
 
@@ -140,5 +162,33 @@ impl State {
             true => Ok(sealed),
             false => Err(ErrorData::invalid_params("the answers are too long to be kept", None)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_oldest_are_forgotten_when_there_are_too_many() {
+        let used = Used::default();
+        let more = 10;
+        for at in 0..REMEMBERED + more {
+            assert!(used.first(&at.to_string(), 1_000, 0), "{at} is new");
+        }
+        for at in [more, more + 1, REMEMBERED, REMEMBERED + more - 1] {
+            assert!(!used.first(&at.to_string(), 1_000, 0), "{at} was used");
+        }
+        assert!(used.first("0", 1_000, 0), "the oldest is forgotten");
+    }
+
+    #[test]
+    fn what_is_void_is_not_kept() {
+        let used = Used::default();
+        for at in 0..100_i64 {
+            assert!(used.first(&at.to_string(), at + 10, at));
+        }
+        let kept = used.0.lock().unwrap();
+        assert_eq!((kept.order.len(), kept.known.len()), (10, 10));
     }
 }

@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use super::frame::{Asked, Told};
 use super::is_of;
 use super::line::Line;
-use crate::api::dialects::{self, Said};
+use crate::api::dialects::{self, Said, Sent};
 use crate::api::{confirmations, need};
 use crate::door::Door;
 use crate::problem::Problem;
@@ -122,8 +122,10 @@ impl Desk {
             Asked::Said { format, message, strict } => {
                 let said = Said::in_session(&format, &self.session, strict);
                 let bytes = message.to_string().into_bytes();
+                // A frame that is sent again is known again by its id, as a call's is.
+                let sent = Sent::Framed(id.to_owned());
                 let answered =
-                    dialects::answer(&self.door, caller.clone(), &format, &said, None, &bytes);
+                    dialects::answer(&self.door, caller.clone(), &format, &said, sent, &bytes);
                 let answered = answered.await?.0;
                 for outcome in &answered.outcomes {
                     self.intents(outcome).await?;

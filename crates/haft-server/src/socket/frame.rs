@@ -4,7 +4,7 @@ use haft_core::outcome::Applied;
 use haft_core::record::Event;
 use haft_core::session::Session;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::api::calls::One;
 use crate::api::sessions::SignalName;
@@ -82,14 +82,15 @@ pub(super) enum Told<'a> {
     Missed { frames: u64 },
 }
 
-/// A frame's text, with the place at which it stands on the line.
-pub(super) fn text(cursor: Option<&Cursor>, told: &Told<'_>) -> String {
-    let mut fields = match serde_json::to_value(told) {
-        Ok(Value::Object(fields)) => fields,
-        Ok(_) | Err(_) => Map::new(),
-    };
-    if let Some(cursor) = cursor {
-        fields.insert("cursor".into(), Value::String(cursor.to_string()));
+/// A frame's text.
+pub(super) fn text(told: &Told<'_>) -> String {
+    serde_json::to_string(told).unwrap_or_else(|_| "{}".to_owned())
+}
+
+/// A frame's text with the place at which it stands on the line.
+pub(super) fn placed(text: &str, cursor: &Cursor) -> String {
+    match text.strip_suffix('}') {
+        Some(open) => format!("{open},\"cursor\":\"{cursor}\"}}"),
+        None => text.to_owned(),
     }
-    Value::Object(fields).to_string()
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
+use haft_core::{ErrorKind, ToolError};
 use serde::Deserialize;
 use tokio::sync::Notify;
 
@@ -233,13 +234,14 @@ impl Line {
         if place.sent + 1 < first {
             let missed = first - place.sent - 1;
             place.sent = first - 1;
-            return Next::Frame(frame::text(None, &Told::Missed { frames: missed }));
+            return Next::Frame(frame::text(&Told::Missed { frames: missed }));
         }
         let at = usize::try_from(place.sent + 1 - first).unwrap_or(usize::MAX);
         match log.frames.get(at) {
             Some((number, text)) => {
                 place.sent = *number;
-                Next::Frame(text.clone())
+                let cursor = Cursor { line: self.id, frame: *number };
+                Next::Frame(frame::placed(text, &cursor))
             }
             None => Next::Nothing,
         }
@@ -260,8 +262,7 @@ impl Line {
     pub(super) fn tell(&self, answers: Option<&str>, told: &Told<'_>) {
         let mut log = self.log();
         let before = log.held();
-        let frame = log.last + 1;
-        let number = log.push(frame::text(Some(&Cursor { line: self.id, frame }), told));
+        let number = log.push(frame::text(told));
         if let Some(id) = answers {
             // One that was forgotten meanwhile stays so.
             if let Some(answer) = log.seen.get_mut(id) {
@@ -280,17 +281,15 @@ impl Line {
         let mut log = self.log();
         let before = log.held();
         if let Some(answered) = log.seen.get(id).copied() {
-            let again = answered
-                .and_then(|number| log.frames.iter().find(|(one, _)| *one == number))
-                .map(|(_, text)| text.clone());
-            if let Some(text) = again {
-                let number = log.push(text);
-                log.seen.insert(id.to_owned(), Some(number));
-                self.count(before, log.held());
-                drop(log);
-                self.settle();
-                self.changed.notify_one();
-            }
+            let Some(number) = answered else { return false };
+            let kept = log.frames.iter().find(|(one, _)| *one == number);
+            let text = kept.map_or_else(|| forgotten(id), |(_, text)| text.clone());
+            let number = log.push(text);
+            log.seen.insert(id.to_owned(), Some(number));
+            self.count(before, log.held());
+            drop(log);
+            self.settle();
+            self.changed.notify_one();
             return false;
         }
         if log.order.len() >= IDS {
@@ -304,6 +303,17 @@ impl Line {
         self.settle();
         true
     }
+}
+
+/// The answer to a frame whose answer is there no longer. It is not carried out again: nobody here
+/// knows whether what it did would be done twice.
+fn forgotten(id: &str) -> String {
+    let message = "the frame was answered before, and its answer is no longer kept here";
+    let error = ToolError::new(ErrorKind::ResultExpired, message).suggest(
+        "do not send it under another id: what it did is on record in \
+         `GET /v1/calls?session=<session>` (role `operator`), with the frame's id as `modelCall`",
+    );
+    frame::text(&Told::Error { to: Some(id), problem: &error.into() })
 }
 
 #[cfg(test)]
@@ -362,7 +372,61 @@ mod tests {
         line.tell(Some("a"), &Told::Lost { events: 1 });
         assert!(!line.enter("a"));
         let all = sent(&line, &mut place);
-        assert_eq!((all.len(), &all[0]), (2, &all[1]));
+        let bare = |text: &String| {
+            let mut value: serde_json::Value = serde_json::from_str(text).unwrap();
+            value.as_object_mut().unwrap().shift_remove("cursor");
+            value
+        };
+        assert_eq!((all.len(), bare(&all[0])), (2, bare(&all[1])));
+    }
+
+    #[test]
+    fn whoever_goes_on_from_a_frame_that_was_told_again_hears_nothing_twice() {
+        let line = Line::new(Weak::new());
+        let (mut place, _) = line.attach(None);
+        line.enter("a");
+        line.tell(Some("a"), &Told::Lost { events: 1 });
+        line.tell(None, &Told::Lost { events: 2 });
+        line.enter("a");
+        let all = sent(&line, &mut place);
+        let places: Vec<u64> = all.iter().map(|text| cursor(text).frame).collect();
+        assert_eq!(places, [1, 2, 3]);
+        let (mut next, resumed) = line.attach(Some(&cursor(&all[2])));
+        assert!(resumed);
+        assert_eq!(sent(&line, &mut next), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_frame_whose_answer_is_gone_is_told_so() {
+        let many: fn(&Line) =
+            |line| (0..FRAMES as u64).for_each(|events| line.tell(None, &Told::Lost { events }));
+        let large: fn(&Line) = |line| {
+            let result = serde_json::json!("x".repeat(BYTES));
+            line.tell(None, &Told::Answer { to: "b", result });
+        };
+        let halved: fn(&Line) = |line| {
+            (0..8).for_each(|events| line.tell(None, &Told::Lost { events }));
+            (0..3).for_each(|_| line.halve());
+        };
+        for lose in [many, large, halved] {
+            let line = Line::new(Weak::new());
+            let (mut place, _) = line.attach(None);
+            assert!(line.enter("a"));
+            line.tell(Some("a"), &Told::Lost { events: 1 });
+            lose(&line);
+            sent(&line, &mut place);
+            // However often it asks.
+            for _ in 0..2 {
+                assert!(!line.enter("a"), "it is not done again");
+                let all = sent(&line, &mut place);
+                assert_eq!(all.len(), 1, "{all:?}");
+                let told: serde_json::Value = serde_json::from_str(&all[0]).unwrap();
+                assert_eq!((&told["type"], &told["to"]), (&"error".into(), &"a".into()));
+                assert_eq!(told["problem"]["code"], "result_expired");
+                let fix = told["problem"]["suggestion"].as_str().unwrap();
+                assert!(fix.contains("/v1/calls?session="), "{fix}");
+            }
+        }
     }
 
     #[test]

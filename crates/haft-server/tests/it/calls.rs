@@ -220,6 +220,37 @@ async fn ids_that_a_provider_uses_again_do_not_stand_for_the_old_call() {
     assert_eq!(served.runs(), 2);
 }
 
+/// Gemini's calls have no ids: the same act in another turn is the same text.
+#[tokio::test]
+async fn the_same_message_in_another_turn_is_another_act_and_in_the_same_turn_is_not() {
+    let served = Served::new().await;
+    let begun = served.post(&served.agent, "/v1/agents/helper/sessions", json!({})).await.json();
+    let session = begun["id"].as_str().unwrap();
+    let path = format!("{CALLS}?format=gemini&session={session}");
+    let said = |tool: &str| json!({"role": "model", "parts": [{"functionCall": {"name": tool, "args": {}}}]});
+    let post = async |tool: &str, key: &[(&str, &str)]| {
+        let reply = served.send(&served.agent, "POST", &path, key, Some(said(tool))).await.json();
+        assert_eq!(reply["outcomes"][0]["ok"], true, "{reply}");
+    };
+    let of_session = format!("/v1/agents/helper/sessions/{session}");
+    for turn in 1..=3 {
+        for _ in 0..2 {
+            post("shop__echo", &[]).await;
+            post("shop__send", &[]).await;
+        }
+        assert_eq!(served.runs(), 2 * turn, "in turn {turn}");
+        let (done, next) = (json!({"signal": "turn_complete"}), json!({"message": "again"}));
+        served.post(&served.agent, &format!("{of_session}/signals"), done).await;
+        let begun = served.post(&served.agent, &format!("{of_session}/messages"), next).await;
+        assert_eq!(begun.json()["status"], "begins", "{begun:?}");
+    }
+    // A key says by itself what is the same, whatever the turn.
+    for (key, runs) in [("k-1", 7), ("k-2", 8), ("k-1", 8)] {
+        post("shop__echo", &[("Idempotency-Key", key)]).await;
+        assert_eq!(served.runs(), runs, "{key}");
+    }
+}
+
 #[tokio::test]
 async fn a_message_of_another_provider_is_not_taken_for_one_without_calls() {
     let served = Served::new().await;

@@ -310,7 +310,9 @@ async fn beside_the_agents_calls_a_clients_own_waits_and_nothing_is_lost() {
 async fn a_clients_tools_must_make_sense() {
     let world = World::new(vec![]).await;
     let function = |name: &str| json!([{ "type": "function", "function": { "name": name } }]);
+    let many: Vec<Value> = (0..128).map(|n| function(&format!("mine_{n}"))[0].clone()).collect();
     for (tools, word) in [
+        (json!(many), "as many as this agent's model takes"),
         (function("shop__pay"), "is a tool of the agent"),
         (function("no spaces"), "function.name must be"),
         (json!([{ "type": "web_search" }]), "the type `function`"),

@@ -1,5 +1,8 @@
 //! Sessions over a WebSocket, with a real client.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -136,6 +139,64 @@ async fn what_a_broken_connection_lost_is_sent_again_and_not_run_again() {
     let again = second.ask(call("2", "send", "b")).await;
     assert_eq!(again["result"], answer["result"]);
     assert_eq!(served.runs(), 2);
+}
+
+#[tokio::test]
+async fn a_frame_whose_answer_is_no_longer_kept_is_not_met_with_silence() {
+    let served = Served::new().await;
+    let mut line = Line::open(&served, &served.agent, "").await;
+    line.ask(call("1", "send", "a")).await;
+    for _ in 0..1_100 {
+        line.say(json!({})).await;
+        line.until("error").await;
+    }
+    let asked = line.ask(call("1", "send", "a"));
+    let told = tokio::time::timeout(Duration::from_secs(30), asked).await.unwrap();
+    assert_eq!(
+        (&told["type"], &told["problem"]["code"]),
+        (&json!("error"), &json!("result_expired"))
+    );
+    assert_eq!(served.runs(), 1);
+}
+
+/// Gemini's calls have no ids: two messages may be the same text, and their frames tell them apart.
+#[tokio::test]
+async fn a_frame_is_a_message_of_its_own_and_one_that_comes_again_is_not() {
+    let store: Arc<dyn haft_core::port::Store> = Arc::new(haft_store::Memory::new());
+    let limits = haft_server::Limits::default;
+    let served = Served::on(store.clone(), limits()).await;
+    let mut line = Line::open(&served, &served.agent, "").await;
+    let session = line.until("ready").await["session"]["id"].as_str().unwrap().to_owned();
+    let said = |id: &str, tool: &str| {
+        let call = json!({ "functionCall": { "name": tool, "args": {} } });
+        let message = json!({ "role": "model", "parts": [call] });
+        json!({ "type": "said", "id": id, "format": "gemini", "message": message })
+    };
+    for (id, runs) in [("1", 1), ("2", 2), ("1", 2), ("2", 2)] {
+        let answer = line.ask(said(id, "shop__echo")).await;
+        assert_eq!(answer["result"]["outcomes"][0]["ok"], true, "{answer}");
+        assert_eq!(served.runs(), runs, "frame {id}");
+    }
+    // What writes is one act of a turn, and another one in the next.
+    for (turn, runs) in [("a", 3), ("b", 4)] {
+        for again in 1..=2 {
+            line.ask(said(&format!("{turn}{again}"), "shop__send")).await;
+            assert_eq!(served.runs(), runs, "turn {turn}");
+        }
+        line.ask(json!({ "type": "signal", "id": format!("{turn}3"), "signal": "turn_complete" }))
+            .await;
+        line.ask(json!({ "type": "message", "id": format!("{turn}4"), "message": "next" })).await;
+    }
+    // After a restart and in another turn, a frame that is sent again is still the same.
+    drop(line);
+    served.stop().await;
+    let served = Served::on(store, limits()).await;
+    let mut line = Line::open(&served, &served.agent, &format!("?session={session}")).await;
+    for frame in [said("2", "shop__echo"), said("a1", "shop__send"), said("b2", "shop__send")] {
+        let answer = line.ask(frame).await;
+        assert_eq!(answer["result"]["outcomes"][0]["ok"], true, "{answer}");
+    }
+    assert_eq!(served.runs(), 0);
 }
 
 #[tokio::test]
