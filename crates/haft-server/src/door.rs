@@ -15,6 +15,7 @@ use crate::later::Later;
 use crate::mcp;
 use crate::metrics::Metrics;
 use crate::places::Places;
+use crate::shortage::Shortage;
 use crate::shown::Renderings;
 use crate::socket::Lines;
 use crate::who::jwt::Issuers;
@@ -30,6 +31,8 @@ pub struct Limits {
     pub head: Duration,
     /// How long its body may take.
     pub body: Duration,
+    /// How long it may take nothing of what it is sent.
+    pub write: Duration,
     /// How many requests are worked on at once; more are turned away.
     pub at_once: usize,
     /// How many connections are open at once; more wait outside.
@@ -49,6 +52,7 @@ impl Default for Limits {
             body_bytes: 1 << 20,
             head: Duration::from_secs(5),
             body: Duration::from_secs(30),
+            write: Duration::from_secs(30),
             at_once: 1024,
             connections: 8192,
             later: 10_000,
@@ -60,6 +64,9 @@ impl Default for Limits {
 
 /// The agent of this name with the model that it talks to, or what is missing.
 pub type Models = Arc<dyn Fn(&str) -> Result<Agent, String> + Send + Sync>;
+
+/// So long the store is waited for when somebody asks whether it takes writes.
+const ANSWER: Duration = Duration::from_secs(5);
 
 /// So many sign in at once.
 const ENTERING: usize = 64;
@@ -102,6 +109,7 @@ pub struct Door {
     pub(crate) verifying: Semaphore,
     state: watch::Sender<State>,
     ready: Mutex<Option<(Instant, bool)>>,
+    pub(crate) shortage: Shortage,
 }
 
 /// Where a server is in its life.
@@ -138,6 +146,7 @@ impl Door {
             verifying: Semaphore::new(1),
             state: watch::Sender::new(State::Open),
             ready: Mutex::new(None),
+            shortage: Shortage::default(),
             runtime,
             hub,
             keys,
@@ -288,13 +297,26 @@ impl Door {
         }
     }
 
+    /// Whether work would be taken, or why not.
+    pub(crate) async fn ready(&self) -> Result<(), &'static str> {
+        if self.shortage.is_now() {
+            return Err("no connections can be accepted: there are no file descriptors left");
+        }
+        match self.is_writable().await {
+            true => Ok(()),
+            false => Err("the store cannot be written"),
+        }
+    }
+
     /// Whether writes would be taken. Asked of the store once a second at most: this is open to all.
-    pub(crate) async fn is_ready(&self) -> bool {
+    async fn is_writable(&self) -> bool {
         let mut known = self.ready.lock().await;
         match *known {
             Some((at, ready)) if at.elapsed() < Duration::from_secs(1) => ready,
             Some(_) | None => {
-                let ready = self.runtime.store().flush().await.is_ok();
+                // A store that does not answer takes nothing either.
+                let flushed = tokio::time::timeout(ANSWER, self.runtime.store().flush()).await;
+                let ready = matches!(flushed, Ok(Ok(())));
                 *known = Some((Instant::now(), ready));
                 ready
             }

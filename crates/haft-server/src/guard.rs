@@ -10,6 +10,7 @@ use axum::response::{IntoResponse as _, Response};
 
 use haft_core::trace::Trace;
 use haft_runtime::trace;
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::door::Door;
 use crate::problem::Problem;
@@ -37,17 +38,23 @@ async fn admitted(door: &Arc<Door>, request: Request, next: Next) -> Response {
     if let Err(problem) = check(door, &request) {
         return problem.into_response();
     }
-    // Turned away at once: a queue would only make everybody late. Whoever is not in yet takes
-    // nobody's place.
-    let room = match request.uri().path() == crate::console::ENTRANCE {
-        true => &door.entrance,
-        false => &door.room,
-    };
-    let Ok(_room) = room.clone().try_acquire_owned() else {
-        return Problem::overloaded().into_response();
+    let _room = match place(door, request.uri().path()) {
+        Ok(place) => place,
+        Err(problem) => return problem.into_response(),
     };
     let trace = text(request.headers(), &TRACE).and_then(Trace::parse);
     trace::within(trace, next.run(request)).await
+}
+
+/// Turned away at once: a queue would only make everybody late. Whoever is not in yet takes nobody's
+/// place; whoever asks how the server does must hear it above all when there is no room.
+fn place(door: &Door, path: &str) -> Result<Option<OwnedSemaphorePermit>, Problem> {
+    let room = match path {
+        "/healthz" | "/readyz" | "/metrics" => return Ok(None),
+        crate::console::ENTRANCE => &door.entrance,
+        _ => &door.room,
+    };
+    room.clone().try_acquire_owned().map(Some).map_err(|_| Problem::overloaded())
 }
 
 /// For every route that is not open to all.

@@ -1,5 +1,6 @@
 //! Listening: connections with deadlines and a cap, and a shutdown that lets work finish.
 
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use crate::door::{Door, Limits};
+use crate::patient::Patient;
 use crate::tending;
 
 /// How long open requests and begun effects are waited for when the server is told to stop.
@@ -36,7 +38,7 @@ pub async fn serve(
     loop {
         tokio::select! {
             () = &mut stop => break,
-            accepted = accept(&listener, &room) => {
+            accepted = accept(&listener, &room, &door) => {
                 let Some((stream, permit)) = accepted else { continue };
                 tokio::spawn(connection(door.clone(), app.clone(), stream, permit));
             }
@@ -67,6 +69,7 @@ async fn follow(door: Arc<Door>) {
 /// One connection, to its end. A connection that breaks is the client's affair.
 async fn connection(door: Arc<Door>, app: Router, stream: TcpStream, _place: OwnedSemaphorePermit) {
     let app = TowerToHyperService::new(app);
+    let stream = Patient::new(stream, door.limits.write);
     let serving = builder(&door.limits).serve_connection(TokioIo::new(stream), app);
     let mut serving = std::pin::pin!(serving.with_upgrades());
     tokio::select! {
@@ -79,16 +82,20 @@ async fn connection(door: Arc<Door>, app: Router, stream: TcpStream, _place: Own
 type Accepted = (TcpStream, OwnedSemaphorePermit);
 
 /// The next connection, once there is room for one.
-async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> Option<Accepted> {
+async fn accept(listener: &TcpListener, room: &Arc<Semaphore>, door: &Door) -> Option<Accepted> {
     let permit = room.clone().acquire_owned().await.ok()?;
     match listener.accept().await {
         Ok((stream, _)) => {
+            door.shortage.may_end();
             // Small answers must not wait for the client's acknowledgement.
             let _ = stream.set_nodelay(true);
             Some((stream, permit))
         }
-        Err(_) => {
+        // Whoever hung up before it was let in.
+        Err(error) if error.kind() == ErrorKind::ConnectionAborted => None,
+        Err(error) => {
             // Out of file descriptors, say: wait for some to be given back.
+            door.shortage.begins(&error);
             tokio::time::sleep(Duration::from_millis(50)).await;
             None
         }

@@ -355,13 +355,14 @@ pub trait Configs: Send + Sync {
     /// The entries of one kind, by tenant and id; those of one tenant where it is named.
     fn entries<'a>(&'a self, kind: Kind, tenant: Option<&'a str>) -> Answer<'a, Vec<Entry>>;
 
-    /// What an entry said, newest first, at most so many versions; removals are left out. For
-    /// kinds that keep no versions, what it says now.
+    /// What an entry said, newest first: before a version, or from the newest on, at most so many;
+    /// removals are left out. For kinds that keep no versions, what it says now.
     fn versions<'a>(
         &'a self,
         kind: Kind,
         tenant: &'a str,
         id: &'a str,
+        before: Option<u64>,
         limit: usize,
     ) -> Answer<'a, Vec<Entry>>;
 

@@ -31,7 +31,8 @@ impl Runtime {
     /// The tool out of an earlier version of its definition.
     async fn written(&self, effect: &haft_core::ledger::Effect) -> Option<Tool> {
         let (tenant, id) = (&effect.tenant, &effect.tool);
-        let all = self.inner.store.versions(Kind::Definition, tenant, id, VERSIONS).await.ok()?;
+        let all =
+            self.inner.store.versions(Kind::Definition, tenant, id, None, VERSIONS).await.ok()?;
         let all = all.iter().filter_map(Sheet::read);
         let mut made = all.filter_map(|sheet| self.compiled(&sheet));
         made.find(|tool| tool.digest == effect.tool_digest)

@@ -19,15 +19,15 @@ pub(crate) async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// Whether calls that write would be taken.
+/// Whether new connections are accepted and calls that write would be taken.
 #[utoipa::path(get, path = "/readyz", tag = "health", security(()),
     responses(
         (status = 200, description = "It takes work.", body = String),
-        (status = 503, description = "Writes would be refused now.", body = String)))]
+        (status = 503, description = "It takes none now, and why.", body = String)))]
 pub(crate) async fn readyz(State(door): State<Arc<Door>>) -> Response {
-    match door.is_ready().await {
-        true => (StatusCode::OK, "ready\n").into_response(),
-        false => (StatusCode::SERVICE_UNAVAILABLE, "the store cannot be written\n").into_response(),
+    match door.ready().await {
+        Ok(()) => (StatusCode::OK, "ready\n").into_response(),
+        Err(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response(),
     }
 }
 
@@ -56,8 +56,8 @@ pub(crate) async fn metrics(
 
 /// What is everybody's.
 async fn whole(door: &Door, text: &mut String) {
-    let ready = u8::from(door.is_ready().await);
-    gauge(text, "haft_ready", "Whether calls that write would be taken", ready);
+    let ready = u8::from(door.ready().await.is_ok());
+    gauge(text, "haft_ready", "Whether work would be taken", ready);
     let busy = door.limits.at_once.saturating_sub(door.room.available_permits());
     gauge(text, "haft_http_requests_in_flight", "Requests that are worked on", busy);
     let changes = door.runtime.config_changes();

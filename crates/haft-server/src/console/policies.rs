@@ -20,6 +20,9 @@ use crate::who::Role;
 
 const PLACE: &str = "/console/policies";
 
+/// So many versions are on a page.
+const SHOWN: usize = 100;
+
 /// Lists of words in a policy, as they are called there and here.
 const LISTS: [(&str, &str, &str); 3] = [
     ("allow", "Allow", "tools that may be used, one a line"),
@@ -87,8 +90,9 @@ pub(crate) async fn show(
     State(door): State<Arc<Door>>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
+    crate::body::Params(part): crate::body::Params<policies::Part>,
 ) -> Result<Response, Failed> {
-    shown(&door, &visitor, &id, page::empty(), None).await
+    shown(&door, &visitor, &id, &part, page::empty(), None).await
 }
 
 /// The page, with what came of a form and what was written in it.
@@ -96,12 +100,16 @@ async fn shown(
     door: &Door,
     visitor: &Visitor,
     id: &str,
+    part: &policies::Part,
     said: Markup,
     written: Option<&Value>,
 ) -> Result<Response, Failed> {
     crate::api::need(&visitor.who, Role::Administrator)?;
     let now = admin::stored(door, &visitor.who, Kind::Policy, id).await?;
-    let versions = policies::earlier(door, &visitor.who, id).await?;
+    let mut versions = policies::earlier(door, &visitor.who, id, part.before, SHOWN + 1).await?;
+    let more = versions.len() > SHOWN;
+    versions.truncate(SHOWN);
+    let last = versions.last().map(|entry| entry.version).filter(|_| more);
     if now.is_none() && versions.is_empty() && written.is_none() {
         return Err(Problem::missing("policy").into());
     }
@@ -115,6 +123,9 @@ async fn shown(
         (form(visitor, id, version, &body))
         @if now.is_some() { (removing(visitor, id, version)) }
         @if !versions.is_empty() { h2 { "Versions" } (history(&versions)) }
+        @if let Some(last) = last {
+            p { a href={ (PLACE) "/" (encode(id)) "?before=" (last) } { "Older versions" } }
+        }
     };
     Ok(page::page(visitor, "/policies", "Policy", &content))
 }
@@ -182,6 +193,7 @@ pub(crate) async fn change(
         Some("remove") => None,
         Some(_) | None => return Err(Problem::malformed("the form says nothing to do").into()),
     };
+    let newest = policies::Part::default();
     let change = admin::change(who, Kind::Policy, &id, version, written.clone());
     let problem = match door.runtime.change(change).await {
         Ok(_) if written.is_none() => return Ok(Redirect::to(PLACE).into_response()),
@@ -193,12 +205,12 @@ pub(crate) async fn change(
                     div .notice.wait { ul { @for why in &warnings { li { (visible(why)) } } } }
                 }
             };
-            return shown(&door, &visitor, &id, said, None).await;
+            return shown(&door, &visitor, &id, &newest, said, None).await;
         }
         Err(error) => Problem::from(error),
     };
     let said = html! { p .notice.bad role="alert" { (visible(&problem.in_words())) } };
-    shown(&door, &visitor, &id, said, written.as_ref()).await
+    shown(&door, &visitor, &id, &newest, said, written.as_ref()).await
 }
 
 /// What the form says; what is left empty is not said.

@@ -6,21 +6,27 @@ use axum::extract::{Extension, State};
 use axum::response::Response;
 use maud::{Markup, html};
 
+use super::encode;
 use super::guard::Failed;
 use super::page::{self, Visitor};
 use super::posted::Posted;
 use super::visible::visible;
-use crate::api::admin::suggestions::{self, Wish};
+use crate::api::admin::suggestions::{self, Part, Wish};
+use crate::body::Params;
 use crate::door::Door;
 
 const PLACE: &str = "/console/suggestions";
+
+/// So many are on a page.
+const SHOWN: usize = 100;
 
 /// What was asked for.
 pub(crate) async fn list(
     State(door): State<Arc<Door>>,
     Extension(visitor): Extension<Visitor>,
+    Params(part): Params<Part>,
 ) -> Result<Response, Failed> {
-    shown(&door, &visitor, page::empty())
+    shown(&door, &visitor, &part, page::empty())
 }
 
 /// Grants a wish.
@@ -43,12 +49,15 @@ pub(crate) async fn accept(
             }
         },
     };
-    shown(&door, &visitor, said)
+    shown(&door, &visitor, &Part::default(), said)
 }
 
-fn shown(door: &Door, visitor: &Visitor, said: Markup) -> Result<Response, Failed> {
-    let wishes = suggestions::wishes(door, &visitor.who)?;
-    let rows = wishes.iter().map(|one| row(visitor, one));
+fn shown(door: &Door, visitor: &Visitor, part: &Part, said: Markup) -> Result<Response, Failed> {
+    let mut wishes = suggestions::wishes(door, &visitor.who, part, SHOWN + 1)?;
+    let more = wishes.len() > SHOWN;
+    wishes.truncate(SHOWN);
+    let last = wishes.last().map(|(place, _)| place).filter(|_| more);
+    let rows = wishes.iter().map(|(_, one)| row(visitor, one));
     let head = ["Tool", "Agent", "Refused#", "Why", "What would enable it", "Grant"];
     let content = html! {
         h1 { "Suggestions" }
@@ -56,6 +65,9 @@ fn shown(door: &Door, visitor: &Visitor, said: Markup) -> Result<Response, Faile
         (said)
         @if wishes.is_empty() { (page::nothing("Nobody has asked for more.")) }
         @else { (page::table("Suggestions", &head, rows)) }
+        @if let Some(last) = last {
+            p { a href={ (PLACE) "?after=" (encode(last)) } { "Less wanted ones" } }
+        }
     };
     Ok(page::page(visitor, "/suggestions", "Suggestions", &content))
 }

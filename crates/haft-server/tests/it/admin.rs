@@ -255,6 +255,10 @@ async fn what_agents_want_is_counted_and_granted() {
     );
     assert_eq!(wishes[1], json!({"agent": "helper", "tool": "fly", "calls": 1, "known": false}));
     assert_eq!(served.get(&served.stranger, "/v1/admin/suggestions").await.json(), json!([]));
+    for wrong in ["3", "x:y:z", "1:fly"] {
+        let path = format!("/v1/admin/suggestions?after={wrong}");
+        check(&served.get(key, &path).await, 400, "malformed_request");
+    }
     let accept = "/v1/admin/suggestions/accept";
     let one = json!({"agent": "helper", "tool": "shop__echo"});
     let done = served.post(key, accept, one).await;

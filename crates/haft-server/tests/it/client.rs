@@ -76,7 +76,7 @@ fn registry() -> Registry {
 /// Answers with its arguments, and counts.
 struct Counting {
     runs: AtomicUsize,
-    /// Whoever says `wait` is answered when there is a place.
+    /// Whoever says `wait` is answered when there is a place, and `wait 7` after 7 milliseconds.
     gate: Semaphore,
 }
 
@@ -95,8 +95,11 @@ impl Execute for Shared {
         }
         let data = json!({ "said": *job.arguments });
         Box::pin(async move {
-            if job.arguments["text"] == "wait" {
+            let text = job.arguments["text"].as_str().unwrap_or_default();
+            if text == "wait" {
                 self.0.gate.acquire().await.unwrap().forget();
+            } else if let Some(ms) = text.strip_prefix("wait ") {
+                tokio::time::sleep(Duration::from_millis(ms.parse().unwrap())).await;
             }
             Ended::Returned { data, intents: Vec::new() }
         })
@@ -239,6 +242,10 @@ impl Served {
         }
     }
 
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     /// How often a handler was run.
     pub(crate) fn runs(&self) -> usize {
         self.ran.runs.load(Ordering::SeqCst)
@@ -316,6 +323,13 @@ pub(crate) async fn send(port: u16, bytes: &[u8]) -> Reply {
     let mut all = Vec::new();
     let _ = stream.read_to_end(&mut all).await;
     read(&all)
+}
+
+/// How much of this process is in memory, where the system says so.
+pub(crate) fn resident_mib() -> usize {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let resident = pages.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok());
+    resident.unwrap_or_default() * 4 / 1024
 }
 
 /// The agent may act for the person who sits beside it.

@@ -158,7 +158,7 @@ async fn more_than_there_is_room_for_is_told_to_wait() {
     let mut go_on = [0; 21];
     first.read_exact(&mut go_on).await.unwrap();
     assert!(go_on.starts_with(b"HTTP/1.1 100"), "{:?}", String::from_utf8_lossy(&go_on));
-    let second = served.get("", "/healthz").await;
+    let second = served.get("", "/v1/openapi.json").await;
     assert_eq!((second.status, second.header("retry-after")), (503, Some("1")), "{second:?}");
     first.write_all(br#"{"tool": "echo"}"#).await.unwrap();
     let mut rest = Vec::new();
@@ -168,7 +168,7 @@ async fn more_than_there_is_room_for_is_told_to_wait() {
         "{:?}",
         String::from_utf8_lossy(&rest)
     );
-    assert_eq!(served.get("", "/healthz").await.status, 200);
+    assert_eq!(served.get("", "/v1/openapi.json").await.status, 200);
 }
 
 #[tokio::test]

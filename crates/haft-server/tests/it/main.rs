@@ -11,6 +11,8 @@ mod completions;
 #[cfg(test)]
 mod console;
 #[cfg(test)]
+mod descriptors;
+#[cfg(test)]
 mod doors;
 #[cfg(test)]
 mod lasting;
@@ -21,13 +23,19 @@ mod mcp_lines;
 #[cfg(test)]
 mod metrics;
 #[cfg(test)]
+mod overload;
+#[cfg(test)]
 mod own;
+#[cfg(test)]
+mod patience;
 #[cfg(test)]
 mod people;
 #[cfg(test)]
 mod shapes;
 #[cfg(test)]
 mod socket;
+#[cfg(test)]
+mod tending;
 #[cfg(test)]
 mod tokens;
 #[cfg(test)]

@@ -92,6 +92,17 @@ async fn lists_that_grow_are_read_a_page_at_a_time() {
         let asks = json!({"tool": "pay", "arguments": {"text": text}, "idempotency_key": text});
         served.post(&served.agent, "/v1/agents/helper/calls", asks).await;
         served.post(&served.agent, "/v1/agents/helper/sessions", json!({})).await;
+        // Each is wanted once more than the one before, and the first two equally.
+        for _ in 0..n.max(1) {
+            let dream = json!({"tool": format!("dream_{n}")});
+            served.post(&served.agent, "/v1/agents/helper/calls", dream).await;
+        }
+        let version = format!("\"v{n}\"");
+        let read = [("If-Match", version.as_str())];
+        let read = if n == 0 { &[][..] } else { &read[..] };
+        let rules = Some(json!({"description": text}));
+        let saved = served.send(&served.admin, "PUT", "/v1/admin/policies/p", read, rules).await;
+        assert!(saved.status < 300, "{saved:?}");
     }
     for (list, name, all) in [
         ("/v1/calls?tool=shop__send", "call", 5),
@@ -99,8 +110,10 @@ async fn lists_that_grow_are_read_a_page_at_a_time() {
         ("/v1/confirmations?status=pending", "id", 5),
         ("/v1/sessions", "id", 5),
         ("/v1/audit", "number", 0),
+        ("/v1/admin/policies/p/versions", "version", 5),
+        ("/v1/admin/suggestions", "tool", 5),
     ] {
-        let whole = served.get(&served.operator, list).await;
+        let whole = served.get(&served.admin, list).await;
         assert_eq!(whole.header("link"), None, "{list}: it is all there");
         let whole: Vec<_> = whole.json().as_array().unwrap().clone();
         assert!(all == 0 || whole.len() == all, "{list}: {}", whole.len());
@@ -108,7 +121,7 @@ async fn lists_that_grow_are_read_a_page_at_a_time() {
         let mut next = Some(format!("{list}{mark}limit=2"));
         let mut seen = Vec::new();
         while let Some(path) = next {
-            let page = served.get(&served.operator, &path).await;
+            let page = served.get(&served.admin, &path).await;
             assert_eq!(page.status, 200, "{path}: {page:?}");
             let items = page.json().as_array().unwrap().clone();
             assert!(items.len() <= 2 && !items.is_empty(), "{path}: {items:?}");
@@ -125,4 +138,66 @@ async fn lists_that_grow_are_read_a_page_at_a_time() {
     }
     let none = served.get(&served.operator, "/v1/calls?after=nobody").await;
     assert_eq!(none.json(), json!([]));
+}
+
+#[tokio::test]
+async fn no_header_and_no_field_makes_somebody_else() {
+    let served = Served::new().await;
+    let claims = [
+        ("X-Tenant", "theirs"),
+        ("X-Tenant-Id", "theirs"),
+        ("X-Role", "administrator"),
+        ("X-Roles", "administrator,operator"),
+        ("X-User", "user:boss"),
+        ("X-Subject", "user:ann"),
+        ("X-Forwarded-For", "127.0.0.1"),
+        ("X-Forwarded-Host", "theirs.example"),
+        ("X-Forwarded-User", "boss"),
+        ("X-Real-Ip", "127.0.0.1"),
+        ("Forwarded", "for=127.0.0.1;host=theirs.example"),
+    ];
+    let all: Vec<_> = claims.to_vec();
+    for path in ["/v1/calls", "/v1/admin/agents", "/v1/agents/spy/tools"] {
+        let plain = served.get(&served.agent, path).await;
+        assert!(matches!(plain.status, 403 | 404), "{path}: {plain:?}");
+        let claimed = served.send(&served.agent, "GET", path, &all, None).await;
+        assert_eq!((claimed.status, claimed.body), (plain.status, plain.body), "{path}");
+    }
+    let calls = "/v1/agents/helper/calls";
+    for field in ["tenant", "subject", "subjectId", "principal", "actor", "roles"] {
+        let body = json!({"tool": "echo", field: "user:boss"});
+        let refused = served.post(&served.agent, calls, body).await;
+        assert_eq!(refused.status, 400, "{field}: {refused:?}");
+    }
+    let done = served.send(&served.agent, "POST", calls, &all, Some(json!({"tool": "echo"}))).await;
+    assert_eq!((done.status, served.runs()), (200, 1), "{done:?}");
+    served.door.runtime.store().flush().await.unwrap();
+    let record = served.get(&served.operator, "/v1/calls").await.json()[0].clone();
+    assert_eq!(record["actor"], "agent:helper", "{record}");
+    assert_eq!(record.get("subject"), None, "{record}");
+    assert_eq!(served.get(&served.stranger, "/v1/calls").await.json(), json!([]));
+}
+
+#[tokio::test]
+async fn an_agent_cannot_bury_people_in_questions() {
+    let served = Served::new().await;
+    let mut statuses = Vec::new();
+    for n in 0..50 {
+        let text = format!("{n}");
+        let body = json!({"tool": "pay", "arguments": {"text": text}, "idempotency_key": text});
+        let reply = served.post(&served.agent, "/v1/agents/helper/calls", body).await;
+        statuses.push(reply.status);
+    }
+    let asked = statuses.iter().filter(|status| **status == 202).count();
+    assert_eq!(asked, 20, "{statuses:?}");
+    assert!(statuses[20..].iter().all(|status| *status == 429), "{statuses:?}");
+    let open = served.get(&served.operator, "/v1/confirmations?status=pending").await.json();
+    assert_eq!(open.as_array().unwrap().len(), 20);
+    assert_eq!(served.runs(), 0);
+    // One is answered, and another may be asked.
+    let path = format!("/v1/confirmations/{}", open[0]["id"].as_str().unwrap());
+    assert_eq!(served.post(&served.operator, &path, json!({"approve": false})).await.status, 200);
+    let body = json!({"tool": "pay", "arguments": {"text": "99"}, "idempotency_key": "99"});
+    let next = served.post(&served.agent, "/v1/agents/helper/calls", body).await;
+    assert_eq!(next.status, 202, "{next:?}");
 }

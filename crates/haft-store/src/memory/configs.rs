@@ -69,13 +69,15 @@ impl Configs for Memory {
         kind: Kind,
         tenant: &'a str,
         id: &'a str,
+        before: Option<u64>,
         limit: usize,
     ) -> Answer<'a, Vec<Entry>> {
         let key = (kind, tenant.to_owned(), id.to_owned());
         answer(self.on(|rows| {
             let thing = rows.things.by_name.get(&key);
             let all = thing.into_iter().flat_map(|it| it.now.iter().chain(it.before.iter().rev()));
-            Ok(all.take(figures::limit(limit)).cloned().collect())
+            let meant = all.filter(|one| before.is_none_or(|before| one.version < before));
+            Ok(meant.take(figures::limit(limit)).cloned().collect())
         }))
     }
 

@@ -52,21 +52,23 @@ impl Configs for Sqlite {
         kind: Kind,
         tenant: &'a str,
         id: &'a str,
+        before: Option<u64>,
         limit: usize,
     ) -> Answer<'a, Vec<Entry>> {
         let (tenant, id) = (tenant.to_owned(), id.to_owned());
+        let before = before.map_or(i64::MAX, signed);
         let limit = signed(figures::limit(limit) as u64);
         Box::pin(self.readers.ask(move |conn| {
             let sql = concat!(
                 "SELECT ",
                 columns!(),
                 " FROM configs WHERE kind = ?1 AND tenant = ?2 AND id = ?3 \
-                 AND body IS NOT NULL UNION ALL SELECT ",
+                 AND version < ?4 AND body IS NOT NULL UNION ALL SELECT ",
                 columns!(),
                 " FROM config_versions WHERE kind = ?1 AND tenant = ?2 AND id = ?3 \
-                 ORDER BY version DESC LIMIT ?4"
+                 AND version < ?4 ORDER BY version DESC LIMIT ?5"
             );
-            all(conn, sql, (kind.as_str(), tenant, id, limit))
+            all(conn, sql, (kind.as_str(), tenant, id, before, limit))
         }))
     }
 

@@ -1,6 +1,7 @@
 //! `haft serve`
 
 mod administrator;
+mod descriptors;
 mod dev;
 mod greet;
 
@@ -54,7 +55,7 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         let keys = Keys::load(&keys).context("`keys`")?;
         let listener = TcpListener::bind(listen).await.map_err(|why| unheard(listen, why))?;
         let address = listener.local_addr()?;
-        let limits = desk.config.server.limits.clone();
+        let limits = descriptors::within(desk.config.server.limits.clone(), out);
         let issuers = Issuers::load(&desk.config.server.issuers).context("`issuers`")?;
         let door = Door::new(desk.runtime.clone(), hub, keys, hosts, limits)
             .with_models(models(&desk)?)

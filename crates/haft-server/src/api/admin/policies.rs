@@ -1,8 +1,11 @@
 //! Rules of the tenant, checked before they are saved; earlier versions can be read.
 
+use axum::http::Uri;
 use haft_core::config::Entry;
 use serde::Deserialize;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::api::paging::Paging;
 
 /// Rules beside those of `haft.toml`, for this tenant alone.
 #[derive(Deserialize, ToSchema)]
@@ -27,27 +30,58 @@ super::crud! {
     "list_policies", "show_policy", "put_policy", "remove_policy"
 }
 
-/// Every version of a policy, newest first, also of one that was removed.
+/// Which versions.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Part {
+    /// Before this version: `Link` says the address of the next page.
+    pub(crate) before: Option<u64>,
+    /// At most so many, up to 1,000; 100 where absent.
+    limit: Option<usize>,
+}
+
+/// The versions of a policy, newest first, also of one that was removed.
 #[utoipa::path(get, path = "/v1/admin/policies/{id}/versions", tag = "administration",
     operation_id = "list_policy_versions",
-    params(("id" = String, Path, description = "Its id.")),
-    responses((status = 200, description = "At most a hundred.", body = Vec<Thing>), NoKey, NoRole, Absent))]
+    params(("id" = String, Path, description = "Its id."), Part),
+    responses(
+        (status = 200, description = "Some of them.", body = Vec<Thing>,
+            headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
+        (status = 400, description = "Not numbers.", body = Problem,
+            content_type = "application/problem+json"),
+        NoKey, NoRole, Absent))]
 pub(crate) async fn versions(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Path(id): Path<String>,
-) -> Result<Json<Vec<Thing>>, Problem> {
-    let found = earlier(&door, &who, &id).await?;
-    match found.is_empty() {
-        true => Err(Problem::missing("policy")),
-        false => Ok(Json(found.iter().map(Thing::stored).collect())),
+    Params(part): Params<Part>,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let page = Paging::new(part.limit);
+    let found = earlier(&door, &who, &id, part.before, page.wanted()).await?;
+    // A page beyond the last is empty; a policy that never was is none.
+    if found.is_empty() && (part.before.is_none() || !is_known(&door, &who, &id).await?) {
+        return Err(Problem::missing("policy"));
     }
+    let seen = |entry: &Entry| serde_json::json!(Thing::stored(entry));
+    Ok(page.respond(&uri, "before", found, |entry| entry.version.to_string(), seen))
 }
 
-/// Every version of a policy that is kept, newest first.
-pub(crate) async fn earlier(door: &Door, who: &Who, id: &str) -> Result<Vec<Entry>, Problem> {
+async fn is_known(door: &Door, who: &Who, id: &str) -> Result<bool, Problem> {
+    Ok(!earlier(door, who, id, None, 1).await?.is_empty())
+}
+
+/// Versions of a policy, newest first: before one of them, or from the newest on.
+pub(crate) async fn earlier(
+    door: &Door,
+    who: &Who,
+    id: &str,
+    before: Option<u64>,
+    most: usize,
+) -> Result<Vec<Entry>, Problem> {
     crate::api::need(who, crate::who::Role::Administrator)?;
-    let found = door.runtime.store().versions(Kind::Policy, &who.tenant, id, 100).await;
+    let found = door.runtime.store().versions(Kind::Policy, &who.tenant, id, before, most).await;
     found.map_err(crate::api::confirmations::unreadable)
 }
 

@@ -1,18 +1,22 @@
 //! What agents asked for and did not have.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Extension, State};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, Uri};
+use axum::response::Response;
 use haft_runtime::runtime::ToolState;
+use haft_runtime::toolbox::Suggestion;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::api::need;
-use crate::body;
+use crate::api::paging::Paging;
+use crate::body::{self, Params};
 use crate::door::Door;
 use crate::problem::{NoKey, NoRole, Problem};
 use crate::who::{Role, Who};
@@ -45,36 +49,84 @@ impl Wish {
     }
 }
 
+/// Which of them.
+#[derive(Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Part {
+    /// After this place in the list: `Link` says the address of the next page.
+    pub(crate) after: Option<String>,
+    /// At most so many, up to 1,000; 100 where absent.
+    limit: Option<usize>,
+}
+
 /// Tools that the tenant's agents asked for and did not have, the most wanted first. Counted since
-/// the start of the server.
+/// the start of the server. While one is asked for again it moves up, so that it may be on two pages
+/// or on none.
 #[utoipa::path(get, path = "/v1/admin/suggestions", tag = "administration",
-    operation_id = "list_suggestions",
-    responses((status = 200, description = "At most a thousand.", body = Vec<Wish>),
+    operation_id = "list_suggestions", params(Part),
+    responses(
+        (status = 200, description = "Some of them.", body = Vec<Wish>,
+            headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
+        (status = 400, description = "Not a place in the list.", body = Problem,
+            content_type = "application/problem+json"),
         NoKey, NoRole))]
 pub(crate) async fn list(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
-) -> Result<Json<Vec<Wish>>, Problem> {
-    Ok(Json(wishes(&door, &who)?))
+    Params(part): Params<Part>,
+    uri: Uri,
+) -> Result<Response, Problem> {
+    let page = Paging::new(part.limit);
+    let found = wishes(&door, &who, &part, page.wanted())?;
+    Ok(page.respond(&uri, "after", found, |(place, _)| place.clone(), |(_, wish)| json!(wish)))
 }
 
-/// The tenant's wishes.
-pub(crate) fn wishes(door: &Door, who: &Who) -> Result<Vec<Wish>, Problem> {
+/// Some of the tenant's wishes, each with its place in the list.
+pub(crate) fn wishes(
+    door: &Door,
+    who: &Who,
+    part: &Part,
+    most: usize,
+) -> Result<Vec<(String, Wish)>, Problem> {
     need(who, Role::Administrator)?;
-    let wishes = door.runtime.suggestions().of(&who.tenant).into_iter().map(|one| {
-        let known = door.runtime.canonical_for(&who.tenant, &one.tool);
-        let state =
-            known.as_ref().map(|tool| door.runtime.tool_state(&who.tenant, &one.agent, tool));
-        Wish {
-            known: known.is_some(),
-            tool: known.unwrap_or(one.tool),
-            why: state.as_ref().and_then(|state| state.why).map(|why| json!(why.as_str())),
-            enable: state.and_then(|state| state.enable),
-            agent: one.agent,
-            calls: one.calls,
-        }
-    });
+    let mut all = door.runtime.suggestions().of(&who.tenant);
+    if let Some(place) = &part.after {
+        let after = parse(place).ok_or_else(|| Problem::malformed("`after` is no such place"))?;
+        all.retain(|one| order(one) > order(&after));
+    }
+    let wishes = all.into_iter().take(most).map(|one| (place(&one), wish(door, who, one)));
     Ok(wishes.collect())
+}
+
+/// What the list is in order of.
+fn order(one: &Suggestion) -> (Reverse<u64>, &str, &str) {
+    (Reverse(one.calls), &one.tool, &one.agent)
+}
+
+/// Neither calls nor the names of tools have a colon.
+fn place(one: &Suggestion) -> String {
+    format!("{}:{}:{}", one.calls, one.tool, one.agent)
+}
+
+fn parse(place: &str) -> Option<Suggestion> {
+    let mut parts = place.splitn(3, ':');
+    let calls = parts.next()?.parse().ok()?;
+    let (tool, agent) = (parts.next()?.to_owned(), parts.next()?.to_owned());
+    Some(Suggestion { agent, tool, calls })
+}
+
+fn wish(door: &Door, who: &Who, one: Suggestion) -> Wish {
+    let known = door.runtime.canonical_for(&who.tenant, &one.tool);
+    let state = known.as_ref().map(|tool| door.runtime.tool_state(&who.tenant, &one.agent, tool));
+    Wish {
+        known: known.is_some(),
+        tool: known.unwrap_or(one.tool),
+        why: state.as_ref().and_then(|state| state.why).map(|why| json!(why.as_str())),
+        enable: state.and_then(|state| state.enable),
+        agent: one.agent,
+        calls: one.calls,
+    }
 }
 
 /// Which wish.

@@ -42,6 +42,9 @@ async fn a_policy_holds_for_its_tenant_alone_and_its_versions_stay() {
     assert_eq!(versions[0]["value"]["deny"], json!(["pay"]));
     assert_eq!(versions[1]["value"]["cedar"], forbid);
     check(&served.get(their, &format!("{POLICY}/versions")).await, 404, "not_found");
+    let beyond = served.get(key, &format!("{POLICY}/versions?before=1")).await;
+    assert_eq!((beyond.status, beyond.json()), (200, json!([])));
+    check(&served.get(their, &format!("{POLICY}/versions?before=1")).await, 404, "not_found");
 }
 
 #[tokio::test]

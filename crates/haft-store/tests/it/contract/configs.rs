@@ -83,16 +83,22 @@ contract! {
             put(&*store, kind, "p", 1, json!("two")).await;
             store.change(removal(kind, "p", 2)).await.unwrap();
             put(&*store, kind, "p", 0, json!("three")).await;
-            let versions = store.versions(kind, "acme", "p", 10).await.unwrap();
+            let versions = store.versions(kind, "acme", "p", None, 10).await.unwrap();
             let seen: Vec<_> = versions.iter().map(|one| (one.version, &one.body)).collect();
             let (one, two, three) = (json!("one"), json!("two"), json!("three"));
             let all = [(4, &three), (2, &two), (1, &one)];
             let expected = if kind == Kind::Policy { &all[..] } else { &all[..1] };
             assert_eq!(seen, expected, "{kind:?}");
         }
-        let newest = store.versions(Kind::Policy, "acme", "p", 1).await.unwrap();
-        assert_eq!(newest.len(), 1);
-        assert_eq!(store.versions(Kind::Policy, "other", "p", 1).await.unwrap(), []);
+        let page = async |before, limit| {
+            let found = store.versions(Kind::Policy, "acme", "p", before, limit).await.unwrap();
+            found.iter().map(|one| one.version).collect::<Vec<_>>()
+        };
+        assert_eq!(page(None, 1).await, [4]);
+        assert_eq!(page(Some(4), 1).await, [2], "the third version was its removal");
+        assert_eq!(page(Some(3), 10).await, [2, 1]);
+        assert_eq!(page(Some(1), 10).await, Vec::<u64>::new());
+        assert_eq!(store.versions(Kind::Policy, "other", "p", None, 1).await.unwrap(), []);
     }
 
     entries_are_listed_by_kind_and_tenant(bed) {

@@ -1,0 +1,98 @@
+//! More work than there is room for, sent at a fixed rate whatever the answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use haft_server::Limits;
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use crate::client::{Reply, Served, resident_mib};
+
+/// Places, and how long a call keeps one.
+const PLACES: usize = 8;
+const CALL_MS: u64 = 200;
+/// How long the load lasts.
+const LASTS: Duration = Duration::from_secs(3);
+
+async fn call(served: &Served) -> Reply {
+    let text = format!("wait {CALL_MS}");
+    let call = json!({"tool": "echo", "arguments": {"text": text}});
+    served.post(&served.agent, "/v1/agents/helper/calls", call).await
+}
+
+/// As many calls as can be made, by as many callers as there are places.
+async fn peak(served: &Arc<Served>) -> usize {
+    let mut callers = JoinSet::new();
+    let until = tokio::time::Instant::now() + LASTS;
+    for _ in 0..PLACES {
+        let served = served.clone();
+        callers.spawn(async move {
+            let mut done = 0_usize;
+            while tokio::time::Instant::now() < until {
+                assert_eq!(call(&served).await.status, 200);
+                done += 1;
+            }
+            done
+        });
+    }
+    callers.join_all().await.into_iter().sum()
+}
+
+/// Ten times as many, each sent when its time has come.
+async fn flood(served: &Arc<Served>, peak: usize) -> Vec<Reply> {
+    let mut calls = JoinSet::new();
+    let total = u32::try_from(10 * peak).unwrap();
+    let mut tick = tokio::time::interval(LASTS / total);
+    for _ in 0..total {
+        tick.tick().await;
+        let served = served.clone();
+        calls.spawn(async move { call(&served).await });
+    }
+    calls.join_all().await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_times_too_much_is_refused_at_once_and_the_rest_is_done() {
+    let limits = Limits { at_once: PLACES, ..Limits::default() };
+    let served = Arc::new(Served::with(limits).await);
+    let peak = peak(&served).await;
+    let before = resident_mib();
+    let replies = flood(&served, peak).await;
+    let done = replies.iter().filter(|reply| reply.status == 200).count();
+    let refused: Vec<_> = replies.iter().filter(|reply| reply.status != 200).collect();
+    for reply in &refused {
+        let told = (reply.status, reply.header("retry-after").is_some());
+        assert!(matches!(told, (503 | 429, true)), "{reply:?}");
+    }
+    // Those that are refused cost next to nothing, so that the others are done as before.
+    assert!(2 * done >= peak, "{done} were done where {peak} can be");
+    assert!(!refused.is_empty(), "{} calls were not too many", replies.len());
+    assert_eq!(served.runs(), peak + done, "nothing is done for whoever was refused");
+    let grown = resident_mib().saturating_sub(before);
+    assert!(grown < 200, "{grown} MiB more");
+    // Nothing is left over.
+    assert_eq!(call(&served).await.status, 200);
+    let figures = served.get(&served.admin, "/metrics").await.body;
+    assert!(figures.contains("\nhaft_http_requests_in_flight 0\n"), "{figures}");
+}
+
+#[tokio::test]
+async fn whoever_watches_gets_in_when_there_is_no_room() {
+    let served = Arc::new(Served::with(Limits { at_once: 1, ..Limits::default() }).await);
+    let go = served.gate();
+    let busy = tokio::spawn({
+        let served = served.clone();
+        async move {
+            let call = json!({"tool": "echo", "arguments": {"text": "wait"}});
+            served.post(&served.agent, "/v1/agents/helper/calls", call).await.status
+        }
+    });
+    served.ran(1).await;
+    assert_eq!(served.get(&served.operator, "/v1/calls").await.status, 503);
+    for path in ["/healthz", "/readyz", "/metrics"] {
+        assert_eq!(served.get(&served.admin, path).await.status, 200, "{path}");
+    }
+    go(1);
+    assert_eq!(busy.await.unwrap(), 200);
+}

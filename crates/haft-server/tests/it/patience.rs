@@ -1,0 +1,123 @@
+//! Clients that take their time: heads and bodies that drip in, answers that nobody takes. Each is
+//! let go at its limit, and meanwhile others are served.
+
+use std::time::Duration;
+
+use haft_server::Limits;
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use crate::client::{Served, resident_mib};
+
+/// How many of each kind.
+const SLOW: usize = 150;
+/// Longer than any limit of these tests, whatever else the machine does.
+const AT_MOST: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Sends the beginning, then a byte at a time, and gives what the server said when it had enough.
+async fn drip(mut stream: TcpStream, begin: String) -> String {
+    stream.write_all(begin.as_bytes()).await.unwrap();
+    let (mut read, mut write) = stream.into_split();
+    let dripping = async move {
+        while write.write_all(b"x").await.is_ok() {
+            tokio::time::sleep(PAUSE).await;
+        }
+        // Only the server ends this.
+        std::future::pending::<()>().await;
+    };
+    let mut said = Vec::new();
+    let reading = async {
+        let _ = read.read_to_end(&mut said).await;
+    };
+    tokio::select! {
+        () = dripping => {}
+        () = reading => {}
+    }
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+/// Waits until all of them are done with.
+async fn ends(mut slow: JoinSet<String>) -> Vec<String> {
+    let mut said = Vec::new();
+    let all = async {
+        while let Some(one) = slow.join_next().await {
+            said.push(one.unwrap());
+        }
+    };
+    let waited = tokio::time::timeout(AT_MOST, all).await;
+    assert!(waited.is_ok(), "{} of them are still held", slow.len());
+    said
+}
+
+#[tokio::test]
+async fn whoever_drips_holds_nobody_up_and_is_let_go() {
+    let limits =
+        Limits { head: Duration::from_secs(1), body: Duration::from_secs(2), ..Limits::default() };
+    let served = Served::with(limits).await;
+    let before = resident_mib();
+    let (mut heads, mut bodies) = (JoinSet::new(), JoinSet::new());
+    let body = format!(
+        "POST /v1/agents/helper/calls HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+         Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n{{",
+        served.agent
+    );
+    for _ in 0..SLOW {
+        let head = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Slow: ".to_owned();
+        heads.spawn(drip(served.connect().await, head));
+        bodies.spawn(drip(served.connect().await, body.clone()));
+    }
+    let mut calls = 0;
+    while calls < 50 || !(heads.is_empty() || bodies.is_empty()) {
+        let call = json!({"tool": "echo", "arguments": {"text": "x"}});
+        let reply = served.post(&served.agent, "/v1/agents/helper/calls", call).await;
+        assert_eq!(reply.status, 200, "call {calls}: {reply:?}");
+        calls += 1;
+        assert!(calls < 100_000, "they are held for ever");
+        while heads.try_join_next().is_some() {}
+        while let Some(said) = bodies.try_join_next() {
+            let said = said.unwrap();
+            assert!(said.starts_with("HTTP/1.1 408"), "{said}");
+        }
+    }
+    ends(heads).await;
+    for said in ends(bodies).await {
+        assert!(said.starts_with("HTTP/1.1 408"), "{said}");
+    }
+    let grown = resident_mib().saturating_sub(before);
+    assert!(grown < 300, "{grown} MiB more for {} slow clients", 2 * SLOW);
+    assert_eq!(served.get("", "/healthz").await.status, 200);
+}
+
+#[tokio::test]
+async fn whoever_takes_no_answer_is_let_go() {
+    let limits = Limits { write: Duration::from_millis(300), ..Limits::default() };
+    let served = Served::with(limits).await;
+    let document = served.get("", "/v1/openapi.json").await;
+    // Far more than the system keeps for a connection.
+    let times = (64 << 20) / document.body.len();
+    let ask = "GET /v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(times);
+    let stream = served.connect().await;
+    let (mut read, mut write) = stream.into_split();
+    let asking = tokio::spawn(async move {
+        let _ = write.write_all(ask.as_bytes()).await;
+        write
+    });
+    // Nothing is taken. Others are served all the while.
+    for _ in 0..20 {
+        assert_eq!(served.get("", "/healthz").await.status, 200);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let (mut got, mut piece) = (0, vec![0; 1 << 16]);
+    let taking = async {
+        while let Ok(count @ 1..) = read.read(&mut piece).await {
+            got += count;
+        }
+    };
+    let ended = tokio::time::timeout(AT_MOST, taking).await;
+    assert!(ended.is_ok(), "the connection is still open");
+    assert!(got < times * document.body.len(), "it waited until everything was taken");
+    asking.abort();
+}
