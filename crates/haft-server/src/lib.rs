@@ -21,6 +21,7 @@ mod shown;
 mod socket;
 pub mod traces;
 pub mod who;
+mod whole;
 
 use std::sync::Arc;
 

@@ -71,8 +71,7 @@ async fn tend(door: Arc<Door>) {
     loop {
         tokio::time::sleep(TEND).await;
         match door.runtime.tend().await {
-            Ok(left) if left.is_empty() => {}
-            Ok(left) => tracing::warn!(event = "effects_unknown", effects = left.len()),
+            Ok(left) => crate::logs::unknown(&left),
             Err(error) => tracing::warn!(event = "store_not_tended", why = %error),
         }
     }
