@@ -249,7 +249,11 @@ impl Model for Http {
     }
 
     fn place(&self) -> String {
-        self.url.host_str().unwrap_or_default().to_owned()
+        let host = self.url.host_str().unwrap_or_default();
+        match self.url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        }
     }
 
     fn ask<'a>(&'a self, body: String) -> Boxed<'a, Result<Box<dyn Stream>, Refusal>> {

@@ -10,6 +10,9 @@ use serde_json::{Map, Value};
 use crate::contract::Mode;
 use crate::port::Client;
 
+/// The last of several deliberate repetitions; the first is 1.
+pub const MOST_OCCURRENCES: u32 = 1_000_000;
+
 /// Somebody or something that acts.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

@@ -55,7 +55,7 @@ impl ToolError {
             kind,
             message: message.into(),
             retryable: kind.is_retryable(),
-            idempotency_required: false,
+            idempotency_required: kind == ErrorKind::IdempotencyKeyRequired,
             partial_side_effects: false,
             suggestion: kind.suggestion().to_owned(),
             details: None,

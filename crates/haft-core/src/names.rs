@@ -116,6 +116,41 @@ pub fn canonical_id(namespace: &Namespace, tool_id: &str) -> Result<String, Name
     if id.len() > MAX_ID { Err(NameError::TooLong(id)) } else { Ok(id) }
 }
 
+/// The id that a name means: the one that is written like it, else the one that ends with it after
+/// `__`. A name that none of them has is taken as it is.
+///
+/// ```
+/// use haft_core::names::meant;
+///
+/// let ids = ["core__get", "core__send", "hub__get"];
+/// assert_eq!(meant("send", ids), Ok("core__send"));
+/// assert_eq!(meant("core__get", ids), Ok("core__get"));
+/// assert_eq!(meant("none", ids), Ok("none"));
+/// assert_eq!(meant("get", ids), Err(vec!["core__get", "hub__get"]));
+/// ```
+///
+/// # Errors
+///
+/// All those that it could mean, where they are several.
+pub fn meant<'a>(
+    name: &'a str,
+    ids: impl IntoIterator<Item = &'a str>,
+) -> Result<&'a str, Vec<&'a str>> {
+    let mut found = Vec::new();
+    for id in ids {
+        match id.strip_suffix(name) {
+            Some("") => return Ok(name),
+            Some(before) if before.ends_with(SEPARATOR) && !name.is_empty() => found.push(id),
+            Some(_) | None => {}
+        }
+    }
+    match found.as_slice() {
+        [] => Ok(name),
+        [one] => Ok(one),
+        _ => Err(found),
+    }
+}
+
 /// A letter first, then letters, digits and single underscores; no underscore at the end.
 fn is_part(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic())

@@ -1,6 +1,8 @@
 //! Reading what a request carries: parameters, and a body that is whole, in time, within limits
 //! and strict JSON.
 
+mod named;
+
 use axum::body::{Body, Bytes};
 use axum::extract::{FromRequestParts, Query};
 use axum::http::request::Parts;
@@ -8,6 +10,7 @@ use axum::http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use self::named::Named;
 use crate::door::Limits;
 use crate::problem::Problem;
 
@@ -55,15 +58,28 @@ pub(crate) async fn json_bytes(
     limits: &Limits,
 ) -> Result<Bytes, Problem> {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    let essence = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    if !essence.eq_ignore_ascii_case("application/json") {
-        let fix = "send `Content-Type: application/json`";
+    let mut parts = kind.unwrap_or_default().split(';').map(str::trim);
+    let fix = "send `Content-Type: application/json`";
+    if !parts.next().unwrap_or_default().eq_ignore_ascii_case("application/json") {
         return Err(Problem::unsupported("the body must be JSON", fix));
+    }
+    if !parts.all(is_utf8) {
+        return Err(Problem::unsupported("the body must be UTF-8", fix));
     }
     bytes(body, limits).await
 }
 
-/// The body as JSON, with nothing that two readers could take differently.
+/// Whether a parameter of `Content-Type` leaves the text what we read it as.
+fn is_utf8(parameter: &str) -> bool {
+    match parameter.split_once('=') {
+        Some((name, value)) if name.trim().eq_ignore_ascii_case("charset") => {
+            value.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
+        }
+        Some(_) | None => true,
+    }
+}
+
+/// The body as a JSON object, with nothing that two readers could take differently.
 pub(crate) async fn json(
     headers: &HeaderMap,
     body: Body,
@@ -73,10 +89,15 @@ pub(crate) async fn json(
     let text =
         std::str::from_utf8(&bytes).map_err(|_| Problem::malformed("the body is not UTF-8"))?;
     let most = haft_adm::strict::Limits::default().with_bytes(limits.body_bytes);
-    haft_adm::strict::parse(text, most).map_err(|error| Problem::malformed(error.to_string()))
+    let value = haft_adm::strict::parse(text, most)
+        .map_err(|error| Problem::malformed(error.to_string()))?;
+    match value.is_object() {
+        true => Ok(value),
+        false => Err(Problem::malformed(format!("the body must be {}", named::AN_OBJECT))),
+    }
 }
 
 /// The body as one of our shapes.
 pub(crate) fn shape<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
-    serde_json::from_value(value).map_err(|error| Problem::malformed(error.to_string()))
+    T::deserialize(Named(value)).map_err(|error| Problem::malformed(error.to_string()))
 }

@@ -1,6 +1,8 @@
 //! What every request must pass before anything reads it: our own name, no foreign page, one of
 //! each header that decides, room to work, and a key.
 
+mod host;
+
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
@@ -12,8 +14,10 @@ use haft_core::trace::Trace;
 use haft_runtime::trace;
 use tokio::sync::OwnedSemaphorePermit;
 
+use self::host::Host;
 use crate::door::Door;
 use crate::problem::Problem;
+use crate::whole::Whole;
 
 /// Headers that decide something. Two of one kind could be read two ways.
 const ONCE: [HeaderName; 6] = [
@@ -29,8 +33,13 @@ const TRACE: HeaderName = HeaderName::from_static("traceparent");
 
 /// For every route.
 pub(crate) async fn outer(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
-    let response = admitted(&door, request, next).await;
+    let (request, whole) = Whole::of(request);
+    let mut response = admitted(&door, request, next).await;
     door.metrics.answered(response.status().as_u16());
+    // What is left of a body is not read, so the connection ends: the client must not count on it.
+    if !whole.was_read() {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     dressed(response)
 }
 
@@ -88,32 +97,21 @@ fn check(door: &Door, request: &Request) -> Result<(), Problem> {
             return Err(Problem::malformed(format!("`{name}` is there twice")));
         }
     }
-    let host = request.uri().host().or_else(|| text(headers, &header::HOST));
+    let named = request.uri().authority().map(|authority| authority.as_str());
+    let host = named.or_else(|| text(headers, &header::HOST));
     let host = host.ok_or_else(|| Problem::malformed("the request names no host"))?;
-    if !ours(door, host) {
-        return Err(Problem::foreign("the request is for another host"));
-    }
-    if let Some(origin) = headers.get(header::ORIGIN) {
-        let origin = origin.to_str().unwrap_or_default();
-        let from = origin.split_once("://").map(|(_, host)| host);
-        if !from.is_some_and(|host| ours(door, host)) {
-            return Err(Problem::foreign("the request comes from a page of another origin"));
-        }
+    let host = Host::read(host).filter(|host| host.is_of(door));
+    let host = host.ok_or_else(|| Problem::foreign("the request is for another host"))?;
+    if let Some(origin) = headers.get(header::ORIGIN)
+        && !host.is_origin(door, origin.to_str().unwrap_or_default())
+    {
+        return Err(Problem::foreign("the request comes from a page of another origin"));
     }
     if headers.contains_key(header::CONTENT_ENCODING) {
         let fix = "send the body as it is, without `Content-Encoding`";
         return Err(Problem::unsupported("compressed bodies are not read", fix));
     }
     Ok(())
-}
-
-/// Whether a host, with or without a port, is a name of this server.
-fn ours(door: &Door, host: &str) -> bool {
-    let name = match host.strip_prefix('[') {
-        Some(rest) => rest.split(']').next().unwrap_or_default(),
-        None => host.rsplit_once(':').map_or(host, |(name, _)| name),
-    };
-    door.hosts.iter().any(|own| own.eq_ignore_ascii_case(name))
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {

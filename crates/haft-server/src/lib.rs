@@ -24,6 +24,7 @@ mod socket;
 mod tending;
 pub mod traces;
 pub mod who;
+mod whole;
 
 use std::sync::Arc;
 

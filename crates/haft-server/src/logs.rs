@@ -7,7 +7,17 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, SyncSender};
 
+use haft_core::ledger::EffectRecord;
 use haft_core::port::{Finished, Observe, Started};
+
+/// Says which effects of processes that are gone may have happened.
+pub fn unknown(left: &[EffectRecord]) {
+    if left.is_empty() {
+        return;
+    }
+    let calls: Vec<&str> = left.iter().map(|one| one.effect.call.as_str()).collect();
+    tracing::warn!(event = "effects_unknown", effects = left.len(), calls = calls.join(" "));
+}
 
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 

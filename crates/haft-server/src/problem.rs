@@ -181,6 +181,12 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, "administered", detail, fix)
     }
 
+    /// With other words on what to do.
+    pub(crate) fn advise(mut self, suggestion: &str) -> Self {
+        suggestion.clone_into(&mut self.suggestion);
+        self
+    }
+
     /// With more for programs.
     pub(crate) fn with_details(mut self, details: Value) -> Self {
         self.details = Some(details);

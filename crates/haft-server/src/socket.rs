@@ -116,6 +116,8 @@ enum End {
     Over,
     /// The client has sent what nobody can read.
     Unreadable,
+    /// The client has sent more at once than is taken.
+    TooLong,
 }
 
 impl End {
@@ -127,6 +129,7 @@ impl End {
             Self::Shut => (1008, "the key opens this no longer"),
             Self::Over => (1000, "the session has ended"),
             Self::Unreadable => (1003, "frames are texts that hold JSON"),
+            Self::TooLong => (1009, "the frame is longer than `server.max_body_bytes`"),
         };
         Some(CloseFrame { code, reason: reason.into() })
     }
@@ -193,6 +196,7 @@ impl Held {
                         Some(Ok(Message::Text(text))) => self.desk.take(text.as_str()),
                         Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                         Some(Ok(Message::Binary(_))) => return End::Unreadable,
+                        Some(Err(why)) if is_too_long(&why) => return End::TooLong,
                         Some(Ok(Message::Close(_)) | Err(_)) | None => return End::Gone,
                     }
                 }
@@ -222,6 +226,11 @@ impl Held {
             Ok(Err(_)) | Err(_) => Err(End::Gone),
         }
     }
+}
+
+/// Whether a frame was over the limit. The library says so in words alone.
+fn is_too_long(error: &axum::Error) -> bool {
+    error.to_string().contains("too long")
 }
 
 /// The session that a caller holds.

@@ -18,10 +18,7 @@ pub(crate) async fn keep(door: Arc<Door>) {
 }
 
 async fn once(door: &Door) -> Result<(), StoreError> {
-    let left = door.runtime.tend().await?;
-    if !left.is_empty() {
-        tracing::warn!(event = "effects_unknown", effects = left.len());
-    }
+    crate::logs::unknown(&door.runtime.tend().await?);
     let went = door.runtime.forget().await?;
     door.metrics.forgot(&went);
     if went.anything() {

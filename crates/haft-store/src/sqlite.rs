@@ -120,7 +120,7 @@ impl Sqlite {
         owners.tidy().map_err(|error| no_owner(&error))?;
         let alive = owners.enter().map_err(|error| no_owner(&error))?;
         let shared = Arc::new(share(&conn, &path, &options)?);
-        let signing = signing(&conn, &path, &options)?;
+        let signing = signing(&conn, &path, &options, shared.clock.now_ms())?;
         if options.verify_on_open {
             let key = Self::signing_key(&path)?.public();
             shared.suspect(verify::suspicion(&conn, &key, &Self::checkpoints(&path))?);
@@ -303,7 +303,7 @@ fn share(conn: &Connection, path: &Path, options: &Options) -> Res<Shared> {
     Ok(Shared::new(clock, beside(path, "blocks"), read::any_blocks(conn)?))
 }
 
-fn signing(conn: &Connection, path: &Path, options: &Options) -> Res<Option<Signing>> {
+fn signing(conn: &Connection, path: &Path, options: &Options, now_ms: i64) -> Res<Option<Signing>> {
     if options.checkpoint_every == 0 {
         return Ok(None);
     }
@@ -319,6 +319,7 @@ fn signing(conn: &Connection, path: &Path, options: &Options) -> Res<Option<Sign
         path: path_of,
         every: options.checkpoint_every,
         covered: covered.min(last.number),
+        since_ms: now_ms,
     }))
 }
 

@@ -8,20 +8,22 @@ use anyhow::{Context as _, anyhow, bail};
 use haft_build::diagnostic::render::Colour;
 use haft_core::call::{Caller, Principal};
 use haft_core::contract::Capability;
+use haft_core::ledger::EffectRecord;
 use haft_core::port::{Observe, Publish};
 use haft_core::record::{Event, EventKind};
-use haft_core::{Digest, Registry, ToolError};
+use haft_core::{Digest, Registry, ToolError, nearest};
 use haft_exec::http::Fetch;
 use haft_exec::{Executors, Js, Process, js, process};
 use haft_runtime::Runtime;
 use haft_runtime::policy::Policy;
+use haft_runtime::toolbox::Records;
 use haft_store::{Options, Sqlite};
 use haft_tools::kb::{Base, Provider};
 
 use crate::bundled;
 use crate::config::Config;
 use crate::links::Links;
-use crate::output::Output;
+use crate::output::{Given as _, Output, misuse};
 use crate::source::Place;
 
 /// A runtime and the store behind it.
@@ -119,16 +121,31 @@ impl Desk {
         Ok(())
     }
 
+    /// Effects of processes that are gone, which nobody knows the end of.
+    pub(crate) async fn left(&self) -> anyhow::Result<Vec<EffectRecord>> {
+        self.runtime.tend().await.context("the store cannot be written")
+    }
+
     /// Takes over what commands that were killed have left.
     pub(crate) async fn tend(&self, out: &Output) -> anyhow::Result<()> {
-        let left = self.runtime.tend().await.context("the store cannot be written")?;
-        for effect in left {
+        for effect in self.left().await? {
             let (call, tool) = (&effect.effect.call, &effect.effect.tool);
             out.note(&format!(
                 "unknown: nobody knows whether {call} ({tool}) was carried out; see `haft effects`"
             ));
         }
         Ok(())
+    }
+
+    /// Whoever types a command may know which agents there are.
+    pub(crate) fn known(&self, caller: &Caller) -> anyhow::Result<()> {
+        let (tenant, agent) = (&*caller.tenant, &*caller.agent);
+        if self.runtime.has_agent(tenant, agent) {
+            return Ok(());
+        }
+        let configured = self.runtime.configured();
+        let records = &configured.records;
+        Err(misuse(unknown(records, tenant, agent)))
     }
 
     /// The tenant of an agent, where the command line does not say.
@@ -144,13 +161,30 @@ impl Desk {
         };
         for (what, id) in [("--agent", agent), ("--tenant", tenant.as_str())] {
             Principal::parse(&format!("agent:{id}"))
-                .map_err(|_| anyhow!("{what}: `{}` is not an id", plain(id)))?;
+                .map_err(|_| misuse(format!("{what}: `{}` is not an id", plain(id))))?;
         }
         let mut caller = Caller::agent(&tenant, agent);
         if let Some(actor) = actor {
-            caller.actor = Principal::parse(actor).map_err(anyhow::Error::msg).context("--as")?;
+            caller.actor = Principal::parse(actor).given("--as")?;
         }
         Ok(caller)
+    }
+}
+
+/// What is wrong with the name of an agent or its tenant.
+fn unknown(records: &Records, tenant: &str, agent: &str) -> String {
+    let tenants: Vec<&str> = records.tenants.iter().map(|one| one.id.as_str()).collect();
+    let agents: Vec<&str> = records.agents.iter().map(|one| one.id.as_str()).collect();
+    let (of, named) = (plain(tenant), plain(agent));
+    let home = records.agents.iter().find(|one| one.id == agent).map(|one| one.tenant.as_str());
+    match home {
+        None => format!("there is no agent `{named}`; {}", nearest::suggest(agent, &agents)),
+        Some(_) if !tenants.contains(&tenant) => {
+            format!("there is no tenant `{of}`; {}", nearest::suggest(tenant, &tenants))
+        }
+        Some(home) => {
+            format!("the agent `{named}` is not of tenant `{of}`, but of `{}`", plain(home))
+        }
     }
 }
 
@@ -276,4 +310,26 @@ pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyh
         .build()
         .context("the runtime cannot be started")?
         .block_on(work)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(tenant: &str, agent: &str, expected: &str) {
+        let mut records = Records::of_one("acme", "helper");
+        let other = Records::of_one("globex", "clerk");
+        records.tenants.extend(other.tenants);
+        records.agents.extend(other.agents);
+        assert_eq!(unknown(&records, tenant, agent), expected);
+    }
+
+    #[test]
+    fn who_types_a_command_is_told_which_agents_there_are() {
+        check("default", "helpr", "there is no agent `helpr`; did you mean `helper`?");
+        check("acme", "x", "there is no agent `x`; use one of `helper`, `clerk`");
+        check("acmee", "helper", "there is no tenant `acmee`; did you mean `acme`?");
+        check("globex", "helper", "the agent `helper` is not of tenant `globex`, but of `acme`");
+    }
 }

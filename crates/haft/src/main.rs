@@ -68,7 +68,7 @@ fn main() -> ExitCode {
     };
     let exit = result.unwrap_or_else(|error| {
         out.error(&format!("{error:#}"));
-        Exit::Failed
+        Exit::of(&error)
     });
     out.finish(exit)
 }

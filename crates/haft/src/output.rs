@@ -14,8 +14,49 @@ pub(crate) enum Exit {
     Done,
     /// The toolset has errors, or the comparison found what `--fail-on` names.
     Findings,
+    /// The command line makes no sense: a missing or bad value.
+    Misused,
     /// The command could not do its work: a file, a key, a registry that was refused.
     Failed,
+}
+
+/// What is wrong with the command line, where its parser cannot know.
+#[derive(Debug)]
+struct Misuse(String);
+
+impl std::fmt::Display for Misuse {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Misuse {}
+
+/// An error of whoever typed the command.
+pub(crate) fn misuse(why: impl Into<String>) -> anyhow::Error {
+    Misuse(why.into()).into()
+}
+
+/// A value from the command line.
+pub(crate) trait Given<T> {
+    /// Says which option holds it, where it is wrong.
+    fn given(self, option: &str) -> anyhow::Result<T>;
+}
+
+impl<T, E: std::fmt::Display> Given<T> for Result<T, E> {
+    fn given(self, option: &str) -> anyhow::Result<T> {
+        self.map_err(|why| misuse(format!("{option}: {why:#}")))
+    }
+}
+
+impl Exit {
+    /// How a command ends that gives an error.
+    pub(crate) fn of(error: &anyhow::Error) -> Self {
+        match error.chain().any(|cause| cause.is::<Misuse>()) {
+            true => Self::Misused,
+            false => Self::Failed,
+        }
+    }
 }
 
 /// Standard output and standard error. A reader that goes away (`haft show | head`) ends the
@@ -95,6 +136,7 @@ impl Output {
                 ExitCode::from(3)
             }
             (Exit::Findings, None) => ExitCode::from(1),
+            (Exit::Misused, None) => ExitCode::from(2),
             (Exit::Failed, None) => ExitCode::from(3),
             (Exit::Done, None) => ExitCode::SUCCESS,
         }
@@ -240,6 +282,15 @@ mod tests {
             line(["top_k", "number", "no", "How many results to return at most"]),
         ];
         assert_eq!(Table { lines, left_out: Vec::new() }.fit(room), expected);
+    }
+
+    #[test]
+    fn a_bad_value_is_told_from_a_failure() {
+        let bad = Err::<(), _>("`bob` is nobody").given("--as").unwrap_err();
+        assert_eq!(bad.to_string(), "--as: `bob` is nobody");
+        assert_eq!(Exit::of(&bad), Exit::Misused);
+        assert_eq!(Exit::of(&bad.context("more")), Exit::Misused);
+        assert_eq!(Exit::of(&anyhow::anyhow!("no such file")), Exit::Failed);
     }
 
     #[test]

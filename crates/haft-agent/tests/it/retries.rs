@@ -209,7 +209,7 @@ async fn a_provider_that_is_not_there_is_named() {
     let mut chat = agent.chat(crate::world::caller()).await.unwrap();
     let (done, heard) = crate::world::say(&mut chat, "hi").await;
     let Reason::ModelFailed { message } = done.reason else { panic!("{done:?}") };
-    assert!(message.contains("127.0.0.1 cannot be reached"), "{message}");
+    assert!(message.contains("127.0.0.1:1 cannot be reached"), "{message}");
     assert_eq!(attempts(&heard), 4);
 }
 

@@ -61,6 +61,19 @@ fn fault(message: impl Into<String>) -> ToolError {
     error
 }
 
+/// Why an answer cannot be read. JavaScript has texts and depths that JSON has not.
+fn unreadable(why: &serde_json::Error) -> &'static str {
+    let said = why.to_string();
+    if said.contains("recursion limit") {
+        "the handler's answer cannot be read; nest it less"
+    } else if said.contains("surrogate") || said.contains("hex escape") {
+        "a text in the handler's answer holds half of a character (a lone surrogate); cut texts \
+         between whole characters"
+    } else {
+        "the handler's answer is not JSON"
+    }
+}
+
 pub(crate) fn returned(json: &str) -> Ended {
     let instead = |what: &str| {
         Ended::Failed(fault(format!("the handler returned {what} instead of {{ok, data}}")))
@@ -70,10 +83,7 @@ pub(crate) fn returned(json: &str) -> Ended {
     }
     let value: Value = match serde_json::from_str(json) {
         Ok(value) => value,
-        Err(why) => {
-            let message = "the handler's answer cannot be read; nest it less";
-            return Ended::Failed(fault(message).caused_by(why));
-        }
+        Err(why) => return Ended::Failed(fault(unreadable(&why)).caused_by(why)),
     };
     let mut fields = match value {
         Value::Object(fields) => fields,
@@ -166,4 +176,24 @@ fn too_long(length: &str) -> Ended {
     let mut error = ToolError::new(ErrorKind::InvalidOutput, message);
     error.partial_side_effects = true;
     Ended::Failed(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(json: &str, expected: &str) {
+        let Ended::Failed(error) = returned(json) else { panic!("{json} was read") };
+        assert!(error.message.contains(expected), "{}", error.message);
+    }
+
+    #[test]
+    fn an_answer_that_cannot_be_read_says_why() {
+        check(r#"{"ok":true,"data":"\ud83d"}"#, "half of a character");
+        check(r#"{"ok":true,"data":"\ud83dx"}"#, "half of a character");
+        check(r#"{"ok":true,"data":"\udc00"}"#, "half of a character");
+        check(&format!("{}{}", "[".repeat(200), "]".repeat(200)), "nest it less");
+        check("{", "is not JSON");
+    }
 }

@@ -171,6 +171,9 @@ fn key_required() -> ToolError {
     )
 }
 
+/// Clocks differ by so much at most.
+const AHEAD_MS: i64 = 5 * 60 * 1000;
+
 /// Keys are forgotten one day; a request that is older than that cannot be told from a new one.
 fn fresh_enough(inner: &Inner, call: &Authorized) -> Result<(), ToolError> {
     let oldest = i64::try_from(millis(inner.settings.request_max_age)).unwrap_or(i64::MAX);
@@ -179,6 +182,14 @@ fn fresh_enough(inner: &Inner, call: &Authorized) -> Result<(), ToolError> {
             ErrorKind::RequestExpired,
             format!("the request is older than {} s; nothing was done", oldest / 1000),
         )),
+        Some(issued) if issued.saturating_sub(call.now_ms) > AHEAD_MS => Err(ToolError::new(
+            ErrorKind::InvalidArguments,
+            format!(
+                "the request says that it was made more than {} s from now; nothing was done",
+                AHEAD_MS / 1000
+            ),
+        )
+        .suggest("say when the request was made, by a clock that is right, or leave it out")),
         _ => Ok(()),
     }
 }

@@ -31,7 +31,14 @@ impl Runtime {
         by: &Principal,
     ) -> Result<Decided, ToolError> {
         let decided = self.inner.store.decide(tenant, id, approve, by).await;
-        let confirmation = decided.map_err(|error| refused(&error))?;
+        let not_theirs =
+            matches!(decided, Err(StoreError::WrongState(_))) && self.is_open(tenant, id).await;
+        let confirmation = decided.map_err(|error| match not_theirs {
+            true => refused(&error).suggest(
+                "the question stays open: have a person answer it who did not ask for the call",
+            ),
+            false => refused(&error),
+        })?;
         self.inner.announce(&confirmation, EventKind::ConfirmationDecided);
         let token = (confirmation.status == ConfirmationStatus::Approved).then(|| {
             self.inner.tokens.seal(&Approval {
@@ -41,6 +48,14 @@ impl Runtime {
             })
         });
         Ok(Decided { confirmation, token })
+    }
+
+    /// Whether a question waits for its answer.
+    async fn is_open(&self, tenant: &str, id: &str) -> bool {
+        let (store, now_ms) = (&self.inner.store, self.inner.store.now_ms());
+        store.confirmation(tenant, id).await.is_ok_and(|one| {
+            one.status == ConfirmationStatus::Pending && one.expires_at_ms > now_ms
+        })
     }
 }
 

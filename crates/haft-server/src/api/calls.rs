@@ -9,12 +9,13 @@ use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::sse::{Event as Line, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use haft_core::call::{Call, Caller, Keyed, RawArguments};
+use haft_core::call::{Call, Caller, Keyed, MOST_OCCURRENCES, RawArguments};
 use haft_core::port::Invoke as _;
 use haft_core::record::Event;
 use haft_core::{Digest, Envelope};
 use haft_runtime::batch::{Planned, Step};
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
@@ -70,6 +71,7 @@ pub(crate) struct One {
     /// The caller's own key for this act; the `Idempotency-Key` header says the same.
     idempotency_key: Option<String>,
     /// Which of several deliberate repetitions this is; the first is 1.
+    #[serde(default, deserialize_with = "nth")]
     occurrence: Option<u32>,
     /// The connection that it may use.
     connection: Option<String>,
@@ -106,7 +108,7 @@ impl One {
         call.session = self.session;
         call.mode = self.mode.into();
         call.key = self.idempotency_key;
-        call.occurrence = self.occurrence.unwrap_or(1).max(1);
+        call.occurrence = self.occurrence.unwrap_or(1);
         call.connections = self.connection.iter().cloned().collect();
         call.connection = self.connection;
         call.confirmation = self.confirmation;
@@ -114,6 +116,17 @@ impl One {
         call.dry_run = self.dry_run;
         call.issued_at_ms = self.issued_at_ms;
         call
+    }
+}
+
+/// Nought is no repetition: it would be another act than the first.
+fn nth<'de, D: Deserializer<'de>>(said: D) -> Result<Option<u32>, D::Error> {
+    let nth = Option::<u32>::deserialize(said)?;
+    match nth.is_none_or(|nth| (1..=MOST_OCCURRENCES).contains(&nth)) {
+        true => Ok(nth),
+        false => Err(D::Error::custom(format!(
+            "`occurrence` is a whole number from 1 to {MOST_OCCURRENCES}"
+        ))),
     }
 }
 

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use super::need;
-use super::paging::Paging;
+use super::paging::{Paging, placed};
 use crate::body::{self, Params};
 use crate::door::Door;
 use crate::problem::{NoKey, NoRole, Problem};
@@ -53,7 +53,10 @@ pub(crate) async fn list(
 ) -> Result<Response, Problem> {
     let page = Paging::new(filter.limit);
     let wanted = Filter { limit: Some(page.wanted()), ..filter };
+    let after = wanted.after.clone();
     let found = found(&door, &who, wanted).await?;
+    let last = one(&door, &who, after.as_deref().unwrap_or_default());
+    placed(&found, after.as_deref(), last).await?;
     Ok(page.respond(&uri, "after", found, |one| one.id.clone(), |one| json!(one)))
 }
 
@@ -68,6 +71,11 @@ pub(crate) async fn found(
     let (store, after) = (door.runtime.store(), filter.after.as_deref());
     let found = store.confirmations(&who.tenant, filter.status, after, most).await;
     found.map_err(unreadable)
+}
+
+/// One question.
+async fn one(door: &Door, who: &Who, id: &str) -> Result<Confirmation, Problem> {
+    door.runtime.store().confirmation(&who.tenant, id).await.map_err(unreadable)
 }
 
 /// Approves or declines a question.

@@ -17,7 +17,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::confirmations::unreadable;
 use super::need;
-use super::paging::Paging;
+use super::paging::{Paging, placed};
 use crate::body::{self, Params};
 use crate::door::Door;
 use crate::problem::{NoKey, NoRole, Problem};
@@ -32,7 +32,7 @@ pub(crate) struct Filter {
     /// `compensating`, `compensated` or `stuck`.
     #[param(value_type = Option<String>)]
     pub(crate) state: Option<Stands>,
-    /// Of this tool.
+    /// Of this tool, by id or by a short name that only one of those called has.
     pub(crate) tool: Option<String>,
     /// Of this session.
     pub(crate) session: Option<String>,
@@ -110,7 +110,10 @@ pub(crate) async fn list(
 ) -> Result<Response, Problem> {
     let page = Paging::new(filter.limit);
     let wanted = Filter { limit: Some(page.wanted()), ..filter };
+    let after = wanted.after.clone();
     let found = found(&door, &who, wanted).await?;
+    let last = one(&door, &who, after.as_deref().unwrap_or_default());
+    placed(&found, after.as_deref(), last).await?;
     Ok(page.respond(&uri, "after", found, |one| one.effect.call.clone(), shown))
 }
 
@@ -124,7 +127,7 @@ pub(crate) async fn found(
     let wanted = EffectFilter {
         tenant: who.tenant.to_string(),
         states: filter.state.into_iter().collect(),
-        tool: filter.tool,
+        tool: super::records::named(door, who, filter.tool).await?,
         session: filter.session,
         turn_group: filter.turn_group,
         policy: None,

@@ -1,9 +1,11 @@
 //! Lists that grow, a page at a time: the newest first, and a link to what comes after.
 
 use axum::Json;
-use axum::http::{HeaderValue, Uri, header};
+use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::Value;
+
+use crate::problem::Problem;
 
 /// The most that a page has.
 const MOST: usize = 1_000;
@@ -44,6 +46,25 @@ impl Paging {
             response.headers_mut().insert(header::LINK, link);
         }
         response
+    }
+}
+
+/// An empty page is the end of a list only where there is what it is to come after.
+pub(crate) async fn placed<T, U>(
+    found: &[T],
+    after: Option<&str>,
+    last: impl Future<Output = Result<U, Problem>>,
+) -> Result<(), Problem> {
+    let Some(after) = after.filter(|_| found.is_empty()) else { return Ok(()) };
+    match last.await {
+        Err(problem) if problem.status() == StatusCode::NOT_FOUND => {
+            let why = format!("`after`: there is nothing with the id `{after}`");
+            Err(Problem::malformed(why).advise(
+                "follow the `Link` of the page before, or leave `after` out to begin at the newest",
+            ))
+        }
+        Err(problem) => Err(problem),
+        Ok(_) => Ok(()),
     }
 }
 

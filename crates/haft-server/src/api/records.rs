@@ -6,16 +6,16 @@ use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::Uri;
 use axum::response::Response;
-use haft_core::ErrorKind;
 use haft_core::port::{CallFilter, CallStats, Slice};
 use haft_core::record::InvocationRecord;
+use haft_core::{ErrorKind, names};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::IntoParams;
 
 use super::confirmations::unreadable;
 use super::need;
-use super::paging::Paging;
+use super::paging::{Paging, placed};
 use crate::body::Params;
 use crate::door::Door;
 use crate::problem::{NoKey, NoRole, Problem};
@@ -28,7 +28,7 @@ use crate::who::{Role, Who};
 pub(crate) struct Filter {
     /// Of this agent.
     pub(crate) agent: Option<String>,
-    /// Of this tool.
+    /// Of this tool, by id or by a short name that only one of those called has.
     pub(crate) tool: Option<String>,
     /// Of this session.
     pub(crate) session: Option<String>,
@@ -46,11 +46,11 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    fn of(self, who: &Who) -> CallFilter {
-        CallFilter {
+    async fn of(self, door: &Door, who: &Who) -> Result<CallFilter, Problem> {
+        Ok(CallFilter {
             tenant: who.tenant.to_string(),
             agent: self.agent,
-            tool: self.tool,
+            tool: named(door, who, self.tool).await?,
             session: self.session,
             error: self.error,
             ok: self.ok,
@@ -58,6 +58,31 @@ impl Filter {
             call: None,
             after: self.after,
             limit: self.limit.unwrap_or(100).min(1_001),
+        })
+    }
+}
+
+/// The id of the tool that a name means, among those that were called.
+pub(crate) async fn named(
+    door: &Door,
+    who: &Who,
+    tool: Option<String>,
+) -> Result<Option<String>, Problem> {
+    let Some(name) = tool else { return Ok(None) };
+    let (store, all) =
+        (door.runtime.store(), CallFilter { tenant: who.tenant.to_string(), ..Default::default() });
+    let one = CallFilter { tool: Some(name.clone()), limit: 1, ..all.clone() };
+    if !store.calls(one).await.map_err(unreadable)?.is_empty() {
+        return Ok(Some(name));
+    }
+    // Only a name that no call has is worth looking at all of them.
+    let all = CallFilter { limit: usize::MAX, ..all };
+    let called = store.stats(all).await.map_err(unreadable)?;
+    match names::meant(&name, called.iter().map(|tool| tool.tool.as_str())) {
+        Ok(id) => Ok(Some(id.to_owned())),
+        Err(several) => {
+            let why = format!("`{name}` is several tools: {}", several.join(", "));
+            Err(Problem::malformed(why).advise("name one of them"))
         }
     }
 }
@@ -79,7 +104,10 @@ pub(crate) async fn calls(
 ) -> Result<Response, Problem> {
     let page = Paging::new(filter.limit);
     let wanted = Filter { limit: Some(page.wanted()), ..filter };
+    let after = wanted.after.clone();
     let found = found(&door, &who, wanted).await?;
+    let last = one(&door, &who, after.as_deref().unwrap_or_default());
+    placed(&found, after.as_deref(), last).await?;
     Ok(page.respond(&uri, "after", found, |one| one.call.to_string(), |one| json!(one)))
 }
 
@@ -90,7 +118,8 @@ pub(crate) async fn found(
     filter: Filter,
 ) -> Result<Vec<InvocationRecord>, Problem> {
     need(who, Role::Operator)?;
-    door.runtime.store().calls(filter.of(who)).await.map_err(unreadable)
+    let wanted = filter.of(door, who).await?;
+    door.runtime.store().calls(wanted).await.map_err(unreadable)
 }
 
 /// One call.
@@ -113,7 +142,8 @@ pub(crate) async fn figures(
     filter: Filter,
 ) -> Result<Vec<CallStats>, Problem> {
     need(who, Role::Operator)?;
-    door.runtime.store().stats(filter.of(who)).await.map_err(unreadable)
+    let wanted = filter.of(door, who).await?;
+    door.runtime.store().stats(wanted).await.map_err(unreadable)
 }
 
 /// How long a slice is, where nobody says.
@@ -128,7 +158,7 @@ pub(crate) struct OverTime {
     step_ms: Option<u64>,
     /// Of this agent.
     agent: Option<String>,
-    /// Of this tool.
+    /// Of this tool, by id or by a short name that only one of those called has.
     tool: Option<String>,
     /// Not before, in milliseconds of the Unix epoch.
     since_ms: Option<i64>,
@@ -163,7 +193,7 @@ pub(crate) async fn slices(
 ) -> Result<Vec<Slice>, Problem> {
     need(who, Role::Operator)?;
     // Every call in the time that is asked about, not only as many as a list would have.
-    let wanted = CallFilter { limit: 0, ..filter.of(who) };
+    let wanted = CallFilter { limit: 0, ..filter.of(door, who).await? };
     door.runtime.store().series(wanted, step_ms).await.map_err(unreadable)
 }
 

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use super::confirmations::unreadable;
-use super::paging::Paging;
+use super::paging::{Paging, placed};
 use super::{ModeName, caller, need};
 use crate::body::{self, Params};
 use crate::door::Door;
@@ -85,6 +85,8 @@ pub(crate) async fn list(
 ) -> Result<Response, Problem> {
     let page = Paging::new(part.limit);
     let found = found(&door, &who, part.after.as_deref(), Some(page.wanted())).await?;
+    let after = part.after.as_deref();
+    placed(&found, after, one(&door, &who, after.unwrap_or_default())).await?;
     Ok(page.respond(&uri, "after", found, |one| one.id.clone(), seen))
 }
 

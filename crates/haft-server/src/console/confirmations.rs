@@ -165,16 +165,17 @@ pub(crate) async fn answer(
         Some(_) | None => return Err(Problem::malformed("the form has no answer").into()),
     };
     if visitor.proven >= FRESH {
-        return Err(Problem::forbidden("you signed in too long ago; show your key again").into());
+        let why = Problem::forbidden("you signed in too long ago to answer");
+        return Err(why.advise("go back, show your key again, then answer").into());
     }
     let word = form.one("word").unwrap_or_default();
     door.visits.answer(&visitor.id, word, &id).map_err(|why| match why {
-        Unasked::TooEarly => Problem::forbidden(
-            "the question was shown for less than a second; read it, then answer",
-        ),
-        Unasked::Gone => {
-            Problem::forbidden("this page is too old, or was answered already; load it again")
+        Unasked::TooEarly => {
+            Problem::forbidden("the question was shown for less than a second before its answer")
+                .advise("go back, read it, then answer")
         }
+        Unasked::Gone => Problem::forbidden("this page is too old, or was answered already")
+            .advise("load the page again, and answer what is still open"),
     })?;
     let decided = confirmations::answered(&door, &visitor.who, &id, approve).await?;
     let status = decided.confirmation.status.as_str();

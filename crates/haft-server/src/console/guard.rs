@@ -106,7 +106,8 @@ async fn checked(door: &Door, visitor: &Visitor, request: Request) -> Result<Req
     same_origin(&parts.headers)?;
     let posted = posted(door, &parts.headers, body).await?;
     if !posted.one("csrf").is_some_and(|token| same(token, &visitor.csrf)) {
-        return Err(Problem::forbidden("the form is not from this visit; load the page again"));
+        let why = Problem::forbidden("the form is not from this visit");
+        return Err(why.advise("load the page again, and send its form"));
     }
     parts.extensions.insert(posted);
     Ok(Request::from_parts(parts, axum::body::Body::empty()))

@@ -145,7 +145,8 @@ pub(crate) async fn make(
 ) -> Result<Response, Failed> {
     crate::api::need(&visitor.who, Role::Administrator)?;
     if visitor.proven >= FRESH {
-        return Err(Problem::forbidden("show your key again before you make another").into());
+        let why = Problem::forbidden("you signed in too long ago to make a key");
+        return Err(why.advise("go back, show your key again, then make it").into());
     }
     let said = match wanted(&posted) {
         Ok(new) => match keys::minted(&door, &visitor.who, new).await {

@@ -94,7 +94,8 @@ pub(crate) async fn enter(
     };
     if !who.is(Role::Approver) && !who.is(Role::Operator) {
         let why = "this key is an agent's; the console is for people who approve or operate";
-        return Err(Problem::forbidden(why).into());
+        let fix = "sign in with a key that has the role `approver` or `operator`";
+        return Err(Problem::forbidden(why).advise(fix).into());
     }
     // Whatever the browser held before is good no more.
     for old in cookie::read(&headers).filter_map(|text| door.visits.find(text)) {
@@ -148,10 +149,13 @@ fn not_in_the_clear(headers: &HeaderMap) -> Result<(), Problem> {
     let is_here = ["localhost", "127.0.0.1", "[::1]"].contains(&name) || name.starts_with("127.");
     match cookie::is_over_tls(headers) || is_here {
         true => Ok(()),
-        false => Err(Problem::forbidden(
-            "the console is not served in the clear to other machines; put TLS in front of it, or \
-             reach it through a tunnel to the loopback address",
-        )),
+        false => {
+            let why =
+                Problem::forbidden("the console is not served in the clear to other machines");
+            Err(why.advise(
+                "put TLS in front of it, or reach it through a tunnel to the loopback address",
+            ))
+        }
     }
 }
 
@@ -167,7 +171,8 @@ pub(crate) async fn prove(
     };
     let Some((_, held)) = found.filter(same) else {
         let why = "this is neither the key that you signed in with nor a token of yours";
-        return Err(Problem::forbidden(why).into());
+        let fix = "go back, and show the key that you signed in with";
+        return Err(Problem::forbidden(why).advise(fix).into());
     };
     door.visits.prove(&visitor.id, held);
     Ok(Redirect::to(inside(form.one("next"))).into_response())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use haft_core::call::{Call, RawArguments};
+use haft_core::call::{Call, MOST_OCCURRENCES, RawArguments};
 use haft_core::contract::Mode;
 use haft_core::port::Invoke as _;
 use haft_core::trace::Trace;
@@ -236,10 +236,10 @@ fn settle_words(call: &mut Call, meta: &RequestMetaObject) -> Result<(), ErrorDa
         call.connections = vec![connection.clone()];
         call.connection = Some(connection);
     }
-    match words.get(OCCURRENCE).map(Value::as_u64) {
-        None => {}
-        Some(Some(nth @ 1..=1_000_000)) => call.occurrence = u32::try_from(nth).unwrap_or(1),
-        Some(_) => return Err(wrong(OCCURRENCE, "a whole number from 1")),
+    if let Some(nth) = words.get(OCCURRENCE) {
+        let nth = nth.as_u64().and_then(|nth| u32::try_from(nth).ok());
+        let nth = nth.filter(|nth| (1..=MOST_OCCURRENCES).contains(nth));
+        call.occurrence = nth.ok_or_else(|| wrong(OCCURRENCE, "a whole number from 1"))?;
     }
     match words.get(DRY_RUN) {
         None => {}

@@ -173,7 +173,7 @@ impl Endpoint {
         let bytes = body::json_bytes(&parts.headers, body, &self.door.limits).await?;
         let message = match lines::message(&bytes, self.door.limits.body_bytes) {
             Ok(message) => message,
-            Err(error) => return Ok(Read::Unsound(refused(&error.to_line()))),
+            Err(error) => return Ok(Read::Unsound(refused(&error))),
         };
         let called = message.get("method").and_then(Value::as_str);
         if called == Some("initialize")
@@ -216,9 +216,9 @@ fn held(
     Response::from_parts(parts, Body::from_stream(pieces))
 }
 
-fn refused(line: &str) -> Response {
+fn refused(wrong: &lines::Wrong) -> Response {
     let kind = [(header::CONTENT_TYPE, "application/json")];
-    (StatusCode::BAD_REQUEST, kind, line.to_owned()).into_response()
+    (wrong.status(), kind, wrong.to_line()).into_response()
 }
 
 fn session(headers: &HeaderMap) -> Result<Option<String>, Problem> {

@@ -4,6 +4,7 @@
 use std::io;
 use std::sync::Arc;
 
+use axum::http::StatusCode;
 use haft_adm::strict;
 use rmcp::RoleServer;
 use rmcp::model::ErrorCode;
@@ -30,6 +31,14 @@ impl Wrong {
     fn of_shape(id: Option<&Value>, why: &str) -> Self {
         let id = id.filter(|id| is_id(id)).cloned().unwrap_or_default();
         Self { code: ErrorCode::INVALID_REQUEST, id, why: why.to_owned() }
+    }
+
+    /// The HTTP status: a message that can be answered as such is no bad request.
+    pub(super) fn status(&self) -> StatusCode {
+        match self.code == ErrorCode::INVALID_PARAMS {
+            true => StatusCode::OK,
+            false => StatusCode::BAD_REQUEST,
+        }
     }
 
     /// The answer to it.
@@ -69,7 +78,29 @@ pub(super) fn message(bytes: &[u8], most: usize) -> Result<Value, Wrong> {
     if fields.get("params").is_some_and(|params| !params.is_object()) {
         return wrong("`params` must be an object");
     }
+    if let Some(why) = unfit(&value) {
+        let mut wrong = Wrong::of_shape(id, &why);
+        wrong.code = ErrorCode::INVALID_PARAMS;
+        return Err(wrong);
+    }
     Ok(value)
+}
+
+/// What a method cannot do without. The SDK takes a message that does not fit its method for one of
+/// a method that it does not know.
+fn unfit(message: &Value) -> Option<String> {
+    let name = match message.get("method")?.as_str()? {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "uri",
+        _ => return None,
+    };
+    let part = |name: &str| message.get("params").and_then(|params| params.get(name));
+    if !part(name).is_some_and(Value::is_string) {
+        return Some(format!("`params.{name}` is missing, or not a text"));
+    }
+    let arguments = part("arguments").filter(|_| name == "name");
+    let odd = arguments.is_some_and(|said| !(said.is_object() || said.is_null()));
+    odd.then(|| "`params.arguments` must be an object".to_owned())
 }
 
 /// Serves one client until it closes its end.

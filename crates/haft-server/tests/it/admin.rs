@@ -198,7 +198,7 @@ async fn mistakes_are_named_and_change_nothing() {
     for (path, body, status, word) in [
         ("/v1/admin/agents/night", json!({"tols": []}), 422, "did you mean `tools`?"),
         ("/v1/admin/agents/night", json!({"tools": ["ecko"]}), 422, "there is no tool `ecko`"),
-        ("/v1/admin/agents/night", json!([]), 422, ""),
+        ("/v1/admin/agents/night", json!([]), 400, "must be a JSON object"),
         ("/v1/admin/agents/no%2Fslash", json!({}), 422, "an id has 1 to 64"),
         ("/v1/admin/agents/%F0%9F%8C%99", json!({}), 422, "an id has 1 to 64"),
         ("/v1/admin/definitions/shop__none", json!({"enabled": true}), 422, "there is no tool"),

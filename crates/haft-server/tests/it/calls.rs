@@ -32,6 +32,10 @@ async fn a_writing_call_needs_a_key_and_is_done_once_under_it() {
     let bare = served.post(&served.agent, CALLS, body.clone()).await;
     assert_eq!(bare.status, 400);
     assert_eq!(bare.json()["error"]["kind"], "idempotency_key_required");
+    assert_eq!(bare.json()["error"]["idempotencyRequired"], true);
+    let nought = json!({"tool": "send", "idempotency_key": "order-7", "occurrence": 0});
+    let nought = served.post(&served.agent, CALLS, nought).await;
+    assert!(nought.status == 400 && nought.body.contains("from 1"), "{nought:?}");
     for cached in [false, true] {
         let key = [("Idempotency-Key", "order-7")];
         let reply = served.send(&served.agent, "POST", CALLS, &key, Some(body.clone())).await;

@@ -59,7 +59,11 @@ async fn nothing_of_another_tenant_can_be_reached() {
 
 #[tokio::test]
 async fn foreign_names_and_pages_are_turned_away() {
-    let served = Served::new().await;
+    let served = Served::made(|mut door| {
+        door.hosts.push("haft.example".to_owned());
+        door
+    })
+    .await;
     let ask = |host: &str, more: &str| {
         format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\n{more}Connection: close\r\n\r\n")
     };
@@ -68,7 +72,18 @@ async fn foreign_names_and_pages_are_turned_away() {
         ("127.0.0.1:80", "", 200),
         ("rebound.example", "", 403),
         ("localhost.rebound.example", "", 403),
-        ("localhost", "Origin: http://localhost:9\r\n", 200),
+        ("localhost:abc", "", 403),
+        ("127.0.0.1:7514.evil.example", "", 403),
+        ("localhost", "Origin: http://localhost\r\n", 200),
+        ("localhost:7411", "Origin: https://LOCALHOST:7411\r\n", 200),
+        ("localhost:443", "Origin: https://localhost\r\n", 200),
+        ("localhost", "Origin: http://localhost:9\r\n", 403),
+        ("localhost:7411", "Origin: http://127.0.0.1:7411\r\n", 403),
+        ("localhost", "Origin: app://localhost\r\n", 403),
+        // A proxy that puts in a host of its own.
+        ("127.0.0.1:7411", "Origin: https://haft.example\r\n", 200),
+        ("127.0.0.1:7411", "Origin: https://haft.example:8443\r\n", 403),
+        ("haft.example:7411", "Origin: http://haft.example\r\n", 403),
         ("localhost", "Origin: http://rebound.example\r\n", 403),
         ("localhost", "Origin: null\r\n", 403),
         ("localhost", "Host: localhost\r\n", 400),
@@ -104,6 +119,65 @@ async fn what_two_readers_could_take_differently_is_refused() {
     );
     assert_eq!(served.raw(plain.as_bytes()).await.status, 415);
     assert_eq!(served.runs(), 0);
+}
+
+#[tokio::test]
+async fn a_body_is_utf8_and_an_object() {
+    let served = Served::new().await;
+    for (kind, body, status, says) in [
+        ("application/json", r#"{"tool":"echo"}"#, 200, ""),
+        ("application/json; charset=UTF-8", r#"{"tool":"echo"}"#, 200, ""),
+        ("application/json;charset=\"utf-8\"", r#"{"tool":"echo"}"#, 200, ""),
+        ("application/json; charset=utf-16", r#"{"tool":"echo"}"#, 415, "must be UTF-8"),
+        ("application/json; x=y; Charset=utf-7", r#"{"tool":"echo"}"#, 415, "must be UTF-8"),
+        ("application/json", r#"["echo"]"#, 400, "the body must be a JSON object"),
+        ("application/json", r#"{"calls":[["echo"]]}"#, 400, "a list stands where"),
+    ] {
+        let reply = served
+            .raw(
+                format!(
+                    "POST /v1/agents/helper/calls HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+                     Authorization: Bearer {}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\n\r\n{body}",
+                    served.agent,
+                    body.len()
+                )
+                .as_bytes(),
+            )
+            .await;
+        assert_eq!(reply.status, status, "{kind} {body}: {reply:?}");
+        assert!(reply.body.contains(says), "{kind} {body}: {reply:?}");
+    }
+    let list = json!(["n", "user:z", null, ["operator"], null, null]);
+    let made = served.post(&served.admin, "/v1/admin/keys", list).await;
+    assert_eq!(made.status, 400, "{made:?}");
+    let approved = served.post(&served.operator, "/v1/confirmations/x", json!([true])).await;
+    assert_eq!(approved.status, 400, "{approved:?}");
+}
+
+#[tokio::test]
+async fn an_answer_to_a_body_that_was_not_read_says_that_the_connection_ends() {
+    let served = Served::new().await;
+    let (key, json) = (&served.agent, "Content-Type: application/json\r\n");
+    for (path, headers, status, closes) in [
+        ("/v1/agents/helper/calls", format!("Authorization: Bearer {key}\r\n{json}"), 200, false),
+        ("/v1/agents/helper/calls", format!("Authorization: Bearer {key}\r\n"), 415, true),
+        ("/v1/agents/helper/calls", json.to_owned(), 401, true),
+        ("/v1/agents/nobody/calls", format!("Authorization: Bearer {key}\r\n{json}"), 404, true),
+        ("/nowhere", json.to_owned(), 404, true),
+    ] {
+        let body = r#"{"tool":"echo"}"#;
+        let text = format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\n{headers}Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let mut stream = served.connect().await;
+        stream.write_all(text.as_bytes()).await.unwrap();
+        let mut answer = vec![0; 4096];
+        let size = stream.read(&mut answer).await.unwrap();
+        let answer = String::from_utf8_lossy(&answer[..size]).to_lowercase();
+        assert!(answer.starts_with(&format!("http/1.1 {status}")), "{path}: {answer}");
+        assert_eq!(answer.contains("connection: close\r\n"), closes, "{path}: {answer}");
+    }
 }
 
 #[tokio::test]

@@ -464,6 +464,9 @@ async fn messages_that_could_be_read_two_ways_are_not_read() {
         let code = reply.json()["error"]["code"].as_i64().unwrap();
         assert!(code == -32700 || code == -32600, "{body:.60}: {reply:?}");
     }
+    let odd = json!({"name": "echo", "arguments": [], "_meta": meta(json!({}))});
+    let odd = ask(&served, &served.agent, "tools/call", odd).await;
+    assert_eq!((odd.status, &odd.json()["error"]["code"]), (200, &json!(-32602)), "{odd:?}");
     // A call that nobody waits for is no call.
     let silent = json!({"jsonrpc": "2.0", "method": "tools/call",
         "params": {"name": "echo", "arguments": {"text": "1"}}});

@@ -86,6 +86,17 @@ async fn lines_that_are_no_messages_are_answered_and_the_next_one_is_read() {
         ("[]", -32600),
         (twice, -32700),
         (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, -32600),
+        (
+            r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"echo","arguments":[]}}"#,
+            -32602,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"echo","arguments":"{}"}}"#,
+            -32602,
+        ),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":7}}"#, -32602),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"resources/read"}"#, -32602),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"tools/fetch"}"#, -32601),
     ] {
         pipe.raw(line).await;
         let answer = pipe.next().await;

@@ -136,8 +136,21 @@ async fn lists_that_grow_are_read_a_page_at_a_time() {
             |all: &[serde_json::Value]| all.iter().map(|one| one[name].clone()).collect::<Vec<_>>();
         assert_eq!(names(&seen), names(&whole), "{list}");
     }
-    let none = served.get(&served.operator, "/v1/calls?after=nobody").await;
-    assert_eq!(none.json(), json!([]));
+    for list in ["calls", "effects", "confirmations", "sessions", "audit"] {
+        let by = if list == "audit" { "before" } else { "after" };
+        let lost = served.get(&served.operator, &format!("/v1/{list}?{by}=nobody")).await;
+        assert_eq!(lost.status, 400, "{list}: {lost:?}");
+    }
+    // A short name means the tool that was called, as on the command line.
+    for (path, all) in [
+        ("/v1/calls?tool=send", 5),
+        ("/v1/calls?tool=nothing", 0),
+        ("/v1/effects?tool=send", 5),
+        ("/v1/stats?tool=send", 1),
+    ] {
+        let found = served.get(&served.operator, path).await.json();
+        assert_eq!(found.as_array().map(Vec::len), Some(all), "{path}: {found}");
+    }
 }
 
 #[tokio::test]

@@ -267,7 +267,7 @@ async fn frames_that_make_no_sense_are_answered_and_strangers_are_not() {
             headers.insert("origin", origin.parse().unwrap());
         }
     };
-    let ours = Line::try_open(&served, "", "", as_browser("http://localhost:7411")).await;
+    let ours = Line::try_open(&served, "", "", as_browser("http://localhost")).await;
     assert!(ours.is_ok());
     let theirs = Line::try_open(&served, "", "", as_browser("https://evil.example")).await;
     assert_eq!(theirs.err(), Some(403));
@@ -286,6 +286,17 @@ async fn a_key_that_is_revoked_ends_what_it_holds_open() {
     served.send(&served.admin, "DELETE", place, &[], None).await;
     assert_eq!(line.hear_end().await, 1008);
     assert_eq!(other.ask(call("1", "echo", "a")).await["result"]["ok"], true, "others stay");
+}
+
+#[tokio::test]
+async fn a_frame_that_is_too_long_ends_the_connection_with_its_code() {
+    let limits = haft_server::Limits { body_bytes: 1_000, ..haft_server::Limits::default() };
+    let served = Served::with(limits).await;
+    let mut line = Line::open(&served, &served.agent, "").await;
+    line.until("ready").await;
+    line.say(call("1", "echo", &"x".repeat(2_000))).await;
+    assert_eq!(line.hear_end().await, 1009);
+    assert_eq!(served.runs(), 0);
 }
 
 #[tokio::test]

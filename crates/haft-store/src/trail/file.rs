@@ -9,17 +9,23 @@ use haft_core::registry::SigningKey;
 
 use super::{Broken, Checkpoint, Fault, Link};
 
-/// Signs the head every so many entries.
+/// However few were written, they are signed after so long: what is not signed can be taken away
+/// from the end without a trace. Each signature is read whenever the store is opened.
+const PATIENCE_MS: i64 = 5 * 60 * 1_000;
+
+/// Signs the head every so many entries, and what was written when time is up.
 pub(crate) struct Signing {
     pub(crate) key: SigningKey,
     pub(crate) path: PathBuf,
     pub(crate) every: u64,
     /// The last entry that is covered.
     pub(crate) covered: u64,
+    /// Since when nothing was signed.
+    pub(crate) since_ms: i64,
 }
 
 impl Signing {
-    /// Signs when enough was written since the last time, or when `now_or_never`.
+    /// Signs when enough was written since the last time, or some long ago, or when `now_or_never`.
     pub(crate) fn consider(
         &mut self,
         link: &Link,
@@ -27,11 +33,13 @@ impl Signing {
         now_or_never: bool,
     ) -> io::Result<()> {
         let new = link.number.saturating_sub(self.covered);
-        if new == 0 || self.every == 0 || (new < self.every && !now_or_never) {
+        let due = new >= self.every || at_ms.saturating_sub(self.since_ms) >= PATIENCE_MS;
+        if new == 0 || self.every == 0 || !(due || now_or_never) {
             return Ok(());
         }
         append(&self.path, &Checkpoint::sign(link, at_ms, &self.key))?;
         self.covered = link.number;
+        self.since_ms = at_ms;
         Ok(())
     }
 }

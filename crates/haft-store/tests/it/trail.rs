@@ -80,6 +80,24 @@ async fn a_checkpoint_is_made_on_demand_on_closing_and_every_so_often() {
 }
 
 #[tokio::test]
+async fn what_was_written_is_signed_after_a_while_however_little_it_is() {
+    let bed = Bed::sqlite();
+    let store = bed.open_sqlite(|_| {});
+    let signed = || verdict(&bed).unwrap().checkpoints;
+    store.note("acme", "note", json!(1)).await.unwrap();
+    assert_eq!(signed(), 0);
+    bed.clock.advance(5 * 60 * 1_000);
+    // What a server does each minute.
+    store.purge().await.unwrap();
+    store.flush().await.unwrap();
+    assert_eq!(signed(), 1);
+    bed.clock.advance(5 * 60 * 1_000);
+    store.purge().await.unwrap();
+    store.flush().await.unwrap();
+    assert_eq!(signed(), 1, "nothing was added");
+}
+
+#[tokio::test]
 async fn a_checkpoint_that_was_cut_off_while_it_was_written_is_no_fault() {
     let bed = written().await;
     let path = Sqlite::checkpoints(&bed.path());

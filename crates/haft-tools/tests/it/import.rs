@@ -16,6 +16,7 @@ person:ana,person,Ana Pop,Sews curtains,,2025-03-01,,,too many
 fn every_format_gives_records_and_bad_lines_are_named() {
     let rig = Rig::new();
     rig.write("kb/people.csv", PEOPLE)
+        .write("kb/quote.csv", "id,title,body\ndoc:q,Fine,\"two\nlines\"\ndoc:r,Bad,\"never\nclosed\n")
         .write("kb/notes.jsonl", "{\"id\": \"doc:a\", \"title\": \"Rigging\", \"body\": \"Check the rig\"}\n\nnot json\n[1]\n{\"id\": \"doc:a\", \"title\": \"twice\"}\n{\"id\":\"doc:x\",\"id\":\"doc:y\",\"title\":\"t\"}\n")
         .write("kb/guides/stage-manual.md", "---\ntype: doc\ntags: [stage, safety]\nlast_updated: 2025-11-03\nowner: person:mara\n---\n\n# Stage manual\n\nCheck every lamp.\n")
         .write("kb/plain.md", "No heading here.\n")
@@ -37,10 +38,11 @@ fn every_format_gives_records_and_bad_lines_are_named() {
         "kb/open.md:1: the front matter is not closed",
         "kb/people.csv:4: `last_updated` is no time",
         "kb/people.csv:5: 9 fields, but 8 columns",
+        "kb/quote.csv:4: a quote is opened here and never closed",
     ] {
         assert!(start(expected), "{expected} is not in {problems:#?}");
     }
-    assert_eq!((problems.len(), report.records), (9, 4), "{problems:#?}");
+    assert_eq!((problems.len(), report.records), (10, 5), "{problems:#?}");
     let found = rig.base().search(&ask("lamp")).unwrap();
     let record = &found.hits[0].record;
     assert_eq!(

@@ -69,7 +69,7 @@ pub(crate) struct Diff {
     pub(crate) json: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ImportFormat {
     /// Function definitions: plain, OpenAI, Anthropic or MCP style
     Functions,

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use haft_core::call::MOST_OCCURRENCES;
 
 use super::registry::ModeName;
 
@@ -50,8 +51,9 @@ pub(crate) struct Call {
     /// The model's id of the call
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
-    /// Which of several deliberate repetitions this is
-    #[arg(long, default_value_t = 1, value_name = "N")]
+    /// Which of several deliberate repetitions this is; the first is 1
+    #[arg(long, default_value_t = 1, value_name = "N",
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_OCCURRENCES)))]
     pub(crate) occurrence: u32,
     /// The connection that it may use
     #[arg(long, value_name = "CONNECTION")]

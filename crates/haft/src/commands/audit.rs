@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::assembly::{block_on, open_store};
 use crate::cli::{Audit, AuditAction};
-use crate::output::{Exit, Output};
+use crate::output::{Exit, Given as _, Output, misuse};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Audit, out: &mut Output) -> anyhow::Result<Exit> {
@@ -30,7 +30,8 @@ fn verify(at: &Place, as_json: bool, out: &mut Output) -> anyhow::Result<Exit> {
         Ok(found) => (Exit::Done, intact(found), {
             let (entries, forgotten) = (found.entries, found.forgotten);
             json!({
-                "intact": true, "entries": entries, "forgotten": forgotten, "head": found.head,
+                "intact": true, "entries": entries, "forgotten": forgotten,
+                "checkpoints": found.checkpoints, "head": found.head,
             })
         }),
         Err(broken) => (
@@ -54,8 +55,8 @@ fn intact(found: &Verified) -> String {
     };
     match found.checkpoints {
         0 => format!(
-            "intact: {entries}, head {}; there are no checkpoints, so a tail that was cut off could \
-             not be noticed",
+            "intact as far as it goes: {entries}, head {}; there is no checkpoint yet, so nobody can \
+             tell whether entries were removed from the end; `haft audit checkpoint` signs one",
             found.head
         ),
         signed => format!("intact: {entries}, {signed} checkpoints, head {}", found.head),
@@ -78,9 +79,11 @@ fn checkpoint(at: &Place, out: &mut Output) -> anyhow::Result<Exit> {
 }
 
 fn acknowledge(at: &Place, actor: &str, note: &str, out: &mut Output) -> anyhow::Result<Exit> {
-    let by = Principal::parse(actor).map_err(anyhow::Error::msg).context("--as")?;
+    let by = Principal::parse(actor).given("--as")?;
     if by.kind == PrincipalKind::Agent {
-        anyhow::bail!("--as: an agent cannot vouch for the trail; name a person or a service");
+        return Err(misuse(
+            "--as: an agent cannot vouch for the trail; name a person or a service",
+        ));
     }
     block_on(async {
         open_store(&at.config()?)?.acknowledge(&by, note).await?;

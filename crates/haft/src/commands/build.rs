@@ -94,7 +94,7 @@ fn json(
             "tools": checked.entries.len(),
             "compiled": checked.compiled,
         }),
-        Exit::Findings | Exit::Failed => serde_json::Value::Null,
+        Exit::Findings | Exit::Misused | Exit::Failed => serde_json::Value::Null,
     };
     if let Some(report) = report.as_object_mut() {
         report.insert("registry".to_owned(), registry);

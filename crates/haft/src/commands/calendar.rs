@@ -5,7 +5,7 @@ mod view;
 
 use std::sync::Arc;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use haft_core::Digest;
 use haft_core::calendar::{BookingStatus, Span, Which};
 use haft_core::port::{Calendar as _, Store as _};
@@ -21,12 +21,14 @@ use crate::cli::calendar::{
     CalendarShow, Shown,
 };
 use crate::cli::{Call, ModeName};
-use crate::output::{Exit, Output};
+use crate::output::{Exit, Given as _, Output, misuse};
 use crate::source::Place;
 use clock::Clock;
 
 /// How far ahead free time is looked for when nothing is said.
 const WEEK_MS: i64 = 7 * 24 * 60 * 60 * 1_000;
+const NO_TIME: &str =
+    "there is no time between `--from` and `--until`; `--from` is now when left out";
 /// More proposals than anybody reads.
 const MOST_DRAFTS: usize = 1_000;
 
@@ -61,7 +63,7 @@ impl Desk {
         let config = at.config()?;
         let setup = config.calendar()?;
         let zone =
-            shown.zone.as_deref().map(Setup::zone).transpose().map_err(said).context("--zone")?;
+            shown.zone.as_deref().map(Setup::zone).transpose().map_err(said).given("--zone")?;
         let clock = Clock { common: setup.common.zone.clone(), wanted: zone };
         let store = Arc::new(open_store(&config)?);
         let now_ms = store.now_ms();
@@ -73,7 +75,7 @@ async fn list(desk: &Desk, options: &CalendarList, out: &mut Output) -> anyhow::
     let from = desk.clock.read("--from", options.from.as_deref())?.unwrap_or(desk.now_ms);
     let until = desk.clock.read("--until", options.until.as_deref())?.unwrap_or(i64::MAX);
     if until <= from {
-        bail!("there is no time between `--from` and `--until`; `--from` is now when left out");
+        return Err(misuse(NO_TIME));
     }
     let person = options.person.as_ref().map(|one| one.trim().to_lowercase());
     let limit = usize::from(options.limit);
@@ -130,7 +132,7 @@ async fn free(desk: &Desk, options: &CalendarFree, out: &mut Output) -> anyhow::
     let until = desk.clock.read("--until", options.until.as_deref())?;
     let until = until.unwrap_or_else(|| from.saturating_add(WEEK_MS));
     if until <= from {
-        bail!("there is no time between `--from` and `--until`; `--from` is now when left out");
+        return Err(misuse(NO_TIME));
     }
     let elsewhere = desk.setup.book_in.is_some();
     if elsewhere {

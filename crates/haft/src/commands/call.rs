@@ -11,7 +11,7 @@ use haft_core::{Caller, Digest, Envelope, Principal};
 
 use crate::assembly::{Desk, block_on, plain, said, text_of};
 use crate::cli::{Call, ModeName};
-use crate::output::{Exit, Output};
+use crate::output::{Exit, Given as _, Output};
 use crate::source::Place;
 
 /// An effect that has begun is given this long when the call has returned without it.
@@ -97,12 +97,13 @@ pub(crate) fn mode(name: ModeName) -> Mode {
 fn caller(desk: &Desk, options: &Call) -> anyhow::Result<Caller> {
     let who = &options.who;
     let mut caller = desk.caller(&who.agent, who.tenant.as_deref(), who.actor.as_deref())?;
+    desk.known(&caller)?;
     if let Some(subject) = &options.subject {
-        let subject = Principal::parse(subject).map_err(anyhow::Error::msg).context("--for")?;
+        let subject = Principal::parse(subject).given("--for")?;
         caller.subject = Some(subject);
     }
     if let Some(user) = &options.user {
-        caller.user = Arc::new(serde_json::from_str(user).context("--user must be a JSON object")?);
+        caller.user = Arc::new(serde_json::from_str(user).given("--user must be a JSON object")?);
     }
     Ok(caller)
 }

@@ -1,13 +1,13 @@
 //! `haft calls`
 
-use anyhow::{Context as _, anyhow};
 use haft_core::ErrorKind;
 use haft_core::port::{CallFilter, CallStats, Journal as _, Store as _};
 use haft_core::record::InvocationRecord;
+use haft_store::Sqlite;
 
 use crate::assembly::{block_on, open_store};
 use crate::cli::Calls;
-use crate::output::{Exit, Output, instant, table};
+use crate::output::{Exit, Output, instant, misuse, table};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Calls, out: &mut Output) -> anyhow::Result<Exit> {
@@ -31,8 +31,7 @@ pub(crate) fn run(at: &Place, options: &Calls, out: &mut Output) -> anyhow::Resu
             limit: if options.stats { usize::MAX } else { options.limit },
         };
         if let Some(name) = &options.tool {
-            let called = CallFilter { limit: usize::MAX, ..filter.clone() };
-            filter.tool = Some(canonical(name, &store.stats(called).await?)?);
+            filter.tool = Some(named(&store, &options.tenant, name).await?);
         }
         if options.stats {
             return stats(&store.stats(filter).await?, options, out);
@@ -53,18 +52,17 @@ pub(crate) fn run(at: &Place, options: &Calls, out: &mut Output) -> anyhow::Resu
 /// The tool that a name means, among those that were called. A name that none of them has is taken
 /// as it is: then there are no calls.
 fn canonical(name: &str, called: &[CallStats]) -> anyhow::Result<String> {
-    if called.iter().any(|tool| tool.tool == name) {
-        return Ok(name.to_owned());
-    }
-    let has = |tool: &&CallStats| {
-        tool.tool.strip_suffix(name).is_some_and(|before| before.ends_with("__"))
-    };
-    let meant: Vec<&str> = called.iter().filter(has).map(|tool| tool.tool.as_str()).collect();
-    match meant.as_slice() {
-        [] => Ok(name.to_owned()),
-        [one] => Ok((*one).to_owned()),
-        several => Err(anyhow!("`{name}` is several tools: {}; name one", several.join(", "))),
-    }
+    let meant = haft_core::names::meant(name, called.iter().map(|tool| tool.tool.as_str()));
+    meant.map(str::to_owned).map_err(|several| {
+        misuse(format!("--tool: `{name}` is several tools: {}; name one", several.join(", ")))
+    })
+}
+
+/// The same, by a store's calls of a tenant.
+pub(super) async fn named(store: &Sqlite, tenant: &str, name: &str) -> anyhow::Result<String> {
+    let tenant = tenant.to_owned();
+    let called = CallFilter { tenant, limit: usize::MAX, ..CallFilter::default() };
+    canonical(name, &store.stats(called).await?)
 }
 
 fn row(call: &InvocationRecord) -> Vec<String> {
@@ -113,16 +111,19 @@ fn millis(us: u64) -> String {
 fn kind(word: &str) -> anyhow::Result<ErrorKind> {
     let words: Vec<&str> = ErrorKind::ALL.iter().map(|kind| kind.as_str()).collect();
     ErrorKind::parse(word).ok_or_else(|| {
-        anyhow!("`{word}` is not an error kind; {}", haft_core::nearest::suggest(word, &words))
+        misuse(format!(
+            "--error: `{word}` is not an error kind; {}",
+            haft_core::nearest::suggest(word, &words)
+        ))
     })
 }
 
 /// `90s`, `15m`, `24h`, `7d` in milliseconds.
 fn age_ms(text: &str) -> anyhow::Result<i64> {
-    let wrong = || anyhow!("`{text}` is not an age; write 90s, 15m, 24h or 7d");
+    let wrong = || misuse(format!("--since: `{text}` is not an age; write 90s, 15m, 24h or 7d"));
     let unit = text.chars().next_back().ok_or_else(wrong)?;
     let number = text.strip_suffix(unit).unwrap_or_default();
-    let number: i64 = number.parse().map_err(|_| wrong()).context("--since")?;
+    let number: i64 = number.parse().map_err(|_| wrong())?;
     let seconds = match unit {
         's' => 1,
         'm' => 60,
@@ -152,7 +153,7 @@ mod tests {
         check("search", Ok("search"));
         check("get_all", Ok("get_all"));
         check("hub__get", Ok("mcp__hub__get"));
-        check("get", Err("`get` is several tools: core__get, mcp__hub__get; name one"));
+        check("get", Err("--tool: `get` is several tools: core__get, mcp__hub__get; name one"));
         check("", Ok(""));
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
-use haft_agent::http::{Endpoint, Http};
+use haft_agent::http::{Endpoint, Http, Provider};
 use haft_agent::{Agent, Cancel, Done, Reason};
 use haft_core::Principal;
 use haft_core::port::{Journal as _, Owner};
@@ -18,7 +18,7 @@ use super::call::mode;
 use crate::assembly::{Desk, block_on, plain, said};
 use crate::cli::Chat;
 use crate::config::Model;
-use crate::output::{Exit, Output};
+use crate::output::{Exit, Given as _, Output};
 use crate::source::Place;
 use terminal::{Lines, Person, Screen};
 
@@ -29,6 +29,9 @@ const DRAIN: Duration = Duration::from_secs(25);
 const MOST: u64 = 1 << 20;
 
 pub(crate) fn run(at: &Place, options: &Chat, out: &mut Output) -> anyhow::Result<Exit> {
+    if let Some(provider) = &options.provider {
+        provider.parse::<Provider>().given("--provider")?;
+    }
     let model = asked_for(options).or(&at.config()?.model(&options.who.agent));
     // What is missing is said before anything is compiled or opened.
     let mut endpoint = model.endpoint(|name| std::env::var(name).ok())?;
@@ -37,6 +40,7 @@ pub(crate) fn run(at: &Place, options: &Chat, out: &mut Output) -> anyhow::Resul
         desk.tend(out).await?;
         let who = &options.who;
         let caller = desk.caller(&who.agent, who.tenant.as_deref(), who.actor.as_deref())?;
+        desk.known(&caller)?;
         if let (None, Some(id)) = (&model.key_env, &model.connection) {
             let key = desk.links.model_key(&caller.tenant, id, &endpoint.host()).await?;
             endpoint.key = Some(key.expose().to_owned());
@@ -127,8 +131,7 @@ impl<'a> Talk<'a> {
 
     /// Who answers questions: whoever sits at the terminal, else nobody now.
     fn person(&self) -> anyhow::Result<Arc<Person>> {
-        let who = Principal::parse(&self.options.approver).map_err(anyhow::Error::msg);
-        let who = who.context("--approver")?;
+        let who = Principal::parse(&self.options.approver).given("--approver")?;
         let lines = self.lines.clone().filter(|_| std::io::stderr().is_terminal());
         Ok(Arc::new(Person::new(who, lines)))
     }

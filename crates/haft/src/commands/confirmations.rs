@@ -1,6 +1,5 @@
 //! `haft confirmations`
 
-use anyhow::Context as _;
 use haft_core::Principal;
 use haft_core::port::{Confirmations as _, Store as _};
 use haft_core::record::{Confirmation, ConfirmationStatus};
@@ -8,7 +7,7 @@ use serde_json::json;
 
 use crate::assembly::{Desk, block_on, open_store, plain, said};
 use crate::cli::{Confirmations, ConfirmationsAction};
-use crate::output::{Exit, Output, instant};
+use crate::output::{Exit, Given as _, Output, instant};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Confirmations, out: &mut Output) -> anyhow::Result<Exit> {
@@ -64,8 +63,7 @@ async fn decide(
     out: &mut Output,
 ) -> anyhow::Result<Exit> {
     let desk = Desk::open(at, None, out)?;
-    let by =
-        Principal::parse(&options.operator.actor).map_err(anyhow::Error::msg).context("--as")?;
+    let by = Principal::parse(&options.operator.actor).given("--as")?;
     let decided = desk.runtime.confirm(&options.operator.tenant, id, approve, &by).await;
     let decided = decided.map_err(said)?;
     if options.json {

@@ -24,7 +24,7 @@ use crate::cli::{
 };
 use crate::commands::lint::counted;
 use crate::config::Config;
-use crate::output::{Exit, Output};
+use crate::output::{Exit, Given as _, Output, misuse};
 use crate::source::Place;
 
 /// A program that has renewed a token gives its store this long to take it.
@@ -92,7 +92,10 @@ impl Desk {
         check_id(&add.id)?;
         for host in &add.hosts {
             if host.contains(['/', ':', '*', '@']) || host.is_empty() {
-                bail!("--host: `{}` is not the name of one host", plain(host));
+                return Err(misuse(format!(
+                    "--host: `{}` is not the name of one host",
+                    plain(host)
+                )));
             }
         }
         let mut credentials = credentials(add, out)?;
@@ -168,13 +171,14 @@ impl Desk {
         for who in &grant.to {
             let all = matches!(who.as_str(), "*" | "user:*" | "agent:*" | "service:*");
             if !all {
-                haft_core::Principal::parse(who).map_err(anyhow::Error::msg).context("--to")?;
+                haft_core::Principal::parse(who).given("--to")?;
             }
         }
         for tool in &grant.tools {
             let good = |byte: u8| byte.is_ascii_alphanumeric() || b"_-*".contains(&byte);
             if tool.is_empty() || !tool.bytes().all(good) {
-                bail!("--tools: `{}` is not a tool or a pattern", plain(tool));
+                let why = format!("--tools: `{}` is not a tool or a pattern", plain(tool));
+                return Err(misuse(why));
             }
         }
         let granted = Grant {
@@ -292,7 +296,10 @@ fn check_id(id: &str) -> anyhow::Result<()> {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte);
     match !id.is_empty() && id.len() <= 64 && id.bytes().all(good) {
         true => Ok(()),
-        false => bail!("`{}` is not an id: use up to 64 letters, digits and `_.:-`", plain(id)),
+        false => Err(misuse(format!(
+            "`{}` is not an id: use up to 64 letters, digits and `_.:-`",
+            plain(id)
+        ))),
     }
 }
 
@@ -310,7 +317,7 @@ fn check_secrets(id: &str, credentials: &Credentials) -> anyhow::Result<()> {
 fn credentials(add: &AddConnection, out: &Output) -> anyhow::Result<Credentials> {
     let secret = || secret::read(&add.secret, "the secret", out);
     let needs = |value: &Option<String>, flag: &str| {
-        value.clone().ok_or_else(|| anyhow!("this kind needs `{flag}`"))
+        value.clone().ok_or_else(|| misuse(format!("this kind needs `{flag}`")))
     };
     Ok(match add.kind {
         KindName::Bearer => Credentials::Bearer(secret()?),
@@ -319,7 +326,7 @@ fn credentials(add: &AddConnection, out: &Output) -> anyhow::Result<Credentials>
             let plain =
                 name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
             if name.is_empty() || !plain {
-                bail!("--name: a header's name has letters, digits and `-`");
+                return Err(misuse("--name: a header's name has letters, digits and `-`"));
             }
             Credentials::Header { name, key: secret()? }
         }
@@ -327,7 +334,7 @@ fn credentials(add: &AddConnection, out: &Output) -> anyhow::Result<Credentials>
         KindName::Basic => {
             let user = needs(&add.user, "--user")?;
             if user.contains(':') {
-                bail!("--user: a name cannot hold `:`");
+                return Err(misuse("--user: a name cannot hold `:`"));
             }
             Credentials::Basic { user, password: secret()? }
         }

@@ -1,12 +1,11 @@
 //! `haft effects`
 
-use anyhow::{Context as _, anyhow};
 use haft_core::ledger::{EffectRecord, State};
 use haft_core::port::{EffectFilter, Ledger as _};
 
 use crate::assembly::{Desk, block_on, open_store, said};
 use crate::cli::{Effects, EffectsAction, YesNo};
-use crate::output::{Exit, Output, instant, table};
+use crate::output::{Exit, Output, instant, misuse, table};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Effects, out: &mut Output) -> anyhow::Result<Exit> {
@@ -25,10 +24,14 @@ async fn list(at: &Place, options: &Effects, out: &mut Output) -> anyhow::Result
     };
     let store = open_store(&at.config()?)?;
     store.recover().await?;
+    let tool = match &options.tool {
+        Some(name) => Some(super::calls::named(&store, &options.operator.tenant, name).await?),
+        None => None,
+    };
     let filter = EffectFilter {
         tenant: options.operator.tenant.clone(),
         states,
-        tool: options.tool.clone(),
+        tool,
         session: options.session.clone(),
         limit: options.limit,
         ..EffectFilter::default()
@@ -84,9 +87,8 @@ async fn settle(
 
 fn state(word: &str) -> anyhow::Result<State> {
     let words = State::ALL.map(State::as_str);
-    State::parse(word)
-        .ok_or_else(|| {
-            anyhow!("`{word}` is not a state; {}", haft_core::nearest::suggest(word, &words))
-        })
-        .context("--state")
+    State::parse(word).ok_or_else(|| {
+        let fix = haft_core::nearest::suggest(word, &words);
+        misuse(format!("--state: `{word}` is not a state; {fix}"))
+    })
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::lint::counted;
 use crate::cli::{Export, ExportFormat, ModeName};
-use crate::output::{Exit, Output};
+use crate::output::{Exit, Output, misuse};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Export, out: &mut Output) -> anyhow::Result<Exit> {
@@ -44,15 +44,17 @@ fn target(options: &Export) -> anyhow::Result<Option<Target>> {
         ExportFormat::Mcp => Dialect::Mcp,
         ExportFormat::Adm => Dialect::Adm,
         ExportFormat::JsonSchema if options.strict || options.json_schema => {
-            bail!("`--strict` and `--json-schema` are for the formats of providers")
+            return Err(misuse("`--strict` and `--json-schema` are for the formats of providers"));
         }
         ExportFormat::JsonSchema => return Ok(None),
     };
     if options.strict && !has_strict(dialect) {
-        bail!("`{dialect}` has no strict mode; leave `--strict` out");
+        return Err(misuse(format!("`{dialect}` has no strict mode; leave `--strict` out")));
     }
     if options.json_schema && dialect != Dialect::Gemini {
-        bail!("only `gemini` has a second way to write schemas; leave `--json-schema` out");
+        return Err(misuse(
+            "only `gemini` has a second way to write schemas; leave `--json-schema` out",
+        ));
     }
     let strictness = if options.strict { Strictness::Strict } else { Strictness::Plain };
     let target = Target::new(dialect, strictness);

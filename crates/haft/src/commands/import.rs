@@ -60,11 +60,17 @@ fn guess(text: &str) -> ImportFormat {
     let start: String = text.chars().take(4096).collect();
     if start.contains("function_declarations") {
         ImportFormat::Adm
-    } else if start.contains("openapi:") || start.contains("\"openapi\"") || is_swagger(&start) {
+    } else if start.contains("\"openapi\"") || is_swagger(&start) || is_yaml(&start) {
         ImportFormat::Openapi
     } else {
         ImportFormat::Functions
     }
+}
+
+/// Only OpenAPI comes as YAML. Definitions in JSON begin with a bracket.
+fn is_yaml(start: &str) -> bool {
+    let text = start.trim_start_matches('\u{feff}').trim_start();
+    !text.is_empty() && !text.starts_with(['{', '['])
 }
 
 /// The version before OpenAPI had its name; it is refused with a word on what to do.
@@ -98,5 +104,25 @@ fn explain(import: &Import, options: &cli::Import, written: Option<&Written>, ou
     }
     if written.is_some() {
         out.line("next: `haft lint` says what an import could not know");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_json_is_read_as_yaml_so_that_its_mistake_is_named() {
+        for (text, expected) in [
+            ("[{\"name\": \"a\"}]", ImportFormat::Functions),
+            ("{\"name\": \"a\"}\n{\"name\": \"b\"}", ImportFormat::Functions),
+            ("{\"function_declarations\": []}", ImportFormat::Adm),
+            (" {\"openapi\": \"3.1.0\"}", ImportFormat::Openapi),
+            ("# a note\ninfo: {title: x\n", ImportFormat::Openapi),
+            ("\u{feff}openapi: 3.1.0\n", ImportFormat::Openapi),
+            ("", ImportFormat::Functions),
+        ] {
+            assert_eq!(guess(text), expected, "{text}");
+        }
     }
 }

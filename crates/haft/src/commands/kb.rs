@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use haft_core::call::{Caller, Principal};
 use haft_tools::kb::{Base, Found, Import, KbError, Report, Search};
 use serde_json::json;
@@ -13,7 +13,7 @@ use crate::assembly::plain;
 use crate::bundled;
 use crate::cli::kb::{Kb as Options, KbCommand, KbImport, KbSearch};
 use crate::config::Kb;
-use crate::output::{Exit, Output, table};
+use crate::output::{Exit, Given as _, Output, misuse, table};
 use crate::source::Place;
 
 /// How often files are looked at while watching.
@@ -183,7 +183,7 @@ fn search(kb: &Kb, options: &KbSearch, out: &mut Output) -> anyhow::Result<Exit>
     if let Some(actor) = &options.actor {
         let tenant = options.tenant.as_ref().or(kb.tenant.as_ref());
         let mut caller = Caller::agent(tenant.map_or("default", String::as_str), "default");
-        caller.actor = Principal::parse(actor).map_err(anyhow::Error::msg).context("--as")?;
+        caller.actor = Principal::parse(actor).given("--as")?;
         namespaces = match &options.namespace {
             None => kb.namespaces.readable(&caller).namespaces(),
             Some(name) => Some(kb.namespaces.named(name, &caller)),
@@ -210,11 +210,11 @@ fn search(kb: &Kb, options: &KbSearch, out: &mut Output) -> anyhow::Result<Exit>
 
 fn time(option: &str, text: Option<&str>) -> anyhow::Result<Option<jiff::Timestamp>> {
     let read = |text: &str| {
-        haft_tools::kb::record::moment(text).with_context(|| {
-            format!(
+        haft_tools::kb::record::moment(text).ok_or_else(|| {
+            misuse(format!(
                 "{option}: `{}` is no time; write 2026-01-31 or 2026-01-31T14:05:00Z",
                 plain(text)
-            )
+            ))
         })
     };
     text.map(read).transpose()

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::assembly::{Desk, block_on, open_store};
 use crate::cli::{Keys as Options, KeysCommand, NewKey, Operator, RoleName};
-use crate::output::{Exit, Output, instant, table};
+use crate::output::{Exit, Given as _, Output, instant, table};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Options, out: &mut Output) -> anyhow::Result<Exit> {
@@ -30,7 +30,7 @@ struct Declared {
 }
 
 fn make(new: &NewKey, out: &mut Output) -> anyhow::Result<Exit> {
-    let principal = Principal::parse(&new.principal).map_err(anyhow::Error::msg).context("--as")?;
+    let principal = Principal::parse(&new.principal).given("--as")?;
     let mut random = [0; 32];
     getrandom::fill(&mut random).map_err(|why| anyhow!("no random numbers: {why}"))?;
     let (text, sha256) = mint(&new.id, &random);
@@ -53,11 +53,11 @@ fn make(new: &NewKey, out: &mut Output) -> anyhow::Result<Exit> {
 /// Makes a key that the store keeps.
 async fn keep(at: &Place, new: &NewKey, out: &mut Output) -> anyhow::Result<Exit> {
     let desk = Desk::open(at, None, out)?;
-    let principal = Principal::parse(&new.principal).map_err(anyhow::Error::msg).context("--as")?;
+    let principal = Principal::parse(&new.principal).given("--as")?;
     let expires = new
         .expires
         .as_deref()
-        .map(|text| serde_json::from_value::<Instant>(Value::from(text)).context("--expires"));
+        .map(|text| serde_json::from_value::<Instant>(Value::from(text)).given("--expires"));
     let wanted = Wanted {
         name: Some(new.id.clone()),
         principal,
@@ -135,7 +135,7 @@ async fn revoke(
     if desk.config.server.keys.iter().any(|key| key.id == id) {
         return Err(anyhow!("`{id}` is declared in `haft.toml`; take it out there"));
     }
-    let by = Principal::parse(&operator.actor).map_err(anyhow::Error::msg).context("--as")?;
+    let by = Principal::parse(&operator.actor).given("--as")?;
     let revoked = stored::revoke(&desk.runtime, &by, &operator.tenant, id).await;
     revoked.with_context(|| format!("key `{id}` of tenant `{}`", operator.tenant))?;
     out.line(&format!("`{id}` opens nothing any more"));

@@ -10,7 +10,7 @@ use haft_build::providers;
 use haft_wire::Target;
 
 use crate::cli::{Format, Lint};
-use crate::output::{Exit, Output};
+use crate::output::{Exit, Output, misuse};
 use crate::source::{self, Place, prefix};
 
 pub(crate) fn run(at: &Place, options: &Lint, out: &mut Output) -> anyhow::Result<Exit> {
@@ -42,7 +42,9 @@ fn targets(words: &[String]) -> anyhow::Result<Vec<Target>> {
         let named = Target::named(word.trim());
         if named.is_empty() {
             let known: Vec<String> = Target::ALL.iter().map(|target| target.name()).collect();
-            anyhow::bail!("`{word}` is no provider; use `all` or some of {}", known.join(", "));
+            let why =
+                format!("--providers: `{word}` is none; use `all` or some of {}", known.join(", "));
+            return Err(misuse(why));
         }
         targets.extend(named);
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use haft_core::Principal;
 use haft_runtime::Runtime;
 use haft_server::mcp::{Seat, serve_lines};
@@ -12,7 +12,7 @@ use haft_server::{Door, Hub};
 use super::lint::counted;
 use crate::assembly::{Desk, block_on};
 use crate::cli::Mcp;
-use crate::output::{Exit, Output};
+use crate::output::{Exit, Given as _, Output};
 use crate::source::Place;
 
 /// How long begun effects are waited for when the client has gone.
@@ -30,12 +30,9 @@ pub(crate) fn run(at: &Place, options: &Mcp, out: &mut Output) -> anyhow::Result
         let first = agents.first().map_or("default", |agent| agent.id.as_str());
         let agent = options.agent.as_deref().unwrap_or(first);
         let mut caller = desk.caller(agent, None, None)?;
-        if !desk.runtime.has_agent(&caller.tenant, agent) {
-            bail!("there is no agent `{agent}`; `haft.toml` has those that there are");
-        }
+        desk.known(&caller)?;
         if let Some(subject) = &options.subject {
-            let subject = Principal::parse(subject).map_err(anyhow::Error::msg);
-            caller.subject = Some(subject.context("--subject")?);
+            caller.subject = Some(Principal::parse(subject).given("--subject")?);
         }
         let limits = desk.config.server.limits.clone();
         let door = Door::new(desk.runtime.clone(), hub, Keys::default(), Vec::new(), limits);

@@ -8,7 +8,7 @@ use haft_tools::bundled;
 
 use crate::assembly::plain;
 use crate::cli::{CategoryName, New};
-use crate::output::{Exit, Output};
+use crate::output::{Exit, Output, misuse};
 use crate::source::{Place, prefix};
 
 pub(crate) fn run(at: &Place, options: &New, out: &mut Output) -> anyhow::Result<Exit> {
@@ -31,7 +31,7 @@ pub(crate) fn run(at: &Place, options: &New, out: &mut Output) -> anyhow::Result
             scaffold::copy(&root, name.as_ref().unwrap_or(from), &files)?
         }
         (None, Some(name)) => scaffold::create(&root, name, category)?,
-        (None, None) => bail!("name the tool: `haft new my-tool`"),
+        (None, None) => return Err(misuse("name the tool: `haft new my-tool`")),
     };
     let folder = made.folder.display().to_string();
     let folder = folder.trim_start_matches("./");

@@ -25,7 +25,7 @@ use super::lint::counted;
 use crate::assembly::{Desk, block_on};
 use crate::bundled;
 use crate::cli::Serve;
-use crate::config::Config;
+use crate::config::{Config, Logging};
 use crate::logs;
 use crate::models::models;
 use crate::output::{Exit, Output};
@@ -46,7 +46,7 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         observers.extend(traces.clone().map(|one| one as Arc<dyn Observe>));
         let desk = Desk::open_observed(at, options.registry.as_deref(), publish, observers, out)?;
         logs::start(desk.config.server.log)?;
-        desk.tend(out).await?;
+        take_over(&desk, out).await?;
         let listen = options.listen.or(desk.config.server.listen).unwrap_or(LISTEN);
         let hosts = hosts(&desk.config, listen)?;
         let admin = administrator::of(&desk.config)?;
@@ -82,6 +82,15 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         haft_core::port::Journal::flush(&*desk.store).await.context("the last records")?;
         Ok(Exit::Done)
     })
+}
+
+/// Takes over what processes that were killed have left, and says so in the log, where there is one.
+async fn take_over(desk: &Desk, out: &Output) -> anyhow::Result<()> {
+    if desk.config.server.log == Logging::Off {
+        return desk.tend(out).await;
+    }
+    haft_server::logs::unknown(&desk.left().await?);
+    Ok(())
 }
 
 /// Why nobody can be listened to there, and what helps.

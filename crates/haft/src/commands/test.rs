@@ -12,9 +12,10 @@ use haft_runtime::trial::{self, Test as Case, TestFile};
 use haft_store::Memory;
 use serde_json::{Value, json};
 
+use super::lint::counted;
 use crate::assembly::{block_on, executors, plain};
 use crate::cli::Test;
-use crate::output::{Exit, Output};
+use crate::output::{Exit, Output, misuse};
 use crate::source::{Place, compiled};
 
 pub(crate) fn run(at: &Place, options: &Test, out: &mut Output) -> anyhow::Result<Exit> {
@@ -66,7 +67,7 @@ fn once(toolset: &Path, options: &Test, out: &mut Output) -> anyhow::Result<Exit
     let registry = compiled(toolset, out)?;
     let start = Instant::now();
     let mut counts = Counts { passed: 0, failed: 0, without: Vec::new(), elsewhere: Vec::new() };
-    let mut results = Vec::new();
+    let (mut results, mut excluded) = (Vec::new(), 0);
     block_on(async {
         let executors: Arc<dyn Execute> =
             Arc::new(executors(&registry, toolset.join(".haft/run"), Some(toolset.to_path_buf())));
@@ -79,7 +80,10 @@ fn once(toolset: &Path, options: &Test, out: &mut Output) -> anyhow::Result<Exit
                 counts.elsewhere.push(tool.contract.tool_id.clone());
                 continue;
             }
-            for case in file.tests.iter().filter(|case| wanted(case, options)) {
+            let (meant, left_out): (Vec<_>, Vec<_>) =
+                file.tests.iter().partition(|case| wanted(case, options));
+            excluded += left_out.len();
+            for case in meant {
                 let result =
                     one(&registry, tool, case, executors.clone(), &mut counts, options, out)
                         .await?;
@@ -92,6 +96,14 @@ fn once(toolset: &Path, options: &Test, out: &mut Output) -> anyhow::Result<Exit
         out.json(&json!({ "passed": counts.passed, "failed": counts.failed, "withoutTests": counts.without, "notRun": counts.elsewhere, "tests": results }))?;
     } else {
         summary(&counts, start, out);
+    }
+    if let (0, Some(filter)) = (counts.passed + counts.failed, &options.filter)
+        && excluded > 0
+    {
+        let tests = counted(excluded, "test");
+        let named = plain(filter);
+        let why = format!("--filter: no name of a test contains `{named}`; {tests} left out");
+        return Err(misuse(why));
     }
     if counts.passed + counts.failed == 0 {
         bail!("no tests were run; write a tests.json beside a tool's schema.json");

@@ -2,21 +2,20 @@
 
 use std::path::Path;
 
-use anyhow::Context as _;
 use haft_build::accept;
 use haft_core::Digest;
 use haft_core::registry::{Pin, PublicKey};
 use serde_json::json;
 
 use crate::cli::Verify;
-use crate::output::{Exit, Output};
+use crate::output::{Exit, Given as _, Output};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Verify, out: &mut Output) -> anyhow::Result<Exit> {
     let config = at.config()?;
     let mut trust = config.trust.clone();
     if let Some(key) = &options.key {
-        trust.key = Some(PublicKey::try_from(key.clone()).context("--key")?);
+        trust.key = Some(PublicKey::try_from(key.clone()).given("--key")?);
     }
     if let Some(pin) = &options.pin {
         trust.pin = Some(match pin.starts_with("sha256:") {

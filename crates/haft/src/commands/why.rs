@@ -16,6 +16,7 @@ pub(crate) fn run(at: &Place, options: &Why, out: &mut Output) -> anyhow::Result
     block_on(async {
         let desk = Desk::open(at, options.registry.as_deref(), out)?;
         let caller = desk.caller(&options.agent, None, None)?;
+        desk.known(&caller)?;
         let catalog = desk.runtime.catalog(&caller, mode(options.mode));
         let Some(name) = &options.tool else { return all(&catalog, options, out) };
         let mut answer = one(&catalog, name);

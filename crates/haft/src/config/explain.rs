@@ -5,10 +5,15 @@ use haft_runtime::policy::suggest;
 /// A mistake, and how it is put right. `before` is the file up to it. Values are not repeated: one
 /// of them may be a secret.
 pub(super) fn mistake(said: &str, before: &str) -> String {
-    let types =
-        said.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "));
-    let Some((found, expected)) = types else { return suggest(said) };
-    let found = kind(found);
+    let types = ["invalid type: ", "invalid value: integer "].iter().find_map(|start| {
+        let (found, expected) = said.strip_prefix(start)?.rsplit_once(", expected ")?;
+        Some((found, expected, *start))
+    });
+    let Some((found, expected, start)) = types else { return suggest(said) };
+    let found = match start {
+        "invalid type: " => kind(found),
+        _ => out_of_range(found),
+    };
     let name = key(before).map_or_else(|| "this".to_owned(), |key| format!("`{key}`"));
     let Some((wanted, written)) = wanted(expected) else {
         return format!("{name} is {found}, and something else is expected");
@@ -21,10 +26,19 @@ pub(super) fn mistake(said: &str, before: &str) -> String {
     format!("{name} must be {wanted}, and is {found}{example}")
 }
 
+/// A whole number that there is no room for: below the least, or above the most.
+fn out_of_range(found: &str) -> &'static str {
+    match found.starts_with("`-") {
+        true => "less",
+        false => "more than can be counted here",
+    }
+}
+
 fn kind(found: &str) -> &'static str {
     match found.split([' ', '`']).next().unwrap_or_default() {
         "string" => "a text",
-        "integer" | "floating" => "a number",
+        "integer" => "a number",
+        "floating" => "a fraction",
         "boolean" => "true or false",
         "sequence" => "a list",
         "map" => "a table",
@@ -40,8 +54,10 @@ fn wanted(expected: &str) -> Option<(&'static str, &'static str)> {
         "a boolean" => ("true or false", "true"),
         "a map" => ("a table", "{ … }"),
         _ if expected.starts_with("struct ") => ("a table", "{ … }"),
-        _ if ["u8", "u16", "u32", "u64", "usize", "i64", "f64"].contains(&expected) => {
-            ("a number", "1")
+        "i64" => ("a whole number", "1"),
+        "f64" => ("a number", "1"),
+        _ if ["u8", "u16", "u32", "u64", "usize"].contains(&expected) => {
+            ("a whole number from 0 on", "1")
         }
         _ => return None,
     })
@@ -87,7 +103,15 @@ mod tests {
         );
         check(
             "[runtime]\nmax_batch = \"ten\"\n",
-            "`max_batch` must be a number, and is a text: write `max_batch = 1`",
+            "`max_batch` must be a whole number from 0 on, and is a text: write `max_batch = 1`",
+        );
+        check(
+            "[runtime]\nmax_depth = -1\n",
+            "`max_depth` must be a whole number from 0 on, and is less: write `max_depth = 1`",
+        );
+        check(
+            "[runtime]\nmax_depth = 1.5\n",
+            "`max_depth` must be a whole number from 0 on, and is a fraction: write `max_depth = 1`",
         );
     }
 

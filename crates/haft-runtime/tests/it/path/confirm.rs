@@ -68,6 +68,7 @@ async fn nobody_approves_their_own_call() {
     let own = Principal::agent("default");
     let refused = world.runtime.confirm("default", &id, true, &own).await.unwrap_err();
     assert_eq!(refused.kind, ErrorKind::ConfirmationRefused);
+    assert!(refused.suggestion.contains("stays open"), "{}", refused.suggestion);
     assert_eq!(asked(&world.call(call("gift", "k")).await), id);
     let other_tenant = world.runtime.confirm("other", &id, true, &Principal::user("mara")).await;
     assert_eq!(other_tenant.unwrap_err().kind, ErrorKind::NotFound);

@@ -280,6 +280,13 @@ async fn an_old_request_is_not_begun() {
     let mut fresh = call("order", "k");
     fresh.issued_at_ms = Some(super::world::NOW - 15 * 60 * 1000);
     assert!(world.call(fresh).await.is_ok());
+    // A clock that is ahead is borne with, up to a point.
+    let mut ahead = call("order", "l");
+    ahead.issued_at_ms = Some(super::world::NOW + 5 * 60 * 1000);
+    assert!(world.call(ahead.clone()).await.is_ok());
+    ahead.key = Some("m".to_owned());
+    ahead.issued_at_ms = Some(super::world::NOW + 5 * 60 * 1000 + 1_000);
+    assert_eq!(kind(&world.call(ahead).await), ErrorKind::InvalidArguments);
 }
 
 #[tokio::test]

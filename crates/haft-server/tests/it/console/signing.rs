@@ -180,6 +180,8 @@ async fn approving_takes_a_page_that_was_read_and_a_key_that_was_shown_lately() 
     let fields = [("csrf", csrf.as_str()), ("word", &word), ("answer", "approve")];
     let early = visit.post(&place, &fields).await;
     assert!(early.status == 403 && early.body.contains("less than a second"), "{early:?}");
+    assert!(early.body.contains("read it, then answer"), "{early:?}");
+    assert!(!early.body.contains("the role that this needs"), "{early:?}");
     later(6 * 60).await;
     let late = visit.post(&place, &fields).await;
     assert!(late.status == 403 && late.body.contains("show your key again"), "{late:?}");

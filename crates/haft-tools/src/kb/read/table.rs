@@ -1,9 +1,9 @@
 //! CSV: the first row names the columns. A column that no field has is metadata.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 
-use csv::{ByteRecord, ErrorKind, ReaderBuilder};
+use csv::{ByteRecord, ErrorKind, Position, Reader, ReaderBuilder};
 use serde_json::{Map, Value};
 
 use super::{Defaults, Item, finish};
@@ -13,7 +13,8 @@ const MOST: u64 = 256 << 20;
 const MAX_COLUMNS: usize = 200;
 
 pub(super) fn read(file: File, defaults: &Defaults, take: &mut dyn FnMut(Item)) -> io::Result<()> {
-    if file.metadata()?.len() > MOST {
+    let size = file.metadata()?.len();
+    if size > MOST {
         let what = format!("has more than {MOST} bytes; split it, or use JSON lines");
         take(Err((0, what)));
         return Ok(());
@@ -35,7 +36,12 @@ pub(super) fn read(file: File, defaults: &Defaults, take: &mut dyn FnMut(Item)) 
                 break;
             }
         }
-        let line = row.position().map_or(line, csv::Position::line);
+        let line = row.position().map_or(line, Position::line);
+        if let Some(opened) = unclosed(&rows, &row, size)? {
+            let what = "a quote is opened here and never closed; all that follows is one field";
+            take(Err((opened, what.to_owned())));
+            break;
+        }
         let Some(values) = texts(&row) else {
             take(Err((line, "not UTF-8".to_owned())));
             if names.is_none() {
@@ -55,6 +61,34 @@ pub(super) fn read(file: File, defaults: &Defaults, take: &mut dyn FnMut(Item)) 
         }
     }
     Ok(())
+}
+
+/// The line of a quote that is never closed. The reader takes it for one that ends with the file, so
+/// only the last row can have one.
+fn unclosed(rows: &Reader<File>, row: &ByteRecord, size: u64) -> io::Result<Option<u64>> {
+    let Some(start) = row.position().filter(|_| rows.position().byte() >= size) else {
+        return Ok(None);
+    };
+    // To its end, where the reader has left it.
+    let (mut file, mut text) = (rows.get_ref(), Vec::new());
+    file.seek(SeekFrom::Start(start.byte()))?;
+    file.read_to_end(&mut text)?;
+    let mut line = start.line();
+    let (mut opened, mut begins) = (None, true);
+    let mut bytes = text.iter().peekable();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            // Two of them stand for one.
+            b'"' if opened.is_some() => {
+                opened = opened.filter(|_| bytes.next_if_eq(&&b'"').is_some())
+            }
+            b'"' if begins => opened = Some(line),
+            b'\n' => line += 1,
+            _ => {}
+        }
+        begins = opened.is_none() && matches!(byte, b',' | b'\n' | b'\r');
+    }
+    Ok(opened)
 }
 
 fn texts(row: &ByteRecord) -> Option<Vec<&str>> {

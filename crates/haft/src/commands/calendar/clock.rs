@@ -1,11 +1,11 @@
 //! Times as people write and read them.
 
-use anyhow::anyhow;
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 
 use crate::assembly::plain;
+use crate::output::misuse;
 
 /// The zones that times are read and shown in.
 pub(super) struct Clock {
@@ -27,10 +27,10 @@ impl Clock {
             .or_else(|_| text.parse::<Date>().map(|day| day.at(0, 0, 0, 0)))
             .and_then(|civil| self.wanted.as_ref().unwrap_or(&self.common).to_timestamp(civil));
         civil.map(|at| Some(at.as_millisecond())).map_err(|_| {
-            anyhow!(
+            misuse(format!(
                 "{option}: `{}` is no time; write 2026-01-31, 2026-01-31T14:05 or 2026-01-31T14:05:00+02:00",
                 plain(text)
-            )
+            ))
         })
     }
 
