@@ -243,3 +243,19 @@ async fn a_definition_is_compiled_once_and_where_it_keeps_nobody_waiting() {
     assert_eq!(compiled.len(), 2, "once for each of its versions");
     assert!(compiled.iter().all(|thread| *thread != here));
 }
+
+#[tokio::test]
+async fn a_tool_of_a_tenant_runs_no_longer_than_whoever_runs_haft_allows() {
+    let declared = |ms: u64| {
+        let mut contract = contract("weigh", "1.0.0");
+        contract["limits"] = json!({ "maxRuntimeMs": ms });
+        [definition("post__weigh", contract)]
+    };
+    for (said, expected) in [(3_600_000, 30_000), (4_000, 4_000)] {
+        let world = world(&declared(said)).await;
+        let mut call = Call::new(Caller::agent("ours", "helper"), "weigh", json!({"parcel": "p"}));
+        call.dry_run = true;
+        let plan = world.call(call).await.result.unwrap();
+        assert_eq!(plan["deadlineMs"], expected, "{plan}");
+    }
+}

@@ -265,7 +265,7 @@ async fn several(
 
 /// Accepts a call and answers under its own address. It counts as work until it has ended.
 fn later(door: &Arc<Door>, who: &Who, agent: &str, call: Call) -> Result<Response, Problem> {
-    let room = door.room.clone().try_acquire_owned().map_err(|_| Problem::overloaded())?;
+    let room = door.work(&who.tenant)?;
     let id = fresh("later")?;
     if !door.later.begin(&id, who, agent) {
         return Err(Problem::overloaded());
@@ -328,7 +328,7 @@ pub(crate) async fn poll(
 /// The call's events as they happen, then its envelope. Whoever stops watching, or cannot keep up,
 /// does not stop the call.
 fn watched(door: Arc<Door>, mut call: Call) -> Result<Response, Problem> {
-    let room = door.room.clone().try_acquire_owned().map_err(|_| Problem::overloaded())?;
+    let room = door.work(&call.caller.tenant)?;
     let id = match &call.id {
         Some(id) => id.clone(),
         None => fresh("call")?,
