@@ -111,7 +111,7 @@ contract! {
         }
     }
 
-    something_foreignunder_the_other_key_stands_in_nobodys_way(bed) {
+    something_else_under_the_other_key_stands_in_nobodys_way(bed) {
         let store = bed.open();
         let mut foreign = claim("one");
         foreign.fingerprint = digest("other arguments");
