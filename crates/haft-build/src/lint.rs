@@ -5,6 +5,7 @@ pub(crate) mod contract;
 pub(crate) mod docs;
 pub(crate) mod gateway;
 pub(crate) mod paths;
+pub(crate) mod patterns;
 pub(crate) mod reach;
 pub(crate) mod schema;
 pub(crate) mod text;

@@ -1,12 +1,14 @@
 //! A call: who asks, through what, for which tool, with which arguments.
 
+use std::collections::HashSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::Digest;
 use crate::contract::Mode;
 use crate::port::Client;
 
@@ -192,6 +194,8 @@ pub struct Call {
     pub keyed: Keyed,
     /// Which of several deliberate repetitions this is; the first is 1.
     pub occurrence: u32,
+    /// What the request has asked for so far, where it makes several calls.
+    pub asked: Option<Arc<Asked>>,
     /// The connection that it may use, chosen outside of the arguments.
     pub connection: Option<String>,
     /// The connections that this request was given.
@@ -232,6 +236,21 @@ pub enum Keyed {
     Batch,
 }
 
+/// What the calls of one request have asked for: a call that says the same as one before it is a
+/// deliberate repetition.
+#[derive(Debug, Default)]
+pub struct Asked(Mutex<HashSet<(Digest, u32)>>);
+
+impl Asked {
+    /// Which repetition a call is that asks for this: the one that it says, or the next one that no
+    /// call of the request has taken.
+    #[must_use]
+    pub fn nth(&self, what: &Digest, said: u32) -> u32 {
+        let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (said..=u32::MAX).find(|nth| taken.insert((what.clone(), *nth))).unwrap_or(said)
+    }
+}
+
 /// What a person overruled knowingly.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overrule {
@@ -257,6 +276,7 @@ impl Call {
             key: None,
             keyed: Keyed::Call,
             occurrence: 1,
+            asked: None,
             connection: None,
             connections: Vec::new(),
             confirmation: None,

@@ -105,6 +105,9 @@ impl State {
 pub struct Claim {
     /// The caller's or the derived key, scoped by tenant, principal and tool.
     pub key: Digest,
+    /// Another key under which the same may have been begun. An entry there that is about the same
+    /// answers the claim, in the same step.
+    pub other: Option<OtherKey>,
     /// The arguments as received and accepted, and the connection: what must be the same when the
     /// key is.
     pub fingerprint: Digest,
@@ -122,6 +125,15 @@ pub struct Claim {
     pub despite_similar: bool,
     /// What the record starts from.
     pub effect: Effect,
+}
+
+/// Another key of the same act.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherKey {
+    /// The key.
+    pub key: Digest,
+    /// How long ago an entry under it may have been begun, where that counts.
+    pub within_ms: Option<u64>,
 }
 
 /// How long an entry is kept.

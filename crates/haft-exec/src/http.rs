@@ -55,14 +55,16 @@ pub struct Http {
 }
 
 impl Http {
-    /// With a client, which also serves tools that tenants brought along.
+    /// With a client for the tools of the toolset. Tools that tenants brought along get one like it
+    /// that reaches public addresses alone: what the toolset may reach inside of a network is not for
+    /// everybody who can write a contract.
     #[must_use]
     pub fn new(client: Arc<Client>) -> Self {
-        Self { tenants: client.clone(), client }
+        let tenants = Arc::new(client.public_only());
+        Self { tenants, client }
     }
 
-    /// With another client for tools that tenants brought along: what the toolset may reach inside
-    /// of a network is not for everybody who can write a contract.
+    /// With another client for tools that tenants brought along.
     #[must_use]
     pub fn for_tenants(mut self, client: Arc<Client>) -> Self {
         self.tenants = client;
@@ -144,7 +146,7 @@ impl Http {
             return Err(Ended::NotBegun(ToolError::new(ErrorKind::Internal, message)));
         };
         let client = self.client(job);
-        let most = gateway.max_response_bytes.unwrap_or(client.settings().response_bytes);
+        let most = self.most(job, gateway);
         let mut request =
             template::request(gateway, &job.arguments, most).map_err(Ended::NotBegun)?;
         if let (Some(name), Some(key)) = (&gateway.idempotency_header, &job.provider_key)
@@ -161,6 +163,19 @@ impl Http {
                 let response = trip.get(request).await?;
                 answer::part(gateway, answer::read(gateway, &response)?)
             }
+        }
+    }
+}
+
+impl Http {
+    /// How large an answer may be. What a tenant writes makes it smaller, never larger than whoever
+    /// runs haft has room for.
+    fn most(&self, job: &Job, gateway: &HttpGateway) -> u64 {
+        let usual = self.client(job).settings().response_bytes;
+        match gateway.max_response_bytes {
+            Some(said) if job.of_tenant => said.min(usual),
+            Some(said) => said,
+            None => usual,
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Several calls of one turn, one after the other.
 
+use std::sync::Arc;
+
+use haft_core::call::{Asked, Keyed};
 use haft_core::port::Invoke as _;
 use haft_core::{Call, Envelope, ErrorKind, ToolError};
 
@@ -47,10 +50,15 @@ impl Runtime {
         }
         let mut steps = Vec::with_capacity(calls.len());
         let mut stopped = false;
-        for planned in calls {
+        let asked = Arc::new(Asked::default());
+        for mut planned in calls {
             if stopped {
                 steps.push(Step::Skipped);
                 continue;
+            }
+            // A key of its own says by itself what a call is the same as.
+            if planned.call.key.is_none() || planned.call.keyed != Keyed::Call {
+                planned.call.asked = Some(asked.clone());
             }
             let envelope = self.invoke(planned.call).await;
             stopped = planned.critical && !envelope.is_ok();

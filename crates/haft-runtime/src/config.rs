@@ -19,7 +19,7 @@ pub use bodies::{
 pub use declared::Declared;
 pub(crate) use declared::{canonical, is_listed};
 pub(crate) use merge::{Merged, merge, source_of};
-pub(crate) use own::{Sheet, Workshop, naming, sheets};
+pub(crate) use own::{Purpose, Sheet, Workshop, naming, sheets};
 
 use std::fmt;
 

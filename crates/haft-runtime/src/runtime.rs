@@ -352,6 +352,12 @@ impl Runtime {
         self.inner.rules.load().directory.agent(tenant, agent).is_some()
     }
 
+    /// Whether there is more than one tenant.
+    #[must_use]
+    pub fn has_several_tenants(&self) -> bool {
+        self.inner.rules.load().directory.tenants() > 1
+    }
+
     /// The names of a tenant's agents, in order.
     #[must_use]
     pub fn agents(&self, tenant: &str) -> Vec<String> {

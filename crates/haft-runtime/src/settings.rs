@@ -45,6 +45,8 @@ pub struct Settings {
     pub max_own_tools: usize,
     /// How large such a definition may be, as JSON.
     pub max_definition_bytes: usize,
+    /// How long a tool that a tenant has defined may run, whatever its contract says.
+    pub max_own_runtime: Duration,
 }
 
 impl Default for Settings {
@@ -69,6 +71,7 @@ impl Default for Settings {
             max_pending_confirmations: 20,
             max_own_tools: 100,
             max_definition_bytes: 256 << 10,
+            max_own_runtime: Duration::from_secs(30),
         }
     }
 }

@@ -15,6 +15,8 @@ use crate::later::Later;
 use crate::mcp;
 use crate::metrics::Metrics;
 use crate::places::Places;
+use crate::problem::Problem;
+use crate::room::{Room, Share, Tenants, Work};
 use crate::shortage::Shortage;
 use crate::shown::Renderings;
 use crate::socket::Lines;
@@ -88,7 +90,7 @@ pub struct Door {
     pub(crate) lists: mcp::Lists,
     pub(crate) owners: mcp::Owners,
     pub(crate) used: mcp::Used,
-    pub(crate) room: Arc<Semaphore>,
+    pub(crate) room: Room,
     pub(crate) entrance: Arc<Semaphore>,
     pub(crate) places: Places,
     pub(crate) later: Later,
@@ -130,7 +132,7 @@ impl Door {
             lists: mcp::Lists::default(),
             owners: mcp::Owners::default(),
             used: mcp::Used::default(),
-            room: Arc::new(Semaphore::new(limits.at_once)),
+            room: Room::new(limits.at_once),
             entrance: Arc::new(Semaphore::new(ENTERING)),
             places: Places::new(limits.watchers),
             later: Later::new(limits.later),
@@ -178,6 +180,20 @@ impl Door {
 
     pub(crate) fn is_home(&self, who: &Who) -> bool {
         self.home.as_deref() == Some(&*who.tenant)
+    }
+
+    /// A tenant's part of the room, for a request that is in.
+    pub(crate) fn share(&self, tenant: &Arc<str>) -> Result<Share, Problem> {
+        self.room.share(tenant, self.tenants())
+    }
+
+    /// Room for what lasts longer than the request that began it.
+    pub(crate) fn work(&self, tenant: &Arc<str>) -> Result<Work, Problem> {
+        self.room.work(tenant, self.tenants())
+    }
+
+    fn tenants(&self) -> Tenants {
+        if self.runtime.has_several_tenants() { Tenants::Several } else { Tenants::One }
     }
 
     /// Whoever holds a key's text, declared or stored.

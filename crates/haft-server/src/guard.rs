@@ -58,12 +58,18 @@ async fn admitted(door: &Arc<Door>, request: Request, next: Next) -> Response {
 /// Turned away at once: a queue would only make everybody late. Whoever is not in yet takes nobody's
 /// place; whoever asks how the server does must hear it above all when there is no room.
 fn place(door: &Door, path: &str) -> Result<Option<OwnedSemaphorePermit>, Problem> {
-    let room = match path {
-        "/healthz" | "/readyz" | "/metrics" => return Ok(None),
-        crate::console::ENTRANCE => &door.entrance,
-        _ => &door.room,
-    };
-    room.clone().try_acquire_owned().map(Some).map_err(|_| Problem::overloaded())
+    match path {
+        _ if asks_how_it_does(path) => Ok(None),
+        crate::console::ENTRANCE => {
+            let entrance = door.entrance.clone().try_acquire_owned();
+            entrance.map(Some).map_err(|_| Problem::overloaded())
+        }
+        _ => door.room.enter().map(Some),
+    }
+}
+
+fn asks_how_it_does(path: &str) -> bool {
+    matches!(path, "/healthz" | "/readyz" | "/metrics")
 }
 
 /// For every route that is not open to all.
@@ -78,6 +84,13 @@ pub(crate) async fn inner(
     };
     match door.identify(&credential.0).await {
         Some(who) => {
+            let _share = match asks_how_it_does(request.uri().path()) {
+                true => None,
+                false => match door.share(&who.tenant) {
+                    Ok(share) => Some(share),
+                    Err(problem) => return problem.into_response(),
+                },
+            };
             request.extensions_mut().insert(who);
             request.extensions_mut().insert(credential);
             next.run(request).await

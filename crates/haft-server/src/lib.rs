@@ -18,6 +18,7 @@ pub mod metrics;
 mod patient;
 mod places;
 pub mod problem;
+mod room;
 mod shortage;
 mod shown;
 mod socket;

@@ -85,6 +85,15 @@ impl Problem {
         problem
     }
 
+    /// As much work as one tenant may have.
+    pub(crate) fn too_much_at_once() -> Self {
+        let detail = "the tenant has as much work under way as it may have at once";
+        let fix = "wait as `Retry-After` says, then send the same request with the same key";
+        let mut problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail, fix);
+        problem.retry_after = Some(1);
+        problem
+    }
+
     /// Somebody who may not do this.
     pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
         let fix = "use a key with the role that this needs";

@@ -129,6 +129,7 @@ async fn call<L: Ledger>(store: &L, caller: u64, number: u64) -> Outcome<()> {
         fingerprint: key.clone(),
         act: key.clone(),
         key: key.clone(),
+        other: None,
         lease_ms: 30_000,
         keep: Keep { result_ms: 86_400_000, key_ms: 2_592_000_000 },
         confirmation: None,

@@ -216,6 +216,11 @@ pub fn due_at_ms(state: State, ended_at_ms: i64, keep: Keep, has_body: bool) -> 
     })
 }
 
+/// Whether something that began then did so within this time.
+pub fn is_recent(began_at_ms: i64, within_ms: u64, now_ms: i64) -> bool {
+    now_ms <= later(began_at_ms, within_ms)
+}
+
 /// A moment so many milliseconds later, however many there are.
 pub fn later(at_ms: i64, ms: u64) -> i64 {
     at_ms.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX))

@@ -77,6 +77,9 @@ fn compiled(draft: &Draft<'_>, out: &mut Findings) -> Option<Tool> {
         out.contract(&code::TOO_DEEP, "", message);
         return None;
     }
+    if !lint::patterns::fit(whole, out) {
+        return None;
+    }
     lint::text::values(whole, out);
     if has_inexact(whole) {
         inexact(whole, String::new(), out);

@@ -102,6 +102,19 @@ impl Notes {
         self.0.lock().entry(key.clone()).or_default().refused = Some(token);
     }
 
+    /// The provider gives it, asked anew: whatever a service had against it, there is no better one.
+    pub(super) fn given(&self, key: &Key, token: &str) {
+        let mut notes = self.0.lock();
+        let Some(note) = notes.get_mut(key) else { return };
+        if exposed(&note.refused) != Some(token) {
+            return;
+        }
+        note.refused = None;
+        if note.unstored.is_none() {
+            notes.remove(key);
+        }
+    }
+
     pub(super) fn is_refused(&self, key: &Key, token: &str) -> bool {
         let notes = self.0.lock();
         notes.get(key).is_some_and(|note| exposed(&note.refused) == Some(token))

@@ -107,6 +107,9 @@ impl Desk {
             }
         };
         self.notes.keep(&key(want), Unstored { before, fresh: fresh.clone() });
+        if let Some(access) = &fresh.access {
+            self.notes.given(&key(want), access.token.expose());
+        }
         let account = match self.store(want).await {
             Ok(stored) => stored.unwrap_or(account),
             Err(StoreError::Missing) => return Err(unread(&StoreError::Missing)),

@@ -126,6 +126,13 @@ impl Client {
         Self { settings, resolver, tls: OnceLock::new() }
     }
 
+    /// One like this that reaches public addresses alone.
+    #[must_use]
+    pub(crate) fn public_only(&self) -> Self {
+        let settings = Settings { allow: Vec::new(), ..self.settings.clone() };
+        Self::resolving(settings, self.resolver.clone())
+    }
+
     /// How requests are made.
     #[must_use]
     pub fn settings(&self) -> &Settings {

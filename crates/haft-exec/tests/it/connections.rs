@@ -277,6 +277,32 @@ async fn a_token_that_the_service_refuses_is_renewed_once() {
     assert_eq!(lines, ["POST /x HTTP/1.1", "POST /token HTTP/1.1", "POST /x HTTP/1.1"]);
 }
 
+/// Some providers give the token that they have for as long as it lasts. Asking again for each call
+/// would help nobody.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_that_comes_back_from_its_renewal_is_not_renewed_for_every_call() {
+    let server = Server::new(|n, request| match n {
+        _ if request.starts_with("POST /token") => {
+            says("200 OK", r#"{"access_token": "same-token"}"#)
+        }
+        0 => says("401 Who", "{}"),
+        _ => says("200 OK", "{}"),
+    })
+    .await;
+    let world = World::new(&server.url("/x")).await;
+    let mut oauth = oauth(&server.url("/token"));
+    oauth.access = Some(haft_core::connection::Access {
+        token: SecretText::new("same-token"),
+        until_ms: None,
+    });
+    world.add("acme", "work", Credentials::OAuth(Box::new(oauth))).await;
+    for key in ["1", "2", "3"] {
+        assert!(world.call("work", key).await.is_ok(), "{key}");
+    }
+    let renewals = server.seen().iter().filter(|one| one.starts_with("POST /token")).count();
+    assert_eq!(renewals, 1);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_wrong_key_opens_nothing_and_loses_nothing() {
     let server = Server::saying(Does::Closes).await;

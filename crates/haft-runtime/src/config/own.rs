@@ -70,24 +70,37 @@ pub(crate) fn sheets(
     all
 }
 
-type Made = (Option<Arc<Tool>>, Arc<[Flaw]>);
+pub(crate) type Made = (Option<Arc<Tool>>, Arc<[Flaw]>);
 
-/// Compiles sheets, and remembers what came of them.
+/// Compiles sheets, and remembers what came of those that are in force. What is only tried is
+/// compiled and forgotten: drafts that are refused would pile up.
 #[derive(Default)]
 pub(crate) struct Workshop {
     define: Option<Arc<dyn Define>>,
     made: Mutex<HashMap<(String, String), (Sheet, Made)>>,
+    /// What was tried last: most often it is in force a moment later.
+    tried: Mutex<Option<(Sheet, Made)>>,
+}
+
+/// What sheets are compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// They are in force.
+    Use,
+    /// Somebody wants to know what would come of them.
+    Trial,
 }
 
 impl Workshop {
     pub(crate) fn new(define: Option<Arc<dyn Define>>) -> Self {
-        Self { define, made: Mutex::default() }
+        Self { define, made: Mutex::default(), tried: Mutex::default() }
     }
 
     /// The tools of one tenant as a registry, beside the tools that everybody has; and what is wrong.
     /// A tool with something wrong is left out, and takes no other with it.
     pub(crate) fn registry(
         &self,
+        purpose: Purpose,
         tenant: &str,
         sheets: &[Sheet],
         common: (&Registry, &Stock),
@@ -96,7 +109,7 @@ impl Workshop {
         let mut problems = Vec::new();
         let mut tools: Vec<Arc<Tool>> = Vec::with_capacity(sheets.len());
         for sheet in sheets {
-            let (tool, flaws) = self.made(tenant, sheet);
+            let (tool, flaws) = self.made(purpose, tenant, sheet);
             problems.extend(flaws.iter().map(|flaw| said(flaw, &place(&sheet.id, &flaw.pointer))));
             let Some(tool) = tool else { continue };
             let others = tools.iter().map(|one| one.id.as_str());
@@ -126,15 +139,29 @@ impl Workshop {
         self.compile(sheet).0.as_deref().cloned()
     }
 
-    fn made(&self, tenant: &str, sheet: &Sheet) -> Made {
+    /// Whether it would have to be compiled.
+    pub(crate) fn is_new(&self, tenant: &str, sheet: &Sheet) -> bool {
+        let key = (tenant.to_owned(), sheet.id.clone());
+        self.made.lock().get(&key).is_none_or(|(from, _)| from != sheet)
+    }
+
+    /// What comes of a sheet, from what was made before or anew.
+    pub(crate) fn made(&self, purpose: Purpose, tenant: &str, sheet: &Sheet) -> Made {
         let key = (tenant.to_owned(), sheet.id.clone());
         if let Some((from, made)) = self.made.lock().get(&key)
             && from == sheet
         {
             return made.clone();
         }
-        let made = self.compile(sheet);
-        self.made.lock().insert(key, (sheet.clone(), made.clone()));
+        let tried = self.tried.lock().take_if(|(from, _)| from == sheet);
+        let made = tried.map_or_else(|| self.compile(sheet), |(_, made)| made);
+        let kept = (sheet.clone(), made.clone());
+        match purpose {
+            Purpose::Use => {
+                self.made.lock().insert(key, kept);
+            }
+            Purpose::Trial => *self.tried.lock() = Some(kept),
+        }
         made
     }
 
@@ -258,5 +285,32 @@ fn together(tools: &[Arc<Tool>], common: &Registry) -> Registry {
         prompts: BTreeMap::new(),
         tools: tools.iter().map(|tool| Tool::clone(tool)).collect(),
         build: common.build.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sheet(n: usize) -> Sheet {
+        let contract = json!({ "toolId": format!("t{n}") });
+        Sheet { id: format!("crm__t{n}"), contract, summary: None, doc: None }
+    }
+
+    #[test]
+    fn of_what_is_tried_only_the_last_is_remembered() {
+        let workshop = Workshop::new(None);
+        for n in 0..100 {
+            workshop.made(Purpose::Trial, "acme", &sheet(n));
+        }
+        assert_eq!(workshop.made.lock().len(), 0);
+        assert_eq!(workshop.tried.lock().as_ref().map(|(sheet, _)| sheet.clone()), Some(sheet(99)));
+        // Once it is in force it is remembered as such.
+        let (_, flaws) = workshop.made(Purpose::Trial, "acme", &sheet(99));
+        let (_, same) = workshop.made(Purpose::Use, "acme", &sheet(99));
+        assert!(Arc::ptr_eq(&flaws, &same), "it is not compiled again");
+        assert!(workshop.tried.lock().is_none() && !workshop.is_new("acme", &sheet(99)));
+        workshop.tidy(&BTreeMap::new());
+        assert_eq!(workshop.made.lock().len(), 0);
     }
 }

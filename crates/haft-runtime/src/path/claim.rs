@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use haft_core::call::{Keyed, RawArguments};
 use haft_core::contract::SideEffectPolicy;
-use haft_core::ledger::{Claim, Claimed, Effect, EffectRecord, State, Ticket, Unspendable};
+use haft_core::ledger::{
+    Claim, Claimed, Effect, EffectRecord, OtherKey, State, Ticket, Unspendable,
+};
 use haft_core::outcome::Warning;
 use haft_core::port::{Decision, StoreError, Verdict};
 use haft_core::record::Stage;
@@ -31,13 +33,7 @@ pub(crate) struct Key {
     /// The act itself, whatever the key.
     act: Digest,
     /// Where the act may have been begun under another key.
-    earlier: Option<Earlier>,
-}
-
-/// Another key of the same act, and how old an entry under it may be.
-struct Earlier {
-    digest: Digest,
-    most: Duration,
+    other: Option<OtherKey>,
 }
 
 impl Key {
@@ -48,38 +44,33 @@ impl Key {
         }
         let refuse = |error: ToolError| Refusal::at(Stage::Claim, error);
         fresh_enough(inner, call).map_err(refuse)?;
+        let nth = nth(call);
         let (source, fingerprint) = match &call.call.key {
             Some(key) => {
                 well_formed(key).map_err(refuse)?;
-                return Ok(Some(Self::given(call, key)));
+                return Ok(Some(Self::given(call, key, nth)));
             }
             None if call.session.is_none() => {
                 let within = call.call.same_within.ok_or_else(|| refuse(key_required()))?;
-                return Ok(Some(Self::recent(call, within)));
+                return Ok(Some(Self::recent(call, within, nth)));
             }
             None => {
                 let Some(session) = &call.session else { return Err(refuse(key_required())) };
                 let business = business(call);
-                let source = json!([
-                    "act",
-                    session.turn.group,
-                    business,
-                    call.call.connection,
-                    call.call.occurrence
-                ]);
+                let (group, connection) = (&session.turn.group, &call.call.connection);
+                let source = json!(["act", group, business, connection, nth]);
                 // What the author left out of the key may differ between two calls of one act.
                 (source, Digest::of_json(&business))
             }
         };
         let digest = scoped(call, &source);
-        Ok(Some(Self { digest, fingerprint, act: act(call), earlier: None }))
+        Ok(Some(Self { digest, fingerprint, act: act(call), other: None }))
     }
 
     /// The key that a caller gave, to this call or to the request that it is part of. Whoever sends
     /// a call alone and then among others, or the other way round, means the same call.
-    fn given(call: &Authorized, key: &str) -> Self {
-        let fingerprint = Digest::of_json(&json!([call.accepted(), call.call.connection]));
-        let nth = call.call.occurrence;
+    fn given(call: &Authorized, key: &str, nth: u32) -> Self {
+        let fingerprint = asked(call);
         let alone = scoped(call, &json!(["key", key, nth]));
         let among = || scoped(call, &json!(["among", key, nth, fingerprint]));
         let (digest, other) = match call.call.keyed {
@@ -87,37 +78,64 @@ impl Key {
             Keyed::Request => (alone, Some(among())),
             Keyed::Batch => (among(), Some(alone)),
         };
-        let earlier = other.map(|digest| Earlier { digest, most: Duration::MAX });
-        Self { digest, fingerprint, act: act(call), earlier }
+        let other = other.map(|key| OtherKey { key, within_ms: None });
+        Self { digest, fingerprint, act: act(call), other }
     }
 
     /// The key of a caller that sends again what it thinks lost, and has no key to say so: the act
     /// and the span of time that it falls into.
-    fn recent(call: &Authorized, within: Duration) -> Self {
+    fn recent(call: &Authorized, within: Duration, nth: u32) -> Self {
         let business = business(call);
         let length = i64::try_from(millis(within)).unwrap_or(i64::MAX).max(1);
         let span = call.now_ms.div_euclid(length);
         let key = |span: i64| {
-            let (connection, occurrence) = (&call.call.connection, call.call.occurrence);
-            scoped(call, &json!(["recent", span, length, business, connection, occurrence]))
+            let connection = &call.call.connection;
+            scoped(call, &json!(["recent", span, length, business, connection, nth]))
         };
-        let earlier = Some(Earlier { digest: key(span - 1), most: within });
+        let other = Some(OtherKey { key: key(span - 1), within_ms: Some(millis(within)) });
         let (digest, fingerprint) = (key(span), Digest::of_json(&business));
-        Self { digest, fingerprint, act: act(call), earlier }
+        Self { digest, fingerprint, act: act(call), other }
     }
 
-    /// The same, once the ledger has said whether the act was begun under its other key, and not longer
-    /// ago than counts.
-    pub(crate) async fn settled(mut self, inner: &Inner) -> Self {
-        if let Some(Earlier { digest, most }) = self.earlier.take()
-            && let Ok(record) = inner.store.by_key(&digest).await
+    /// The entry that the ledger has for it now, under the one key or the other. What stages before
+    /// the claim go by; the claim itself looks again, and decides in one step.
+    pub(crate) async fn entry(&self, inner: &Inner) -> Result<Option<EffectRecord>, StoreError> {
+        if let Some(other) = &self.other
+            && let Some(record) = under(inner, &other.key).await?
+            && self.fits(&record)
+            && is_within(inner, &record, other)
         {
-            let age = inner.store.now_ms().saturating_sub(record.started_at_ms);
-            if age <= i64::try_from(millis(most)).unwrap_or(i64::MAX) {
-                self.digest = digest;
-            }
+            return Ok(Some(record));
         }
-        self
+        under(inner, &self.digest).await
+    }
+}
+
+async fn under(inner: &Inner, key: &Digest) -> Result<Option<EffectRecord>, StoreError> {
+    match inner.store.by_key(key).await {
+        Ok(record) => Ok(Some(record)),
+        Err(StoreError::Missing) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn is_within(inner: &Inner, record: &EffectRecord, other: &OtherKey) -> bool {
+    let age = inner.store.now_ms().saturating_sub(record.started_at_ms);
+    other.within_ms.is_none_or(|most| age <= i64::try_from(most).unwrap_or(i64::MAX))
+}
+
+/// What a call asks for, as it was accepted.
+fn asked(call: &Authorized) -> Digest {
+    Digest::of_json(&json!([call.accepted(), call.call.connection]))
+}
+
+/// Which repetition of what it asks for a call is. Among the calls of one request that is counted by
+/// the tool, whichever name it goes by, and by what makes up a fingerprint.
+fn nth(call: &Authorized) -> u32 {
+    let said = call.call.occurrence;
+    match &call.call.asked {
+        Some(all) => all.nth(&Digest::of_json(&json!([call.tool.tool.id, asked(call)])), said),
+        None => said,
     }
 }
 
@@ -269,22 +287,17 @@ async fn on_record(
         answer => answer,
     };
     match claimed {
-        Ok(Claimed::Fresh(ticket)) => Ok(granted(inner, &key.digest, ticket, at)),
+        Ok(Claimed::Fresh(ticket)) => Ok(granted(inner, ticket, at)),
         // The first answer was lost, and it was this very call that was recorded.
         Ok(Claimed::InFlight(record)) if *record.effect.call == *trip.id => {
-            let (key, epoch, call) = (&key.digest, record.epoch, record.effect.call);
-            Ok(granted(
-                inner,
-                key,
-                Ticket { key: key.clone(), epoch, call, in_doubt: record.epoch > 1 },
-                at,
-            ))
+            let (key, epoch, call) = (record.key, record.epoch, record.effect.call);
+            Ok(granted(inner, Ticket { key, epoch, call, in_doubt: epoch > 1 }, at))
         }
         Ok(Claimed::Answered(record)) => {
             trip.warnings.extend(undone(&record));
             Err(replayed(&record))
         }
-        Ok(Claimed::InFlight(record)) => Err(attach(inner, key, &record).await),
+        Ok(Claimed::InFlight(record)) => Err(attach(inner, &record).await),
         Ok(Claimed::Conflict) => Err(refused(
             ToolError::new(
                 ErrorKind::Conflict,
@@ -337,8 +350,8 @@ async fn still_allowed(
     }
 }
 
-fn granted(inner: &Inner, key: &Digest, ticket: Ticket, at: Instant) -> Granted {
-    let leading = inner.running.lead(key, &ticket.call);
+fn granted(inner: &Inner, ticket: Ticket, at: Instant) -> Granted {
+    let leading = inner.running.lead(&ticket.key, &ticket.call);
     Granted(Some(Box::new(Entry { ticket, leading, at })))
 }
 
@@ -348,6 +361,7 @@ fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
     let lease = execute::longest(inner, joined).saturating_add(inner.settings.lease_grace);
     Claim {
         key: key.digest.clone(),
+        other: key.other.clone(),
         fingerprint: key.fingerprint.clone(),
         act: key.act.clone(),
         lease_ms: millis(lease),
@@ -387,9 +401,9 @@ fn raw(joined: &Joined) -> Option<Value> {
 }
 
 /// Waits for the answer of the call that this one repeats.
-async fn attach(inner: &Inner, key: &Key, record: &EffectRecord) -> Answer {
+async fn attach(inner: &Inner, record: &EffectRecord) -> Answer {
     let until = tokio::time::Instant::now() + inner.settings.attach_for;
-    let followed = tokio::time::timeout_at(until, inner.running.follow(&key.digest)).await;
+    let followed = tokio::time::timeout_at(until, inner.running.follow(&record.key)).await;
     if let Ok(Some(answer)) = followed {
         // What the handler asked of the session is applied once, by the call that ran.
         return Answer { intents: Vec::new(), cached: true, ..Answer::clone(&answer) };

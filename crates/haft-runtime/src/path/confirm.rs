@@ -51,10 +51,7 @@ pub(crate) async fn require(
     trip: &Trip,
     authorized: Authorized,
 ) -> Result<Approved, Refusal> {
-    let key = match Key::of(inner, &authorized)? {
-        Some(key) => Some(Box::new(Box::pin(key.settled(inner)).await)),
-        None => None,
-    };
+    let key = Key::of(inner, &authorized)?.map(Box::new);
     if !is_needed(inner, &authorized) {
         return Ok(Approved { authorized, spend: None, key });
     }
@@ -77,7 +74,9 @@ pub(crate) async fn require(
 async fn approval(inner: &Inner, call: &Authorized, key: Option<&Key>) -> Result<Spend, Refusal> {
     let binding = binding(inner, call);
     let repeats = match key {
-        Some(key) => is_answered(inner, call, key).await,
+        Some(key) => is_answered(inner, call, key)
+            .await
+            .map_err(|error| Refusal::at(Stage::Confirm, unreadable(&error)))?,
         None => false,
     };
     match &call.call.confirmation {
@@ -89,13 +88,13 @@ async fn approval(inner: &Inner, call: &Authorized, key: Option<&Key>) -> Result
 }
 
 /// Whether the ledger will answer for the key, so that nobody need approve again.
-async fn is_answered(inner: &Inner, call: &Authorized, key: &Key) -> bool {
-    let Ok(record) = inner.store.by_key(&key.digest).await else { return false };
-    match record.state {
+async fn is_answered(inner: &Inner, call: &Authorized, key: &Key) -> Result<bool, StoreError> {
+    let Some(record) = key.entry(inner).await? else { return Ok(false) };
+    Ok(match record.state {
         State::Failed | State::NotHappened => false,
         // What does no harm twice is begun again, and that needs an approval of its own.
         State::Started | State::Unknown if call.class() == SideEffectPolicy::Idempotent => {
-            inner.running.has(&key.digest)
+            inner.running.has(&record.key)
         }
         State::Started
         | State::Unknown
@@ -104,7 +103,7 @@ async fn is_answered(inner: &Inner, call: &Authorized, key: &Key) -> bool {
         | State::Compensating
         | State::Compensated
         | State::Stuck => true,
-    }
+    })
 }
 
 /// Whether a person must approve: policy says so, or the contract as this agent has it. A condition
@@ -280,6 +279,11 @@ fn request(asked: &Confirmation) -> Value {
         "suspicious": asked.suspicious,
         "expiresAtMs": asked.expires_at_ms,
     })
+}
+
+fn unreadable(error: &StoreError) -> ToolError {
+    ToolError::new(ErrorKind::StoreUnavailable, "the ledger cannot be read, so nothing was done")
+        .caused_by(error)
 }
 
 fn unwritable(error: &StoreError) -> ToolError {

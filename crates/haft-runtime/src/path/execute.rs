@@ -28,6 +28,10 @@ pub(crate) fn deadline(inner: &Inner, call: &Approved) -> Duration {
     if let Some(ms) = call.tool.limits.max_runtime_ms {
         most = Duration::from_millis(ms);
     }
+    // Whoever may write a contract does not thereby keep others waiting.
+    if call.tool.of_tenant {
+        most = most.min(inner.settings.max_own_runtime);
+    }
     if let Some(ms) = budget.max_runtime_ms {
         most = most.min(Duration::from_millis(ms));
     }

@@ -15,7 +15,7 @@ use crate::runtime::Inner;
 pub(crate) async fn plan(inner: &Arc<Inner>, trip: Trip, call: &Approved) -> Envelope {
     let tool = &call.tool.tool;
     let earlier = match &call.key {
-        Some(key) => inner.store.by_key(&key.digest).await.ok(),
+        Some(key) => key.entry(inner).await.ok().flatten(),
         None => None,
     };
     let needs_approval = confirm::is_needed(inner, call);
@@ -33,7 +33,7 @@ pub(crate) async fn plan(inner: &Arc<Inner>, trip: Trip, call: &Approved) -> Env
             "because": because(call, needs_approval),
             "preview": needs_approval.then(|| preview::render(&tool.contract, call.effective()).text),
         },
-        "key": call.key.as_ref().map(|key| &key.digest),
+        "key": earlier.as_ref().map(|record| &record.key).or(call.key.as_ref().map(|key| &key.digest)),
         "earlier": earlier.as_ref().map(|record| json!({
             "call": record.effect.call,
             "state": record.state,

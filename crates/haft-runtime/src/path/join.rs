@@ -69,7 +69,8 @@ async fn take_place(
 /// newer message stands in the way.
 async fn is_on_record(inner: &Inner, call: &Approved) -> bool {
     let Some(key) = &call.key else { return false };
-    inner.store.by_key(&key.digest).await.is_ok_and(|record| !record.state.frees_its_key())
+    let entry = key.entry(inner).await.ok().flatten();
+    entry.is_some_and(|record| !record.state.frees_its_key())
 }
 
 fn take(

@@ -16,7 +16,7 @@ use super::config::Office;
 use super::hide::Adding;
 use super::shelves::Shelves;
 use super::{Inner, Rulebook, Runtime};
-use crate::config::{Declared, Workshop, naming, sheets};
+use crate::config::{Declared, Purpose, Workshop, naming, sheets};
 use crate::guide::{self, Guide};
 use crate::path;
 use crate::policy::{Policy, Problem, Rules, Source};
@@ -296,7 +296,8 @@ fn brought(
             Some(Problem { file: place(&one.id, ""), ..problem })
         });
         problems.extend(named);
-        let (tools, found) = workshop.registry(&tenant, &sheets, (&registry, stock), &place);
+        let (tools, found) =
+            workshop.registry(Purpose::Use, &tenant, &sheets, (&registry, stock), &place);
         problems.extend(found.into_iter().filter(Problem::is_error));
         all.push((tenant, tools));
     }

@@ -105,6 +105,7 @@ impl Runtime {
         if let Some(granted) = granted {
             self.inner.office.granted.store(Arc::new(granted));
         }
+        self.prepare(&snapshot.entries).await;
         self.put_in_force(&mut desk, snapshot);
         Ok(true)
     }
@@ -126,6 +127,7 @@ impl Runtime {
         change: Change,
     ) -> Result<Changed, ChangeError> {
         let snapshot = self.inner.store.snapshot().await?;
+        self.try_out(&change).await;
         let mut warnings = self.judge(&snapshot.entries, &change)?;
         if matches!(change.kind, Kind::Agent | Kind::Definition) && change.to.is_none() {
             self.forget_activations(&snapshot.entries, &change).await?;

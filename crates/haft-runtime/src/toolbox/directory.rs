@@ -104,6 +104,11 @@ impl Directory {
         &self.warnings
     }
 
+    /// How many tenants there are.
+    pub(crate) fn tenants(&self) -> usize {
+        self.tenants.len()
+    }
+
     pub(crate) fn agents(&self, tenant: &str) -> Vec<String> {
         let all = self.tenants.get(tenant).map(|taken| taken.agents.keys().cloned());
         let mut all: Vec<String> = all.into_iter().flatten().collect();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use haft_build::Drafts;
 use haft_core::config::{Change, Kind};
 use haft_core::contract::Mode;
-use haft_core::port::Configs as _;
-use haft_core::{Call, Caller, ErrorKind, Principal, Registry};
+use haft_core::port::{Configs as _, Define, Draft, Flaw};
+use haft_core::{Call, Caller, ErrorKind, Principal, Registry, Tool};
 use haft_runtime::config::ChangeError;
 use haft_runtime::policy::{Rules, Source};
 use haft_runtime::runtime::{BuildError, Builder};
@@ -211,4 +211,51 @@ async fn one_that_no_longer_compiles_is_missed_by_nobody_but_itself() {
     world.runtime.change(change("post__weigh", 1, stored("weigh", "1.1.0"))).await.unwrap();
     world.runtime.change(change("post__stamp", 1, stored("stamp", "1.0.0"))).await.unwrap();
     assert_eq!(weigh(&world, "ours", "helper", "post__stamp").await, Ok(()));
+}
+
+/// Compiles as drafts are, and says on which thread.
+#[derive(Default)]
+struct Watched(parking_lot::Mutex<Vec<std::thread::ThreadId>>);
+
+impl Define for Watched {
+    fn define(&self, draft: &Draft<'_>) -> (Option<Tool>, Vec<Flaw>) {
+        self.0.lock().push(std::thread::current().id());
+        Drafts.define(draft)
+    }
+
+    fn relate(&self, tool: &Tool, others: &[&Tool]) -> Vec<Flaw> {
+        Drafts.relate(tool, others)
+    }
+}
+
+#[tokio::test]
+async fn a_definition_is_compiled_once_and_where_it_keeps_nobody_waiting() {
+    let rules = Rules { allow: vec!["post__*".into()], ..Rules::default() };
+    let watched = Arc::new(Watched::default());
+    let world =
+        World::with(rules.clone(), |builder| built(builder, &rules, &[]).define(watched.clone()));
+    world.runtime.change(change("post__weigh", 0, stored("weigh", "1.0.0"))).await.unwrap();
+    // Another process has changed it.
+    world.store.change(change("post__weigh", 1, stored("weigh", "1.1.0"))).await.unwrap();
+    assert!(world.runtime.refresh().await.unwrap());
+    let here = std::thread::current().id();
+    let compiled = watched.0.lock().clone();
+    assert_eq!(compiled.len(), 2, "once for each of its versions");
+    assert!(compiled.iter().all(|thread| *thread != here));
+}
+
+#[tokio::test]
+async fn a_tool_of_a_tenant_runs_no_longer_than_whoever_runs_haft_allows() {
+    let declared = |ms: u64| {
+        let mut contract = contract("weigh", "1.0.0");
+        contract["limits"] = json!({ "maxRuntimeMs": ms });
+        [definition("post__weigh", contract)]
+    };
+    for (said, expected) in [(3_600_000, 30_000), (4_000, 4_000)] {
+        let world = world(&declared(said)).await;
+        let mut call = Call::new(Caller::agent("ours", "helper"), "weigh", json!({"parcel": "p"}));
+        call.dry_run = true;
+        let plan = world.call(call).await.result.unwrap();
+        assert_eq!(plan["deadlineMs"], expected, "{plan}");
+    }
 }

@@ -237,16 +237,6 @@ fn written(envelope: &Envelope) -> Result<Vec<u8>, serde_json::Error> {
     Ok(body)
 }
 
-/// Arguments that mean the same however they were sent.
-fn asked(arguments: &RawArguments) -> Value {
-    match arguments {
-        RawArguments::Value(value) => value.clone(),
-        RawArguments::Text(text) => {
-            serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()))
-        }
-    }
-}
-
 async fn several(
     door: &Door,
     caller: &Caller,
@@ -255,18 +245,12 @@ async fn several(
     sees_rules: bool,
 ) -> Result<Response, Problem> {
     let keyed = if batch.calls.len() > 1 { Keyed::Batch } else { Keyed::Request };
-    let mut seen: Vec<(String, Value)> = Vec::new();
     let planned = batch.calls.into_iter().map(|one| {
         let critical = one.critical.unwrap_or(true);
         let mut call = one.call(caller.clone());
         call.sees_rules = sees_rules;
         if call.key.is_none() {
-            // One key for the request: what each call asks for tells them apart, and how often it
-            // has been asked for before in this very request.
-            let asks = (call.tool.clone(), asked(&call.arguments));
-            let before = seen.iter().filter(|other| **other == asks).count();
-            call.occurrence = call.occurrence.saturating_add(u32::try_from(before).unwrap_or(0));
-            seen.push(asks);
+            // One key for the request: what each call asks for tells them apart.
             (call.key, call.keyed) = (key.map(str::to_owned), keyed);
         }
         Planned { call, critical }
@@ -281,7 +265,7 @@ async fn several(
 
 /// Accepts a call and answers under its own address. It counts as work until it has ended.
 fn later(door: &Arc<Door>, who: &Who, agent: &str, call: Call) -> Result<Response, Problem> {
-    let room = door.room.clone().try_acquire_owned().map_err(|_| Problem::overloaded())?;
+    let room = door.work(&who.tenant)?;
     let id = fresh("later")?;
     if !door.later.begin(&id, who, agent) {
         return Err(Problem::overloaded());
@@ -344,7 +328,7 @@ pub(crate) async fn poll(
 /// The call's events as they happen, then its envelope. Whoever stops watching, or cannot keep up,
 /// does not stop the call.
 fn watched(door: Arc<Door>, mut call: Call) -> Result<Response, Problem> {
-    let room = door.room.clone().try_acquire_owned().map_err(|_| Problem::overloaded())?;
+    let room = door.work(&call.caller.tenant)?;
     let id = match &call.id {
         Some(id) => id.clone(),
         None => fresh("call")?,

@@ -19,13 +19,13 @@ use haft_core::{Caller, Digest};
 use haft_runtime::toolbox::Catalog;
 use haft_wire::Dialect;
 use serde_json::{Value, json};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::mpsc::Sender;
 
 use super::{caller, calls};
 use crate::body;
 use crate::door::Door;
 use crate::problem::Problem;
+use crate::room::Work;
 use crate::who::Who;
 use asked::Asked;
 use told::{Answer, Failure, Pieces};
@@ -118,11 +118,12 @@ async fn talk(
     let (name, request) = name(calls::key(headers)?, &asked);
     let session = door.runtime.rejoin(&caller, agent.mode(), &name, request.as_ref(), AGAIN).await;
     let session = session.map_err(Problem::from)?;
+    let tenant = caller.tenant.clone();
     let chat = agent.take_up(caller, &session, told);
     let pieces = Pieces::new(&asked, &session.id)?;
     match asked.stream {
         false => whole(&door, chat, pieces).await,
-        true => streamed(door, chat, pieces),
+        true => streamed(door, &tenant, chat, pieces),
     }
 }
 
@@ -161,8 +162,13 @@ async fn whole(door: &Door, mut chat: Chat, pieces: Pieces) -> Result<Response, 
 }
 
 /// Piece by piece. It counts as work until it has ended.
-fn streamed(door: Arc<Door>, mut chat: Chat, pieces: Pieces) -> Result<Response, Failure> {
-    let room = door.room.clone().try_acquire_owned().map_err(|_| Problem::overloaded())?;
+fn streamed(
+    door: Arc<Door>,
+    tenant: &Arc<str>,
+    mut chat: Chat,
+    pieces: Pieces,
+) -> Result<Response, Failure> {
+    let room = door.work(tenant)?;
     let (to, lines) = tokio::sync::mpsc::channel::<Value>(64);
     tokio::spawn(async move { run(&door, &mut chat, pieces, to, room).await });
     let lines = futures_util::stream::unfold((lines, false), |(mut lines, ended)| async move {
@@ -176,13 +182,7 @@ fn streamed(door: Arc<Door>, mut chat: Chat, pieces: Pieces) -> Result<Response,
     Ok(Sse::new(lines).keep_alive(KeepAlive::default()).into_response())
 }
 
-async fn run(
-    door: &Door,
-    chat: &mut Chat,
-    pieces: Pieces,
-    to: Sender<Value>,
-    room: OwnedSemaphorePermit,
-) {
+async fn run(door: &Door, chat: &mut Chat, pieces: Pieces, to: Sender<Value>, room: Work) {
     let cancel = Cancel::new();
     let mut listener = pieces.listener(to.clone());
     let done = {

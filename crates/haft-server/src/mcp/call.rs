@@ -50,7 +50,7 @@ pub(super) async fn call(
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let _room = match outlasts_its_head(&context) {
-        true => Some(handler.door.room.clone().try_acquire_owned().map_err(|_| busy())?),
+        true => Some(handler.door.work(&handler.seat.caller.tenant).map_err(|_| busy())?),
         false => None,
     };
     let (line, trace) = (Line::of(&context), traced(&context));

@@ -78,8 +78,10 @@ impl Desk {
         };
         let id = id.unwrap_or_default();
         let own = self.room.clone().try_acquire_owned();
-        let (Ok(own), Ok(room)) = (own, self.door.room.clone().try_acquire_owned()) else {
-            return self.refuse(Some(&id), &Problem::overloaded());
+        let Ok(own) = own else { return self.refuse(Some(&id), &Problem::overloaded()) };
+        let room = match self.door.work(&self.who.tenant) {
+            Ok(room) => room,
+            Err(problem) => return self.refuse(Some(&id), &problem),
         };
         if !self.line.enter(&id) {
             return;

@@ -53,6 +53,15 @@ async fn a_key_stands_for_its_acts_however_they_are_sent() {
     let send = |text: &str| json!({"tool": "send", "arguments": {"text": text}});
     let echo = json!({"tool": "echo"});
     let (a, b) = (send("a"), send("b"));
+    let with = |name: &str, value: Value| {
+        let mut call = send("a");
+        call[name] = value;
+        call
+    };
+    let over = |connection: &str| with("connection", json!(connection));
+    let nth = |nth: u32| with("occurrence", json!(nth));
+    let (long, text) =
+        (with("tool", json!("shop__send")), with("arguments", json!(r#"{"text":"a"}"#)));
     let several = |calls: &[&Value]| json!({ "calls": calls });
     // What is sent under one key, and how many acts have been done after each.
     for requests in [
@@ -62,6 +71,17 @@ async fn a_key_stands_for_its_acts_however_they_are_sent() {
         vec![(several(&[&a, &b]), 2), (several(&[&send("c"), &a, &b]), 3)],
         vec![(several(&[&a, &a]), 2), (several(&[&a]), 2), (several(&[&a, &a, &a]), 3)],
         vec![(a.clone(), 1), (several(&[&b]), 1), (b.clone(), 1)],
+        // What was sent alone does not stand in the way of others that are sent with it.
+        vec![(a.clone(), 1), (several(&[&a, &b]), 2), (several(&[&b, &a]), 2), (b.clone(), 2)],
+        // The same over two connections is not the same twice.
+        vec![(several(&[&over("x"), &over("y")]), 2), (several(&[&over("y")]), 2)],
+        vec![(several(&[&over("x"), &over("y")]), 2), (several(&[&over("y"), &over("x")]), 2)],
+        // A tool is the same under its long name and its short one, and arguments however sent.
+        vec![(several(&[&a, &long]), 2), (several(&[&long, &a]), 2), (a.clone(), 2)],
+        vec![(several(&[&a, &text]), 2), (several(&[&text]), 2), (several(&[&a, &a]), 2)],
+        // Whoever says which repetition they mean is taken at their word.
+        vec![(several(&[&a, &nth(2)]), 2), (nth(2), 2), (several(&[&nth(2), &a]), 2)],
+        vec![(several(&[&nth(2), &a, &a]), 3), (several(&[&a, &a, &nth(2)]), 3)],
     ] {
         let served = Served::new().await;
         let mut echoes = 0;

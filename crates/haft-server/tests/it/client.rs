@@ -199,7 +199,9 @@ impl Served {
         records.delegations.push(delegation());
         let allow = vec!["127.0.0.1".parse().unwrap()];
         let reach = http::Settings { allow, ..http::Settings::default() };
-        let executor = Arc::new(Shared(ran.clone(), Http::new(Arc::new(Client::new(reach)))));
+        let client = Arc::new(Client::new(reach));
+        let http = Http::new(client.clone()).for_tenants(client);
+        let executor = Arc::new(Shared(ran.clone(), http));
         let runtime = with(Runtime::builder(registry, store, executor))
             .policy(Arc::new(policy))
             .source(source)

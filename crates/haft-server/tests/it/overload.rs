@@ -21,11 +21,11 @@ async fn call(served: &Served) -> Reply {
     served.post(&served.agent, "/v1/agents/helper/calls", call).await
 }
 
-/// As many calls as can be made, by as many callers as there are places.
+/// As many calls as can be made, by as many callers as there are places for one of two tenants.
 async fn peak(served: &Arc<Served>) -> usize {
     let mut callers = JoinSet::new();
     let until = tokio::time::Instant::now() + LASTS;
-    for _ in 0..PLACES {
+    for _ in 0..PLACES / 2 {
         let served = served.clone();
         callers.spawn(async move {
             let mut done = 0_usize;
@@ -95,4 +95,29 @@ async fn whoever_watches_gets_in_when_there_is_no_room() {
     }
     go(1);
     assert_eq!(busy.await.unwrap(), 200);
+}
+
+#[tokio::test]
+async fn no_tenant_takes_the_room_of_others() {
+    let served = Served::with(Limits { at_once: PLACES, ..Limits::default() }).await;
+    let call = json!({"tool": "echo", "arguments": {"text": "wait"}});
+    let later = [("Prefer", "respond-async")];
+    let mut accepted = 0;
+    let refused = loop {
+        let path = "/v1/agents/helper/calls";
+        let reply = served.send(&served.agent, "POST", path, &later, Some(call.clone())).await;
+        match reply.status {
+            202 => accepted += 1,
+            _ => break reply,
+        }
+    };
+    // The request that began the last one has its share for as long as it takes to answer it.
+    assert!((PLACES / 2 - 1..=PLACES / 2).contains(&accepted), "{accepted} of {PLACES}");
+    assert_eq!(refused.status, 429, "{refused:?}");
+    assert!(refused.header("retry-after").is_some() && refused.body.contains("the tenant"));
+    // Others find what they need.
+    let theirs = json!({"tool": "echo", "arguments": {"text": "hi"}});
+    let reply = served.post(&served.stranger, "/v1/agents/spy/calls", theirs).await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    served.gate()(accepted);
 }

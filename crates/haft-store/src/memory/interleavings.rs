@@ -44,6 +44,7 @@ fn claim(key: u8, call: String, class: SideEffectPolicy) -> Claim {
     let digest = Digest::from_raw(&[key; 32]);
     Claim {
         key: digest.clone(),
+        other: None,
         fingerprint: digest.clone(),
         act: digest.clone(),
         lease_ms: LEASE_MS as u64,

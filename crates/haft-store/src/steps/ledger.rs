@@ -2,7 +2,8 @@
 
 use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{
-    Claim, Claimed, EffectRecord, Ending, Resolution, Settled, Spend, State, Ticket, Unspendable,
+    Claim, Claimed, EffectRecord, Ending, OtherKey, Resolution, Settled, Spend, State, Ticket,
+    Unspendable,
 };
 use haft_core::port::{Resolve, StoreError, Undo};
 use haft_core::record::{ConfirmationStatus, InvocationRecord};
@@ -16,6 +17,25 @@ use crate::tables::{Due, Res, Tables};
 const PURGED_AT_ONCE: usize = 500;
 
 pub(crate) fn claim(on: &mut impl Tables, claim: &Claim) -> Res<Claimed> {
+    match &claim.other {
+        Some(other) if stands_under(on, claim, other)? => {
+            under_its_key(on, &Claim { key: other.key.clone(), other: None, ..claim.clone() })
+        }
+        Some(_) | None => under_its_key(on, claim),
+    }
+}
+
+/// Whether what is claimed was begun under its other key.
+fn stands_under(on: &mut impl Tables, claim: &Claim, other: &OtherKey) -> Res<bool> {
+    let Some(head) = on.head(&other.key.raw())? else { return Ok(false) };
+    if head.fingerprint != claim.fingerprint.raw() {
+        return Ok(false);
+    }
+    let Some(within_ms) = other.within_ms else { return Ok(true) };
+    Ok(machine::is_recent(on.effect(head.id)?.started_at_ms, within_ms, on.now_ms()))
+}
+
+fn under_its_key(on: &mut impl Tables, claim: &Claim) -> Res<Claimed> {
     let now_ms = on.now_ms();
     let fingerprint = claim.fingerprint.raw();
     let asked = Asked { fingerprint: &fingerprint, class: claim.effect.policy, now_ms };

@@ -91,6 +91,7 @@ pub(crate) fn digest(text: &str) -> Digest {
 pub(crate) fn claim(key: &str) -> Claim {
     Claim {
         key: digest(key),
+        other: None,
         fingerprint: digest("arguments"),
         act: digest(&format!("act of {key}")),
         lease_ms: LEASE as u64,

@@ -1,6 +1,7 @@
 //! `[definitions]`: what tenants may bring along, and the folders of what is declared of it.
 
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context as _, anyhow, bail};
 use haft_exec::http::Range;
@@ -14,6 +15,7 @@ use serde_json::Value;
 pub(super) struct RawDefinitions {
     max_tools: Option<usize>,
     max_bytes: Option<usize>,
+    max_runtime_ms: Option<u64>,
     allow: Vec<String>,
 }
 
@@ -23,6 +25,11 @@ impl RawDefinitions {
     pub(super) fn resolve(self, settings: &mut Settings) -> anyhow::Result<Vec<Range>> {
         settings.max_own_tools = self.max_tools.unwrap_or(settings.max_own_tools);
         settings.max_definition_bytes = self.max_bytes.unwrap_or(settings.max_definition_bytes);
+        match self.max_runtime_ms {
+            Some(0) => bail!("`definitions.max_runtime_ms`: nothing could be called; 1 or more"),
+            Some(ms) => settings.max_own_runtime = Duration::from_millis(ms),
+            None => {}
+        }
         if settings.max_definition_bytes > haft_core::config::MAX_ENTRY_BYTES {
             let most = haft_core::config::MAX_ENTRY_BYTES;
             bail!("`definitions.max_bytes`: an entry of the store has {most} bytes at most");
@@ -130,6 +137,7 @@ mod tests {
         assert_eq!(resolve(""), (Ok(0), 100));
         assert_eq!(resolve("max_tools = 3\nallow = [\"10.0.0.0/8\"]"), (Ok(1), 3));
         assert!(resolve("allow = [\"ten\"]").0.unwrap_err().contains("definitions.allow"));
+        assert!(resolve("max_runtime_ms = 0").0.unwrap_err().contains("max_runtime_ms"));
         assert!(resolve("max_bytes = 9999999").0.unwrap_err().contains("max_bytes"));
     }
 }

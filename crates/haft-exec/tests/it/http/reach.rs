@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::port::Ended;
+use haft_exec::Http;
 use haft_exec::http::{Client, Settings};
 use serde_json::{Value, json};
 
 use super::end;
-use super::rig::{Names, auth, bearer, client, local, tool, within};
+use super::rig::{Names, auth, bearer, client, local, of_tenant, tool, within};
 use super::server::{Server, json as says, response};
 use crate::rig::{data, error};
 
@@ -17,6 +18,38 @@ const TIME: Duration = Duration::from_secs(5);
 async fn get(client: Client, url: &str) -> Ended {
     within(Arc::new(client), tool(json!({"method": "GET", "url": url})), json!({}), TIME, None)
         .await
+}
+
+#[tokio::test]
+async fn what_the_toolset_may_reach_tools_of_tenants_may_not() {
+    let server = Server::saying(says("200 OK", "{}")).await;
+    let get = || tool(json!({"method": "GET", "url": server.url("/")}));
+    let http = Http::new(client());
+    let (how, refused) = error(of_tenant(&http, get()).await);
+    assert_eq!((how, refused.kind), ("not begun", haft_core::ErrorKind::Permanent));
+    assert!(server.seen().is_empty(), "{:?}", server.seen());
+    data(within(client(), get(), json!({}), TIME, None).await);
+    assert_eq!(server.seen().len(), 1);
+    // Unless whoever runs haft allows it.
+    data(of_tenant(&http.for_tenants(client()), get()).await);
+    assert_eq!(server.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn a_tool_of_a_tenant_takes_no_larger_answers_than_others_without_a_word() {
+    let long = format!("\"{}\"", "x".repeat(2_000));
+    let server = Server::saying(says("200 OK", &long)).await;
+    let get = |most: u64| {
+        tool(json!({"method": "GET", "url": server.url("/"), "maxResponseBytes": most}))
+    };
+    let small = Arc::new(Client::new(Settings { response_bytes: 1_000, ..local() }));
+    let http = Http::new(small.clone()).for_tenants(small.clone());
+    error(of_tenant(&http, get(1 << 30)).await);
+    data(within(small, get(1 << 30), json!({}), TIME, None).await);
+    // Less than usual is less.
+    let usual = Http::new(client()).for_tenants(client());
+    error(of_tenant(&usual, get(1_000)).await);
+    data(of_tenant(&usual, get(4_000)).await);
 }
 
 #[tokio::test]

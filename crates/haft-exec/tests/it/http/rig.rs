@@ -48,6 +48,13 @@ pub(crate) async fn within(
     Http::new(client).execute(job).await
 }
 
+/// Makes a call of a tool that a tenant has defined.
+pub(crate) async fn of_tenant(http: &Http, tool: Tool) -> Ended {
+    let (host, time) = (Arc::new(Stubs::default()), Duration::from_secs(5));
+    let job = Job::new(Arc::new(tool), json!({}), scope("call_1"), host, time, None);
+    http.execute(job.of_tenant(true)).await
+}
+
 /// Makes a call.
 pub(crate) async fn call(gateway: Value, arguments: Value) -> Ended {
     within(client(), tool(gateway), arguments, Duration::from_secs(5), None).await

@@ -7,7 +7,7 @@ use haft_core::{Registry, Tool};
 use serde_json::Value;
 
 use super::super::{Runtime, Shelves};
-use crate::config::{Sheet, naming, sheets};
+use crate::config::{Purpose, Sheet, naming, sheets};
 use crate::policy::Problem;
 
 impl Runtime {
@@ -20,9 +20,9 @@ impl Runtime {
         let mut problems = Vec::new();
         let mut brought = BTreeMap::new();
         for (tenant, sheets) in &all {
-            let (tools, found) = self.made(&before, tenant, sheets, &|id, pointer| {
-                format!("definition `{id}` of `{tenant}`{pointer}")
-            });
+            let place =
+                |id: &str, pointer: &str| format!("definition `{id}` of `{tenant}`{pointer}");
+            let (tools, found) = self.made(Purpose::Use, &before, tenant, sheets, &place);
             // What is only not good was said when it was written.
             problems.extend(found.into_iter().filter(Problem::is_error));
             brought.insert(tenant.clone(), tools);
@@ -38,13 +38,55 @@ impl Runtime {
     /// The tools of one tenant.
     pub(super) fn made(
         &self,
+        purpose: Purpose,
         shelves: &Shelves,
         tenant: &str,
         sheets: &[Sheet],
         place: &dyn Fn(&str, &str) -> String,
     ) -> (Registry, Vec<Problem>) {
         let common = (&*shelves.current.registry, &shelves.current.stock);
-        self.inner.office.workshop.registry(tenant, sheets, common, place)
+        self.inner.office.workshop.registry(purpose, tenant, sheets, common, place)
+    }
+
+    /// Compiles what is new in what somebody sends, where it keeps nobody waiting. What is judged
+    /// next finds it done.
+    pub(super) async fn try_out(&self, change: &Change) {
+        let Some(body) = change.to.clone().filter(|_| change.kind == Kind::Definition) else {
+            return;
+        };
+        if body.to_string().len() > self.inner.settings.max_definition_bytes {
+            return;
+        }
+        let (kind, tenant, id) = (change.kind, change.tenant.clone(), change.id.clone());
+        let (version, changed_at_ms, changed_by) = (0, 0, change.by.clone());
+        let entry = Entry { kind, tenant, id, version, body, changed_at_ms, changed_by };
+        let Some(sheet) = Sheet::read(&entry) else { return };
+        self.aside(Purpose::Trial, vec![(entry.tenant, sheet)]).await;
+    }
+
+    /// The same for what the store holds and this process has not seen.
+    pub(super) async fn prepare(&self, entries: &[Entry]) {
+        let all = sheets(&self.inner.office.declared, entries, None);
+        let each = all.into_iter().flat_map(|(tenant, sheets)| {
+            sheets.into_iter().map(move |sheet| (tenant.clone(), sheet))
+        });
+        self.aside(Purpose::Use, each.collect()).await;
+    }
+
+    async fn aside(&self, purpose: Purpose, mut sheets: Vec<(String, Sheet)>) {
+        let workshop = &self.inner.office.workshop;
+        sheets.retain(|(tenant, sheet)| workshop.is_new(tenant, sheet));
+        if sheets.is_empty() {
+            return;
+        }
+        let inner = self.inner.clone();
+        let made = tokio::task::spawn_blocking(move || {
+            for (tenant, sheet) in &sheets {
+                inner.office.workshop.made(purpose, tenant, sheet);
+            }
+        });
+        // One that broke off is made where it is needed.
+        let _ = made.await;
     }
 
     /// The tool that a sheet makes.

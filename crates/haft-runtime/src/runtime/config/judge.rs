@@ -8,7 +8,7 @@ use haft_core::nearest;
 use super::super::Runtime;
 use super::brought::is_own;
 use super::{names_in, of_tenant, source_of};
-use crate::config::{Activation, ChangeError, Merged, merge, parse, read, sheets};
+use crate::config::{Activation, ChangeError, Merged, Purpose, merge, parse, read, sheets};
 use crate::policy::{Policy, Problem};
 use crate::toolbox::{Directory, Stocks};
 
@@ -82,14 +82,12 @@ impl Runtime {
         let tenant = change.tenant.as_str();
         let mut problems = Vec::new();
         let brought = sheets(declared, entries, Some(tenant)).remove(tenant).map(|sheets| {
-            let (tools, found) = self.made(&shelves, tenant, &sheets, &|id, pointer| match (
-                id == change.id,
-                pointer,
-            ) {
+            let place = |id: &str, pointer: &str| match (id == change.id, pointer) {
                 (true, "") => "request".to_owned(),
                 (true, pointer) => pointer.to_owned(),
                 (false, pointer) => format!("definition `{id}`{pointer}"),
-            });
+            };
+            let (tools, found) = self.made(Purpose::Trial, &shelves, tenant, &sheets, &place);
             problems.extend(found);
             tools
         });

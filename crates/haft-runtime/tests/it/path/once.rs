@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::call::Principal;
+use haft_core::call::{Keyed, Principal};
 use haft_core::contract::Capability;
 use haft_core::ledger::State;
 use haft_core::port::{Ended, Invoke as _, Ledger as _};
@@ -76,6 +76,43 @@ async fn without_a_key_an_unknown_outcome_stays_unknown_however_long_ago() {
         assert_eq!(kind(&world.call(recent()).await), ErrorKind::UnknownOutcome, "{minutes}");
     }
     assert_eq!(world.acts("order"), 0);
+}
+
+/// Neither sees the other before it asks for its place, and still only one gets it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn alone_and_among_others_at_the_same_moment_is_done_once() {
+    const KEYS: usize = 200;
+    let world = Arc::new(World::new());
+    for n in 0..KEYS {
+        let sent = [Keyed::Request, Keyed::Batch].map(|keyed| {
+            let (world, mut call) = (world.clone(), call("order", &format!("k{n}")));
+            call.keyed = keyed;
+            tokio::spawn(async move { world.call(call).await })
+        });
+        for one in sent {
+            let told = one.await.unwrap();
+            assert!(told.result.is_ok(), "{told:?}");
+        }
+    }
+    assert_eq!(world.acts("order"), KEYS);
+}
+
+#[tokio::test]
+async fn what_was_sent_alone_does_not_stand_in_the_way_of_other_calls_of_a_batch() {
+    let world = World::new();
+    let among = |item: &str| {
+        let mut call = call("order", "k");
+        (call.keyed, call.arguments) = (Keyed::Batch, json!({ "item": item }).into());
+        call
+    };
+    let mut alone = call("order", "k");
+    alone.keyed = Keyed::Request;
+    assert!(!world.call(alone).await.meta.cached);
+    for (item, cached) in [("lamp", true), ("chair", false), ("lamp", true), ("chair", true)] {
+        let told = world.call(among(item)).await;
+        assert!(told.result.is_ok() && told.meta.cached == cached, "{item}: {told:?}");
+    }
+    assert_eq!(world.acts("order"), 2);
 }
 
 #[tokio::test]

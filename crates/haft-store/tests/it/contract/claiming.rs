@@ -1,11 +1,18 @@
 //! Claims: who may carry an effect out.
 
 use haft_core::contract::SideEffectPolicy as Class;
-use haft_core::ledger::{Claimed, State};
+use haft_core::ledger::{Claim, Claimed, OtherKey, State};
 use haft_core::port::StoreError;
 use serde_json::json;
 
 use crate::bed::{LEASE, START, claim, contract, digest, fresh, of_class, settle, settled, word};
+
+/// A claim of what may have been begun under another key.
+fn also(key: &str, other: &str) -> Claim {
+    let act = digest(&format!("{} {}", key.min(other), key.max(other)));
+    let other = OtherKey { key: digest(other), within_ms: None };
+    Claim { other: Some(other), act, ..claim(key) }
+}
 
 contract! {
     a_key_that_nobody_used_is_fresh(bed) {
@@ -77,6 +84,53 @@ contract! {
         let store = bed.open();
         fresh(&*store, claim("a")).await;
         assert_eq!(word(&store.claim(claim("b")).await.unwrap()), "fresh 1");
+    }
+
+    what_was_begun_under_the_other_key_is_not_begun_again(bed) {
+        for state in [None, Some(State::Succeeded), Some(State::Unknown), Some(State::Failed)] {
+            let store = bed.open();
+            let (one, two) = (format!("one {state:?}"), format!("two {state:?}"));
+            let ticket = fresh(&*store, also(&one, &two)).await;
+            assert_eq!(ticket.key, digest(&one));
+            if let Some(state) = state {
+                settle(&*store, &ticket, state, None).await;
+            }
+            let expected = match state {
+                None => "in flight",
+                Some(State::Succeeded) => "answered",
+                Some(State::Unknown) => "unknown",
+                Some(_) => "fresh 2",
+            };
+            let claimed = store.claim(also(&two, &one)).await.unwrap();
+            assert_eq!(word(&claimed), expected, "{state:?}");
+            // It goes on under the key that it was begun under.
+            if let Claimed::Fresh(ticket) = claimed {
+                assert_eq!(ticket.key, digest(&one));
+            }
+            assert_eq!(store.by_key(&digest(&two)).await, Err(StoreError::Missing), "{state:?}");
+        }
+    }
+
+    something_else_under_the_other_key_stands_in_nobodys_way(bed) {
+        let store = bed.open();
+        let mut foreign = claim("one");
+        foreign.fingerprint = digest("other arguments");
+        fresh(&*store, foreign).await;
+        assert_eq!(fresh(&*store, also("two", "one")).await.key, digest("two"));
+        assert_eq!(word(&store.claim(also("two", "one")).await.unwrap()), "in flight");
+    }
+
+    an_entry_under_the_other_key_counts_for_as_long_as_is_said(bed) {
+        let store = bed.open();
+        settled(&*store, claim("one"), State::Succeeded).await;
+        let within = |ms| {
+            let mut claim = also("two", "one");
+            claim.other.as_mut().unwrap().within_ms = Some(ms);
+            claim
+        };
+        bed.clock.advance(10);
+        assert_eq!(word(&store.claim(within(10)).await.unwrap()), "answered");
+        assert_eq!(word(&store.claim(within(9)).await.unwrap()), "fresh 1");
     }
 
     a_call_of_another_tenant_is_not_seen(bed) {
