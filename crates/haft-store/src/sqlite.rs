@@ -36,7 +36,6 @@ use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::{Clock, Steady, System};
-use crate::steps::forget::Hand;
 use crate::tables::{Res, Tables as _};
 use crate::trail::{self, Checkpoint, Signing};
 use owner::Owners;
@@ -102,8 +101,7 @@ pub struct Sqlite {
     queue: Option<mpsc::Sender<Box<dyn Task>>>,
     writer: Option<JoinHandle<()>>,
     readers: Readers,
-    /// How far forgetting has come.
-    hand: Mutex<Hand>,
+    forgetting: Mutex<forget::Memory>,
 }
 
 impl Sqlite {
@@ -142,7 +140,7 @@ impl Sqlite {
             queue: Some(queue),
             writer: Some(writer),
             readers,
-            hand: Mutex::default(),
+            forgetting: Mutex::default(),
         })
     }
 

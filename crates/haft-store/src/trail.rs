@@ -12,7 +12,7 @@ use haft_core::record::AuditEntry;
 use haft_core::registry::{PublicKey, Signature, SigningKey};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use check::Chain;
+pub(crate) use check::{Chain, by_number};
 pub(crate) use file::{Signing, append, key, read};
 pub(crate) use gap::Gap;
 

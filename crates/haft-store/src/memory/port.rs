@@ -1,5 +1,6 @@
 //! The ports on the store in memory.
 
+use std::collections::BTreeMap;
 use std::future::ready;
 use std::sync::atomic::Ordering;
 
@@ -20,7 +21,7 @@ use serde_json::Value;
 use super::Memory;
 use crate::figures::{self, Series, Timed};
 use crate::steps;
-use crate::steps::forget::Hand;
+use crate::steps::forget::{Hand, Order};
 use crate::tables::{Res, Tables as _};
 use crate::trail;
 
@@ -302,11 +303,18 @@ impl Store for Memory {
     }
 
     fn forget<'a>(&'a self, before_ms: i64) -> Answer<'a, Forgotten> {
+        if let Err(why) = steps::forget::in_time(self.shared.clock.lead_ms()) {
+            return answer(Err(why));
+        }
         // Nobody but this process can reach what is in here, so anybody's key will do.
         let key = SigningKey::from_seed(&[0; 32]);
         self.write(|rows| {
-            let all = usize::MAX;
-            steps::forget::some(rows, Hand::default(), before_ms, all, &key).map(|(went, _)| went)
+            let (most, checkpoints) = (usize::MAX, BTreeMap::new());
+            let order = Order { before_ms, most, key: &key, checkpoints: &checkpoints };
+            match steps::forget::some(rows, Hand::default(), &order)? {
+                Ok((went, _)) => Ok(went),
+                Err(broken) => Err(StoreError::Tampered(broken.to_string())),
+            }
         })
     }
 }

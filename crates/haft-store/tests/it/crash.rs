@@ -156,7 +156,6 @@ fn the_forgetful_forgets_until_it_is_killed() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let store = Sqlite::open(dir.join("haft.db"), Options::default()).unwrap();
     let diary = fs::OpenOptions::new().append(true).create(true).open(dir.join("diary")).unwrap();
-    write_down(&diary, "begun -\n");
     runtime.block_on(async {
         loop {
             let went = store.forget(i64::MAX).await.unwrap();

@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::bed::{Bed, call_record, claim, ending, fresh, word};
 
 /// Six entries: of acme and other in turn, with a checkpoint of the last.
-async fn written() -> Bed {
+pub(crate) async fn written() -> Bed {
     let bed = Bed::sqlite();
     let store = bed.open_sqlite(|_| ());
     for n in 0..6 {
@@ -23,13 +23,13 @@ async fn written() -> Bed {
     bed
 }
 
-fn touch(bed: &Bed, sql: &str) {
+pub(crate) fn touch(bed: &Bed, sql: &str) {
     let conn = Connection::open(bed.path()).unwrap();
-    let unlock = "DROP TRIGGER audit_keeps; DROP TRIGGER audit_keeps_all;";
+    let unlock = "DROP TRIGGER IF EXISTS audit_keeps; DROP TRIGGER IF EXISTS audit_keeps_all;";
     conn.execute_batch(&format!("{unlock}{sql}")).unwrap();
 }
 
-fn verdict(bed: &Bed) -> Result<Verified, Broken> {
+pub(crate) fn verdict(bed: &Bed) -> Result<Verified, Broken> {
     let key = Sqlite::signing_key(&bed.path()).unwrap().public();
     verify(&bed.path(), &key, &Sqlite::checkpoints(&bed.path())).unwrap()
 }
@@ -203,7 +203,7 @@ async fn a_ledger_that_was_edited_does_not_fit_the_trail() {
 }
 
 /// Six entries of calls, of which the first four were forgotten, and what is configured since.
-async fn forgotten() -> Bed {
+pub(crate) async fn forgotten() -> Bed {
     let bed = Bed::sqlite();
     let store = bed.open_sqlite(|options| options.checkpoint_every = 2);
     for n in 0..6 {
