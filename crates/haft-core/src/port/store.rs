@@ -161,6 +161,9 @@ pub trait Journal: Send + Sync {
     /// Calls, newest first.
     fn calls<'a>(&'a self, filter: CallFilter) -> Answer<'a, Vec<InvocationRecord>>;
 
+    /// The tools that a tenant has called, in order of their names.
+    fn tools<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<String>>;
+
     /// Per tool: calls, errors, latency.
     fn stats<'a>(&'a self, filter: CallFilter) -> Answer<'a, Vec<CallStats>>;
 

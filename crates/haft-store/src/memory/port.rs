@@ -1,6 +1,6 @@
 //! The ports on the store in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::ready;
 use std::sync::atomic::Ordering;
 
@@ -132,6 +132,14 @@ impl Journal for Memory {
             let rest = after(own.into_iter(), filter.after.as_deref(), |record| &record.call);
             let meant = rest.filter(|one| figures::is_meant(&filter, one));
             Ok(meant.take(figures::limit(filter.limit)).cloned().collect())
+        })
+    }
+
+    fn tools<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<String>> {
+        self.write(|rows| {
+            let own = rows.calls.values().filter(|one| *one.tenant == *tenant);
+            let names: BTreeSet<_> = own.map(|one| one.tool.to_string()).collect();
+            Ok(names.into_iter().collect())
         })
     }
 
