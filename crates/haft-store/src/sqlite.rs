@@ -2,7 +2,7 @@
 //!
 //! Beside the database `haft.db` there are `haft.db.owners/` (who is alive), `haft.db.key` (the key
 //! of the audit trail's checkpoints, readable by its owner alone), `haft.db.checkpoints` (those
-//! checkpoints), and `haft.db.blocks` (there may be blocks).
+//! checkpoints) with its lock, and `haft.db.blocks` (there may be blocks).
 
 mod agree;
 mod calendar;

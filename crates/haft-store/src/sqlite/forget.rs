@@ -1,9 +1,9 @@
 //! Forgetting in SQLite.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use haft_core::port::{Forgotten, StoreError};
 use haft_core::record::AuditEntry;
@@ -11,7 +11,7 @@ use rusqlite::{Connection, Row, params};
 
 use super::row::{self, signed};
 use super::tx::Tx;
-use super::{Sqlite, read, verify};
+use super::{Sqlite, read, reader, verify};
 use crate::steps::forget::{self, AT_ONCE, Hand, Order};
 use crate::steps::journal::written;
 use crate::tables::{Cut, Forgets, Looked, Res};
@@ -30,6 +30,8 @@ const GAP: &str = "SELECT first, last, previous, hash, at_ms, signature FROM for
 pub(super) struct Memory {
     hand: Hand,
     checkpoints: Checkpoints,
+    /// When checkpoints of what was forgotten were dropped last.
+    dropped_at_ms: Option<i64>,
 }
 
 /// The checkpoints, and which file they were read from: most steps find the same one.
@@ -55,12 +57,29 @@ impl Sqlite {
         match self.write(step).await? {
             Ok((went, hand)) => {
                 self.forgetting.lock().hand = hand;
+                if !went.more {
+                    self.drop_checkpoints().await;
+                }
                 Ok(went)
             }
             Err(broken) => {
                 self.shared.suspect(verify::suspects(&[broken]));
                 self.shared.doubted().map(|()| Forgotten::default())
             }
+        }
+    }
+
+    /// Once a day. What goes wrong is counted and tried again: the file is only longer than needed.
+    async fn drop_checkpoints(&self) {
+        let now_ms = self.shared.clock.now_ms();
+        let before = self.forgetting.lock().dropped_at_ms.replace(now_ms);
+        if let Some(before) = before.filter(|before| now_ms - before < forget::DAY_MS) {
+            self.forgetting.lock().dropped_at_ms = Some(before);
+            return;
+        }
+        let path = self.path.clone();
+        if let Err(error) = verify::aside(move || drop_forgotten(&path)).await {
+            self.shared.unsigned(&std::io::Error::other(error));
         }
     }
 
@@ -86,6 +105,31 @@ impl Checkpoints {
             Err(broken) => Err(StoreError::Tampered(verify::in_words(&broken))),
         }
     }
+}
+
+/// Drops the checkpoints of entries that were forgotten together with the one after: nothing is left
+/// to compare them with. They agreed when the entries went. What is not signed stays, for
+/// [`verify::verify`] to tell.
+fn drop_forgotten(path: &Path) -> Res<()> {
+    let key = Sqlite::signing_key(path)?.public();
+    let gaps = gaps(&reader::open(path, Duration::from_secs(5))?)?;
+    let ours = gaps.into_iter().filter(|gap| gap.is_signed_by(&key));
+    let gaps: BTreeMap<u64, Gap> = ours.map(|gap| (gap.first, gap)).collect();
+    let inside = |one: &Checkpoint| {
+        let gap = gaps.range(..=one.number).next_back();
+        gap.is_some_and(|(_, gap)| one.number < gap.last)
+    };
+    let checkpoints = Sqlite::checkpoints(path);
+    let Ok(read) = verify::signed(&checkpoints)? else { return Ok(()) };
+    // Chosen before the file is locked: to check many signatures takes long.
+    let gone: HashMap<_, _> = read
+        .into_iter()
+        .filter(|one| inside(one) && one.is_signed_by(&key))
+        .map(|one| ((one.number, one.at_ms), one))
+        .collect();
+    trail::drop_some(&checkpoints, &gone).map_err(|error| {
+        StoreError::Unavailable(format!("`{}` cannot be written: {error}", checkpoints.display()))
+    })
 }
 
 /// Every gap of a trail. A file that no newer haft has opened has none.

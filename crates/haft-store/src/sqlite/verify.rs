@@ -62,20 +62,26 @@ impl Sqlite {
     pub(super) async fn verify_aside(&self) -> Res<Checked> {
         // Whatever is queued is part of the trail.
         self.write(|_| Ok(())).await?;
-        let (path, (answer, wait)) = (self.path.clone(), oneshot::channel());
-        let check = move || {
-            let key = Self::signing_key(&path).map(|key| key.public());
-            let found = key.and_then(|key| verify(&path, &key, &Self::checkpoints(&path)));
-            // Nobody waits any more: nobody to tell.
-            let _ = answer.send(found.map(trail::said));
-        };
-        let thread = std::thread::Builder::new().name("haft-store-verify".to_owned());
-        let unavailable = |why: String| StoreError::Unavailable(why);
-        thread
-            .spawn(check)
-            .map_err(|error| unavailable(format!("no thread to check with: {error}")))?;
-        wait.await.map_err(|_| unavailable("the check did not end".to_owned()))?
+        let path = self.path.clone();
+        aside(move || {
+            let key = Self::signing_key(&path)?.public();
+            verify(&path, &key, &Self::checkpoints(&path)).map(trail::said)
+        })
+        .await
     }
+}
+
+/// Does what takes long on a thread of its own.
+pub(super) async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Res<T> + Send + 'static,
+) -> Res<T> {
+    let (answer, wait) = oneshot::channel();
+    let thread = std::thread::Builder::new().name("haft-store-verify".to_owned());
+    let unavailable = |why: String| StoreError::Unavailable(why);
+    // Nobody waits any more: nobody to tell.
+    let spawned = thread.spawn(move || drop(answer.send(work())));
+    spawned.map_err(|error| unavailable(format!("no thread to check with: {error}")))?;
+    wait.await.map_err(|_| unavailable("the check did not end".to_owned()))?
 }
 
 /// Whom to stop, because of faults that nobody has acknowledged.

@@ -18,7 +18,7 @@ use crate::trail::{Broken, Chain, Checkpoint, Fault, Gap, Link};
 /// At most so many entries are forgotten in one transaction, so that nobody waits long behind it.
 pub(crate) const AT_ONCE: usize = 256;
 
-const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// How far the steps before have come.
 #[derive(Clone, Copy, Debug, Default)]

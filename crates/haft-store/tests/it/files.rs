@@ -129,6 +129,7 @@ fn hot_questions_are_answered_from_an_index() {
             "(state = 'started' OR state = 'unknown') AND state = 'started' AND owner <> ?1",
             "effects_open",
         ),
+        ("confirmation = ?1 AND tenant = ?2", "effects_confirmation (confirmation=?)"),
         ("due_at_ms IS NOT NULL AND due_at_ms <= ?1 ORDER BY due_at_ms", "effects_due"),
         (
             "tenant = ?1 AND (state = 'unknown' OR state = 'compensating' OR state = 'stuck') \
