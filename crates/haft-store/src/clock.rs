@@ -108,6 +108,11 @@ impl Steady {
         last.now
     }
 
+    /// How far it is ahead of the machine's clock.
+    pub(crate) fn lead_ms(&self) -> i64 {
+        self.now_ms().saturating_sub(self.clock.wall_ms())
+    }
+
     /// Takes note of a time that somebody else has seen already.
     pub(crate) fn not_before(&self, ms: i64) -> i64 {
         let now = self.now_ms();

@@ -2,7 +2,7 @@
 //!
 //! Beside the database `haft.db` there are `haft.db.owners/` (who is alive), `haft.db.key` (the key
 //! of the audit trail's checkpoints, readable by its owner alone), `haft.db.checkpoints` (those
-//! checkpoints), and `haft.db.blocks` (there may be blocks).
+//! checkpoints) with its lock, and `haft.db.blocks` (there may be blocks).
 
 mod agree;
 mod calendar;
@@ -36,7 +36,6 @@ use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::{Clock, Steady, System};
-use crate::steps::forget::Hand;
 use crate::tables::{Res, Tables as _};
 use crate::trail::{self, Checkpoint, Signing};
 use owner::Owners;
@@ -102,8 +101,7 @@ pub struct Sqlite {
     queue: Option<mpsc::Sender<Box<dyn Task>>>,
     writer: Option<JoinHandle<()>>,
     readers: Readers,
-    /// How far forgetting has come.
-    hand: Mutex<Hand>,
+    forgetting: Mutex<forget::Memory>,
 }
 
 impl Sqlite {
@@ -142,7 +140,7 @@ impl Sqlite {
             queue: Some(queue),
             writer: Some(writer),
             readers,
-            hand: Mutex::default(),
+            forgetting: Mutex::default(),
         })
     }
 

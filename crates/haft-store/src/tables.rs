@@ -1,15 +1,14 @@
 //! What the steps ask of a store: rows in, rows out, inside one transaction.
 
-use haft_core::Digest;
 use haft_core::call::Principal;
 use haft_core::config::{Entry, Kind};
 use haft_core::ledger::{Claim, EffectRecord, Ending};
 use haft_core::port::StoreError;
-use haft_core::record::{Confirmation, InvocationRecord};
+use haft_core::record::{AuditEntry, Confirmation, InvocationRecord};
 use haft_core::session::{Block, Session};
 
 use crate::machine::{Head, Owner};
-use crate::trail::Gap;
+use crate::trail::{Gap, Link};
 
 pub(crate) type Res<T> = Result<T, StoreError>;
 
@@ -81,22 +80,26 @@ pub(crate) trait Tables {
 pub(crate) trait Forgets: Tables {
     /// Entries of the trail from this number on that are older than this, the oldest first, and
     /// whether there are more of them. Never the newest entry: the next one is linked to it.
-    fn old(&mut self, from: u64, before_ms: i64, most: usize) -> Res<(Vec<Old>, bool)>;
+    fn old(&mut self, from: u64, before_ms: i64, most: usize) -> Res<(Vec<AuditEntry>, bool)>;
 
-    /// What an entry is linked to, and its own hash.
-    fn links(&mut self, number: u64) -> Res<(Digest, Digest)>;
+    /// An entry as the one after it is linked to it, if it is there.
+    fn link(&mut self, number: u64) -> Res<Option<Link>>;
 
-    /// The gap that ends with this number.
-    fn gap_to(&mut self, last: u64) -> Res<Option<Gap>>;
+    /// The gaps that begin in between, and the last one that begins before.
+    fn gaps(&mut self, from: u64, to: u64) -> Res<Vec<Gap>>;
 
-    /// The gap that begins with this number.
-    fn gap_from(&mut self, first: u64) -> Res<Option<Gap>>;
+    /// Up to where a person has looked at what is wrong with the trail.
+    fn looked(&mut self) -> Res<Looked>;
 
-    /// Puts a gap in the place of the entries, calls and gaps inside of it. Returns how many calls
-    /// went.
-    fn cut(&mut self, gap: &Gap) -> Res<u64>;
+    /// Puts a gap in the place of entries, their calls, and the gaps beside them. Returns how many
+    /// calls went.
+    fn cut(&mut self, cut: &Cut) -> Res<u64>;
 
-    /// Drops confirmations that were asked for before this and whose time is over.
+    /// Whether an effect in the ledger was approved with this confirmation.
+    fn is_in_ledger(&mut self, tenant: &str, confirmation: &str) -> Res<bool>;
+
+    /// Drops confirmations that were asked for before this, whose time is over, and which no effect
+    /// in the ledger was approved with.
     fn drop_confirmations(&mut self, before_ms: i64, most: usize) -> Res<u64>;
 
     /// Drops sessions that nobody has used since this and that have no effect in the ledger,
@@ -105,15 +108,28 @@ pub(crate) trait Forgets: Tables {
     fn drop_sessions(&mut self, from: i64, before_ms: i64, most: usize) -> Res<(u64, i64, bool)>;
 }
 
-/// What is to be known of an old entry of the trail.
-pub(crate) struct Old {
+/// Entries that go, and what takes their place.
+pub(crate) struct Cut {
+    pub(crate) first: u64,
+    pub(crate) last: u64,
+    /// The gaps beside them that become part of this one, by their first entries.
+    pub(crate) joined: Vec<u64>,
+    pub(crate) gap: Gap,
+}
+
+/// The faults of the trail up to here a person has looked at.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Looked {
     pub(crate) number: u64,
-    pub(crate) tenant: String,
-    pub(crate) kind: String,
-    /// The call that it is about.
-    pub(crate) call: Option<String>,
-    /// The confirmation that it is about.
-    pub(crate) confirmation: Option<String>,
+    pub(crate) at_ms: i64,
+}
+
+impl Looked {
+    /// Whether a gap was there to be looked at. By its number: when it was made, a gap that nobody
+    /// has signed can only pretend.
+    pub(crate) fn covers(self, gap: &Gap) -> bool {
+        gap.last < self.number
+    }
 }
 
 /// What is due to be forgotten.

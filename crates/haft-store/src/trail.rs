@@ -12,8 +12,8 @@ use haft_core::record::AuditEntry;
 use haft_core::registry::{PublicKey, Signature, SigningKey};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use check::Chain;
-pub(crate) use file::{Signing, append, key, read};
+pub(crate) use check::{Chain, by_number};
+pub(crate) use file::{Signing, append, drop_some, key, read};
 pub(crate) use gap::Gap;
 
 /// The end of the chain, to which the next entry is linked.

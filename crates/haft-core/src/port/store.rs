@@ -161,6 +161,9 @@ pub trait Journal: Send + Sync {
     /// Calls, newest first.
     fn calls<'a>(&'a self, filter: CallFilter) -> Answer<'a, Vec<InvocationRecord>>;
 
+    /// The tools that a tenant has called, in order of their names.
+    fn tools<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<String>>;
+
     /// Per tool: calls, errors, latency.
     fn stats<'a>(&'a self, filter: CallFilter) -> Answer<'a, Vec<CallStats>>;
 
@@ -387,8 +390,9 @@ pub trait Store: Ledger + Journal + Confirmations + Sessions + Blocks + Configs 
 
     /// Forgets some of what is older than this: what the audit trail says of calls, questions whose
     /// time is over, sessions that nobody has used since. Whatever belongs to an effect that is in
-    /// the ledger stays, and so does every change of what is configured. A little at a time, so
-    /// that nobody waits long behind it.
+    /// the ledger stays, who approved it included, and so does every change of what is configured. A
+    /// little at a time, so that nobody waits long behind it. Nothing is forgotten of a trail that
+    /// somebody has touched, or while the store's time is far ahead of the machine's.
     fn forget<'a>(&'a self, before_ms: i64) -> Answer<'a, Forgotten>;
 }
 

@@ -69,16 +69,8 @@ pub(crate) async fn named(
     tool: Option<String>,
 ) -> Result<Option<String>, Problem> {
     let Some(name) = tool else { return Ok(None) };
-    let (store, all) =
-        (door.runtime.store(), CallFilter { tenant: who.tenant.to_string(), ..Default::default() });
-    let one = CallFilter { tool: Some(name.clone()), limit: 1, ..all.clone() };
-    if !store.calls(one).await.map_err(unreadable)?.is_empty() {
-        return Ok(Some(name));
-    }
-    // Only a name that no call has is worth looking at all of them.
-    let all = CallFilter { limit: usize::MAX, ..all };
-    let called = store.stats(all).await.map_err(unreadable)?;
-    match names::meant(&name, called.iter().map(|tool| tool.tool.as_str())) {
+    let called = door.runtime.store().tools(&who.tenant).await.map_err(unreadable)?;
+    match names::meant(&name, called.iter().map(String::as_str)) {
         Ok(id) => Ok(Some(id.to_owned())),
         Err(several) => {
             let why = format!("`{name}` is several tools: {}", several.join(", "));

@@ -1,68 +1,65 @@
 //! Forgetting in memory.
 
-use haft_core::Digest;
-use haft_core::port::StoreError;
-use serde::Deserialize;
+use std::collections::HashSet;
+
+use haft_core::record::AuditEntry;
 
 use super::rows::Rows;
-use crate::tables::{Forgets, Old, Res};
-use crate::trail::Gap;
-
-/// What an entry is about.
-#[derive(Default, Deserialize)]
-struct About {
-    call: Option<String>,
-    id: Option<String>,
-}
+use crate::tables::{Cut, Forgets, Looked, Res, Tables as _};
+use crate::trail::{Gap, Link};
 
 impl Forgets for Rows {
-    fn old(&mut self, from: u64, before_ms: i64, most: usize) -> Res<(Vec<Old>, bool)> {
+    fn old(&mut self, from: u64, before_ms: i64, most: usize) -> Res<(Vec<AuditEntry>, bool)> {
         let newest = self.audit.last().map_or(0, |entry| entry.number);
         let mut meant = self.audit.iter().filter(|entry| {
             entry.number >= from && entry.number < newest && entry.at_ms < before_ms
         });
-        let old = meant.by_ref().take(most).map(|entry| {
-            let about: About = serde_json::from_str(&entry.body).unwrap_or_default();
-            Old {
-                number: entry.number,
-                tenant: entry.tenant.clone(),
-                kind: entry.kind.clone(),
-                call: about.call,
-                confirmation: about.id.filter(|_| entry.kind == "confirmation"),
-            }
-        });
-        let old = old.collect();
+        let old = meant.by_ref().take(most).cloned().collect();
         Ok((old, meant.next().is_some()))
     }
 
-    fn links(&mut self, number: u64) -> Res<(Digest, Digest)> {
+    fn link(&mut self, number: u64) -> Res<Option<Link>> {
         let entry = self.audit.iter().find(|entry| entry.number == number);
-        let entry = entry.ok_or(StoreError::Missing)?;
-        Ok((entry.previous.clone(), entry.hash.clone()))
+        Ok(entry.map(|entry| Link { number, hash: entry.hash.clone() }))
     }
 
-    fn gap_to(&mut self, last: u64) -> Res<Option<Gap>> {
-        Ok(self.gaps.values().find(|gap| gap.last == last).cloned())
+    fn gaps(&mut self, from: u64, to: u64) -> Res<Vec<Gap>> {
+        let before = self.gaps.range(..from).next_back();
+        let between = self.gaps.range(from..=to.max(from));
+        Ok(before.into_iter().chain(between).map(|(_, gap)| gap.clone()).collect())
     }
 
-    fn gap_from(&mut self, first: u64) -> Res<Option<Gap>> {
-        Ok(self.gaps.get(&first).cloned())
+    fn looked(&mut self) -> Res<Looked> {
+        Ok(Looked::default())
     }
 
-    fn cut(&mut self, gap: &Gap) -> Res<u64> {
-        let inside = |number: u64| (gap.first..=gap.last).contains(&number);
-        self.gaps.retain(|first, _| !inside(*first));
-        self.gaps.insert(gap.first, gap.clone());
-        self.audit.retain(|entry| !inside(entry.number));
+    fn cut(&mut self, cut: &Cut) -> Res<u64> {
+        let goes = |number: u64| (cut.first..=cut.last).contains(&number);
+        self.gaps.retain(|first, _| !cut.joined.contains(first));
+        self.gaps.insert(cut.gap.first, cut.gap.clone());
+        self.audit.retain(|entry| !goes(entry.number));
         let before = self.calls.len();
-        self.calls.retain(|number, _| !inside(*number));
+        self.calls.retain(|number, _| !goes(*number));
         Ok((before - self.calls.len()) as u64)
     }
 
+    fn is_in_ledger(&mut self, tenant: &str, confirmation: &str) -> Res<bool> {
+        Ok(self.effects.values().any(|row| {
+            let spent = row.record.confirmation.as_deref();
+            row.record.effect.tenant == tenant && spent == Some(confirmation)
+        }))
+    }
+
     fn drop_confirmations(&mut self, before_ms: i64, _most: usize) -> Res<u64> {
-        let (before, now_ms) = (self.confirmations.len(), crate::tables::Tables::now_ms(self));
-        self.confirmations
-            .retain(|_, one| one.asked_at_ms >= before_ms || one.expires_at_ms > now_ms);
+        let (before, now_ms) = (self.confirmations.len(), self.now_ms());
+        let effects = self.effects.values().map(|row| &row.record);
+        let in_ledger: HashSet<_> = effects
+            .filter_map(|one| Some((one.effect.tenant.clone(), one.confirmation.clone()?)))
+            .collect();
+        self.confirmations.retain(|key, one| {
+            let open = one.asked_at_ms >= before_ms || one.expires_at_ms > now_ms;
+            open || in_ledger.contains(key)
+        });
         Ok((before - self.confirmations.len()) as u64)
     }
 

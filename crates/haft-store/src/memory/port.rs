@@ -1,5 +1,6 @@
 //! The ports on the store in memory.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::ready;
 use std::sync::atomic::Ordering;
 
@@ -20,7 +21,7 @@ use serde_json::Value;
 use super::Memory;
 use crate::figures::{self, Series, Timed};
 use crate::steps;
-use crate::steps::forget::Hand;
+use crate::steps::forget::{Hand, Order};
 use crate::tables::{Res, Tables as _};
 use crate::trail;
 
@@ -131,6 +132,14 @@ impl Journal for Memory {
             let rest = after(own.into_iter(), filter.after.as_deref(), |record| &record.call);
             let meant = rest.filter(|one| figures::is_meant(&filter, one));
             Ok(meant.take(figures::limit(filter.limit)).cloned().collect())
+        })
+    }
+
+    fn tools<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<String>> {
+        self.write(|rows| {
+            let own = rows.calls.values().filter(|one| *one.tenant == *tenant);
+            let names: BTreeSet<_> = own.map(|one| one.tool.to_string()).collect();
+            Ok(names.into_iter().collect())
         })
     }
 
@@ -302,11 +311,18 @@ impl Store for Memory {
     }
 
     fn forget<'a>(&'a self, before_ms: i64) -> Answer<'a, Forgotten> {
+        if let Err(why) = steps::forget::in_time(self.shared.clock.lead_ms()) {
+            return answer(Err(why));
+        }
         // Nobody but this process can reach what is in here, so anybody's key will do.
         let key = SigningKey::from_seed(&[0; 32]);
         self.write(|rows| {
-            let all = usize::MAX;
-            steps::forget::some(rows, Hand::default(), before_ms, all, &key).map(|(went, _)| went)
+            let (most, checkpoints) = (usize::MAX, BTreeMap::new());
+            let order = Order { before_ms, most, key: &key, checkpoints: &checkpoints };
+            match steps::forget::some(rows, Hand::default(), &order)? {
+                Ok((went, _)) => Ok(went),
+                Err(broken) => Err(StoreError::Tampered(broken.to_string())),
+            }
         })
     }
 }

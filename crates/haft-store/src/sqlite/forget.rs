@@ -1,43 +1,135 @@
 //! Forgetting in SQLite.
 
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use haft_core::Digest;
 use haft_core::port::{Forgotten, StoreError};
+use haft_core::record::AuditEntry;
 use rusqlite::{Connection, Row, params};
 
 use super::row::{self, signed};
 use super::tx::Tx;
-use super::{Sqlite, read};
-use crate::steps::forget::{self, AT_ONCE};
+use super::{Sqlite, read, reader, verify};
+use crate::steps::forget::{self, AT_ONCE, Hand, Order};
 use crate::steps::journal::written;
-use crate::tables::{Forgets, Old, Res};
-use crate::trail::Gap;
+use crate::tables::{Cut, Forgets, Looked, Res};
+use crate::trail::{self, Checkpoint, Gap, Link};
 
 /// At most so many bytes are forgotten in one transaction, however few entries that are.
 const BYTES_AT_ONCE: u64 = 8 << 20;
 
-/// The call and the confirmation that an entry is about. Only text is read from what it says: it
-/// could be anything once somebody has touched it.
-const OLD: &str = "SELECT a.number, a.at_ms, octet_length(a.body), a.tenant, a.kind, \
-    coalesce(c.call, CASE WHEN json_valid(a.body) THEN CAST(a.body ->> '$.call' AS TEXT) END), \
-    CASE WHEN a.kind = 'confirmation' AND json_valid(a.body) \
-         THEN CAST(a.body ->> '$.id' AS TEXT) END \
-    FROM audit a LEFT JOIN calls c ON c.number = a.number \
-    WHERE a.number >= ?1 AND a.number < (SELECT max(number) FROM audit) ORDER BY a.number";
+const OLD: &str = "SELECT number, at_ms, tenant, kind, body, previous, hash FROM audit \
+    WHERE number >= ?1 AND number < (SELECT max(number) FROM audit) ORDER BY number";
 
 const GAP: &str = "SELECT first, last, previous, hash, at_ms, signature FROM forgotten";
 
+/// What forgetting remembers from one step to the next.
+#[derive(Default)]
+pub(super) struct Memory {
+    hand: Hand,
+    checkpoints: Checkpoints,
+    /// When checkpoints of what was forgotten were dropped last.
+    dropped_at_ms: Option<i64>,
+}
+
+/// The checkpoints, and which file they were read from: most steps find the same one.
+#[derive(Clone, Default)]
+struct Checkpoints {
+    of: Option<(u64, SystemTime)>,
+    signed: Arc<BTreeMap<u64, Checkpoint>>,
+}
+
 impl Sqlite {
-    /// One step, in a transaction that others share.
+    /// One step, in a transaction that others share. Nothing is forgotten of a trail that was
+    /// touched, so that it stays for whoever looks into it.
     pub(super) async fn forget_some(&self, before_ms: i64) -> Res<Forgotten> {
-        let key = Arc::new(Self::signing_key(&self.path)?);
-        let hand = *self.hand.lock();
-        let step = move |tx: &mut Tx<'_>| forget::some(tx, hand, before_ms, AT_ONCE, &key);
-        let (went, hand) = self.write(step).await?;
-        *self.hand.lock() = hand;
-        Ok(went)
+        self.shared.doubted()?;
+        forget::in_time(self.shared.clock.lead_ms())?;
+        let key = Self::signing_key(&self.path)?;
+        let checkpoints = self.signed_heads().await?;
+        let hand = self.forgetting.lock().hand;
+        let step = move |tx: &mut Tx<'_>| {
+            let (most, checkpoints) = (AT_ONCE, &*checkpoints);
+            forget::some(tx, hand, &Order { before_ms, most, key: &key, checkpoints })
+        };
+        match self.write(step).await? {
+            Ok((went, hand)) => {
+                self.forgetting.lock().hand = hand;
+                if !went.more {
+                    self.drop_checkpoints().await;
+                }
+                Ok(went)
+            }
+            Err(broken) => {
+                self.shared.suspect(verify::suspects(&[broken]));
+                self.shared.doubted().map(|()| Forgotten::default())
+            }
+        }
     }
+
+    /// Once a day. What goes wrong is counted and tried again: the file is only longer than needed.
+    async fn drop_checkpoints(&self) {
+        let now_ms = self.shared.clock.now_ms();
+        let before = self.forgetting.lock().dropped_at_ms.replace(now_ms);
+        if let Some(before) = before.filter(|before| now_ms - before < forget::DAY_MS) {
+            self.forgetting.lock().dropped_at_ms = Some(before);
+            return;
+        }
+        let path = self.path.clone();
+        if let Err(error) = verify::aside(move || drop_forgotten(&path)).await {
+            self.shared.unsigned(&std::io::Error::other(error));
+        }
+    }
+
+    /// The checkpoints, read where nobody waits for it.
+    async fn signed_heads(&self) -> Res<Arc<BTreeMap<u64, Checkpoint>>> {
+        let (path, known) =
+            (Self::checkpoints(&self.path), self.forgetting.lock().checkpoints.clone());
+        let read = self.readers.ask(move |_| known.read(&path)).await?;
+        let signed = Arc::clone(&read.signed);
+        self.forgetting.lock().checkpoints = read;
+        Ok(signed)
+    }
+}
+
+impl Checkpoints {
+    fn read(self, path: &Path) -> Res<Self> {
+        let of = std::fs::metadata(path).and_then(|file| Ok((file.len(), file.modified()?))).ok();
+        if of.is_some() && of == self.of {
+            return Ok(self);
+        }
+        match verify::signed(path)? {
+            Ok(checkpoints) => Ok(Self { of, signed: Arc::new(trail::by_number(checkpoints)) }),
+            Err(broken) => Err(StoreError::Tampered(verify::in_words(&broken))),
+        }
+    }
+}
+
+/// Drops the checkpoints of entries that were forgotten together with the one after: nothing is left
+/// to compare them with. They agreed when the entries went. What is not signed stays, for
+/// [`verify::verify`] to tell.
+fn drop_forgotten(path: &Path) -> Res<()> {
+    let key = Sqlite::signing_key(path)?.public();
+    let gaps = gaps(&reader::open(path, Duration::from_secs(5))?)?;
+    let ours = gaps.into_iter().filter(|gap| gap.is_signed_by(&key));
+    let gaps: BTreeMap<u64, Gap> = ours.map(|gap| (gap.first, gap)).collect();
+    let inside = |one: &Checkpoint| {
+        let gap = gaps.range(..=one.number).next_back();
+        gap.is_some_and(|(_, gap)| one.number < gap.last)
+    };
+    let checkpoints = Sqlite::checkpoints(path);
+    let Ok(read) = verify::signed(&checkpoints)? else { return Ok(()) };
+    // Chosen before the file is locked: to check many signatures takes long.
+    let gone: HashMap<_, _> = read
+        .into_iter()
+        .filter(|one| inside(one) && one.is_signed_by(&key))
+        .map(|one| ((one.number, one.at_ms), one))
+        .collect();
+    trail::drop_some(&checkpoints, &gone).map_err(|error| {
+        StoreError::Unavailable(format!("`{}` cannot be written: {error}", checkpoints.display()))
+    })
 }
 
 /// Every gap of a trail. A file that no newer haft has opened has none.
@@ -66,7 +158,7 @@ impl Tx<'_> {
         from: u64,
         before_ms: i64,
         most: usize,
-    ) -> rusqlite::Result<(Vec<Old>, bool)> {
+    ) -> rusqlite::Result<(Vec<AuditEntry>, bool)> {
         let mut statement = self.conn.prepare_cached(OLD)?;
         let mut rows = statement.query((signed(from),))?;
         let (mut old, mut bytes) = (Vec::new(), 0);
@@ -78,14 +170,9 @@ impl Tx<'_> {
             if old.len() >= most || bytes >= BYTES_AT_ONCE {
                 return Ok((old, true));
             }
-            bytes += row::unsigned(found, 2)?;
-            old.push(Old {
-                number: row::unsigned(found, 0)?,
-                tenant: found.get(3)?,
-                kind: found.get(4)?,
-                call: found.get(5)?,
-                confirmation: found.get(6)?,
-            });
+            let entry = row::audit(found)?;
+            bytes += entry.body.len() as u64;
+            old.push(entry);
         }
         Ok((old, false))
     }
@@ -110,55 +197,65 @@ impl Tx<'_> {
 }
 
 impl Forgets for Tx<'_> {
-    fn old(&mut self, from: u64, before_ms: i64, most: usize) -> Res<(Vec<Old>, bool)> {
+    fn old(&mut self, from: u64, before_ms: i64, most: usize) -> Res<(Vec<AuditEntry>, bool)> {
         let found = self.read_old(from, before_ms, most);
         self.try_(found)
     }
 
-    fn links(&mut self, number: u64) -> Res<(Digest, Digest)> {
-        let sql = "SELECT previous, hash FROM audit WHERE number = ?1";
-        let found = self.one(sql, (signed(number),), |found| {
-            Ok((row::digest(found, 0)?, row::digest(found, 1)?))
-        })?;
-        found.ok_or(StoreError::Missing)
+    fn link(&mut self, number: u64) -> Res<Option<Link>> {
+        let sql = "SELECT hash FROM audit WHERE number = ?1";
+        let hash = self.one(sql, (signed(number),), |found| row::digest(found, 0))?;
+        Ok(hash.map(|hash| Link { number, hash }))
     }
 
-    fn gap_to(&mut self, last: u64) -> Res<Option<Gap>> {
-        // Gaps do not overlap: the one that begins last is the only one that can end here.
+    fn gaps(&mut self, from: u64, to: u64) -> Res<Vec<Gap>> {
         let sql = "SELECT first, last, previous, hash, at_ms, signature FROM forgotten \
-                   WHERE first <= ?1 ORDER BY first DESC LIMIT 1";
-        Ok(self.one(sql, (signed(last),), gap)?.filter(|gap| gap.last == last))
+                   WHERE first BETWEEN \
+                       coalesce((SELECT max(first) FROM forgotten WHERE first < ?1), ?1) AND ?2 \
+                   ORDER BY first";
+        self.all(sql, (signed(from), signed(to)), gap)
     }
 
-    fn gap_from(&mut self, first: u64) -> Res<Option<Gap>> {
-        let sql = "SELECT first, last, previous, hash, at_ms, signature FROM forgotten \
-                   WHERE first = ?1";
-        self.one(sql, (signed(first),), gap)
+    fn looked(&mut self) -> Res<Looked> {
+        let found = self.one(verify::LOOKED, (), verify::looked)?;
+        Ok(found.unwrap_or_default())
     }
 
-    fn cut(&mut self, gap: &Gap) -> Res<u64> {
-        let inside = (signed(gap.first), signed(gap.last));
-        self.execute("DELETE FROM forgotten WHERE first BETWEEN ?1 AND ?2", inside)?;
+    fn cut(&mut self, cut: &Cut) -> Res<u64> {
+        for first in &cut.joined {
+            self.execute("DELETE FROM forgotten WHERE first = ?1", (signed(*first),))?;
+        }
+        let gap = &cut.gap;
         let sql = "INSERT INTO forgotten (first, last, previous, hash, at_ms, signature) VALUES \
                    (?1, ?2, ?3, ?4, ?5, ?6)";
         let params = params![
-            inside.0,
-            inside.1,
+            signed(gap.first),
+            signed(gap.last),
             gap.previous.raw(),
             gap.hash.raw(),
             gap.at_ms,
             written(&gap.signature)?,
         ];
         self.execute(sql, params)?;
-        let calls = self.execute("DELETE FROM calls WHERE number BETWEEN ?1 AND ?2", inside)?;
-        self.execute("DELETE FROM audit WHERE number BETWEEN ?1 AND ?2", inside)?;
+        // No more than was checked, whatever else somebody has put into the place of a gap.
+        let goes = (signed(cut.first), signed(cut.last));
+        let calls = self.execute("DELETE FROM calls WHERE number BETWEEN ?1 AND ?2", goes)?;
+        self.execute("DELETE FROM audit WHERE number BETWEEN ?1 AND ?2", goes)?;
         Ok(calls as u64)
+    }
+
+    fn is_in_ledger(&mut self, tenant: &str, confirmation: &str) -> Res<bool> {
+        let sql = "SELECT 1 FROM effects WHERE confirmation = ?1 AND tenant = ?2 LIMIT 1";
+        let found = self.one(sql, (confirmation, tenant), |found| found.get::<_, i64>(0))?;
+        Ok(found.is_some())
     }
 
     fn drop_confirmations(&mut self, before_ms: i64, most: usize) -> Res<u64> {
         let sql = "DELETE FROM confirmations WHERE rowid IN (\
                    SELECT rowid FROM confirmations WHERE asked_at_ms < ?1 AND \
                    CASE WHEN json_valid(body) THEN body ->> '$.expiresAtMs' END <= ?2 \
+                   AND NOT EXISTS (SELECT 1 FROM effects e WHERE e.confirmation = \
+                       confirmations.id AND e.tenant = confirmations.tenant) \
                    ORDER BY asked_at_ms LIMIT ?3)";
         let params = (before_ms, self.now_ms, signed(most as u64));
         Ok(self.execute(sql, params)? as u64)

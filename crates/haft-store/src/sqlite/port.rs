@@ -107,6 +107,11 @@ impl Journal for Sqlite {
         Box::pin(self.readers.ask(move |conn| read::calls(conn, &filter)))
     }
 
+    fn tools<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<String>> {
+        let tenant = tenant.to_owned();
+        Box::pin(self.readers.ask(move |conn| read::tools(conn, &tenant)))
+    }
+
     fn stats<'a>(&'a self, filter: CallFilter) -> Answer<'a, Vec<CallStats>> {
         Box::pin(self.readers.ask(move |conn| read::stats(conn, &filter)))
     }

@@ -129,6 +129,14 @@ impl Shared {
         }
     }
 
+    /// Refuses what nobody may do while any of the trail was touched.
+    pub(super) fn doubted(&self) -> Result<(), StoreError> {
+        match &*self.suspicion.lock() {
+            Suspicion::All(why) | Suspicion::Of(_, why) => Err(StoreError::Tampered(why.clone())),
+            Suspicion::None => Ok(()),
+        }
+    }
+
     pub(super) fn any_blocks(&self) -> bool {
         if self.any_blocks.load(Ordering::Acquire) {
             return true;

@@ -1,29 +1,26 @@
 //! Checks the audit trail of a database.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
 use haft_core::port::{Checked, StoreError};
 use haft_core::record::AuditEntry;
 use haft_core::registry::PublicKey;
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 use tokio::sync::oneshot;
 
 use super::agree::Words;
 use super::fault::of_read;
 use super::forget::gaps;
 use super::shared::Suspicion;
-use super::{Sqlite, reader, row};
-use crate::tables::Res;
-use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Verified};
+use super::{Sqlite, read, reader, row};
+use crate::tables::{Looked, Res};
+use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Gap, Link, Verified};
 
-/// The faults up to here a person has looked at.
-#[derive(Clone, Copy, Default)]
-struct Acknowledged {
-    number: u64,
-    at_ms: i64,
-}
+/// Up to where a person has looked at faults, for [`looked`].
+pub(super) const LOOKED: &str =
+    "SELECT coalesce(max(number), 0), coalesce(max(at_ms), 0) FROM acknowledged";
 
 /// Checks a database's audit trail against itself and against the checkpoints in a file.
 ///
@@ -65,35 +62,42 @@ impl Sqlite {
     pub(super) async fn verify_aside(&self) -> Res<Checked> {
         // Whatever is queued is part of the trail.
         self.write(|_| Ok(())).await?;
-        let (path, (answer, wait)) = (self.path.clone(), oneshot::channel());
-        let check = move || {
-            let key = Self::signing_key(&path).map(|key| key.public());
-            let found = key.and_then(|key| verify(&path, &key, &Self::checkpoints(&path)));
-            // Nobody waits any more: nobody to tell.
-            let _ = answer.send(found.map(trail::said));
-        };
-        let thread = std::thread::Builder::new().name("haft-store-verify".to_owned());
-        let unavailable = |why: String| StoreError::Unavailable(why);
-        thread
-            .spawn(check)
-            .map_err(|error| unavailable(format!("no thread to check with: {error}")))?;
-        wait.await.map_err(|_| unavailable("the check did not end".to_owned()))?
+        let path = self.path.clone();
+        aside(move || {
+            let key = Self::signing_key(&path)?.public();
+            verify(&path, &key, &Self::checkpoints(&path)).map(trail::said)
+        })
+        .await
     }
+}
+
+/// Does what takes long on a thread of its own.
+pub(super) async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Res<T> + Send + 'static,
+) -> Res<T> {
+    let (answer, wait) = oneshot::channel();
+    let thread = std::thread::Builder::new().name("haft-store-verify".to_owned());
+    let unavailable = |why: String| StoreError::Unavailable(why);
+    // Nobody waits any more: nobody to tell.
+    let spawned = thread.spawn(move || drop(answer.send(work())));
+    spawned.map_err(|error| unavailable(format!("no thread to check with: {error}")))?;
+    wait.await.map_err(|_| unavailable("the check did not end".to_owned()))?
 }
 
 /// Whom to stop, because of faults that nobody has acknowledged.
 pub(super) fn suspicion(conn: &Connection, key: &PublicKey, path: &Path) -> Res<Suspicion> {
-    let looked = acknowledged(conn)?;
+    let looked = read::one(conn, LOOKED, (), looked)?.unwrap_or_default();
     let all = |broken: &Broken| Ok(Suspicion::All(in_words(broken)));
     let checkpoints = match signed(path)? {
         Ok(checkpoints) => checkpoints,
         Err(broken) => return all(&broken),
     };
     let newer = checkpoints.into_iter().filter(|one| one.at_ms > looked.at_ms).collect();
-    let mut chain = match Chain::new(newer, gaps(conn)?, key) {
-        Ok(chain) => chain,
-        Err(broken) => return all(&broken),
-    };
+    let (checkpoints, gaps) = (trail::by_number(newer), gaps(conn)?);
+    if let Some(forged) = forged(&checkpoints, &gaps, looked, key) {
+        return all(&forged);
+    }
+    let mut chain = Chain::from(Link::default(), checkpoints, gaps);
     let mut faults = Vec::new();
     let mut words = Words::default();
     each(conn, |entry| {
@@ -111,9 +115,30 @@ pub(super) fn suspicion(conn: &Connection, key: &PublicKey, path: &Path) -> Res<
     Ok(suspects(&faults))
 }
 
+/// The newest checkpoint, and gaps that nobody has looked at, must be signed. All the others are
+/// compared with their entries like it, and prove nothing that it does not: every entry is linked to
+/// those before. To check each signature takes long where there are many; [`verify`] does.
+fn forged(
+    checkpoints: &BTreeMap<u64, Checkpoint>,
+    gaps: &[Gap],
+    looked: Looked,
+    key: &PublicKey,
+) -> Option<Broken> {
+    let broken = |number, fault| Some(Broken { number, tenant: None, fault });
+    if let Some((number, _)) =
+        checkpoints.last_key_value().filter(|(_, newest)| !newest.is_signed_by(key))
+    {
+        return broken(*number, Fault::Checkpoint);
+    }
+    // One from before the key was lost is known, as checkpoints of that time are.
+    let mut unknown = gaps.iter().filter(|gap| !looked.covers(gap));
+    let forged = unknown.find(|gap| !gap.is_signed_by(key))?;
+    broken(forged.first, Fault::Forgotten)
+}
+
 /// An entry whose content alone was changed is its tenant's affair. Anything else can be due to an
 /// entry that is no longer there to say whose it was.
-fn suspects(faults: &[Broken]) -> Suspicion {
+pub(super) fn suspects(faults: &[Broken]) -> Suspicion {
     let Some(first) = faults.first() else { return Suspicion::None };
     let its_own =
         |broken: &Broken| matches!(broken.fault, Fault::Hash | Fault::Ledger | Fault::Config);
@@ -124,19 +149,15 @@ fn suspects(faults: &[Broken]) -> Suspicion {
     }
 }
 
-fn in_words(broken: &Broken) -> String {
+pub(super) fn in_words(broken: &Broken) -> String {
     format!("{broken}; look into it with `haft audit verify`, then acknowledge it")
 }
 
-fn acknowledged(conn: &Connection) -> Res<Acknowledged> {
-    let sql = "SELECT coalesce(max(number), 0), coalesce(max(at_ms), 0) FROM acknowledged";
-    let found = super::read::one(conn, sql, (), |found| {
-        Ok(Acknowledged { number: row::unsigned(found, 0)?, at_ms: found.get(1)? })
-    })?;
-    Ok(found.unwrap_or_default())
+pub(super) fn looked(found: &Row<'_>) -> rusqlite::Result<Looked> {
+    Ok(Looked { number: row::unsigned(found, 0)?, at_ms: found.get(1)? })
 }
 
-fn signed(path: &Path) -> Res<Result<Vec<Checkpoint>, Broken>> {
+pub(super) fn signed(path: &Path) -> Res<Result<Vec<Checkpoint>, Broken>> {
     trail::read(path).map_err(|error| {
         StoreError::Unavailable(format!(
             "the checkpoints in `{}` cannot be read: {error}",

@@ -2,20 +2,23 @@
 //!
 //! What is forgotten leaves a gap in the audit trail: a signed statement of which entries were there
 //! and what they stood between, so that the chain can be checked across it and nobody else can make
-//! one.
+//! one. Only what is as it was written is signed for: a trail that was touched does not become one
+//! in order by being forgotten.
 
-use haft_core::port::Forgotten;
-use haft_core::record::ConfirmationStatus;
+use std::collections::BTreeMap;
+
+use haft_core::port::{Forgotten, StoreError};
+use haft_core::record::{AuditEntry, ConfirmationStatus};
 use haft_core::registry::SigningKey;
+use serde::Deserialize;
 
-use crate::tables::{Forgets, Old, Res};
-use crate::trail::{Gap, Link};
+use crate::tables::{Cut, Forgets, Looked, Res};
+use crate::trail::{Broken, Chain, Checkpoint, Fault, Gap, Link};
 
 /// At most so many entries are forgotten in one transaction, so that nobody waits long behind it.
 pub(crate) const AT_ONCE: usize = 256;
 
-/// After so long it begins at the start again: what had to be kept then may go now.
-const ROUND_MS: i64 = 24 * 60 * 60 * 1000;
+pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// How far the steps before have come.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,82 +29,210 @@ pub(crate) struct Hand {
 }
 
 impl Hand {
+    /// After a day it begins at the start again: what had to be kept then may go now.
     fn at(self, now_ms: i64) -> Self {
-        match now_ms - self.begun_ms < ROUND_MS {
+        match now_ms - self.begun_ms < DAY_MS {
             true => self,
             false => Self { begun_ms: now_ms, ..Self::default() },
         }
     }
 }
 
-/// Forgets some of what is older than this. Returns how far it came.
+/// What is to be forgotten, and what was signed of it.
+pub(crate) struct Order<'a> {
+    pub(crate) before_ms: i64,
+    pub(crate) most: usize,
+    pub(crate) key: &'a SigningKey,
+    pub(crate) checkpoints: &'a BTreeMap<u64, Checkpoint>,
+}
+
+/// Refuses to forget by a time that is far ahead of the machine's: it stands in the database, where
+/// somebody without the key could have put it.
+pub(crate) fn in_time(lead_ms: i64) -> Res<()> {
+    if lead_ms <= DAY_MS {
+        return Ok(());
+    }
+    Err(StoreError::WrongState(format!(
+        "the store's time is {} days ahead of the machine's clock, and nothing is forgotten \
+         meanwhile; look whether that clock is right, or whether somebody has set the store's",
+        lead_ms / DAY_MS
+    )))
+}
+
+/// Forgets some of what is older than this. Returns how far it came; or what is wrong with the
+/// trail and nobody has looked at, and then nothing was forgotten.
 pub(crate) fn some(
     on: &mut impl Forgets,
     hand: Hand,
-    before_ms: i64,
-    most: usize,
-    key: &SigningKey,
-) -> Res<(Forgotten, Hand)> {
+    order: &Order<'_>,
+) -> Res<Result<(Forgotten, Hand), Broken>> {
+    let (before_ms, most) = (order.before_ms, order.most);
     let mut hand = hand.at(on.now_ms());
     let (old, more_entries) = on.old(hand.entry, before_ms, most)?;
+    // All of it is checked before anything goes.
+    let cuts = match cuts(on, &old, order)? {
+        Ok(cuts) => cuts,
+        Err(broken) => return Ok(Err(broken)),
+    };
     let mut went = Forgotten::default();
-    let mut run: Option<(u64, u64)> = None;
-    for entry in &old {
-        hand.entry = entry.number + 1;
-        let goes = may_go(on, entry)?;
-        run = match run {
-            Some((first, last)) if goes && entry.number == last + 1 => Some((first, entry.number)),
-            before => {
-                cut(on, before, key, &mut went)?;
-                goes.then_some((entry.number, entry.number))
-            }
-        };
+    for cut in &cuts {
+        went.entries += cut.last - cut.first + 1;
+        went.calls += on.cut(cut)?;
     }
-    cut(on, run, key, &mut went)?;
+    hand.entry = old.last().map_or(hand.entry, |entry| entry.number.saturating_add(1));
     went.confirmations = on.drop_confirmations(before_ms, most)?;
     let (sessions, next, more_sessions) = on.drop_sessions(hand.session, before_ms, most)?;
     (went.sessions, hand.session) = (sessions, next);
     went.more = more_entries || more_sessions || went.confirmations >= most as u64;
-    Ok((went, hand))
+    Ok(Ok((went, hand)))
+}
+
+/// What an entry is about. It could be anything once somebody has touched it.
+#[derive(Default, Deserialize)]
+struct About {
+    call: Option<String>,
+    id: Option<String>,
 }
 
 /// Changes of what is configured are what it is checked against; what says anything of an effect in
-/// the ledger is what that is checked against.
-fn may_go(on: &mut impl Forgets, entry: &Old) -> Res<bool> {
+/// the ledger, who approved it among it, is what that is checked against.
+fn may_go(on: &mut impl Forgets, entry: &AuditEntry) -> Res<bool> {
     if matches!(entry.kind.as_str(), "config" | "acknowledge") {
         return Ok(false);
     }
-    if let Some(call) = &entry.call
+    let about: About = serde_json::from_str(&entry.body).unwrap_or_default();
+    if let Some(call) = &about.call
         && on.head_of_call(&entry.tenant, call)?.is_some()
     {
         return Ok(false);
     }
-    let Some(id) = &entry.confirmation else { return Ok(true) };
+    let Some(id) = about.id.filter(|_| entry.kind == "confirmation") else { return Ok(true) };
+    if on.is_in_ledger(&entry.tenant, &id)? {
+        return Ok(false);
+    }
     let now_ms = on.now_ms();
-    let asked = on.confirmation(&entry.tenant, id)?;
+    let asked = on.confirmation(&entry.tenant, &id)?;
     Ok(asked
         .is_none_or(|one| one.status == ConfirmationStatus::Spent || one.expires_at_ms <= now_ms))
 }
 
-/// Cuts entries that follow one another out, and joins the gap with those beside it.
-fn cut(
+/// What to cut out of old entries. Of what is wrong, what a person has looked at stays for ever, so
+/// that it is still told; the first of the rest ends it.
+fn cuts(
     on: &mut impl Forgets,
-    run: Option<(u64, u64)>,
-    key: &SigningKey,
-    went: &mut Forgotten,
-) -> Res<()> {
-    let Some((mut first, last)) = run else { return Ok(()) };
-    went.entries += last - first + 1;
-    let (mut previous, _) = on.links(first)?;
-    let mut end = Link { number: last, hash: on.links(last)?.1 };
-    // A chain that was broken before stays so.
-    if let Some(left) = on.gap_to(first - 1)?.filter(|left| left.hash == previous) {
-        (first, previous) = (left.first, left.previous);
+    old: &[AuditEntry],
+    order: &Order<'_>,
+) -> Res<Result<Vec<Cut>, Broken>> {
+    let (Some(first), Some(last)) = (old.first(), old.last()) else { return Ok(Ok(Vec::new())) };
+    let beside = on.gaps(first.number, last.number.saturating_add(1))?;
+    let signed = order.checkpoints.range(first.number..=last.number.max(first.number));
+    let signed: BTreeMap<_, _> = signed.map(|(number, one)| (*number, one.clone())).collect();
+    let start = start(on, first.number, &beside)?;
+    let mut chain = Chain::from(start, signed, beside.clone());
+    let mut joint = Joint {
+        looked: on.looked()?,
+        now_ms: on.now_ms(),
+        order,
+        gaps: beside.into_iter().map(|gap| (gap.first, gap)).collect(),
+    };
+    let (mut cuts, mut run) = (Vec::new(), None);
+    for entry in old {
+        let goes = match chain.take(entry) {
+            Ok(()) => may_go(on, entry)?,
+            Err(broken) if joint.is_known(&broken) => false,
+            Err(broken) => return Ok(Err(broken)),
+        };
+        run = match run {
+            Some((first, last)) if goes && follows(last, entry) => Some((first, entry)),
+            before => {
+                match joint.cut(before) {
+                    Ok(cut) => cuts.extend(cut),
+                    Err(broken) => return Ok(Err(broken)),
+                }
+                goes.then_some((entry, entry))
+            }
+        };
     }
-    if let Some(right) = on.gap_from(last + 1)?.filter(|right| right.previous == end.hash) {
-        end = Link { number: right.last, hash: right.hash };
+    Ok(joint.cut(run).map(|cut| {
+        cuts.extend(cut);
+        cuts
+    }))
+}
+
+fn follows(last: &AuditEntry, entry: &AuditEntry) -> bool {
+    last.number.checked_add(1) == Some(entry.number)
+}
+
+/// From where the chain is checked up to an entry: from the entry before it, or from before the gap
+/// that ends there. Where there is neither, the one before it is missing.
+fn start(on: &mut impl Forgets, number: u64, gaps: &[Gap]) -> Res<Link> {
+    if number <= 1 {
+        return Ok(Link::default());
     }
-    let gap = Gap::sign(first, previous, end, on.now_ms(), key);
-    went.calls += on.cut(&gap)?;
-    Ok(())
+    if let Some(link) = on.link(number - 1)? {
+        return Ok(link);
+    }
+    Ok(match gaps.iter().find(|gap| gap.last == number - 1) {
+        Some(gap) => Link { number: gap.first.saturating_sub(1), hash: gap.previous.clone() },
+        None => Link { number: number - 2, ..Link::default() },
+    })
+}
+
+/// Where cuts meet the gaps beside them.
+struct Joint<'a> {
+    looked: Looked,
+    now_ms: i64,
+    order: &'a Order<'a>,
+    /// By their first entries, those of the cuts before included.
+    gaps: BTreeMap<u64, Gap>,
+}
+
+impl Joint<'_> {
+    /// Whether a person has looked at a fault.
+    fn is_known(&self, broken: &Broken) -> bool {
+        let old_head = || {
+            let signed = self.order.checkpoints.get(&broken.number);
+            signed.is_some_and(|one| one.at_ms <= self.looked.at_ms)
+        };
+        broken.number <= self.looked.number || broken.fault == Fault::Rewritten && old_head()
+    }
+
+    /// Cuts entries out that follow one another, and joins the gap with those beside it.
+    fn cut(&mut self, run: Option<(&AuditEntry, &AuditEntry)>) -> Result<Option<Cut>, Broken> {
+        let Some((first, last)) = run else { return Ok(None) };
+        let (mut from, mut previous) = (first.number, first.previous.clone());
+        let mut end = Link { number: last.number, hash: last.hash.clone() };
+        let mut joined = Vec::new();
+        let left = self.gaps.range(..from).next_back().map(|(_, gap)| gap.clone());
+        if let Some(left) = left.filter(|gap| gap.last.checked_add(1) == Some(from))
+            && self.is_ours(&left, left.hash == previous)?
+        {
+            joined.push(left.first);
+            (from, previous) = (left.first, left.previous);
+        }
+        let right = end.number.checked_add(1).and_then(|next| self.gaps.get(&next)).cloned();
+        if let Some(right) = right
+            && self.is_ours(&right, right.previous == end.hash)?
+        {
+            joined.push(right.first);
+            end = right.end();
+        }
+        let gap = Gap::sign(from, previous, end, self.now_ms, self.order.key);
+        joined.iter().for_each(|first| drop(self.gaps.remove(first)));
+        self.gaps.insert(gap.first, gap.clone());
+        Ok(Some(Cut { first: first.number, last: last.number, joined, gap }))
+    }
+
+    /// Whether a gap may be made part of one that we sign.
+    fn is_ours(&self, gap: &Gap, linked: bool) -> Result<bool, Broken> {
+        let fault = match gap.is_signed_by(&self.order.key.public()) {
+            true if linked => return Ok(true),
+            true => Fault::Chain,
+            false => Fault::Forgotten,
+        };
+        match self.looked.covers(gap) {
+            true => Ok(false),
+            false => Err(Broken { number: gap.first, tenant: None, fault }),
+        }
+    }
 }

@@ -7,6 +7,11 @@ use haft_core::registry::PublicKey;
 
 use super::{Broken, Checkpoint, Fault, Gap, Link, Verified};
 
+/// Two checkpoints of one entry must agree; the later one in the file is compared.
+pub(crate) fn by_number(checkpoints: Vec<Checkpoint>) -> BTreeMap<u64, Checkpoint> {
+    checkpoints.into_iter().map(|one| (one.number, one)).collect()
+}
+
 /// The check of a chain, fed with its entries in order.
 pub(crate) struct Chain {
     last: Link,
@@ -18,7 +23,7 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// A check from the first entry on.
+    /// A check from the first entry on, of what was signed with this key.
     pub(crate) fn new(
         checkpoints: Vec<Checkpoint>,
         gaps: Vec<Gap>,
@@ -30,25 +35,23 @@ impl Chain {
         if let Some(forged) = gaps.iter().find(|gap| !gap.is_signed_by(key)) {
             return Err(broken(forged.first, None, Fault::Forgotten));
         }
-        // Two checkpoints of one entry must agree; the later one in the file is compared.
-        let signed = checkpoints.into_iter().map(|one| (one.number, one)).collect();
-        Ok(Self { signed, ..Self::unsigned(gaps) })
+        Ok(Self::from(Link::default(), by_number(checkpoints), gaps))
     }
 
-    /// The same, where nothing was signed.
+    /// A check of what comes after this. Who signed checkpoints and gaps is for others to check.
+    pub(crate) fn from(last: Link, signed: BTreeMap<u64, Checkpoint>, gaps: Vec<Gap>) -> Self {
+        let gaps = gaps.into_iter().map(|gap| (gap.first, gap)).collect();
+        Self { last, signed, agreed: 0, gaps, forgotten: 0 }
+    }
+
+    /// A check from the first entry on, where nothing was signed.
     pub(crate) fn unsigned(gaps: Vec<Gap>) -> Self {
-        Self {
-            last: Link::default(),
-            signed: BTreeMap::new(),
-            agreed: 0,
-            gaps: gaps.into_iter().map(|gap| (gap.first, gap)).collect(),
-            forgotten: 0,
-        }
+        Self::from(Link::default(), BTreeMap::new(), gaps)
     }
 
     /// Goes on after entries that were forgotten.
     fn pass(&mut self) -> Result<(), Broken> {
-        while let Some(gap) = self.gaps.remove(&(self.last.number + 1)) {
+        while let Some(gap) = self.gaps.remove(&self.last.number.saturating_add(1)) {
             let linked = gap.previous == self.last.hash;
             self.last = gap.end();
             self.forgotten += gap.entries();
@@ -77,7 +80,7 @@ impl Chain {
     /// Takes the next entry, and goes on after it whatever is wrong with it.
     pub(crate) fn take(&mut self, entry: &AuditEntry) -> Result<(), Broken> {
         let passed = self.pass();
-        let expected = self.last.number + 1;
+        let expected = self.last.number.saturating_add(1);
         let linked = entry.previous == self.last.hash;
         self.last = Link { number: entry.number, hash: entry.hash.clone() };
         passed?;

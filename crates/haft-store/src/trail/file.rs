@@ -1,5 +1,6 @@
 //! The files beside a database: its signing key, and the checkpoints signed with it.
 
+use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -48,6 +49,7 @@ impl Signing {
 pub(crate) fn append(path: &Path, checkpoint: &Checkpoint) -> io::Result<()> {
     let mut line = serde_json::to_string(checkpoint)?;
     line.push('\n');
+    let _alone = alone(path)?;
     let mut options = OpenOptions::new();
     options.create(true).append(true);
     #[cfg(unix)]
@@ -55,6 +57,45 @@ pub(crate) fn append(path: &Path, checkpoint: &Checkpoint) -> io::Result<()> {
     let mut file = options.open(path)?;
     file.write_all(line.as_bytes())?;
     file.sync_data()
+}
+
+/// Nobody else writes checkpoints meanwhile. The lock is a file of its own, because theirs is
+/// another one once some were dropped.
+fn alone(path: &Path) -> io::Result<File> {
+    let lock = OpenOptions::new().create(true).append(true).open(beside(path, "lock"))?;
+    lock.lock()?;
+    Ok(lock)
+}
+
+/// Drops these checkpoints. Never the newest: it tells when the tail was cut off.
+pub(crate) fn drop_some(path: &Path, gone: &HashMap<(u64, i64), Checkpoint>) -> io::Result<()> {
+    let _alone = alone(path)?;
+    let Ok(mut checkpoints) = read(path)? else { return Ok(()) };
+    let (before, newest) = (checkpoints.len(), checkpoints.iter().map(|one| one.number).max());
+    let last = checkpoints.last().cloned();
+    checkpoints.retain(|one| {
+        let goes = gone.get(&(one.number, one.at_ms)) == Some(one);
+        !goes || Some(one.number) == newest || Some(one) == last.as_ref()
+    });
+    if checkpoints.len() == before {
+        return Ok(());
+    }
+    let mut text = String::new();
+    for one in &checkpoints {
+        text.push_str(&serde_json::to_string(one)?);
+        text.push('\n');
+    }
+    let aside = beside(path, "new");
+    match fs::remove_file(&aside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    write_private(&aside, &text)?;
+    fs::rename(&aside, path)?;
+    // Or what is appended next could be lost with the name that the old file still has on disk.
+    #[cfg(unix)]
+    path.parent().map_or(Ok(()), |dir| File::open(dir)?.sync_all())?;
+    Ok(())
 }
 
 /// Reads checkpoints. A last line without its end is a write that was interrupted; any other line
@@ -100,12 +141,17 @@ pub(crate) fn key(path: &Path) -> Result<SigningKey, StoreError> {
 fn put_new(path: &Path, text: &str) -> io::Result<()> {
     let mut name = [0; 8];
     getrandom::fill(&mut name).map_err(|error| io::Error::other(error.to_string()))?;
-    let mut aside = path.as_os_str().to_owned();
-    aside.push(format!(".{}", haft_core::digest::hex(&name)));
-    let aside = PathBuf::from(aside);
+    let aside = beside(path, &haft_core::digest::hex(&name));
     let written = write_private(&aside, text).and_then(|()| fs::hard_link(&aside, path));
     let removed = fs::remove_file(&aside);
     written.and(removed)
+}
+
+fn beside(path: &Path, what: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".");
+    name.push(what);
+    PathBuf::from(name)
 }
 
 fn write_private(path: &Path, text: &str) -> io::Result<()> {

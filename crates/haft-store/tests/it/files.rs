@@ -23,7 +23,7 @@ fn a_newer_schema_is_refused() {
     conn.pragma_update(None, "user_version", 99).unwrap();
     check(
         &bed,
-        "the database has schema 99 and this haft knows up to 5; use the newer haft that wrote it",
+        "the database has schema 99 and this haft knows up to 6; use the newer haft that wrote it",
     );
 }
 
@@ -129,6 +129,7 @@ fn hot_questions_are_answered_from_an_index() {
             "(state = 'started' OR state = 'unknown') AND state = 'started' AND owner <> ?1",
             "effects_open",
         ),
+        ("confirmation = ?1 AND tenant = ?2", "effects_confirmation (confirmation=?)"),
         ("due_at_ms IS NOT NULL AND due_at_ms <= ?1 ORDER BY due_at_ms", "effects_due"),
         (
             "tenant = ?1 AND (state = 'unknown' OR state = 'compensating' OR state = 'stuck') \

@@ -17,4 +17,6 @@ mod files;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
+mod tampering;
+#[cfg(test)]
 mod trail;

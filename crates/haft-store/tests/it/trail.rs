@@ -13,7 +13,7 @@ use serde_json::json;
 use crate::bed::{Bed, call_record, claim, ending, fresh, word};
 
 /// Six entries: of acme and other in turn, with a checkpoint of the last.
-async fn written() -> Bed {
+pub(crate) async fn written() -> Bed {
     let bed = Bed::sqlite();
     let store = bed.open_sqlite(|_| ());
     for n in 0..6 {
@@ -23,13 +23,13 @@ async fn written() -> Bed {
     bed
 }
 
-fn touch(bed: &Bed, sql: &str) {
+pub(crate) fn touch(bed: &Bed, sql: &str) {
     let conn = Connection::open(bed.path()).unwrap();
-    let unlock = "DROP TRIGGER audit_keeps; DROP TRIGGER audit_keeps_all;";
+    let unlock = "DROP TRIGGER IF EXISTS audit_keeps; DROP TRIGGER IF EXISTS audit_keeps_all;";
     conn.execute_batch(&format!("{unlock}{sql}")).unwrap();
 }
 
-fn verdict(bed: &Bed) -> Result<Verified, Broken> {
+pub(crate) fn verdict(bed: &Bed) -> Result<Verified, Broken> {
     let key = Sqlite::signing_key(&bed.path()).unwrap().public();
     verify(&bed.path(), &key, &Sqlite::checkpoints(&bed.path())).unwrap()
 }
@@ -203,7 +203,7 @@ async fn a_ledger_that_was_edited_does_not_fit_the_trail() {
 }
 
 /// Six entries of calls, of which the first four were forgotten, and what is configured since.
-async fn forgotten() -> Bed {
+pub(crate) async fn forgotten() -> Bed {
     let bed = Bed::sqlite();
     let store = bed.open_sqlite(|options| options.checkpoint_every = 2);
     for n in 0..6 {
@@ -222,6 +222,52 @@ async fn a_trail_with_a_gap_that_we_made_is_intact() {
     let verified = verdict(&forgotten().await).unwrap();
     // Of the checkpoints of entries 2, 4 and 6 the last two still have something to agree with.
     assert_eq!((verified.entries, verified.forgotten, verified.checkpoints), (2, 4, 2));
+}
+
+fn signed_heads(bed: &Bed) -> Vec<u64> {
+    let lines = std::fs::read_to_string(Sqlite::checkpoints(&bed.path())).unwrap();
+    let read = |line| serde_json::from_str::<haft_store::Checkpoint>(line).unwrap().number;
+    lines.lines().map(read).collect()
+}
+
+#[tokio::test]
+async fn checkpoints_of_what_was_forgotten_go_with_it_and_the_newest_stays() {
+    let bed = Bed::sqlite();
+    let store = bed.open_sqlite(|options| options.checkpoint_every = 2);
+    for n in 0..11 {
+        bed.clock.advance(1);
+        store.note("acme", "note", json!(n)).await.unwrap();
+    }
+    assert_eq!(signed_heads(&bed), [2, 4, 6, 8, 10]);
+    // The first seven: there is nothing that those of entries 2, 4 and 6 could be compared with.
+    assert_eq!(store.forget(store.now_ms() - 3).await.unwrap().entries, 7);
+    assert_eq!(signed_heads(&bed), [8, 10]);
+    bed.clock.advance(2 * 86_400_000);
+    assert_eq!(store.forget(i64::MAX).await.unwrap().entries, 3);
+    assert_eq!(signed_heads(&bed), [10, 11]);
+    store.note("acme", "note", json!("one more")).await.unwrap();
+    bed.clock.advance(2 * 86_400_000);
+    assert_eq!(store.forget(i64::MAX).await.unwrap().entries, 1);
+    assert_eq!(signed_heads(&bed), [11, 12]);
+    drop(store);
+    assert!(verdict(&bed).is_ok());
+    touch(&bed, "DELETE FROM audit");
+    assert_eq!(verdict(&bed).unwrap_err().fault, Fault::CutTail);
+}
+
+#[tokio::test]
+async fn a_checkpoint_that_somebody_else_made_is_told_although_its_entry_was_forgotten() {
+    let bed = forgotten().await;
+    let path = Sqlite::checkpoints(&bed.path());
+    let text = std::fs::read_to_string(&path).unwrap();
+    let forged = text.lines().next().unwrap().replace("\"number\":4", "\"number\":3");
+    std::fs::write(&path, format!("{forged}\n{text}")).unwrap();
+    assert_eq!(signed_heads(&bed), [3, 4, 6]);
+    let store = bed.open_sqlite(|_| ());
+    store.forget(0).await.unwrap();
+    drop(store);
+    assert_eq!(signed_heads(&bed), [3, 4, 6]);
+    assert_eq!(verdict(&bed).unwrap_err().fault, Fault::Checkpoint);
 }
 
 #[tokio::test]

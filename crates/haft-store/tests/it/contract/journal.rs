@@ -126,6 +126,16 @@ contract! {
         assert_eq!(store.stats(failed).await.unwrap(), [b]);
     }
 
+    the_tools_that_were_called_are_named_once_each(bed) {
+        let store = bed.open();
+        for (n, tool) in ["core__get", "core__send", "core__get"].into_iter().enumerate() {
+            store.record(call_record(&format!("c{n}"), tool, 1));
+        }
+        store.flush().await.unwrap();
+        assert_eq!(store.tools("acme").await.unwrap(), ["core__get", "core__send"]);
+        assert_eq!(store.tools("other").await.unwrap(), Vec::<String>::new());
+    }
+
     calls_are_listed_a_page_at_a_time(bed) {
         let store = bed.open();
         for n in 1..=7 {

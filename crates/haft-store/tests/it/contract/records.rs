@@ -10,7 +10,8 @@ use serde_json::json;
 
 use super::sessions::session;
 use crate::bed::{
-    Bed, KEEP, START, call_record, claim, confirmation, contract, ending, fresh, kinds, settled,
+    Bed, KEEP, START, call_record, claim, confirmation, contract, ending, fresh, kinds, settle,
+    settled, spending,
 };
 
 /// Forgets everything that may go, in as many steps as it takes.
@@ -167,6 +168,26 @@ contract! {
         bed.clock.advance(48 * 3_600_000);
         let went = forget(&*store, before).await;
         assert_eq!((went.confirmations, went.entries), (2, 1));
+    }
+
+    who_approved_an_effect_stays_as_long_as_the_effect_does(bed) {
+        let store = bed.open();
+        store.ask(confirmation("c", "b")).await.unwrap();
+        store.decide("acme", "c", true, &Principal::user("ines")).await.unwrap();
+        let ticket = fresh(&*store, spending("k", "c", "b")).await;
+        settle(&*store, &ticket, State::Succeeded, None).await;
+        // The question's time is over; the key still holds its act.
+        let before = later(bed, 200_000);
+        store.note("acme", "note", json!("the newest")).await.unwrap();
+        assert_eq!(forget(&*store, before).await, Forgotten::default());
+        assert_eq!(kinds(&*store).await, ["confirmation", "confirmation", "settle", "note"]);
+        let asked = store.confirmation("acme", "c").await.unwrap();
+        assert_eq!(asked.decided_by, Some(Principal::user("ines")));
+        bed.clock.advance(KEEP.key_ms as i64);
+        assert_eq!(store.purge().await.unwrap(), 1);
+        bed.clock.advance(48 * 3_600_000);
+        let went = forget(&*store, before).await;
+        assert_eq!((went.entries, went.confirmations), (3, 1));
     }
 
     sessions_go_when_nobody_has_used_them(bed) {
