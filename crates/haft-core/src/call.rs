@@ -21,8 +21,8 @@ pub const MOST_OCCURRENCES: u32 = 1_000_000;
 pub struct Principal {
     /// What it is.
     pub kind: PrincipalKind,
-    /// Which one.
-    pub id: String,
+    /// Which one. Shared: every call names its caller several times.
+    pub id: Arc<str>,
 }
 
 /// What a principal is.
@@ -54,13 +54,13 @@ pub const MAX_ID: usize = 255;
 impl Principal {
     /// A person.
     #[must_use]
-    pub fn user(id: impl Into<String>) -> Self {
+    pub fn user(id: impl Into<Arc<str>>) -> Self {
         Self { kind: PrincipalKind::User, id: id.into() }
     }
 
     /// An agent.
     #[must_use]
-    pub fn agent(id: impl Into<String>) -> Self {
+    pub fn agent(id: impl Into<Arc<str>>) -> Self {
         Self { kind: PrincipalKind::Agent, id: id.into() }
     }
 
@@ -86,7 +86,7 @@ impl Principal {
         if id.is_empty() || id.len() > MAX_ID || id.chars().any(char::is_control) {
             return Err(wrong());
         }
-        Ok(Self { kind, id: id.to_owned() })
+        Ok(Self { kind, id: id.into() })
     }
 }
 
@@ -213,7 +213,7 @@ pub struct Call {
     /// What the provider sent. For observers alone: it is never shown, logged or acted on.
     pub raw: Option<Value>,
     /// The tools that called this one, outermost first.
-    pub through: Vec<String>,
+    pub through: Vec<Arc<str>>,
     /// The effect that this call undoes.
     pub compensates: Option<String>,
     /// What a person with the right to do so has overruled.

@@ -103,7 +103,7 @@ struct Seen<'a> {
 
 impl<'a> Seen<'a> {
     fn of(inner: &Inner, scope: &'a Scope) -> Result<Self, ToolError> {
-        let version = scope.session.registry_version.as_str();
+        let version = &*scope.session.registry_version;
         let shelf = inner.shelf(&scope.caller.tenant, Some(version)).ok_or_else(|| {
             ToolError::new(ErrorKind::Internal, "the registry of this call is not loaded")
         })?;

@@ -52,7 +52,7 @@ pub(crate) async fn take(inner: &Arc<Inner>, mut call: Call) -> Envelope {
             Box::pin(explain::plan(inner, trip, &approved)).await
         }
         Ok(approved) if approved.is_pure() => {
-            carry_out(inner, trip, approved, Presence::default()).await
+            carry_out(inner, trip, approved, Presence::certain()).await
         }
         Ok(approved) => Box::pin(detached(inner, trip, approved)).await,
     }
@@ -130,7 +130,7 @@ async fn carry_out(
 
 /// Runs an effect on a task of its own: a caller that goes away does not undo what has begun.
 async fn detached(inner: &Arc<Inner>, trip: Trip, approved: Approved) -> Envelope {
-    let presence = Presence::default();
+    let presence = Presence::watched();
     let leaving = presence.leaving();
     let lost = trip.lost();
     let task = inner.tasks.spawn({

@@ -15,6 +15,8 @@ pub(crate) use recent::{Seen, answered, enter};
 pub use turns::Arrived;
 pub(crate) use turns::{Before, arrive, before_irreversible, count, searches, settle_turn};
 
+use std::sync::Arc;
+
 use haft_core::contract::Mode;
 use haft_core::port::SessionView;
 use haft_core::session::{Phase, Session, Turn};
@@ -65,20 +67,20 @@ pub(crate) fn named(caller: &Caller, name: &Digest, slot: i64) -> String {
 }
 
 /// What handlers see of a session.
-pub(crate) fn view(session: Option<&Session>, registry_version: &str) -> SessionView {
+pub(crate) fn view(session: Option<&Session>, registry_version: Option<&Arc<str>>) -> SessionView {
     match session {
         Some(session) => SessionView {
             id: Some(session.id.clone()),
             active: session.phase != Phase::Ended,
             turn: session.turn.number,
-            registry_version: session.registry_version.clone(),
+            registry_version: session.registry_version.as_str().into(),
             suppress_audio: session.suppress_audio,
             suppress_transcript: session.suppress_transcript,
         },
         // A call by itself is as active as can be.
         None => SessionView {
             active: true,
-            registry_version: registry_version.to_owned(),
+            registry_version: registry_version.cloned().unwrap_or_default(),
             ..SessionView::default()
         },
     }

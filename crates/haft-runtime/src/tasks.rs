@@ -53,17 +53,27 @@ impl Drop for Counted {
 }
 
 /// Whether whoever asked is still there.
-#[derive(Clone, Default)]
-pub(crate) struct Presence(Arc<AtomicBool>);
+#[derive(Clone)]
+pub(crate) struct Presence(Option<Arc<AtomicBool>>);
 
 impl Presence {
+    /// Of a caller without whom there is no call.
+    pub(crate) fn certain() -> Self {
+        Self(None)
+    }
+
+    /// Of a caller that may go away while its call goes on.
+    pub(crate) fn watched() -> Self {
+        Self(Some(Arc::default()))
+    }
+
     pub(crate) fn is_gone(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+        self.0.as_ref().is_some_and(|gone| gone.load(Ordering::Acquire))
     }
 
     /// Dropped by a caller that goes away.
     pub(crate) fn leaving(&self) -> Leaving {
-        Leaving(Some(self.0.clone()))
+        Leaving(self.0.clone())
     }
 }
 

@@ -79,7 +79,7 @@ impl Who {
         roles: Vec<Role>,
     ) -> Self {
         let agent = principal.kind == PrincipalKind::Agent;
-        let agents = agent.then(|| [principal.id.clone()].into());
+        let agents = agent.then(|| [principal.id.to_string()].into());
         let (key, tenant) = (issuer.into(), tenant.into());
         Self { key, tenant, principal, subject, roles: roles.into(), agents }
     }
@@ -226,7 +226,8 @@ impl Keys {
 }
 
 fn holder(key: &Key) -> Who {
-    let own = (key.principal.kind == PrincipalKind::Agent).then(|| vec![key.principal.id.clone()]);
+    let own =
+        (key.principal.kind == PrincipalKind::Agent).then(|| vec![key.principal.id.to_string()]);
     Who {
         key: key.id.as_str().into(),
         tenant: key.tenant.as_str().into(),

@@ -86,7 +86,7 @@ pub struct Scope {
     /// The only tools that the run may use, where it is narrowed to some.
     pub only: Option<Vec<String>>,
     /// The tools that called this one, outermost first, this one last.
-    pub through: Vec<String>,
+    pub through: Vec<Arc<str>>,
 }
 
 /// The read-only view of a session that handlers get.
@@ -103,7 +103,7 @@ pub struct SessionView {
     pub turn: u64,
     /// The registry that it is pinned to.
     #[serde(default)]
-    pub registry_version: String,
+    pub registry_version: Arc<str>,
     /// Whether sound is suppressed.
     #[serde(default)]
     pub suppress_audio: bool,

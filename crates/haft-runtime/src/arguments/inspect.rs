@@ -23,9 +23,15 @@ pub(super) struct Seen {
     pub(super) large_integers: bool,
 }
 
-/// Looks at every value once. Where the text is plain, so is every string.
+/// Looks at every value once. Of plain text the reader has counted everything already, so that only
+/// numbers are left to look at.
 pub(super) fn inspect(value: &Value, plain: bool) -> Result<Seen, Invalid> {
-    let mut look = Look { seen: Seen::default(), values: 0, bytes: 0, plain, problems: Vec::new() };
+    let mut seen = Seen::default();
+    if plain {
+        seen.numbers(value);
+        return Ok(seen);
+    }
+    let mut look = Look { seen, values: 0, bytes: 0, problems: Vec::new() };
     look.at(value, &Path::Root, MAX_DEPTH);
     match look.problems.is_empty() {
         true => Ok(look.seen),
@@ -37,11 +43,27 @@ pub(super) fn inspect(value: &Value, plain: bool) -> Result<Seen, Invalid> {
     }
 }
 
+impl Seen {
+    /// Looks at the numbers in a value; its reader has bounded its depth.
+    fn numbers(&mut self, value: &Value) {
+        match value {
+            Value::Number(number) => self.number(number),
+            Value::Array(list) => list.iter().for_each(|value| self.numbers(value)),
+            Value::Object(map) => map.values().for_each(|value| self.numbers(value)),
+            Value::Null | Value::Bool(_) | Value::String(_) => {}
+        }
+    }
+
+    fn number(&mut self, number: &serde_json::Number) {
+        self.whole_floats |= number.is_f64() && number.as_f64().is_some_and(|n| n.fract() == 0.0);
+        self.large_integers |= is_rounded(number);
+    }
+}
+
 struct Look {
     seen: Seen,
     values: usize,
     bytes: usize,
-    plain: bool,
     problems: Vec<Problem>,
 }
 
@@ -50,11 +72,7 @@ impl Look {
         self.values += 1;
         match value {
             Value::Null | Value::Bool(_) => {}
-            Value::Number(number) => {
-                self.seen.whole_floats |=
-                    number.is_f64() && number.as_f64().is_some_and(|n| n.fract() == 0.0);
-                self.seen.large_integers |= is_rounded(number);
-            }
+            Value::Number(number) => self.seen.number(number),
             Value::String(text) => self.text(text, path),
             Value::Array(_) | Value::Object(_) if depth == 0 => {
                 let message = format!("nested more than {MAX_DEPTH} levels deep; flatten it");
@@ -86,8 +104,7 @@ impl Look {
             let message = format!("there are more than {MAX_BYTES} bytes of text; send less");
             self.tell(&Path::Root, "too_large", message);
         }
-        if !self.plain
-            && is_suspicious(text)
+        if is_suspicious(text)
             && let Some(found) = text.chars().find(|c| matches!(c, '\0' | '\u{FFFE}' | '\u{FFFF}'))
         {
             let code = u32::from(found);

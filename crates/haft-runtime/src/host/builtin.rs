@@ -64,7 +64,7 @@ pub(super) fn messaging(
         turn: scope.session.turn,
         call: scope.call.as_ref().to_owned(),
         model_call: None,
-        tool: scope.through.last().cloned().unwrap_or_default(),
+        tool: scope.through.last().map(ToString::to_string).unwrap_or_default(),
         at_ms: inner.store.now_ms(),
         payload,
     });

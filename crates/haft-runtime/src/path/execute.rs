@@ -229,15 +229,12 @@ impl Drop for Ends {
 fn scope(trip: &Trip, call: &Joined) -> Scope {
     let before = &call.call().through;
     let mut through = Vec::with_capacity(before.len() + 1);
-    through.extend(before.iter().chain([&call.tool.tool.id]).cloned());
+    through.extend(before.iter().chain([&trip.tool]).cloned());
     Scope {
         call: trip.id.clone(),
         caller: trip.call.caller.clone(),
         mode: call.mode,
-        session: session::view(
-            call.session.as_deref(),
-            trip.registry_version.as_deref().unwrap_or_default(),
-        ),
+        session: session::view(call.session.as_deref(), trip.registry_version.as_ref()),
         connection: call.call().connection.clone(),
         only: call.call().only.clone(),
         through,

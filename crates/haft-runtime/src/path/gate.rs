@@ -78,7 +78,7 @@ fn depth(inner: &Inner, found: &Resolved) -> Result<(), Refusal> {
     if through.len() > inner.settings.max_depth {
         return refuse(format!("tools call tools more than {} deep", inner.settings.max_depth));
     }
-    if through.contains(&found.tool.tool.id) {
+    if through.iter().any(|one| **one == *found.tool.tool.id) {
         return refuse(format!("`{}` would call itself", found.tool.tool.id));
     }
     Ok(())

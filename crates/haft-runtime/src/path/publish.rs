@@ -21,6 +21,7 @@ pub(crate) async fn refused(inner: &Arc<Inner>, mut trip: Trip, refusal: Refusal
     if refusal.rule.is_some() {
         trip.rule = refusal.rule;
     }
+    trip.name_tool(inner);
     ended(inner, trip, Answer::refused(refusal.stage, refusal.error)).await
 }
 

@@ -23,6 +23,7 @@ pub(crate) struct Trip {
     pub(crate) call: Arc<Call>,
     pub(crate) turn: u64,
     pub(crate) mode: Mode,
+    /// Its canonical id; of a call that finds none, the name that was asked for.
     pub(crate) tool: Arc<str>,
     pub(crate) tool_version: Option<Arc<str>>,
     pub(crate) registry_version: Option<Arc<str>>,
@@ -58,7 +59,7 @@ impl Trip {
             call: call.clone(),
             turn: 0,
             mode: call.mode,
-            tool: shown(&call.tool).into(),
+            tool: Arc::default(),
             tool_version: None,
             registry_version: None,
             arguments: None,
@@ -82,21 +83,28 @@ impl Trip {
         inner.sieve(&self.call.caller.tenant, self.leased.as_deref())
     }
 
-    /// The words that the call came with go into records that others read: a name that is no tool's,
-    /// and the model's id. Whoever called gets its own id back as it was.
+    /// The model's id goes into records that others read. Whoever called gets it back as it was.
     pub(crate) fn hide_words(&mut self, inner: &Inner) {
+        let Some(id) = &self.call.id else { return };
         let sieve = self.sieve(inner);
         if sieve.is_empty() {
             return;
         }
-        let hidden = |text: &str| sieve.text(text).unwrap_or_else(|| "[withheld]".to_owned());
-        let id = self.call.id.as_deref().map(hidden);
-        let id = id.filter(|id| Some(id.as_str()) != self.call.id.as_deref());
-        let tool = self.tool_version.is_none().then(|| shown(&hidden(&self.call.tool)));
-        self.hidden_id = id.map(Into::into);
-        if let Some(tool) = tool {
-            self.tool = tool.into();
+        let hidden = sieve.text(id).unwrap_or_else(|| "[withheld]".to_owned());
+        self.hidden_id = (hidden != *id).then(|| hidden.into());
+    }
+
+    /// The name that the call came with goes into records, too, where it is no tool's.
+    pub(crate) fn name_tool(&mut self, inner: &Inner) {
+        if self.tool_version.is_some() {
+            return;
         }
+        let sieve = self.sieve(inner);
+        let hidden = match sieve.is_empty() {
+            true => Some(self.call.tool.clone()),
+            false => sieve.text(&self.call.tool),
+        };
+        self.tool = shown(hidden.as_deref().unwrap_or("[withheld]")).into();
     }
 
     /// The model's own id, as others may see it.

@@ -152,7 +152,7 @@ impl Namespaces {
             return id == "*" || id == tenant;
         }
         let is = |reader: &str| match reader.split_once(':') {
-            Some((kind, id)) => kind == who.kind.as_str() && (id == "*" || id == who.id),
+            Some((kind, id)) => kind == who.kind.as_str() && (id == "*" || id == &*who.id),
             None => false,
         };
         match of_tenant(reader) {
