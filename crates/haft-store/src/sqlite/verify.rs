@@ -125,7 +125,12 @@ fn suspects(faults: &[Broken]) -> Suspicion {
 }
 
 fn in_words(broken: &Broken) -> String {
-    format!("{broken}; look into it with `haft audit verify`, then acknowledge it")
+    broken.to_string()
+}
+
+/// When somebody last looked into the trail and went on; 0 where nobody has.
+pub(super) fn looked(conn: &Connection) -> Res<i64> {
+    Ok(acknowledged(conn)?.at_ms)
 }
 
 fn acknowledged(conn: &Connection) -> Res<Acknowledged> {
