@@ -364,6 +364,17 @@ impl Runtime {
         self.inner.rules.load().directory.agents(tenant)
     }
 
+    /// The connections that a caller may use a tool with, by id: what is granted, without regard to
+    /// what a request was given.
+    #[must_use]
+    pub fn connections(&self, caller: &Caller, tool: &Tool) -> Vec<String> {
+        let Some(needed) = &tool.contract.connection else { return Vec::new() };
+        let rules = self.inner.rules.load();
+        let (tenant, who) = (&*caller.tenant, caller.principal());
+        let usable = rules.directory.grants.usable(tenant, who, &needed.provider, &tool.id);
+        usable.into_iter().map(str::to_owned).collect()
+    }
+
     /// What a tenant could take, and how: for its administrators.
     #[must_use]
     pub fn offers(&self, tenant: &str) -> Vec<Unavailable> {

@@ -51,6 +51,16 @@ pub(crate) fn caller(door: &Door, who: &Who, agent: &str) -> Result<Caller, Prob
         .ok_or_else(|| Problem::missing("agent"))
 }
 
+/// The caller whose view of an agent's tools is shown: the agent itself to those who look after it,
+/// whoever asks to everybody else.
+pub(crate) fn looked_at(door: &Door, who: &Who, agent: &str) -> Result<Caller, Problem> {
+    let own = caller(door, who, agent)?;
+    match who.is(Role::Operator) {
+        true => Ok(Caller::agent(&who.tenant, agent)),
+        false => Ok(own),
+    }
+}
+
 /// Refuses whoever does not hold the role.
 pub(crate) fn need(who: &Who, role: Role) -> Result<(), Problem> {
     let name = match role {

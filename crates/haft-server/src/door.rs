@@ -29,8 +29,10 @@ use crate::who::{Keys, Role, Who};
 pub struct Limits {
     /// The largest body.
     pub body_bytes: usize,
-    /// How long a request's head may take.
+    /// How long a request's head may take, and how long a new connection may be silent.
     pub head: Duration,
+    /// How long a connection may be silent between two requests.
+    pub keep_alive: Duration,
     /// How long its body may take.
     pub body: Duration,
     /// How long it may take nothing of what it is sent.
@@ -53,6 +55,7 @@ impl Default for Limits {
         Self {
             body_bytes: 1 << 20,
             head: Duration::from_secs(5),
+            keep_alive: Duration::from_secs(75),
             body: Duration::from_secs(30),
             write: Duration::from_secs(30),
             at_once: 1024,
@@ -110,7 +113,7 @@ pub struct Door {
     /// The audit trail is checked by one at a time.
     pub(crate) verifying: Semaphore,
     state: watch::Sender<State>,
-    ready: Mutex<Option<(Instant, bool)>>,
+    ready: Mutex<Option<(Instant, Takes)>>,
     pub(crate) shortage: Shortage,
 }
 
@@ -121,6 +124,15 @@ enum State {
     /// No more work is taken; what has begun is finished.
     Stopping,
     Closed,
+}
+
+/// What the store takes.
+#[derive(Clone, Copy, Debug)]
+enum Takes {
+    Effects,
+    /// It can be written, but the audit trail was touched.
+    NoEffects,
+    Nothing,
 }
 
 impl Door {
@@ -318,24 +330,44 @@ impl Door {
         if self.shortage.is_now() {
             return Err("no connections can be accepted: there are no file descriptors left");
         }
-        match self.is_writable().await {
-            true => Ok(()),
-            false => Err("the store cannot be written"),
+        match self.store().await {
+            Takes::Effects => Ok(()),
+            Takes::Nothing => Err("the store cannot be written"),
+            Takes::NoEffects => Err(
+                "the audit trail was changed from outside, and no effects are taken until somebody \
+                 has looked (`haft audit verify`) and said so (`haft audit acknowledge`)",
+            ),
         }
     }
 
-    /// Whether writes would be taken. Asked of the store once a second at most: this is open to all.
-    async fn is_writable(&self) -> bool {
+    /// What the store takes. Asked once a second at most: this is open to all.
+    async fn store(&self) -> Takes {
         let mut known = self.ready.lock().await;
         match *known {
-            Some((at, ready)) if at.elapsed() < Duration::from_secs(1) => ready,
+            Some((at, takes)) if at.elapsed() < Duration::from_secs(1) => takes,
             Some(_) | None => {
                 // A store that does not answer takes nothing either.
-                let flushed = tokio::time::timeout(ANSWER, self.runtime.store().flush()).await;
-                let ready = matches!(flushed, Ok(Ok(())));
-                *known = Some((Instant::now(), ready));
-                ready
+                let asked = tokio::time::timeout(ANSWER, self.ask_store()).await;
+                let takes = asked.unwrap_or(Takes::Nothing);
+                *known = Some((Instant::now(), takes));
+                takes
             }
         }
+    }
+
+    async fn ask_store(&self) -> Takes {
+        let store = self.runtime.store();
+        if store.flush().await.is_err() {
+            return Takes::Nothing;
+        }
+        // One tenant's trail is no reason to turn the others away.
+        let mut takes = Takes::Effects;
+        for tenant in &self.runtime.configured().records.tenants {
+            match store.trusts(&tenant.id).await {
+                Ok(()) => return Takes::Effects,
+                Err(_) => takes = Takes::NoEffects,
+            }
+        }
+        takes
     }
 }

@@ -9,6 +9,7 @@ mod console;
 mod document;
 mod door;
 mod guard;
+mod heard;
 mod hub;
 mod later;
 mod listen;
@@ -31,7 +32,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::http::header;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse as _;
 use axum::routing::get;
 use utoipa::OpenApi;
@@ -74,11 +75,15 @@ fn routes() -> (OpenApiRouter<Arc<Door>>, OpenApiRouter<Arc<Door>>) {
         .routes(routes!(api::tools::unavailable))
         .routes(routes!(api::tools::one))
         .routes(routes!(api::tools::doc))
+        .routes(routes!(api::tools::of_tenant))
+        .routes(routes!(api::tools::one_of_tenant))
+        .routes(routes!(api::tools::doc_of_tenant))
         .routes(routes!(api::tools::registry))
         .routes(routes!(api::calls::make))
         .routes(routes!(api::calls::poll))
         .routes(routes!(api::completions::complete))
         .routes(routes!(api::completions::of_agent))
+        .routes(routes!(api::completions::models))
         .routes(routes!(api::sessions::list))
         .routes(routes!(api::sessions::begin))
         .routes(routes!(api::sessions::show, api::sessions::close))
@@ -154,6 +159,7 @@ pub fn router(door: Arc<Door>) -> Router {
         .route("/v1/openapi.json", described)
         .fallback(|| async { problem::Problem::missing("page") })
         .method_not_allowed_fallback(|| async { problem::Problem::wrong_method() })
+        .layer(from_fn(who::refused))
         .layer(from_fn_with_state(door.clone(), guard::outer))
         .with_state(door)
 }

@@ -7,12 +7,12 @@ use std::time::Duration;
 use axum::Router;
 use hyper::server::conn::http1::Builder;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use crate::door::{Door, Limits};
+use crate::heard::{Requests, counted};
 use crate::patient::Patient;
 use crate::tending;
 
@@ -68,8 +68,9 @@ async fn follow(door: Arc<Door>) {
 
 /// One connection, to its end. A connection that breaks is the client's affair.
 async fn connection(door: Arc<Door>, app: Router, stream: TcpStream, _place: OwnedSemaphorePermit) {
-    let app = TowerToHyperService::new(app);
-    let stream = Patient::new(stream, door.limits.write);
+    let requests = Arc::new(Requests::default());
+    let stream = Patient::new(stream, &door.limits, requests.clone());
+    let app = counted(app, requests);
     let serving = builder(&door.limits).serve_connection(TokioIo::new(stream), app);
     let mut serving = std::pin::pin!(serving.with_upgrades());
     tokio::select! {
@@ -102,10 +103,11 @@ async fn accept(listener: &TcpListener, room: &Arc<Semaphore>, door: &Door) -> O
     }
 }
 
-/// HTTP/1.1 alone: what HTTP/2 would bring in speed, its floods would cost. The time for a head
-/// runs from the moment that one is awaited, so a silent connection does not keep its place.
+/// HTTP/1.1 alone: what HTTP/2 would bring in speed, its floods would cost. This time runs from the
+/// moment that a head is awaited: it is how long a client may have nothing to say. How long a head
+/// may take that has begun is the reader's to see.
 fn builder(limits: &Limits) -> Builder {
     let mut builder = Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(limits.head).max_buf_size(64 << 10);
+    builder.timer(TokioTimer::new()).header_read_timeout(limits.keep_alive).max_buf_size(64 << 10);
     builder
 }

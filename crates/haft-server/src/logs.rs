@@ -19,6 +19,13 @@ pub fn unknown(left: &[EffectRecord]) {
     tracing::warn!(event = "effects_unknown", effects = left.len(), calls = calls.join(" "));
 }
 
+/// Says whose effects are refused, because the audit trail was touched.
+pub fn touched(tenants: &[(String, String)]) {
+    for (tenant, why) in tenants {
+        tracing::warn!(event = "effects_refused", tenant_id = tenant, why = why);
+    }
+}
+
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
 /// How many lines were dropped because nobody took them.

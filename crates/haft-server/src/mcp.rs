@@ -32,6 +32,7 @@ pub(crate) use http::routes;
 pub use lines::serve as serve_lines;
 pub(crate) use listed::Lists;
 pub use seat::Seat;
+pub(crate) use seat::beside;
 pub(crate) use sessions::Owners;
 pub(crate) use state::Used;
 

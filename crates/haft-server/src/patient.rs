@@ -1,8 +1,9 @@
-//! A connection whose client must take what it is sent: one that takes nothing for too long is let
-//! go, and its place is free again.
+//! A connection whose client must take what it is sent, and must finish the head of a request that it
+//! has begun: one that takes too long is let go, and its place is free again.
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -10,17 +11,32 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-/// A connection with a limit on how long it takes nothing.
+use crate::door::Limits;
+use crate::heard::Requests;
+
+/// A connection with a limit on how long it takes nothing, and on how long a head takes.
 pub(crate) struct Patient {
     stream: TcpStream,
     most: Duration,
     /// Until when it is waited for, while it takes nothing.
     until: Option<Pin<Box<Sleep>>>,
+    head: Duration,
+    requests: Arc<Requests>,
+    /// Until when a head that has begun must be there, and how many heads were there before it.
+    begun: Option<(u64, Pin<Box<Sleep>>)>,
 }
 
 impl Patient {
-    pub(crate) fn new(stream: TcpStream, most: Duration) -> Self {
-        Self { stream, most, until: None }
+    /// The first head has begun with the connection; later ones begin with their first byte.
+    pub(crate) fn new(stream: TcpStream, limits: &Limits, requests: Arc<Requests>) -> Self {
+        let (most, head) = (limits.write, limits.head);
+        let begun = Some((0, Box::pin(tokio::time::sleep(head))));
+        Self { stream, most, until: None, head, requests, begun }
+    }
+
+    /// Whether a head that has begun is not there in time.
+    fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
+        self.begun.as_mut().is_some_and(|(_, until)| until.as_mut().poll(cx).is_ready())
     }
 
     /// What came of writing, or that it has taken too long.
@@ -46,7 +62,25 @@ impl AsyncRead for Patient {
         cx: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, into)
+        let before = into.filled().len();
+        let came = Pin::new(&mut self.stream).poll_read(cx, into);
+        let heads = self.requests.begun();
+        if self.requests.is_working() || self.begun.as_ref().is_some_and(|(of, _)| *of != heads) {
+            self.begun = None;
+        }
+        if self.requests.is_working() {
+            return came;
+        }
+        if came.is_pending() {
+            return match self.is_late(cx) {
+                true => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+                false => Poll::Pending,
+            };
+        }
+        if into.filled().len() > before && self.begun.is_none() {
+            self.begun = Some((heads, Box::pin(tokio::time::sleep(self.head))));
+        }
+        came
     }
 }
 

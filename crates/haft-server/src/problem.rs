@@ -266,7 +266,7 @@ impl From<ToolError> for Problem {
         let mut problem =
             Self::new(status(error.kind), error.kind.as_str(), error.message, &error.suggestion);
         problem.details = error.details;
-        problem.retry_after = retry_after(error.kind);
+        problem.retry_after = retry_after(error.kind).filter(|_| error.retryable);
         problem
     }
 }

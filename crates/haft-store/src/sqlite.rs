@@ -121,6 +121,7 @@ impl Sqlite {
         let signing = signing(&conn, &path, &options, shared.clock.now_ms())?;
         if options.verify_on_open {
             let key = Self::signing_key(&path)?.public();
+            shared.looked(verify::looked_at_ms(&conn)?);
             shared.suspect(verify::suspicion(&conn, &key, &Self::checkpoints(&path))?);
         }
         let readers = Readers::start(&path, options.busy)?;
@@ -211,6 +212,15 @@ impl Sqlite {
         .await?;
         self.shared.suspect(Suspicion::None);
         Ok(())
+    }
+
+    /// Refuses effects of a tenant whose trail was touched, until somebody has looked into it: here
+    /// or in another process.
+    async fn trusting(&self, tenant: &str) -> Result<(), StoreError> {
+        let Err(touched) = self.shared.trusts(tenant) else { return Ok(()) };
+        let looked = self.readers.ask(verify::looked_at_ms).await;
+        self.shared.looked(looked.map_err(|_| touched)?);
+        self.shared.trusts(tenant)
     }
 
     /// Changes how large the database may become.

@@ -9,13 +9,13 @@ use haft_build::diagnostic::render::Colour;
 use haft_core::call::{Caller, Principal};
 use haft_core::contract::Capability;
 use haft_core::ledger::EffectRecord;
-use haft_core::port::{Observe, Publish};
+use haft_core::port::{Observe, Publish, Store as _, StoreError};
 use haft_core::record::{Event, EventKind};
 use haft_core::{Digest, Registry, ToolError, nearest};
 use haft_exec::http::Fetch;
 use haft_exec::{Executors, Js, Process, js, process};
 use haft_runtime::Runtime;
-use haft_runtime::policy::Policy;
+use haft_runtime::policy::{Policy, Problem};
 use haft_runtime::toolbox::Records;
 use haft_store::{Options, Sqlite};
 use haft_tools::kb::{Base, Provider};
@@ -32,6 +32,8 @@ pub(crate) struct Desk {
     pub(crate) store: Arc<Sqlite>,
     pub(crate) config: Config,
     pub(crate) links: Links,
+    /// What is wrong with the policy: everything is denied.
+    broken: Vec<Problem>,
 }
 
 impl Desk {
@@ -64,12 +66,13 @@ impl Desk {
         let registry = at.registry(registry, out)?;
         let store = Arc::new(open_store(&config)?);
         let links = Links::open(&config, &store)?;
-        let policy = config.policy(&registry).unwrap_or_else(|problems| {
-            for problem in &problems {
-                out.note(&problem.to_string());
-            }
-            Policy::deny_all("the policy is broken")
-        });
+        let (policy, broken) = match config.policy(&registry) {
+            Ok(policy) => (policy, Vec::new()),
+            Err(problems) => (Policy::deny_all("the policy is broken"), problems),
+        };
+        for problem in &broken {
+            out.note(&problem.to_string());
+        }
         for problem in policy.warnings() {
             out.note(&problem.to_string());
         }
@@ -105,7 +108,7 @@ impl Desk {
             .provide(Capability::Images, Arc::new(links.images(&config)))
             .guide()
             .build()?;
-        let desk = Self { runtime, store, config, links };
+        let desk = Self { runtime, store, config, links, broken };
         desk.follow(out)?;
         Ok(desk)
     }
@@ -119,6 +122,41 @@ impl Desk {
             out.note(&problem.to_string());
         }
         Ok(())
+    }
+
+    /// Refuses to begin what lasts under a policy that is broken: it would only say no.
+    pub(crate) fn sound(&self) -> anyhow::Result<()> {
+        let Some(first) = self.broken.first() else { return Ok(()) };
+        let more = match self.broken.len() {
+            1 => String::new(),
+            all => format!(" (and {} more, above)", all - 1),
+        };
+        bail!(
+            "the policy is broken and would deny everything, so nothing is started: {first}{more}"
+        )
+    }
+
+    /// The tenants whose effects are refused because the audit trail was touched, and why.
+    pub(crate) async fn distrusted(&self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        for tenant in &self.runtime.configured().records.tenants {
+            if let Err(StoreError::Tampered(why)) = self.store.trusts(&tenant.id).await {
+                found.push((tenant.id.clone(), why));
+            }
+        }
+        found
+    }
+
+    /// Says whose effects are refused.
+    pub(crate) async fn warn(&self, out: &Output) {
+        for (tenant, why) in self.distrusted().await {
+            out.note(&format!(
+                "no effects of tenant `{}` are taken: {}; see `haft audit verify` and `haft audit \
+                 acknowledge`",
+                plain(&tenant),
+                plain(&why)
+            ));
+        }
     }
 
     /// Effects of processes that are gone, which nobody knows the end of.

@@ -232,9 +232,12 @@ impl Config {
             verify: raw.store.verify.unwrap_or(true),
             tenants_reach,
             rules: raw.policy,
-            server: raw.server.resolve(raw.keys, beside(raw.issuers, &folder)),
+            server: raw
+                .server
+                .resolve(raw.keys, beside(raw.issuers, &folder))
+                .with_context(named)?,
             otlp: raw.otlp,
-            mcp: raw.mcp.resolve(),
+            mcp: raw.mcp.resolve().with_context(named)?,
             records: Records {
                 tenants: raw.tenants,
                 agents: raw.agents,

@@ -388,6 +388,10 @@ pub trait Store: Ledger + Journal + Confirmations + Sessions + Blocks + Configs 
     /// Whether side effects can be recorded at this moment.
     fn is_writable(&self) -> bool;
 
+    /// Whether side effects of a tenant are taken: not where the audit trail was touched and nobody
+    /// has acknowledged that since.
+    fn trusts<'a>(&'a self, tenant: &'a str) -> Answer<'a, ()>;
+
     /// Forgets some of what is older than this: what the audit trail says of calls, questions whose
     /// time is over, sessions that nobody has used since. Whatever belongs to an effect that is in
     /// the ledger stays, who approved it included, and so does every change of what is configured. A

@@ -318,14 +318,33 @@ async fn on_record(
             Err(refused(confirm::ask(inner, joined).await))
         }
         Ok(Claimed::Unspendable(why)) => Err(refused(unspendable(why))),
-        Err(error) => Err(refused(
-            ToolError::new(
-                ErrorKind::StoreUnavailable,
-                "the ledger cannot be written, so nothing was done",
-            )
-            .caused_by(error),
-        )),
+        Err(error) => Err(refused(unrecorded(&error))),
     }
+}
+
+/// Why an effect that cannot be recorded is not begun. A trail that was touched stays so until
+/// somebody has looked: to try again does not help.
+fn unrecorded(error: &StoreError) -> ToolError {
+    let kind = ErrorKind::StoreUnavailable;
+    let mut refused = match error {
+        StoreError::Tampered(_) => ToolError::new(
+            kind,
+            "the audit trail was changed from outside, so no effects are carried out; nothing was done",
+        )
+        .suggest(
+            "do not try again before whoever runs haft has looked into it with `haft audit verify` \
+             and gone on with `haft audit acknowledge`",
+        ),
+        StoreError::Unavailable(_)
+        | StoreError::InDoubt(_)
+        | StoreError::Stale
+        | StoreError::Missing
+        | StoreError::WrongState(_) => {
+            ToolError::new(kind, "the ledger cannot be written, so nothing was done")
+        }
+    };
+    refused.retryable = !matches!(error, StoreError::Tampered(_));
+    refused.caused_by(error)
 }
 
 /// Nothing is begun under rules that are no longer in force.

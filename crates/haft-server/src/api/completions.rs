@@ -24,7 +24,7 @@ use tokio::sync::mpsc::Sender;
 use super::{caller, calls};
 use crate::body;
 use crate::door::Door;
-use crate::problem::Problem;
+use crate::problem::{NoKey, Problem};
 use crate::room::Work;
 use crate::who::Who;
 use asked::Asked;
@@ -62,6 +62,24 @@ pub(crate) async fn complete(
         super::caller(&door, &who, agent)
     })?;
     talk(door, caller, &headers, asked).await
+}
+
+/// What `model` may name: the agents of the key that have a model to talk to.
+#[utoipa::path(get, path = "/v1/models", tag = "chat",
+    responses(
+        (status = 200, description = "A list as OpenAI's clients read it.", body = Object),
+        NoKey))]
+pub(crate) async fn models(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+) -> Json<Value> {
+    let has_model = |agent: &str| door.models.as_ref().is_some_and(|models| models(agent).is_ok());
+    let agents = door.runtime.agents(&who.tenant).into_iter();
+    let talking = agents.filter(|agent| who.may_call(agent) && has_model(agent));
+    let listed: Vec<Value> = talking
+        .map(|id| json!({ "id": id, "object": "model", "created": 0, "owned_by": "haft" }))
+        .collect();
+    Json(json!({ "object": "list", "data": listed }))
 }
 
 /// The same for the agent in the path, whatever `model` says.

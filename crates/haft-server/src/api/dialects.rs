@@ -4,7 +4,7 @@ use axum::Json;
 use haft_agent::describe::as_shown;
 use haft_core::call::{Call, Caller};
 use haft_core::port::Invoke as _;
-use haft_core::{Digest, Envelope};
+use haft_core::{Digest, Envelope, Tool};
 use haft_runtime::toolbox::Catalog;
 use haft_wire::results::{Answer, malformed, results};
 use haft_wire::{Dialect, Finish, Limits, Rendering, Turn, WireCall};
@@ -35,13 +35,27 @@ pub(crate) struct Said {
     /// Whether the tools were shown with `strict=true`.
     #[serde(default)]
     strict: bool,
+    /// The connections that the calls of a provider's message may use, with commas between them;
+    /// each call takes the one that fits. Where absent, those that are granted: a call takes the only
+    /// one that fits.
+    connection: Option<String>,
+    /// Decide everything about the calls of a provider's message, and do nothing.
+    #[serde(default)]
+    dry_run: bool,
 }
 
 impl Said {
     /// Of a session, whose mode is set.
-    pub(crate) fn in_session(format: &str, session: &str, strict: bool) -> Self {
+    pub(crate) fn in_session(format: &str, session: &str) -> Self {
         let (format, session) = (Some(format.to_owned()), Some(session.to_owned()));
-        Self { format, session, mode: ModeName::default(), strict }
+        let mode = ModeName::default();
+        Self { format, session, mode, strict: false, connection: None, dry_run: false }
+    }
+
+    /// As the tools were shown, with these connections, and perhaps without doing anything.
+    pub(crate) fn so(mut self, strict: bool, connection: Option<String>, dry_run: bool) -> Self {
+        (self.strict, self.connection, self.dry_run) = (strict, connection, dry_run);
+        self
     }
 }
 
@@ -177,10 +191,29 @@ impl Run<'_> {
         call.id = Some(format!("{}/{place}", self.stem));
         call.session.clone_from(&self.said.session);
         call.mode = self.said.mode.into();
+        if let Some(found) = self.catalog.get(&call.tool) {
+            connect(self.door, &mut call, &found.tool, self.said.connection.as_deref());
+        }
+        call.dry_run = self.said.dry_run;
         // A message that is posted again has its calls at the same places.
         if let Sent::Keyed(key) = &self.sent {
             call.key = Some(format!("{key}/{place}"));
         }
         call
     }
+}
+
+/// Gives a call the connections that were named, with commas between them, or else all that are
+/// granted for its tool. It uses the only one of them that fits.
+pub(crate) fn connect(door: &Door, call: &mut Call, tool: &Tool, named: Option<&str>) {
+    let granted = door.runtime.connections(&call.caller, tool);
+    call.connections = match named {
+        Some(named) => named.split(',').map(|one| one.trim().to_owned()).collect(),
+        None => granted.clone(),
+    };
+    let mut fitting = call.connections.iter().filter(|one| granted.contains(one));
+    call.connection = match (fitting.next(), fitting.next()) {
+        (Some(only), None) => Some(only.clone()),
+        (Some(_), Some(_)) | (None, _) => None,
+    };
 }

@@ -8,15 +8,22 @@ use axum::response::sse::{Event as Line, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream::{self, Stream, StreamExt as _};
 use haft_core::record::Event;
+use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::need;
+use crate::body::Params;
 use crate::door::Door;
 use crate::guard::Credential;
 use crate::problem::{NoKey, NoRole, Problem};
 use crate::who::{Role, Who};
+
+/// There is nothing to choose: whoever asks for a part is told that there is none.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Nothing {}
 
 /// The tenant's events as server-sent events, from now on. Who cannot keep up is told how many
 /// were lost.
@@ -24,6 +31,8 @@ use crate::who::{Role, Who};
     responses(
         (status = 200, description = "Events without end.", body = String,
             content_type = "text/event-stream"),
+        (status = 400, description = "It takes no parameters.", body = Problem,
+            content_type = "application/problem+json"),
         NoKey,
         NoRole,
         (status = 429, description = "Too many are open for this key or tenant.", body = Problem,
@@ -32,6 +41,7 @@ pub(crate) async fn live(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     credential: Option<Extension<Credential>>,
+    Params(Nothing {}): Params<Nothing>,
 ) -> Result<Response, Problem> {
     need(&who, Role::Operator)?;
     let place = door.places.take(&who)?;

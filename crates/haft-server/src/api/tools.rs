@@ -8,13 +8,13 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use haft_core::contract::Mode;
 use haft_core::session::Session;
-use haft_core::{Caller, Digest};
-use haft_runtime::toolbox::{Catalog, EffectiveTool, Found};
+use haft_core::{Caller, Digest, Tool};
+use haft_runtime::toolbox::{Catalog, EffectiveTool, Found, Unavailable};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{ModeName, caller, need};
+use super::{ModeName, caller, looked_at, need};
 use crate::body::Params;
 use crate::door::Door;
 use crate::problem::{NoKey, NoRole, NoSession, Problem};
@@ -89,7 +89,7 @@ pub(crate) async fn of_agent(
         listed.sort_by_key(|one| place(one));
     }
     let tag = tag(&catalog, &listed, &which);
-    if headers.get(header::IF_NONE_MATCH).is_some_and(|seen| seen.as_bytes() == tag.as_bytes()) {
+    if has(&headers, &tag) {
         return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response());
     }
     let body = render(&door, &catalog, &listed, &which)?;
@@ -151,6 +151,17 @@ pub(crate) fn fitting(
     door.runtime.search(tenant, registry, &words, FOUND)
 }
 
+/// Whether the client has what this tag stands for: `If-None-Match` is a list or `*`, and a tag in it
+/// may be a weak one, as a proxy makes it that packs answers.
+fn has(headers: &HeaderMap, tag: &str) -> bool {
+    let seen = headers.get_all(header::IF_NONE_MATCH).into_iter();
+    let mut seen = seen.filter_map(|seen| seen.to_str().ok()).flat_map(|seen| seen.split(','));
+    seen.any(|one| {
+        let one = one.trim();
+        one == "*" || one.strip_prefix("W/").unwrap_or(one) == tag
+    })
+}
+
 fn tag(catalog: &Catalog, listed: &[&Arc<EffectiveTool>], which: &Which) -> String {
     let seen = json!([
         catalog.version(),
@@ -162,9 +173,21 @@ fn tag(catalog: &Catalog, listed: &[&Arc<EffectiveTool>], which: &Which) -> Stri
     format!("\"{}\"", Digest::of_json(&seen).hex())
 }
 
-/// A tool in our own words.
+/// A tool in our own words, as an agent has it.
 fn shown(one: &EffectiveTool) -> Value {
-    let (tool, contract) = (&one.tool, &one.tool.contract);
+    let mut said = described(&one.tool);
+    if let Some(said) = said.as_object_mut() {
+        said.insert("requiresConfirmation".into(), json!(one.requires_confirmation));
+        said.insert("allowedModes".into(), json!(one.allowed_modes));
+        said.insert("latencyBudgetMs".into(), json!(one.latency_budget_ms));
+        said.insert("own".into(), json!(one.of_tenant));
+    }
+    said
+}
+
+/// A tool in our own words, as its contract has it.
+fn described(tool: &Tool) -> Value {
+    let contract = &tool.contract;
     json!({
         "id": tool.id,
         "version": contract.version,
@@ -174,15 +197,14 @@ fn shown(one: &EffectiveTool) -> Value {
         "category": contract.category,
         "effect": contract.effect,
         "sideEffectPolicy": contract.side_effect_policy,
-        "requiresConfirmation": one.requires_confirmation,
-        "allowedModes": one.allowed_modes,
-        "latencyBudgetMs": one.latency_budget_ms,
+        "requiresConfirmation": contract.requires_confirmation,
+        "allowedModes": contract.allowed_modes,
+        "latencyBudgetMs": contract.latency_budget_ms,
         "parameters": contract.parameters,
         "output": contract.output,
         "typedParameters": tool.parameters,
         "tags": contract.tags,
         "deprecated": contract.deprecated,
-        "own": one.of_tenant,
     })
 }
 
@@ -230,7 +252,7 @@ pub(crate) async fn unavailable(
     Path(agent): Path<String>,
     Params(asked): Params<InMode>,
 ) -> Result<Json<Vec<NotThere>>, Problem> {
-    let caller = caller(&door, &who, &agent)?;
+    let caller = looked_at(&door, &who, &agent)?;
     let missing = door.runtime.catalog(&caller, asked.mode.into()).unavailable();
     let operator = who.is(Role::Operator);
     let shown = missing.into_iter().map(|one| NotThere {
@@ -297,6 +319,158 @@ pub(crate) fn found<'a>(
             Err(Problem::missing("tool"))
         }
     }
+}
+
+/// Whose view of the tenant's tools.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct View {
+    /// The agent that is asked about: where absent, the key's own, or else the tenant's first.
+    agent: Option<String>,
+    /// How model and user talk: `text` (as when absent) or `voice`.
+    #[serde(default)]
+    #[param(inline)]
+    mode: ModeName,
+    /// Only tools that fit these words, the best first, at most 50.
+    q: Option<String>,
+}
+
+/// Every tool of the tenant, as one agent stands to it.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Stock {
+    /// The agent that was asked about.
+    agent: String,
+    /// Changes whenever the list might.
+    version: String,
+    /// The tools: those that the agent may use, and then the others.
+    #[schema(value_type = Vec<Object>)]
+    tools: Vec<Value>,
+}
+
+/// A tool in one of the tiers.
+enum Tiered {
+    /// The agent may use it.
+    Enabled(Arc<EffectiveTool>),
+    /// The tenant has it, and the agent may not use it.
+    OfTenant(Unavailable),
+    /// The tenant could take it.
+    Known(Unavailable),
+}
+
+impl Tiered {
+    fn tool(&self) -> &Tool {
+        match self {
+            Self::Enabled(one) => &one.tool,
+            Self::OfTenant(one) | Self::Known(one) => &one.tool,
+        }
+    }
+
+    /// The tool with its tier: 3 is the agent's, 2 the tenant's, 1 what could be taken.
+    fn shown(&self, who: &Who) -> Value {
+        let (mut said, tier, missing) = match self {
+            Self::Enabled(one) => (shown(one), 3, None),
+            Self::OfTenant(one) => (described(&one.tool), 2, Some(one)),
+            Self::Known(one) => (described(&one.tool), 1, Some(one)),
+        };
+        if let Some(said) = said.as_object_mut() {
+            said.insert("tier".into(), json!(tier));
+            if let Some(missing) = missing {
+                said.insert("why".into(), json!(missing.why.as_str()));
+                said.insert("inWords".into(), json!(missing.why.in_words()));
+                said.insert("enable".into(), json!(missing.enable));
+                let rule = missing.rule.as_ref().filter(|_| who.is(Role::Operator));
+                said.extend(rule.map(|rule| ("rule".to_owned(), json!(rule))));
+            }
+        }
+        said
+    }
+}
+
+/// The tools of a tenant in the view of one agent, and that agent. What could be taken is for
+/// administrators.
+fn tiers(door: &Door, who: &Who, view: &View) -> Result<(String, Catalog, Vec<Tiered>), Problem> {
+    let agents = door.runtime.agents(&who.tenant);
+    let first = || agents.iter().find(|agent| who.may_call(agent)).map(String::as_str);
+    let agent = view.agent.as_deref().or_else(|| who.only_agent()).or_else(first);
+    let agent = agent.ok_or_else(|| Problem::missing("agent"))?;
+    let catalog = door.runtime.catalog(&looked_at(door, who, agent)?, view.mode.into());
+    let mut all: Vec<Tiered> = catalog.list().cloned().map(Tiered::Enabled).collect();
+    all.extend(catalog.unavailable().into_iter().map(Tiered::OfTenant));
+    if who.is(Role::Administrator) {
+        all.extend(door.runtime.offers(&who.tenant).into_iter().map(Tiered::Known));
+    }
+    if let Some(words) = &view.q {
+        let found = fitting(door, &who.tenant, None, words);
+        let place = |one: &Tiered| found.iter().position(|id| *id == one.tool().id);
+        all.retain(|one| place(one).is_some());
+        all.sort_by_key(|one| place(one));
+    }
+    Ok((agent.to_owned(), catalog, all))
+}
+
+/// Every tool that the tenant has: its tier, and where the agent may not use it, why and what would
+/// enable it. Administrators also see what the tenant could take.
+#[utoipa::path(get, path = "/v1/tools", tag = "tools", params(View),
+    responses(
+        (status = 200, description = "The tools.", body = Stock),
+        NoKey,
+        (status = 404, description = "No such agent.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn of_tenant(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Params(view): Params<View>,
+) -> Result<Json<Stock>, Problem> {
+    let (agent, catalog, all) = tiers(&door, &who, &view)?;
+    let tools = all.iter().map(|one| one.shown(&who)).collect();
+    Ok(Json(Stock { agent, version: catalog.version().to_string(), tools }))
+}
+
+/// One tool of the tenant by canonical id or short name, with its tier.
+#[utoipa::path(get, path = "/v1/tools/{tool}", tag = "tools",
+    params(("tool" = String, Path, description = "The tool's id."), View),
+    responses(
+        (status = 200, description = "The tool.", body = Object),
+        NoKey,
+        (status = 404, description = "No such tool or agent.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn one_of_tenant(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path(tool): Path<String>,
+    Params(view): Params<View>,
+) -> Result<Json<Value>, Problem> {
+    Ok(Json(tiered(&door, &who, &view, &tool)?.shown(&who)))
+}
+
+/// The document of a tool of the tenant, in Markdown, whoever may use it.
+#[utoipa::path(get, path = "/v1/tools/{tool}/doc", tag = "tools",
+    params(("tool" = String, Path, description = "The tool's id."), View),
+    responses(
+        (status = 200, description = "Its document.", body = String, content_type = "text/markdown"),
+        NoKey,
+        (status = 404, description = "No such tool or agent.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn doc_of_tenant(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path(tool): Path<String>,
+    Params(view): Params<View>,
+) -> Result<Response, Problem> {
+    let found = tiered(&door, &who, &view, &tool)?;
+    let markdown = [(header::CONTENT_TYPE, "text/markdown; charset=utf-8")];
+    Ok((markdown, found.tool().doc.clone()).into_response())
+}
+
+fn tiered(door: &Door, who: &Who, view: &View, name: &str) -> Result<Tiered, Problem> {
+    let (_, catalog, all) = tiers(door, who, view)?;
+    let id = match catalog.find(name) {
+        Found::Tool(one) | Found::Narrowed(one) => one.tool.id.clone(),
+        Found::Unavailable(one) => one.tool.id.clone(),
+        Found::Ambiguous(_) | Found::Unknown => name.to_owned(),
+    };
+    all.into_iter().find(|one| one.tool().id == id).ok_or_else(|| Problem::missing("tool"))
 }
 
 /// Which tools there are, at which version, with which digests.

@@ -44,7 +44,7 @@ pub(crate) async fn show(
         let none = html! { h1 { "Tools" } (page::nothing("This tenant has no agents that you may act for.")) };
         return Ok(page::page(&visitor, "/tools", "Tools", &none));
     };
-    let caller = api::caller(&door, who, &agent)?;
+    let caller = api::looked_at(&door, who, &agent)?;
     let mode = Mode::from(asked.mode);
     let catalog = door.runtime.catalog(&caller, mode);
     let words = asked.q.trim().to_lowercase();

@@ -20,13 +20,16 @@ use crate::body::Params;
 use crate::door::Door;
 use crate::problem::Problem;
 
-/// How many answered ones are listed.
-const ANSWERED: usize = 20;
+/// How many of those that were asked are looked at for a page of answered ones.
+const PAGE: usize = 100;
+/// How many that wait are shown.
+const WAITING: usize = 1_000;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Asked {
     done: Option<ConfirmationStatus>,
+    after: Option<String>,
 }
 
 /// Questions that wait, and those that were answered.
@@ -35,13 +38,23 @@ pub(crate) async fn list(
     Extension(visitor): Extension<Visitor>,
     Params(asked): Params<Asked>,
 ) -> Result<Response, Failed> {
-    let filter = confirmations::Filter { limit: Some(500), ..confirmations::Filter::default() };
-    let all = confirmations::found(&door, &visitor.who, filter).await?;
     let now_ms = door.runtime.store().now_ms();
-    let is_open = |one: &&Confirmation| {
+    let is_open = |one: &Confirmation| {
         one.status == ConfirmationStatus::Pending && one.expires_at_ms > now_ms
     };
-    let (open, past): (Vec<_>, Vec<_>) = all.iter().partition(is_open);
+    // Asked for by themselves: however many were answered since, none that waits is left out.
+    let waiting = confirmations::Filter {
+        status: Some(ConfirmationStatus::Pending),
+        limit: Some(WAITING),
+        ..confirmations::Filter::default()
+    };
+    let mut open = confirmations::found(&door, &visitor.who, waiting).await?;
+    open.retain(is_open);
+    let (after, limit) = (asked.after.clone(), Some(PAGE + 1));
+    let filter = confirmations::Filter { after, limit, ..confirmations::Filter::default() };
+    let mut past = confirmations::found(&door, &visitor.who, filter).await?;
+    let last = page::cut(&mut past, PAGE).map(|one| one.id.clone());
+    past.retain(|one| !is_open(one));
     let is_fresh = visitor.proven < FRESH;
     let content = html! {
         h1 { "Approvals" }
@@ -51,6 +64,7 @@ pub(crate) async fn list(
         @for one in &open { (question(&door, &visitor, one, is_fresh)) }
         h2 { "Answered or expired" }
         (answered(&past, now_ms))
+        (page::older("/confirmations", &[], last.as_deref()))
     };
     Ok(page::page(&visitor, "/confirmations", "Approvals", &content))
 }
@@ -133,11 +147,11 @@ fn argument(value: &Value) -> Markup {
     }
 }
 
-fn answered(past: &[&Confirmation], now_ms: i64) -> Markup {
+fn answered(past: &[Confirmation], now_ms: i64) -> Markup {
     if past.is_empty() {
         return page::nothing("None yet.");
     }
-    let rows = past.iter().take(ANSWERED).map(|one| {
+    let rows = past.iter().map(|one| {
         let is_over = one.status == ConfirmationStatus::Pending && one.expires_at_ms <= now_ms;
         html! {
             tr role="row" {

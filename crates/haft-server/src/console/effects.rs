@@ -23,7 +23,11 @@ use crate::problem::Problem;
 #[serde(default)]
 pub(crate) struct Asked {
     state: String,
+    after: Option<String>,
 }
+
+/// How many effects a page has.
+const PAGE: usize = 200;
 
 /// Effects, newest first.
 pub(crate) async fn list(
@@ -32,8 +36,10 @@ pub(crate) async fn list(
     Params(asked): Params<Asked>,
 ) -> Result<Response, Failed> {
     let state = Stands::parse(&asked.state);
-    let filter = effects::Filter { state, limit: Some(200), ..effects::Filter::default() };
-    let found = effects::found(&door, &visitor.who, filter).await?;
+    let (limit, after) = (Some(PAGE + 1), asked.after.clone());
+    let filter = effects::Filter { state, after, limit, ..effects::Filter::default() };
+    let mut found = effects::found(&door, &visitor.who, filter).await?;
+    let last = page::cut(&mut found, PAGE).map(|one| one.effect.call.clone());
     let rows = found.iter().map(|one| {
         html! {
             tr role="row" {
@@ -61,6 +67,7 @@ pub(crate) async fn list(
             button type="submit" { "Show" }
         }
         @if found.is_empty() { (page::nothing("None.")) } @else { (page::table("Effects", &head, rows)) }
+        (page::older("/effects", &[("state", &asked.state)], last.as_deref()))
     };
     Ok(page::page(&visitor, "/effects", "Effects", &content))
 }

@@ -20,7 +20,11 @@ use crate::door::Door;
 #[serde(default)]
 pub(crate) struct Asked {
     tool: Option<String>,
+    after: Option<String>,
 }
+
+/// How many calls a page has.
+const PAGE: usize = 50;
 
 /// Live events where scripts run, and the last calls everywhere.
 pub(crate) async fn list(
@@ -29,8 +33,11 @@ pub(crate) async fn list(
     Params(asked): Params<Asked>,
 ) -> Result<Response, Failed> {
     let tool = asked.tool.filter(|tool| !tool.is_empty());
-    let filter = records::Filter { tool: tool.clone(), limit: Some(50), ..Default::default() };
-    let last = records::found(&door, &visitor.who, filter).await?;
+    let (limit, after) = (Some(PAGE + 1), asked.after);
+    let filter = records::Filter { tool: tool.clone(), after, limit, ..Default::default() };
+    let mut found = records::found(&door, &visitor.who, filter).await?;
+    let last = page::cut(&mut found, PAGE).map(|one| one.call.to_string());
+    let own = [("tool", tool.as_deref().unwrap_or_default())];
     let head = ["Time", "What", "Agent", "Tool", "Call"];
     let content = html! {
         h1 { "Events" }
@@ -44,7 +51,8 @@ pub(crate) async fn list(
         @if let Some(tool) = &tool {
             p { "Of " (page::id(tool)) ". " a href={ (HOME) "/events" } { "Of all tools" } }
         }
-        (calls(&last))
+        (calls(&found))
+        (page::older("/events", &own, last.as_deref()))
     };
     Ok(page::page(&visitor, "/events", "Events", &content))
 }

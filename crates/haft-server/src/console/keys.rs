@@ -89,7 +89,7 @@ fn row(visitor: &Visitor, one: &Thing, now_ms: i64) -> Markup {
             td role="cell" data-label="Roles" { (words("roles")) }
             td role="cell" data-label="State" {
                 (badge(state))
-                @if one.source == "declared" { span .about { "in haft.toml" } }
+                @if one.source == "declared" { span .about { "declared, not stored: it cannot be revoked here" } }
             }
             td role="cell" data-label="Until (UTC)" {
                 @if let Some(at) = value.get("expires_at_ms").and_then(Value::as_i64) { (page::time(at)) }

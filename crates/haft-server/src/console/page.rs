@@ -197,6 +197,23 @@ pub(crate) fn table(label: &str, head: &[&str], rows: impl IntoIterator<Item = M
     }
 }
 
+/// A link to what comes after the last one that is shown, where there is more.
+pub(crate) fn older(place: &str, own: &[(&str, &str)], last: Option<&str>) -> Markup {
+    let Some(last) = last else { return empty() };
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    query.extend_pairs(own.iter().filter(|(_, value)| !value.is_empty()));
+    let query = query.append_pair("after", last).finish();
+    html! { p { a href={ (HOME) (place) "?" (query) } { "Older" } } }
+}
+
+/// Cuts a list that was asked for with one more than are shown. Returns the last that is shown, where
+/// there is more.
+pub(crate) fn cut<T>(list: &mut Vec<T>, most: usize) -> Option<&T> {
+    let more = list.len() > most;
+    list.truncate(most);
+    list.last().filter(|_| more)
+}
+
 /// JSON for people: with its characters to be seen, and with an end.
 pub(crate) fn json(value: &serde_json::Value) -> Markup {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();

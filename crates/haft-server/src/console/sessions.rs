@@ -4,14 +4,17 @@ use std::sync::Arc;
 
 use axum::extract::{Extension, Path, State};
 use axum::response::Response;
+use haft_core::record::Confirmation;
 use haft_core::session::{Phase, Session};
 use maud::{Markup, html};
+use serde::Deserialize;
 
 use super::guard::Failed;
 use super::page::{self, Visitor, badge};
 use super::visible::visible;
 use super::{HOME, encode};
 use crate::api::{confirmations, effects, records, sessions};
+use crate::body::Params;
 use crate::door::Door;
 use crate::who::{Role, Who};
 
@@ -23,12 +26,24 @@ fn phase(session: &Session) -> &'static str {
     }
 }
 
+/// How many sessions a page has.
+const PAGE: usize = 100;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Asked {
+    after: Option<String>,
+}
+
 /// The newest sessions.
 pub(crate) async fn list(
     State(door): State<Arc<Door>>,
     Extension(visitor): Extension<Visitor>,
+    Params(asked): Params<Asked>,
 ) -> Result<Response, Failed> {
-    let found = sessions::found(&door, &visitor.who, None, None).await?;
+    let after = asked.after.as_deref();
+    let mut found = sessions::found(&door, &visitor.who, after, Some(PAGE + 1)).await?;
+    let last = page::cut(&mut found, PAGE).map(|one| one.id.clone());
     let rows = found.iter().map(|one| {
         html! {
             tr role="row" {
@@ -46,9 +61,13 @@ pub(crate) async fn list(
     let content = html! {
         h1 { "Sessions" }
         @if found.is_empty() { (page::nothing("No sessions yet.")) } @else { (page::table("Sessions", &head, rows)) }
+        (page::older("/sessions", &[], last.as_deref()))
     };
     Ok(page::page(&visitor, "/sessions", "Sessions", &content))
 }
+
+/// So many pages of a thousand questions are looked through for those of one session.
+const MOST_PAGES: usize = 20;
 
 /// Something that happened at a time.
 struct Moment {
@@ -96,6 +115,24 @@ pub(crate) async fn show(
     Ok(page::page(&visitor, "/sessions", "Session", &content))
 }
 
+/// What people were asked in a session: none of it is older than the session.
+async fn asked_in(door: &Door, who: &Who, session: &Session) -> Result<Vec<Confirmation>, Failed> {
+    let (mut own, mut after) = (Vec::new(), None);
+    for _ in 0..MOST_PAGES {
+        let filter = confirmations::Filter { after, limit: Some(1_000), ..Default::default() };
+        let found = confirmations::found(door, who, filter).await?;
+        after = found.last().map(|one| one.id.clone());
+        let begun = found.last().is_none_or(|one| one.asked_at_ms < session.created_at_ms);
+        let is_last = found.len() < 1_000 || begun;
+        let is_own = |one: &Confirmation| one.session.as_deref() == Some(&*session.id);
+        own.extend(found.into_iter().filter(is_own));
+        if is_last {
+            break;
+        }
+    }
+    Ok(own)
+}
+
 async fn moments(door: &Door, who: &Who, session: &Session) -> Result<Vec<Moment>, Failed> {
     let own = Some(session.id.clone());
     let filter = records::Filter { session: own.clone(), limit: Some(500), ..Default::default() };
@@ -103,7 +140,7 @@ async fn moments(door: &Door, who: &Who, session: &Session) -> Result<Vec<Moment
     let filter = effects::Filter { session: own.clone(), limit: Some(500), ..Default::default() };
     let effects = effects::found(door, who, filter).await?;
     let asked = match who.is(Role::Approver) {
-        true => confirmations::found(door, who, confirmations::Filter::default()).await?,
+        true => asked_in(door, who, session).await?,
         false => Vec::new(),
     };
     let mut all: Vec<Moment> = Vec::new();
@@ -123,8 +160,7 @@ async fn moments(door: &Door, who: &Who, session: &Session) -> Result<Vec<Moment
             a href={ (HOME) "/effects/" (encode(&one.effect.call)) } { "effect" }
         },
     }));
-    let asked = asked.iter().filter(|one| one.session == own);
-    all.extend(asked.map(|one| Moment {
+    all.extend(asked.iter().map(|one| Moment {
         at_ms: one.asked_at_ms,
         turn: 0,
         shown: html! { "Asked a person about " (page::id(&one.tool)) " " (badge(one.status.as_str())) },

@@ -19,6 +19,7 @@ use super::page::{self, Visitor, badge};
 use super::posted::Posted;
 use super::visible::visible;
 use super::{HOME, encode, form, markdown, visits};
+use crate::api::dialects::connect;
 use crate::api::{self, ModeName, records};
 use crate::body::Params;
 use crate::door::Door;
@@ -73,6 +74,7 @@ pub(crate) async fn call(
             call.key = form.filled("key").map(str::to_owned);
             call.dry_run = form.one("do") != Some("call");
             call.sees_rules = true;
+            connect(&door, &mut call, &found.tool, form.filled("connection"));
             Ok(door.runtime.invoke(call).await)
         }
     };
@@ -96,8 +98,9 @@ async fn shown(
 ) -> Result<Response, Failed> {
     let who = &visitor.who;
     api::need(who, Role::Operator)?;
+    let catalog = door.runtime.catalog(&api::looked_at(door, who, agent)?, mode.into());
     let caller = api::caller(door, who, agent)?;
-    let catalog = door.runtime.catalog(&caller, mode.into());
+    let own = door.runtime.catalog(&caller, mode.into());
     let (tool, state) = match catalog.find(name) {
         Found::Tool(found) | Found::Narrowed(found) => (found.tool.clone(), Ok(found)),
         Found::Unavailable(missing) => (missing.tool.clone(), Err(missing)),
@@ -123,11 +126,19 @@ async fn shown(
         p .lead { (visible(&tool.contract.description)) }
         @if let Some(tried) = &tried { (outcome(tried, door)) }
         @match state {
-            Ok(found) => {
-                (facts(found))
-                (calling(visitor, agent, &tool, mode, tried.as_ref().map(|tried| tried.form)))
-            }
+            Ok(found) => (facts(found)),
             Err(missing) => (why_not(missing)),
+        }
+        h2 { "Call it as yourself" }
+        @match own.find(name) {
+            Found::Tool(_) | Found::Narrowed(_) => {
+                @let connections = door.runtime.connections(&caller, &tool);
+                (calling(visitor, agent, &tool, &connections, mode, tried.as_ref().map(|tried| tried.form)))
+            }
+            Found::Unavailable(missing) => p .nothing {
+                "You cannot: " (missing.why.in_words()) ". What would enable it: " (visible(&missing.enable)) "."
+            },
+            Found::Ambiguous(_) | Found::Unknown => (page::nothing("You cannot.")),
         }
         h2 { "Parameters" }
         (parameters(&tool.parameters))
@@ -171,6 +182,7 @@ fn calling(
     visitor: &Visitor,
     agent: &str,
     tool: &Tool,
+    connections: &[String],
     mode: ModeName,
     filled: Option<&Posted>,
 ) -> Markup {
@@ -179,11 +191,11 @@ fn calling(
     let place = format!("{HOME}/tools/{}/{}", encode(agent), encode(&tool.id));
     let raw = filled.and_then(|filled| filled.filled("raw"));
     html! {
-        h2 { "Call it" }
         form .call method="post" action=(place) {
             (page::token(visitor))
             input type="hidden" name="key" value={ "console-" (key) };
             (form::fields(&tool.parameters, filled))
+            @if tool.contract.connection.is_some() { (connection(connections, filled)) }
             details open[raw.is_some()] {
                 summary { "Arguments as JSON instead" }
                 label for="raw" { "Arguments" }
@@ -197,6 +209,20 @@ fn calling(
                 }
                 button type="submit" name="do" value="dry" .quiet { "Dry run" }
                 button type="submit" name="do" value="call" { "Call" }
+            }
+        }
+    }
+}
+
+/// Which account it is made with. The only one that is granted needs no choice.
+fn connection(granted: &[String], filled: Option<&Posted>) -> Markup {
+    let chosen = filled.and_then(|filled| filled.filled("connection"));
+    html! {
+        div .field {
+            label for="connection" { "Connection" }
+            select #connection name="connection" {
+                @if granted.len() != 1 { option value="" { "none" } }
+                @for one in granted { option value=(one) selected[Some(one.as_str()) == chosen] { (one) } }
             }
         }
     }

@@ -2,6 +2,7 @@
 //! shapes are those of the Toolbox specification, under `haft://` and under its own `focal://`.
 
 use haft_core::Caller;
+use haft_core::call::PrincipalKind;
 use haft_core::contract::{Confirmation, Mode};
 use haft_core::registry::Tool;
 use haft_runtime::toolbox::{EffectiveTool, Unavailable};
@@ -101,7 +102,12 @@ pub(super) fn read(door: &Door, seat: &Seat, uri: &str) -> Option<Value> {
 fn caller(door: &Door, seat: &Seat, agent: &str) -> Option<Caller> {
     let tenant = &seat.caller.tenant;
     let known = seat.may_look_up(agent) && door.runtime.has_agent(tenant, agent);
-    known.then(|| Caller { agent: agent.into(), ..seat.caller.clone() })
+    // Whoever looks after agents sees what those have, and not what they might call themselves.
+    let looks_after = seat.agents.is_none() && seat.caller.actor.kind != PrincipalKind::Agent;
+    known.then(|| match looks_after {
+        true => Caller::agent(tenant, agent),
+        false => Caller { agent: agent.into(), ..seat.caller.clone() },
+    })
 }
 
 fn categories(tool: &Tool) -> Vec<&str> {

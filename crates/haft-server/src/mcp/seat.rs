@@ -23,7 +23,7 @@ impl Seat {
     /// The seat of a program that was started by its user, on their own machine.
     #[must_use]
     pub fn local(caller: Caller) -> Self {
-        let person = subject(&caller).unwrap_or_else(|| Principal::user("client-of-local"));
+        let person = beside(&caller).unwrap_or_else(|| Principal::user("client-of-local"));
         Self { caller, person: Some(person), agents: None }
     }
 
@@ -44,7 +44,7 @@ impl Seat {
             }
         };
         let caller = crate::api::caller(door, who, agent)?;
-        let person = subject(&caller);
+        let person = beside(&caller);
         let looks = who.is(Role::Operator);
         let agents =
             (!looks).then(|| agents.iter().filter(|agent| who.may_call(agent)).cloned().collect());
@@ -63,7 +63,7 @@ impl Seat {
 }
 
 /// The user for whom the client acts. No program is one.
-fn subject(caller: &Caller) -> Option<Principal> {
+pub(crate) fn beside(caller: &Caller) -> Option<Principal> {
     let person = |one: &Principal| one.kind == PrincipalKind::User && *one != caller.actor;
     caller.subject.clone().filter(person)
 }

@@ -8,17 +8,19 @@ use haft_core::port::Invoke as _;
 use haft_core::record::Event;
 use haft_core::session::{Phase, Session};
 use haft_core::{Caller, Envelope};
+use haft_runtime::runtime::Decided;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use super::frame::{Asked, Told};
 use super::is_of;
 use super::line::Line;
+use crate::api::confirmations;
 use crate::api::dialects::{self, Said, Sent};
-use crate::api::{confirmations, need};
 use crate::door::Door;
+use crate::mcp::beside;
 use crate::problem::Problem;
-use crate::who::{Role, Who};
+use crate::who::Who;
 
 /// So many frames of one connection are worked on at once.
 const AT_ONCE: usize = 32;
@@ -121,8 +123,8 @@ impl Desk {
                 self.intents(&envelope).await?;
                 Ok(json!(envelope))
             }
-            Asked::Said { format, message, strict } => {
-                let said = Said::in_session(&format, &self.session, strict);
+            Asked::Said { format, message, strict, connection, dry_run } => {
+                let said = Said::in_session(&format, &self.session).so(strict, connection, dry_run);
                 let bytes = message.to_string().into_bytes();
                 // A frame that is sent again is known again by its id, as a call's is.
                 let sent = Sent::Framed(id.to_owned());
@@ -149,9 +151,7 @@ impl Desk {
                 Ok(json!(signalled))
             }
             Asked::Confirm { confirmation, approve } => {
-                need(&self.who, Role::Approver)?;
-                let decided =
-                    confirmations::answered(&self.door, &self.who, &confirmation, approve).await?;
+                let decided = self.confirm(&confirmation, approve).await?;
                 Ok(json!({ "confirmation": decided.confirmation, "token": decided.token }))
             }
             Asked::Close => {
@@ -160,6 +160,20 @@ impl Desk {
                 Ok(json!(session))
             }
         }
+    }
+
+    /// The user beside the client answers what this session asks for them. Everything else takes an
+    /// approver.
+    async fn confirm(&self, id: &str, approve: bool) -> Result<Decided, Problem> {
+        let (runtime, tenant) = (&self.door.runtime, &*self.caller.tenant);
+        if let Some(person) = beside(&self.caller)
+            && let Ok(asked) = runtime.store().confirmation(tenant, id).await
+            && asked.session.as_deref() == Some(&*self.session)
+            && asked.subject.as_ref() == Some(&person)
+        {
+            return Ok(runtime.confirm(tenant, id, approve, &person).await?);
+        }
+        confirmations::answered(&self.door, &self.who, id, approve).await
     }
 
     /// What a call asked of the session, and what became of it.

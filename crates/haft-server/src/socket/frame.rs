@@ -24,6 +24,10 @@ pub(super) enum Asked {
         message: Value,
         #[serde(default)]
         strict: bool,
+        #[serde(default)]
+        connection: Option<String>,
+        #[serde(default)]
+        dry_run: bool,
     },
     /// The user has said something.
     Message { message: Value },

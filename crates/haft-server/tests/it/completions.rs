@@ -131,6 +131,15 @@ async fn a_conversation_is_answered_with_the_agents_tools() {
 }
 
 #[tokio::test]
+async fn a_client_that_lists_models_finds_the_agents_that_have_one() {
+    let talking = World::new(Vec::new()).await;
+    let listed = talking.served.get(&talking.served.agent, "/v1/models").await.json();
+    assert_eq!((&listed["object"], &listed["data"][0]["id"]), (&json!("list"), &json!("helper")));
+    let silent = Served::new().await;
+    assert_eq!(silent.get(&silent.agent, "/v1/models").await.json()["data"], json!([]));
+}
+
+#[tokio::test]
 async fn a_stream_has_its_pieces_and_one_end() {
     let world = World::new(vec![calls("shop__echo", "a"), says("Done.")]).await;
     let mut body = hello();

@@ -1,10 +1,14 @@
 //! Who is let in, and what is turned away before anything reads it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use haft_core::Principal;
 use haft_server::Limits;
+use haft_store::{Options, Sqlite};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 
 use crate::client::Served;
 
@@ -215,6 +219,142 @@ async fn a_head_that_does_not_come_is_not_waited_for() {
         assert!(!String::from_utf8_lossy(&all).contains("200"));
     }
     assert_eq!(served.get("", "/healthz").await.status, 200);
+}
+
+/// One answer to `/healthz`, as far as it goes.
+async fn healthy(stream: &mut TcpStream) -> std::io::Result<()> {
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await?;
+    let mut seen = Vec::new();
+    while !seen.ends_with(b"ok\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).await?;
+        seen.push(byte[0]);
+    }
+    assert!(seen.starts_with(b"HTTP/1.1 200"));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_client_with_nothing_to_say_stays_longer_than_one_that_does_not_finish() {
+    let (head, keep_alive) = (Duration::from_millis(100), Duration::from_millis(1_500));
+    let served = Served::with(Limits { head, keep_alive, ..Limits::default() }).await;
+    let mut stream = served.connect().await;
+    healthy(&mut stream).await.unwrap();
+    tokio::time::sleep(5 * head).await;
+    healthy(&mut stream).await.unwrap();
+    // Half a head, and it is over long before silence would be.
+    let begun = std::time::Instant::now();
+    stream.write_all(b"GET /healthz HTT").await.unwrap();
+    let mut rest = Vec::new();
+    let _ = stream.read_to_end(&mut rest).await;
+    assert!((head..keep_alive).contains(&begun.elapsed()), "{:?}", begun.elapsed());
+    // Silence has its end, too.
+    let mut silent = served.connect().await;
+    healthy(&mut silent).await.unwrap();
+    assert_eq!(silent.read(&mut [0]).await.unwrap_or(0), 0);
+}
+
+#[tokio::test]
+async fn a_trail_that_was_touched_is_told_at_the_door_and_to_whoever_wants_an_effect() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("haft.db");
+    let open = || {
+        let options = Options { verify_on_open: true, ..Options::default() };
+        Arc::new(Sqlite::open(&path, options).unwrap())
+    };
+    let send = async |served: &Served, key: &str| {
+        let body = json!({"tool": "send", "arguments": {"text": "x"}, "idempotency_key": key});
+        served.post(&served.agent, "/v1/agents/helper/calls", body).await
+    };
+    let served = Served::on(open(), Limits::default()).await;
+    assert_eq!(send(&served, "a").await.status, 200);
+    assert_eq!(served.get("", "/readyz").await.status, 200);
+    served.stop().await;
+    std::fs::write(Sqlite::checkpoints(&path), "{}\n").unwrap();
+    let served = Served::on(open(), Limits::default()).await;
+    let ready = served.get("", "/readyz").await;
+    assert_eq!(ready.status, 503, "{ready:?}");
+    assert!(ready.body.contains("haft audit acknowledge"), "{ready:?}");
+    let refused = send(&served, "b").await;
+    let error = &refused.json()["error"];
+    assert_eq!((&error["kind"], &error["retryable"]), (&json!("store_unavailable"), &json!(false)));
+    assert!(error["suggestion"].as_str().unwrap().contains("haft audit verify"), "{error}");
+    // Somebody looks, in another process.
+    open().acknowledge(&Principal::user("ines"), "a restored backup").await.unwrap();
+    assert_eq!(send(&served, "c").await.status, 200);
+    let mut tries = 0;
+    while served.get("", "/readyz").await.status != 200 {
+        tries += 1;
+        assert!(tries < 200, "it is not ready again");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn whoever_sends_a_wrong_token_is_told_that_it_is_wrong() {
+    let served = Served::new().await;
+    let told = async |key: &str, path: &str| {
+        let reply = served.get(key, path).await;
+        reply.header("www-authenticate").unwrap().to_owned()
+    };
+    for path in ["/v1/tools", "/mcp"] {
+        assert_eq!(told("", path).await, "Bearer realm=\"haft\"", "{path}");
+        let wrong = told("haft_helper_0000", path).await;
+        assert_eq!(wrong, "Bearer realm=\"haft\", error=\"invalid_token\"", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn events_take_no_parameters_and_say_so() {
+    let served = Served::new().await;
+    let refused = served.get(&served.operator, "/v1/events?tool=echo").await;
+    assert!(refused.status == 400 && refused.body.contains("tool"), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_client_that_has_the_tools_is_not_sent_them_again() {
+    let served = Served::new().await;
+    let place = "/v1/agents/helper/tools";
+    let tag = served.get(&served.agent, place).await.header("etag").unwrap().to_owned();
+    let (weak, list) = (format!("W/{tag}"), format!("\"other\", W/{tag}"));
+    for (seen, status) in [(&*tag, 304), (&weak, 304), (&list, 304), ("*", 304), ("\"x\"", 200)] {
+        let headers = [("If-None-Match", seen)];
+        let reply = served.send(&served.agent, "GET", place, &headers, None).await;
+        assert_eq!(reply.status, status, "{seen}");
+    }
+}
+
+#[tokio::test]
+async fn the_tenants_tools_are_listed_with_their_tier_and_searched() {
+    let served = Served::new().await;
+    let off = json!({"enabled": false});
+    let place = "/v1/admin/agents/helper/activations/shop__send";
+    let headers = [("If-None-Match", "*")];
+    let turned = served.send(&served.admin, "PUT", place, &headers, Some(off)).await;
+    assert!(turned.status < 300, "{turned:?}");
+    for key in [&served.agent, &served.operator, &served.admin] {
+        let all = served.get(key, "/v1/tools").await.json();
+        let tiers: Vec<(&str, u64)> = all["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| (one["id"].as_str().unwrap(), one["tier"].as_u64().unwrap()))
+            .collect();
+        assert_eq!(tiers, [("shop__echo", 3), ("shop__pay", 3), ("shop__send", 2)], "{all}");
+        assert_eq!(all["agent"], "helper");
+        let send = served.get(key, "/v1/tools/send").await.json();
+        assert_eq!(
+            (&send["id"], &send["why"]),
+            (&json!("shop__send"), &json!("disabled_for_agent"))
+        );
+        let found = served.get(key, "/v1/tools?q=pay").await.json();
+        assert_eq!(found["tools"][0]["id"], "shop__pay", "{found}");
+        let doc = served.get(key, "/v1/tools/shop__send/doc").await;
+        assert_eq!((doc.status, doc.body.as_str()), (200, "# How to use it\n"));
+        assert_eq!(served.get(key, "/v1/tools/nothing").await.status, 404);
+        assert_eq!(served.get(key, "/v1/tools?agent=spy").await.status, 404);
+    }
+    assert_eq!(served.get(&served.stranger, "/v1/tools").await.json()["agent"], "spy");
 }
 
 #[tokio::test]

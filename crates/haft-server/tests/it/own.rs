@@ -373,3 +373,52 @@ async fn without_policy_it_is_there_and_may_not_be_used() {
     check(&delete(&served, &served.admin, FIND, "*").await, 422, "invalid_configuration");
     assert_eq!(find(&served, "crm__find_customer").await.status, 200);
 }
+
+#[tokio::test]
+async fn a_posted_message_uses_the_connection_that_is_named_or_the_only_one_that_is_granted() {
+    let service = Service::new().await;
+    let mut contract = service.contract();
+    contract["connection"] = json!({"provider": "crm", "hosts": ["127.0.0.1"]});
+    let served = connected(&["127.0.0.1"]).await;
+    check(&define(&served, "crm__find_customer", json!({"contract": contract})).await, 201, "");
+    grant(&served).await;
+    let message = json!({"role": "assistant", "tool_calls": [{"id": "c1", "type": "function",
+        "function": {"name": "crm__find_customer", "arguments": "{\"name\": \"x\"}"}}]});
+    let with_token = || service.heard().iter().filter(|one| one.contains(TOKEN)).count();
+    for (more, ok, used) in [
+        ("", true, 1),
+        ("&connection=crm-1", true, 2),
+        ("&connection=other,crm-1", true, 3),
+        ("&connection=other", false, 3),
+        ("&dry_run=true", true, 3),
+    ] {
+        let place = format!("{CALLS}?format=openai{more}");
+        let answered = served.post(&served.agent, &place, message.clone()).await;
+        let outcome = &answered.json()["outcomes"][0];
+        assert_eq!((&outcome["ok"], with_token()), (&json!(ok), used), "{more}: {answered:?}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_looks_after_an_agent_sees_what_that_has_and_not_what_they_have() {
+    let service = Service::new().await;
+    let mut contract = service.contract();
+    contract["connection"] = json!({"provider": "crm", "hosts": ["127.0.0.1"]});
+    let served = connected(&["127.0.0.1"]).await;
+    check(&define(&served, "crm__find_customer", json!({"contract": contract})).await, 201, "");
+    for granted in [false, true] {
+        if granted {
+            grant(&served).await;
+        }
+        for key in [&served.operator, &served.admin, &served.agent] {
+            let missing = served.get(key, "/v1/agents/helper/unavailable").await;
+            assert_eq!(missing.body.contains("crm__find_customer"), !granted, "{missing:?}");
+            let tool = served.get(key, "/v1/tools/find_customer").await.json();
+            let seen = (&tool["tier"], &tool["why"]);
+            match granted {
+                true => assert_eq!(seen, (&json!(3), &json!(null)), "{tool}"),
+                false => assert_eq!(seen, (&json!(2), &json!("connection_missing")), "{tool}"),
+            }
+        }
+    }
+}

@@ -231,6 +231,24 @@ async fn a_person_is_asked_and_answers_over_the_socket() {
 }
 
 #[tokio::test]
+async fn the_user_beside_the_client_answers_what_their_own_session_asks() {
+    let served = Served::new().await;
+    let mut beside = Line::open(&served, &served.companion, "").await;
+    let asked = beside.ask(call("1", "pay", "a")).await;
+    let id = &asked["result"]["error"]["details"]["confirmation"]["id"];
+    let confirm = json!({ "type": "confirm", "id": "2", "confirmation": id, "approve": true });
+    // Another session of the same user, and one without a user, have no part in it.
+    for key in [&served.companion, &served.agent] {
+        let refused = Line::open(&served, key, "").await.ask(confirm.clone()).await;
+        assert_eq!(refused["problem"]["status"], 403, "{refused}");
+    }
+    let decided = beside.ask(confirm).await;
+    assert_eq!(decided["result"]["confirmation"]["decidedBy"], "user:ann", "{decided}");
+    assert_eq!(beside.ask(call("3", "pay", "a")).await["result"]["ok"], true);
+    assert_eq!(served.runs(), 1);
+}
+
+#[tokio::test]
 async fn frames_that_make_no_sense_are_answered_and_strangers_are_not() {
     let served = Served::new().await;
     let mut line = Line::open(&served, &served.agent, "").await;

@@ -26,7 +26,7 @@ type Answer<'a, T> = Boxed<'a, Res<T>>;
 impl Ledger for Sqlite {
     fn claim<'a>(&'a self, claim: Claim) -> Answer<'a, Claimed> {
         Box::pin(async move {
-            self.shared.trusts(&claim.effect.tenant)?;
+            self.trusting(&claim.effect.tenant).await?;
             self.write(move |tx| steps::ledger::claim(tx, &claim)).await
         })
     }
@@ -257,6 +257,10 @@ impl Store for Sqlite {
 
     fn is_writable(&self) -> bool {
         self.shared.is_writable()
+    }
+
+    fn trusts<'a>(&'a self, tenant: &'a str) -> Answer<'a, ()> {
+        Box::pin(self.trusting(tenant))
     }
 
     fn forget<'a>(&'a self, before_ms: i64) -> Answer<'a, Forgotten> {

@@ -28,6 +28,8 @@ pub(super) struct Shared {
     pub(super) unsigned: AtomicU64,
     suspicion: Mutex<Suspicion>,
     is_suspicious: AtomicBool,
+    /// When somebody last looked into the trail and went on.
+    acknowledged_at_ms: AtomicI64,
     /// There may be blocks if this file is there.
     blocks: PathBuf,
     any_blocks: AtomicBool,
@@ -57,6 +59,7 @@ impl Shared {
             unsigned: AtomicU64::new(0),
             suspicion: Mutex::new(Suspicion::None),
             is_suspicious: AtomicBool::new(false),
+            acknowledged_at_ms: AtomicI64::new(0),
             blocks,
             any_blocks: AtomicBool::new(any_blocks),
             looked_at_ms: AtomicI64::new(0),
@@ -113,6 +116,13 @@ impl Shared {
         let any = suspicion != Suspicion::None;
         *self.suspicion.lock() = suspicion;
         self.is_suspicious.store(any, Ordering::Release);
+    }
+
+    /// Somebody has looked into the trail at this time. What was suspected before is no longer.
+    pub(super) fn looked(&self, at_ms: i64) {
+        if self.acknowledged_at_ms.swap(at_ms, Ordering::AcqRel) < at_ms {
+            self.suspect(Suspicion::None);
+        }
     }
 
     /// Refuses effects of a tenant whose trail was touched.

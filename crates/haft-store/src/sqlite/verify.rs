@@ -150,7 +150,12 @@ pub(super) fn suspects(faults: &[Broken]) -> Suspicion {
 }
 
 pub(super) fn in_words(broken: &Broken) -> String {
-    format!("{broken}; look into it with `haft audit verify`, then acknowledge it")
+    broken.to_string()
+}
+
+/// When somebody last looked into the trail and went on; 0 where nobody has.
+pub(super) fn looked_at_ms(conn: &Connection) -> Res<i64> {
+    Ok(read::one(conn, LOOKED, (), looked)?.unwrap_or_default().at_ms)
 }
 
 pub(super) fn looked(found: &Row<'_>) -> rusqlite::Result<Looked> {

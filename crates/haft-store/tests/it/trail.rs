@@ -129,6 +129,19 @@ async fn a_tenant_whose_entry_was_touched_is_stopped_until_somebody_has_looked()
 }
 
 #[tokio::test]
+async fn a_store_that_is_open_hears_that_somebody_has_looked_in_another_process() {
+    let bed = written().await;
+    touch(&bed, "DELETE FROM audit WHERE number >= 5");
+    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    let refused = store.trusts("acme").await.unwrap_err();
+    assert!(matches!(refused, StoreError::Tampered(_)), "{refused}");
+    let other = bed.open_sqlite(|options| options.verify_on_open = true);
+    other.acknowledge(&Principal::user("ines"), "a restored backup").await.unwrap();
+    store.trusts("acme").await.unwrap();
+    assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "fresh 1");
+}
+
+#[tokio::test]
 async fn everybody_is_stopped_when_nobody_can_tell_whose_entries_are_gone() {
     let bed = written().await;
     touch(&bed, "DELETE FROM audit WHERE number >= 5");

@@ -25,6 +25,8 @@ pub(crate) fn run(at: &Place, options: &Mcp, out: &mut Output) -> anyhow::Result
         let hub = Hub::default();
         let publish = Arc::new(hub.clone());
         let desk = Desk::open_for(at, options.registry.as_deref(), publish, out)?;
+        desk.sound()?;
+        desk.warn(out).await;
         desk.tend(out).await?;
         let agents = desk.config.records().agents;
         let first = agents.first().map_or("default", |agent| agent.id.as_str());

@@ -45,6 +45,7 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         let traces = traces.map(Arc::new);
         observers.extend(traces.clone().map(|one| one as Arc<dyn Observe>));
         let desk = Desk::open_observed(at, options.registry.as_deref(), publish, observers, out)?;
+        desk.sound()?;
         logs::start(desk.config.server.log)?;
         take_over(&desk, out).await?;
         let listen = options.listen.or(desk.config.server.listen).unwrap_or(LISTEN);
@@ -84,11 +85,14 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
     })
 }
 
-/// Takes over what processes that were killed have left, and says so in the log, where there is one.
+/// Takes over what processes that were killed have left, and says so in the log, where there is one;
+/// and what is wrong with the audit trail.
 async fn take_over(desk: &Desk, out: &Output) -> anyhow::Result<()> {
+    desk.warn(out).await;
     if desk.config.server.log == Logging::Off {
         return desk.tend(out).await;
     }
+    haft_server::logs::touched(&desk.distrusted().await);
     haft_server::logs::unknown(&desk.left().await?);
     Ok(())
 }

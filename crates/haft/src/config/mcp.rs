@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use anyhow::bail;
 use haft_server::mcp::{Approvals, Names, Settings};
 use serde::Deserialize;
+use url::Url;
 
 /// The section as it is written.
 #[derive(Default, Deserialize)]
@@ -20,7 +22,13 @@ pub(super) struct RawMcp {
 }
 
 impl RawMcp {
-    pub(super) fn resolve(self) -> Settings {
+    pub(super) fn resolve(self) -> anyhow::Result<Settings> {
+        if let Some(url) = self.public_url.as_deref().filter(|url| !is_base(url)) {
+            bail!(
+                "`mcp.public_url`: `{url}` must be an address as others know it, \
+                 `https://tools.example.org` say"
+            );
+        }
         let mut settings = Settings::default();
         settings.names = self.names;
         settings.approvals = self.approvals;
@@ -30,6 +38,16 @@ impl RawMcp {
         settings.public_url = self.public_url;
         settings.authorization_servers = self.authorization_servers;
         settings.instructions = self.instructions;
-        settings
+        Ok(settings)
     }
+}
+
+/// Whether paths can be put behind it.
+fn is_base(url: &str) -> bool {
+    Url::parse(url).is_ok_and(|url| {
+        matches!(url.scheme(), "http" | "https")
+            && url.has_host()
+            && url.query().is_none()
+            && url.fragment().is_none()
+    })
 }

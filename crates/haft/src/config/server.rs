@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use anyhow::bail;
 use haft_server::Limits;
 use haft_server::who::Key;
 use haft_server::who::jwt::Issuer;
@@ -19,6 +20,7 @@ pub(super) struct RawServer {
     max_connections: Option<usize>,
     max_streams: Option<usize>,
     tend_s: Option<u64>,
+    keep_alive_s: Option<u64>,
     log: Logging,
 }
 
@@ -38,7 +40,15 @@ pub(crate) enum Logging {
 }
 
 impl RawServer {
-    pub(super) fn resolve(self, keys: Vec<Key>, issuers: Vec<Issuer>) -> Serving {
+    pub(super) fn resolve(self, keys: Vec<Key>, issuers: Vec<Issuer>) -> anyhow::Result<Serving> {
+        let counted = [
+            ("max_body_bytes", self.max_body_bytes),
+            ("max_requests", self.max_requests),
+            ("max_connections", self.max_connections),
+        ];
+        if let Some((name, _)) = counted.iter().find(|(_, most)| *most == Some(0)) {
+            bail!("`server.{name}` must be at least 1: with 0, nothing would be answered");
+        }
         let mut limits = Limits::default();
         limits.body_bytes = self.max_body_bytes.unwrap_or(limits.body_bytes);
         limits.at_once = self.max_requests.unwrap_or(limits.at_once);
@@ -46,7 +56,10 @@ impl RawServer {
         limits.watchers = self.max_streams.unwrap_or(limits.watchers);
         // Never without a pause.
         limits.tend = self.tend_s.map_or(limits.tend, |s| Duration::from_secs(s.max(1)));
-        Serving { listen: self.listen, hosts: self.hosts, limits, keys, issuers, log: self.log }
+        let keep_alive = self.keep_alive_s.map(Duration::from_secs);
+        limits.keep_alive = keep_alive.unwrap_or(limits.keep_alive);
+        let (listen, hosts, log) = (self.listen, self.hosts, self.log);
+        Ok(Serving { listen, hosts, limits, keys, issuers, log })
     }
 }
 
@@ -80,6 +93,27 @@ mod tests {
         std::fs::remove_file(&file).unwrap();
         let config = config.unwrap();
         assert_eq!(config.first_tenant(), home, "{text}");
+    }
+
+    #[track_caller]
+    fn refuses(text: &str, expected: &str) {
+        let file = std::env::temp_dir().join(format!("haft-refused-{}.toml", std::process::id()));
+        std::fs::write(&file, text).unwrap();
+        let read = Config::find(Some(&file), &std::env::temp_dir());
+        std::fs::remove_file(&file).unwrap();
+        let why = format!("{:#}", read.unwrap_err());
+        assert!(why.contains(expected), "{why}");
+    }
+
+    #[test]
+    fn a_server_that_could_answer_nobody_is_refused() {
+        for name in ["max_body_bytes", "max_requests", "max_connections"] {
+            refuses(&format!("[server]\n{name} = 0\n"), &format!("`server.{name}` must be"));
+        }
+        for url in ["not a url", "tools.example.org", "ftp://x", "https://x/?a=b", "file:///x"] {
+            refuses(&format!("[mcp]\npublic_url = \"{url}\"\n"), "`mcp.public_url`");
+        }
+        check("[mcp]\npublic_url = \"https://tools.example.org/haft\"\n", "default");
     }
 
     #[test]

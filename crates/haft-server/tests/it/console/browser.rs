@@ -231,6 +231,27 @@ async fn no_page_is_wider_than_its_window_and_none_breaks_its_policy() {
 }
 
 #[tokio::test]
+async fn buttons_and_words_in_tables_are_not_broken() {
+    let world = World::new().await;
+    let Some(mut tab) = signed_in(&world, &world.admin).await else { return };
+    for width in [1280, 390] {
+        tab.shape(width, false).await;
+        for path in ["/console/tools", "/console/keys", "/console/audit"] {
+            tab.go(&world.url(path)).await;
+            // A tool with much to say takes all the room that it can get.
+            let long = "document.querySelectorAll('.about')\
+                        .forEach(one => one.textContent = 'many words '.repeat(60))";
+            tab.eval(long).await;
+            let highest = "Math.max(...[...document.querySelectorAll('main button')]\
+                           .map(one => one.offsetHeight))";
+            let highest = tab.eval(highest).await.as_f64().unwrap();
+            assert!(highest < 40.0, "{path} at {width}: a button of two lines, {highest}");
+            tab.picture(&format!("buttons-{}-{width}", &path[9..])).await;
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_broken_policy_would_be_noticed() {
     let world = World::new().await;
     let Some(mut tab) = signed_in(&world, &world.admin).await else { return };

@@ -1,5 +1,6 @@
 //! What the pages show and do, and for whom.
 
+use haft_core::{Digest, Principal};
 use serde_json::json;
 
 use super::world::{HOSTILE, World, field};
@@ -161,6 +162,58 @@ async fn a_session_shows_what_happened_in_it() {
     let page = visit.get(&format!("/console/sessions/{id}")).await.body;
     assert!(page.contains("Called") && page.contains("Side effect of"), "{page}");
     assert_eq!(visit.get("/console/sessions/ses_none").await.status, 404);
+}
+
+#[tokio::test]
+async fn what_waits_and_what_a_session_asked_are_found_however_much_came_after() {
+    let world = World::new().await;
+    let session = world.api(&world.agent, "/v1/agents/helper/sessions", json!({})).await;
+    let session = session["id"].as_str().unwrap().to_owned();
+    let call = json!({"tool": "pay", "arguments": {"text": "the oldest"}, "session": session});
+    world.api(&world.agent, "/v1/agents/helper/calls", call).await;
+    let store = world.door.runtime.store();
+    let oldest = store.confirmations("ours", None, None, 1).await.unwrap().remove(0);
+    for n in 0..501 {
+        let mut newer = oldest.clone();
+        newer.id = format!("newer-{n}");
+        newer.preview = format!("newer {n}?");
+        newer.session = None;
+        newer.binding = Digest::of_json(&json!(n));
+        newer.asked_at_ms += 1;
+        store.ask(newer).await.unwrap();
+        let by = Principal::user("ben");
+        store.decide("ours", &format!("newer-{n}"), false, &by).await.unwrap();
+    }
+    let admin = world.signed_in(&world.admin).await;
+    let page = admin.get("/console/confirmations").await.body;
+    assert!(page.contains("the oldest"), "what waits is on the first page: {page}");
+    assert!(page.contains("newer 500?") && !page.contains("newer 400?"));
+    let (_, older) = page.split_once("/console/confirmations?after=").unwrap();
+    let older = format!("/console/confirmations?after={}", older.split_once('"').unwrap().0);
+    assert!(admin.get(&older).await.body.contains("newer 400?"));
+    let page = admin.get(&format!("/console/sessions/{session}")).await.body;
+    assert!(page.contains("Asked a person"), "{page}");
+}
+
+#[tokio::test]
+async fn lists_lead_on_to_what_is_older() {
+    let world = World::new().await;
+    for n in 0..51 {
+        world.called("echo", json!({"text": format!("n{n}")}), &format!("k{n}")).await;
+    }
+    for _ in 0..101 {
+        world.api(&world.agent, "/v1/agents/helper/sessions", json!({})).await;
+    }
+    let operator = world.signed_in(&world.operator).await;
+    for (place, rows) in [("/console/events", 1), ("/console/sessions", 1)] {
+        let page = operator.get(place).await.body;
+        let (_, after) = page.split_once(&format!("{place}?after=")).unwrap();
+        let after = after.split_once('"').unwrap().0;
+        let older = operator.get(&format!("{place}?after={after}")).await.body;
+        let (_, table) = older.rsplit_once("<tbody").unwrap();
+        assert_eq!(table.matches("<tr").count(), rows, "{place}");
+        assert!(!older.contains(">Older<"), "{place}");
+    }
 }
 
 #[tokio::test]

@@ -83,6 +83,20 @@ async fn a_link_signs_in_once_and_only_by_its_button() {
 }
 
 #[tokio::test]
+async fn a_right_link_is_good_whatever_strangers_have_tried() {
+    let world = World::new().await;
+    let link = world.door.invite("admin").unwrap();
+    let text = link.rsplit_once('/').unwrap().1;
+    let stranger = world.stranger();
+    let mut last = 0;
+    for _ in 0..12 {
+        last = stranger.post("/console/sign-in", &[("link", "wrong")]).await.status;
+    }
+    assert_eq!(last, 429);
+    assert_eq!(stranger.post("/console/sign-in", &[("link", text)]).await.status, 303);
+}
+
+#[tokio::test]
 async fn the_way_back_stays_inside() {
     let world = World::new().await;
     for next in ["https://evil.example/", "//evil.example", "/v1/calls", "/console/\\evil"] {
