@@ -30,10 +30,11 @@ pub(crate) trait Tables {
     /// Started and unknown effects of the same act.
     fn open_acts(&mut self, tenant: &str, act: &[u8; 32]) -> Res<Vec<Head>>;
 
-    /// Every started effect of other owners.
-    fn started_elsewhere(&mut self) -> Res<Vec<Head>>;
+    /// Started effects of other owners, and those whose lease is over.
+    fn started_and_left(&mut self) -> Res<Vec<Head>>;
 
-    /// Ids of entries of which something is due to be forgotten, and whether that is the entry.
+    /// Ids of entries of which something is due to be forgotten, and whether that is the entry: by a
+    /// time that can be trusted.
     fn due(&mut self, limit: usize) -> Res<Vec<(i64, Due)>>;
 
     /// Writes a new attempt, in place of the earlier one where there is one.

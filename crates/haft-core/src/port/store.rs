@@ -86,8 +86,9 @@ pub trait Ledger: Send + Sync {
     /// A step of undoing an effect.
     fn undo<'a>(&'a self, tenant: &'a str, call: &'a str, step: Undo) -> Answer<'a, EffectRecord>;
 
-    /// Takes over what processes that are gone have left: what may have happened becomes unknown.
-    /// Returns those.
+    /// Takes over what is left: of processes that are gone, and of those that could not record in
+    /// time what became of it. What may have happened becomes unknown. Returns those. Costs next to
+    /// nothing when there are none.
     fn recover<'a>(&'a self) -> Answer<'a, Vec<EffectRecord>>;
 
     /// Forgets what may be forgotten: bodies, then keys. Returns how many entries went.
@@ -154,6 +155,11 @@ pub enum Undo {
 pub trait Journal: Send + Sync {
     /// Takes the record of a call that had no effect. Queued: it does not wait for the disk.
     fn record(&self, record: InvocationRecord);
+
+    /// Waits until there is room for a record, so that it is not dropped.
+    fn room<'a>(&'a self) -> Boxed<'a, ()> {
+        Box::pin(std::future::ready(()))
+    }
 
     /// Writes a note into the audit trail, durably.
     fn note<'a>(&'a self, tenant: &'a str, kind: &'a str, body: Value) -> Answer<'a, ()>;
@@ -379,8 +385,14 @@ pub trait Configs: Send + Sync {
 
 /// All of it.
 pub trait Store: Ledger + Journal + Confirmations + Sessions + Blocks + Configs {
-    /// Now, in milliseconds of the Unix epoch. Never goes back, whatever the machine's clock does.
+    /// Now, in milliseconds of the Unix epoch. Does not jump with the machine's clock, and goes back
+    /// only where it had believed a clock that was wrong, and never behind the time before that.
     fn now_ms(&self) -> i64;
+
+    /// What whoever keeps it in order should know.
+    fn condition(&self) -> Condition {
+        Condition::default()
+    }
 
     /// Whether side effects can be recorded at this moment.
     fn is_writable(&self) -> bool;
@@ -388,8 +400,17 @@ pub trait Store: Ledger + Journal + Confirmations + Sessions + Blocks + Configs 
     /// Forgets some of what is older than this: what the audit trail says of calls, questions whose
     /// time is over, sessions that nobody has used since. Whatever belongs to an effect that is in
     /// the ledger stays, and so does every change of what is configured. A little at a time, so
-    /// that nobody waits long behind it.
+    /// that nobody waits long behind it. Forgets less where it is not sure of the time.
     fn forget<'a>(&'a self, before_ms: i64) -> Answer<'a, Forgotten>;
+}
+
+/// How a store is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Condition {
+    /// How many records of calls could not be kept since it was opened.
+    pub dropped: u64,
+    /// By how many milliseconds the machine's clock is off, where it has jumped and is not believed.
+    pub clock_off_ms: Option<i64>,
 }
 
 /// What was forgotten.

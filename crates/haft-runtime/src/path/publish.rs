@@ -1,6 +1,7 @@
 //! `publish`: events for whoever watches, intents to the session, and the envelope to the caller.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use haft_core::contract::{Gateway, SideEffectPolicy};
 use haft_core::outcome::{Applied, Intent, IntentStatus};
@@ -15,6 +16,9 @@ use super::{Answer, Refusal, Trip, scrub};
 use crate::runtime::Inner;
 use crate::session;
 use crate::settings::millis;
+
+/// So long a refusal waits for room for its record.
+const ROOM: Duration = Duration::from_secs(1);
 
 /// The end of a call that was decided against.
 pub(crate) async fn refused(inner: &Arc<Inner>, mut trip: Trip, refusal: Refusal) -> Envelope {
@@ -41,6 +45,11 @@ pub(crate) async fn ended(inner: &Arc<Inner>, mut trip: Trip, mut answer: Answer
     };
     // A dry run is no call.
     if !trip.call.dry_run {
+        if answer.result.is_err() {
+            // What was refused is of interest when there is too much of everything; whoever asked waits
+            // a moment for that.
+            let _ = tokio::time::timeout(ROOM, inner.store.room()).await;
+        }
         let end = answer.result.as_ref().map(|_| None);
         inner.store.record(trip.record(answer.stage, end, answer.cached));
         finished(inner, &trip, None, &answer);

@@ -8,7 +8,7 @@ use haft_core::ledger::{
     Claim, Claimed, EffectRecord, Ending, Settled, Spend, Ticket, Unspendable,
 };
 use haft_core::port::{
-    Blocks, Boxed, CallFilter, CallStats, Checked, Confirmations, EffectFilter, Forgotten, Journal,
+    Blocks, Boxed, CallFilter, CallStats, Checked, Condition, Confirmations, EffectFilter, Forgotten, Journal,
     Ledger, Resolve, Sessions, Slice, Store, StoreError, Undo,
 };
 use haft_core::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
@@ -301,9 +301,14 @@ impl Store for Memory {
         true
     }
 
+    fn condition(&self) -> Condition {
+        Condition { dropped: self.dropped(), clock_off_ms: self.shared.clock.off_ms() }
+    }
+
     fn forget<'a>(&'a self, before_ms: i64) -> Answer<'a, Forgotten> {
         // Nobody but this process can reach what is in here, so anybody's key will do.
         let key = SigningKey::from_seed(&[0; 32]);
+        let before_ms = self.shared.clock.before(before_ms);
         self.write(|rows| {
             let all = usize::MAX;
             steps::forget::some(rows, Hand::default(), before_ms, all, &key).map(|(went, _)| went)

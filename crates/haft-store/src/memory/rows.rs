@@ -11,6 +11,7 @@ use haft_core::record::{AuditEntry, Confirmation, InvocationRecord};
 use haft_core::session::{Block, Session};
 
 use super::configs::Things;
+use crate::clock::Times;
 use crate::machine::{Head, Owner, later};
 use crate::steps;
 use crate::steps::ledger::drop_body;
@@ -24,6 +25,7 @@ const WAITING: usize = 4_096;
 pub(crate) struct Rows {
     asking: Owner,
     now_ms: i64,
+    trusted_ms: i64,
     alive: HashSet<Owner>,
     joined: u64,
     last_id: i64,
@@ -92,9 +94,9 @@ impl Rows {
     }
 
     /// Whoever asks next, and when.
-    pub(crate) fn begin(&mut self, owner: Owner, now_ms: i64) {
+    pub(crate) fn begin(&mut self, owner: Owner, times: Times) {
         self.asking = owner;
-        self.now_ms = now_ms;
+        (self.now_ms, self.trusted_ms) = (times.now, times.trusted());
     }
 
     /// Takes a record for later; returns how many had to go.
@@ -173,20 +175,22 @@ impl Tables for Rows {
         Ok(self.open_heads(same))
     }
 
-    fn started_elsewhere(&mut self) -> Res<Vec<Head>> {
-        let asking = self.asking;
-        Ok(self.open_heads(|row| row.record.state == State::Started && row.owner != asking))
+    fn started_and_left(&mut self) -> Res<Vec<Head>> {
+        let (asking, now_ms) = (self.asking, self.now_ms);
+        let left = |row: &Row| row.owner != asking || row.lease_until_ms <= now_ms;
+        Ok(self.open_heads(|row| row.record.state == State::Started && left(row)))
     }
 
     fn due(&mut self, limit: usize) -> Res<Vec<(i64, Due)>> {
+        let now_ms = self.trusted_ms;
         let due = self
             .effects
             .iter()
-            .filter(|(_, row)| row.due_at_ms.is_some_and(|at| at <= self.now_ms));
+            .filter(|(_, row)| row.due_at_ms.is_some_and(|at| at <= now_ms));
         let what = |row: &Row| {
             let ended = row.record.ended_at_ms.unwrap_or_default();
             let entry_at_ms = later(ended, row.keep.key_ms);
-            if entry_at_ms <= self.now_ms { Due::Entry } else { Due::Body { entry_at_ms } }
+            if entry_at_ms <= now_ms { Due::Entry } else { Due::Body { entry_at_ms } }
         };
         Ok(due.take(limit).map(|(id, row)| (*id, what(row))).collect())
     }

@@ -13,6 +13,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/connections.sql"),
     include_str!("schema/calendar.sql"),
     include_str!("schema/forgetting.sql"),
+    include_str!("schema/clock.sql"),
 ];
 
 /// How a connection that writes is set up. Checkpoints of the write-ahead log are made by the

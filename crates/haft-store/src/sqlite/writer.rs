@@ -2,9 +2,11 @@
 //! and only then answers everybody.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use haft_core::port::StoreError;
+use haft_core::record::InvocationRecord;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
@@ -13,7 +15,9 @@ use super::fault::{During, judge};
 use super::owner::{Alive, Owners};
 use super::row;
 use super::tx::Tx;
+use crate::clock::Times;
 use crate::fail::{self, fail_point};
+use crate::steps::journal;
 use crate::tables::Res;
 use crate::trail::{Link, Signing};
 
@@ -75,6 +79,36 @@ impl<T: Send, F: FnMut(&mut Tx<'_>) -> Res<T> + Send> Task for Job<T, F> {
 
     fn fail(&mut self, error: StoreError) {
         self.came = Some(Err(error));
+    }
+}
+
+/// The record of a call that nobody waits for. If it cannot be written, that is counted.
+pub(super) struct Recording {
+    record: InvocationRecord,
+    shared: Arc<Shared>,
+    kept: bool,
+}
+
+impl Recording {
+    pub(super) fn new(record: InvocationRecord, shared: Arc<Shared>) -> Self {
+        Self { record, shared, kept: false }
+    }
+}
+
+impl Task for Recording {
+    fn run(&mut self, tx: &mut Tx<'_>) -> bool {
+        self.kept = journal::record(tx, &self.record).is_ok();
+        self.kept
+    }
+
+    fn answer(self: Box<Self>, instead: Option<StoreError>) {
+        if instead.is_some() || !self.kept {
+            self.shared.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn fail(&mut self, _error: StoreError) {
+        self.kept = false;
     }
 }
 
@@ -188,7 +222,7 @@ impl Writer {
     }
 
     fn tasks(&self, group: &mut [Box<dyn Task>]) -> rusqlite::Result<Option<(Link, i64)>> {
-        let (mut tx, stored_ms) = self.begun()?;
+        let (mut tx, times, stored_ms) = self.begun()?;
         let before = self.conn.total_changes();
         for task in group {
             if !self.run(&mut tx, task.as_mut())? {
@@ -197,9 +231,10 @@ impl Writer {
         }
         // Nobody was told anything new: a commit without a change costs nothing.
         let wrote = self.conn.total_changes() != before;
-        if wrote || tx.now_ms - stored_ms >= CLOCK_MS {
-            let mut clock = self.conn.prepare_cached("UPDATE clock SET now_ms = ?1")?;
-            clock.execute((tx.now_ms,))?;
+        if wrote || (tx.now_ms - stored_ms).abs() >= CLOCK_MS {
+            let sql = "UPDATE clock SET now_ms = ?1, since_ms = ?2, sure_ms = ?3, floor_ms = ?4";
+            let mut clock = self.conn.prepare_cached(sql)?;
+            clock.execute((times.now, times.since, times.sure, times.floor))?;
         }
         Ok(Some((tx.link, tx.now_ms)))
     }
@@ -219,20 +254,22 @@ impl Writer {
         Ok(false)
     }
 
-    /// A transaction that knows the time and the end of the trail, whoever has written since; and
-    /// the time that is stored.
-    fn begun(&self) -> rusqlite::Result<(Tx<'_>, i64)> {
+    /// A transaction that knows the time and the end of the trail, whoever has written since; what
+    /// there is to know of the time; and the time that is stored.
+    fn begun(&self) -> rusqlite::Result<(Tx<'_>, Times, i64)> {
         let mut clock = self.conn.prepare_cached("SELECT now_ms FROM clock")?;
         let stored_ms = clock.query_row((), |found| found.get(0))?;
+        let times = self.shared.clock.not_before(stored_ms);
         let tx = Tx {
             conn: &self.conn,
             owners: &self.owners,
             owner: self.alive.owner,
-            now_ms: self.shared.clock.not_before(stored_ms),
+            now_ms: times.now,
+            trusted_ms: times.trusted(),
             link: last_link(&self.conn)?,
             failure: None,
         };
-        Ok((tx, stored_ms))
+        Ok((tx, times, stored_ms))
     }
 
     fn execute(&self, sql: &str) -> rusqlite::Result<()> {
