@@ -277,7 +277,7 @@ impl Reading {
         }
         let times = self.times.ticked(elapsed, expected);
         // Moved back a little: so much ahead we stay.
-        if off >= -JUMP_MS && off < 0 {
+        if (-JUMP_MS..0).contains(&off) {
             return Self { times, ticks, jump: None };
         }
         let offset = wall.saturating_sub(ticks);

@@ -132,9 +132,12 @@ impl Sqlite {
         let (queue, tasks) = mpsc::channel(options.queue.max(1));
         let thread = std::thread::Builder::new().name("haft-store-write".to_owned());
         let for_writer = Arc::clone(&shared);
+        let log = log_of(&path);
         let writer = thread.spawn(move || {
             let shared = for_writer;
-            Writer { conn, owners, alive, shared, signing, checkpointed_at: 0 }.work(tasks);
+            let log_was = 0;
+            Writer { conn, owners, alive, shared, signing, checkpointed_at: 0, log, log_was }
+                .work(tasks);
         });
         let writer = writer.map_err(|error| {
             StoreError::Unavailable(format!("no thread to write with: {error}"))
@@ -329,6 +332,13 @@ fn signing(conn: &Connection, path: &Path, options: &Options, now_ms: i64) -> Re
         covered: covered.min(last.number),
         since_ms: now_ms,
     }))
+}
+
+/// Where SQLite writes first.
+fn log_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    PathBuf::from(name)
 }
 
 /// A file beside the database.

@@ -59,6 +59,14 @@ pub(crate) trait Tables {
 
     fn put_session(&mut self, session: &Session) -> Res<()>;
 
+    /// Keeps the answer of a call in a session, as JSON, in place of an earlier one.
+    fn put_answer(&mut self, session: &Session, call: &str, body: String) -> Res<()>;
+
+    /// The answers that are kept of a session, newest first: where each is, its call and its length.
+    fn answers(&mut self, session: &Session) -> Res<Vec<(i64, String, usize)>>;
+
+    fn drop_answer(&mut self, session: &Session, place: i64) -> Res<()>;
+
     fn block(&mut self, tenant: &str, principal: &Principal) -> Res<Option<Block>>;
 
     fn put_block(&mut self, block: &Block) -> Res<()>;

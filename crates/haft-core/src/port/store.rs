@@ -309,6 +309,9 @@ pub trait Confirmations: Send + Sync {
     ) -> Answer<'a, Option<Unspendable>>;
 }
 
+/// So many bytes of answers are kept of one session, as JSON.
+pub const ANSWERS_BYTES: usize = 8 << 20;
+
 /// Sessions.
 pub trait Sessions: Send + Sync {
     /// One session.
@@ -325,6 +328,19 @@ pub trait Sessions: Send + Sync {
 
     /// Writes a session whose revision is the stored one, and raises it. A new one has revision 0.
     fn save<'a>(&'a self, session: Session) -> Answer<'a, Session>;
+
+    /// As [`save`](Self::save), and keeps what a call in it was answered, under the model's id, in the
+    /// same step. Kept are answers of calls that are among the session's recent ones, the newest
+    /// first, up to [`ANSWERS_BYTES`] in all.
+    fn save_answer<'a>(
+        &'a self,
+        session: Session,
+        id: &'a str,
+        answer: &'a Value,
+    ) -> Answer<'a, Session>;
+
+    /// What a call in a session was answered; missing where that is not kept (any longer).
+    fn answer<'a>(&'a self, tenant: &'a str, session: &'a str, id: &'a str) -> Answer<'a, Value>;
 }
 
 /// Blocks on principals.

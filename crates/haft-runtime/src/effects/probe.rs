@@ -70,18 +70,16 @@ impl Runtime {
             store.recover().await.map_err(|e| refused(&e))?;
             record = store.effect(tenant, call).await.map_err(|e| refused(&e))?;
         }
-        match record.state {
-            State::Unknown => Ok(record),
-            State::Started => Err(ToolError::new(
-                ErrorKind::Conflict,
-                "the effect is being carried out, or may be begun again",
-            )
-            .suggest("ask again when its time is over")),
-            known => Err(ToolError::new(
-                ErrorKind::Conflict,
-                format!("the effect's outcome is known: {}", known.as_str()),
-            )),
+        if record.state == State::Unknown {
+            return Ok(record);
         }
+        if record.state == State::Started {
+            let message = "the effect is being carried out, or may be begun again";
+            return Err(ToolError::new(ErrorKind::Conflict, message)
+                .suggest("ask again when its time is over"));
+        }
+        let message = format!("the effect's outcome is known: {}", record.state.as_str());
+        Err(ToolError::new(ErrorKind::Conflict, message))
     }
 
     /// Settles an unknown effect by hand.

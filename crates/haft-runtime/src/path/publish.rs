@@ -14,8 +14,11 @@ use super::confirm::Approved;
 use super::join::Joined;
 use super::{Answer, Refusal, Trip, scrub};
 use crate::runtime::Inner;
-use crate::session;
+use crate::session::{self, Came};
 use crate::settings::millis;
+
+/// Larger answers are not kept for whoever sends the call again; the ledger has those of side effects.
+const MAX_ANSWER: usize = 2 << 20;
 
 /// So long a refusal waits for room for its record.
 const ROOM: Duration = Duration::from_secs(1);
@@ -226,15 +229,20 @@ async fn settle_session(
     }
     let now = inner.store.now_ms();
     let limit = i64::try_from(millis(inner.settings.intent_limit)).unwrap_or(i64::MAX);
-    let kept = call.call().id.as_ref().map(|id| (id, keepable(answer)));
+    let said = keepable(answer);
+    let came = match &said {
+        None => Came::Nothing,
+        Some(said) if said.to_string().len() > MAX_ANSWER => Came::TooLarge,
+        Some(_) => Came::Kept,
+    };
     let changed = inner
         .book
-        .change(&trip.call.caller, id, |session| {
-            if let Some((id, kept)) = &kept {
-                session::answered(session, id, kept.clone());
-            }
+        .change_and_keep(&trip.call.caller, id, |session| {
+            let call = call.call().id.as_deref();
+            let keeps = call.filter(|call| session::answered(session, call, came));
             let apply = |intent: &Intent| session::apply(session, intent.clone(), now, limit);
-            answer.intents.iter().map(apply).collect::<Vec<_>>()
+            let applied = answer.intents.iter().map(apply).collect::<Vec<_>>();
+            (applied, keeps.zip(said.as_ref()))
         })
         .await;
     let applied = match changed {

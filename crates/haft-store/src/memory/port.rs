@@ -8,8 +8,8 @@ use haft_core::ledger::{
     Claim, Claimed, EffectRecord, Ending, Settled, Spend, Ticket, Unspendable,
 };
 use haft_core::port::{
-    Blocks, Boxed, CallFilter, CallStats, Checked, Condition, Confirmations, EffectFilter, Forgotten, Journal,
-    Ledger, Resolve, Sessions, Slice, Store, StoreError, Undo,
+    Blocks, Boxed, CallFilter, CallStats, Checked, Condition, Confirmations, EffectFilter,
+    Forgotten, Journal, Ledger, Resolve, Sessions, Slice, Store, StoreError, Undo,
 };
 use haft_core::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
 use haft_core::registry::SigningKey;
@@ -257,6 +257,25 @@ impl Sessions for Memory {
 
     fn save<'a>(&'a self, session: Session) -> Answer<'a, Session> {
         answer(self.on(|rows| steps::sessions::save(rows, session)))
+    }
+
+    fn save_answer<'a>(
+        &'a self,
+        session: Session,
+        id: &'a str,
+        said: &'a Value,
+    ) -> Answer<'a, Session> {
+        answer(self.on(|rows| steps::sessions::save_answer(rows, session, id, said)))
+    }
+
+    fn answer<'a>(&'a self, tenant: &'a str, session: &'a str, id: &'a str) -> Answer<'a, Value> {
+        let key = (tenant.to_owned(), session.to_owned());
+        answer(self.on(|rows| {
+            let kept = rows.answers.get(&key).into_iter().flat_map(|all| all.values());
+            let body = kept.into_iter().find(|(call, _)| call == id).map(|(_, body)| body);
+            let body = body.ok_or(StoreError::Missing)?;
+            serde_json::from_str(body).map_err(|error| StoreError::Unavailable(error.to_string()))
+        }))
     }
 }
 

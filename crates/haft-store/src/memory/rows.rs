@@ -38,6 +38,8 @@ pub(crate) struct Rows {
     pub(super) sessions: HashMap<(String, String), Session>,
     /// When each was written last.
     pub(super) touched: HashMap<(String, String), i64>,
+    /// The answers of calls in each, by the order in which they came.
+    pub(super) answers: HashMap<(String, String), BTreeMap<i64, (String, String)>>,
     pub(super) blocks: HashMap<(String, Principal), Block>,
     pub(super) things: Things,
     link: Link,
@@ -147,6 +149,10 @@ impl Rows {
     }
 }
 
+fn key_of(session: &Session) -> (String, String) {
+    (session.tenant.clone(), session.id.clone())
+}
+
 impl Tables for Rows {
     fn now_ms(&self) -> i64 {
         self.now_ms
@@ -183,10 +189,8 @@ impl Tables for Rows {
 
     fn due(&mut self, limit: usize) -> Res<Vec<(i64, Due)>> {
         let now_ms = self.trusted_ms;
-        let due = self
-            .effects
-            .iter()
-            .filter(|(_, row)| row.due_at_ms.is_some_and(|at| at <= now_ms));
+        let due =
+            self.effects.iter().filter(|(_, row)| row.due_at_ms.is_some_and(|at| at <= now_ms));
         let what = |row: &Row| {
             let ended = row.record.ended_at_ms.unwrap_or_default();
             let entry_at_ms = later(ended, row.keep.key_ms);
@@ -289,9 +293,29 @@ impl Tables for Rows {
     }
 
     fn put_session(&mut self, session: &Session) -> Res<()> {
-        let key = (session.tenant.clone(), session.id.clone());
+        let key = key_of(session);
         self.touched.insert(key.clone(), self.now_ms);
         self.sessions.insert(key, session.clone());
+        Ok(())
+    }
+
+    fn put_answer(&mut self, session: &Session, call: &str, body: String) -> Res<()> {
+        let kept = self.answers.entry(key_of(session)).or_default();
+        kept.retain(|_, (one, _)| one != call);
+        let place = kept.last_key_value().map_or(0, |(last, _)| last + 1);
+        kept.insert(place, (call.to_owned(), body));
+        Ok(())
+    }
+
+    fn answers(&mut self, session: &Session) -> Res<Vec<(i64, String, usize)>> {
+        let kept = self.answers.get(&key_of(session)).into_iter().flatten().rev();
+        Ok(kept.map(|(place, (call, body))| (*place, call.clone(), body.len())).collect())
+    }
+
+    fn drop_answer(&mut self, session: &Session, place: i64) -> Res<()> {
+        if let Some(kept) = self.answers.get_mut(&key_of(session)) {
+            kept.remove(&place);
+        }
         Ok(())
     }
 

@@ -9,8 +9,8 @@ use haft_core::ledger::{
     Claim, Claimed, EffectRecord, Ending, Settled, Spend, Ticket, Unspendable,
 };
 use haft_core::port::{
-    Blocks, Boxed, CallFilter, CallStats, Checked, Condition, Confirmations, EffectFilter, Forgotten, Journal,
-    Ledger, Resolve, Sessions, Slice, Store, Undo,
+    Blocks, Boxed, CallFilter, CallStats, Checked, Condition, Confirmations, EffectFilter,
+    Forgotten, Journal, Ledger, Resolve, Sessions, Slice, Store, Undo,
 };
 use haft_core::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
 use haft_core::session::{Block, Session};
@@ -221,6 +221,23 @@ impl Sessions for Sqlite {
 
     fn save<'a>(&'a self, session: Session) -> Answer<'a, Session> {
         Box::pin(self.write(move |tx| steps::sessions::save(tx, session.clone())))
+    }
+
+    fn save_answer<'a>(
+        &'a self,
+        session: Session,
+        id: &'a str,
+        answer: &'a Value,
+    ) -> Answer<'a, Session> {
+        let (id, answer) = (id.to_owned(), answer.clone());
+        Box::pin(
+            self.write(move |tx| steps::sessions::save_answer(tx, session.clone(), &id, &answer)),
+        )
+    }
+
+    fn answer<'a>(&'a self, tenant: &'a str, session: &'a str, id: &'a str) -> Answer<'a, Value> {
+        let (tenant, session, id) = (tenant.to_owned(), session.to_owned(), id.to_owned());
+        Box::pin(self.readers.ask(move |conn| read::answer(conn, &tenant, &session, &id)))
     }
 }
 

@@ -9,6 +9,7 @@ use haft_core::record::{AuditEntry, Confirmation, ConfirmationStatus, Invocation
 use haft_core::session::{Block, Session};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Row, params_from_iter};
+use serde_json::Value as Json;
 
 use super::fault::of_read;
 use super::row::{self, effect_columns, signed};
@@ -213,6 +214,12 @@ pub(super) fn confirmations(
 pub(super) fn session(conn: &Connection, tenant: &str, id: &str) -> Res<Session> {
     let sql = "SELECT body FROM sessions WHERE tenant = ?1 AND id = ?2";
     let body = one(conn, sql, (tenant, id), |found| row::json(found, 0))?;
+    body.flatten().ok_or(StoreError::Missing)
+}
+
+pub(super) fn answer(conn: &Connection, tenant: &str, session: &str, id: &str) -> Res<Json> {
+    let sql = "SELECT body FROM session_answers WHERE tenant = ?1 AND session = ?2 AND call = ?3";
+    let body = one(conn, sql, (tenant, session, id), |found| row::json(found, 0))?;
     body.flatten().ok_or(StoreError::Missing)
 }
 

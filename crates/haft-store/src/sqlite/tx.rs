@@ -254,6 +254,25 @@ impl Tables for Tx<'_> {
         self.execute(sql, params).map(drop)
     }
 
+    fn put_answer(&mut self, session: &Session, call: &str, body: String) -> Res<()> {
+        let sql = "INSERT OR REPLACE INTO session_answers (tenant, session, call, body) VALUES \
+                   (?1, ?2, ?3, ?4)";
+        self.execute(sql, (&session.tenant, &session.id, call, body)).map(drop)
+    }
+
+    fn answers(&mut self, session: &Session) -> Res<Vec<(i64, String, usize)>> {
+        let sql = "SELECT place, call, octet_length(body) FROM session_answers \
+                   WHERE tenant = ?1 AND session = ?2 ORDER BY place DESC";
+        self.all(sql, (&session.tenant, &session.id), |found| {
+            let length = usize::try_from(found.get::<_, i64>(2)?).unwrap_or(usize::MAX);
+            Ok((found.get(0)?, found.get(1)?, length))
+        })
+    }
+
+    fn drop_answer(&mut self, _: &Session, place: i64) -> Res<()> {
+        self.execute("DELETE FROM session_answers WHERE place = ?1", (place,)).map(drop)
+    }
+
     fn block(&mut self, tenant: &str, principal: &Principal) -> Res<Option<Block>> {
         let params = (tenant, principal.to_string());
         self.one(super::read::BLOCK, params, |found| super::read::block(found, tenant, principal))

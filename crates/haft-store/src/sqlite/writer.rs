@@ -1,6 +1,7 @@
 //! The one thread that writes. It takes whatever waits, does it in one transaction, commits once,
 //! and only then answers everybody.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -27,6 +28,9 @@ const GROUP: usize = 256;
 /// After so many changed rows the write-ahead log is copied into the database, so that it does not
 /// grow for ever. (Not after so many tasks: one that forgets changes hundreds of rows.)
 const CHANGES_BETWEEN_CHECKPOINTS: u64 = 16_384;
+
+/// So do so many bytes, however few rows they are.
+const BYTES_BETWEEN_CHECKPOINTS: u64 = 8 << 20;
 
 /// For this part of the time that a commit takes, the writer waits for more to share it.
 const PATIENCE: u32 = 8;
@@ -147,6 +151,9 @@ pub(super) struct Writer {
     pub(super) signing: Option<Signing>,
     /// How many changes there had been at the last checkpoint of the log.
     pub(super) checkpointed_at: u64,
+    /// Where the write-ahead log is, and how long it was then.
+    pub(super) log: PathBuf,
+    pub(super) log_was: u64,
 }
 
 impl Writer {
@@ -164,7 +171,7 @@ impl Writer {
             let began = Instant::now();
             self.write(&mut group);
             last = Last { tasks, took: began.elapsed() };
-            if self.conn.total_changes() - self.checkpointed_at >= CHANGES_BETWEEN_CHECKPOINTS {
+            if self.log_is_long() {
                 self.checkpoint();
             }
         }
@@ -285,9 +292,19 @@ impl Writer {
         }
     }
 
+    /// Whether enough was written since the last checkpoint. The log's file does not become shorter
+    /// than its limit when it is begun anew, so what counts is by how much it has grown.
+    fn log_is_long(&mut self) -> bool {
+        let length = std::fs::metadata(&self.log).map_or(0, |file| file.len());
+        self.log_was = self.log_was.min(length);
+        length - self.log_was >= BYTES_BETWEEN_CHECKPOINTS
+            || self.conn.total_changes() - self.checkpointed_at >= CHANGES_BETWEEN_CHECKPOINTS
+    }
+
     /// Copies the log into the database. A failure here is one of the disk, as in a commit.
     fn checkpoint(&mut self) {
         self.checkpointed_at = self.conn.total_changes();
+        self.log_was = std::fs::metadata(&self.log).map_or(0, |file| file.len());
         let done = self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
         if let Err(error) = done {
             self.shared.blame(&judge(&error, During::Work), &error);

@@ -200,14 +200,13 @@ pub(crate) fn resolve(
     let head = on.head_of_call(tenant, call)?.ok_or(StoreError::Missing)?;
     let (head, mut record) = looked_at(on, head)?;
     let Some(state) = machine::on_resolve(head.state, resolve.happened) else {
-        return Err(StoreError::WrongState(match head.state {
-            State::Started => "the effect is being carried out; once its time is over without an \
-                               outcome it is `unknown` and can be settled by hand"
-                .to_owned(),
-            is => format!(
-                "the effect is `{}`; only an `unknown` one can be settled by hand",
-                is.as_str()
-            ),
+        let is = head.state.as_str();
+        return Err(StoreError::WrongState(if head.state == State::Started {
+            "the effect is being carried out; once its time is over without an outcome it is \
+             `unknown` and can be settled by hand"
+                .to_owned()
+        } else {
+            format!("the effect is `{is}`; only an `unknown` one can be settled by hand")
         }));
     };
     record.state = state;

@@ -239,6 +239,19 @@ impl Sessions for Faulty {
     fn save<'a>(&'a self, session: Session) -> Answer<'a, Session> {
         self.inner.save(session)
     }
+
+    fn save_answer<'a>(
+        &'a self,
+        session: Session,
+        id: &'a str,
+        answer: &'a Value,
+    ) -> Answer<'a, Session> {
+        self.inner.save_answer(session, id, answer)
+    }
+
+    fn answer<'a>(&'a self, tenant: &'a str, session: &'a str, id: &'a str) -> Answer<'a, Value> {
+        self.inner.answer(tenant, session, id)
+    }
 }
 
 impl Blocks for Faulty {
