@@ -118,9 +118,9 @@ pub struct Recent {
     pub id: String,
     /// Over tool and arguments as they came.
     pub fingerprint: crate::Digest,
-    /// The envelope; absent while the call runs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Value>,
+    /// Whether it was answered; the answer is kept beside the session.
+    #[serde(default)]
+    pub answered: bool,
 }
 
 /// A block on a principal; it outlives the session that it was made in.

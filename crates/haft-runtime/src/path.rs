@@ -132,14 +132,20 @@ async fn carry_out(
 async fn detached(inner: &Arc<Inner>, trip: Trip, approved: Approved) -> Envelope {
     let presence = Presence::watched();
     let leaving = presence.leaving();
-    let lost = trip.lost();
+    let left = trip.clone();
     let task = inner.tasks.spawn({
         let inner = inner.clone();
         async move { carry_out(&inner, trip, approved, presence).await }
     });
-    let envelope = task.await.unwrap_or(lost);
+    let ended = task.await;
     leaving.stayed();
-    envelope
+    match ended {
+        Ok(envelope) => envelope,
+        Err(_) => {
+            let cut_off = Answer::refused(Stage::Execute, left.cut_off());
+            Box::pin(publish::ended(inner, left, cut_off)).await
+        }
+    }
 }
 
 /// The tool that a call would find, or what its caller would be told instead.

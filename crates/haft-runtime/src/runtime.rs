@@ -400,14 +400,25 @@ impl Runtime {
         &self.inner.suggestions
     }
 
-    /// Takes over what processes that are gone have left, and forgets what may be forgotten. To be
-    /// called at the start and from time to time. Returns the effects whose outcome is unknown now.
+    /// Takes over effects that nobody carries out any more: their process is gone, or could not record
+    /// in time what became of them. Returns those whose outcome is unknown now. Cheap enough for
+    /// every second.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read or written.
+    pub async fn recover(&self) -> Result<Vec<EffectRecord>, StoreError> {
+        self.inner.store.recover().await
+    }
+
+    /// Takes over what nobody carries out any more, and forgets what may be forgotten. To be called at
+    /// the start and from time to time. Returns the effects whose outcome is unknown now.
     ///
     /// # Errors
     ///
     /// The store cannot be written.
     pub async fn tend(&self) -> Result<Vec<EffectRecord>, StoreError> {
-        let left = self.inner.store.recover().await?;
+        let left = self.recover().await?;
         self.inner.store.purge().await?;
         Ok(left)
     }

@@ -11,7 +11,7 @@ mod turns;
 pub(crate) use book::Book;
 pub use intents::Signal;
 pub(crate) use intents::{apply, release};
-pub(crate) use recent::{Seen, answered, enter};
+pub(crate) use recent::{Came, Seen, answered, enter};
 pub use turns::Arrived;
 pub(crate) use turns::{Before, arrive, before_irreversible, count, searches, settle_turn};
 

@@ -118,6 +118,11 @@ impl Metrics {
     }
 }
 
+/// A counter without labels, in Prometheus' text format.
+pub(crate) fn counter(text: &mut String, name: &str, help: &str, value: u64) {
+    let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {value}");
+}
+
 /// A gauge without labels, in Prometheus' text format.
 pub(crate) fn gauge(text: &mut String, name: &str, help: &str, value: impl std::fmt::Display) {
     let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{name} {value}");

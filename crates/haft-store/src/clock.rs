@@ -1,9 +1,12 @@
-//! Time that never goes back, whatever the machine's clock does.
+//! The store's own time: the machine's clock, as far as it can be believed.
+//!
+//! Leases, approvals and keys run out by it, and what is old is forgotten by it. A clock that jumps
+//! for a moment must not do any of that, and one that was wrong for long must not stay wrong here.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 
@@ -12,16 +15,17 @@ pub trait Clock: Send + Sync {
     /// The machine's clock, in milliseconds of the Unix epoch. May jump.
     fn wall_ms(&self) -> i64;
 
-    /// Milliseconds since some moment. Never jumps.
+    /// Milliseconds since some moment. Never jumps, and goes on while the machine sleeps, where it can
+    /// tell.
     fn ticks_ms(&self) -> i64;
 }
 
 /// The machine's clocks.
-pub struct System(Instant);
+pub struct System(ticks::Start);
 
 impl Default for System {
     fn default() -> Self {
-        Self(Instant::now())
+        Self(ticks::Start::now())
     }
 }
 
@@ -34,6 +38,42 @@ impl Clock for System {
     fn ticks_ms(&self) -> i64 {
         i64::try_from(self.0.elapsed().as_millis()).unwrap_or(i64::MAX)
     }
+}
+
+/// `Instant` stands still on Linux while the machine sleeps; after that the clock would seem to have
+/// jumped.
+#[cfg(target_os = "linux")]
+mod ticks {
+    use std::time::{Duration, Instant};
+
+    use nix::time::ClockId;
+
+    pub(super) struct Start {
+        at: Option<Duration>,
+        otherwise: Instant,
+    }
+
+    fn since_boot() -> Option<Duration> {
+        ClockId::CLOCK_BOOTTIME.now().ok().map(Duration::from)
+    }
+
+    impl Start {
+        pub(super) fn now() -> Self {
+            Self { at: since_boot(), otherwise: Instant::now() }
+        }
+
+        pub(super) fn elapsed(&self) -> Duration {
+            match (self.at, since_boot()) {
+                (Some(at), Some(now)) => now.saturating_sub(at),
+                _ => self.otherwise.elapsed(),
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod ticks {
+    pub(super) use std::time::Instant as Start;
 }
 
 /// A clock that a test moves.
@@ -76,6 +116,89 @@ impl Clock for Manual {
 /// Set back by more it was moved, and time goes on by the ticks.
 const CORRECTION_MS: i64 = 2_000;
 
+/// A clock that is further off than this has jumped. Time goes on by the ticks until it is believed.
+pub(crate) const JUMP_MS: i64 = 2 * 60 * 1000;
+
+/// A clock that has jumped is believed once it has shown its new time for so long.
+const BELIEVED_MS: i64 = 10 * 60 * 1000;
+
+/// Between two processes there are no ticks. For so long, nothing may have run here.
+const RESTART_MS: i64 = 5 * 60 * 1000;
+
+/// After a jump nothing is forgotten by the new time until it has gone well for so long.
+const TRUSTED_MS: i64 = 60 * 60 * 1000;
+
+/// After a jump the clock may take the time back behind it for so long. Later, nothing does.
+const FINAL_MS: i64 = 7 * 24 * 60 * 60 * 1000;
+
+/// What is known of the time, and stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Times {
+    /// What everybody is told.
+    pub(crate) now: i64,
+    /// Since when the clock has not jumped.
+    pub(crate) since: i64,
+    /// Certainly not later than it really is, as far as anything that is stored goes: what is to be
+    /// forgotten by then may be.
+    pub(crate) sure: i64,
+    /// Behind this, time never goes back: what had expired then stays so.
+    pub(crate) floor: i64,
+}
+
+impl Times {
+    /// A time that nobody doubts.
+    #[cfg(test)]
+    pub(crate) fn certain(now: i64) -> Self {
+        Self { now, since: now, sure: now, floor: now }
+    }
+
+    /// The time that things are forgotten by.
+    pub(crate) fn trusted(&self) -> i64 {
+        if self.now.saturating_sub(self.since) >= TRUSTED_MS { self.now } else { self.sure }
+    }
+
+    /// A store that is opened: what was stored, and what the clock says now. A machine that was off
+    /// has the right time at once, and nothing is forgotten by it before it is trusted.
+    fn resumed(self, wall: i64) -> Self {
+        if self.now == 0 {
+            // Nothing is stored, so nothing is older than it seems; and whether the clock is right,
+            // nobody knows.
+            return Self { now: wall, since: wall, sure: wall, floor: 0 };
+        }
+        if wall < self.now {
+            return self;
+        }
+        // The clock has not gone back since: what it said then has held until now.
+        let confirmed = self.confirmed_at(wall);
+        let off = wall - self.now;
+        match off <= RESTART_MS {
+            true => confirmed.ticked(off, wall),
+            false => Self { now: wall, since: wall, ..confirmed },
+        }
+    }
+
+    /// So much time has passed, and it is this late now.
+    fn ticked(self, elapsed: i64, now: i64) -> Self {
+        let later = |ms: i64| ms.saturating_add(elapsed).min(now);
+        Self { now, sure: later(self.sure), floor: later(self.floor), ..self }.confirmed_at(now)
+    }
+
+    /// Until this moment the clock did not jump.
+    fn confirmed_at(self, moment: i64) -> Self {
+        let held = moment.saturating_sub(self.since);
+        Self {
+            sure: if held >= TRUSTED_MS { self.now } else { self.sure },
+            floor: if held >= FINAL_MS { self.now } else { self.floor },
+            ..self
+        }
+    }
+
+    /// The clock has jumped, and is believed.
+    fn moved_to(self, wall: i64) -> Self {
+        Self { now: wall, since: wall, sure: self.sure.min(wall), floor: self.floor.min(wall) }
+    }
+}
+
 /// The store's own time.
 pub(crate) struct Steady {
     clock: Arc<dyn Clock>,
@@ -84,28 +207,32 @@ pub(crate) struct Steady {
 
 #[derive(Clone, Copy)]
 struct Reading {
-    now: i64,
+    times: Times,
     ticks: i64,
+    /// The clock shows another time than it should.
+    jump: Option<Jump>,
+}
+
+#[derive(Clone, Copy)]
+struct Jump {
+    /// The clock, less the ticks.
+    offset: i64,
+    /// Since when it shows this, in ticks.
+    since: i64,
+    /// By how much it is off.
+    off: i64,
 }
 
 impl Steady {
-    /// Time that starts no earlier than this.
-    pub(crate) fn new(clock: Arc<dyn Clock>, not_before: i64) -> Self {
-        let ticks = clock.ticks_ms();
-        let now = clock.wall_ms().max(not_before);
-        Self { clock, last: Mutex::new(Reading { now, ticks }) }
+    /// Time that goes on from what was stored.
+    pub(crate) fn new(clock: Arc<dyn Clock>, stored: Times) -> Self {
+        let (wall, ticks) = (clock.wall_ms(), clock.ticks_ms());
+        let last = Reading { times: stored.resumed(wall), ticks, jump: None };
+        Self { clock, last: Mutex::new(last) }
     }
 
     pub(crate) fn now_ms(&self) -> i64 {
-        let (wall, ticks) = (self.clock.wall_ms(), self.clock.ticks_ms());
-        let mut last = self.last.lock();
-        if wall >= last.now {
-            last.now = wall;
-        } else if last.now - wall > CORRECTION_MS {
-            last.now += (ticks - last.ticks).max(0);
-        }
-        last.ticks = ticks;
-        last.now
+        self.times().now
     }
 
     /// How far it is ahead of the machine's clock.
@@ -113,12 +240,59 @@ impl Steady {
         self.now_ms().saturating_sub(self.clock.wall_ms())
     }
 
-    /// Takes note of a time that somebody else has seen already.
-    pub(crate) fn not_before(&self, ms: i64) -> i64 {
-        let now = self.now_ms();
+    pub(crate) fn times(&self) -> Times {
         let mut last = self.last.lock();
-        last.now = last.now.max(ms).max(now);
-        last.now
+        *last = last.next(self.clock.wall_ms(), self.clock.ticks_ms());
+        last.times
+    }
+
+    /// What may be forgotten of what is older than this: as much less as the time is in doubt.
+    pub(crate) fn before(&self, ms: i64) -> i64 {
+        let times = self.times();
+        ms.saturating_sub(times.now.saturating_sub(times.trusted()))
+    }
+
+    /// By how much the machine's clock is off, where it has jumped and is not believed.
+    pub(crate) fn off_ms(&self) -> Option<i64> {
+        self.times();
+        self.last.lock().jump.map(|jump| jump.off)
+    }
+
+    /// Takes note of a time that another process has told. One that believes another clock than we do
+    /// is not followed: it sees the same clock, and we come to our own conclusion.
+    pub(crate) fn not_before(&self, ms: i64) -> Times {
+        let times = self.times();
+        if ms <= times.now || ms - times.now > JUMP_MS {
+            return times;
+        }
+        let mut last = self.last.lock();
+        last.times.now = last.times.now.max(ms);
+        last.times
+    }
+}
+
+impl Reading {
+    fn next(self, wall: i64, ticks: i64) -> Self {
+        let Times { now, floor, .. } = self.times;
+        let elapsed = (ticks - self.ticks).max(0);
+        let expected = now.saturating_add(elapsed);
+        let off = wall.saturating_sub(expected);
+        if (-CORRECTION_MS..=JUMP_MS).contains(&off) {
+            return Self { times: self.times.ticked(elapsed, now.max(wall)), ticks, jump: None };
+        }
+        let times = self.times.ticked(elapsed, expected);
+        // Moved back a little: so much ahead we stay.
+        if (-JUMP_MS..0).contains(&off) {
+            return Self { times, ticks, jump: None };
+        }
+        let offset = wall.saturating_sub(ticks);
+        let same = self.jump.filter(|jump| jump.offset.abs_diff(offset) <= JUMP_MS.unsigned_abs());
+        let jump = Jump { off, ..same.unwrap_or(Jump { offset, since: ticks, off }) };
+        let believed = ticks - jump.since >= BELIEVED_MS && wall >= floor;
+        match believed {
+            true => Self { times: times.moved_to(wall), ticks, jump: None },
+            false => Self { times, ticks, jump: Some(jump) },
+        }
     }
 }
 
@@ -129,37 +303,4 @@ impl fmt::Debug for Steady {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_clock_that_is_set_back_a_day_does_not_take_the_time_back_and_time_goes_on() {
-        let clock = Manual::at(1_000_000_000);
-        let steady = Steady::new(clock.clone(), 0);
-        assert_eq!(steady.now_ms(), 1_000_000_000);
-        clock.set_wall(1_000_000_000 - 86_400_000);
-        assert_eq!(steady.now_ms(), 1_000_000_000);
-        clock.advance(500);
-        assert_eq!(steady.now_ms(), 1_000_000_500, "leases and tokens still run out");
-    }
-
-    #[test]
-    fn a_small_correction_makes_time_stand_still_until_it_is_caught_up() {
-        let clock = Manual::at(10_000);
-        let steady = Steady::new(clock.clone(), 0);
-        clock.set_wall(9_000);
-        clock.advance(400);
-        assert_eq!(steady.now_ms(), 10_000);
-        clock.advance(700);
-        assert_eq!(steady.now_ms(), 10_100);
-    }
-
-    #[test]
-    fn time_starts_where_it_was_left() {
-        let clock = Manual::at(5);
-        let steady = Steady::new(clock, 70_000);
-        assert_eq!(steady.now_ms(), 70_000);
-        assert_eq!(steady.not_before(80_000), 80_000);
-        assert_eq!(steady.not_before(1), 80_000);
-    }
-}
+mod tests;

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use crate::clock::{Clock, Steady, System};
+use crate::clock::{Clock, Steady, System, Times};
 use crate::machine::Owner;
 use rows::Rows;
 
@@ -66,7 +66,7 @@ impl Memory {
         let owner = rows.join();
         let shared = Shared {
             rows: Mutex::new(rows),
-            clock: Steady::new(clock, 0),
+            clock: Steady::new(clock, Times::default()),
             any_blocks: AtomicBool::new(false),
             dropped: AtomicU64::new(0),
         };
@@ -94,9 +94,9 @@ impl Memory {
     }
 
     fn on<T>(&self, step: impl FnOnce(&mut Rows) -> T) -> T {
-        let now_ms = self.shared.clock.now_ms();
+        let times = self.shared.clock.times();
         let mut rows = self.shared.rows.lock();
-        rows.begin(self.owner, now_ms);
+        rows.begin(self.owner, times);
         step(&mut rows)
     }
 }

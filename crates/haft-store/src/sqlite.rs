@@ -35,7 +35,8 @@ use rusqlite::Connection;
 use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::clock::{Clock, Steady, System};
+use crate::clock::{Clock, Steady, System, Times};
+use crate::machine::Owner;
 use crate::tables::{Res, Tables as _};
 use crate::trail::{self, Checkpoint, Signing};
 use owner::Owners;
@@ -97,6 +98,7 @@ impl Default for Options {
 /// ```
 pub struct Sqlite {
     path: PathBuf,
+    owner: Owner,
     shared: Arc<Shared>,
     queue: Option<mpsc::Sender<Box<dyn Task>>>,
     writer: Option<JoinHandle<()>>,
@@ -117,6 +119,7 @@ impl Sqlite {
         let owners = Owners::new(beside(&path, "owners")).map_err(|error| no_owner(&error))?;
         owners.tidy().map_err(|error| no_owner(&error))?;
         let alive = owners.enter().map_err(|error| no_owner(&error))?;
+        let owner = alive.owner;
         let shared = Arc::new(share(&conn, &path, &options)?);
         let signing = signing(&conn, &path, &options, shared.clock.now_ms())?;
         if options.verify_on_open {
@@ -128,15 +131,19 @@ impl Sqlite {
         let (queue, tasks) = mpsc::channel(options.queue.max(1));
         let thread = std::thread::Builder::new().name("haft-store-write".to_owned());
         let for_writer = Arc::clone(&shared);
+        let log = log_of(&path);
         let writer = thread.spawn(move || {
             let shared = for_writer;
-            Writer { conn, owners, alive, shared, signing, checkpointed_at: 0 }.work(tasks);
+            let log_was = 0;
+            Writer { conn, owners, alive, shared, signing, checkpointed_at: 0, log, log_was }
+                .work(tasks);
         });
         let writer = writer.map_err(|error| {
             StoreError::Unavailable(format!("no thread to write with: {error}"))
         })?;
         Ok(Self {
             path,
+            owner,
             shared,
             queue: Some(queue),
             writer: Some(writer),
@@ -169,7 +176,7 @@ impl Sqlite {
         Ok(Self::signing_key(&self.path)?.public())
     }
 
-    /// How many records of calls were dropped because the queue was full.
+    /// How many records of calls were dropped: the queue was full, or they could not be written.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.shared.dropped.load(Ordering::Relaxed)
@@ -305,8 +312,12 @@ fn limit_size(conn: &Connection, max_bytes: Option<u64>) -> rusqlite::Result<()>
 }
 
 fn share(conn: &Connection, path: &Path, options: &Options) -> Res<Shared> {
-    let sql = "SELECT max(now_ms, (SELECT coalesce(max(at_ms), 0) FROM audit)) FROM clock";
-    let stored = read::one(conn, sql, (), |row| row.get(0))?.unwrap_or_default();
+    let sql = "SELECT now_ms, since_ms, sure_ms, floor_ms FROM clock";
+    let stored = read::one(conn, sql, (), |row| {
+        let (now, since) = (row.get(0)?, row.get(1)?);
+        Ok(Times { now, since, sure: row.get(2)?, floor: row.get(3)? })
+    })?;
+    let stored = stored.unwrap_or_default();
     let clock = Steady::new(Arc::clone(&options.clock), stored);
     Ok(Shared::new(clock, beside(path, "blocks"), read::any_blocks(conn)?))
 }
@@ -329,6 +340,13 @@ fn signing(conn: &Connection, path: &Path, options: &Options, now_ms: i64) -> Re
         covered: covered.min(last.number),
         since_ms: now_ms,
     }))
+}
+
+/// Where SQLite writes first.
+fn log_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    PathBuf::from(name)
 }
 
 /// A file beside the database.

@@ -29,10 +29,11 @@ pub(crate) trait Tables {
     /// Started and unknown effects of the same act.
     fn open_acts(&mut self, tenant: &str, act: &[u8; 32]) -> Res<Vec<Head>>;
 
-    /// Every started effect of other owners.
-    fn started_elsewhere(&mut self) -> Res<Vec<Head>>;
+    /// Started effects of other owners, and those whose lease is over.
+    fn started_and_left(&mut self) -> Res<Vec<Head>>;
 
-    /// Ids of entries of which something is due to be forgotten, and whether that is the entry.
+    /// Ids of entries of which something is due to be forgotten, and whether that is the entry: by a
+    /// time that can be trusted.
     fn due(&mut self, limit: usize) -> Res<Vec<(i64, Due)>>;
 
     /// Writes a new attempt, in place of the earlier one where there is one.
@@ -56,6 +57,14 @@ pub(crate) trait Tables {
     fn revision(&mut self, tenant: &str, session: &str) -> Res<Option<u64>>;
 
     fn put_session(&mut self, session: &Session) -> Res<()>;
+
+    /// Keeps the answer of a call in a session, as JSON, in place of an earlier one.
+    fn put_answer(&mut self, session: &Session, call: &str, body: String) -> Res<()>;
+
+    /// The answers that are kept of a session, newest first: where each is, its call and its length.
+    fn answers(&mut self, session: &Session) -> Res<Vec<(i64, String, usize)>>;
+
+    fn drop_answer(&mut self, session: &Session, place: i64) -> Res<()>;
 
     fn block(&mut self, tenant: &str, principal: &Principal) -> Res<Option<Block>>;
 

@@ -86,8 +86,9 @@ pub trait Ledger: Send + Sync {
     /// A step of undoing an effect.
     fn undo<'a>(&'a self, tenant: &'a str, call: &'a str, step: Undo) -> Answer<'a, EffectRecord>;
 
-    /// Takes over what processes that are gone have left: what may have happened becomes unknown.
-    /// Returns those.
+    /// Takes over what is left: of processes that are gone, and of those that could not record in
+    /// time what became of it. What may have happened becomes unknown. Returns those. Costs next to
+    /// nothing when there are none.
     fn recover<'a>(&'a self) -> Answer<'a, Vec<EffectRecord>>;
 
     /// Forgets what may be forgotten: bodies, then keys. Returns how many entries went.
@@ -154,6 +155,11 @@ pub enum Undo {
 pub trait Journal: Send + Sync {
     /// Takes the record of a call that had no effect. Queued: it does not wait for the disk.
     fn record(&self, record: InvocationRecord);
+
+    /// Waits until there is room for a record, so that it is not dropped.
+    fn room<'a>(&'a self) -> Boxed<'a, ()> {
+        Box::pin(std::future::ready(()))
+    }
 
     /// Writes a note into the audit trail, durably.
     fn note<'a>(&'a self, tenant: &'a str, kind: &'a str, body: Value) -> Answer<'a, ()>;
@@ -306,6 +312,9 @@ pub trait Confirmations: Send + Sync {
     ) -> Answer<'a, Option<Unspendable>>;
 }
 
+/// So many bytes of answers are kept of one session, as JSON.
+pub const ANSWERS_BYTES: usize = 8 << 20;
+
 /// Sessions.
 pub trait Sessions: Send + Sync {
     /// One session.
@@ -322,6 +331,19 @@ pub trait Sessions: Send + Sync {
 
     /// Writes a session whose revision is the stored one, and raises it. A new one has revision 0.
     fn save<'a>(&'a self, session: Session) -> Answer<'a, Session>;
+
+    /// As [`save`](Self::save), and keeps what a call in it was answered, under the model's id, in the
+    /// same step. Kept are answers of calls that are among the session's recent ones, the newest
+    /// first, up to [`ANSWERS_BYTES`] in all.
+    fn save_answer<'a>(
+        &'a self,
+        session: Session,
+        id: &'a str,
+        answer: &'a Value,
+    ) -> Answer<'a, Session>;
+
+    /// What a call in a session was answered; missing where that is not kept (any longer).
+    fn answer<'a>(&'a self, tenant: &'a str, session: &'a str, id: &'a str) -> Answer<'a, Value>;
 }
 
 /// Blocks on principals.
@@ -382,8 +404,14 @@ pub trait Configs: Send + Sync {
 
 /// All of it.
 pub trait Store: Ledger + Journal + Confirmations + Sessions + Blocks + Configs {
-    /// Now, in milliseconds of the Unix epoch. Never goes back, whatever the machine's clock does.
+    /// Now, in milliseconds of the Unix epoch. Does not jump with the machine's clock, and goes back
+    /// only where it had believed a clock that was wrong, and never behind the time before that.
     fn now_ms(&self) -> i64;
+
+    /// What whoever keeps it in order should know.
+    fn condition(&self) -> Condition {
+        Condition::default()
+    }
 
     /// Whether side effects can be recorded at this moment.
     fn is_writable(&self) -> bool;
@@ -396,8 +424,18 @@ pub trait Store: Ledger + Journal + Confirmations + Sessions + Blocks + Configs 
     /// time is over, sessions that nobody has used since. Whatever belongs to an effect that is in
     /// the ledger stays, who approved it included, and so does every change of what is configured. A
     /// little at a time, so that nobody waits long behind it. Nothing is forgotten of a trail that
-    /// somebody has touched, or while the store's time is far ahead of the machine's.
+    /// somebody has touched, or while the store's time is far ahead of the machine's;
+    /// less where it is not sure of the time.
     fn forget<'a>(&'a self, before_ms: i64) -> Answer<'a, Forgotten>;
+}
+
+/// How a store is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Condition {
+    /// How many records of calls could not be kept since it was opened.
+    pub dropped: u64,
+    /// By how many milliseconds the machine's clock is off, where it has jumped and is not believed.
+    pub clock_off_ms: Option<i64>,
 }
 
 /// What was forgotten.

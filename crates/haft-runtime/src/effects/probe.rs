@@ -26,13 +26,7 @@ impl Runtime {
     ///
     /// The effect is not unknown, there is no probe, or the probe cannot tell.
     pub async fn probe(&self, by: &Caller, call: &str) -> Result<Probed, ToolError> {
-        let record = self.inner.store.effect(&by.tenant, call).await.map_err(|e| refused(&e))?;
-        if record.state != State::Unknown {
-            return Err(ToolError::new(
-                ErrorKind::Conflict,
-                format!("the effect's outcome is known: {}", record.state.as_str()),
-            ));
-        }
+        let record = self.unknown(&by.tenant, call).await?;
         let tool = self.tool_behind(&record).await;
         let Some(probe) = tool.and_then(|tool| tool.contract.probe) else {
             return Err(ToolError::new(
@@ -65,6 +59,27 @@ impl Runtime {
         };
         let effect = self.inner.store.resolve(&by.tenant, call, resolve).await;
         Ok(Probed { effect: effect.map_err(|e| refused(&e))?, tool: probe.tool })
+    }
+
+    /// An effect of unknown outcome. One that nobody carries out any more is, whether or not anybody
+    /// has noticed before.
+    async fn unknown(&self, tenant: &str, call: &str) -> Result<EffectRecord, ToolError> {
+        let store = &self.inner.store;
+        let mut record = store.effect(tenant, call).await.map_err(|e| refused(&e))?;
+        if record.state == State::Started {
+            store.recover().await.map_err(|e| refused(&e))?;
+            record = store.effect(tenant, call).await.map_err(|e| refused(&e))?;
+        }
+        if record.state == State::Unknown {
+            return Ok(record);
+        }
+        if record.state == State::Started {
+            let message = "the effect is being carried out, or may be begun again";
+            return Err(ToolError::new(ErrorKind::Conflict, message)
+                .suggest("ask again when its time is over"));
+        }
+        let message = format!("the effect's outcome is known: {}", record.state.as_str());
+        Err(ToolError::new(ErrorKind::Conflict, message))
     }
 
     /// Settles an unknown effect by hand.

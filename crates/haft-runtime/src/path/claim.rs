@@ -427,21 +427,35 @@ async fn attach(inner: &Inner, record: &EffectRecord) -> Answer {
         // What the handler asked of the session is applied once, by the call that ran.
         return Answer { intents: Vec::new(), cached: true, ..Answer::clone(&answer) };
     }
-    elsewhere(inner, record, until).await
+    elsewhere(inner, key, record, until).await
 }
 
 /// Another process runs it: look until it has ended, or for as long as is reasonable.
-async fn elsewhere(inner: &Inner, record: &EffectRecord, until: tokio::time::Instant) -> Answer {
+async fn elsewhere(
+    inner: &Inner,
+    key: &Key,
+    record: &EffectRecord,
+    until: tokio::time::Instant,
+) -> Answer {
     const PAUSE: Duration = Duration::from_millis(50);
+    let mut call = record.effect.call.clone();
     loop {
-        let seen = inner.store.effect(&record.effect.tenant, &record.effect.call).await;
+        let seen = match inner.store.effect(&record.effect.tenant, &call).await {
+            // It failed, and somebody has begun again under the key: that is what is waited for now.
+            Err(StoreError::Missing) => inner.store.by_key(&key.digest).await,
+            seen => seen,
+        };
         match seen {
+            Ok(now) if !key.fits(&now) => break,
             Ok(now) if now.state != State::Started => return replayed(&now),
-            Ok(_) | Err(_) if tokio::time::Instant::now() < until => {
-                tokio::time::sleep(PAUSE).await
-            }
-            Ok(_) | Err(_) => break,
+            Ok(now) => call = now.effect.call,
+            Err(StoreError::Missing) => break,
+            Err(_) => {}
         }
+        if tokio::time::Instant::now() >= until {
+            break;
+        }
+        tokio::time::sleep(PAUSE).await;
     }
     refused(
         ToolError::new(

@@ -167,7 +167,7 @@ fn rate(inner: &Inner, found: &Resolved) -> Result<(), Refusal> {
 fn is_resent(found: &Resolved) -> bool {
     let pure = found.class() == SideEffectPolicy::Pure;
     let known = |id: &String| {
-        let same = |one: &Recent| one.id == *id && (one.answer.is_some() || !pure);
+        let same = |one: &Recent| one.id == *id && (one.answered || !pure);
         found.session.as_ref().is_some_and(|session| session.recent.iter().any(same))
     };
     found.call.id.as_ref().is_some_and(known)

@@ -8,12 +8,12 @@ use haft_core::contract::SideEffectPolicy;
 use haft_core::record::Stage;
 use haft_core::session::{Phase, Session};
 use haft_core::{Digest, ErrorKind, ToolError};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::confirm::Approved;
 use super::{Answer, Trip, gate};
 use crate::runtime::Inner;
-use crate::session::{self, Before, Seen};
+use crate::session::{self, Before, Came, Seen};
 
 /// A call that has its place in the session.
 pub(crate) struct Joined {
@@ -30,7 +30,7 @@ impl Deref for Joined {
 
 enum Place {
     Granted,
-    Answered(Value),
+    Answered,
     Refused(ToolError),
 }
 
@@ -60,7 +60,15 @@ async fn take_place(
     trip.turn = session.turn.number;
     match place {
         Place::Granted => Ok(()),
-        Place::Answered(answer) => Err(Answer::replayed(&answer)),
+        Place::Answered => {
+            let call = approved.call().id.as_deref().unwrap_or_default();
+            match inner.book.answer(&caller, id, call).await.map_err(refused)? {
+                Some(answer) => Err(Answer::replayed(&answer)),
+                // There were larger ones since. The ledger knows what was done; what has no effect
+                // runs once more.
+                None => Ok(()),
+            }
+        }
         Place::Refused(error) => Err(refused(error)),
     }
 }
@@ -86,7 +94,7 @@ fn take(
         None => Seen::New,
     };
     match &seen {
-        Seen::Answered(answer) => return Place::Answered(answer.clone()),
+        Seen::Answered => return Place::Answered,
         Seen::Other => {
             return Place::Refused(
                 ToolError::new(ErrorKind::Conflict, "this call id was used for another call")
@@ -142,7 +150,7 @@ fn run_now(inner: &Inner, session: &mut Session, call: &Approved) -> Result<(), 
 /// A call that did not run leaves no trace under its id.
 fn forget(session: &mut Session, call: &Approved) {
     if let Some(id) = &call.call().id {
-        session::answered(session, id, None);
+        session::answered(session, id, Came::Nothing);
     }
 }
 

@@ -1,6 +1,7 @@
 //! `publish`: events for whoever watches, intents to the session, and the envelope to the caller.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use haft_core::contract::{Gateway, SideEffectPolicy};
 use haft_core::outcome::{Applied, Intent, IntentStatus};
@@ -13,8 +14,14 @@ use super::confirm::Approved;
 use super::join::Joined;
 use super::{Answer, Refusal, Trip, scrub};
 use crate::runtime::Inner;
-use crate::session;
+use crate::session::{self, Came};
 use crate::settings::millis;
+
+/// Larger answers are not kept for whoever sends the call again; the ledger has those of side effects.
+const MAX_ANSWER: usize = 2 << 20;
+
+/// So long a refusal waits for room for its record.
+const ROOM: Duration = Duration::from_secs(1);
 
 /// The end of a call that was decided against.
 pub(crate) async fn refused(inner: &Arc<Inner>, mut trip: Trip, refusal: Refusal) -> Envelope {
@@ -42,6 +49,11 @@ pub(crate) async fn ended(inner: &Arc<Inner>, mut trip: Trip, mut answer: Answer
     };
     // A dry run is no call.
     if !trip.call.dry_run {
+        if answer.result.is_err() {
+            // What was refused is of interest when there is too much of everything; whoever asked waits
+            // a moment for that.
+            let _ = tokio::time::timeout(ROOM, inner.store.room()).await;
+        }
         let end = answer.result.as_ref().map(|_| None);
         inner.store.record(trip.record(answer.stage, end, answer.cached));
         finished(inner, &trip, None, &answer);
@@ -218,15 +230,20 @@ async fn settle_session(
     }
     let now = inner.store.now_ms();
     let limit = i64::try_from(millis(inner.settings.intent_limit)).unwrap_or(i64::MAX);
-    let kept = call.call().id.as_ref().map(|id| (id, keepable(answer)));
+    let said = keepable(answer);
+    let came = match &said {
+        None => Came::Nothing,
+        Some(said) if said.to_string().len() > MAX_ANSWER => Came::TooLarge,
+        Some(_) => Came::Kept,
+    };
     let changed = inner
         .book
-        .change(&trip.call.caller, id, |session| {
-            if let Some((id, kept)) = &kept {
-                session::answered(session, id, kept.clone());
-            }
+        .change_and_keep(&trip.call.caller, id, |session| {
+            let call = call.call().id.as_deref();
+            let keeps = call.filter(|call| session::answered(session, call, came));
             let apply = |intent: &Intent| session::apply(session, intent.clone(), now, limit);
-            answer.intents.iter().map(apply).collect::<Vec<_>>()
+            let applied = answer.intents.iter().map(apply).collect::<Vec<_>>();
+            (applied, keeps.zip(said.as_ref()))
         })
         .await;
     let applied = match changed {

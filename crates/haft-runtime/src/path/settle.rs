@@ -38,9 +38,10 @@ pub(crate) async fn record(
                 intents: answer.intents.clone(),
             };
             name_call(&mut answer, state, ticket);
-            let written = Box::pin(write(inner, call, ticket, ending, record)).await;
+            let written = Box::pin(write(inner, call, ticket, ending, &record)).await;
             if let Err(error) = written {
                 answer = unrecorded(&answer, ticket, &error);
+                inner.store.record(in_doubt(record, &answer));
             }
         }
     }
@@ -63,7 +64,7 @@ async fn write(
     call: &Joined,
     ticket: &Ticket,
     ending: Ending,
-    record: InvocationRecord,
+    record: &InvocationRecord,
 ) -> Result<(), StoreError> {
     let until = tokio::time::Instant::now() + inner.settings.lease_grace;
     let mut pause = Duration::from_millis(20);
@@ -88,6 +89,19 @@ async fn write(
             }
             Err(error) => return Err(error),
         }
+    }
+}
+
+/// The record of such a call, for when the store takes something again. What its handler answered is
+/// not in there: nobody was told.
+fn in_doubt(record: InvocationRecord, answer: &Answer) -> InvocationRecord {
+    let error = answer.result.as_ref().err();
+    InvocationRecord {
+        result: None,
+        error: error.map(|error| error.kind),
+        message: error.map(|error| error.message.clone()),
+        stage: answer.stage,
+        ..record
     }
 }
 

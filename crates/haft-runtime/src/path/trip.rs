@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_core::contract::Mode;
-use haft_core::outcome::{Clamped, Envelope, Meta, Warning};
+use haft_core::outcome::{Clamped, Meta, Warning};
 use haft_core::port::Auth;
 use haft_core::record::{InvocationRecord, Stage, Written};
 use haft_core::trace::Trace;
@@ -183,11 +183,11 @@ impl Trip {
     }
 
     /// What a caller is told when the task that ran its effect is gone.
-    pub(crate) fn lost(&self) -> Envelope {
+    pub(crate) fn cut_off(&self) -> ToolError {
         let mut error = ToolError::new(ErrorKind::UnknownOutcome, "the call was cut off")
             .with_details(serde_json::json!({ "call": *self.id }));
         error.partial_side_effects = true;
-        Envelope { result: Err(error), intents: Vec::new(), meta: self.clone().meta(false) }
+        error
     }
 }
 

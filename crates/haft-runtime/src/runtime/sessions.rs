@@ -86,7 +86,8 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// The user is blocked, the session is over or missing, or the store cannot be written.
+    /// The user is blocked, the session is over or missing, too much waits already, or the store
+    /// cannot be written.
     pub async fn message(
         &self,
         caller: &Caller,
@@ -98,7 +99,8 @@ impl Runtime {
             (session.phase == Phase::Active).then(|| session::arrive(session, message.clone()))
         };
         let (_, arrived) = self.inner.book.change(caller, id, arrive).await?;
-        arrived.ok_or_else(|| ToolError::new(ErrorKind::SessionInactive, "the session has ended"))
+        let ended = || ToolError::new(ErrorKind::SessionInactive, "the session has ended");
+        arrived.ok_or_else(ended)?
     }
 
     /// What the client reports: deferred intents wait for it.

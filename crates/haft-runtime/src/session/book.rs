@@ -5,6 +5,7 @@ use std::sync::Arc;
 use haft_core::port::{Store, StoreError};
 use haft_core::session::{Phase, Session};
 use haft_core::{Caller, ErrorKind, ToolError};
+use serde_json::Value;
 
 use super::intents;
 use crate::path::shown;
@@ -47,16 +48,44 @@ impl Book {
         id: &str,
         mut change: impl FnMut(&mut Session) -> T,
     ) -> Result<(Session, T), ToolError> {
+        self.change_and_keep(caller, id, |session| (change(session), None)).await
+    }
+
+    /// What a call was answered, where that is kept.
+    pub(crate) async fn answer(
+        &self,
+        caller: &Caller,
+        session: &str,
+        id: &str,
+    ) -> Result<Option<Value>, ToolError> {
+        match self.store.answer(&caller.tenant, session, id).await {
+            Ok(answer) => Ok(Some(answer)),
+            Err(StoreError::Missing) => Ok(None),
+            Err(error) => Err(refused(session, &error)),
+        }
+    }
+
+    /// As [`change`](Self::change), where the change may also say what a call was answered.
+    pub(crate) async fn change_and_keep<'v, T>(
+        &self,
+        caller: &Caller,
+        id: &str,
+        mut change: impl FnMut(&mut Session) -> (T, Option<(&'v str, &'v Value)>),
+    ) -> Result<(Session, T), ToolError> {
         for _ in 0..TRIES {
             let before = self.own(caller, id).await?;
             let mut session = before.clone();
             intents::release(&mut session, None, self.store.now_ms());
-            let answer = change(&mut session);
+            let (came, kept) = change(&mut session);
             if session == before {
-                return Ok((session, answer));
+                return Ok((session, came));
             }
-            match self.store.save(session).await {
-                Ok(saved) => return Ok((saved, answer)),
+            let saved = match kept {
+                Some((call, answer)) => self.store.save_answer(session, call, answer).await,
+                None => self.store.save(session).await,
+            };
+            match saved {
+                Ok(saved) => return Ok((saved, came)),
                 Err(StoreError::Stale) => {}
                 Err(error) => return Err(refused(id, &error)),
             }

@@ -2,13 +2,9 @@
 
 use haft_core::Digest;
 use haft_core::session::{Recent, Session};
-use serde_json::Value;
 
 /// So many calls are remembered.
 const KEPT: usize = 100;
-
-/// Larger answers are not remembered here; the ledger has those of side effects.
-const MAX_ANSWER: usize = 64 * 1024;
 
 /// What is known of a call id.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,7 +14,7 @@ pub(crate) enum Seen {
     /// The same call is running, or was cut off.
     Before,
     /// The same call was answered.
-    Answered(Value),
+    Answered,
     /// The id was used for another call.
     Other,
 }
@@ -26,29 +22,42 @@ pub(crate) enum Seen {
 /// Looks a call id up and remembers it.
 pub(crate) fn enter(session: &mut Session, id: &str, fingerprint: &Digest) -> Seen {
     if let Some(known) = session.recent.iter().find(|recent| recent.id == id) {
-        return match &known.answer {
+        return match known.answered {
             _ if known.fingerprint != *fingerprint => Seen::Other,
-            Some(answer) => Seen::Answered(answer.clone()),
-            None => Seen::Before,
+            true => Seen::Answered,
+            false => Seen::Before,
         };
     }
     if session.recent.len() >= KEPT {
         session.recent.pop_front();
     }
     let fingerprint = fingerprint.clone();
-    session.recent.push_back(Recent { id: id.to_owned(), fingerprint, answer: None });
+    session.recent.push_back(Recent { id: id.to_owned(), fingerprint, answered: false });
     Seen::New
 }
 
-/// Remembers the answer; an answer that invites to try again is none.
-pub(crate) fn answered(session: &mut Session, id: &str, answer: Option<Value>) {
-    let keep = |answer: &Value| answer.to_string().len() <= MAX_ANSWER;
-    match answer.filter(keep) {
-        Some(answer) => {
-            if let Some(known) = session.recent.iter_mut().find(|recent| recent.id == id) {
-                known.answer = Some(answer);
-            }
+/// What a call came to, as far as whoever sends it again is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Came {
+    /// An answer, which is kept.
+    Kept,
+    /// One that is too large for that. The id still stands for this call.
+    TooLarge,
+    /// None: trying again may help.
+    Nothing,
+}
+
+/// Remembers what a call came to. Returns whether its answer is to be kept.
+pub(crate) fn answered(session: &mut Session, id: &str, came: Came) -> bool {
+    match came {
+        Came::Kept => {
+            let known = session.recent.iter_mut().find(|recent| recent.id == id);
+            known.is_some_and(|known| !std::mem::replace(&mut known.answered, true))
         }
-        None => session.recent.retain(|recent| recent.id != id || recent.answer.is_some()),
+        Came::TooLarge => false,
+        Came::Nothing => {
+            session.recent.retain(|recent| recent.id != id || recent.answered);
+            false
+        }
     }
 }

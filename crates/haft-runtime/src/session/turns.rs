@@ -1,8 +1,8 @@
 //! Turns, and what becomes of a call when a newer message waits.
 
-use haft_core::Tool;
 use haft_core::contract::Category;
 use haft_core::session::{Phase, Session, Turn};
+use haft_core::{ErrorKind, Tool, ToolError};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -40,15 +40,37 @@ pub(crate) enum Before {
     Absorbed(Vec<Value>),
 }
 
+/// So many messages wait at most for a turn to end, and so many bytes of them, as JSON: they are part
+/// of the session, which is read and written with every call.
+const MAX_WAITING: usize = 100;
+const MAX_WAITING_BYTES: usize = 256 << 10;
+
 /// A message arrives.
-pub(crate) fn arrive(session: &mut Session, message: Value) -> Arrived {
-    session.waiting.push_back(message);
+pub(crate) fn arrive(session: &mut Session, message: Value) -> Result<Arrived, ToolError> {
     if session.turn.open && !session.turn.aborted {
-        return Arrived::Waits { waiting: session.waiting.len() };
+        may_wait(session, &message)?;
+        session.waiting.push_back(message);
+        return Ok(Arrived::Waits { waiting: session.waiting.len() });
     }
-    let messages = session.waiting.drain(..).collect();
+    let messages = session.waiting.drain(..).chain([message]).collect();
     next(session);
-    Arrived::Begins { turn: session.turn.number, group: session.turn.group.clone(), messages }
+    Ok(Arrived::Begins { turn: session.turn.number, group: session.turn.group.clone(), messages })
+}
+
+fn may_wait(session: &Session, message: &Value) -> Result<(), ToolError> {
+    let bytes = |message: &Value| message.to_string().len();
+    let all = session.waiting.iter().map(bytes).sum::<usize>() + bytes(message);
+    if session.waiting.len() < MAX_WAITING && all <= MAX_WAITING_BYTES {
+        return Ok(());
+    }
+    Err(ToolError::new(
+        ErrorKind::BudgetExceeded,
+        format!(
+            "too much waits for the turn to end: at most {MAX_WAITING} messages, {} KiB in all",
+            MAX_WAITING_BYTES >> 10
+        ),
+    )
+    .suggest("report `turn_complete`; then send the message again"))
 }
 
 /// The turn is over. Messages that waited begin the next one, and are returned.

@@ -2,6 +2,8 @@
 
 mod confirm;
 mod effects;
+mod faults;
+pub(crate) mod faulty;
 mod gate;
 mod hide;
 mod once;

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use haft_core::ErrorKind;
 
 use crate::door::Door;
-use crate::metrics::gauge;
+use crate::metrics::{counter, gauge};
 use crate::problem::{NoKey, NoRole, Problem};
 use crate::who::{Role, Who};
 
@@ -64,6 +64,12 @@ async fn whole(door: &Door, text: &mut String) {
     gauge(text, "haft_config_changes", "Changes of the configuration that are in force", changes);
     let tools = door.runtime.current().tools.len();
     gauge(text, "haft_registry_tools", "Tools of the registry in use", tools);
+    let condition = door.runtime.store().condition();
+    let help = "Records of calls that could not be kept";
+    counter(text, "haft_store_records_dropped_total", help, condition.dropped);
+    let off = condition.clock_off_ms.unwrap_or_default() / 1000;
+    let help = "By how much the machine's clock is off, where it has jumped and is not believed";
+    gauge(text, "haft_store_clock_off_seconds", help, off);
     gauge(text, "haft_log_lines_dropped", "Log lines that nobody took", crate::logs::dropped());
 }
 

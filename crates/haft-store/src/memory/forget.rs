@@ -75,6 +75,7 @@ impl Forgets for Rows {
             used || in_ledger || session.created_at_ms >= before_ms
         });
         self.touched.retain(|key, _| self.sessions.contains_key(key));
+        self.answers.retain(|key, _| self.sessions.contains_key(key));
         Ok(((before - self.sessions.len()) as u64, from, false))
     }
 }

@@ -13,6 +13,7 @@ use shuttle::sync::{Arc, Mutex};
 use shuttle::thread;
 
 use super::rows::Rows;
+use crate::clock::Times;
 use crate::machine::Owner;
 use crate::steps::ledger;
 use crate::tables::Tables as _;
@@ -35,7 +36,7 @@ struct World {
 
 impl World {
     fn begin(&mut self, owner: Owner) -> &mut Rows {
-        self.rows.begin(owner, self.now_ms);
+        self.rows.begin(owner, Times::certain(self.now_ms));
         &mut self.rows
     }
 }

@@ -9,8 +9,8 @@ use haft_core::ledger::{
     Claim, Claimed, EffectRecord, Ending, Settled, Spend, Ticket, Unspendable,
 };
 use haft_core::port::{
-    Blocks, Boxed, CallFilter, CallStats, Checked, Confirmations, EffectFilter, Forgotten, Journal,
-    Ledger, Resolve, Sessions, Slice, Store, StoreError, Undo,
+    Blocks, Boxed, CallFilter, CallStats, Checked, Condition, Confirmations, EffectFilter,
+    Forgotten, Journal, Ledger, Resolve, Sessions, Slice, Store, StoreError, Undo,
 };
 use haft_core::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
 use haft_core::registry::SigningKey;
@@ -267,6 +267,25 @@ impl Sessions for Memory {
     fn save<'a>(&'a self, session: Session) -> Answer<'a, Session> {
         answer(self.on(|rows| steps::sessions::save(rows, session)))
     }
+
+    fn save_answer<'a>(
+        &'a self,
+        session: Session,
+        id: &'a str,
+        said: &'a Value,
+    ) -> Answer<'a, Session> {
+        answer(self.on(|rows| steps::sessions::save_answer(rows, session, id, said)))
+    }
+
+    fn answer<'a>(&'a self, tenant: &'a str, session: &'a str, id: &'a str) -> Answer<'a, Value> {
+        let key = (tenant.to_owned(), session.to_owned());
+        answer(self.on(|rows| {
+            let kept = rows.answers.get(&key).into_iter().flat_map(|all| all.values());
+            let body = kept.into_iter().find(|(call, _)| call == id).map(|(_, body)| body);
+            let body = body.ok_or(StoreError::Missing)?;
+            serde_json::from_str(body).map_err(|error| StoreError::Unavailable(error.to_string()))
+        }))
+    }
 }
 
 impl Blocks for Memory {
@@ -315,12 +334,17 @@ impl Store for Memory {
         answer(Ok(()))
     }
 
+    fn condition(&self) -> Condition {
+        Condition { dropped: self.dropped(), clock_off_ms: self.shared.clock.off_ms() }
+    }
+
     fn forget<'a>(&'a self, before_ms: i64) -> Answer<'a, Forgotten> {
         if let Err(why) = steps::forget::in_time(self.shared.clock.lead_ms()) {
             return answer(Err(why));
         }
         // Nobody but this process can reach what is in here, so anybody's key will do.
         let key = SigningKey::from_seed(&[0; 32]);
+        let before_ms = self.shared.clock.before(before_ms);
         self.write(|rows| {
             let (most, checkpoints) = (usize::MAX, BTreeMap::new());
             let order = Order { before_ms, most, key: &key, checkpoints: &checkpoints };

@@ -11,6 +11,7 @@ use haft_core::record::{AuditEntry, Confirmation, InvocationRecord};
 use haft_core::session::{Block, Session};
 
 use super::configs::Things;
+use crate::clock::Times;
 use crate::machine::{Head, Owner, later};
 use crate::steps;
 use crate::steps::ledger::drop_body;
@@ -24,6 +25,7 @@ const WAITING: usize = 4_096;
 pub(crate) struct Rows {
     asking: Owner,
     now_ms: i64,
+    trusted_ms: i64,
     alive: HashSet<Owner>,
     joined: u64,
     last_id: i64,
@@ -36,6 +38,8 @@ pub(crate) struct Rows {
     pub(super) sessions: HashMap<(String, String), Session>,
     /// When each was written last.
     pub(super) touched: HashMap<(String, String), i64>,
+    /// The answers of calls in each, by the order in which they came.
+    pub(super) answers: HashMap<(String, String), BTreeMap<i64, (String, String)>>,
     pub(super) blocks: HashMap<(String, Principal), Block>,
     pub(super) things: Things,
     link: Link,
@@ -92,9 +96,9 @@ impl Rows {
     }
 
     /// Whoever asks next, and when.
-    pub(crate) fn begin(&mut self, owner: Owner, now_ms: i64) {
+    pub(crate) fn begin(&mut self, owner: Owner, times: Times) {
         self.asking = owner;
-        self.now_ms = now_ms;
+        (self.now_ms, self.trusted_ms) = (times.now, times.trusted());
     }
 
     /// Takes a record for later; returns how many had to go.
@@ -145,6 +149,10 @@ impl Rows {
     }
 }
 
+fn key_of(session: &Session) -> (String, String) {
+    (session.tenant.clone(), session.id.clone())
+}
+
 impl Tables for Rows {
     fn now_ms(&self) -> i64 {
         self.now_ms
@@ -173,20 +181,20 @@ impl Tables for Rows {
         Ok(self.open_heads(same))
     }
 
-    fn started_elsewhere(&mut self) -> Res<Vec<Head>> {
-        let asking = self.asking;
-        Ok(self.open_heads(|row| row.record.state == State::Started && row.owner != asking))
+    fn started_and_left(&mut self) -> Res<Vec<Head>> {
+        let (asking, now_ms) = (self.asking, self.now_ms);
+        let left = |row: &Row| row.owner != asking || row.lease_until_ms <= now_ms;
+        Ok(self.open_heads(|row| row.record.state == State::Started && left(row)))
     }
 
     fn due(&mut self, limit: usize) -> Res<Vec<(i64, Due)>> {
-        let due = self
-            .effects
-            .iter()
-            .filter(|(_, row)| row.due_at_ms.is_some_and(|at| at <= self.now_ms));
+        let now_ms = self.trusted_ms;
+        let due =
+            self.effects.iter().filter(|(_, row)| row.due_at_ms.is_some_and(|at| at <= now_ms));
         let what = |row: &Row| {
             let ended = row.record.ended_at_ms.unwrap_or_default();
             let entry_at_ms = later(ended, row.keep.key_ms);
-            if entry_at_ms <= self.now_ms { Due::Entry } else { Due::Body { entry_at_ms } }
+            if entry_at_ms <= now_ms { Due::Entry } else { Due::Body { entry_at_ms } }
         };
         Ok(due.take(limit).map(|(id, row)| (*id, what(row))).collect())
     }
@@ -285,9 +293,29 @@ impl Tables for Rows {
     }
 
     fn put_session(&mut self, session: &Session) -> Res<()> {
-        let key = (session.tenant.clone(), session.id.clone());
+        let key = key_of(session);
         self.touched.insert(key.clone(), self.now_ms);
         self.sessions.insert(key, session.clone());
+        Ok(())
+    }
+
+    fn put_answer(&mut self, session: &Session, call: &str, body: String) -> Res<()> {
+        let kept = self.answers.entry(key_of(session)).or_default();
+        kept.retain(|_, (one, _)| one != call);
+        let place = kept.last_key_value().map_or(0, |(last, _)| last + 1);
+        kept.insert(place, (call.to_owned(), body));
+        Ok(())
+    }
+
+    fn answers(&mut self, session: &Session) -> Res<Vec<(i64, String, usize)>> {
+        let kept = self.answers.get(&key_of(session)).into_iter().flatten().rev();
+        Ok(kept.map(|(place, (call, body))| (*place, call.clone(), body.len())).collect())
+    }
+
+    fn drop_answer(&mut self, session: &Session, place: i64) -> Res<()> {
+        if let Some(kept) = self.answers.get_mut(&key_of(session)) {
+            kept.remove(&place);
+        }
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! The ports on the store in SQLite.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use haft_core::Digest;
@@ -8,15 +9,14 @@ use haft_core::ledger::{
     Claim, Claimed, EffectRecord, Ending, Settled, Spend, Ticket, Unspendable,
 };
 use haft_core::port::{
-    Blocks, Boxed, CallFilter, CallStats, Checked, Confirmations, EffectFilter, Forgotten, Journal,
-    Ledger, Resolve, Sessions, Slice, Store, Undo,
+    Blocks, Boxed, CallFilter, CallStats, Checked, Condition, Confirmations, EffectFilter,
+    Forgotten, Journal, Ledger, Resolve, Sessions, Slice, Store, Undo,
 };
 use haft_core::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
 use haft_core::session::{Block, Session};
 use serde_json::Value;
-use tokio::sync::oneshot;
 
-use super::writer::Job;
+use super::writer::Recording;
 use super::{Sqlite, read};
 use crate::steps;
 use crate::tables::Res;
@@ -71,7 +71,14 @@ impl Ledger for Sqlite {
     }
 
     fn recover<'a>(&'a self) -> Answer<'a, Vec<EffectRecord>> {
-        Box::pin(self.write(|tx| steps::ledger::recover(tx)))
+        Box::pin(async move {
+            // Asked every second, and mostly there is nothing: reading that makes nobody wait.
+            let (owner, now_ms) = (self.owner, self.shared.clock.now_ms());
+            match self.readers.ask(move |conn| read::any_left(conn, owner, now_ms)).await? {
+                true => self.write(|tx| steps::ledger::recover(tx)).await,
+                false => Ok(Vec::new()),
+            }
+        })
     }
 
     fn purge<'a>(&'a self) -> Answer<'a, u64> {
@@ -90,12 +97,20 @@ impl Ledger for Sqlite {
 
 impl Journal for Sqlite {
     fn record(&self, record: InvocationRecord) {
-        let (nobody, _) = oneshot::channel();
-        let step = move |tx: &mut super::Tx<'_>| steps::journal::record(tx, &record);
-        let taken = self.queue.as_ref().map(|it| it.try_send(Box::new(Job::new(step, nobody))));
+        let task = Box::new(Recording::new(record, Arc::clone(&self.shared)));
+        let taken = self.queue.as_ref().map(|it| it.try_send(task));
         if !matches!(taken, Some(Ok(()))) {
             self.shared.dropped.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    fn room<'a>(&'a self) -> Boxed<'a, ()> {
+        Box::pin(async move {
+            if let Some(queue) = &self.queue {
+                // Given back at once: whoever comes first takes it.
+                let _ = queue.reserve().await;
+            }
+        })
     }
 
     fn note<'a>(&'a self, tenant: &'a str, kind: &'a str, body: Value) -> Answer<'a, ()> {
@@ -212,6 +227,23 @@ impl Sessions for Sqlite {
     fn save<'a>(&'a self, session: Session) -> Answer<'a, Session> {
         Box::pin(self.write(move |tx| steps::sessions::save(tx, session.clone())))
     }
+
+    fn save_answer<'a>(
+        &'a self,
+        session: Session,
+        id: &'a str,
+        answer: &'a Value,
+    ) -> Answer<'a, Session> {
+        let (id, answer) = (id.to_owned(), answer.clone());
+        Box::pin(
+            self.write(move |tx| steps::sessions::save_answer(tx, session.clone(), &id, &answer)),
+        )
+    }
+
+    fn answer<'a>(&'a self, tenant: &'a str, session: &'a str, id: &'a str) -> Answer<'a, Value> {
+        let (tenant, session, id) = (tenant.to_owned(), session.to_owned(), id.to_owned());
+        Box::pin(self.readers.ask(move |conn| read::answer(conn, &tenant, &session, &id)))
+    }
 }
 
 impl Blocks for Sqlite {
@@ -263,7 +295,11 @@ impl Store for Sqlite {
         Box::pin(self.trusting(tenant))
     }
 
+    fn condition(&self) -> Condition {
+        Condition { dropped: self.dropped(), clock_off_ms: self.shared.clock.off_ms() }
+    }
+
     fn forget<'a>(&'a self, before_ms: i64) -> Answer<'a, Forgotten> {
-        Box::pin(self.forget_some(before_ms))
+        Box::pin(self.forget_some(self.shared.clock.before(before_ms)))
     }
 }

@@ -9,10 +9,12 @@ use haft_core::record::{AuditEntry, Confirmation, ConfirmationStatus, Invocation
 use haft_core::session::{Block, Session};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Row, params_from_iter};
+use serde_json::Value as Json;
 
 use super::fault::of_read;
 use super::row::{self, effect_columns, signed};
 use crate::figures::{self, Series, Timed};
+use crate::machine::Owner;
 use crate::steps::journal;
 use crate::tables::Res;
 
@@ -226,6 +228,12 @@ pub(super) fn session(conn: &Connection, tenant: &str, id: &str) -> Res<Session>
     body.flatten().ok_or(StoreError::Missing)
 }
 
+pub(super) fn answer(conn: &Connection, tenant: &str, session: &str, id: &str) -> Res<Json> {
+    let sql = "SELECT body FROM session_answers WHERE tenant = ?1 AND session = ?2 AND call = ?3";
+    let body = one(conn, sql, (tenant, session, id), |found| row::json(found, 0))?;
+    body.flatten().ok_or(StoreError::Missing)
+}
+
 pub(super) fn sessions(
     conn: &Connection,
     tenant: &str,
@@ -249,6 +257,13 @@ pub(super) fn blocked(
     let params = (tenant, principal.to_string());
     let found = one(conn, BLOCK, params, |found| block(found, tenant, principal))?;
     Ok(found.filter(|block| block.until_ms > now_ms))
+}
+
+/// Whether an effect was begun by another owner, or its lease is over.
+pub(super) fn any_left(conn: &Connection, owner: Owner, now_ms: i64) -> Res<bool> {
+    let sql = "SELECT 1 FROM effects WHERE (state = 'started' OR state = 'unknown') \
+               AND state = 'started' AND (owner <> ?1 OR lease_until_ms <= ?2) LIMIT 1";
+    Ok(one(conn, sql, (owner, now_ms), |row| row.get::<_, i64>(0))?.is_some())
 }
 
 pub(super) fn any_blocks(conn: &Connection) -> Res<bool> {

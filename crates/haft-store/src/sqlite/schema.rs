@@ -14,6 +14,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/calendar.sql"),
     include_str!("schema/forgetting.sql"),
     include_str!("schema/approvals.sql"),
+    include_str!("schema/clock.sql"),
+    include_str!("schema/answers.sql"),
 ];
 
 /// How a connection that writes is set up. Checkpoints of the write-ahead log are made by the
@@ -23,6 +25,7 @@ pub(super) const PRAGMAS: &str = "
     PRAGMA synchronous = FULL;
     PRAGMA foreign_keys = ON;
     PRAGMA wal_autocheckpoint = 0;
+    PRAGMA journal_size_limit = 16777216;
     PRAGMA cache_size = -32768;
     PRAGMA temp_store = MEMORY;
     PRAGMA trusted_schema = OFF;

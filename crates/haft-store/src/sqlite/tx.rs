@@ -23,6 +23,8 @@ pub(super) struct Tx<'c> {
     pub(super) owners: &'c Owners,
     pub(super) owner: Owner,
     pub(super) now_ms: i64,
+    /// What is forgotten, is forgotten by this time.
+    pub(super) trusted_ms: i64,
     /// The end of the audit trail.
     pub(super) link: Link,
     /// The first error of the database, for the writer to judge.
@@ -112,20 +114,20 @@ impl Tables for Tx<'_> {
         self.all(sql, (act, tenant), row::head)
     }
 
-    fn started_elsewhere(&mut self) -> Res<Vec<Head>> {
+    fn started_and_left(&mut self) -> Res<Vec<Head>> {
         let sql = concat!(
             "SELECT ",
             head_columns!(),
             " FROM effects WHERE (state = 'started' OR state = 'unknown') AND state = 'started' \
-             AND owner <> ?1 ORDER BY id"
+             AND (owner <> ?1 OR lease_until_ms <= ?2) ORDER BY id"
         );
-        self.all(sql, (self.owner,), row::head)
+        self.all(sql, (self.owner, self.now_ms), row::head)
     }
 
     fn due(&mut self, limit: usize) -> Res<Vec<(i64, Due)>> {
         let sql = "SELECT id, ended_at_ms, keep_key_ms FROM effects \
                    WHERE due_at_ms IS NOT NULL AND due_at_ms <= ?1 ORDER BY due_at_ms LIMIT ?2";
-        let now_ms = self.now_ms;
+        let now_ms = self.trusted_ms;
         self.all(sql, (now_ms, signed(limit as u64)), |found| {
             let entry_at_ms = later(found.get(1)?, row::unsigned(found, 2)?);
             let what = if entry_at_ms <= now_ms { Due::Entry } else { Due::Body { entry_at_ms } };
@@ -250,6 +252,25 @@ impl Tables for Tx<'_> {
         let (body, now_ms) = (written(session)?, self.now_ms);
         let params = (&session.tenant, &session.id, signed(session.revision), body, now_ms);
         self.execute(sql, params).map(drop)
+    }
+
+    fn put_answer(&mut self, session: &Session, call: &str, body: String) -> Res<()> {
+        let sql = "INSERT OR REPLACE INTO session_answers (tenant, session, call, body) VALUES \
+                   (?1, ?2, ?3, ?4)";
+        self.execute(sql, (&session.tenant, &session.id, call, body)).map(drop)
+    }
+
+    fn answers(&mut self, session: &Session) -> Res<Vec<(i64, String, usize)>> {
+        let sql = "SELECT place, call, octet_length(body) FROM session_answers \
+                   WHERE tenant = ?1 AND session = ?2 ORDER BY place DESC";
+        self.all(sql, (&session.tenant, &session.id), |found| {
+            let length = usize::try_from(found.get::<_, i64>(2)?).unwrap_or(usize::MAX);
+            Ok((found.get(0)?, found.get(1)?, length))
+        })
+    }
+
+    fn drop_answer(&mut self, _: &Session, place: i64) -> Res<()> {
+        self.execute("DELETE FROM session_answers WHERE place = ?1", (place,)).map(drop)
     }
 
     fn block(&mut self, tenant: &str, principal: &Principal) -> Res<Option<Block>> {

@@ -1,10 +1,13 @@
 //! The one thread that writes. It takes whatever waits, does it in one transaction, commits once,
 //! and only then answers everybody.
 
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use haft_core::port::StoreError;
+use haft_core::record::InvocationRecord;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
@@ -13,7 +16,9 @@ use super::fault::{During, judge};
 use super::owner::{Alive, Owners};
 use super::row;
 use super::tx::Tx;
+use crate::clock::Times;
 use crate::fail::{self, fail_point};
+use crate::steps::journal;
 use crate::tables::Res;
 use crate::trail::{Link, Signing};
 
@@ -23,6 +28,9 @@ const GROUP: usize = 256;
 /// After so many changed rows the write-ahead log is copied into the database, so that it does not
 /// grow for ever. (Not after so many tasks: one that forgets changes hundreds of rows.)
 const CHANGES_BETWEEN_CHECKPOINTS: u64 = 16_384;
+
+/// So do so many bytes, however few rows they are.
+const BYTES_BETWEEN_CHECKPOINTS: u64 = 8 << 20;
 
 /// For this part of the time that a commit takes, the writer waits for more to share it.
 const PATIENCE: u32 = 8;
@@ -78,6 +86,36 @@ impl<T: Send, F: FnMut(&mut Tx<'_>) -> Res<T> + Send> Task for Job<T, F> {
     }
 }
 
+/// The record of a call that nobody waits for. If it cannot be written, that is counted.
+pub(super) struct Recording {
+    record: InvocationRecord,
+    shared: Arc<Shared>,
+    kept: bool,
+}
+
+impl Recording {
+    pub(super) fn new(record: InvocationRecord, shared: Arc<Shared>) -> Self {
+        Self { record, shared, kept: false }
+    }
+}
+
+impl Task for Recording {
+    fn run(&mut self, tx: &mut Tx<'_>) -> bool {
+        self.kept = journal::record(tx, &self.record).is_ok();
+        self.kept
+    }
+
+    fn answer(self: Box<Self>, instead: Option<StoreError>) {
+        if instead.is_some() || !self.kept {
+            self.shared.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn fail(&mut self, _error: StoreError) {
+        self.kept = false;
+    }
+}
+
 /// The group before this one.
 #[derive(Default)]
 struct Last {
@@ -113,6 +151,9 @@ pub(super) struct Writer {
     pub(super) signing: Option<Signing>,
     /// How many changes there had been at the last checkpoint of the log.
     pub(super) checkpointed_at: u64,
+    /// Where the write-ahead log is, and how long it was then.
+    pub(super) log: PathBuf,
+    pub(super) log_was: u64,
 }
 
 impl Writer {
@@ -130,7 +171,7 @@ impl Writer {
             let began = Instant::now();
             self.write(&mut group);
             last = Last { tasks, took: began.elapsed() };
-            if self.conn.total_changes() - self.checkpointed_at >= CHANGES_BETWEEN_CHECKPOINTS {
+            if self.log_is_long() {
                 self.checkpoint();
             }
         }
@@ -188,7 +229,7 @@ impl Writer {
     }
 
     fn tasks(&self, group: &mut [Box<dyn Task>]) -> rusqlite::Result<Option<(Link, i64)>> {
-        let (mut tx, stored_ms) = self.begun()?;
+        let (mut tx, times, stored_ms) = self.begun()?;
         let before = self.conn.total_changes();
         for task in group {
             if !self.run(&mut tx, task.as_mut())? {
@@ -197,9 +238,10 @@ impl Writer {
         }
         // Nobody was told anything new: a commit without a change costs nothing.
         let wrote = self.conn.total_changes() != before;
-        if wrote || tx.now_ms - stored_ms >= CLOCK_MS {
-            let mut clock = self.conn.prepare_cached("UPDATE clock SET now_ms = ?1")?;
-            clock.execute((tx.now_ms,))?;
+        if wrote || (tx.now_ms - stored_ms).abs() >= CLOCK_MS {
+            let sql = "UPDATE clock SET now_ms = ?1, since_ms = ?2, sure_ms = ?3, floor_ms = ?4";
+            let mut clock = self.conn.prepare_cached(sql)?;
+            clock.execute((times.now, times.since, times.sure, times.floor))?;
         }
         Ok(Some((tx.link, tx.now_ms)))
     }
@@ -219,20 +261,22 @@ impl Writer {
         Ok(false)
     }
 
-    /// A transaction that knows the time and the end of the trail, whoever has written since; and
-    /// the time that is stored.
-    fn begun(&self) -> rusqlite::Result<(Tx<'_>, i64)> {
+    /// A transaction that knows the time and the end of the trail, whoever has written since; what
+    /// there is to know of the time; and the time that is stored.
+    fn begun(&self) -> rusqlite::Result<(Tx<'_>, Times, i64)> {
         let mut clock = self.conn.prepare_cached("SELECT now_ms FROM clock")?;
         let stored_ms = clock.query_row((), |found| found.get(0))?;
+        let times = self.shared.clock.not_before(stored_ms);
         let tx = Tx {
             conn: &self.conn,
             owners: &self.owners,
             owner: self.alive.owner,
-            now_ms: self.shared.clock.not_before(stored_ms),
+            now_ms: times.now,
+            trusted_ms: times.trusted(),
             link: last_link(&self.conn)?,
             failure: None,
         };
-        Ok((tx, stored_ms))
+        Ok((tx, times, stored_ms))
     }
 
     fn execute(&self, sql: &str) -> rusqlite::Result<()> {
@@ -248,9 +292,19 @@ impl Writer {
         }
     }
 
+    /// Whether enough was written since the last checkpoint. The log's file does not become shorter
+    /// than its limit when it is begun anew, so what counts is by how much it has grown.
+    fn log_is_long(&mut self) -> bool {
+        let length = std::fs::metadata(&self.log).map_or(0, |file| file.len());
+        self.log_was = self.log_was.min(length);
+        length - self.log_was >= BYTES_BETWEEN_CHECKPOINTS
+            || self.conn.total_changes() - self.checkpointed_at >= CHANGES_BETWEEN_CHECKPOINTS
+    }
+
     /// Copies the log into the database. A failure here is one of the disk, as in a commit.
     fn checkpoint(&mut self) {
         self.checkpointed_at = self.conn.total_changes();
+        self.log_was = std::fs::metadata(&self.log).map_or(0, |file| file.len());
         let done = self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
         if let Err(error) = done {
             self.shared.blame(&judge(&error, During::Work), &error);

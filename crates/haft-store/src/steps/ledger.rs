@@ -10,6 +10,7 @@ use haft_core::record::{ConfirmationStatus, InvocationRecord};
 use serde_json::json;
 
 use super::journal;
+use crate::clock;
 use crate::machine::{self, Asked, Decision, Head, Running, Settling};
 use crate::tables::{Due, Res, Tables};
 
@@ -117,7 +118,10 @@ pub(crate) fn spend(
         ConfirmationStatus::Spent => return Ok(Some(Unspendable::Spent)),
         ConfirmationStatus::Approved => {}
     }
-    if confirmation.expires_at_ms <= on.now_ms() {
+    // One from the future was asked for by a clock that was wrong, and would hold for as long as that
+    // was ahead.
+    let now_ms = on.now_ms();
+    if confirmation.expires_at_ms <= now_ms || confirmation.asked_at_ms - now_ms > clock::JUMP_MS {
         return Ok(Some(Unspendable::Expired));
     }
     confirmation.status = ConfirmationStatus::Spent;
@@ -191,6 +195,22 @@ pub(crate) fn settle(
     Ok(Settled::Written)
 }
 
+/// An effect that somebody asks about. One that nobody carries out any more is unknown, whether or
+/// not anybody has noticed before.
+fn looked_at(on: &mut impl Tables, mut head: Head) -> Res<(Head, EffectRecord)> {
+    let now_ms = on.now_ms();
+    let left = head.state == State::Started
+        && machine::on_started(&head, head.class, now_ms, || on.is_alive(head.owner))
+            != Running::Yes;
+    if !left {
+        let record = on.effect(head.id)?;
+        return Ok((head, record));
+    }
+    let record = give_up(on, &head)?;
+    head.state = record.state;
+    Ok((head, record))
+}
+
 pub(crate) fn resolve(
     on: &mut impl Tables,
     tenant: &str,
@@ -198,13 +218,17 @@ pub(crate) fn resolve(
     resolve: &Resolve,
 ) -> Res<EffectRecord> {
     let head = on.head_of_call(tenant, call)?.ok_or(StoreError::Missing)?;
+    let (head, mut record) = looked_at(on, head)?;
     let Some(state) = machine::on_resolve(head.state, resolve.happened) else {
         let is = head.state.as_str();
-        return Err(StoreError::WrongState(format!(
-            "the effect is `{is}`; only an `unknown` one can be settled by hand"
-        )));
+        return Err(StoreError::WrongState(if head.state == State::Started {
+            "the effect is being carried out; once its time is over without an outcome it is \
+             `unknown` and can be settled by hand"
+                .to_owned()
+        } else {
+            format!("the effect is `{is}`; only an `unknown` one can be settled by hand")
+        }));
     };
-    let mut record = on.effect(head.id)?;
     record.state = state;
     record.resolution = Some(Resolution {
         happened: resolve.happened,
@@ -278,15 +302,15 @@ fn due(head: &Head, record: &EffectRecord) -> Option<i64> {
     machine::due_at_ms(record.state, record.ended_at_ms?, head.keep, has_body)
 }
 
-/// Effects whose process is gone and which may have happened become unknown; the others are left
-/// for the next claim to begin again.
+/// Effects that nobody carries out any more and which may have happened become unknown: their process
+/// is gone, or could not record in time what became of them. The others are left for the next claim
+/// to begin again.
 pub(crate) fn recover(on: &mut impl Tables) -> Res<Vec<EffectRecord>> {
     let mut lost = Vec::new();
-    for head in on.started_elsewhere()? {
-        if on.is_alive(head.owner) {
-            continue;
-        }
-        let running = machine::on_started(&head, SideEffectPolicy::Pure, on.now_ms(), || false);
+    for head in on.started_and_left()? {
+        let now_ms = on.now_ms();
+        let alive = || on.is_alive(head.owner);
+        let running = machine::on_started(&head, SideEffectPolicy::Pure, now_ms, alive);
         if running == Running::NobodyKnows {
             lost.push(give_up(on, &head)?);
         }

@@ -1,9 +1,11 @@
 //! The steps of sessions and blocks.
 
 use haft_core::call::Principal;
-use haft_core::port::StoreError;
+use haft_core::port::{ANSWERS_BYTES, StoreError};
 use haft_core::session::{Block, Session};
+use serde_json::Value;
 
+use super::journal::written;
 use crate::machine::later;
 use crate::tables::{Res, Tables};
 
@@ -16,6 +18,25 @@ pub(crate) fn save(on: &mut impl Tables, mut session: Session) -> Res<Session> {
     }
     session.revision += 1;
     on.put_session(&session)?;
+    Ok(session)
+}
+
+/// Answers go into a place of their own: a session is read and written with every call.
+pub(crate) fn save_answer(
+    on: &mut impl Tables,
+    session: Session,
+    call: &str,
+    answer: &Value,
+) -> Res<Session> {
+    let session = save(on, session)?;
+    on.put_answer(&session, call, written(answer)?)?;
+    let mut bytes = 0_usize;
+    for (place, call, length) in on.answers(&session)? {
+        bytes = bytes.saturating_add(length);
+        if bytes > ANSWERS_BYTES || session.recent.iter().all(|recent| recent.id != call) {
+            on.drop_answer(&session, place)?;
+        }
+    }
     Ok(session)
 }
 

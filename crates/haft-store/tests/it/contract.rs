@@ -8,5 +8,6 @@ mod journal;
 mod records;
 mod sessions;
 mod settling;
+mod time;
 mod undoing;
 mod unknown;

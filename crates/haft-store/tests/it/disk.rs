@@ -43,6 +43,20 @@ async fn a_full_database_refuses_and_goes_on_once_there_is_room() {
     assert!(trail.windows(2).all(|pair| pair[1].previous == pair[0].hash));
 }
 
+/// The write-ahead log is copied into the database by its length too, not only by the number of rows.
+#[tokio::test]
+async fn large_entries_do_not_make_the_log_long() {
+    let bed = Bed::sqlite();
+    let store = bed.open_sqlite(|_| ());
+    let large = json!("x".repeat(1 << 20));
+    for _ in 0..40 {
+        store.note("acme", "note", large.clone()).await.unwrap();
+    }
+    let log = bed.path().with_extension("db-wal");
+    let length = std::fs::metadata(log).unwrap().len();
+    assert!(length < 32 << 20, "{} MiB", length >> 20);
+}
+
 /// What does not fit fails alone; what shared its commit is written.
 #[tokio::test]
 async fn what_does_not_fit_fails_alone() {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use haft_core::port::{Journal as _, StoreError};
+use haft_core::port::{Journal as _, Store as _, StoreError};
 use haft_store::{Options, Sqlite};
 use rusqlite::Connection;
 
@@ -23,7 +23,7 @@ fn a_newer_schema_is_refused() {
     conn.pragma_update(None, "user_version", 99).unwrap();
     check(
         &bed,
-        "the database has schema 99 and this haft knows up to 6; use the newer haft that wrote it",
+        "the database has schema 99 and this haft knows up to 8; use the newer haft that wrote it",
     );
 }
 
@@ -99,6 +99,34 @@ async fn records_that_find_no_room_are_counted() {
     let filter = haft_core::port::CallFilter { tenant: "acme".into(), ..Default::default() };
     let written = store.calls(filter).await.unwrap().len() as u64;
     assert!(store.dropped() >= 8 && store.dropped() + written == 10, "{}", store.dropped());
+}
+
+/// A record that was taken and could not be written is counted as well.
+#[tokio::test]
+async fn records_that_cannot_be_written_are_counted() {
+    let bed = Bed::sqlite();
+    let store = bed.open_sqlite(|options| options.busy = std::time::Duration::from_millis(20));
+    let other = Connection::open(bed.path()).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    for n in 0..3 {
+        store.record(call_record(&format!("c{n}"), "a", n));
+    }
+    assert!(store.flush().await.is_err());
+    other.execute_batch("COMMIT").unwrap();
+    assert_eq!(store.condition().dropped, 3);
+}
+
+/// Whoever waits for room does not lose its record.
+#[tokio::test]
+async fn whoever_waits_for_room_finds_some() {
+    let bed = Bed::sqlite();
+    let store = bed.open_sqlite(|options| options.queue = 1);
+    for n in 0..200 {
+        store.room().await;
+        store.record(call_record(&format!("c{n}"), "a", n));
+    }
+    store.flush().await.unwrap();
+    assert_eq!(store.dropped(), 0);
 }
 
 #[tokio::test]

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use haft_core::contract::{Capability, Mode};
 use haft_core::outcome::{After, Intent, IntentStatus};
-use haft_core::port::{Ended, Store as _};
+use haft_core::port::{Ended, Sessions as _, Store as _};
 use haft_core::record::{Event, EventKind};
 use haft_core::session::Phase;
 use haft_core::{Call, Envelope, ErrorKind};
+use haft_runtime::Settings;
 use haft_runtime::policy::{Rules, Spending, Supersede};
 use haft_runtime::session::{Arrived, Signal};
 use serde_json::{Value, json};
@@ -365,6 +366,53 @@ async fn what_was_done_is_answered_whatever_waits_or_is_used_up() {
     }
     assert!(voice.world.call(with("b")).await.meta.cached);
     assert_eq!(kind(&voice.world.call(with("c")).await), ErrorKind::BudgetExceeded);
+}
+
+#[tokio::test]
+async fn a_large_answer_is_given_again_and_its_id_stays_taken() {
+    // length of the answer, how often the tool ran when the call was sent twice
+    for (length, runs) in [(70_000, 1), (900_000, 1), (3 << 20, 2)] {
+        let allow = vec!["shop__*".into()];
+        let settings = Settings { default_result_bytes: 8 << 20, ..Settings::default() };
+        let rules = Rules { allow, ..Rules::default() };
+        let world = World::with(rules, |builder| builder.settings(settings));
+        let text = In::world(world, Mode::Text).await;
+        for _ in 0..2 {
+            text.world.next("compute", Does::Returns(json!("x".repeat(length))));
+        }
+        let with = |item: &str| {
+            let mut call = text.call("compute", item);
+            call.id = Some("m1".into());
+            call
+        };
+        let first = text.world.call(with("a")).await;
+        let second = text.world.call(with("a")).await;
+        assert_eq!(first.result, second.result, "{length}");
+        assert_eq!((second.meta.cached, text.world.acts("compute")), (runs == 1, runs), "{length}");
+        assert_eq!(kind(&text.world.call(with("b")).await), ErrorKind::Conflict, "{length}");
+        let kept = text.world.store.session("default", &text.id).await.unwrap();
+        assert!(json!(kept).to_string().len() < 4_000, "the session itself stays small");
+    }
+}
+
+#[tokio::test]
+async fn so_many_messages_wait_and_no_more() {
+    let text = In::mode(Mode::Text).await;
+    for _ in 0..100 {
+        text.message("hello").await;
+    }
+    let runtime = &text.world.runtime;
+    let refused = runtime.message(&caller(), &text.id, json!("one more")).await.unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::BudgetExceeded);
+    assert_eq!(text.over().await.len(), 100);
+    assert!(matches!(text.message("one more").await, Arrived::Waits { waiting: 1 }));
+    let large = json!("x".repeat(300_000));
+    let refused = runtime.message(&caller(), &text.id, large.clone()).await.unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::BudgetExceeded);
+    text.over().await;
+    text.over().await;
+    let begins = runtime.message(&caller(), &text.id, large).await.unwrap();
+    assert!(matches!(begins, Arrived::Begins { .. }), "what need not wait is not kept");
 }
 
 #[tokio::test]

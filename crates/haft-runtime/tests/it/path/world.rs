@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::contract::Capability;
-use haft_core::port::{Boxed, Ended, Execute, Invoke as _, Job, Publish};
+use haft_core::port::{Boxed, Ended, Execute, Invoke as _, Job, Publish, Store};
 use haft_core::record::Event;
 use haft_core::registry::{Registry, Tool};
 use haft_core::{Call, Caller, Envelope, ErrorKind, ToolError};
@@ -35,6 +35,8 @@ pub(crate) enum Does {
     WaitsThen(Arc<Notify>, Arc<Notify>, Ended),
     /// Never ends.
     Hangs,
+    /// Acts, and takes its task with it.
+    Panics,
     /// Calls a capability, then fails for good.
     UsesThenFails(Capability, &'static str, Value),
     /// Calls capabilities one after the other, then ends like this.
@@ -93,6 +95,10 @@ impl Script {
             Some(Does::Hangs) => {
                 act();
                 std::future::pending().await
+            }
+            Some(Does::Panics) => {
+                act();
+                panic!("the handler's task goes")
             }
             Some(Does::UsesThenFails(capability, method, arguments)) => {
                 let _ = job.host.call(capability, method, arguments).await;
@@ -274,14 +280,19 @@ impl World {
 
     /// A second process on the same store, with the same tools.
     pub(crate) fn twin(&self) -> Runtime {
+        self.on(Arc::new(self.store.join()))
+    }
+
+    /// The same tools on another store.
+    pub(crate) fn on(&self, store: Arc<dyn Store>) -> Runtime {
         let registry = tools();
         let rules = Rules { allow: vec!["shop__*".into()], ..Rules::default() };
         let source = Source { rules: rules.clone(), ..Source::default() };
         let policy = Policy::load(&source, &[&registry]).unwrap();
-        let store = Arc::new(self.store.join());
         Runtime::builder(registry, store, Arc::new(Shared(self.script.clone())))
             .policy(Arc::new(policy))
             .rules(rules)
+            .publish(self.heard.clone())
             .secret([7; 32])
             .build()
             .unwrap()

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use haft_core::Principal;
 use haft_core::contract::Mode;
 use haft_core::port::StoreError;
-use haft_core::session::{Phase, Session, Turn};
+use haft_core::session::{Phase, Recent, Session, Turn};
 use serde_json::json;
 
-use crate::bed::{START, contract};
+use crate::bed::{START, contract, digest};
 
 pub(super) fn session() -> Session {
     Session {
@@ -41,6 +41,10 @@ pub(super) fn session() -> Session {
     }
 }
 
+fn recent(id: &str) -> Recent {
+    Recent { id: id.to_owned(), fingerprint: digest("call"), answered: true }
+}
+
 contract! {
     a_session_is_found_as_it_was_saved(bed) {
         let store = bed.open();
@@ -50,6 +54,37 @@ contract! {
         assert_eq!(store.session("other", "s1").await, Err(StoreError::Missing));
         drop(store);
         assert_eq!(bed.open().session("acme", "s1").await.unwrap(), saved);
+    }
+
+    answers_are_kept_beside_their_session(bed) {
+        let store = bed.open();
+        let mut kept = Session { recent: VecDeque::from([recent("a"), recent("b")]), ..session() };
+        for (id, answer) in [("a", json!({ "data": 1 })), ("b", json!({ "data": 2 }))] {
+            kept = store.save_answer(kept, id, &answer).await.unwrap();
+            assert_eq!(store.answer("acme", "s1", id).await.unwrap(), answer);
+        }
+        assert_eq!(store.session("acme", "s1").await.unwrap(), kept);
+        assert_eq!(store.answer("other", "s1", "a").await, Err(StoreError::Missing));
+        let stale = Session { revision: 1, ..kept.clone() };
+        let refused = store.save_answer(stale, "a", &json!("late")).await;
+        assert_eq!(refused, Err(StoreError::Stale));
+        assert_eq!(store.answer("acme", "s1", "a").await.unwrap(), json!({ "data": 1 }));
+        // What is no longer among the recent calls goes.
+        kept.recent.pop_front();
+        kept.recent.push_back(recent("c"));
+        kept = store.save_answer(kept, "c", &json!("x".repeat(5 << 20))).await.unwrap();
+        assert_eq!(store.answer("acme", "s1", "a").await, Err(StoreError::Missing));
+        assert!(store.answer("acme", "s1", "b").await.is_ok());
+        // Of too much, the oldest does.
+        kept.recent.push_back(recent("d"));
+        store.save_answer(kept, "d", &json!("x".repeat(5 << 20))).await.unwrap();
+        assert_eq!(store.answer("acme", "s1", "b").await, Err(StoreError::Missing));
+        assert_eq!(store.answer("acme", "s1", "c").await, Err(StoreError::Missing));
+        assert!(store.answer("acme", "s1", "d").await.is_ok());
+        bed.clock.advance(2_000);
+        while store.forget(START + 2_000).await.unwrap().more {}
+        assert_eq!(store.session("acme", "s1").await, Err(StoreError::Missing));
+        assert_eq!(store.answer("acme", "s1", "d").await, Err(StoreError::Missing));
     }
 
     sessions_are_listed_newest_first(bed) {

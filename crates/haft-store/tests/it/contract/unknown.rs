@@ -1,11 +1,13 @@
 //! What nobody knows: how it comes about, what it stops, and how it ends.
 
 use haft_core::contract::SideEffectPolicy as Class;
-use haft_core::ledger::{Claimed, State};
+use haft_core::ledger::{Claimed, Settled, State};
 use haft_core::port::{EffectFilter, Resolve, StoreError};
 use serde_json::json;
 
-use crate::bed::{LEASE, START, claim, contract, digest, fresh, kinds, of_class, settled, word};
+use crate::bed::{
+    LEASE, START, claim, contract, digest, ending, fresh, kinds, of_class, settled, word,
+};
 
 fn said(happened: bool) -> Resolve {
     Resolve { happened, by: "user:ines".into(), note: "asked the bank".into(), result: None }
@@ -115,6 +117,42 @@ contract! {
         assert_eq!(kinds(&*store).await, ["unknown", "unknown"]);
         let again = store.claim(of_class("idempotent", Class::Idempotent)).await.unwrap();
         assert_eq!(word(&again), "fresh 2");
+    }
+
+    what_a_living_process_could_not_record_is_unknown_when_its_time_is_over(bed) {
+        let (owner, other) = (bed.open(), bed.open());
+        let late = fresh(&*owner, claim("own")).await;
+        fresh(&*owner, of_class("again", Class::Idempotent)).await;
+        bed.clock.advance(LEASE - 1);
+        for store in [&owner, &other] {
+            assert!(store.recover().await.unwrap().is_empty(), "somebody waits for it");
+        }
+        bed.clock.advance(1);
+        let lost = owner.recover().await.unwrap();
+        assert_eq!(lost.len(), 1, "by its own process, too");
+        assert_eq!((lost[0].state, &*lost[0].effect.call), (State::Unknown, "call of own"));
+        assert!(other.recover().await.unwrap().is_empty());
+        assert_eq!(word(&other.claim(claim("own")).await.unwrap()), "unknown");
+        let settled = owner.settle(&late, ending(State::Succeeded, None), None).await.unwrap();
+        assert_eq!(settled, Settled::Written, "a late success counts");
+    }
+
+    what_nobody_carries_out_any_more_can_be_settled_by_hand_at_once(bed) {
+        let store = bed.open();
+        for class in [Class::Idempotent, Class::Irreversible] {
+            let key = class.as_str();
+            fresh(&*store, of_class(key, class)).await;
+            let call = format!("call of {key}");
+            let Err(StoreError::WrongState(why)) = store.resolve("acme", &call, said(true)).await
+            else {
+                panic!("{key} is being carried out")
+            };
+            assert!(why.starts_with("the effect is being carried out"), "{why}");
+            bed.clock.advance(LEASE);
+            let record = store.resolve("acme", &call, said(false)).await.unwrap();
+            assert_eq!(record.state, State::NotHappened, "{key}");
+        }
+        assert_eq!(kinds(&*store).await, ["unknown", "resolve", "unknown", "resolve"]);
     }
 
     effects_are_found_by_what_they_are_newest_first(bed) {

@@ -1,0 +1,197 @@
+//! What becomes of calls when the store fails, the clock jumps, or a process loses what it was doing.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use haft_core::call::Principal;
+use haft_core::ledger::State;
+use haft_core::port::{CallFilter, Invoke as _, Journal as _, Ledger as _, Store as _};
+use haft_core::record::InvocationRecord;
+use haft_core::{Caller, ErrorKind};
+use haft_runtime::Runtime;
+use tokio::sync::Notify;
+
+use super::faulty::{Fault, Faulty};
+use super::world::{Does, NOW, World, call, caller, failed, kind};
+
+const DAY: i64 = 86_400_000;
+const YEAR: i64 = 365 * DAY;
+
+/// A world, its tools on a store that fails, and that store.
+fn faulty() -> (World, Runtime, Arc<Faulty>) {
+    let world = World::new();
+    let store = Faulty::on(world.store.clone());
+    let runtime = world.on(store.clone());
+    (world, runtime, store)
+}
+
+fn operator() -> Caller {
+    Caller { actor: Principal::user("mara"), ..caller() }
+}
+
+async fn records(world: &World) -> Vec<InvocationRecord> {
+    let filter = CallFilter { tenant: "default".into(), ..CallFilter::default() };
+    world.store.calls(filter).await.unwrap()
+}
+
+#[tokio::test]
+async fn without_a_claim_nothing_is_done() {
+    let (world, runtime, store) = faulty();
+    store.claims.lock().push_back(Fault::Refuses);
+    let refused = runtime.invoke(call("order", "k")).await;
+    assert_eq!(kind(&refused), ErrorKind::StoreUnavailable);
+    assert!(refused.result.is_err_and(|error| error.message.contains("nothing was done")));
+    assert_eq!(world.acts("order"), 0);
+    assert!(runtime.invoke(call("order", "k")).await.is_ok(), "the key is free");
+    assert_eq!(world.acts("order"), 1);
+}
+
+#[tokio::test]
+async fn a_claim_in_doubt_is_asked_again_and_done_once() {
+    for fault in [Fault::LosesIt, Fault::LosesTheAnswer] {
+        let (world, runtime, store) = faulty();
+        store.claims.lock().push_back(fault);
+        assert!(runtime.invoke(call("order", "k")).await.is_ok(), "{fault:?}");
+        assert_eq!(store.claimed.load(Ordering::SeqCst), 2, "{fault:?}");
+        assert!(runtime.invoke(call("order", "k")).await.meta.cached, "{fault:?}");
+        assert_eq!(world.acts("order"), 1, "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_claim_that_stays_in_doubt_does_nothing() {
+    let (world, runtime, store) = faulty();
+    store.claims.lock().extend([Fault::LosesTheAnswer, Fault::LosesTheAnswer]);
+    assert_eq!(kind(&runtime.invoke(call("order", "k")).await), ErrorKind::StoreUnavailable);
+    assert_eq!(world.acts("order"), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outcome_is_recorded_as_soon_as_the_store_takes_it() {
+    for fault in [Fault::Refuses, Fault::LosesIt, Fault::LosesTheAnswer] {
+        let (world, runtime, store) = faulty();
+        store.settles.lock().extend([fault, Fault::Refuses]);
+        assert!(runtime.invoke(call("order", "k")).await.is_ok(), "{fault:?}");
+        assert_eq!(store.settled.load(Ordering::SeqCst), 3, "{fault:?}");
+        assert!(runtime.invoke(call("order", "k")).await.meta.cached, "{fault:?}");
+        assert_eq!(world.acts("order"), 1, "{fault:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outcome_that_cannot_be_recorded_is_unknown_and_can_be_settled() {
+    for ends in [None, Some(ErrorKind::Permanent)] {
+        let (world, runtime, store) = faulty();
+        if let Some(kind) = ends {
+            world.next("book", Does::ActsThen(failed(kind)));
+        }
+        store.takes_no_outcome.store(true, Ordering::SeqCst);
+        let began = tokio::time::Instant::now();
+        let told = runtime.invoke(call("book", "k")).await;
+        assert_eq!(kind(&told), ErrorKind::UnknownOutcome, "{ends:?}: never that it failed");
+        assert!(began.elapsed() >= Duration::from_secs(10), "it was tried until the lease ended");
+        let id = told.meta.record_id.clone();
+        let state = || async { world.store.effect("default", &id).await.unwrap().state };
+        assert_eq!(state().await, State::Started);
+        let early = runtime.probe(&operator(), &id).await.unwrap_err();
+        assert!(early.message.contains("being carried out"), "{}", early.message);
+        world.clock.advance(600_000);
+        let left = runtime.tend().await.unwrap();
+        assert_eq!((left.len(), state().await), (1, State::Unknown), "{ends:?}");
+        let found = records(&world).await;
+        assert_eq!(found.len(), 1, "the call is on record");
+        assert_eq!((&*found[0].call, found[0].error), (&*id, Some(ErrorKind::UnknownOutcome)));
+        let settled = runtime.settle(&operator(), &id, true, "seen").await.unwrap();
+        assert_eq!(settled.state, State::Happened);
+        assert_eq!(world.acts("book"), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_call_whose_task_is_gone_is_on_record_and_can_be_settled() {
+    let world = World::new();
+    world.next("book", Does::Panics);
+    let told = world.call(call("book", "k")).await;
+    assert_eq!(kind(&told), ErrorKind::UnknownOutcome);
+    let id = told.meta.record_id;
+    let found = records(&world).await;
+    assert_eq!((found.len(), &*found[0].call), (1, &*id));
+    assert_eq!(found[0].error, Some(ErrorKind::UnknownOutcome));
+    world.clock.advance(3_600_000);
+    // Nobody has looked at it since.
+    let settled = world.runtime.settle(&operator(), &id, false, "looked").await.unwrap();
+    assert_eq!(settled.state, State::NotHappened);
+    world.next("book", Does::Panics);
+    let again = world.call(call("book", "k")).await.meta.record_id;
+    world.clock.advance(3_600_000);
+    world.next("booked", Does::Returns(serde_json::json!({ "found": true })));
+    let probed = world.runtime.probe(&operator(), &again).await.unwrap();
+    assert_eq!(probed.effect.state, State::Happened);
+}
+
+#[tokio::test]
+async fn whoever_goes_away_before_anything_was_done_wanted_nothing() {
+    let (world, runtime, store) = faulty();
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    *store.held.lock() = Some((begun.clone(), go.clone()));
+    let asked = tokio::spawn({
+        let runtime = runtime.clone();
+        async move { runtime.invoke(call("order", "k")).await }
+    });
+    begun.notified().await;
+    asked.abort();
+    assert!(asked.await.unwrap_err().is_cancelled());
+    go.notify_one();
+    assert_eq!(runtime.drain(Duration::from_secs(5)).await, 0);
+    assert_eq!(world.acts("order"), 0);
+    let found = records(&world).await;
+    assert_eq!((found.len(), found[0].error), (1, Some(ErrorKind::Cancelled)));
+    assert!(runtime.invoke(call("order", "k")).await.is_ok(), "the key is free");
+    assert_eq!(world.acts("order"), 1);
+}
+
+#[tokio::test]
+async fn a_duplicate_follows_the_attempt_that_was_begun_anew() {
+    let world = World::new();
+    let twin = world.twin();
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let fails = Does::WaitsThen(begun.clone(), go.clone(), failed(ErrorKind::Permanent));
+    world.next("order", fails);
+    let first = tokio::spawn({
+        let runtime = world.runtime.clone();
+        async move { runtime.invoke(call("order", "k")).await }
+    });
+    begun.notified().await;
+    let began = Instant::now();
+    let mut duplicate = std::pin::pin!(twin.invoke(call("order", "k")));
+    // It has found the first attempt, and looks at it from time to time.
+    let waits = tokio::time::timeout(Duration::from_millis(20), &mut duplicate).await;
+    assert!(waits.is_err());
+    go.notify_one();
+    assert_eq!(kind(&first.await.unwrap()), ErrorKind::Permanent);
+    assert!(world.call(call("order", "k")).await.is_ok());
+    let told = duplicate.await;
+    assert!(told.is_ok() && told.meta.cached, "{told:?}");
+    assert!(began.elapsed() < Duration::from_secs(5));
+}
+
+#[tokio::test]
+async fn a_clock_that_jumps_for_a_moment_repeats_nothing() {
+    for jump in [100 * DAY, YEAR, -YEAR] {
+        let world = World::new();
+        assert!(world.call(call("order", "k")).await.is_ok());
+        world.clock.set_wall(NOW + jump);
+        world.runtime.tend().await.unwrap();
+        assert!(!world.runtime.forget().await.unwrap().anything(), "{jump}");
+        assert!(world.call(call("order", "k")).await.meta.cached, "{jump}");
+        world.clock.set_wall(NOW + 1000);
+        world.runtime.tend().await.unwrap();
+        assert!(world.call(call("order", "k")).await.meta.cached, "{jump}");
+        assert_eq!(world.acts("order"), 1, "{jump}");
+        assert_eq!(world.store.now_ms(), NOW + 1000, "{jump}");
+        let mut dated = call("order", "dated");
+        dated.issued_at_ms = Some(NOW + 1000);
+        assert!(world.call(dated).await.is_ok(), "{jump}");
+    }
+}

@@ -1,0 +1,106 @@
+//! A clock that jumps: what must not follow from it.
+
+use haft_core::Principal;
+use haft_core::ledger::{Claimed, State, Unspendable};
+use haft_core::record::Confirmation;
+
+use crate::bed::{
+    Bed, LEASE, START, claim, confirmation, contract, fresh, settled, spending, word,
+};
+
+const MINUTE: i64 = 60_000;
+const DAY: i64 = 24 * 60 * MINUTE;
+const YEAR: i64 = 365 * DAY;
+
+/// Lets time pass, and the store look at its clock every minute.
+async fn pass(bed: &Bed, store: &dyn haft_core::port::Store, minutes: i64) {
+    for _ in 0..minutes {
+        bed.clock.advance(MINUTE);
+        store.note("acme", "note", serde_json::json!("tick")).await.unwrap();
+    }
+}
+
+contract! {
+    a_clock_that_jumps_for_a_moment_forgets_nothing_and_ends_no_lease(bed) {
+        for jump in [100 * DAY, YEAR, -YEAR] {
+            let store = bed.open();
+            bed.clock.set_wall(store.now_ms());
+            let key = format!("k{jump}");
+            settled(&*store, claim(&key), State::Succeeded).await;
+            let running = fresh(&*store, claim(&format!("running{jump}"))).await;
+            let seen = store.now_ms();
+            bed.clock.set_wall(seen + jump);
+            assert_eq!(store.now_ms(), seen, "{jump}");
+            assert_eq!(store.condition().clock_off_ms, Some(jump));
+            assert_eq!(store.purge().await.unwrap(), 0, "{jump}");
+            assert_eq!(store.forget(store.now_ms()).await.unwrap().calls, 0, "{jump}");
+            assert!(store.recover().await.unwrap().is_empty(), "{jump}");
+            bed.clock.set_wall(seen);
+            assert_eq!(store.condition().clock_off_ms, None);
+            assert_eq!(word(&store.claim(claim(&key)).await.unwrap()), "answered", "{jump}");
+            crate::bed::settle(&*store, &running, State::Succeeded, None).await;
+            drop(store);
+            assert_eq!(bed.open().now_ms(), seen, "and the store is not of another time");
+        }
+    }
+
+    a_clock_that_is_believed_forgets_nothing_before_it_is_trusted(bed) {
+        let store = bed.open();
+        settled(&*store, claim("k"), State::Succeeded).await;
+        bed.clock.set_wall(START + YEAR);
+        pass(bed, &*store, 11).await;
+        assert_eq!(store.now_ms(), START + YEAR + 11 * MINUTE);
+        let kept = store.audit(0, 1_000).await.unwrap().len();
+        assert_eq!(store.purge().await.unwrap(), 1, "what was due all the same, ten minutes later");
+        settled(&*store, claim("k"), State::Succeeded).await;
+        assert!(!store.forget(START + YEAR).await.unwrap().anything(), "a year is in doubt");
+        assert!(store.audit(0, 1_000).await.unwrap().len() > kept);
+        bed.clock.set_wall(START + 11 * MINUTE);
+        pass(bed, &*store, 11).await;
+        assert_eq!(store.now_ms(), START + 22 * MINUTE, "it was wrong, and is right again");
+        assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "answered");
+    }
+
+    a_clock_that_was_set_right_lets_no_approval_of_the_wrong_time_hold(bed) {
+        let store = bed.open();
+        store.ask(confirmation("before", "b")).await.unwrap();
+        bed.clock.set_wall(START + YEAR);
+        pass(bed, &*store, 11).await;
+        let asked_at_ms = store.now_ms();
+        let expires_at_ms = asked_at_ms + 100_000;
+        let late = Confirmation { asked_at_ms, expires_at_ms, ..confirmation("c", "c") };
+        store.ask(late).await.unwrap();
+        store.decide("acme", "c", true, &Principal::user("ines")).await.unwrap();
+        bed.clock.set_wall(START + 11 * MINUTE);
+        pass(bed, &*store, 11).await;
+        assert_eq!(store.now_ms(), START + 22 * MINUTE);
+        for (id, binding) in [("before", "b"), ("c", "c")] {
+            let claimed = store.claim(spending(id, id, binding)).await.unwrap();
+            assert_ne!(word(&claimed), "fresh 1", "{id}");
+        }
+        let claimed = store.claim(spending("other", "c", "c")).await.unwrap();
+        assert_eq!(claimed, Claimed::Unspendable(Unspendable::Expired));
+    }
+
+    a_clock_that_stays_behind_revives_nothing(bed) {
+        let store = bed.open();
+        store.ask(confirmation("c", "b")).await.unwrap();
+        store.decide("acme", "c", true, &Principal::user("ines")).await.unwrap();
+        bed.clock.advance(8 * DAY);
+        pass(bed, &*store, 1).await;
+        let seen = store.now_ms();
+        bed.clock.set_wall(START - YEAR);
+        pass(bed, &*store, 120).await;
+        assert_eq!(store.now_ms(), seen + 120 * MINUTE);
+        let claimed = store.claim(spending("other", "c", "b")).await.unwrap();
+        assert_eq!(claimed, Claimed::Unspendable(Unspendable::Expired));
+    }
+
+    a_lease_ends_by_the_ticks_while_the_clock_is_wrong(bed) {
+        let store = bed.open();
+        fresh(&*store, claim("k")).await;
+        bed.clock.set_wall(START - YEAR);
+        bed.clock.advance(LEASE);
+        assert_eq!(store.recover().await.unwrap().len(), 1);
+    }
+}
