@@ -34,8 +34,7 @@ for line in sys.stdin:
 "#;
 
 /// What the tool makes of an echo, for a secret and for one that could be guessed.
-async fn check(server: &Server, tool: Tool, executors: Executors) {
-    let mut tool = tool;
+async fn check(server: &Server, mut tool: Tool, executors: Executors) {
     tool.contract.hosts = vec![server.at.to_string()];
     let world = World::running(tool, executors, &["acme".to_owned()]).await;
     world.add("acme", "work", Credentials::Bearer(SecretText::new(SECRET))).await;
