@@ -2,9 +2,11 @@
 //!
 //! The endpoint is the operator's to name, the credentials are those of the call's connection. What
 //! comes back is believed only as far as it can be checked: JSON, an image in base64 that is one, or
-//! an address with `https`.
+//! an address with `https`. Where the images are kept on this machine is nobody's business: they have
+//! an id, and an address where the operator serves them.
 
 mod picture;
+mod shelf;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,7 +23,7 @@ use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use url::Url;
+use url::{Host, Url};
 
 use crate::http::{Client, Fault, Request, Response, own_words, present};
 
@@ -39,7 +41,7 @@ pub struct Settings {
     pub model: String,
     /// Where images that come as bytes are kept.
     pub folder: PathBuf,
-    /// Under which address that folder is served; a `file:` address when absent.
+    /// Under which address that folder is served; images that are kept have none when absent.
     pub public_url: Option<String>,
 }
 
@@ -85,7 +87,24 @@ impl Images {
         attach(&mut request, auth).await?;
         let sent = self.client.send(request, Instant::now() + PATIENCE).await;
         let response = sent.map_err(unanswered)?;
-        Ok(json!({ "images": self.read(&response)? }))
+        self.read(&response, &asked)
+    }
+
+    /// An image that was kept before.
+    fn find(&self, asked: Value) -> Result<Value, ToolError> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Wanted {
+            id: String,
+        }
+        let wanted: Wanted = serde_json::from_value(asked)
+            .map_err(|why| fault("`images.find` takes `{id}`", why))?;
+        let kept = shelf::find(&self.settings, &wanted.id).ok_or_else(|| {
+            ToolError::new(ErrorKind::NotFound, "no image is kept under this id").suggest(
+                "use an id exactly as it was returned, or the image's link where it has one",
+            )
+        })?;
+        Ok(kept.shown())
     }
 
     fn request(&self, asked: &Asked) -> Result<Request, ToolError> {
@@ -114,52 +133,69 @@ impl Images {
         Ok(Request { method: Method::POST, url, headers, body, most: LONGEST })
     }
 
-    fn read(&self, response: &Response) -> Result<Vec<Value>, ToolError> {
+    fn read(&self, response: &Response, asked: &Asked) -> Result<Value, ToolError> {
         if let Some(kind) = status_kind(response.status) {
             let said =
                 own_words(&response.body).map(|text| format!(": {text}")).unwrap_or_default();
             let message = format!("the image service refused ({}){said}", response.status);
             let mut error = ToolError::new(kind, message);
-            error.partial_side_effects = response.status >= 500;
+            error.partial_side_effects = matches!(response.status, 408 | 500..=599);
             return Err(error);
         }
         let told: Told = serde_json::from_slice(&response.body)
             .map_err(|why| lie("is not what an image service says", why))?;
-        told.data.iter().take(4).map(|one| self.image(one)).collect()
+        let count = usize::from(asked.count);
+        let made = told.data.iter().take(count).map(|one| self.image(one));
+        let images = made.collect::<Result<Vec<Made>, ToolError>>()?;
+        let mut notes: Vec<String> =
+            images.iter().filter_map(|made| made.differs(&asked.size)).collect();
+        if told.data.len() > count {
+            let sent = told.data.len();
+            notes.push(format!("the service sent {sent} images; {count} of them asked for"));
+        }
+        let images: Vec<Value> = images.into_iter().map(|made| made.shown).collect();
+        Ok(match notes.is_empty() {
+            true => json!({ "images": images }),
+            false => json!({ "images": images, "notes": notes }),
+        })
     }
 
-    fn image(&self, told: &One) -> Result<Value, ToolError> {
+    fn image(&self, told: &One) -> Result<Made, ToolError> {
         match (&told.b64_json, &told.url) {
             (Some(text), _) => self.keep(text),
-            (None, Some(url)) => elsewhere(url),
+            (None, Some(url)) => Ok(Made { shown: elsewhere(url)?, size: None }),
             (None, None) => Err(lie("holds neither an image nor an address", "")),
         }
     }
 
-    fn keep(&self, text: &str) -> Result<Value, ToolError> {
+    fn keep(&self, text: &str) -> Result<Made, ToolError> {
         let bytes =
             STANDARD.decode(text.trim()).map_err(|why| lie("is cut off or not base64", why))?;
         let picture = picture::of(&bytes).ok_or_else(|| lie("is not an image", ""))?;
-        let digest = haft_core::Digest::of_bytes(&bytes);
-        let id = format!("img_{}", digest.hex().get(..24).unwrap_or_default());
-        let name = format!("{id}.{}", picture.ending);
-        let unkept = |why: std::io::Error| lie("cannot be kept here", why);
-        std::fs::create_dir_all(&self.settings.folder).map_err(unkept)?;
-        let path = self.settings.folder.join(&name);
-        std::fs::write(&path, &bytes).map_err(unkept)?;
-        let url = match &self.settings.public_url {
-            Some(base) => format!("{}/{name}", base.trim_end_matches('/')),
-            None => {
-                let whole = std::path::absolute(&path).map_err(unkept)?;
-                Url::from_file_path(whole).map_err(|()| lie("cannot be kept here", ""))?.into()
-            }
-        };
-        let mut image = json!({ "id": id, "url": url, "mediaType": picture.media_type });
-        if let (Some((width, height)), Value::Object(image)) = (picture.size, &mut image) {
-            image.insert("width".to_owned(), json!(width));
-            image.insert("height".to_owned(), json!(height));
+        let kept = shelf::keep(&self.settings, &bytes, &picture)
+            .map_err(|why| lie("cannot be kept here", why))?;
+        let mut shown = kept.shown();
+        if let (Some((width, height)), Value::Object(shown)) = (picture.size, &mut shown) {
+            shown.insert("width".to_owned(), json!(width));
+            shown.insert("height".to_owned(), json!(height));
         }
-        Ok(image)
+        Ok(Made { shown, size: picture.size })
+    }
+}
+
+/// An image that came, and how large it is where that can be seen.
+struct Made {
+    shown: Value,
+    size: Option<(u32, u32)>,
+}
+
+impl Made {
+    /// What is to be said where it is of another size than was asked for.
+    fn differs(&self, asked: &str) -> Option<String> {
+        let (width, height) = self.size?;
+        let made = format!("{width}x{height}");
+        let id = self.shown.get("id").and_then(Value::as_str).unwrap_or_default();
+        (made != asked).then(|| format!("`{id}` is {made}, not {asked} as it was asked for"))
     }
 }
 
@@ -182,13 +218,17 @@ impl Provide for Images {
         Box::pin(async move {
             match method {
                 "generate" => self.generate(binding, arguments).await,
-                _ => Err(ToolError::new(ErrorKind::Internal, "`images` has `generate`")),
+                "find" => self.find(arguments),
+                _ => {
+                    let message = "`images` has `generate` and `find`";
+                    Err(ToolError::new(ErrorKind::Internal, message))
+                }
             }
         })
     }
 
-    fn writes(&self, _: &str) -> bool {
-        true
+    fn writes(&self, method: &str) -> bool {
+        method != "find"
     }
 }
 
@@ -222,8 +262,13 @@ async fn attach(request: &mut Request, auth: &Auth) -> Result<(), ToolError> {
 /// An address that the service keeps the image at.
 fn elsewhere(url: &str) -> Result<Value, ToolError> {
     let parsed = Url::parse(url).map_err(|why| lie("names an address that is none", why))?;
-    if parsed.scheme() != "https" || parsed.host_str().is_none() || url.len() > 4096 {
+    if parsed.scheme() != "https" || url.len() > 4096 {
         return Err(lie("names an address that is not `https`", ""));
+    }
+    // Who opens it must not be sent to a machine nearby, nor be given somebody's name and password.
+    let named = matches!(parsed.host(), Some(Host::Domain(_)));
+    if !named || !parsed.username().is_empty() || parsed.password().is_some() {
+        return Err(lie("names an address without a host's name, or with a password", ""));
     }
     let media_type = match parsed.path().rsplit('.').next() {
         Some("jpg" | "jpeg") => "image/jpeg",

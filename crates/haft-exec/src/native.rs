@@ -26,6 +26,11 @@ use crate::said;
 
 pub use context::Context;
 
+/// The examples of the guide are compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/native-tools.md")]
+struct Guide;
+
 type Function = Box<dyn Fn(Arc<Value>, Context) -> Boxed<'static, Ended> + Send + Sync>;
 
 /// An answer with what the function asks of the session.

@@ -6,18 +6,21 @@
 //!
 //! What is run is what the registry was sealed over: the file is read, held against its digest, and
 //! a copy of those bytes is started. Its environment is empty but for what programs need to start,
-//! its resources are limited, and at the deadline it is killed with whatever it has started. Unlike
-//! `handler.js` it is not shut in: it can reach what its user can.
+//! its resources are limited, and at the deadline it is killed with whatever it has started. It serves
+//! one tenant, and its folder goes with it. Unlike `handler.js` it is not shut in: it can reach what
+//! its user can.
 
+mod home;
 mod start;
 mod talk;
 mod worker;
 
-use std::collections::HashMap;
+use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use haft_core::Digest;
 use haft_core::error::{ErrorKind, ToolError};
 use haft_core::port::{Boxed, Ended, Execute, Job};
 use haft_core::registry::{Implementation, Tool};
@@ -43,7 +46,8 @@ pub struct Settings {
     pub starter: Option<PathBuf>,
     /// How many programs run at most.
     pub most: usize,
-    /// How many that are done are kept ready, of each handler.
+    /// How many that are done are kept ready, of each handler and tenant. Of all together no more than
+    /// run at most.
     pub warm: usize,
     /// A program is replaced after this many calls.
     pub calls_per_child: u64,
@@ -78,13 +82,22 @@ impl Settings {
 pub struct Process {
     settings: Settings,
     places: Arc<Semaphore>,
-    idle: Mutex<HashMap<String, Vec<Worker>>>,
+    /// Those that are ready, the one that has waited longest first.
+    idle: Mutex<VecDeque<(Of, Worker)>>,
+}
+
+/// Whom a program serves: what one tenant left in it, no other finds.
+#[derive(Clone, PartialEq, Eq)]
+struct Of {
+    tenant: Arc<str>,
+    digest: Digest,
 }
 
 impl Process {
     /// Starts nothing yet.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
+        home::sweep(&settings.run);
         let places = Arc::new(Semaphore::new(settings.most.max(1)));
         Self { settings, places, idle: Mutex::default() }
     }
@@ -98,8 +111,8 @@ impl Process {
             let message = "every program was busy until the deadline";
             return Ended::NotBegun(ToolError::new(ErrorKind::Timeout, message));
         };
-        let key = digest.to_string();
-        let mut worker = match self.ready(&key) {
+        let of = Of { tenant: job.scope.caller.tenant.clone(), digest: digest.clone() };
+        let mut worker = match self.ready(&of) {
             Some(worker) => worker,
             None => match start::start(&self.settings, file, digest) {
                 Ok(worker) => worker,
@@ -109,7 +122,7 @@ impl Process {
         let talk = talk::hold(&mut worker, job, end, &self.settings);
         match tokio::time::timeout_at(end, talk).await {
             Ok(Ok(answer)) => {
-                self.back(key, worker);
+                self.back(of, worker);
                 answer
             }
             // Dropping a worker kills it, and whatever it has started.
@@ -121,11 +134,11 @@ impl Process {
         }
     }
 
-    /// One that has served and still lives.
-    fn ready(&self, key: &str) -> Option<Worker> {
+    /// One that has served the same tenant and still lives.
+    fn ready(&self, of: &Of) -> Option<Worker> {
         let mut idle = self.idle.lock();
-        let waiting = idle.get_mut(key)?;
-        while let Some(mut worker) = waiting.pop() {
+        while let Some(at) = idle.iter().rposition(|(whose, _)| whose == of) {
+            let (_, mut worker) = idle.remove(at)?;
             if worker.is_alive() {
                 return Some(worker);
             }
@@ -133,14 +146,17 @@ impl Process {
         None
     }
 
-    fn back(&self, key: String, worker: Worker) {
+    fn back(&self, of: Of, worker: Worker) {
         if worker.calls >= self.settings.calls_per_child || !worker.is_quiet() {
             return;
         }
         let mut idle = self.idle.lock();
-        let waiting = idle.entry(key).or_default();
-        if waiting.len() < self.settings.warm {
-            waiting.push(worker);
+        if idle.iter().filter(|(whose, _)| *whose == of).count() < self.settings.warm {
+            idle.push_back((of, worker));
+        }
+        // However many tenants there are.
+        if idle.len() > self.settings.most.max(1) {
+            idle.pop_front();
         }
     }
 }

@@ -118,13 +118,50 @@ impl Bound {
         }
     }
 
-    async fn answer(
+    /// What the handler is told, without secrets: a service may repeat what it was sent, and a handler
+    /// that has read a secret can spell it so that nobody recognises it any more.
+    fn told(&self, inner: &Inner, answer: Result<Value, ToolError>) -> Result<Value, ToolError> {
+        let leased = self.auth.as_ref().map(|(_, leased)| &**leased);
+        let sieve = inner.sieve(&self.scope.caller.tenant, leased);
+        if sieve.is_empty() {
+            return answer;
+        }
+        let unsafe_to_tell = |why| {
+            let message = "what was answered could not be made safe to pass on";
+            ToolError::new(ErrorKind::RedactionFailed, message).caused_by(why)
+        };
+        match answer {
+            Ok(mut value) => sieve.value(&mut value).map(|_| value).map_err(unsafe_to_tell),
+            Err(mut error) => match sieve.error(&mut error) {
+                Ok(()) => Err(error),
+                Err(why) => {
+                    let partly = error.partial_side_effects;
+                    let mut error = unsafe_to_tell(why);
+                    error.partial_side_effects = partly;
+                    Err(error)
+                }
+            },
+        }
+    }
+
+    async fn reached(
         &self,
         capability: Capability,
         method: &str,
         arguments: Value,
     ) -> Result<Value, ToolError> {
         let inner = self.permitted(capability)?;
+        let answer = self.answer(&inner, capability, method, arguments).await;
+        self.told(&inner, answer)
+    }
+
+    async fn answer(
+        &self,
+        inner: &Arc<Inner>,
+        capability: Capability,
+        method: &str,
+        arguments: Value,
+    ) -> Result<Value, ToolError> {
         // A program's own provider comes before ours.
         if let Some(provider) = inner.capabilities.get(&capability) {
             let writes = provider.writes(method);
@@ -140,30 +177,30 @@ impl Bound {
             return answer;
         }
         match capability {
-            Capability::CallTool => self.call_tool(&inner, method, arguments).await,
-            Capability::Clock => builtin::clock(&inner, method),
+            Capability::CallTool => self.call_tool(inner, method, arguments).await,
+            Capability::Clock => builtin::clock(inner, method),
             Capability::Audit => {
-                let note = self.scrubbed(&inner, arguments)?;
-                builtin::audit(&inner, &self.scope, method, note).await
+                let note = self.scrubbed(inner, arguments)?;
+                builtin::audit(inner, &self.scope, method, note).await
             }
             Capability::Messaging => {
                 self.writing();
-                let said = self.scrubbed(&inner, arguments);
+                let said = self.scrubbed(inner, arguments);
                 let answer =
-                    said.and_then(|said| builtin::messaging(&inner, &self.scope, method, said));
+                    said.and_then(|said| builtin::messaging(inner, &self.scope, method, said));
                 self.written(&answer);
                 answer
             }
             Capability::Voice => builtin::voice(&self.scope, method),
             Capability::Moderation => {
                 self.writing();
-                let said = self.scrubbed(&inner, arguments)?;
-                let answer = builtin::moderation(&inner, &self.scope, method, &said).await;
+                let said = self.scrubbed(inner, arguments)?;
+                let answer = builtin::moderation(inner, &self.scope, method, &said).await;
                 self.written(&answer);
                 answer
             }
             Capability::Client => {
-                let said = self.scrubbed(&inner, arguments)?;
+                let said = self.scrubbed(inner, arguments)?;
                 client::answer(self.client.as_deref(), method, said).await
             }
             Capability::Kb | Capability::Http | Capability::Calendar | Capability::Images => {
@@ -184,6 +221,6 @@ impl Host for Bound {
         method: &'a str,
         arguments: Value,
     ) -> Boxed<'a, Result<Value, ToolError>> {
-        Box::pin(self.answer(capability, method, arguments))
+        Box::pin(self.reached(capability, method, arguments))
     }
 }

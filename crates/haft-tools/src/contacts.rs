@@ -49,11 +49,12 @@ struct Find {
     value: String,
     confidence: Confidence,
     region: Option<String>,
+    extension: Option<String>,
 }
 
 impl Find {
     fn new(kind: Kind, place: Range<usize>, value: String, confidence: Confidence) -> Self {
-        Self { kind, place, value, confidence, region: None }
+        Self { kind, place, value, confidence, region: None, extension: None }
     }
 }
 
@@ -84,6 +85,8 @@ pub(crate) struct Contact {
     confidence: Confidence,
     #[serde(skip_serializing_if = "Option::is_none")]
     region: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    extension: Option<String>,
 }
 
 /// The answer.
@@ -137,6 +140,7 @@ fn shown(text: &str, finds: Vec<Find>) -> Vec<Contact> {
                 end,
                 confidence: find.confidence,
                 region: find.region,
+                extension: find.extension,
             }
         })
         .collect()

@@ -15,6 +15,7 @@ use haft_core::Digest;
 use nix::sys::resource::{Resource, setrlimit};
 
 use super::Settings;
+use super::home::Home;
 use super::worker::Worker;
 
 /// The first argument of a program that is to become a handler.
@@ -40,9 +41,7 @@ pub(super) fn start(settings: &Settings, file: &str, digest: &Digest) -> Result<
         Some(starter) => starter.clone(),
         None => std::env::current_exe().map_err(|why| why.to_string())?,
     };
-    let home = settings.run.join("home");
-    private_folder(&home)?;
-    let home = fs::canonicalize(&home).map_err(|why| why.to_string())?;
+    let home = Home::new(&settings.run)?;
     let mut command = tokio::process::Command::new(&starter);
     command
         .arg(ASKED)
@@ -52,9 +51,10 @@ pub(super) fn start(settings: &Settings, file: &str, digest: &Digest) -> Result<
         .env("PATH", PATH)
         .env("LANG", "C.UTF-8")
         .env("TZ", "UTC0")
-        .env("HOME", &home)
+        .env("HOME", home.path())
+        .env("TMPDIR", home.path())
         .env("PYTHONDONTWRITEBYTECODE", "1")
-        .current_dir(&home)
+        .current_dir(home.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -62,7 +62,7 @@ pub(super) fn start(settings: &Settings, file: &str, digest: &Digest) -> Result<
         .process_group(0)
         .kill_on_drop(true);
     let child = command.spawn().map_err(|why| format!("{}: {why}", starter.display()))?;
-    Worker::new(child, settings.line_bytes)
+    Worker::new(child, home, settings.line_bytes)
 }
 
 /// A copy of the bytes that were checked: what is run cannot be exchanged in between.
@@ -107,7 +107,7 @@ fn put(folder: &Path, path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     placed
 }
 
-fn private_folder(path: &Path) -> Result<(), String> {
+pub(super) fn private_folder(path: &Path) -> Result<(), String> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true).mode(0o700);
     builder.create(path).map_err(|why| format!("`{}`: {why}", path.display()))

@@ -8,13 +8,15 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
+use super::home::Home;
 use crate::said::shortened;
 
 /// The most of standard error that is kept.
 const WORDS: usize = 4 << 10;
 
 pub(super) struct Worker {
-    child: Child,
+    child: Option<Child>,
+    home: Option<Home>,
     group: Option<Pid>,
     to: ChildStdin,
     from: ChildStdout,
@@ -27,7 +29,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn new(mut child: Child, most: usize) -> Result<Self, String> {
+    pub(super) fn new(mut child: Child, home: Home, most: usize) -> Result<Self, String> {
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(to), Some(from), Some(errors)) = pipes else {
             return Err("the program has no pipes".to_owned());
@@ -35,11 +37,12 @@ impl Worker {
         let group = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
         let words = Arc::new(Mutex::new(Vec::new()));
         tokio::spawn(listen(errors, words.clone()));
-        Ok(Self { child, group, to, from, inbox: Vec::new(), most, words, calls: 0 })
+        let (child, home) = (Some(child), Some(home));
+        Ok(Self { child, home, group, to, from, inbox: Vec::new(), most, words, calls: 0 })
     }
 
     pub(super) fn is_alive(&mut self) -> bool {
-        let alive = matches!(self.child.try_wait(), Ok(None));
+        let alive = self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)));
         if !alive {
             self.kill();
         }
@@ -86,12 +89,18 @@ impl Worker {
 
     async fn gone(&mut self) -> String {
         let soon = std::time::Duration::from_millis(100);
-        let ended = tokio::time::timeout(soon, self.child.wait()).await;
+        let waited = async {
+            match &mut self.child {
+                Some(child) => child.wait().await.ok(),
+                None => None,
+            }
+        };
+        let ended = tokio::time::timeout(soon, waited).await;
         // What it left behind goes with it, at once: its number is free for others now.
         self.kill();
         match ended {
-            Ok(Ok(status)) => format!("it ended with {status}"),
-            Ok(Err(_)) | Err(_) => "it closed its output".to_owned(),
+            Ok(Some(status)) => format!("it ended with {status}"),
+            Ok(None) | Err(_) => "it closed its output".to_owned(),
         }
     }
 
@@ -113,8 +122,17 @@ impl Worker {
 }
 
 impl Drop for Worker {
+    /// Its folder goes when it is really gone: until then it may write into it.
     fn drop(&mut self) {
         self.kill();
+        let (child, home) = (self.child.take(), self.home.take());
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
+            if let Some(mut child) = child {
+                let _ = child.wait().await;
+            }
+            let _ = tokio::task::spawn_blocking(move || drop(home)).await;
+        });
     }
 }
 

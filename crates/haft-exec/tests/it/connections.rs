@@ -3,6 +3,7 @@
 mod keys;
 mod oracle;
 mod renewal;
+mod reversed;
 mod world;
 
 use std::sync::Arc;

@@ -55,6 +55,23 @@ impl Bench {
         self.within(arguments, Duration::from_secs(20), Stubs::default()).await
     }
 
+    async fn of_tenant(&self, tenant: &str, arguments: Value) -> Value {
+        let mut scope = (*scope("call_1")).clone();
+        scope.caller = haft_core::Caller::agent(tenant, "assistant");
+        let (tool, host) = (Arc::new(self.tool.clone()), Arc::new(Stubs::default()));
+        let time = Duration::from_secs(20);
+        let job = Job::new(tool, arguments, Arc::new(scope), host, time, None);
+        data(self.process.execute(job).await)
+    }
+
+    /// The folders of programs that are there.
+    fn homes(&self) -> Vec<std::path::PathBuf> {
+        let run = std::fs::read_dir(self.folder.path().join("run")).into_iter().flatten().flatten();
+        run.map(|one| one.path())
+            .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("home-"))
+            .collect()
+    }
+
     async fn within(&self, arguments: Value, time: Duration, stubs: Stubs) -> Ended {
         let tool = Arc::new(self.tool.clone());
         let job =
@@ -75,13 +92,74 @@ async fn a_program_is_started_once_and_asked_often() {
     assert_eq!(first["pid"], second["pid"], "the same program");
 }
 
+const KEEPING: &str = "before = globals().get('kept', []); files = sorted(os.listdir('.')); \
+    kept = before + [args['n']]; open('note-' + args['n'], 'w').write('x'); \
+    data = {'pid': os.getpid(), 'before': before, 'files': files, 'home': os.environ['HOME']}";
+
+#[tokio::test]
+async fn what_one_tenant_leaves_no_other_finds() {
+    let bench = Bench::new(KEEPING);
+    let first = bench.of_tenant("acme", json!({"n": "a"})).await;
+    let other = bench.of_tenant("globex", json!({"n": "b"})).await;
+    assert_eq!((&other["before"], &other["files"]), (&json!([]), &json!([])));
+    assert_ne!((&first["pid"], &first["home"]), (&other["pid"], &other["home"]));
+    let again = bench.of_tenant("acme", json!({"n": "c"})).await;
+    assert_eq!((&again["pid"], &again["before"]), (&first["pid"], &json!(["a"])));
+    assert_eq!(bench.homes().len(), 2);
+}
+
+#[tokio::test]
+async fn the_folder_of_a_program_goes_with_it() {
+    let once = LOOP.replace("BODY", KEEPING);
+    let bench = Bench::of(&once, |settings| settings.calls_per_child = 1);
+    for n in ["a", "b"] {
+        let found = bench.of_tenant("acme", json!({"n": n})).await;
+        assert_eq!(found["files"], json!([]), "{n}");
+    }
+    gone(&bench).await;
+    // However many tenants there are, no more wait than may run.
+    let bench = Bench::of(&once, |settings| settings.most = 2);
+    for n in ["a", "b", "c", "d", "e"] {
+        bench.of_tenant(n, json!({"n": n})).await;
+    }
+    let end = Instant::now() + Duration::from_secs(20);
+    while bench.homes().len() > 2 && Instant::now() < end {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(bench.homes().len(), 2);
+}
+
+async fn gone(bench: &Bench) {
+    let end = Instant::now() + Duration::from_secs(20);
+    while !bench.homes().is_empty() && Instant::now() < end {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(bench.homes(), [""; 0].map(std::path::PathBuf::from));
+}
+
+#[tokio::test]
+async fn what_a_killed_haft_left_is_removed_at_the_next_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = std::process::Command::new("true").spawn().unwrap();
+    child.wait().unwrap();
+    let of = |id: u32| folder.path().join(format!("home-{id}-0"));
+    let (left, lives) = (of(child.id()), of(std::process::id()));
+    for home in [&left, &lives] {
+        std::fs::create_dir(home).unwrap();
+        std::fs::write(home.join("note"), "x").unwrap();
+    }
+    let process = Process::new(Settings::new(folder.path().to_owned(), folder.path().to_owned()));
+    assert!(!left.exists() && lives.exists());
+    drop(process);
+}
+
 #[tokio::test]
 async fn its_environment_is_empty_and_its_limits_hold() {
     let bench = Bench::new(
         "import resource; data = {'env': sorted(os.environ), 'core': resource.getrlimit(resource.RLIMIT_CORE)[0], 'files': resource.getrlimit(resource.RLIMIT_NOFILE)[0]}",
     );
     let found = data(bench.call(json!({})).await);
-    let expected = ["HOME", "LANG", "PATH", "PYTHONDONTWRITEBYTECODE", "TZ"];
+    let expected = ["HOME", "LANG", "PATH", "PYTHONDONTWRITEBYTECODE", "TMPDIR", "TZ"];
     let env: Vec<&str> = found["env"]
         .as_array()
         .unwrap()
@@ -245,7 +323,7 @@ async fn many_that_start_a_program_at_once_all_run_all_of_it() {
             assert_eq!(data(call.await.unwrap()), json!(7), "round {round}");
         }
         let run = std::fs::read_dir(bench.folder.path().join("run")).unwrap().flatten();
-        for copy in run.filter(|one| one.file_name() != "home") {
+        for copy in run.filter(|one| !one.file_name().to_string_lossy().starts_with("home-")) {
             let left = std::fs::read_dir(copy.path()).unwrap().flatten();
             let left: Vec<_> = left.map(|one| one.file_name()).collect();
             assert_eq!(left, ["handler.py"], "nothing is left behind");

@@ -10,7 +10,7 @@ use std::time::Duration;
 use haft_core::calendar::{Booked, Booking, BookingStatus, Draft, Which};
 use haft_core::{ErrorKind, ToolError};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Provider;
 use super::busy::{Asking, Who, unkept};
@@ -41,7 +41,7 @@ impl Provider {
         let booking = self.booking(&draft, now_ms);
         match self.store.book(booking, now_ms, HOLD_MS).await.map_err(unkept)? {
             Booked::Fresh(booking) if booking.place.is_some() => self.write(asking, booking).await,
-            Booked::Fresh(booking) => Ok(event(&booking)),
+            Booked::Fresh(booking) => Ok(told(&booking)),
             Booked::Before(booking) => again(&booking),
             Booked::Taken => Err(taken("somebody has another meeting at that time")),
             Booked::NoDraft => Err(no_draft(id)),
@@ -128,9 +128,9 @@ impl Provider {
         }
         let sure = self.store.confirm(&booking.tenant, &booking.event).await;
         match sure {
-            Ok(Some(booking)) => Ok(event(&booking)),
+            Ok(Some(booking)) => Ok(told(&booking)),
             // It was done. That it could not be noted is mended when somebody looks for it.
-            Ok(None) | Err(_) => Ok(event(&booking)),
+            Ok(None) | Err(_) => Ok(told(&booking)),
         }
     }
 
@@ -284,9 +284,25 @@ fn as_it_stands(booking: &mut Booking, text: &str) {
 
 fn again(booking: &Booking) -> Result<Value, ToolError> {
     match booking.status {
-        BookingStatus::Held | BookingStatus::Confirmed => Ok(event(booking)),
+        BookingStatus::Held | BookingStatus::Confirmed => Ok(told(booking)),
         BookingStatus::Cancelled => Err(taken("this draft was booked before, and cancelled")),
     }
+}
+
+/// A booking, with what would otherwise be taken for granted: that the others know of it, and a link.
+fn told(booking: &Booking) -> Value {
+    let mut notes = vec![match booking.place {
+        None => "the meeting stands in haft's own calendar; nobody was told of it",
+        Some(_) => "whether attendees are told of the meeting is up to the calendar server",
+    }];
+    if booking.meeting.conference && booking.conference_url.is_none() {
+        notes.push("there is no conference link, because conferences are not set up");
+    }
+    let mut shown = event(booking);
+    if let Value::Object(shown) = &mut shown {
+        shown.insert("notes".to_owned(), json!(notes));
+    }
+    shown
 }
 
 fn taken(why: &str) -> ToolError {

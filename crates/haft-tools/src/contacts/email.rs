@@ -25,10 +25,11 @@ static BRACKETED: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
-/// `name at host dot example`: only where both are spelled.
+/// `name at host dot example`: only where both are spelled. A dot before the `at` belongs to the name:
+/// without it the address would be somebody else's.
 static SPELLED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(&format!(
-        r"(?i)\b([\p{{L}}\p{{N}}._+-]+)\s+(?:{AT})\s+([\p{{L}}\p{{N}}-]+(?:\s+(?:{DOT})\s+[\p{{L}}\p{{N}}-]+)+)"
+        r"(?i)\b([\p{{L}}\p{{N}}._+-]+(?:\s+(?:{DOT})\s+[\p{{L}}\p{{N}}._+-]+)*)\s+(?:{AT})\s+([\p{{L}}\p{{N}}-]+(?:\s+(?:{DOT})\s+[\p{{L}}\p{{N}}-]+)+)"
     ))
 });
 

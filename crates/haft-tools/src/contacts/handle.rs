@@ -18,12 +18,38 @@ static LABELLED: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// Words that stylesheets and programs write with an `@`.
+const CODE: &[&str] = &[
+    "charset",
+    "container",
+    "decorator",
+    "deprecated",
+    "font-face",
+    "import",
+    "include",
+    "keyframes",
+    "layer",
+    "media",
+    "mixin",
+    "namespace",
+    "override",
+    "page",
+    "param",
+    "property",
+    "return",
+    "returns",
+    "supports",
+    "test",
+    "throws",
+    "todo",
+];
+
 pub(super) fn find(text: &str, finds: &mut Finds) {
     for found in AT.captures_iter(text) {
         let (Some(whole), Some(name)) = (found.get(0), found.get(1)) else { continue };
         let before = text.get(..whole.start()).and_then(|before| before.chars().next_back());
         let after = text.get(whole.end()..).and_then(|after| after.chars().next());
-        let joined = before.is_some_and(|c| c.is_alphanumeric() || "._-+/@＠=".contains(c));
+        let joined = before.is_some_and(|c| c.is_alphanumeric() || "._-+/@＠=\"".contains(c));
         // One character is a mark in a text, and a number alone is a price or a time.
         let real =
             name.as_str().chars().count() > 1 && name.as_str().chars().any(char::is_alphabetic);
@@ -32,7 +58,11 @@ pub(super) fn find(text: &str, finds: &mut Finds) {
         }
         let host = found.get(2).map_or("", |host| host.as_str()).to_lowercase();
         let value = format!("@{}{host}", name.as_str());
-        finds.take(Find::new(Kind::Handle, whole.range(), value, Confidence::Exact));
+        let confidence = match host.is_empty() && CODE.contains(&name.as_str()) {
+            true => Confidence::Likely,
+            false => Confidence::Exact,
+        };
+        finds.take(Find::new(Kind::Handle, whole.range(), value, confidence));
     }
     for found in LABELLED.captures_iter(text) {
         let Some(name) = found.get(1) else { continue };

@@ -1,5 +1,6 @@
 //! Phone numbers: what looks like one and is valid for its country.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use phonenumber::metadata::DATABASE;
@@ -9,12 +10,30 @@ use regex::Regex;
 use super::name::last_words;
 use super::{Confidence, Find, Finds, Kind, pattern};
 
-/// Digits of any script, and what people put between them.
-static CANDIDATE: LazyLock<Regex> = LazyLock::new(|| {
+/// A number with everything that is dialled before it has no more.
+const MOST_DIGITS: usize = 16;
+
+/// Digits of any script, and what people put between them, on one line: a number, or several.
+static RUN: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r"(?:tel:)?((?:[+＋]|\(\s?[+＋])?[\s\u{a0}]?[(（]?\p{Nd}(?:[\s\u{a0}\u{2009}\u{202f}()（）./\u{ad}\u{2010}-\u{2015}\u{2212}・-]{0,3}\p{Nd}){5,20})",
+        r"(?:tel:)?((?:[+＋]|\(\s?[+＋])?[\s&&[^\n\r]]?[(（]?\p{Nd}(?:[[\s&&[^\n\r]]()（）./\u{ad}\u{2010}-\u{2015}\u{2212}・-]{0,3}\p{Nd}){5,})",
     )
 });
+
+/// A day, before a space or at the end.
+static DAY: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4})(?:\s|$)")
+});
+
+/// What is dialled when somebody has answered: `x99`, `ext. 99`, `Durchwahl 99`.
+static EXTENSION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^[ \u{a0}]{0,2}(?:x|extension|extn?|durchwahl|dw|apparat|app|poste|interno|int|wewn?|доб|内線|分机)[.:：]{0,2}[ \u{a0}]?(\d{1,6})\b",
+    )
+});
+
+/// Four groups of four are a card's.
+static CARD: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\d{4}(?:[ -]\d{4}){3}$"));
 
 /// Dates, addresses of machines, times, money: as many digits, but no numbers to dial.
 static OTHERS: LazyLock<Regex> = LazyLock::new(|| {
@@ -40,6 +59,8 @@ static CALLED: LazyLock<Regex> = LazyLock::new(|| {
 static FILED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?ix)(?:\b(?:rechnung\p{L}*|bestell\p{L}*|auftrag\p{L}*|kunden\p{L}*|vertrag\p{L}*|aktenzeichen|konto\p{L}*|iban|nr|no\.|num|number|numer|
+            siren|siret|tva|vat|ust-?id\p{L}*|steuer\p{L}*|nip|regon|pesel|nif|cif|iva|инн|огрн|кпп|ein|ssn|tax\p{L}*|
+            timestamp|epoch|unix|uid|sku|ean|gtin|imei|blz|hrb|kvk|
             invoice|order|reference|ref|ticket|case|account|policy|contract|tracking|serial|isbn|issn|
             facture|commande|dossier|référence|n°|nº|factura|pedido|expediente|fattura|ordine|pratica|faktur\p{L}*|zamówieni\p{L}*|
             счёт\p{L}*|счет\p{L}*|заказ\p{L}*|договор\p{L}*)|№|\#|n°|nº|請求書|注文|発注|订单|訂單|发票|合同|编号|番号)[\s.:：\#°º号碼码-]{0,4}$",
@@ -56,43 +77,161 @@ pub(super) fn region(letters: &str) -> Option<country::Id> {
 }
 
 pub(super) fn find(text: &str, region: Option<country::Id>, finds: &mut Finds) {
-    for found in CANDIDATE.captures_iter(text) {
-        let Some(number) = found.get(1) else { continue };
-        let start = number.start() + number.as_str().len() - number.as_str().trim_start().len();
-        let mut candidate = text.get(start..number.end()).unwrap_or_default();
-        let before = text.get(..start).and_then(|before| before.chars().next_back());
-        let after = text.get(number.end()..).and_then(|after| after.chars().next());
-        // Part of a word, a price, a percentage, a version, a key.
-        let joined = before.is_some_and(|c| is_spelled(c) || "#$€£¥_=@%&".contains(c));
-        let continued = after.is_some_and(|c| is_spelled(c) || "€$£¥%_@=".contains(c));
-        let said = last_words(text.get(..start).unwrap_or_default());
-        let called = CALLED.is_match(said);
-        if joined || continued || !called && FILED.is_match(said) {
-            continue;
-        }
-        // Two numbers may stand side by side; then the longest beginning that is one is taken.
-        while let Some(digits) = digits(candidate) {
-            let others = OTHERS.is_match(candidate)
-                && !candidate.starts_with(['+', '＋', '0'])
-                && !is_dialled(candidate, called, text.get(start + candidate.len()..));
-            let dated = OTHERS.is_match(candidate) && is_date(candidate);
-            if !others
-                && !dated
-                && let Some((value, of)) = valid(&digits, region)
-            {
-                let closed = balanced(candidate);
-                let place = start + candidate.len() - closed.len()..start + candidate.len();
-                let mut find = Find::new(Kind::Phone, place, value, Confidence::Exact);
-                find.region = of;
-                finds.take(find);
-                break;
-            }
-            let Some(shorter) = candidate.rfind(|c: char| c.is_whitespace() || c == '/') else {
-                break;
-            };
-            candidate = candidate.get(..shorter).unwrap_or_default().trim_end();
+    for found in RUN.captures_iter(text) {
+        let Some(digits) = found.get(1) else { continue };
+        if let Some(run) = Run::of(text, digits.range(), region) {
+            run.find(finds);
         }
     }
+}
+
+/// Digits that stand together.
+struct Run<'a> {
+    text: &'a str,
+    place: Range<usize>,
+    region: Option<country::Id>,
+    /// Somebody says that it is to be dialled.
+    called: bool,
+    /// Its last group goes on in letters.
+    cut: bool,
+}
+
+impl<'a> Run<'a> {
+    /// Nothing for what is part of a word, a price, a percentage, a version, a key, a document's name.
+    fn of(text: &'a str, place: Range<usize>, region: Option<country::Id>) -> Option<Self> {
+        let digits = text.get(place.clone())?;
+        let start = place.start + digits.len() - digits.trim_start().len();
+        let before = text.get(..start)?;
+        let after = text.get(place.end..)?;
+        let joined = |c: char| is_spelled(c) || "#$€£¥_=@%&".contains(c);
+        let said = last_words(before);
+        let called = CALLED.is_match(said);
+        if before.ends_with(joined)
+            || after.starts_with(['€', '$', '£', '¥', '%'])
+            || !called && FILED.is_match(said)
+            || CARD.is_match(digits.trim())
+        {
+            return None;
+        }
+        let continued = after.starts_with(|c| is_spelled(c) || "_@=".contains(c));
+        let cut = continued && !EXTENSION.is_match(after);
+        Some(Self { text, place: start..place.end, region, called, cut })
+    }
+
+    /// One number after the other. What is none is passed over once, so that the search ends.
+    fn find(&self, finds: &mut Finds) {
+        let mut at = self.place.start;
+        let mut passed = false;
+        while let Some(rest) = self.text.get(at..self.place.end) {
+            let Some(first) = rest.find(|c| digit(c).is_some() || "(（+＋".contains(c)) else {
+                return;
+            };
+            at += first;
+            let rest = rest.get(first..).unwrap_or_default();
+            if let Some(find) = self.first(at) {
+                at = find.1;
+                passed = false;
+                finds.take(find.0);
+            } else if let Some(other) = other(rest).filter(|_| !passed) {
+                at += other;
+                passed = true;
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// The number that begins here, and where its digits end.
+    fn first(&self, at: usize) -> Option<(Find, usize)> {
+        let ends = self.ends(at);
+        // Where numbers differ in length, two that stand side by side can be read as one.
+        let apart = ends.iter().find(|end| {
+            let next = self.text.get(**end..self.place.end).unwrap_or_default().trim_start();
+            let anew = self.place.end - next.len();
+            next.starts_with(['0', '(', '（'])
+                && self.read(at, **end).is_some()
+                && self.ends(anew).iter().any(|end| self.read(anew, *end).is_some())
+        });
+        let end = *apart.or_else(|| ends.iter().find(|end| self.read(at, **end).is_some()))?;
+        let (value, region) = self.read(at, end)?;
+        let candidate = self.text.get(at..end)?;
+        let start = end - balanced(candidate).len();
+        let extension = self.text.get(end..).and_then(|after| EXTENSION.captures(after));
+        let (whole, extension) =
+            match extension.as_ref().and_then(|found| found.get(0).zip(found.get(1))) {
+                Some((whole, digits)) => (end + whole.end(), Some(digits.as_str().to_owned())),
+                None => (end, None),
+            };
+        let mut find = Find::new(Kind::Phone, start..whole, value, self.confidence(candidate));
+        find.region = region;
+        find.extension = extension;
+        Some((find, end))
+    }
+
+    /// Where a number that begins here may end, the longest first.
+    fn ends(&self, at: usize) -> Vec<usize> {
+        let rest = self.text.get(at..self.place.end).unwrap_or_default();
+        let mut ends = Vec::new();
+        let mut count = 0;
+        for (place, c) in rest.char_indices() {
+            count += usize::from(digit(c).is_some());
+            if count > MOST_DIGITS {
+                break;
+            }
+            if c.is_whitespace() || c == '/' {
+                let number = rest.get(..place).unwrap_or_default().trim_end();
+                ends.push(at + number.len());
+            }
+        }
+        if count <= MOST_DIGITS && !self.cut {
+            ends.push(self.place.end);
+        }
+        ends.dedup();
+        ends.reverse();
+        ends
+    }
+
+    /// The number at this place, if it is one.
+    fn read(&self, start: usize, end: usize) -> Option<(String, Option<String>)> {
+        let candidate = self.text.get(start..end)?;
+        let digits = digits(candidate)?;
+        let looks = OTHERS.is_match(candidate);
+        let other = looks
+            && !candidate.starts_with(['+', '＋', '0'])
+            && !is_dialled(candidate, self.called, self.text.get(end..));
+        if other || looks && is_date(candidate) {
+            return None;
+        }
+        valid(&digits, self.region)
+    }
+
+    /// Digits alone may count anything, and so may those without the zero that is dialled at home.
+    fn confidence(&self, candidate: &str) -> Confidence {
+        let international = candidate.contains(['+', '＋']) || candidate.starts_with("00");
+        let bare = candidate.chars().all(|c| digit(c).is_some());
+        let zero = self
+            .region
+            .and_then(|region| DATABASE.by_id(region.as_ref())?.national_prefix())
+            .is_some_and(|prefix| prefix == "0");
+        let begun = candidate.chars().find_map(digit) == Some('0');
+        match !self.called && !international && (bare || zero && !begun) {
+            true => Confidence::Likely,
+            false => Confidence::Exact,
+        }
+    }
+}
+
+/// How long something is that stands before a number and is none: a day, or a postcode before what
+/// begins as numbers do.
+fn other(rest: &str) -> Option<usize> {
+    if let Some(day) = DAY.captures(rest).and_then(|found| found.get(1))
+        && is_date(day.as_str())
+    {
+        return Some(day.end());
+    }
+    let (group, after) = rest.split_once(|c: char| c.is_whitespace())?;
+    let short = group.len() <= 5 && group.chars().all(|c| c.is_ascii_digit());
+    (short && after.trim_start().starts_with(['0', '('])).then_some(group.len())
 }
 
 /// Whether three groups of three are to be dialled: somebody says so, or nothing is counted with them.
@@ -146,7 +285,7 @@ fn digits(text: &str) -> Option<String> {
         digits = format!("{}{rest}", digits.get(..=before).unwrap_or_default());
     }
     let count = digits.trim_start_matches('+').len();
-    (7..=16).contains(&count).then_some(digits)
+    (7..=MOST_DIGITS).contains(&count).then_some(digits)
 }
 
 /// The digits of the scripts that phone numbers are written in.

@@ -135,9 +135,11 @@ fn what_only_looks_like_a_number_is_left_out() {
 fn addresses_that_are_hidden_are_read() {
     check("mara [at] northlight [dot] example", None, &["email=mara@northlight.example?"]);
     check("write to mara(at)northlight.example!", None, &["email=mara@northlight.example?"]);
-    check("mara DOT ionescu AT northlight DOT com", None, &["email=ionescu@northlight.com?"]);
+    check("mara DOT ionescu AT northlight DOT com", None, &["email=mara.ionescu@northlight.com?"]);
     check("mara.ionescu arroba northlight punto es", None, &["email=mara.ionescu@northlight.es?"]);
     check("mara @ northlight . com", None, &["email=mara@northlight.com?"]);
+    check("john dot smith at example dot com", None, &["email=john.smith@example.com?"]);
+    check("ana punkt maria punkt weiß ät post punkt de", None, &["email=ana.maria.weiß@post.de?"]);
     check("meet me at noon at the quay", None, &[]);
     check("We met at Paris. Then dot com came.", None, &[]);
     check("mara＠northlight．example", None, &["email=mara@northlight.example"]);
@@ -181,6 +183,71 @@ fn handles_are_not_addresses() {
             "email=mara@northlight.example",
         ],
     );
+}
+
+#[test]
+fn what_only_looks_like_a_handle_is_none() {
+    check("\"weird name\"@example.com", None, &[]);
+    check("@import url(x.css); @media print", None, &["handle=@import?", "handle=@media?"]);
+    check(
+        "@mara and @media@social.example",
+        None,
+        &["handle=@mara", "handle=@media@social.example"],
+    );
+}
+
+#[test]
+fn numbers_side_by_side_are_all_found() {
+    let both = &["phone=+14155552671", "phone=+14155552672"][..];
+    let london = &["phone=+442079460958", "phone=+442079460959"][..];
+    let german = &["phone=+494213610", "phone=+491712345678"][..];
+    check_each(&[
+        (
+            "Jane Doe\n(415) 555-2671\n(415) 555-2672",
+            Some("US"),
+            &["name=Jane Doe?", both[0], both[1]],
+        ),
+        ("(415) 555-2671 (415) 555-2672", Some("US"), both),
+        ("415-555-2671 / 415-555-2672", Some("US"), both),
+        ("415-555-2671\r\n415-555-2672", Some("US"), both),
+        ("0421 3610\n0171 2345678", Some("DE"), german),
+        ("0421 3610 0171 2345678", Some("DE"), german),
+        ("020 7946 0958 020 7946 0959", Some("GB"), london),
+        ("020 7946 0958/020 7946 0959", Some("GB"), london),
+        ("2026-03-12 020 7946 0958", Some("GB"), &london[..1]),
+        ("12.03.2026 415-555-2671", Some("US"), &both[..1]),
+        ("PLZ 10115 030 901820", Some("DE"), &["phone=+4930901820"]),
+        ("020 7946 0958 5pm", Some("GB"), &london[..1]),
+        ("4111 0207 9460 9580", Some("GB"), &[]),
+    ]);
+}
+
+#[test]
+fn what_may_count_something_else_is_likely_at_most() {
+    check_each(&[
+        ("4155552671", Some("US"), &["phone=+14155552671?"][..]),
+        ("call 4155552671", Some("US"), &["phone=+14155552671"]),
+        ("+14155552671", None, &["phone=+14155552671"]),
+        ("732 829 320", Some("FR"), &["phone=+33732829320?"]),
+        ("SIREN 732 829 320", Some("FR"), &[]),
+        ("SIRET : 732 829 320 00074", Some("FR"), &[]),
+        ("timestamp 1700000000", Some("US"), &[]),
+        ("timestamp 1700000000", Some("CN"), &[]),
+    ]);
+}
+
+#[test]
+fn an_extension_is_kept_apart() {
+    for (text, whole, extension) in [
+        ("613-782-7274x99", "613-782-7274x99", Some("99")),
+        ("613-782-7274 ext. 1204, please", "613-782-7274 ext. 1204", Some("1204")),
+        ("613-782-7274 extra", "613-782-7274", None),
+    ] {
+        let contacts = found(text, Some("CA"));
+        let [one] = &contacts[..] else { panic!("{text}: {contacts:?}") };
+        assert_eq!((one.value.as_str(), one.text.as_str()), ("+16137827274", whole));
+        assert_eq!(one.extension.as_deref(), extension, "{text}");
+    }
 }
 
 #[test]

@@ -123,8 +123,26 @@ pub(super) fn next(path: &Path, before: Option<&Path>) -> Result<PathBuf, KbErro
     if folder.exists() {
         fs::remove_dir_all(&folder).map_err(|error| KbError::disk(&folder, error))?;
     }
-    fs::create_dir_all(&folder).map_err(|error| KbError::disk(&folder, error))?;
+    private(&folder).map_err(|error| KbError::disk(&folder, error))?;
     Ok(folder)
+}
+
+/// A folder for its owner alone: what may be read by whom is decided above it.
+fn private(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// A new file, or an old one emptied, for its owner alone.
+fn own_file(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 /// Puts a generation into force and removes the others. Who still reads one of them keeps its files.
@@ -144,7 +162,7 @@ pub(super) fn put_in_force(path: &Path, generation: &Path) -> Result<(), KbError
 /// Writes a file whole or not at all.
 pub(super) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let beside = path.with_extension("new");
-    let mut file = File::create(&beside)?;
+    let mut file = own_file(&beside)?;
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&beside, path)?;
@@ -163,9 +181,9 @@ pub(super) struct Lock {
 impl Lock {
     pub(super) fn take(path: &Path) -> Result<Self, KbError> {
         if !path.exists() {
-            fs::create_dir_all(path).map_err(|error| KbError::disk(path, error))?;
+            private(path).map_err(|error| KbError::disk(path, error))?;
         }
-        let file = File::create(path.join(LOCK)).map_err(|error| KbError::disk(path, error))?;
+        let file = own_file(&path.join(LOCK)).map_err(|error| KbError::disk(path, error))?;
         match file.try_lock() {
             Ok(()) => Ok(Self { _file: file }),
             Err(TryLockError::WouldBlock) => Err(KbError::Busy(path.to_owned())),

@@ -182,3 +182,18 @@ fn what_cannot_be_imported_is_said() {
     let error = rig.try_import(&[], false).unwrap_err().to_string();
     assert!(error.contains("kb.sources"), "{error}");
 }
+
+#[cfg(unix)]
+#[test]
+fn nobody_else_reads_the_index() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let rig = Rig::new();
+    rig.write("kb/plain.md", "No heading here.\n").import();
+    let path = rig.setup().path;
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&path), 0o700);
+    for entry in std::fs::read_dir(&path).unwrap().flatten() {
+        let expected = if entry.path().is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(mode(&entry.path()), expected, "{entry:?}");
+    }
+}

@@ -103,7 +103,7 @@ impl Desk {
             let agreed = browser::consent(&self.client(), oauth, add, out).await?;
             credentials = Credentials::OAuth(Box::new(agreed));
         }
-        check_secrets(&add.id, &credentials)?;
+        check_secrets(&add.id, &credentials, out)?;
         let account = Account {
             tenant: self.tenant.clone(),
             id: add.id.clone(),
@@ -241,7 +241,7 @@ impl Desk {
                 Credentials::OAuth(oauth)
             }
         };
-        check_secrets(id, &credentials)?;
+        check_secrets(id, &credentials, out)?;
         let expect = Expect::Revision(account.revision);
         let account = vault.put(account, &credentials, expect).await?;
         let id = plain(id);
@@ -303,13 +303,48 @@ fn check_id(id: &str) -> anyhow::Result<()> {
     }
 }
 
-/// A secret that could not be kept out of texts is not taken.
-fn check_secrets(id: &str, credentials: &Credentials) -> anyhow::Result<()> {
+/// A secret that could not be kept out of texts is not taken, and of one that can be found by trying
+/// its owner is told.
+fn check_secrets(id: &str, credentials: &Credentials, out: &Output) -> anyhow::Result<()> {
     for secret in credentials.secrets() {
         Secret::new(id, secret.expose())?;
         if secret.expose().chars().any(char::is_control) {
             bail!("the secret holds control characters; is it the right one?");
         }
+    }
+    if credentials.secrets().iter().any(|secret| Secret::is_guessable(secret.expose())) {
+        out.note(&format!(
+            "warning: the secret of `{}` can be found by trying, so it is taken out of the texts of calls \
+             that use it alone; use a longer one where the service takes it (docs/connections.md)",
+            plain(id)
+        ));
+    }
+    Ok(())
+}
+
+/// Headers that say where a request goes, or where it ends.
+const FRAMING: [&str; 9] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+fn check_header(name: &str) -> anyhow::Result<()> {
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    if name.is_empty() || !name.bytes().all(good) {
+        return Err(misuse("--name: a header's name has letters, digits and `-`"));
+    }
+    if FRAMING.contains(&name.to_ascii_lowercase().as_str()) {
+        return Err(misuse(format!(
+            "--name: `{name}` is a header that haft writes itself; name the one that the service reads \
+             the secret from, such as `X-Api-Key`"
+        )));
     }
     Ok(())
 }
@@ -323,11 +358,7 @@ fn credentials(add: &AddConnection, out: &Output) -> anyhow::Result<Credentials>
         KindName::Bearer => Credentials::Bearer(secret()?),
         KindName::Header => {
             let name = needs(&add.name, "--name")?;
-            let plain =
-                name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
-            if name.is_empty() || !plain {
-                return Err(misuse("--name: a header's name has letters, digits and `-`"));
-            }
+            check_header(&name)?;
             Credentials::Header { name, key: secret()? }
         }
         KindName::Query => Credentials::Query { name: needs(&add.name, "--name")?, key: secret()? },
@@ -365,5 +396,26 @@ fn no_such(why: StoreError, id: &str) -> anyhow::Error {
     match why == StoreError::Missing {
         true => anyhow!("there is no connection `{}`; see `haft connections list`", plain(id)),
         false => why.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_goes_into_a_header_that_is_not_ours() {
+        for (name, good) in [
+            ("X-Api-Key", true),
+            ("Authorization", true),
+            ("Host", false),
+            ("content-length", false),
+            ("Transfer-Encoding", false),
+            ("CONNECTION", false),
+            ("a b", false),
+            ("", false),
+        ] {
+            assert_eq!(check_header(name).is_ok(), good, "{name}");
+        }
     }
 }

@@ -30,6 +30,7 @@ export async function execute({ args, context }) {
         attendees: event.attendees,
         status: event.status,
         conference_url: event.conferenceUrl,
+        notes: event.notes,
       },
     };
   } catch (error) {

@@ -1,7 +1,7 @@
 import { ToolError } from "haft";
 
 export async function execute({ args, context }) {
-  const { images } = await context.images.generate({
+  const { images, notes } = await context.images.generate({
     prompt: args.prompt,
     size: args.size,
     count: args.count,
@@ -29,6 +29,7 @@ export async function execute({ args, context }) {
         height,
       })),
       requested: args.count,
+      notes,
     },
   };
 }

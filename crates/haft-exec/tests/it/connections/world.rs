@@ -6,14 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use haft_core::connection::{Account, AuthKind, ClientAuth, Credentials, Lease, OAuth, OAuthGrant};
+use haft_core::contract::Capability;
 use haft_core::names::Namespace;
 use haft_core::port::{
     Boxed, Broker as Port, Connections as _, Expect, Invoke as _, Publish, Want,
 };
 use haft_core::record::Event;
-use haft_core::registry::{Build, Implementation};
+use haft_core::registry::{Build, Implementation, Tool};
 use haft_core::secret::SecretText;
 use haft_core::{Call, Caller, Digest, Envelope, Registry, ToolError};
+use haft_exec::http::Fetch;
 use haft_exec::{Broker, Executors, Http};
 use haft_runtime::Runtime;
 use haft_runtime::policy::{Grant, Policy, Source};
@@ -21,7 +23,7 @@ use haft_runtime::toolbox::Records;
 use haft_store::vault::{Key, Keyring};
 use haft_store::{Options, Sqlite, Vault};
 use parking_lot::Mutex;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::http::client;
 use crate::rig::tool_with;
@@ -69,6 +71,11 @@ impl World {
 
     /// Of several tenants, with an agent each.
     pub(crate) async fn of(url: &str, tenants: &[String]) -> Self {
+        Self::running(posting(url), Executors::new().with(Http::new(client())), tenants).await
+    }
+
+    /// With another tool than one that posts.
+    pub(crate) async fn running(tool: Tool, executors: Executors, tenants: &[String]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store =
             Arc::new(Sqlite::open(folder.path().join("haft.db"), Options::default()).unwrap());
@@ -76,11 +83,11 @@ impl World {
         let vault = Arc::new(Vault::new(store.clone(), keys.clone()));
         let broker = Arc::new(Counted(Broker::new(vault.clone(), client()), AtomicU32::new(0)));
         let heard = Arc::new(Heard::default());
-        let registry = registry(url);
+        let registry = registry(tool);
         let source = Source { grants: records(tenants).grants, ..source() };
         let policy = Policy::load(&source, &[&registry]).unwrap();
-        let executors = Arc::new(Executors::new().with(Http::new(client())));
-        let runtime = Runtime::builder(registry, store.clone(), executors)
+        let runtime = Runtime::builder(registry, store.clone(), Arc::new(executors))
+            .provide(Capability::Http, Arc::new(Fetch::new(client())))
             .policy(Arc::new(policy))
             .rules(source.rules.clone())
             .source(source)
@@ -148,8 +155,19 @@ impl World {
     }
 }
 
-fn registry(url: &str) -> Registry {
-    let mut tool = tool_with(Implementation::Gateway, &json!([]));
+/// A tool that posts to an address.
+fn posting(url: &str) -> Tool {
+    let mut tool = writing(Implementation::Gateway, &json!([]));
+    let mut written = json!(tool.contract);
+    written["gateway"] =
+        json!({"kind": "http", "method": "POST", "url": url, "body": {"a": {"value": 1}}});
+    tool.contract = serde_json::from_value(written).unwrap();
+    tool
+}
+
+/// A tool with effects and a connection.
+pub(crate) fn writing(handler: Implementation, capabilities: &Value) -> Tool {
+    let mut tool = tool_with(handler, capabilities);
     let contract = &mut tool.contract;
     let mut written = json!(contract);
     written["sideEffects"] = json!("writes");
@@ -157,9 +175,11 @@ fn registry(url: &str) -> Registry {
     written["sideEffectPolicy"] = json!("irreversible");
     written["idempotent"] = json!(false);
     written["connection"] = json!({"provider": "p", "hosts": ["127.0.0.1"]});
-    written["gateway"] =
-        json!({"kind": "http", "method": "POST", "url": url, "body": {"a": {"value": 1}}});
     *contract = serde_json::from_value(written).unwrap();
+    tool
+}
+
+fn registry(tool: Tool) -> Registry {
     Registry {
         version: "1.0.00000000".to_owned(),
         digest: Digest::of_bytes(b"world"),

@@ -1,5 +1,6 @@
 //! Images from an endpoint that may say anything.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -15,8 +16,9 @@ use super::server::{Does, Server, json as says, response};
 use crate::rig::{js, scope, tool_with};
 
 fn png() -> Vec<u8> {
-    let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x08\x08\x02\0\0\0".to_vec();
-    png.extend(b"\0\0\0\0\0\0\0\0IEND\xaeB`\x82");
+    let mut png =
+        b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x10\0\0\0\x08\x08\x02\0\0\0\x7f\x14\xe8\xc0".to_vec();
+    png.extend(b"\0\0\0\0IEND\xaeB`\x82");
     png
 }
 
@@ -28,15 +30,24 @@ fn packed(bytes: &[u8]) -> String {
 async fn draw(server: &Server, folder: &Path, auth: Option<&Auth>) -> Result<Value, ToolError> {
     let settings =
         Settings { url: server.url("/v1/"), folder: folder.to_owned(), ..Settings::default() };
+    let asked = json!({"prompt": "a key", "size": "1024x1024", "count": 1, "quality": "high"});
+    ask(settings, auth, "generate", asked).await
+}
+
+async fn ask(
+    settings: Settings,
+    auth: Option<&Auth>,
+    method: &str,
+    asked: Value,
+) -> Result<Value, ToolError> {
     let tool = tool_with(js(""), &json!(["images"]));
     let scope = scope("call_1");
     let binding = Binding { tool: &tool, scope: &scope, auth };
-    let asked = json!({"prompt": "a key", "size": "1024x1024", "count": 1, "quality": "high"});
-    Images::new(client(), settings).provide_bound(binding, "generate", asked).await
+    Images::new(client(), settings).provide_bound(binding, method, asked).await
 }
 
 #[tokio::test]
-async fn an_image_is_kept_and_its_address_given() {
+async fn an_image_is_kept_and_found_by_its_id() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::saying(says("200 OK", &packed(&png()))).await;
     let auth = auth(bearer("sk-123456"), &["127.0.0.1"]);
@@ -44,8 +55,25 @@ async fn an_image_is_kept_and_its_address_given() {
     let image = &answer["images"][0];
     assert_eq!((&image["width"], &image["height"]), (&json!(16), &json!(8)));
     assert_eq!(image["mediaType"], json!("image/png"));
-    let path = image["url"].as_str().unwrap().strip_prefix("file://").unwrap();
-    assert_eq!(std::fs::read(path).unwrap(), png());
+    // No path of this machine, and nobody else reads the file.
+    let id = image["id"].as_str().unwrap();
+    assert_eq!(image.get("url"), None);
+    assert!(!answer.to_string().contains(folder.path().to_str().unwrap()), "{answer}");
+    let path = folder.path().join(format!("{id}.png"));
+    assert_eq!(std::fs::read(&path).unwrap(), png());
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    let note = format!("`{id}` is 16x8, not 1024x1024 as it was asked for");
+    assert_eq!(answer["notes"], json!([note]));
+    let settings = Settings { folder: folder.path().to_owned(), ..Settings::default() };
+    let found = ask(settings.clone(), None, "find", json!({"id": id})).await.unwrap();
+    assert_eq!(found, json!({"id": id, "mediaType": "image/png"}));
+    let served = Settings { public_url: Some("https://cdn.example/".into()), ..settings.clone() };
+    let found = ask(served, None, "find", json!({"id": id})).await.unwrap();
+    assert_eq!(found["url"], json!(format!("https://cdn.example/{id}.png")));
+    for wrong in ["img_000000000000000000000000", "../../etc/passwd", "img_", ""] {
+        let error = ask(settings.clone(), None, "find", json!({"id": wrong})).await.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::NotFound, "{wrong}");
+    }
     let seen = server.seen();
     assert!(seen[0].starts_with("POST /v1/images/generations HTTP/1.1\r\n"), "{}", seen[0]);
     assert!(seen[0].contains("authorization: Bearer sk-123456\r\n"));
@@ -87,6 +115,25 @@ async fn an_endpoint_that_lies_is_found_out() {
             true,
         ),
         (
+            says("200 OK", r#"{"data": [{"url": "https://me:pw@x.example/y.png"}]}"#),
+            ErrorKind::Permanent,
+            "with a password",
+            true,
+        ),
+        (
+            says("200 OK", r#"{"data": [{"url": "https://[::1]/y.png"}]}"#),
+            ErrorKind::Permanent,
+            "without a host's name",
+            true,
+        ),
+        (
+            says("200 OK", r#"{"data": [{"url": "https://0x7f.1/y.png"}]}"#),
+            ErrorKind::Permanent,
+            "without a host's name",
+            true,
+        ),
+        (says("408 Slow", "{}"), ErrorKind::Timeout, "refused (408)", true),
+        (
             says("200 OK", r#"{"data": [{}]}"#),
             ErrorKind::Permanent,
             "neither an image nor an address",
@@ -114,6 +161,16 @@ async fn an_endpoint_that_lies_is_found_out() {
         assert_eq!((error.kind, error.partial_side_effects), (kind, doubt), "{error:?}");
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing was kept");
+}
+
+#[tokio::test]
+async fn no_more_images_are_taken_than_were_asked_for() {
+    let one = json!({"url": "https://x.example/y.png"});
+    let server = Server::saying(says("200 OK", &json!({"data": vec![one; 9]}).to_string())).await;
+    let auth = auth(bearer("sk-123456"), &["127.0.0.1"]);
+    let answer = draw(&server, Path::new("unused"), Some(&auth)).await.unwrap();
+    assert_eq!(answer["images"].as_array().unwrap().len(), 1);
+    assert_eq!(answer["notes"], json!(["the service sent 9 images; 1 of them asked for"]));
 }
 
 #[tokio::test]

@@ -118,7 +118,7 @@ async fn with_nothing_set_up_it_works_all_the_same() {
     let answer = Desk::new(Setup::default()).ask("freeSlots", asked).await.unwrap();
     assert_eq!(answer["slots"][0]["start"], "2026-01-19T09:00:00+00:00");
     assert_eq!(answer["slots"].as_array().unwrap().len(), 2);
-    assert_eq!(answer["notChecked"], json!([]));
+    assert_eq!(answer["notChecked"], json!([JO]), "nobody knows what else takes their time");
     let common = Common { days: Days::parse(&["tue"]).unwrap(), ..Common::default() };
     let tuesdays = Desk::new(Setup { common, ..Setup::default() });
     let asked = json!({
@@ -150,7 +150,9 @@ async fn a_draft_becomes_one_event_and_takes_the_time() {
     assert!(event["conferenceUrl"].as_str().unwrap().starts_with("https://meet.example.com/"));
     assert_eq!(desk.create(&draft).await.unwrap(), event, "twice is once");
     assert_eq!(desk.create(&rival).await.unwrap_err().kind, ErrorKind::Conflict);
-    assert_eq!(desk.ask("findEvent", json!({ "draftId": draft })).await.unwrap(), event);
+    let mut found = desk.ask("findEvent", json!({ "draftId": draft })).await.unwrap();
+    found["notes"] = event["notes"].clone();
+    assert_eq!(found, event);
     let asked = json!({
         "attendees": [{ "email": JO }], "durationMinutes": 30, "timezone": "UTC", "limit": 100,
         "from": "2026-01-20T09:00:00Z", "until": "2026-01-20T11:00:00Z",
@@ -202,4 +204,21 @@ async fn what_cannot_be_booked_says_why() {
         "from": "2026-01-20T09:00:00Z", "until": "2028-01-20T11:00:00Z",
     });
     assert_eq!(kind(desk.ask("freeSlots", long).await), ErrorKind::InvalidArguments);
+}
+
+#[tokio::test]
+async fn who_books_is_told_that_nobody_else_was() {
+    let desk = Desk::new(Setup::default());
+    let draft = desk.draft(&[MARA], "2026-01-20T12:00:00+02:00", "2026-01-20T12:30:00+02:00").await;
+    let notes = json!([
+        "the meeting stands in haft's own calendar; nobody was told of it",
+        "there is no conference link, because conferences are not set up",
+    ]);
+    assert_eq!(desk.create(&draft).await.unwrap()["notes"], notes);
+    assert_eq!(desk.create(&draft).await.unwrap()["notes"], notes, "and told again");
+    let linked =
+        Setup { conference_url: Some("https://meet.example/{id}".into()), ..Setup::default() };
+    let desk = Desk::new(linked);
+    let draft = desk.draft(&[MARA], "2026-01-20T12:00:00+02:00", "2026-01-20T12:30:00+02:00").await;
+    assert_eq!(desk.create(&draft).await.unwrap()["notes"], json!([notes[0]]));
 }
