@@ -8,6 +8,9 @@ use haft_server::who::Key;
 use haft_server::who::jwt::Issuer;
 use serde::Deserialize;
 
+/// So many seconds a server that is told to stop says so before it closes its door.
+const LEAVE_S: u64 = 1;
+
 /// The section as it is written.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -19,6 +22,7 @@ pub(super) struct RawServer {
     max_connections: Option<usize>,
     max_streams: Option<usize>,
     tend_s: Option<u64>,
+    leave_s: Option<u64>,
     log: Logging,
 }
 
@@ -46,6 +50,7 @@ impl RawServer {
         limits.watchers = self.max_streams.unwrap_or(limits.watchers);
         // Never without a pause.
         limits.tend = self.tend_s.map_or(limits.tend, |s| Duration::from_secs(s.max(1)));
+        limits.leave = Duration::from_secs(self.leave_s.unwrap_or(LEAVE_S));
         Serving { listen: self.listen, hosts: self.hosts, limits, keys, issuers, log: self.log }
     }
 }
