@@ -47,6 +47,7 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         let desk = Desk::open_observed(at, options.registry.as_deref(), publish, observers, out)?;
         logs::start(desk.config.server.log)?;
         take_over(&desk, out).await?;
+        desk.reopen_sessions(out).await?;
         let listen = options.listen.or(desk.config.server.listen).unwrap_or(LISTEN);
         let hosts = hosts(&desk.config, listen)?;
         let admin = administrator::of(&desk.config)?;
