@@ -20,7 +20,7 @@ pub use client::{Asked, Can, Client, Level, Log, Note, Progress, Question};
 pub use connection::{Auth, Broker, Connections, Expect, Hidden, Hide, Owner, Want};
 pub use define::{Define, Draft, Flaw};
 pub use execute::{Binding, Ended, Execute, Host, Job, Provide, Scope, SessionView};
-pub use observe::{Finished, Observe, Started};
+pub use observe::{EffectChanged, Finished, Observe, Started};
 pub use policy::{Ask, Decide, Decision, Standing, Verdict};
 pub use store::{
     ANSWERS_BYTES, Blocks, CallFilter, CallStats, Checked, Condition, Configs, Confirmations,

@@ -166,7 +166,10 @@ pub enum EventKind {
     ConfirmationRequested,
     /// A person approved or declined.
     ConfirmationDecided,
-    /// A session changed: created, turn, intent, ended.
+    /// What is known of a side effect changed after the fact, or nobody knows what became of it:
+    /// unknown, happened, not_happened, compensated, stuck.
+    EffectChanged,
+    /// A session changed: created, message, turn, intents, ended.
     SessionChanged,
     /// A handler wrote a note into the audit trail.
     AuditNote,

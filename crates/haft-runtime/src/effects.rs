@@ -2,6 +2,7 @@
 
 mod arguments;
 mod contract;
+mod events;
 mod probe;
 mod undo;
 

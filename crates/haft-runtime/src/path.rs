@@ -7,6 +7,7 @@ mod claim;
 mod confirm;
 mod execute;
 mod explain;
+mod foresee;
 mod gate;
 mod join;
 mod prepare;
@@ -47,7 +48,10 @@ pub(crate) async fn take(inner: &Arc<Inner>, mut call: Call) -> Envelope {
     let call = Arc::new(call);
     let mut trip = Trip::begin(inner, &call);
     match decide(inner, &mut trip, call, raw).await {
-        Err(refusal) => Box::pin(publish::refused(inner, trip, refusal)).await,
+        Err(refusal) => {
+            let refusal = explain::reasons(&trip.call, refusal);
+            Box::pin(publish::refused(inner, trip, refusal)).await
+        }
         Ok(approved) if approved.call().dry_run => {
             Box::pin(explain::plan(inner, trip, &approved)).await
         }

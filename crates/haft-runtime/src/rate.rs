@@ -28,29 +28,58 @@ impl Rates {
         rates: &[Rate],
         now_ms: i64,
     ) -> Result<(), (Rate, u64)> {
-        let key = |rate: &Rate| {
-            let (tenant, principal, tool) = (tenant.into(), principal.into(), tool.into());
-            (tenant, principal, tool, rate.calls, rate.window_ms)
-        };
         let mut windows = self.windows.lock();
         if windows.len() >= MAX_WINDOWS {
             windows.retain(|key, calls| calls.back().is_some_and(|at| now_ms - at < length(key.4)));
         }
         for rate in rates {
-            let calls = windows.entry(key(rate)).or_default();
+            let calls = windows.entry(key(tenant, principal, tool, rate)).or_default();
             let window = length(rate.window_ms);
             while calls.front().is_some_and(|first| now_ms.saturating_sub(*first) >= window) {
                 calls.pop_front();
             }
-            if calls.len() >= usize::try_from(rate.calls).unwrap_or(usize::MAX) {
-                let free = calls.front().map_or(window, |at| at.saturating_add(window) - now_ms);
-                return Err((*rate, u64::try_from(free).unwrap_or(0)));
-            }
+            room(calls.iter(), rate, now_ms)?;
         }
         for rate in rates {
-            windows.entry(key(rate)).or_default().push_back(now_ms);
+            windows.entry(key(tenant, principal, tool, rate)).or_default().push_back(now_ms);
         }
         Ok(())
+    }
+
+    /// What [`take`](Self::take) would say; nothing is counted.
+    pub(crate) fn look(
+        &self,
+        tenant: &str,
+        principal: &str,
+        tool: &str,
+        rates: &[Rate],
+        now_ms: i64,
+    ) -> Result<(), (Rate, u64)> {
+        let windows = self.windows.lock();
+        rates.iter().try_for_each(|rate| {
+            let calls = windows.get(&key(tenant, principal, tool, rate));
+            let counts = |at: &&i64| now_ms.saturating_sub(**at) < length(rate.window_ms);
+            room(calls.into_iter().flatten().filter(counts), rate, now_ms)
+        })
+    }
+}
+
+fn key(tenant: &str, principal: &str, tool: &str, rate: &Rate) -> Key {
+    (tenant.into(), principal.into(), tool.into(), rate.calls, rate.window_ms)
+}
+
+/// Whether one more call fits beside those of the window.
+fn room<'a>(
+    calls: impl Iterator<Item = &'a i64>,
+    rate: &Rate,
+    now_ms: i64,
+) -> Result<(), (Rate, u64)> {
+    let mut calls = calls.peekable();
+    let window = length(rate.window_ms);
+    let free = calls.peek().map_or(window, |at| at.saturating_add(window) - now_ms);
+    match calls.count() < usize::try_from(rate.calls).unwrap_or(usize::MAX) {
+        true => Ok(()),
+        false => Err((*rate, u64::try_from(free).unwrap_or(0))),
     }
 }
 
@@ -74,6 +103,8 @@ mod tests {
         assert_eq!(take("a", "x", 900), Err(100));
         assert_eq!(take("b", "x", 900), Ok(()));
         assert_eq!(take("a", "y", 900), Ok(()));
+        let look = |now| rates.look("t", "a", "x", &[rate], now).map_err(|(_, wait)| wait);
+        assert_eq!((look(900), look(1000), look(1000)), (Err(100), Ok(()), Ok(())));
         assert_eq!(take("a", "x", 1000), Ok(()));
         assert_eq!(take("a", "x", 1001), Err(399));
     }

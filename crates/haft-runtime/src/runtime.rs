@@ -261,6 +261,31 @@ impl Runtime {
         Ok(())
     }
 
+    /// Loads a registry for the sessions that are pinned to it. New sessions and single calls do
+    /// not use it. To be called before calls are taken: every policy is read against it, too, and
+    /// where one no longer holds, the registry is put away again.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with its names, or with the policies beside it.
+    pub fn load_beside(&self, registry: Registry) -> Result<(), Vec<Problem>> {
+        let shelf = Arc::new(Shelf::new(registry, self.inner.guide, self.inner.marker.clone())?);
+        let before = self.inner.shelves.load_full();
+        let known = self.configured().problems.clone();
+        self.inner.shelves.store(Arc::new(before.and(&shelf)));
+        self.inner.forget_catalogs();
+        self.fit_anew();
+        let is_new = |one: &&Problem| one.is_error() && !known.contains(one);
+        let found: Vec<_> = self.configured().problems.iter().filter(is_new).cloned().collect();
+        if found.is_empty() {
+            return Ok(());
+        }
+        self.inner.shelves.store(before);
+        self.inner.forget_catalogs();
+        self.fit_anew();
+        Err(found)
+    }
+
     /// Puts other rules in force, for the next decision on.
     pub fn govern(&self, decide: Arc<dyn Decide>, rules: Rules) {
         self.inner.rules.rcu(|old| {
@@ -408,7 +433,9 @@ impl Runtime {
     ///
     /// The store cannot be read or written.
     pub async fn recover(&self) -> Result<Vec<EffectRecord>, StoreError> {
-        self.inner.store.recover().await
+        let left = self.inner.store.recover().await?;
+        self.inner.effects_left(&left);
+        Ok(left)
     }
 
     /// Takes over what nobody carries out any more, and forgets what may be forgotten. To be called at
@@ -440,6 +467,12 @@ impl Runtime {
                 return Ok(went);
             }
         }
+    }
+
+    /// How many effects this process is carrying out.
+    #[must_use]
+    pub fn effects_running(&self) -> usize {
+        self.inner.tasks.running()
     }
 
     /// Waits for effects that are being carried out and for tokens that are being renewed, at most

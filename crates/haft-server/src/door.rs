@@ -48,6 +48,8 @@ pub struct Limits {
     pub watchers: usize,
     /// How often the store is put in order.
     pub tend: Duration,
+    /// How long a server that is told to stop says so at `/readyz` before it closes its door.
+    pub leave: Duration,
 }
 
 impl Default for Limits {
@@ -63,6 +65,7 @@ impl Default for Limits {
             later: 10_000,
             watchers: 1_024,
             tend: Duration::from_secs(60),
+            leave: Duration::ZERO,
         }
     }
 }
@@ -121,6 +124,8 @@ pub struct Door {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
     Open,
+    /// Work is still taken, and everybody is told that it will not be for long.
+    Leaving,
     /// No more work is taken; what has begun is finished.
     Stopping,
     Closed,
@@ -297,6 +302,11 @@ impl Door {
         self
     }
 
+    /// Says that it will not be ready for long.
+    pub(crate) fn leave(&self) {
+        self.state.send_replace(State::Leaving);
+    }
+
     /// Ends streams that have no end of their own; what has one is waited for.
     pub(crate) fn stop(&self) {
         self.state.send_replace(State::Stopping);
@@ -327,6 +337,9 @@ impl Door {
 
     /// Whether work would be taken, or why not.
     pub(crate) async fn ready(&self) -> Result<(), &'static str> {
+        if *self.state.borrow() > State::Open {
+            return Err("the server is about to stop");
+        }
         if self.shortage.is_now() {
             return Err("no connections can be accepted: there are no file descriptors left");
         }

@@ -22,39 +22,67 @@ const DRAIN: Duration = Duration::from_secs(25);
 /// How often the store is asked whether somebody else has changed what is configured.
 const FOLLOW: Duration = Duration::from_secs(1);
 
-/// Serves until `stop` resolves; then takes no more connections, finishes what has begun, and
-/// returns how many effects were still running when time was up.
+/// Serves until `stop` resolves. Then it says for a moment that it is not ready, so that whoever
+/// shares out work sends none; takes no more connections, finishes what has begun, and returns how
+/// many effects were still running when time was up, or when `hurry` resolved.
 pub async fn serve(
     listener: TcpListener,
     door: Arc<Door>,
     stop: impl Future<Output = ()> + Send,
+    hurry: impl Future<Output = ()> + Send,
 ) -> usize {
     let app = crate::router(door.clone());
     let most = door.limits.connections.min(Semaphore::MAX_PERMITS);
     let room = Arc::new(Semaphore::new(most));
     let following = tokio::spawn(follow(door.clone()));
     let tending = tokio::spawn(tending::keep(door.clone()));
-    tokio::pin!(stop);
-    loop {
-        tokio::select! {
-            () = &mut stop => break,
-            accepted = accept(&listener, &room, &door) => {
-                let Some((stream, permit)) = accepted else { continue };
-                tokio::spawn(connection(door.clone(), app.clone(), stream, permit));
-            }
-        }
-    }
+    let mut hurry = std::pin::pin!(hurry);
+    admit(&listener, &room, &door, &app, stop).await;
+    door.leave();
+    let seen = tokio::time::sleep(door.limits.leave);
+    let hurried = tokio::select! {
+        () = admit(&listener, &room, &door, &app, seen) => false,
+        () = &mut hurry => true,
+    };
     drop(listener);
     following.abort();
     tending.abort();
     door.stop();
     // One time for all that has begun. Every place is free again when every connection is closed.
     let until = Instant::now() + DRAIN;
-    let all = u32::try_from(most).unwrap_or(u32::MAX);
-    let _ = tokio::time::timeout_at(until, room.acquire_many(all)).await;
-    let left = door.runtime.drain(until.saturating_duration_since(Instant::now())).await;
+    let drained = async {
+        let all = u32::try_from(most).unwrap_or(u32::MAX);
+        let _ = tokio::time::timeout_at(until, room.acquire_many(all)).await;
+        door.runtime.drain(until.saturating_duration_since(Instant::now())).await;
+    };
+    if !hurried {
+        tokio::select! {
+            () = drained => {}
+            () = &mut hurry => {}
+        }
+    }
     door.close();
-    left
+    door.runtime.effects_running()
+}
+
+/// Lets connections in until it is told to stop.
+async fn admit(
+    listener: &TcpListener,
+    room: &Arc<Semaphore>,
+    door: &Arc<Door>,
+    app: &Router,
+    until: impl Future<Output = ()>,
+) {
+    tokio::pin!(until);
+    loop {
+        tokio::select! {
+            () = &mut until => return,
+            accepted = accept(listener, room, door) => {
+                let Some((stream, permit)) = accepted else { continue };
+                tokio::spawn(connection(door.clone(), app.clone(), stream, permit));
+            }
+        }
+    }
 }
 
 /// Puts in force what other processes have changed in the store. While it cannot be read, what was

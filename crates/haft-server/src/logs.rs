@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, SyncSender};
 
-use haft_core::ledger::EffectRecord;
-use haft_core::port::{Finished, Observe, Started};
+use haft_core::ledger::{EffectRecord, State};
+use haft_core::port::{EffectChanged, Finished, Observe, Started};
 
 /// Says which effects of processes that are gone may have happened.
 pub fn unknown(left: &[EffectRecord]) {
@@ -106,6 +106,33 @@ impl Observe for Log {
             execution_time_ms = finished.took.as_secs_f64() * 1000.0,
             call = finished.call,
         );
+    }
+
+    fn effect_changed(&self, changed: &EffectChanged<'_>) {
+        macro_rules! line {
+            ($level:ident) => {
+                tracing::$level!(
+                    event = "effect_changed",
+                    tenant_id = changed.tenant,
+                    agent_id = changed.agent,
+                    tool_name = changed.tool,
+                    state = changed.state.as_str(),
+                    by = changed.by,
+                    call = changed.call,
+                )
+            };
+        }
+        match changed.state {
+            // Somebody has to look.
+            State::Unknown | State::Stuck => line!(warn),
+            State::Started
+            | State::Succeeded
+            | State::Failed
+            | State::Happened
+            | State::NotHappened
+            | State::Compensating
+            | State::Compensated => line!(info),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Puts a runtime together from `haft.toml`: registry, store, policy, directory, executors.
 
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,13 +8,13 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow, bail};
 use haft_build::diagnostic::render::Colour;
 use haft_core::call::{Caller, Principal};
-use haft_core::contract::Capability;
+use haft_core::contract::{Capability, Handler};
 use haft_core::ledger::EffectRecord;
-use haft_core::port::{Observe, Publish, Store as _, StoreError};
+use haft_core::port::{Boxed, Ended, Execute, Job, Observe, Publish, Store as _, StoreError};
 use haft_core::record::{Event, EventKind};
-use haft_core::{Digest, Registry, ToolError, nearest};
+use haft_core::{Digest, Registry, Tool, ToolError, nearest};
 use haft_exec::http::Fetch;
-use haft_exec::{Executors, Js, Process, js, process};
+use haft_exec::{Executors, Js, Native, Process, js, process};
 use haft_runtime::Runtime;
 use haft_runtime::policy::{Policy, Problem};
 use haft_runtime::toolbox::Records;
@@ -294,11 +295,35 @@ pub(crate) fn make(folder: &Path) -> std::io::Result<()> {
 
 /// Native functions first, then the sandbox, then programs of the toolset.
 pub(crate) fn executors(registry: &Registry, run: PathBuf, toolset: Option<PathBuf>) -> Executors {
-    let native = haft_tools::functions(registry);
-    let executors = Executors::new().with(native).with(Js::new(js::Settings::default()));
+    let executors =
+        Executors::new().with(Bound::to(registry)).with(Js::new(js::Settings::default()));
     match toolset {
         Some(toolset) => executors.with(Process::new(process::Settings::new(toolset, run))),
         None => executors,
+    }
+}
+
+/// Native functions are part of this program, not of a registry: they run for the contracts that name
+/// the function as the registry in use does, and for no older revision of it.
+struct Bound {
+    native: Native,
+    named: HashMap<String, Option<Handler>>,
+}
+
+impl Bound {
+    fn to(registry: &Registry) -> Self {
+        let named = registry.tools.iter().map(|one| (one.id.clone(), one.contract.handler.clone()));
+        Self { native: haft_tools::functions(registry), named: named.collect() }
+    }
+}
+
+impl Execute for Bound {
+    fn can_run(&self, tool: &Tool) -> bool {
+        self.native.can_run(tool) && self.named.get(&tool.id) == Some(&tool.contract.handler)
+    }
+
+    fn execute<'a>(&'a self, job: Job) -> Boxed<'a, Ended> {
+        self.native.execute(job)
     }
 }
 
@@ -352,6 +377,8 @@ pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyh
 
 #[cfg(test)]
 mod tests {
+    use haft_build::build::Reuse;
+
     use super::*;
 
     #[track_caller]
@@ -361,6 +388,19 @@ mod tests {
         records.tenants.extend(other.tenants);
         records.agents.extend(other.agents);
         assert_eq!(unknown(&records, tenant, agent), expected);
+    }
+
+    #[test]
+    fn a_native_function_runs_for_the_revision_that_it_is_and_for_no_other() {
+        let studio = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../toolsets/studio"));
+        let checked = haft_build::build::check(studio, Reuse::Nothing, &|_, _| {}).unwrap();
+        let registry = checked.registry().unwrap();
+        let bound = Bound::to(&registry);
+        let mut tool = registry.find("extract_contacts").unwrap().clone();
+        assert!(bound.can_run(&tool));
+        let Some(Handler::Native { revision, .. }) = &mut tool.contract.handler else { panic!() };
+        *revision += 1;
+        assert!(!bound.can_run(&tool));
     }
 
     #[test]

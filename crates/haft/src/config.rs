@@ -99,6 +99,10 @@ struct RawRuntime {
     confirmation_ttl_s: Option<u64>,
     request_max_age_s: Option<u64>,
     keep_results_s: Option<u64>,
+    keep_keys_s: Option<u64>,
+    lease_grace_ms: Option<u64>,
+    backoff_ms: Option<u64>,
+    undo_attempts: Option<u32>,
     max_batch: Option<usize>,
     max_depth: Option<usize>,
     max_pending_confirmations: Option<usize>,
@@ -115,6 +119,10 @@ impl RawRuntime {
         settings.confirmation_ttl = s(self.confirmation_ttl_s, settings.confirmation_ttl);
         settings.request_max_age = s(self.request_max_age_s, settings.request_max_age);
         settings.keep_results = s(self.keep_results_s, settings.keep_results);
+        settings.keep_keys = s(self.keep_keys_s, settings.keep_keys);
+        settings.lease_grace = ms(self.lease_grace_ms, settings.lease_grace);
+        settings.backoff = ms(self.backoff_ms, settings.backoff);
+        settings.undo_attempts = self.undo_attempts.unwrap_or(settings.undo_attempts);
         settings.default_result_bytes =
             self.default_result_bytes.unwrap_or(settings.default_result_bytes);
         settings.max_batch = self.max_batch.unwrap_or(settings.max_batch);
@@ -123,6 +131,15 @@ impl RawRuntime {
             self.max_pending_confirmations.unwrap_or(settings.max_pending_confirmations);
         if settings.request_max_age >= settings.keep_idempotent_keys {
             bail!("`runtime.request_max_age_s` must be below the day for which keys are kept");
+        }
+        if settings.request_max_age >= settings.keep_keys {
+            bail!(
+                "`runtime.keep_keys_s` must be above `runtime.request_max_age_s`: a request that is \
+                   sent again must find its key"
+            );
+        }
+        if settings.undo_attempts == 0 {
+            bail!("`runtime.undo_attempts` must be at least 1");
         }
         Ok(settings)
     }

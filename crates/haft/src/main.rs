@@ -12,6 +12,7 @@ mod links;
 mod logs;
 mod models;
 mod output;
+mod registries;
 mod source;
 
 use std::process::ExitCode;

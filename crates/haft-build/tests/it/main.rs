@@ -7,6 +7,8 @@ mod building;
 #[cfg(test)]
 mod codes;
 #[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod fuzz;
 #[cfg(test)]
 mod golden;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::contract::SideEffectPolicy;
 use crate::error::ErrorKind;
+use crate::ledger::State;
 use crate::record::Stage;
 use crate::trace::Trace;
 
@@ -75,6 +76,23 @@ impl Finished<'_> {
     }
 }
 
+/// A side effect of which something else is known than before.
+#[derive(Clone, Copy, Debug)]
+pub struct EffectChanged<'a> {
+    /// The call that asked for it.
+    pub call: &'a str,
+    /// Whose.
+    pub tenant: &'a str,
+    /// The agent.
+    pub agent: &'a str,
+    /// The tool's canonical id.
+    pub tool: &'a str,
+    /// Where it stands now.
+    pub state: State,
+    /// Who says so, where somebody does.
+    pub by: Option<&'a str>,
+}
+
 /// Watches every call. It is on the way of all of them, so it must cost next to nothing and never
 /// wait.
 pub trait Observe: Send + Sync {
@@ -88,4 +106,7 @@ pub trait Observe: Send + Sync {
 
     /// A call ended.
     fn finished(&self, finished: &Finished<'_>);
+
+    /// Nobody knows what became of an effect, somebody found out, or it was undone or could not be.
+    fn effect_changed(&self, _changed: &EffectChanged<'_>) {}
 }

@@ -57,8 +57,8 @@ impl Runtime {
             note: format!("asked by {}", by.actor),
             result: None,
         };
-        let effect = self.inner.store.resolve(&by.tenant, call, resolve).await;
-        Ok(Probed { effect: effect.map_err(|e| refused(&e))?, tool: probe.tool })
+        let effect = self.resolved(by, call, resolve).await?;
+        Ok(Probed { effect, tool: probe.tool })
     }
 
     /// An effect of unknown outcome. One that nobody carries out any more is, whether or not anybody
@@ -97,6 +97,19 @@ impl Runtime {
         for_people(by)?;
         let resolve =
             Resolve { happened, by: by.actor.to_string(), note: note.to_owned(), result: None };
-        self.inner.store.resolve(&by.tenant, call, resolve).await.map_err(|e| refused(&e))
+        self.resolved(by, call, resolve).await
+    }
+
+    async fn resolved(
+        &self,
+        by: &Caller,
+        call: &str,
+        resolve: Resolve,
+    ) -> Result<EffectRecord, ToolError> {
+        let who = resolve.by.clone();
+        let resolved = self.inner.store.resolve(&by.tenant, call, resolve).await;
+        let record = resolved.map_err(|e| refused(&e))?;
+        self.inner.effect_changed(&record.effect, record.state, Some(&who));
+        Ok(record)
     }
 }

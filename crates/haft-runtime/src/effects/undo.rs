@@ -141,7 +141,7 @@ impl Runtime {
         fail_point("comp_before").await;
         let envelope = self.insist(by, call).await;
         fail_point("comp_after").await;
-        self.conclude(&effect, envelope).await
+        self.conclude(&by.actor.to_string(), &effect, envelope).await
     }
 
     /// Marks an effect as being undone. One that was left so, or is stuck, is taken up again: the
@@ -186,7 +186,12 @@ impl Runtime {
         }
     }
 
-    async fn conclude(&self, effect: &EffectRecord, envelope: Envelope) -> (UndoneStatus, String) {
+    async fn conclude(
+        &self,
+        by: &str,
+        effect: &EffectRecord,
+        envelope: Envelope,
+    ) -> (UndoneStatus, String) {
         let withheld = |error: &ToolError| {
             error.details.as_ref().is_some_and(|details| details.get("done").is_some())
         };
@@ -206,8 +211,12 @@ impl Runtime {
             }
         };
         let (tenant, call) = (&effect.effect.tenant, &effect.effect.call);
-        let Err(error) = self.inner.store.undo(tenant, call, step).await else {
-            return (status, message);
+        let error = match self.inner.store.undo(tenant, call, step).await {
+            Ok(now) => {
+                self.inner.effect_changed(&effect.effect, now.state, Some(by));
+                return (status, message);
+            }
+            Err(error) => error,
         };
         // Somebody else who undid it at the same time has written it down.
         match self.inner.store.effect(tenant, call).await {

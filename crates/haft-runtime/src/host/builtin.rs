@@ -37,10 +37,15 @@ pub(super) async fn audit(
     let tool = scope.through.last();
     let body = json!({ "call": scope.call, "tool": tool, "note": note });
     let written = inner.store.note(&scope.caller.tenant, "note", body).await;
-    written.map(|()| Value::Null).map_err(|error| {
+    written.map_err(|error| {
         ToolError::new(ErrorKind::StoreUnavailable, "the audit trail cannot be written")
             .caused_by(error)
-    })
+    })?;
+    // That there is one: what it says is in the trail alone.
+    if inner.publish.is_listening() {
+        publish(inner, scope, EventKind::AuditNote, json!({}));
+    }
+    Ok(Value::Null)
 }
 
 /// `messaging.send(message)` to the session's client.
@@ -56,8 +61,13 @@ pub(super) fn messaging(
     if scope.session.id.is_none() || !inner.publish.is_listening() {
         return Err(ToolError::new(ErrorKind::Transient, "the client is not connected"));
     }
+    publish(inner, scope, EventKind::Message, payload);
+    Ok(Value::Null)
+}
+
+fn publish(inner: &Inner, scope: &Scope, kind: EventKind, payload: Value) {
     inner.publish.publish(&Event {
-        kind: EventKind::Message,
+        kind,
         tenant: scope.caller.tenant.to_string(),
         agent: scope.caller.agent.to_string(),
         session: scope.session.id.clone(),
@@ -68,7 +78,6 @@ pub(super) fn messaging(
         at_ms: inner.store.now_ms(),
         payload,
     });
-    Ok(Value::Null)
 }
 
 /// `voice.isActive()`.

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use haft_core::Envelope;
 use haft_core::contract::Confirmation as Rule;
-use serde_json::{Value, json};
+use haft_core::{Call, Envelope};
+use serde_json::{Map, Value, json};
 
 use super::confirm::{self, Approved};
-use super::{Trip, execute};
+use super::{Refusal, Trip, execute, foresee};
 use crate::preview;
 use crate::runtime::Inner;
 
@@ -19,6 +19,7 @@ pub(crate) async fn plan(inner: &Arc<Inner>, trip: Trip, call: &Approved) -> Env
         None => None,
     };
     let needs_approval = confirm::is_needed(inner, call);
+    let refusal = foresee::refusal(inner, call, earlier.as_ref()).await;
     let plan = json!({
         "dryRun": true,
         "tool": tool.id,
@@ -39,10 +40,38 @@ pub(crate) async fn plan(inner: &Arc<Inner>, trip: Trip, call: &Approved) -> Env
             "state": record.state,
             "sameArguments": call.key.as_ref().is_some_and(|key| key.fits(record)),
         })),
+        "refusal": refusal.as_ref().map(|refusal| told(call.call(), refusal)),
         "wouldRun": !needs_approval
+            && refusal.is_none()
             && earlier.as_ref().is_none_or(|record| record.state.frees_its_key()),
     });
     Envelope { result: Ok(plan), intents: Vec::new(), meta: trip.meta(false) }
+}
+
+/// What the call would be told instead of being run.
+fn told(call: &Call, refusal: &Refusal) -> Value {
+    let mut error = json!(refusal.error);
+    if let Some(error) = error.as_object_mut() {
+        error.insert("stage".to_owned(), json!(refusal.stage));
+        error.extend(call.sees_rules.then(|| ("rule".to_owned(), json!(refusal.rule))));
+    }
+    error
+}
+
+/// Adds to a refusal which rule made it, at which stage, and why, for those who may know. Whoever
+/// only asks learns the stage of any refusal.
+pub(crate) fn reasons(call: &Call, mut refusal: Refusal) -> Refusal {
+    if !call.sees_rules || (refusal.rule.is_none() && !call.dry_run) {
+        return refusal;
+    }
+    let error = &mut refusal.error;
+    let why = error.source.as_ref().unwrap_or(&error.message);
+    let decision = json!({ "stage": refusal.stage, "rule": refusal.rule, "why": why });
+    let details = error.details.get_or_insert_with(|| Value::Object(Map::new()));
+    if let Value::Object(details) = details {
+        details.insert("decision".to_owned(), decision);
+    }
+    refusal
 }
 
 /// Which rule decides, and why, is for operators.

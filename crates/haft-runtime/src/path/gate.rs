@@ -13,6 +13,7 @@ use serde_json::json;
 use super::Refusal;
 use super::resolve::Resolved;
 use crate::policy::Budget;
+use crate::rate::Rates;
 use crate::runtime::Inner;
 use crate::session;
 
@@ -137,10 +138,27 @@ pub(crate) fn within_budget(turn: &Turn, tool: &Tool, budget: &Budget) -> Result
     Ok(())
 }
 
+/// (A dry run asks in [`within_rate`], once everything else is known.)
 fn rate(inner: &Inner, found: &Resolved) -> Result<(), Refusal> {
-    if found.call.dry_run {
-        return Ok(());
+    match found.call.dry_run {
+        true => Ok(()),
+        false => rated(inner, found, Rates::take),
     }
+}
+
+/// Whether a call would be within its rates now. Nothing is counted.
+pub(crate) fn within_rate(inner: &Inner, found: &Resolved) -> Result<(), Refusal> {
+    rated(inner, found, Rates::look)
+}
+
+/// Which rate is used up, and in how many milliseconds a call is taken again.
+type UsedUp = (Rate, u64);
+
+fn rated(
+    inner: &Inner,
+    found: &Resolved,
+    ask: impl Fn(&Rates, &str, &str, &str, &[Rate], i64) -> Result<(), UsedUp>,
+) -> Result<(), Refusal> {
     let caller = &found.call.caller;
     let policy = inner.policy();
     let of_mode = policy.budget(found.mode).rate;
@@ -149,8 +167,8 @@ fn rate(inner: &Inner, found: &Resolved) -> Result<(), Refusal> {
         return Ok(());
     }
     let who = caller.principal().to_string();
-    let taken = inner.rates.take(&caller.tenant, &who, &found.tool.tool.id, &rates, found.now_ms);
-    taken.map_err(|(rate, wait_ms)| {
+    let asked = ask(&inner.rates, &caller.tenant, &who, &found.tool.tool.id, &rates, found.now_ms);
+    asked.map_err(|(rate, wait_ms)| {
         let message = format!(
             "`{}` may be called {} times in {} ms",
             found.tool.tool.id, rate.calls, rate.window_ms

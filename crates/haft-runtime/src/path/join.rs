@@ -124,7 +124,11 @@ fn take(
 }
 
 /// Whether the session lets a call run now.
-fn run_now(inner: &Inner, session: &mut Session, call: &Approved) -> Result<(), ToolError> {
+pub(super) fn run_now(
+    inner: &Inner,
+    session: &mut Session,
+    call: &Approved,
+) -> Result<(), ToolError> {
     if session.phase != Phase::Active {
         return Err(ToolError::new(ErrorKind::SessionInactive, "the session has ended"));
     }

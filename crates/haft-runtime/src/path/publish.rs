@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::contract::{Gateway, SideEffectPolicy};
+use haft_core::ledger::State;
 use haft_core::outcome::{Applied, Intent, IntentStatus};
-use haft_core::port::{Finished, Started};
+use haft_core::port::{EffectChanged, Finished, Started};
 use haft_core::record::{Event, EventKind, Stage, Written};
 use haft_core::{Envelope, ErrorKind, ToolError};
 use serde_json::{Value, json};
@@ -118,6 +119,9 @@ pub(crate) async fn answered(
     answer: Answer,
 ) -> Envelope {
     finished(inner, &trip, Some(call), &answer);
+    if !call.is_pure() && status(&answer) == "unknown" {
+        unknown(inner, &trip);
+    }
     if inner.publish.is_listening() && call.class() != SideEffectPolicy::Pure {
         let kind = match &answer.result {
             Ok(_) => EventKind::ToolSideEffectCompleted,
@@ -140,6 +144,24 @@ pub(crate) async fn answered(
         Some(_) => Box::pin(settle_session(inner, &trip, call, &answer)).await,
     };
     Envelope { meta: trip.meta(answer.cached), result: answer.result, intents }
+}
+
+/// Nobody knows what became of this call's effect: somebody has to find out.
+fn unknown(inner: &Inner, trip: &Trip) {
+    let caller = &trip.call.caller;
+    let changed = EffectChanged {
+        call: &trip.id,
+        tenant: &caller.tenant,
+        agent: &caller.agent,
+        tool: &trip.tool,
+        state: State::Unknown,
+        by: None,
+    };
+    inner.observe.iter().for_each(|observer| observer.effect_changed(&changed));
+    if inner.publish.is_listening() {
+        let payload = json!({ "state": State::Unknown, "by": null });
+        emit(inner, trip, EventKind::EffectChanged, payload);
+    }
 }
 
 /// Tells those who count; once for every call that is on record.
@@ -255,7 +277,12 @@ async fn settle_session(
     };
     if !applied.is_empty() && inner.publish.is_listening() {
         let seen: Vec<Value> = applied.iter().map(outline).collect();
-        emit(inner, trip, EventKind::SessionChanged, json!({ "intents": seen }));
+        emit(
+            inner,
+            trip,
+            EventKind::SessionChanged,
+            json!({ "change": "intents", "intents": seen }),
+        );
     }
     applied
 }

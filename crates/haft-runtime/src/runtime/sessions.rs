@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use haft_core::contract::Mode;
 use haft_core::outcome::Intent;
+use haft_core::record::{Event, EventKind};
 use haft_core::session::{Phase, Session};
 use haft_core::{Caller, Digest, ErrorKind, ToolError};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::Runtime;
+use super::{Inner, Runtime};
 use crate::session::{self, Arrived, Signal};
 
 /// What became of a client's signal.
@@ -33,7 +34,10 @@ impl Runtime {
         self.inner.blocked(caller).await?;
         let version = self.version_for(&caller.tenant);
         let now = self.inner.store.now_ms();
-        self.inner.book.create(session::begin(caller, mode, &version, now)).await
+        let session = session::begin(caller, mode, &version, now);
+        let session = self.inner.book.create(session).await?;
+        self.inner.session_changed(&session, "created");
+        Ok(session)
     }
 
     /// The session of a conversation that is not kept here: its client sends all of it each time. The
@@ -73,7 +77,10 @@ impl Runtime {
         session.id = id(slot);
         session.request = request.cloned();
         match self.inner.book.create(session).await {
-            Ok(session) => Ok(session),
+            Ok(session) => {
+                self.inner.session_changed(&session, "created");
+                Ok(session)
+            }
             // Two requests at once: the other was first.
             Err(error) => match self.inner.book.load(caller, &id(slot)).await {
                 Ok(session) => same(session, request),
@@ -98,9 +105,15 @@ impl Runtime {
         let arrive = |session: &mut Session| {
             (session.phase == Phase::Active).then(|| session::arrive(session, message.clone()))
         };
-        let (_, arrived) = self.inner.book.change(caller, id, arrive).await?;
+        let (session, arrived) = self.inner.book.change(caller, id, arrive).await?;
         let ended = || ToolError::new(ErrorKind::SessionInactive, "the session has ended");
-        arrived.ok_or_else(ended)?
+        let arrived = arrived.ok_or_else(ended)??;
+        let what = match &arrived {
+            Arrived::Begins { .. } => "turn",
+            Arrived::Waits { .. } => "message",
+        };
+        self.inner.session_changed(&session, what);
+        Ok(arrived)
     }
 
     /// What the client reports: deferred intents wait for it.
@@ -116,14 +129,21 @@ impl Runtime {
     ) -> Result<Signalled, ToolError> {
         let now = self.inner.store.now_ms();
         let change = |session: &mut Session| {
+            let was = (session.phase, session.turn.number, session.turn.open);
             let released = session::release(session, Some(signal), now);
             let messages = match signal {
                 Signal::TurnComplete => session::settle_turn(session),
                 Signal::FarewellSpoken => Vec::new(),
             };
-            (released, messages)
+            (released, messages, was)
         };
-        let (session, (released, messages)) = self.inner.book.change(caller, id, change).await?;
+        let (session, (released, messages, was)) =
+            self.inner.book.change(caller, id, change).await?;
+        if session.phase == Phase::Ended && was.0 != Phase::Ended {
+            self.inner.session_changed(&session, "ended");
+        } else if (session.turn.number, session.turn.open) != (was.1, was.2) {
+            self.inner.session_changed(&session, "turn");
+        }
         Ok(Signalled { released, messages, session: shown(session) })
     }
 
@@ -142,7 +162,38 @@ impl Runtime {
     ///
     /// It is missing, or the store cannot be written.
     pub async fn close(&self, caller: &Caller, id: &str) -> Result<Session, ToolError> {
-        self.inner.book.end(caller, id).await.map(shown)
+        let end = |session: &mut Session| std::mem::replace(&mut session.phase, Phase::Ended);
+        let (session, was) = self.inner.book.change(caller, id, end).await?;
+        if was != Phase::Ended {
+            self.inner.session_changed(&session, "ended");
+        }
+        Ok(shown(session))
+    }
+}
+
+impl Inner {
+    /// Tells those who watch that a session changed, and how; not what was said in it.
+    fn session_changed(&self, session: &Session, change: &str) {
+        if !self.publish.is_listening() {
+            return;
+        }
+        self.publish.publish(&Event {
+            kind: EventKind::SessionChanged,
+            tenant: session.tenant.clone(),
+            agent: session.agent.clone(),
+            session: Some(session.id.clone()),
+            turn: session.turn.number,
+            call: String::new(),
+            model_call: None,
+            tool: String::new(),
+            at_ms: self.store.now_ms(),
+            payload: json!({
+                "change": change,
+                "phase": session.phase,
+                "turnOpen": session.turn.open,
+                "waiting": session.waiting.len(),
+            }),
+        });
     }
 }
 

@@ -43,6 +43,19 @@ impl Shelves {
         new
     }
 
+    /// With another registry beside the current one, for sessions that are pinned to it; of a tenant
+    /// that brings tools along with those beside it.
+    pub(super) fn and(&self, shelf: &Arc<Shelf>) -> Self {
+        let mut new = self.clone();
+        new.by_version.insert(shelf.version.clone(), shelf.clone());
+        for (tenant, sets) in &mut new.own {
+            if let Some(own) = sets.current.as_ref().and_then(|current| current.own()) {
+                sets.kept.push_front(Arc::new(Shelf::beside(shelf, own.clone(), tenant)));
+            }
+        }
+        new
+    }
+
     /// What new sessions and single calls of a tenant use.
     pub(super) fn of(&self, tenant: &str) -> &Arc<Shelf> {
         // Nobody brings anything along, as a rule: then nothing is looked up.

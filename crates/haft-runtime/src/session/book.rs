@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use haft_core::port::{Store, StoreError};
-use haft_core::session::{Phase, Session};
+use haft_core::session::Session;
 use haft_core::{Caller, ErrorKind, ToolError};
 use serde_json::Value;
 
@@ -98,12 +98,6 @@ impl Book {
     pub(crate) async fn create(&self, session: Session) -> Result<Session, ToolError> {
         let id = session.id.clone();
         self.store.save(session).await.map_err(|error| refused(&id, &error))
-    }
-
-    /// Ends a session at once.
-    pub(crate) async fn end(&self, caller: &Caller, id: &str) -> Result<Session, ToolError> {
-        let ended = self.change(caller, id, |session| session.phase = Phase::Ended).await?;
-        Ok(ended.0)
     }
 }
 

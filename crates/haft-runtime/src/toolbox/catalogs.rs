@@ -125,7 +125,16 @@ impl Catalogs {
             kept.retain(|_, one| one.round == new.round);
         }
         if kept.len() >= MOST {
-            kept.clear();
+            let now_ms = new.built_ms;
+            kept.retain(|_, one| now_ms.saturating_sub(one.built_ms) < self.max_age_ms);
+        }
+        if kept.len() >= MOST {
+            // Some of them: were all to go, everybody's would be put together anew at once.
+            let mut number = 0;
+            kept.retain(|_, _| {
+                number += 1;
+                number % 8 != 0
+            });
         }
         // Two who share a hash take turns: that is rare, and costs time alone.
         kept.insert(hash, new);

@@ -422,6 +422,24 @@ fn a_catalog_is_built_again_only_when_something_changed() {
 }
 
 #[test]
+fn one_caller_too_many_costs_few_of_the_kept_catalogs() {
+    let (stock, directory) = (stock(), directory(records()).unwrap());
+    let open = policy(all(), &records());
+    let catalogs = Catalogs::new(1000);
+    let get = |user: usize| {
+        let mut caller = Question::new().caller;
+        caller.actor = haft_core::Principal::user(format!("u{user}"));
+        catalogs.get(&stock, &directory, &open, &Seen::new(&caller, Mode::Text, NOW))
+    };
+    // Held, so that no two share an address.
+    let first: Vec<Catalog> = (0..1024).map(get).collect();
+    let _more = get(1024);
+    let tool = |catalog: &Catalog| catalog.get("shop__find").map(std::sync::Arc::as_ptr);
+    let kept = (0..1024).filter(|user| tool(&first[*user]) == tool(&get(*user))).count();
+    assert!(tool(&first[0]).is_some() && kept > 700, "{kept}");
+}
+
+#[test]
 fn wishes_are_counted_and_bounded() {
     let suggestions = Suggestions::default();
     for _ in 0..3 {

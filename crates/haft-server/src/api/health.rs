@@ -1,11 +1,14 @@
 //! Whether the server is up, and whether it would take work.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use axum::extract::{Extension, Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use haft_core::ErrorKind;
+use haft_core::ledger::State as Standing;
+use haft_core::port::EffectFilter;
 
 use crate::door::Door;
 use crate::metrics::{counter, gauge};
@@ -47,11 +50,49 @@ pub(crate) async fn metrics(
     }
     let home = door.is_home(&who);
     let mut text = door.metrics.render((!home).then_some(&*who.tenant));
+    effects(&door, (!home).then_some(&*who.tenant), &mut text).await;
     if home {
         whole(&door, &mut text).await;
     }
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
     Ok((kind, text).into_response())
+}
+
+/// So many effects are counted per tenant. Where more wait for somebody, how many is the smallest of
+/// the problems.
+const COUNTED: usize = 1_000;
+
+/// Effects that somebody has to look at, and of the whole server those that are under way. What the
+/// store cannot say now is left out.
+async fn effects(door: &Door, tenant: Option<&str>, text: &mut String) {
+    let configured = door.runtime.configured();
+    let all = configured.records.tenants.iter().map(|one| one.id.as_str());
+    let tenants: Vec<&str> = tenant.map_or_else(|| all.collect(), |one| vec![one]);
+    let (mut unknown, mut stuck) = (0, 0);
+    for tenant in tenants {
+        let filter = EffectFilter {
+            tenant: tenant.to_owned(),
+            states: vec![Standing::Unknown, Standing::Stuck],
+            limit: COUNTED,
+            ..EffectFilter::default()
+        };
+        let Ok(found) = door.runtime.store().effects(filter).await else { return };
+        let of = |state| found.iter().filter(|one| one.state == state).count();
+        unknown += of(Standing::Unknown);
+        stuck += of(Standing::Stuck);
+    }
+    text.push_str(
+        "# HELP haft_effects Side effects that are under way, and those that wait for somebody\n\
+         # TYPE haft_effects gauge\n",
+    );
+    let mut line = |state: Standing, count: usize| {
+        let _ = writeln!(text, "haft_effects{{state=\"{}\"}} {count}", state.as_str());
+    };
+    line(Standing::Unknown, unknown);
+    line(Standing::Stuck, stuck);
+    if tenant.is_none() {
+        line(Standing::Started, door.runtime.effects_running());
+    }
 }
 
 /// What is everybody's.

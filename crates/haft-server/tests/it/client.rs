@@ -134,6 +134,7 @@ pub(crate) struct Served {
     pub(crate) door: Arc<Door>,
     ran: Arc<Counting>,
     stop: Option<oneshot::Sender<()>>,
+    hurry: Option<oneshot::Sender<()>>,
     stopped: tokio::task::JoinHandle<usize>,
     pub(crate) agent: String,
     pub(crate) operator: String,
@@ -229,12 +230,15 @@ impl Served {
         let port = listener.local_addr().unwrap().port();
         let (stop, told) = oneshot::channel::<()>();
         let told = async move { drop(told.await) };
-        let stopped = tokio::spawn(haft_server::serve(listener, door.clone(), told));
+        let (hurry, hurried) = oneshot::channel::<()>();
+        let hurried = async move { drop(hurried.await) };
+        let stopped = tokio::spawn(haft_server::serve(listener, door.clone(), told, hurried));
         Self {
             port,
             door,
             ran,
             stop: Some(stop),
+            hurry: Some(hurry),
             stopped,
             agent,
             operator,
@@ -268,6 +272,17 @@ impl Served {
     pub(crate) fn gate(&self) -> impl Fn(usize) + use<> {
         let ran = self.ran.clone();
         move |places| ran.gate.add_permits(places)
+    }
+
+    /// Tells the server to stop, and does not wait.
+    pub(crate) fn tell_to_stop(&mut self) {
+        drop(self.stop.take());
+    }
+
+    /// Tells it a second time, and waits until it has stopped.
+    pub(crate) async fn hurry(mut self) -> usize {
+        drop(self.hurry.take());
+        self.stopped.await.unwrap()
     }
 
     /// Tells the server to stop, and waits until it has.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use haft_core::Principal;
 use haft_server::Limits;
-use haft_store::{Options, Sqlite};
+use haft_store::{Memory, Options, Sqlite};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -413,4 +413,43 @@ async fn who_only_listens_does_not_hold_up_the_end() {
     assert_eq!(&answer, b"HTTP/1.1 200 OK");
     let stopped = tokio::time::timeout(Duration::from_secs(10), served.stop()).await;
     assert_eq!(stopped.expect("it waits for the listener"), 0);
+}
+
+#[tokio::test]
+async fn told_to_stop_it_says_so_before_it_closes_its_door() {
+    let limits = Limits { leave: Duration::from_secs(3600), ..Limits::default() };
+    let mut served = Served::on(Arc::new(Memory::new()), limits).await;
+    assert_eq!(served.get("", "/readyz").await.status, 200);
+    served.tell_to_stop();
+    while served.get("", "/readyz").await.status == 200 {
+        tokio::task::yield_now().await;
+    }
+    let reply = served.get("", "/readyz").await;
+    assert_eq!((reply.status, reply.body.as_str()), (503, "the server is about to stop\n"));
+    let body = json!({"tool": "echo", "arguments": {"text": "x"}});
+    let reply = served.post(&served.agent, "/v1/agents/helper/calls", body).await;
+    assert_eq!(reply.status, 200, "who comes meanwhile is served");
+    let port = served.port();
+    let stopped = tokio::time::timeout(Duration::from_secs(20), served.hurry()).await;
+    assert_eq!(stopped.expect("the second word shortens the hour"), 0);
+    assert!(TcpStream::connect(("127.0.0.1", port)).await.is_err());
+}
+
+#[tokio::test]
+async fn told_twice_it_does_not_wait_for_effects_and_says_how_many_there_are() {
+    let mut served = Served::new().await;
+    let body = json!({"tool": "send", "arguments": {"text": "wait"}, "idempotency_key": "k"});
+    let (port, key) = (served.port(), served.agent.clone());
+    let text = body.to_string();
+    let request = format!(
+        "POST /v1/agents/helper/calls HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{text}",
+        text.len()
+    );
+    let mut open = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    open.write_all(request.as_bytes()).await.unwrap();
+    served.ran(1).await;
+    served.tell_to_stop();
+    let stopped = tokio::time::timeout(Duration::from_secs(10), served.hurry()).await;
+    assert_eq!(stopped.expect("it waits for the effect"), 1);
 }

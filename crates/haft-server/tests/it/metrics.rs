@@ -1,7 +1,9 @@
 //! What is counted, who may read it, and that the dashboard asks for nothing else.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
+use haft_runtime::Settings;
 use serde_json::{Value, json};
 
 use crate::client::Served;
@@ -111,6 +113,33 @@ async fn beyond_the_bound_everything_is_other() {
     let other = "tool_execution_total{tenant_id=\"other\",agent_id=\"other\",tool_name=\"other\",status=\"other\"}";
     assert_eq!(figures[other], 10.0);
     assert_eq!(sum(&figures, "tool_execution_total"), 30.0, "none is lost");
+}
+
+#[tokio::test]
+async fn effects_that_wait_for_somebody_are_counted_until_somebody_has_looked() {
+    let settings = Settings { default_timeout: Duration::from_millis(50), ..Settings::default() };
+    let served = Served::running(|builder| builder.settings(settings)).await;
+    let count = async |key: &str, state: &str| {
+        let name = format!("haft_effects{{state=\"{state}\"}}");
+        figures(&served, key).await.get(&name).copied()
+    };
+    assert_eq!(count(&served.admin, "unknown").await, Some(0.0));
+    let body = json!({"tool": "send", "arguments": {"text": "wait"}, "idempotency_key": "k"});
+    let reply = served.post(&served.agent, "/v1/agents/helper/calls", body).await;
+    let call = reply.json()["meta"]["recordId"].as_str().unwrap().to_owned();
+    for (key, state, expected) in [
+        (&served.admin, "unknown", Some(1.0)),
+        (&served.admin, "stuck", Some(0.0)),
+        (&served.admin, "started", Some(0.0)),
+        (&served.stranger, "unknown", Some(0.0)),
+        (&served.stranger, "started", None),
+    ] {
+        assert_eq!(count(key, state).await, expected, "{state}");
+    }
+    let body = json!({"happened": false, "note": "not in the books"});
+    let reply = served.post(&served.operator, &format!("/v1/effects/{call}/settle"), body).await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    assert_eq!(count(&served.admin, "unknown").await, Some(0.0));
 }
 
 /// Every name and label of the dashboard's questions.

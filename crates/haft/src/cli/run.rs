@@ -131,9 +131,24 @@ pub(crate) struct Why {
     /// How model and user talk
     #[arg(long, default_value = "text")]
     pub(crate) mode: ModeName,
-    /// Arguments to decide with, as JSON
-    #[arg(long, value_name = "JSON")]
+    /// Arguments to decide with, as JSON; @FILE reads a file, - standard input
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true, requires = "tool")]
     pub(crate) args: Option<String>,
+    /// The tenant; the agent's own when left out
+    #[arg(long, value_name = "TENANT")]
+    pub(crate) tenant: Option<String>,
+    /// Who acts: user:…, agent:… or service:…
+    #[arg(long = "as", value_name = "PRINCIPAL")]
+    pub(crate) actor: Option<String>,
+    /// For whom, where someone acts for someone else
+    #[arg(long = "for", value_name = "PRINCIPAL")]
+    pub(crate) subject: Option<String>,
+    /// What is known about the user, as JSON: context.user in conditions
+    #[arg(long, value_name = "JSON")]
+    pub(crate) user: Option<String>,
+    /// The connection that the call would use
+    #[arg(long, value_name = "CONNECTION", requires = "args")]
+    pub(crate) connection: Option<String>,
     /// Read this registry instead of compiling the toolset
     #[arg(long, value_name = "FILE")]
     pub(crate) registry: Option<PathBuf>,

@@ -12,6 +12,7 @@ use haft_core::{Caller, Digest, Envelope, Principal};
 use crate::assembly::{Desk, block_on, plain, said, text_of};
 use crate::cli::{Call, ModeName};
 use crate::output::{Exit, Given as _, Output};
+use crate::registries::Kept;
 use crate::source::Place;
 
 /// An effect that has begun is given this long when the call has returned without it.
@@ -96,13 +97,22 @@ pub(crate) fn mode(name: ModeName) -> Mode {
 
 fn caller(desk: &Desk, options: &Call) -> anyhow::Result<Caller> {
     let who = &options.who;
-    let mut caller = desk.caller(&who.agent, who.tenant.as_deref(), who.actor.as_deref())?;
+    let caller = desk.caller(&who.agent, who.tenant.as_deref(), who.actor.as_deref())?;
     desk.known(&caller)?;
-    if let Some(subject) = &options.subject {
+    on_behalf(caller, options.subject.as_deref(), options.user.as_deref())
+}
+
+/// A caller that acts for somebody, of whom something may be known.
+pub(crate) fn on_behalf(
+    mut caller: Caller,
+    subject: Option<&str>,
+    user: Option<&str>,
+) -> anyhow::Result<Caller> {
+    if let Some(subject) = subject {
         let subject = Principal::parse(subject).given("--for")?;
         caller.subject = Some(subject);
     }
-    if let Some(user) = &options.user {
+    if let Some(user) = user {
         caller.user = Arc::new(serde_json::from_str(user).given("--user must be a JSON object")?);
     }
     Ok(caller)
@@ -131,12 +141,15 @@ async fn session(
     let id = match options.session.as_deref() {
         None => return Ok(None),
         Some("new") => {
+            desk.keep_registry(&Kept::of(&desk.config), out);
             let session = desk.runtime.open(caller, mode(options.mode)).await.map_err(said)?;
             out.note(&format!("session {} (registry {})", session.id, session.registry_version));
             return Ok(Some(session.id));
         }
         Some(id) => id,
     };
+    let pinned = desk.runtime.session(caller, id).await.map_err(said)?;
+    desk.reopen_session(&pinned, out);
     if options.turn {
         let over = haft_runtime::session::Signal::TurnComplete;
         let over = desk.runtime.signal(caller, id, over).await.map_err(said)?;

@@ -5,7 +5,7 @@ use haft_core::port::{CallFilter, CallStats, Journal as _, Store as _};
 use haft_core::record::InvocationRecord;
 use haft_store::Sqlite;
 
-use crate::assembly::{block_on, open_store};
+use crate::assembly::{block_on, open_store, plain};
 use crate::cli::Calls;
 use crate::output::{Exit, Output, instant, misuse, table};
 use crate::source::Place;
@@ -37,6 +37,13 @@ pub(crate) fn run(at: &Place, options: &Calls, out: &mut Output) -> anyhow::Resu
             return stats(&store.stats(filter).await?, options, out);
         }
         let calls = store.calls(filter).await?;
+        if let Some(call) = options.call.as_deref().filter(|_| calls.is_empty()) {
+            let (call, tenant) = (plain(call), plain(&options.tenant));
+            return Err(misuse(format!(
+                "--call: tenant `{tenant}` has no call `{call}`; `haft calls` lists them, `--tenant` \
+                 says whose"
+            )));
+        }
         if options.json || options.call.is_some() {
             out.json(&calls)?;
         } else if calls.is_empty() {

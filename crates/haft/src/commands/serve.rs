@@ -48,6 +48,7 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         desk.sound()?;
         logs::start(desk.config.server.log)?;
         take_over(&desk, out).await?;
+        desk.reopen_sessions(out).await?;
         let listen = options.listen.or(desk.config.server.listen).unwrap_or(LISTEN);
         let hosts = hosts(&desk.config, listen)?;
         let admin = administrator::of(&desk.config)?;
@@ -71,7 +72,7 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
             true => Some(dev::watch(&desk, at, out)?),
             false => None,
         };
-        let left = haft_server::serve(listener, door, stopped()?).await;
+        let left = haft_server::serve(listener, door, told()?, told_again()?).await;
         drop(watching);
         if left > 0 {
             let (left, verb) = (counted(left, "effect"), if left == 1 { "was" } else { "were" });
@@ -138,8 +139,23 @@ fn is_with_port(host: &str) -> bool {
     host.matches(':').count() == 1
 }
 
+/// Until the process is told to stop a second time: then it does not wait for anything. Effects
+/// that are under way stay on record as started.
+fn told_again() -> anyhow::Result<impl Future<Output = ()> + Send> {
+    let (mut terminate, mut interrupt) =
+        (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        for _ in 0..2 {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+        }
+    })
+}
+
 /// Until the process is told to stop.
-fn stopped() -> anyhow::Result<impl Future<Output = ()> + Send> {
+fn told() -> anyhow::Result<impl Future<Output = ()> + Send> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     Ok(async move {

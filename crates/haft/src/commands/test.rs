@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context as _, bail};
 use haft_core::port::Execute;
 use haft_core::registry::Implementation;
-use haft_core::{Registry, Tool};
+use haft_core::{Registry, Tool, nearest};
 use haft_runtime::trial::{self, Test as Case, TestFile};
 use haft_store::Memory;
 use serde_json::{Value, json};
@@ -118,8 +118,25 @@ fn chosen<'r>(registry: &'r Registry, options: &Test) -> anyhow::Result<Vec<&'r 
     options
         .tools
         .iter()
-        .map(|name| registry.find(name).with_context(|| format!("there is no tool `{name}`")))
+        .map(|name| registry.find(name).ok_or_else(|| missing(registry, name)))
         .collect()
+}
+
+/// The tool that was perhaps meant.
+fn missing(registry: &Registry, name: &str) -> anyhow::Error {
+    let names: Vec<&str> = registry
+        .tools
+        .iter()
+        .map(|tool| match name.contains("__") {
+            true => tool.id.as_str(),
+            false => tool.contract.tool_id.as_str(),
+        })
+        .collect();
+    let meant = match nearest::find(name, names) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`haft show` lists them".to_owned(),
+    };
+    misuse(format!("there is no tool `{}`; {meant}", plain(name)))
 }
 
 fn wanted(case: &Case, options: &Test) -> bool {

@@ -1,35 +1,35 @@
 //! `haft why`
 
-use haft_core::Tool;
-use haft_core::call::Call;
+use anyhow::Context as _;
+use haft_core::call::{Call, RawArguments};
 use haft_core::port::{Invoke as _, Standing, Verdict};
+use haft_core::{Caller, Envelope, Tool, nearest};
 use haft_runtime::toolbox::{Catalog, Found};
 use serde_json::{Value, json};
 
-use crate::assembly::{Desk, block_on, plain};
+use crate::assembly::{Desk, block_on, plain, text_of};
 use crate::cli::Why;
-use crate::commands::call::mode;
+use crate::commands::call::{mode, on_behalf};
 use crate::output::{Exit, Output, table};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Why, out: &mut Output) -> anyhow::Result<Exit> {
+    let arguments = options.args.as_deref().map(text_of).transpose().context("--args")?;
     block_on(async {
         let desk = Desk::open(at, options.registry.as_deref(), out)?;
-        let caller = desk.caller(&options.agent, None, None)?;
+        let (tenant, actor) = (options.tenant.as_deref(), options.actor.as_deref());
+        let caller = desk.caller(&options.agent, tenant, actor)?;
         desk.known(&caller)?;
+        let caller = on_behalf(caller, options.subject.as_deref(), options.user.as_deref())?;
         let catalog = desk.runtime.catalog(&caller, mode(options.mode));
         let Some(name) = &options.tool else { return all(&catalog, options, out) };
         let mut answer = one(&catalog, name);
-        if let Some(args) = &options.args {
-            // With arguments the rules can be asked to the end.
-            let mut call = Call::new(caller, name.clone(), args.as_str());
-            call.mode = mode(options.mode);
-            call.key = Some("haft-why".to_owned());
-            (call.dry_run, call.sees_rules) = (true, true);
-            let envelope = desk.runtime.invoke(call).await;
-            if let Some(answer) = answer.as_object_mut() {
-                answer.insert("withArguments".to_owned(), json!(envelope));
-            }
+        if let Some(arguments) = arguments
+            && !matches!(catalog.find(name), Found::Unknown)
+        {
+            // With arguments the rules can be asked to the end, and what they say then counts.
+            let envelope = asked(&desk, caller, name, arguments, options).await;
+            decided(&mut answer, &envelope);
         }
         if options.json {
             out.json(&answer)?;
@@ -38,6 +38,58 @@ pub(crate) fn run(at: &Place, options: &Why, out: &mut Output) -> anyhow::Result
         }
         Ok(if is_allowed(&answer) { Exit::Done } else { Exit::Findings })
     })
+}
+
+async fn asked(
+    desk: &Desk,
+    caller: Caller,
+    name: &str,
+    arguments: String,
+    options: &Why,
+) -> Envelope {
+    let mut call = Call::new(caller, name, RawArguments::Text(arguments));
+    call.mode = mode(options.mode);
+    call.key = Some("haft-why".to_owned());
+    call.connection.clone_from(&options.connection);
+    call.connections = options.connection.iter().cloned().collect();
+    (call.dry_run, call.sees_rules) = (true, true);
+    desk.runtime.invoke(call).await
+}
+
+/// Puts what a call with these arguments would meet in the place of what is known without them.
+fn decided(answer: &mut Value, envelope: &Envelope) {
+    let Some(answer) = answer.as_object_mut() else { return };
+    let mut say = |key: &str, value: Value| drop(answer.insert(key.to_owned(), value));
+    match &envelope.result {
+        Ok(plan) if plan.get("refusal").is_none_or(Value::is_null) => {
+            let at = |pointer: &str| plan.pointer(pointer).cloned().unwrap_or_default();
+            say("allowed", json!(true));
+            say("decision", at("/decision"));
+            say("requiresConfirmation", at("/confirmation/required"));
+        }
+        Ok(plan) => {
+            let at = |pointer: &str| plan.pointer(pointer).cloned().unwrap_or_default();
+            say("allowed", json!(false));
+            say("why", at("/refusal/kind"));
+            say("inWords", at("/refusal/message"));
+            say("stage", at("/refusal/stage"));
+            say("rule", at("/refusal/rule"));
+            say("enable", at("/refusal/suggestion"));
+        }
+        Err(error) => {
+            let of = |key: &str| {
+                let decision = error.details.as_ref().and_then(|all| all.get("decision"));
+                decision.and_then(|decision| decision.get(key)).cloned().unwrap_or_default()
+            };
+            say("allowed", json!(false));
+            say("why", json!(error.kind));
+            say("inWords", of("why"));
+            say("stage", of("stage"));
+            say("rule", of("rule"));
+            say("enable", json!(error.suggestion));
+        }
+    }
+    say("withArguments", json!(envelope));
 }
 
 fn is_allowed(answer: &Value) -> bool {
@@ -80,8 +132,24 @@ fn one(catalog: &Catalog, name: &str) -> Value {
         Found::Unknown => json!({
             "allowed": false,
             "why": "unknown",
-            "inWords": "there is no such tool for this agent's tenant, or no such agent",
+            "inWords": "there is no such tool for this agent's tenant",
+            "enable": near(catalog, name),
         }),
+    }
+}
+
+/// The tool that was perhaps meant.
+fn near(catalog: &Catalog, name: &str) -> String {
+    let missing = catalog.unavailable();
+    let there = catalog.list().map(|tool| &tool.tool);
+    let tools = there.chain(missing.iter().map(|tool| &tool.tool));
+    let names: Vec<&str> = match name.contains("__") {
+        true => tools.map(|tool| tool.id.as_str()).collect(),
+        false => tools.map(|tool| tool.contract.tool_id.as_str()).collect(),
+    };
+    match nearest::find(name, names) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => "`haft why <agent>` lists what there is".to_owned(),
     }
 }
 
@@ -89,23 +157,24 @@ fn text(answer: &Value, name: &str, options: &Why, out: &mut Output) -> anyhow::
     let say =
         |pointer: &str| answer.pointer(pointer).and_then(Value::as_str).unwrap_or("-").to_owned();
     let mode = mode(options.mode).as_str();
+    let with = if options.args.is_some() { " with these arguments" } else { "" };
+    let agent = plain(&options.agent);
     if is_allowed(answer) {
-        out.line(&format!("`{}` may use `{}` in {mode} mode", options.agent, say("/tool")));
+        out.line(&format!("`{agent}` may use `{}` in {mode} mode{with}", say("/tool")));
         out.line(&format!("  verdict: {}", say("/decision/verdict")));
         out.line(&format!("  rule:    {}", say("/decision/rule")));
         out.line(&format!("  because: {}", say("/decision/why")));
         let asks = answer.get("requiresConfirmation").cloned().unwrap_or_default();
         out.line(&format!("  asks a person: {asks}"));
     } else {
-        out.line(&format!(
-            "`{}` may not use `{}` in {mode} mode: {}",
-            plain(&options.agent),
-            plain(name),
-            say("/inWords")
-        ));
+        let (name, words) = (plain(name), plain(&say("/inWords")));
+        out.line(&format!("`{agent}` may not use `{name}` in {mode} mode{with}: {words}"));
         out.line(&format!("  why:    {}", say("/why")));
+        if answer.get("stage").is_some() {
+            out.line(&format!("  stage:  {}", say("/stage")));
+        }
         out.line(&format!("  rule:   {}", say("/rule")));
-        out.line(&format!("  enable: {}", say("/enable")));
+        out.line(&format!("  enable: {}", plain(&say("/enable"))));
     }
     if let Some(plan) = answer.get("withArguments") {
         out.line("  with these arguments:");

@@ -9,6 +9,9 @@ use haft_server::who::Key;
 use haft_server::who::jwt::Issuer;
 use serde::Deserialize;
 
+/// So many seconds a server that is told to stop says so before it closes its door.
+const LEAVE_S: u64 = 1;
+
 /// The section as it is written.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -21,6 +24,7 @@ pub(super) struct RawServer {
     max_streams: Option<usize>,
     tend_s: Option<u64>,
     keep_alive_s: Option<u64>,
+    leave_s: Option<u64>,
     log: Logging,
 }
 
@@ -58,6 +62,7 @@ impl RawServer {
         limits.tend = self.tend_s.map_or(limits.tend, |s| Duration::from_secs(s.max(1)));
         let keep_alive = self.keep_alive_s.map(Duration::from_secs);
         limits.keep_alive = keep_alive.unwrap_or(limits.keep_alive);
+        limits.leave = Duration::from_secs(self.leave_s.unwrap_or(LEAVE_S));
         let (listen, hosts, log) = (self.listen, self.hosts, self.log);
         Ok(Serving { listen, hosts, limits, keys, issuers, log })
     }

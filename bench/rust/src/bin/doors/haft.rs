@@ -42,5 +42,5 @@ pub async fn serve(listener: TcpListener, fixture: &Fixture, store: &str, tools:
     let door = Door::new(runtime, hub, Keys::load(&[key]).unwrap(), hosts, Limits::default());
     let mut told = signal(SignalKind::terminate()).unwrap();
     let stop = async move { drop(told.recv().await) };
-    haft_server::serve(listener, Arc::new(door.metrics(metrics)), stop).await;
+    haft_server::serve(listener, Arc::new(door.metrics(metrics)), stop, std::future::pending()).await;
 }

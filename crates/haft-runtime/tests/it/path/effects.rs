@@ -1,13 +1,16 @@
 //! After the fact: probe, settle, undo, nested calls, batches, events.
 
+use std::sync::Arc;
+
 use haft_core::contract::Capability;
 use haft_core::ledger::State;
-use haft_core::port::{EffectFilter, Ledger as _};
+use haft_core::port::{EffectFilter, Invoke as _, Ledger as _};
 use haft_core::record::EventKind;
 use haft_core::{Caller, ErrorKind, Principal};
 use haft_runtime::batch::{Planned, Step};
 use haft_runtime::effects::{UndoTarget, UndoneStatus};
 use serde_json::json;
+use tokio::sync::Notify;
 
 use super::world::{Does, World, call, caller, failed, kind, lost};
 
@@ -207,4 +210,67 @@ async fn events_tell_the_story_in_order() {
     assert_eq!(calls.len(), 1);
     let filter = EffectFilter { tenant: "default".into(), ..EffectFilter::default() };
     assert_eq!(world.store.effects(filter).await.unwrap().len(), 1);
+}
+
+/// What was said of effects: the call, its state and who says so.
+fn said(world: &World) -> Vec<(String, serde_json::Value, serde_json::Value)> {
+    let heard = world.heard.0.lock();
+    let changes = heard.iter().filter(|event| event.kind == EventKind::EffectChanged);
+    changes
+        .map(|event| {
+            let payload = &event.payload;
+            (event.call.clone(), payload["state"].clone(), payload["by"].clone())
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn whoever_watches_hears_what_becomes_of_an_effect_after_the_fact() {
+    let world = World::new();
+    let id = unknown(&world).await;
+    world.runtime.settle(&operator(), &id, true, "it is in the books").await.unwrap();
+    world.next("unbook", Does::Ends(failed(ErrorKind::Permanent)));
+    let target = UndoTarget::Call(id.clone());
+    let undone = world.runtime.undo(&operator(), &target).await.unwrap();
+    assert_eq!(undone[0].status, UndoneStatus::Stuck);
+    assert!(world.runtime.undo(&operator(), &target).await.unwrap()[0].message.contains("undone"));
+    let by = json!("user:mara");
+    let expected = [
+        (id.clone(), json!("unknown"), json!(null)),
+        (id.clone(), json!("happened"), by.clone()),
+        (id.clone(), json!("stuck"), by.clone()),
+        (id, json!("compensated"), by),
+    ];
+    assert_eq!(said(&world), expected);
+    let seen = format!("{:?}", world.heard.0.lock());
+    assert!(!seen.contains("in the books"), "notes are in the trail alone");
+}
+
+#[tokio::test]
+async fn effects_that_a_process_left_are_announced_when_they_are_taken_over() {
+    let world = World::new();
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    world.next("order", Does::Waits(begun.clone(), go));
+    // A second process on the same store dies while its handler runs.
+    let gone = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let twin = world.twin();
+    gone.spawn(async move { twin.invoke(call("order", "k")).await });
+    begun.notified().await;
+    gone.shutdown_background();
+    world.left().await;
+    let left = world.runtime.tend().await.unwrap();
+    assert_eq!(left.len(), 1);
+    let id = left[0].effect.call.clone();
+    assert_eq!(said(&world), [(id, json!("unknown"), json!(null))]);
+}
+
+#[tokio::test]
+async fn that_a_handler_wrote_a_note_is_an_event_and_what_it_says_is_not() {
+    let world = World::new();
+    world.next("relay", Does::Uses(Capability::Audit, "log", json!({ "seen": "the-note" })));
+    assert!(world.call(call("relay", "k")).await.is_ok());
+    let heard = world.heard.0.lock();
+    let notes: Vec<_> = heard.iter().filter(|one| one.kind == EventKind::AuditNote).collect();
+    assert_eq!((notes.len(), notes[0].tool.as_str()), (1, "shop__relay"));
+    assert!(!format!("{notes:?}").contains("the-note"));
 }

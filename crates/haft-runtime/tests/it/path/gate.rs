@@ -4,12 +4,12 @@ use haft_core::contract::{Capability, Mode};
 use haft_core::outcome::Intent;
 use haft_core::port::{CallFilter, Ended, Journal as _};
 use haft_core::{Call, ErrorKind, ToolError};
-use haft_runtime::policy::Rules;
+use haft_runtime::policy::{Rules, Spending};
 use haft_runtime::redact::{Scrubber, Secret};
 use haft_runtime::toolbox::{Activation, Agent, Overrides, Records, Tenant};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::world::{Does, World, call, caller, kind};
+use super::world::{Does, World, call, caller, kind, lost};
 
 #[tokio::test]
 async fn without_a_policy_nothing_is_allowed() {
@@ -133,6 +133,101 @@ async fn a_dry_run_decides_everything_and_does_nothing() {
     assert_eq!(world.acts("gift"), 0);
     use haft_core::port::Confirmations as _;
     assert!(world.store.confirmations("default", None, None, 0).await.unwrap().is_empty());
+}
+
+/// A dry run of a call, and the kind of error and the stage that would keep it from running.
+async fn foreseen(world: &World, mut call: Call) -> (bool, Value, Value) {
+    (call.dry_run, call.sees_rules) = (true, true);
+    let plan = world.call(call).await.result.unwrap();
+    let refusal = &plan["refusal"];
+    (plan["wouldRun"] == true, refusal["kind"].clone(), refusal["stage"].clone())
+}
+
+#[tokio::test]
+async fn a_dry_run_foresees_what_the_turn_has_used_up_and_counts_nothing() {
+    let one = Spending { retrieval_calls: Some(1), ..Spending::default() };
+    let rules = Rules {
+        allow: vec!["shop__*".into()],
+        modes: [(Mode::Text, one)].into(),
+        ..Rules::default()
+    };
+    let world = World::with(rules, |builder| builder);
+    let session = world.runtime.open(&caller(), Mode::Text).await.unwrap();
+    let get = || {
+        let mut get = Call::new(caller(), "get", json!({ "item": "lamp" }));
+        get.session = Some(session.id.clone());
+        get
+    };
+    let runs = (true, Value::Null, Value::Null);
+    assert_eq!(foreseen(&world, get()).await, runs);
+    assert_eq!(foreseen(&world, get()).await, runs, "the first one counted");
+    assert!(world.call(get()).await.is_ok());
+    let used_up = (false, json!("budget_exceeded"), json!("gate"));
+    assert_eq!(foreseen(&world, get()).await, used_up);
+}
+
+#[tokio::test]
+async fn a_dry_run_foresees_rates_and_uses_none_up() {
+    let world = World::new();
+    for _ in 0..3 {
+        assert!(foreseen(&world, call("rare", "k")).await.0);
+    }
+    for _ in 0..2 {
+        assert!(world.call(call("rare", "k")).await.is_ok());
+    }
+    let limited = (false, json!("rate_limited"), json!("gate"));
+    assert_eq!(foreseen(&world, call("rare", "k")).await, limited);
+    assert_eq!(kind(&world.call(call("rare", "k")).await), ErrorKind::RateLimited);
+}
+
+#[tokio::test]
+async fn a_dry_run_foresees_that_a_newer_message_comes_first_and_leaves_it_there() {
+    let world = World::new();
+    let session = world.runtime.open(&caller(), Mode::Text).await.unwrap();
+    world.runtime.message(&caller(), &session.id, json!("stop")).await.unwrap();
+    let mut order = call("order", "k");
+    order.session = Some(session.id.clone());
+    let later = (false, json!("superseded"), json!("gate"));
+    assert_eq!(foreseen(&world, order.clone()).await, later);
+    assert_eq!(foreseen(&world, order.clone()).await, later);
+    let real = world.call(order).await;
+    assert_eq!(kind(&real), ErrorKind::Superseded);
+    assert_eq!(world.acts("order"), 0);
+}
+
+#[tokio::test]
+async fn a_dry_run_foresees_acts_of_unknown_outcome_and_used_keys() {
+    let world = World::new();
+    world.next("order", Does::ActsThen(lost()));
+    assert_eq!(kind(&world.call(call("order", "first")).await), ErrorKind::UnknownOutcome);
+    let unknown = (false, json!("unknown_outcome"), json!("claim"));
+    assert_eq!(foreseen(&world, call("order", "first")).await, unknown);
+    assert_eq!(foreseen(&world, call("order", "second")).await, unknown, "under another key");
+    let mut other = call("order", "third");
+    other.arguments = json!({ "item": "chair" }).into();
+    assert!(foreseen(&world, other.clone()).await.0, "another act");
+    let mut knowingly = call("order", "second");
+    knowingly.overrule.similar_unknown = true;
+    assert!(foreseen(&world, knowingly).await.0);
+    assert!(world.call(other).await.is_ok());
+    let conflict = (false, json!("conflict"), json!("claim"));
+    assert_eq!(foreseen(&world, call("order", "third")).await, conflict, "the key of the chair");
+    assert_eq!(world.acts("order"), 2);
+}
+
+#[tokio::test]
+async fn a_refused_dry_run_names_rule_stage_and_reason_to_those_who_may_know() {
+    let rules = Rules { allow: vec!["shop__find".into()], ..Rules::default() };
+    let world = World::with(rules, |builder| builder);
+    let mut dry = call("order", "k");
+    dry.dry_run = true;
+    let plain = world.call(dry.clone()).await.result.unwrap_err();
+    assert_eq!(plain.details, None, "models learn no rules");
+    dry.sees_rules = true;
+    let told = world.call(dry).await.result.unwrap_err().details.unwrap();
+    let decision = &told["decision"];
+    assert!(decision["rule"].is_string() && decision["why"].is_string(), "{told}");
+    assert!(decision["stage"].is_string(), "{told}");
 }
 
 #[tokio::test]

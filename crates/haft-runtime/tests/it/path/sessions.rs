@@ -517,3 +517,32 @@ async fn one_key_is_for_one_request() {
     world.clock.advance(60_000);
     assert_ne!(open("b").await.unwrap().id, first.id, "and for so long");
 }
+
+#[tokio::test]
+async fn whoever_watches_hears_how_a_session_goes_and_not_what_is_said_in_it() {
+    let world = World::new();
+    let session = world.runtime.open(&caller(), Mode::Text).await.unwrap();
+    let say = async |text: &str| {
+        world.runtime.message(&caller(), &session.id, json!(text)).await.unwrap()
+    };
+    say("a secret wish").await;
+    world.runtime.signal(&caller(), &session.id, Signal::TurnComplete).await.unwrap();
+    world.runtime.signal(&caller(), &session.id, Signal::TurnComplete).await.unwrap();
+    // Nothing changes: nobody is told.
+    world.runtime.signal(&caller(), &session.id, Signal::FarewellSpoken).await.unwrap();
+    say("another").await;
+    world.runtime.close(&caller(), &session.id).await.unwrap();
+    world.runtime.close(&caller(), &session.id).await.unwrap();
+    let heard = world.heard.0.lock();
+    let own = |event: &&Event| event.kind == EventKind::SessionChanged;
+    let changes: Vec<_> = heard
+        .iter()
+        .filter(own)
+        .map(|event| (event.payload["change"].as_str().unwrap(), event.turn))
+        .collect();
+    let expected =
+        [("created", 1), ("message", 1), ("turn", 2), ("turn", 2), ("turn", 3), ("ended", 3)];
+    assert_eq!(changes, expected);
+    assert!(heard.iter().all(|event| event.session.as_ref() == Some(&session.id)));
+    assert!(!format!("{heard:?}").contains("secret wish"));
+}

@@ -51,8 +51,8 @@ function watch(section) {
   };
   const kinds = [
     "tool_call_start", "tool_call_result", "tool_side_effect_started", "tool_side_effect_completed",
-    "tool_side_effect_failed", "confirmation_requested", "confirmation_decided", "session_changed",
-    "audit_note", "message",
+    "tool_side_effect_failed", "confirmation_requested", "confirmation_decided", "effect_changed",
+    "session_changed", "audit_note", "message",
   ];
   kinds.forEach((kind) => source.addEventListener(kind, show));
   source.addEventListener("lost", (message) => {

@@ -160,7 +160,7 @@ impl World {
         let port = listener.local_addr().unwrap().port();
         let (stop, told) = oneshot::channel::<()>();
         let told = async move { drop(told.await) };
-        tokio::spawn(haft_server::serve(listener, door.clone(), told));
+        tokio::spawn(haft_server::serve(listener, door.clone(), told, std::future::pending()));
         Self { port, door, admin, approver, operator, agent, stranger, ran, _stop: stop }
     }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use anyhow::Context as _;
 use haft_build::build::Reuse;
 use haft_build::code::Severity;
 use haft_build::diagnostic::Diagnostic;
@@ -13,6 +14,7 @@ use tokio::task::JoinHandle;
 use crate::assembly::Desk;
 use crate::config::Config;
 use crate::output::Output;
+use crate::registries::Kept;
 use crate::source::{Place, checked, report};
 
 /// How often the folders are looked at.
@@ -81,6 +83,9 @@ impl Again {
         // Loading makes them anew, together with what the store holds.
         self.config.policy(&registry).map_err(|found| wrong(&found))?;
         self.runtime.load(registry).map_err(|found| wrong(&found))?;
+        // Sessions of it go on after a restart.
+        let kept = Kept::of(&self.config).put(&self.runtime.current());
+        kept.context("the registry cannot be kept for its sessions")?;
         Ok(format!("registry {version} is loaded for new sessions"))
     }
 }

@@ -1,0 +1,99 @@
+//! What would keep a call from running once it is decided: asked for a dry run, and nothing changed.
+
+use std::sync::Arc;
+
+use haft_core::contract::SideEffectPolicy;
+use haft_core::ledger::{EffectRecord, State};
+use haft_core::port::EffectFilter;
+use haft_core::record::Stage;
+use haft_core::session::Session;
+use haft_core::{ErrorKind, ToolError};
+use serde_json::Value;
+
+use super::confirm::Approved;
+use super::{Refusal, claim, gate, join};
+use crate::runtime::Inner;
+
+/// So many effects of unknown outcome are looked through.
+const MOST: usize = 1000;
+
+/// The refusal that the call would meet now, in the order in which it would meet them.
+pub(crate) async fn refusal(
+    inner: &Arc<Inner>,
+    call: &Approved,
+    earlier: Option<&EffectRecord>,
+) -> Option<Refusal> {
+    if let Err(refusal) = gate::within_rate(inner, call) {
+        return Some(refusal);
+    }
+    // What the ledger answers for, neither budget nor newer message stands in the way of.
+    let known = earlier.is_some_and(|record| !record.state.frees_its_key());
+    if !known && let Some(session) = &call.session {
+        let mut session = Session::clone(session);
+        if let Err(error) = join::run_now(inner, &mut session, call) {
+            return Some(Refusal::at(Stage::Gate, error));
+        }
+    }
+    on_record(inner, call, earlier).await.map(|error| Refusal::at(Stage::Claim, error))
+}
+
+/// What the ledger would say.
+async fn on_record(
+    inner: &Inner,
+    call: &Approved,
+    earlier: Option<&EffectRecord>,
+) -> Option<ToolError> {
+    let key = call.key.as_ref()?;
+    match earlier {
+        Some(record) if !key.fits(record) => Some(ToolError::new(
+            ErrorKind::Conflict,
+            "this idempotency key was used for another call",
+        )),
+        Some(record) if record.state == State::Unknown && !is_harmless(call, record) => Some(
+            claim::unknown(record, "the earlier attempt of this call may have been carried out"),
+        ),
+        Some(record) if !record.state.frees_its_key() => None,
+        Some(_) | None if call.call().overrule.similar_unknown => None,
+        Some(_) | None => similar(inner, call).await.map(|record| {
+            claim::unknown(
+                &record,
+                "the same act was asked for before and its outcome is not known",
+            )
+        }),
+    }
+}
+
+/// The same act under another key, of which nobody knows whether it happened.
+async fn similar(inner: &Inner, call: &Approved) -> Option<EffectRecord> {
+    let filter = EffectFilter {
+        tenant: call.call().caller.tenant.to_string(),
+        states: vec![State::Unknown],
+        tool: Some(call.tool.tool.id.clone()),
+        limit: MOST,
+        ..EffectFilter::default()
+    };
+    let unknown = inner.store.effects(filter).await.ok()?;
+    let own = business(call, call.effective());
+    unknown.into_iter().find(|record| {
+        record.effect.connection == call.call().connection
+            && !is_harmless(call, record)
+            && business(call, &record.effect.arguments) == own
+    })
+}
+
+/// Whether both may be carried out twice.
+fn is_harmless(call: &Approved, record: &EffectRecord) -> bool {
+    let twice = |class| match class {
+        SideEffectPolicy::Pure | SideEffectPolicy::Idempotent => true,
+        SideEffectPolicy::Compensatable | SideEffectPolicy::Irreversible => false,
+    };
+    twice(call.class()) && twice(record.effect.policy)
+}
+
+/// The arguments that make two calls the same act: the declared ones, else all.
+fn business<'a>(call: &Approved, arguments: &'a Value) -> Vec<Option<&'a Value>> {
+    match &call.tool.tool.contract.idempotency_key_fields {
+        Some(fields) => fields.iter().map(|field| arguments.get(field)).collect(),
+        None => vec![Some(arguments)],
+    }
+}

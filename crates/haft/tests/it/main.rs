@@ -1,0 +1,10 @@
+//! The binary, run as people run it.
+
+#[cfg(test)]
+mod project;
+#[cfg(test)]
+mod server;
+#[cfg(test)]
+mod sessions;
+#[cfg(test)]
+mod words;

@@ -1,0 +1,88 @@
+//! A project in a folder of its own, and the command in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::Value;
+
+pub(crate) struct Project {
+    pub(crate) folder: PathBuf,
+}
+
+/// How a command ended, and what it said.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Project {
+    /// Two tools, `greet` and `order`, and a rule against one kind of order.
+    pub(crate) fn new() -> Self {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("haft-it-{}-{number}", std::process::id());
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        fs::create_dir_all(&folder).unwrap();
+        let project = Self { folder };
+        project.write("toolset.toml", "namespace = \"shop\"\n");
+        project.write(
+            "haft.toml",
+            "toolset = \".\"\n[policy]\nallow = [\"shop__*\"]\ncedar = [\"rules.cedar\"]\n\
+             [server]\nlog = \"json\"\n",
+        );
+        project.write(
+            "rules.cedar",
+            "@id(\"no-shouting\")\n@description(\"shouting is for people\")\n\
+             forbid(principal, action == Haft::Action::\"shop__order\", resource)\n\
+             when { context.arguments.message == \"HEY\" };\n\
+             @id(\"not-for-eve\")\n\
+             forbid(principal == Haft::User::\"eve\", action, resource);\n",
+        );
+        assert_eq!(project.run(&["new", "greet"]).code, 0);
+        assert_eq!(project.run(&["new", "order", "--category", "action"]).code, 0);
+        project
+    }
+
+    pub(crate) fn write(&self, file: &str, text: &str) {
+        fs::write(self.folder.join(file), text).unwrap();
+    }
+
+    pub(crate) fn read(&self, file: &str) -> String {
+        fs::read_to_string(self.folder.join(file)).unwrap()
+    }
+
+    /// Changes a document, so that the registry is another.
+    pub(crate) fn change_tools(&self) {
+        let file = "tools/greet/doc_summary.md";
+        self.write(file, &format!("{} Counts words.\n", self.read(file).trim_end()));
+    }
+
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_haft"));
+        command.current_dir(&self.folder);
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Said {
+        let Output { status, stdout, stderr } = self.command().args(arguments).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Said { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
+    }
+
+    #[track_caller]
+    pub(crate) fn json(&self, arguments: &[&str]) -> (i32, Value) {
+        let said = self.run(arguments);
+        let value = serde_json::from_str(&said.out);
+        (said.code, value.unwrap_or_else(|_| panic!("not JSON: {said:?}")))
+    }
+}
+
+impl Drop for Project {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}

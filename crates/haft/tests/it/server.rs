@@ -1,0 +1,109 @@
+//! `haft serve`, started and stopped.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::project::Project;
+
+struct Server<'a> {
+    project: &'a Project,
+    child: Child,
+    address: String,
+}
+
+impl<'a> Server<'a> {
+    fn start(project: &'a Project) -> Self {
+        let mut child = project
+            .command()
+            .args(["serve", "--listen", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().rsplit("http://").next().unwrap().to_owned();
+        Self { project, child, address }
+    }
+
+    fn send(&self, method: &str, path: &str, body: Option<Value>) -> std::io::Result<(u16, Value)> {
+        let mut stream = TcpStream::connect(&self.address)?;
+        let body = body.map(|body| body.to_string()).unwrap_or_default();
+        let key = self.project.read(".haft/admin.key");
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+             Connection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            key.trim(),
+            body.len()
+        )?;
+        let mut reply = String::new();
+        stream.read_to_string(&mut reply)?;
+        let status = reply.get(9..12).and_then(|code| code.parse().ok()).unwrap_or(0);
+        let body = reply.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default();
+        Ok((status, serde_json::from_str(body).unwrap_or_else(|_| json!(body))))
+    }
+
+    fn begin(&self) -> Value {
+        let (status, session) =
+            self.send("POST", "/v1/agents/default/sessions", Some(json!({}))).unwrap();
+        assert!((200..300).contains(&status), "{session}");
+        session
+    }
+
+    /// The registry that a call in a session was made with.
+    fn call(&self, session: &Value) -> Value {
+        let body = json!({"tool": "greet", "arguments": {"text": "a"}, "session": session["id"]});
+        let (status, envelope) = self.send("POST", "/v1/agents/default/calls", Some(body)).unwrap();
+        assert_eq!(status, 200, "{envelope}");
+        envelope["meta"]["registryVersion"].clone()
+    }
+
+    fn tell(&self, signal: &str) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    }
+
+    fn stop(mut self) {
+        self.tell("-TERM");
+        self.tell("-TERM");
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn open_sessions_go_on_after_a_restart_with_other_tools() {
+    let project = Project::new();
+    let first = Server::start(&project);
+    let old = first.begin();
+    let version = first.call(&old);
+    first.stop();
+    project.change_tools();
+    let second = Server::start(&project);
+    assert_eq!(second.call(&old), version);
+    let new = second.begin();
+    assert_ne!(second.call(&new), version);
+    assert_eq!(new["registryVersion"], second.call(&new));
+    second.stop();
+}
+
+#[test]
+fn a_server_that_is_told_to_stop_is_not_ready_before_it_is_gone() {
+    let project = Project::new();
+    let toml = project.read("haft.toml");
+    project.write("haft.toml", &format!("{toml}leave_s = 3600\n"));
+    let mut server = Server::start(&project);
+    assert_eq!(server.send("GET", "/readyz", None).unwrap().0, 200);
+    server.tell("-TERM");
+    while server.send("GET", "/readyz", None).unwrap().0 == 200 {
+        std::thread::yield_now();
+    }
+    assert_eq!(server.send("GET", "/readyz", None).unwrap().0, 503);
+    assert_eq!(server.send("GET", "/healthz", None).unwrap().0, 200);
+    server.tell("-TERM");
+    assert!(server.child.wait().unwrap().success());
+    assert!(server.send("GET", "/readyz", None).is_err());
+}

@@ -1,0 +1,50 @@
+//! Sessions outlive a change of the tools.
+
+use serde_json::Value;
+
+use crate::project::Project;
+
+/// A call in a session, and the registry that it was made with.
+fn call(project: &Project, session: &str) -> Result<String, Value> {
+    let arguments =
+        ["call", "greet", "--args", r#"{"text": "a b"}"#, "--session", session, "--json"];
+    let (_, envelope) = project.json(&arguments);
+    match envelope["ok"] == true {
+        true => Ok(envelope["meta"]["registryVersion"].as_str().unwrap().to_owned()),
+        false => Err(envelope["error"].clone()),
+    }
+}
+
+/// A session that begins now, and its registry.
+fn begin(project: &Project) -> (String, String) {
+    let said = project.run(&["call", "greet", "--args", r#"{"text": "a"}"#, "--session", "new"]);
+    let line = said.err.lines().find(|line| line.starts_with("session ")).unwrap().to_owned();
+    let mut words = line.split([' ', '(', ')']).filter(|word| !word.is_empty());
+    (words.nth(1).unwrap().to_owned(), words.nth(1).unwrap().to_owned())
+}
+
+#[test]
+fn a_session_stays_with_the_tools_that_it_began_with() {
+    let project = Project::new();
+    let (old, version) = begin(&project);
+    project.change_tools();
+    assert_eq!(call(&project, &old).unwrap(), version);
+    let (new, other) = begin(&project);
+    assert_ne!(other, version);
+    assert_eq!(call(&project, &new).unwrap(), other);
+    assert_eq!(call(&project, &old).unwrap(), version);
+}
+
+#[test]
+fn a_kept_registry_that_was_touched_is_refused() {
+    let project = Project::new();
+    let (session, version) = begin(&project);
+    project.change_tools();
+    let file = format!(".haft/registries/{version}.json");
+    let text = project.read(&file);
+    project.write(&file, &text.replacen("How many words", "How many sheep", 1));
+    let error = call(&project, &session).unwrap_err();
+    assert!(error["message"].as_str().unwrap().contains("is not loaded"), "{error}");
+    project.write(&file, &text);
+    assert_eq!(call(&project, &session).unwrap(), version);
+}

@@ -1,0 +1,86 @@
+//! What commands say, and how they end.
+
+use serde_json::json;
+
+use crate::project::Project;
+
+#[test]
+fn why_is_decided_with_the_arguments_and_names_the_rule() {
+    let project = Project::new();
+    let why = ["why", "default", "order", "--args"];
+    let with = |arguments: &'static str| [why.as_slice(), &[arguments]].concat();
+    let quiet = project.run(&with(r#"{"message": "hey"}"#));
+    assert_eq!(quiet.code, 0, "{quiet:?}");
+    assert!(quiet.out.starts_with("`default` may use `shop__order`"), "{quiet:?}");
+    let loud = project.run(&with(r#"{"message": "HEY"}"#));
+    assert_eq!(loud.code, 1, "{loud:?}");
+    let expected = "`default` may not use `order` in text mode with these arguments: ";
+    assert!(loud.out.starts_with(expected), "{loud:?}");
+    assert!(loud.out.contains("shouting is for people"), "{loud:?}");
+    assert!(loud.out.contains("  stage:  authorize\n"), "{loud:?}");
+    assert!(loud.out.lines().any(|l| l.starts_with("  rule:") && l.contains("no-shouting")));
+    let wrong = project.run(&with(r#"{"message": 7}"#));
+    assert!(wrong.code == 1 && wrong.out.contains("  stage:  arguments\n"), "{wrong:?}");
+}
+
+#[test]
+fn why_asks_for_somebody() {
+    let project = Project::new();
+    let ask = |who: &[&str]| {
+        let arguments = [&["why", "default", "greet", "--args", r#"{"text": "a"}"#], who].concat();
+        project.run(&arguments).code
+    };
+    assert_eq!(ask(&[]), 0);
+    assert_eq!(ask(&["--as", "user:mara"]), 0);
+    assert_eq!(ask(&["--as", "user:eve"]), 1);
+    assert_eq!(ask(&["--for", "user:eve"]), 1);
+    assert_eq!(ask(&["--as", "nobody"]), 2);
+    assert_eq!(ask(&["--user", "{"]), 2);
+    assert_eq!(ask(&["--tenant", "nowhere"]), 2);
+    assert_eq!(project.run(&["why", "default", "greet", "--connection", "mail"]).code, 2);
+}
+
+#[test]
+fn a_refused_dry_run_names_rule_and_stage() {
+    let project = Project::new();
+    let loud = r#"{"message": "HEY"}"#;
+    let (code, envelope) = project.json(&["call", "order", "--args", loud, "--dry-run", "--json"]);
+    let decision = &envelope["error"]["details"]["decision"];
+    assert_eq!((code, &decision["stage"]), (1, &json!("authorize")), "{envelope}");
+    assert!(decision["rule"].as_str().unwrap().contains("no-shouting"), "{envelope}");
+}
+
+#[test]
+fn names_that_nothing_has_are_told_with_the_nearest() {
+    let project = Project::new();
+    for (arguments, code, words) in [
+        (&["why", "default", "gret"][..], 1, "did you mean `greet`?"),
+        (&["why", "default", "gret", "--args", "{}"], 1, "did you mean `greet`?"),
+        (&["test", "ordr"], 2, "there is no tool `ordr`; did you mean `order`?"),
+        (&["calls", "--call", "nosuch"], 2, "has no call `nosuch`"),
+    ] {
+        let said = project.run(arguments);
+        assert_eq!(said.code, code, "{said:?}");
+        assert!(said.out.contains(words) || said.err.contains(words), "{said:?}");
+    }
+}
+
+#[test]
+fn the_numbers_of_the_ledger_are_set_in_haft_toml() {
+    let project = Project::new();
+    let before = project.read("haft.toml");
+    let with = |lines: &str| {
+        project.write("haft.toml", &format!("{before}[runtime]\n{lines}\n"));
+        project.run(&["call", "greet", "--args", r#"{"text": "a"}"#])
+    };
+    let all = "lease_grace_ms = 5000\nkeep_keys_s = 100000\nundo_attempts = 5\nbackoff_ms = 10";
+    assert_eq!(with(all).code, 0);
+    for (line, why) in [
+        ("keep_keys_s = 60", "`runtime.keep_keys_s` must be above `runtime.request_max_age_s`"),
+        ("undo_attempts = 0", "`runtime.undo_attempts` must be at least 1"),
+        ("undo_attemps = 1", "undo_attempts"),
+    ] {
+        let said = with(line);
+        assert!(said.code == 3 && said.err.contains(why), "{said:?}");
+    }
+}
