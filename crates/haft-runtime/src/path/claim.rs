@@ -427,13 +427,12 @@ async fn attach(inner: &Inner, record: &EffectRecord) -> Answer {
         // What the handler asked of the session is applied once, by the call that ran.
         return Answer { intents: Vec::new(), cached: true, ..Answer::clone(&answer) };
     }
-    elsewhere(inner, key, record, until).await
+    elsewhere(inner, record, until).await
 }
 
 /// Another process runs it: look until it has ended, or for as long as is reasonable.
 async fn elsewhere(
     inner: &Inner,
-    key: &Key,
     record: &EffectRecord,
     until: tokio::time::Instant,
 ) -> Answer {
@@ -442,11 +441,11 @@ async fn elsewhere(
     loop {
         let seen = match inner.store.effect(&record.effect.tenant, &call).await {
             // It failed, and somebody has begun again under the key: that is what is waited for now.
-            Err(StoreError::Missing) => inner.store.by_key(&key.digest).await,
+            Err(StoreError::Missing) => inner.store.by_key(&record.key).await,
             seen => seen,
         };
         match seen {
-            Ok(now) if !key.fits(&now) => break,
+            Ok(now) if now.fingerprint != record.fingerprint => break,
             Ok(now) if now.state != State::Started => return replayed(&now),
             Ok(now) => call = now.effect.call,
             Err(StoreError::Missing) => break,

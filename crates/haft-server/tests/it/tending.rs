@@ -92,6 +92,7 @@ fn begun() -> Claim {
     let caller = Caller::agent("ours", "helper");
     let digest = |text: &str| Digest::of_bytes(text.as_bytes());
     Claim {
+        other: None,
         key: digest("key"),
         fingerprint: digest("arguments"),
         act: digest("act"),
