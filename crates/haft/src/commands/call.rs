@@ -148,8 +148,10 @@ async fn session(
         }
         Some(id) => id,
     };
-    let pinned = desk.runtime.session(caller, id).await.map_err(said)?;
-    desk.reopen_session(&pinned, out);
+    // Of one that is not there the call itself says so.
+    if let Ok(pinned) = desk.runtime.session(caller, id).await {
+        desk.reopen_session(&pinned, out);
+    }
     if options.turn {
         let over = haft_runtime::session::Signal::TurnComplete;
         let over = desk.runtime.signal(caller, id, over).await.map_err(said)?;
