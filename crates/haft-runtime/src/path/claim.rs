@@ -431,11 +431,7 @@ async fn attach(inner: &Inner, record: &EffectRecord) -> Answer {
 }
 
 /// Another process runs it: look until it has ended, or for as long as is reasonable.
-async fn elsewhere(
-    inner: &Inner,
-    record: &EffectRecord,
-    until: tokio::time::Instant,
-) -> Answer {
+async fn elsewhere(inner: &Inner, record: &EffectRecord, until: tokio::time::Instant) -> Answer {
     const PAUSE: Duration = Duration::from_millis(50);
     let mut call = record.effect.call.clone();
     loop {
