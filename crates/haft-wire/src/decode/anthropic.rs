@@ -46,6 +46,9 @@ impl Provider for Anthropic {
         if !name.is_empty() && !NAMES.contains(&name) {
             return Ok(None);
         }
+        if name == b"error" {
+            return Err(reported(data));
+        }
         let event: Event<'_> = json(data)?;
         match event.kind.as_deref() {
             Some("message_start") => self.start(event.message, pen)?,
@@ -189,8 +192,12 @@ fn contradiction(message: &str) -> Fault {
 }
 
 fn reported(data: &str) -> Fault {
-    super::fault::read(data.as_bytes())
-        .unwrap_or_else(|| fault("error", "the provider reports an error without saying which"))
+    let body: Value = serde_json::from_str(data).unwrap_or_default();
+    let said = || match &body {
+        Value::Object(object) if object.contains_key("message") => super::fault::from_object(&body),
+        _ => fault("error", "the provider reports an error without saying which"),
+    };
+    super::fault::from_body(&body).unwrap_or_else(said)
 }
 
 /// Later counts replace earlier ones; what was read from and written into a cache was read too.

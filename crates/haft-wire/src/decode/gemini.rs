@@ -56,8 +56,9 @@ impl Provider for Gemini {
             alternative.parts.read(0, whole, pen)?;
             alternative.handed = true;
         }
-        for candidate in response.candidates.unwrap_or_default() {
-            self.alternative(candidate.index.unwrap_or(0), pen.notes)?.read(candidate, pen)?;
+        // One without an index is the one that stands in its place.
+        for (place, candidate) in (0..).zip(response.candidates.unwrap_or_default()) {
+            self.alternative(candidate.index.unwrap_or(place), pen.notes)?.read(candidate, pen)?;
         }
         Ok(None)
     }

@@ -131,7 +131,7 @@ impl Live {
     }
 
     fn call(&mut self, call: &FunctionCall<'_>, pen: &mut Pen<'_>) -> Result<(), Fault> {
-        let heard = hear(call, self.open.is_some(), pen.notes)?;
+        let heard = hear(call, self.open.as_ref(), pen.notes)?;
         match heard {
             Heard::Nothing => {}
             Heard::More | Heard::Last => {

@@ -60,8 +60,9 @@ impl Provider for Chat {
             choice.read(&message, Pieces::Whole, pen)?;
             choice.finish = Some(Ending::Handed);
         }
-        for part in chunk.choices.iter().flatten() {
-            let choice = self.choice(part.index.unwrap_or(0), pen.notes)?;
+        // One without an index is the one that stands in its place.
+        for (place, part) in (0..).zip(chunk.choices.iter().flatten()) {
+            let choice = self.choice(part.index.unwrap_or(place), pen.notes)?;
             if let Some(delta) = &part.delta {
                 choice.read(delta, Pieces::Deltas, pen)?;
             }

@@ -21,6 +21,8 @@ pub(super) struct Responses {
     calls: usize,
     /// Items that were handed over without a response around them.
     handed: bool,
+    /// Something of a response came: no item stands alone any more.
+    begun: bool,
     /// The response that this decoder reads; a connection may carry several.
     id: Option<String>,
     /// An error that was reported and did not end anything.
@@ -46,6 +48,7 @@ impl Provider for Responses {
             return Ok(None);
         }
         let Some(kind) = event.kind.as_deref() else { return self.untyped(&event, data, pen) };
+        self.begun |= kind.starts_with("response.");
         match kind {
             "response.created" => {
                 let id = response(&event)?.and_then(|response| response.id);
@@ -65,6 +68,8 @@ impl Provider for Responses {
             // Items of the conversation repeat those of the response; sessions, rate limits and
             // input are none of ours.
             _ if event.item.is_some() || kind.contains('.') => Ok(None),
+            // Some send a sign of life among the events: `keepalive`, `ping`.
+            _ if self.begun || !is_item(kind) => Ok(None),
             _ => self.handed(data, pen),
         }
     }
@@ -96,9 +101,24 @@ impl Provider for Responses {
     }
 }
 
+/// Whether a type is that of an output item, and not that of an event.
+fn is_item(kind: &str) -> bool {
+    matches!(kind, "message" | "reasoning" | "compaction")
+        || kind.contains("_call")
+        || kind.starts_with("mcp_")
+}
+
 impl Responses {
     pub(super) fn new(door: Door) -> Self {
-        Self { door, items: Vec::new(), calls: 0, handed: false, id: None, fault: None }
+        Self {
+            door,
+            items: Vec::new(),
+            calls: 0,
+            handed: false,
+            begun: false,
+            id: None,
+            fault: None,
+        }
     }
 
     fn is_anothers(&self, id: Option<&str>) -> bool {

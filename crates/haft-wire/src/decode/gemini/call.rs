@@ -51,12 +51,21 @@ impl Partial {
     }
 }
 
-/// Reads a call; `open` says whether one was begun.
-pub(crate) fn hear(call: &FunctionCall<'_>, open: bool, notes: &mut Notes) -> Result<Heard, Fault> {
+/// Reads a call, where perhaps one was begun. What has no name belongs to that one, and so does what
+/// repeats its id: a piece may name the call again.
+pub(crate) fn hear(
+    call: &FunctionCall<'_>,
+    open: Option<&Partial>,
+    notes: &mut Notes,
+) -> Result<Heard, Fault> {
     let name = call.name.as_deref().unwrap_or_default();
     let id = call.id.as_deref();
     let more = call.more == Some(true);
-    if name.is_empty() && open {
+    let same = |open: &Partial| match id {
+        Some(id) if !id.is_empty() => open.id.as_deref() == Some(id) && call.args.is_none(),
+        Some(_) | None => false,
+    };
+    if open.is_some_and(|open| name.is_empty() || same(open)) {
         return Ok(if more { Heard::More } else { Heard::Last });
     }
     if name.is_empty() && id.is_none() && call.args.is_none() && call.partial.is_none() {

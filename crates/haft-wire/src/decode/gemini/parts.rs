@@ -60,7 +60,7 @@ impl Parts {
         notes: &mut Notes,
     ) -> Result<(), Fault> {
         if let Some(call) = part.call {
-            let heard = hear(&call, self.open.is_some(), notes)?;
+            let heard = hear(&call, self.open.as_ref(), notes)?;
             if matches!(heard, Heard::More | Heard::Last)
                 && let Some(open) = &mut self.open
             {

@@ -18,9 +18,9 @@ pub(super) struct Event<'a> {
     pub(super) response_id: Option<Cow<'a, str>>,
     #[serde(borrow, default, deserialize_with = "text_or_none")]
     pub(super) delta: Option<Piece<'a>>,
-    #[serde(borrow, default, deserialize_with = "text_or_none")]
+    #[serde(borrow, default, deserialize_with = "text_or_json")]
     pub(super) arguments: Option<Piece<'a>>,
-    #[serde(borrow, default, deserialize_with = "text_or_none")]
+    #[serde(borrow, default, deserialize_with = "text_or_json")]
     pub(super) input: Option<Piece<'a>>,
     #[serde(borrow)]
     pub(super) item: Option<&'a RawValue>,
@@ -35,6 +35,15 @@ pub(super) struct Event<'a> {
 fn text_or_none<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Piece<'de>>, D::Error> {
     let raw = Option::<&'de RawValue>::deserialize(from)?;
     Ok(raw.and_then(|raw| serde_json::from_str(raw.get()).ok()))
+}
+
+/// Some imitators send arguments as an object: then its text is what was meant.
+fn text_or_json<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<Piece<'de>>, D::Error> {
+    let raw = Option::<&'de RawValue>::deserialize(from)?.map(RawValue::get);
+    Ok(raw.filter(|raw| *raw != "null").map(|raw| match raw.starts_with('"') {
+        true => serde_json::from_str(raw).unwrap_or_default(),
+        false => Piece(Cow::Borrowed(raw.as_bytes())),
+    }))
 }
 
 #[derive(Deserialize)]
@@ -65,9 +74,9 @@ pub(super) struct OutputItem<'a> {
     pub(super) call_id: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(super) status: Option<Cow<'a, str>>,
-    #[serde(borrow, default, deserialize_with = "text_or_none")]
+    #[serde(borrow, default, deserialize_with = "text_or_json")]
     pub(super) arguments: Option<Piece<'a>>,
-    #[serde(borrow, default, deserialize_with = "text_or_none")]
+    #[serde(borrow, default, deserialize_with = "text_or_json")]
     pub(super) input: Option<Piece<'a>>,
     #[serde(borrow)]
     pub(super) content: Option<&'a RawValue>,

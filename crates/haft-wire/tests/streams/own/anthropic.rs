@@ -171,3 +171,18 @@ fn a_word_that_forbids_the_calls_is_not_taken_back() {
         &["no call f cut (dropped)", "end length `max_tokens` 0/9"],
     );
 }
+
+/// The event's name says that it is one, whatever its body looks like.
+#[test]
+fn an_error_is_one_by_its_name() {
+    let before = events(&format!("{START}\n{CALL}\n{STOP}"));
+    let after = events(&ends("tool_use"));
+    for (body, code) in [
+        (r#"{"message":"overloaded"}"#, "end failed 25/1 [overloaded]"),
+        (r#"{"type":"overloaded_error","message":"wait"}"#, "end failed 25/1 [overloaded_error]"),
+        ("overloaded", "end failed 25/1 [error]"),
+    ] {
+        let text = format!("{before}event: error\ndata: {body}\n\n{after}");
+        check(Dialect::Anthropic, &text, &["no call f cut (dropped)", code]);
+    }
+}

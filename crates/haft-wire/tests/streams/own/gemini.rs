@@ -165,3 +165,29 @@ fn a_word_that_forbids_the_calls_is_not_taken_back() {
         &["no call f cut (dropped)", "end length `MAX_TOKENS`"],
     );
 }
+
+/// A piece may name its call again.
+#[test]
+fn pieces_that_repeat_the_id_of_their_call_belong_to_it() {
+    let part = |call: &str| {
+        format!(
+            "{{\"candidates\":[{{\"content\":{{\"parts\":[{{\"functionCall\":{call}}}]}}}}]}}\n"
+        )
+    };
+    let begin = part(r#"{"name":"f","id":"p","willContinue":true}"#);
+    let more = part(
+        r#"{"name":"f","id":"p","partialArgs":[{"jsonPath":"$.a","stringValue":"x"}],"willContinue":true}"#,
+    );
+    let last = part(r#"{"name":"f","id":"p"}"#);
+    let end = r#"{"candidates":[{"finishReason":"STOP"}]}"#;
+    stream(&format!("{begin}{more}{last}{end}"), &["call 0 p f {\"a\":\"x\"}", "end calls `STOP`"]);
+}
+
+/// Only the first of several alternatives is run.
+#[test]
+fn alternatives_without_an_index_are_told_apart_by_their_place() {
+    stream(
+        r#"{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f"}}]},"finishReason":"STOP"},{"content":{"parts":[{"functionCall":{"name":"g"}}]},"finishReason":"STOP"}]}"#,
+        &["call 0 - f ", "call 0 of 1 - g ", "end calls `STOP`"],
+    );
+}

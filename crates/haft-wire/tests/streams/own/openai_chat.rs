@@ -346,3 +346,19 @@ fn ids_may_come_again_in_other_alternatives() {
         &["call 0 c f {\"a\":1}", "call 0 of 1 c g {\"b\":2}", "end calls `tool_calls`"],
     );
 }
+
+/// Only the first of several alternatives is run.
+#[test]
+fn alternatives_without_an_index_are_told_apart_by_their_place() {
+    let choice = |name: &str| {
+        format!(
+            "{{\"message\":{{\"role\":\"assistant\",\"tool_calls\":[{{\"id\":\"{name}\",\"type\":\"function\",\"function\":{{\"name\":\"{name}\",\"arguments\":\"{{}}\"}}}}]}},\"finish_reason\":\"tool_calls\"}}"
+        )
+    };
+    let body = format!("{{\"choices\":[{},{}]}}", choice("f"), choice("g"));
+    check(
+        Dialect::OpenAiChat,
+        &body,
+        &["call 0 f f {}", "call 0 of 1 g g {}", "end calls `tool_calls`"],
+    );
+}

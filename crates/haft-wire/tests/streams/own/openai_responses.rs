@@ -149,3 +149,27 @@ fn a_call_in_free_text_is_none_of_ours_and_is_answered() {
     }
     check(Dialect::OpenAiResponses, item, &["no call f free_text (answered)", "end calls"]);
 }
+
+/// A sign of life is no item: a stream that breaks off after one is cut as any other.
+#[test]
+fn signs_of_life_say_nothing() {
+    const ALIVE: &str = r#"{"type":"keepalive","sequence_number":7}"#;
+    let all = format!("{}{}", delta("{\"a\":1}"), done("{\"a\":1}"));
+    let item =
+        format!("{{\"type\":\"response.output_item.done\",\"output_index\":1,\"item\":{ITEM}}}");
+    let call = ["call 0 c1 f {\"a\":1}", "end calls `completed` 2/3"];
+    let turn = stream(&format!("{ADDED}\n{all}{ALIVE}\n{}", ended("completed", "")), &call);
+    assert_eq!(turn.replay.len(), 1, "{:?}", turn.replay);
+    let cut = ["no call f cut (dropped)", "end cut [cut]"];
+    stream(&format!("{ADDED}\n{all}{item}\n{ALIVE}"), &cut);
+    stream(ALIVE, &["end cut [cut]"]);
+}
+
+#[test]
+fn arguments_that_come_as_an_object_are_those_that_were_meant() {
+    let item = ITEM.replace(r#""{\"a\":1}""#, r#"{"a":1}"#);
+    let call = ["call 0 c1 f {\"a\":1}", "end calls `completed` 2/3"];
+    stream(&ended("completed", &item), &call);
+    let whole = done("").replace("\"arguments\":\"\"", "\"arguments\":{\"a\":1}");
+    stream(&format!("{ADDED}\n{whole}{}", ended("completed", "")), &call);
+}
