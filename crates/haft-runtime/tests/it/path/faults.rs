@@ -183,7 +183,11 @@ async fn a_clock_that_jumps_for_a_moment_repeats_nothing() {
         assert!(world.call(call("order", "k")).await.is_ok());
         world.clock.set_wall(NOW + jump);
         world.runtime.tend().await.unwrap();
-        assert!(!world.runtime.forget().await.unwrap().anything(), "{jump}");
+        match world.runtime.forget().await {
+            Ok(went) => assert!(jump > 0 && !went.anything(), "{jump}"),
+            // So far ahead of the machine's clock the store says that it does not know.
+            Err(why) => assert!(jump < 0, "{jump}: {why}"),
+        }
         assert!(world.call(call("order", "k")).await.meta.cached, "{jump}");
         world.clock.set_wall(NOW + 1000);
         world.runtime.tend().await.unwrap();
