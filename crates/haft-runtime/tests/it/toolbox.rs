@@ -422,6 +422,32 @@ fn a_catalog_is_built_again_only_when_something_changed() {
 }
 
 #[test]
+fn a_catalog_is_kept_per_session_only_where_rules_speak_of_sessions() {
+    let question = Question::new();
+    let pointer = |catalog: &Catalog| std::sync::Arc::as_ptr(catalog.get("shop__find").unwrap());
+    for (condition, shared) in [("context.mode == \"text\"", true), ("context has session", false)] {
+        let find = tool("shop__find", json!({"availability": {"condition": condition}}));
+        let registry = registry("shop", vec![find]);
+        let stock = Stock::new(&[Shelf::own(&registry)]).unwrap();
+        let records = Records::of_one("acme", "helper");
+        let directory = Directory::load(&records, &stock, "toolbox.json").unwrap();
+        let source = Source { rules: serde_json::from_value(all()).unwrap(), ..Source::default() };
+        let policy = Policy::load(&source, &[&registry]).unwrap();
+        let catalogs = Catalogs::new(1000);
+        let get = |session: Option<&str>| {
+            let mut seen = Seen::new(&question.caller, Mode::Text, NOW);
+            seen.session = session;
+            catalogs.get(&stock, &directory, &policy, &seen)
+        };
+        let (one, other) = (get(Some("one")), get(Some("other")));
+        assert_eq!(pointer(&one) == pointer(&other), shared, "{condition}");
+        assert_eq!(pointer(&one), pointer(&get(Some("one"))), "{condition}");
+        assert_eq!(get(None).get("shop__find").is_some(), shared, "{condition}");
+        assert_eq!(pointer(&one), pointer(&get(Some("one"))), "{condition}");
+    }
+}
+
+#[test]
 fn wishes_are_counted_and_bounded() {
     let suggestions = Suggestions::default();
     for _ in 0..3 {

@@ -8,7 +8,7 @@ use haft_core::port::{Ended, Store as _};
 use haft_core::record::{Event, EventKind};
 use haft_core::session::Phase;
 use haft_core::{Call, Envelope, ErrorKind};
-use haft_runtime::policy::{Rules, Spending, Supersede};
+use haft_runtime::policy::{Policy, Rules, Source, Spending, Supersede, Text};
 use haft_runtime::session::{Arrived, Signal};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -468,4 +468,35 @@ async fn one_key_is_for_one_request() {
     assert_eq!(error.kind, ErrorKind::Conflict, "{error:?}");
     world.clock.advance(60_000);
     assert_ne!(open("b").await.unwrap().id, first.id, "and for so long");
+}
+
+#[tokio::test]
+async fn a_rule_about_sessions_is_the_same_in_the_catalog_and_at_the_gate() {
+    let text = In::mode(Mode::Text).await;
+    let runtime = &text.world.runtime;
+    let session = runtime.session(&caller(), &text.id).await.unwrap();
+    let outside = |tool: &str| runtime.catalog(&caller(), Mode::Text).get(tool).is_some();
+    let inside =
+        |tool: &str| runtime.catalog_in(&caller(), &session).unwrap().get(tool).is_some();
+    // The contract's own condition, whichever of the two is asked first.
+    for _ in 0..2 {
+        assert!(text.make("seated", "a").await.is_ok());
+        assert!(inside("seated") && !outside("seated"));
+        assert_eq!(kind(&text.world.call(call("seated", "k")).await), ErrorKind::Unavailable);
+    }
+    // A rule of the policy.
+    let file = "sessions.cedar".to_owned();
+    let only = "permit (principal, action, resource) when { context has session };";
+    let rules = Rules {
+        allow: vec!["shop__*".into()],
+        cedar: vec![file.clone()],
+        ..Rules::default()
+    };
+    let cedar = vec![Text { file, text: only.into() }];
+    let source = Source { rules: rules.clone(), cedar, ..Source::default() };
+    let policy = Policy::load(&source, &[&tools()]).unwrap();
+    text.world.runtime.govern(Arc::new(policy), rules);
+    assert!(inside("get") && !outside("get"));
+    assert_eq!(kind(&text.world.call(call("get", "k")).await), ErrorKind::Unavailable);
+    assert!(text.make("get", "a").await.is_ok());
 }

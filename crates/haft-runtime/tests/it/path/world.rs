@@ -240,6 +240,10 @@ pub(crate) fn tools() -> Registry {
             tool("shop__unbook", writes("idempotent", json!({"requiresConfirmation": true}))),
             tool("shop__booked", with(json!({}))),
             tool("shop__rare", with(json!({"limits": {"rate": {"calls": 2, "windowMs": 1000}}}))),
+            tool(
+                "shop__seated",
+                with(json!({"availability": {"condition": "context has session"}})),
+            ),
             tool("shop__slow", with(json!({"limits": {"maxRuntimeMs": 50}}))),
         ],
     )
