@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::authorize::{self, Authorized};
 use super::join::Joined;
+use super::trip::Replayed;
 use super::{Answer, Refusal, Trip, confirm, execute, gate};
 use crate::attach::Leading;
 use crate::runtime::Inner;
@@ -257,6 +258,8 @@ async fn on_record(
     inner: &Arc<Inner>,
     trip: &mut Trip,
     joined: &Joined,
+        // The session was to answer, and has forgotten the call meanwhile.
+        None if joined.spend.is_some() => Err(refused(Box::pin(confirm::ask(inner, joined)).await)),
     key: &Key,
 ) -> Result<Granted, Answer> {
     super::fail_point("before_claim").await;
@@ -282,7 +285,14 @@ async fn on_record(
         }
         Ok(Claimed::Answered(record)) => {
             trip.warnings.extend(undone(&record));
-            Err(replayed(&record))
+            let mut answer = replayed(&record);
+            // A process that died in between has not told the session what the handler asked of it.
+            if record.effect.session.is_some() && record.effect.session == joined.call().session {
+                let (call, turn_group) = (record.effect.call, record.effect.turn_group);
+                trip.replays = Some(Box::new(Replayed { call, turn_group }));
+                answer.intents = record.intents;
+            }
+            Err(answer)
         }
         Ok(Claimed::InFlight(record)) => Err(attach(inner, key, &record).await),
         Ok(Claimed::Conflict) => Err(refused(

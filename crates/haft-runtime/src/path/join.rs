@@ -10,6 +10,7 @@ use haft_core::session::{Phase, Session};
 use haft_core::{Digest, ErrorKind, ToolError};
 use serde_json::{Value, json};
 
+use super::authorize::Authorized;
 use super::confirm::Approved;
 use super::{Answer, Trip, gate};
 use crate::runtime::Inner;
@@ -105,24 +106,45 @@ fn take(
             session::count(&mut session.turn, tool);
             Place::Granted
         }
-        Err(error) => {
+        Err(NotNow::Refused(error)) => {
             if seen == Seen::New {
                 forget(session, call);
+            }
+            Place::Refused(error)
+        }
+        // The messages went out with this answer, so whoever missed it has to get it again; and the
+        // call that it is about was decided without them, however often it is sent.
+        Err(NotNow::Absorbed(error)) => {
+            if let Some(id) = &call.call().id {
+                session::remember(session, id, json!({ "error": error }));
             }
             Place::Refused(error)
         }
     }
 }
 
+/// Why a call does not run now.
+enum NotNow {
+    Refused(ToolError),
+    /// Newer messages were handed over instead.
+    Absorbed(ToolError),
+}
+
+impl From<ToolError> for NotNow {
+    fn from(error: ToolError) -> Self {
+        Self::Refused(error)
+    }
+}
+
 /// Whether the session lets a call run now.
-fn run_now(inner: &Inner, session: &mut Session, call: &Approved) -> Result<(), ToolError> {
+fn run_now(inner: &Inner, session: &mut Session, call: &Approved) -> Result<(), NotNow> {
     if session.phase != Phase::Active {
-        return Err(ToolError::new(ErrorKind::SessionInactive, "the session has ended"));
+        return Err(ToolError::new(ErrorKind::SessionInactive, "the session has ended").into());
     }
     // A call of a turn that is over does not run in the next one.
     let its_turn = call.session.as_ref().map(|session| session.turn.number);
     if session.turn.aborted || its_turn != Some(session.turn.number) {
-        return Err(gate::superseded());
+        return Err(gate::superseded().into());
     }
     let policy = inner.policy();
     gate::within_budget(&session.turn, &call.tool.tool, policy.budget(call.mode))?;
@@ -131,10 +153,12 @@ fn run_now(inner: &Inner, session: &mut Session, call: &Approved) -> Result<(), 
     }
     match session::before_irreversible(session, policy.supersede(call.class(), call.mode)) {
         Before::Run => Ok(()),
-        Before::Aborted => Err(gate::superseded()),
-        Before::Absorbed(messages) => Err(gate::superseded()
-            .suggest("read the newer messages and decide again what to do")
-            .with_details(json!({ "action": "absorb", "messages": messages }))),
+        Before::Aborted => Err(gate::superseded().into()),
+        Before::Absorbed(messages) => Err(NotNow::Absorbed(
+            gate::superseded()
+                .suggest("read the newer messages and decide again what to do")
+                .with_details(json!({ "action": "absorb", "messages": messages })),
+        )),
     }
 }
 
@@ -145,7 +169,13 @@ fn forget(session: &mut Session, call: &Approved) {
     }
 }
 
+/// Whether the session will answer for a call: the same one was answered under its id.
+pub(crate) fn is_answered(call: &Authorized) -> bool {
+    let (Some(session), Some(id)) = (&call.session, &call.call.id) else { return false };
+    session::is_answered(session, id, &fingerprint(call))
+}
+
 /// Over tool and arguments as they were accepted.
-fn fingerprint(call: &Approved) -> Digest {
-    Digest::of_json(&json!([call.tool.tool.id, call.accepted(), call.call().connection]))
+fn fingerprint(call: &Authorized) -> Digest {
+    Digest::of_json(&json!([call.tool.tool.id, call.accepted(), call.call.connection]))
 }

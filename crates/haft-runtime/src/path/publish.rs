@@ -6,6 +6,7 @@ use haft_core::contract::{Gateway, SideEffectPolicy};
 use haft_core::outcome::{Applied, Intent, IntentStatus};
 use haft_core::port::{Finished, Started};
 use haft_core::record::{Event, EventKind, Stage, Written};
+use haft_core::session::Session;
 use haft_core::{Envelope, ErrorKind, ToolError};
 use serde_json::{Value, json};
 
@@ -64,10 +65,11 @@ pub(crate) async fn not_run(
 ) -> Envelope {
     // A duplicate that waited in vain leaves the place of the call that runs alone.
     let waits = answer.result.as_ref().is_err_and(|error| error.kind == ErrorKind::InFlight);
-    if !waits {
-        settle_session(inner, &trip, call, &answer).await;
-    }
-    ended(inner, trip, answer).await
+    let intents = match waits {
+        true => Vec::new(),
+        false => settle_session(inner, &trip, call, &answer).await,
+    };
+    Envelope { intents, ..ended(inner, trip, answer).await }
 }
 
 /// A call is about to run.
@@ -224,6 +226,9 @@ async fn settle_session(
             if let Some((id, kept)) = &kept {
                 session::answered(session, id, kept.clone());
             }
+            if !is_due(session, trip, call, answer) {
+                return Vec::new();
+            }
             let apply = |intent: &Intent| session::apply(session, intent.clone(), now, limit);
             answer.intents.iter().map(apply).collect::<Vec<_>>()
         })
@@ -240,6 +245,24 @@ async fn settle_session(
         emit(inner, trip, EventKind::SessionChanged, json!({ "intents": seen }));
     }
     applied
+}
+
+/// Whether what the handler asked for is to be applied now: once, however often its effect is
+/// answered, and by an answer that was kept only as long as the chain of turns goes on.
+fn is_due(session: &mut Session, trip: &Trip, call: &Approved, answer: &Answer) -> bool {
+    let (turn, replays) = (&mut session.turn, trip.replays.as_deref());
+    if replays.is_some_and(|one| one.turn_group.as_ref() != Some(&turn.group)) {
+        return false;
+    }
+    let effect = replays.map_or(&*trip.id, |one| one.call.as_str());
+    if answer.intents.is_empty() || turn.applied.iter().any(|one| one == effect) {
+        return false;
+    }
+    // What has no effect is not kept, so nobody answers for it again.
+    if !call.is_pure() {
+        turn.applied.push(effect.to_owned());
+    }
+    true
 }
 
 /// An intent as others see it: what kind, and what became of it.

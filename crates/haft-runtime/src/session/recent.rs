@@ -44,11 +44,20 @@ pub(crate) fn enter(session: &mut Session, id: &str, fingerprint: &Digest) -> Se
 pub(crate) fn answered(session: &mut Session, id: &str, answer: Option<Value>) {
     let keep = |answer: &Value| answer.to_string().len() <= MAX_ANSWER;
     match answer.filter(keep) {
-        Some(answer) => {
-            if let Some(known) = session.recent.iter_mut().find(|recent| recent.id == id) {
-                known.answer = Some(answer);
-            }
-        }
+        Some(answer) => remember(session, id, answer),
         None => session.recent.retain(|recent| recent.id != id || recent.answer.is_some()),
     }
+}
+
+/// Remembers an answer, however large.
+pub(crate) fn remember(session: &mut Session, id: &str, answer: Value) {
+    if let Some(known) = session.recent.iter_mut().find(|recent| recent.id == id) {
+        known.answer = Some(answer);
+    }
+}
+
+/// Whether the same call was answered under its id.
+pub(crate) fn is_answered(session: &Session, id: &str, fingerprint: &Digest) -> bool {
+    let same = |one: &Recent| one.id == id && one.fingerprint == *fingerprint;
+    session.recent.iter().any(|one| same(one) && one.answer.is_some())
 }

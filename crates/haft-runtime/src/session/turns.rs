@@ -42,6 +42,11 @@ pub(crate) enum Before {
 
 /// A message arrives.
 pub(crate) fn arrive(session: &mut Session, message: Value) -> Arrived {
+    // A session is opened with a turn for its first message: there is none that this one replaces.
+    if std::mem::take(&mut session.turn.untouched) && session.turn.open {
+        let (turn, group) = (session.turn.number, session.turn.group.clone());
+        return Arrived::Begins { turn, group, messages: vec![message] };
+    }
     session.waiting.push_back(message);
     if session.turn.open && !session.turn.aborted {
         return Arrived::Waits { waiting: session.waiting.len() };
@@ -53,7 +58,7 @@ pub(crate) fn arrive(session: &mut Session, message: Value) -> Arrived {
 
 /// The turn is over. Messages that waited begin the next one, and are returned.
 pub(crate) fn settle_turn(session: &mut Session) -> Vec<Value> {
-    session.turn.open = false;
+    (session.turn.open, session.turn.untouched) = (false, false);
     if session.phase != Phase::Active || session.waiting.is_empty() {
         return Vec::new();
     }
@@ -63,9 +68,9 @@ pub(crate) fn settle_turn(session: &mut Session) -> Vec<Value> {
 }
 
 fn next(session: &mut Session) {
-    let group = match session.turn.carry {
-        true => session.turn.group.clone(),
-        false => identity::fresh("grp"),
+    let (group, applied) = match session.turn.carry {
+        true => (session.turn.group.clone(), std::mem::take(&mut session.turn.applied)),
+        false => (identity::fresh("grp"), Vec::new()),
     };
     session.turn = Turn {
         number: session.turn.number + 1,
@@ -76,6 +81,8 @@ fn next(session: &mut Session) {
         open: true,
         aborted: false,
         carry: false,
+        untouched: false,
+        applied,
     };
 }
 
@@ -115,6 +122,7 @@ pub(crate) fn searches(tool: &Tool) -> bool {
 /// Counts a call against the turn's budgets.
 pub(crate) fn count(turn: &mut Turn, tool: &Tool) {
     turn.calls = turn.calls.saturating_add(1);
+    turn.untouched = false;
     if tool.contract.category == Category::Retrieval {
         turn.retrieval_calls = turn.retrieval_calls.saturating_add(1);
     }

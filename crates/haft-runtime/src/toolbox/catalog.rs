@@ -110,8 +110,8 @@ impl Catalog {
                 .iter()
                 .filter(|one| one.is_known_to(tenant) && directory.taken(tenant, one).is_ok());
             for stocked in taken {
-                all.by_session = all.by_session
-                    || policy.differs_by_session(&builder.ask(&stocked.tool, None));
+                all.by_session =
+                    all.by_session || policy.differs_by_session(&builder.ask(&stocked.tool, None));
                 match builder.tool(stocked) {
                     Ok(tool) => all.tools.push(Arc::new(tool)),
                     Err(unavailable) => all.unavailable.push(*unavailable),

@@ -28,6 +28,8 @@ pub(super) fn session() -> Session {
             aborted: false,
             open: true,
             carry: false,
+            untouched: false,
+            applied: Vec::new(),
         },
         suppress_audio: true,
         suppress_transcript: false,
