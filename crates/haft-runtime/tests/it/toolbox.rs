@@ -280,6 +280,9 @@ fn looser_overrides_need_an_administrator() {
         (json!({"latency_budget_ms": 501}), "`latency_budget_ms`"),
         (json!({"max_runtime_ms": 1000, "max_result_bytes": 1_000_000}), ""),
         (json!({"max_runtime_ms": 1001}), "`max_runtime_ms`"),
+        // The contract says nothing of its result: a mebibyte is usual.
+        (json!({"max_result_bytes": 1 << 20}), ""),
+        (json!({"max_result_bytes": (1 << 20) + 1}), "`max_result_bytes`"),
         (json!({"rate": {"calls": 10, "window_ms": 1000}}), ""),
         (json!({"rate": {"calls": 5, "window_ms": 500}}), ""),
         (json!({"rate": {"calls": 5, "window_ms": 499}}), "`rate`"),
@@ -425,7 +428,8 @@ fn a_catalog_is_built_again_only_when_something_changed() {
 fn a_catalog_is_kept_per_session_only_where_rules_speak_of_sessions() {
     let question = Question::new();
     let pointer = |catalog: &Catalog| std::sync::Arc::as_ptr(catalog.get("shop__find").unwrap());
-    for (condition, shared) in [("context.mode == \"text\"", true), ("context has session", false)] {
+    for (condition, shared) in [("context.mode == \"text\"", true), ("context has session", false)]
+    {
         let find = tool("shop__find", json!({"availability": {"condition": condition}}));
         let registry = registry("shop", vec![find]);
         let stock = Stock::new(&[Shelf::own(&registry)]).unwrap();
