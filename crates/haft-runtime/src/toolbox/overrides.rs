@@ -74,6 +74,7 @@ impl Overrides {
             max_runtime_ms: self.max_runtime_ms.or(limits.max_runtime_ms),
             max_result_bytes: self.max_result_bytes.or(limits.max_result_bytes),
             rate: self.rate.map(rate).or(limits.rate),
+            provider_key_window_ms: limits.provider_key_window_ms,
         }
     }
 }
