@@ -74,7 +74,7 @@ impl Mailbox {
 
 impl Chat {
     pub(crate) fn new(agent: Agent, caller: Caller, session: &Session) -> Self {
-        let inbox = Inbox::new(agent.runtime.clone(), caller.clone(), session.id.clone());
+        let inbox = Inbox::new(agent.runtime.clone(), caller.clone(), session);
         Self {
             agent,
             caller,

@@ -163,6 +163,7 @@ const MAPPING: Shape = Shape::Map(&Shape::Object(&[
 const LIMITS: Shape = Shape::Object(&[
     field("maxRuntimeMs", Optional, Shape::Count(1)),
     field("maxResultBytes", Optional, Shape::Count(1)),
+    field("providerKeyWindowMs", Optional, Shape::Count(1)),
     field(
         "rate",
         Optional,

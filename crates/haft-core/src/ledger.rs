@@ -117,6 +117,9 @@ pub struct Claim {
     /// After so long without an outcome nobody waits for it any more. For liveness, never for
     /// safety.
     pub lease_ms: u64,
+    /// For how long after the first attempt in doubt another does no harm, where the class lets it
+    /// be made at all: so long the provider knows its key.
+    pub again_within_ms: u64,
     /// How long the answer is kept, and how long it is remembered that there was one.
     pub keep: Keep,
     /// The approval that is spent in the same step.
@@ -201,6 +204,9 @@ pub struct Effect {
     /// The effect that this one undoes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compensates: Option<String>,
+    /// When it was first asked for, where an earlier attempt under the same key may have happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_at_ms: Option<i64>,
 }
 
 /// One entry of the ledger.
@@ -247,11 +253,10 @@ pub struct EffectRecord {
 }
 
 impl EffectRecord {
-    /// Whether a declared compensation is still due when it is to be undone.
+    /// When it was first asked for under this key, as far as it may have happened since.
     #[must_use]
-    pub fn needs_compensation(&self) -> bool {
-        self.effect.policy == SideEffectPolicy::Compensatable
-            && matches!(self.state, State::Succeeded | State::Happened)
+    pub fn first_at_ms(&self) -> i64 {
+        self.effect.first_at_ms.unwrap_or(self.started_at_ms)
     }
 }
 

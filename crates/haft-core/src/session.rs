@@ -96,6 +96,12 @@ pub struct Turn {
     /// Whether the next turn belongs to the same group.
     #[serde(default)]
     pub carry: bool,
+    /// Whether it waits for what begins it: no message and no call has come yet.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untouched: bool,
+    /// The effects of the group whose intents have been applied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub applied: Vec<String>,
 }
 
 /// An intent that waits.
@@ -121,6 +127,9 @@ pub struct Recent {
     /// Whether it was answered; the answer is kept beside the session.
     #[serde(default)]
     pub answered: bool,
+    /// Whether the answer was newer messages, so that it never ran.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub superseded: bool,
 }
 
 /// A block on a principal; it outlives the session that it was made in.

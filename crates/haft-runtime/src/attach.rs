@@ -72,3 +72,6 @@ impl Drop for Leading {
         }
     }
 }
+
+#[cfg(test)]
+mod interleavings;

@@ -107,7 +107,8 @@ impl<'a> Seen<'a> {
         let shelf = inner.shelf(&scope.caller.tenant, Some(version)).ok_or_else(|| {
             ToolError::new(ErrorKind::Internal, "the registry of this call is not loaded")
         })?;
-        let catalog = inner.catalog(&shelf, &scope.caller, scope.mode, inner.store.now_ms());
+        let (session, now_ms) = (scope.session.id.as_deref(), inner.store.now_ms());
+        let catalog = inner.catalog(&shelf, &scope.caller, scope.mode, session, now_ms);
         let catalog = match &scope.only {
             Some(only) => catalog.narrow(only).0,
             None => catalog,

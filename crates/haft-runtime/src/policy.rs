@@ -262,20 +262,20 @@ impl Policy {
             let enable = "an administrator has to mend the policy";
             return Before::Settled(decision::deny("policy:broken", reason.as_str(), enable));
         }
-        match self.reach(ask.tool) {
-            Some(reach) => self.kept.get(ask, reach, || self.before(ask)),
-            None => self.before(ask).0,
+        let reach = self.reach(ask.tool);
+        match reach.time {
+            false => self.kept.get(ask, reach, || self.before(ask)),
+            true => self.before(ask).0,
         }
     }
 
-    /// What of a question its answer depends on; nothing where it depends on the time.
-    fn reach(&self, tool: &Tool) -> Option<Reach> {
+    /// What of a question its answer depends on.
+    fn reach(&self, tool: &Tool) -> Reach {
         let mut reach = Reach::default();
-        let mut times = false;
         if let Some(cedar) = &self.cedar {
             let mentions = &cedar.slice(&tool.id).free_mentions;
-            reach = Reach { user: mentions.user, session: mentions.session };
-            times = mentions.now;
+            let (user, session, time) = (mentions.user, mentions.session, mentions.now);
+            reach = Reach { user, session, time };
         }
         if let Some(available) = &tool.contract.availability
             && let Ok(condition) = self.conditions.read(&available.condition)
@@ -283,9 +283,9 @@ impl Policy {
         {
             reach.user |= condition.mentions.user;
             reach.session |= condition.mentions.session;
-            times |= condition.mentions.now;
+            reach.time |= condition.mentions.now;
         }
-        (!times).then_some(reach)
+        reach
     }
 }
 
@@ -299,6 +299,10 @@ impl Decide for Policy {
             Before::Settled(decision) => Standing::Settled(decision),
             Before::Open(_) => Standing::Open,
         }
+    }
+
+    fn differs_by_session(&self, ask: &Ask<'_>) -> bool {
+        self.broken.is_none() && self.reach(ask.tool).session
     }
 
     fn decide(&self, ask: &Ask<'_>) -> Decision {

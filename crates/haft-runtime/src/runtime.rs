@@ -163,16 +163,19 @@ impl Inner {
         }
     }
 
-    /// The tools of a caller at a time.
+    /// The tools of a caller at a time, in a session or outside of any.
     pub(crate) fn catalog(
         &self,
         shelf: &Shelf,
         caller: &Caller,
         mode: Mode,
+        session: Option<&str>,
         now_ms: i64,
     ) -> Catalog {
         let rules = self.rules.load();
         let mut seen = Seen::new(caller, mode, now_ms);
+        // The gate asks the same question with the session in it.
+        seen.session = session;
         seen.hide_approval = rules.rules.hide_approval;
         self.catalogs.get(&shelf.stock, &rules.directory, &*rules.decide, &seen)
     }
@@ -181,7 +184,8 @@ impl Inner {
     pub(crate) fn still_has(&self, call: &path::Decided) -> bool {
         let version = call.session.as_ref().map(|session| session.registry_version.as_str());
         let Some(shelf) = self.shelf(&call.call.caller.tenant, version) else { return false };
-        let catalog = self.catalog(&shelf, &call.call.caller, call.mode, self.store.now_ms());
+        let (session, now_ms) = (call.call.session.as_deref(), self.store.now_ms());
+        let catalog = self.catalog(&shelf, &call.call.caller, call.mode, session, now_ms);
         catalog.get(&call.tool.tool.id).is_some()
     }
 
@@ -216,7 +220,8 @@ impl Inner {
     pub(crate) fn would_write(&self, call: &Call, registry_version: &str) -> bool {
         let shelf = self.shelf(&call.caller.tenant, Some(registry_version));
         let Some(shelf) = shelf else { return false };
-        let catalog = self.catalog(&shelf, &call.caller, call.mode, self.store.now_ms());
+        let (session, now_ms) = (call.session.as_deref(), self.store.now_ms());
+        let catalog = self.catalog(&shelf, &call.caller, call.mode, session, now_ms);
         catalog
             .get(&call.tool)
             .is_some_and(|tool| tool.tool.contract.side_effect_policy != SideEffectPolicy::Pure)
@@ -307,7 +312,7 @@ impl Runtime {
     #[must_use]
     pub fn catalog(&self, caller: &Caller, mode: Mode) -> Catalog {
         let shelf = self.inner.shelves.load().of(&caller.tenant).clone();
-        self.inner.catalog(&shelf, caller, mode, self.inner.store.now_ms())
+        self.inner.catalog(&shelf, caller, mode, None, self.inner.store.now_ms())
     }
 
     /// The tools of a caller in the registry that a session is pinned to; none where that is not
@@ -315,7 +320,8 @@ impl Runtime {
     #[must_use]
     pub fn catalog_in(&self, caller: &Caller, session: &Session) -> Option<Catalog> {
         let shelf = self.inner.shelf(&caller.tenant, Some(&session.registry_version))?;
-        Some(self.inner.catalog(&shelf, caller, session.mode, self.inner.store.now_ms()))
+        let (id, now_ms) = (Some(session.id.as_str()), self.inner.store.now_ms());
+        Some(self.inner.catalog(&shelf, caller, session.mode, id, now_ms))
     }
 
     /// A registry that is loaded, by its version; also by one that speaks of what a tenant has beside

@@ -11,7 +11,7 @@ mod turns;
 pub(crate) use book::Book;
 pub use intents::Signal;
 pub(crate) use intents::{apply, release};
-pub(crate) use recent::{Came, Seen, answered, enter};
+pub(crate) use recent::{Came, Seen, answered, enter, is_answered};
 pub use turns::Arrived;
 pub(crate) use turns::{Before, arrive, before_irreversible, count, searches, settle_turn};
 
@@ -25,7 +25,7 @@ use serde_json::json;
 
 use crate::identity;
 
-/// A session that begins now, with its first turn open.
+/// A session that begins now, with its first turn open for whatever comes first.
 pub(crate) fn begin(caller: &Caller, mode: Mode, version: &str, now_ms: i64) -> Session {
     Session {
         id: identity::fresh("ses"),
@@ -44,6 +44,8 @@ pub(crate) fn begin(caller: &Caller, mode: Mode, version: &str, now_ms: i64) -> 
             open: true,
             aborted: false,
             carry: false,
+            untouched: true,
+            applied: Vec::new(),
         },
         suppress_audio: false,
         suppress_transcript: false,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use haft_core::contract::SideEffectPolicy;
+use haft_core::contract::{Limits, SideEffectPolicy};
 use haft_core::ledger::Keep;
 
 /// The numbers. The defaults are those of the documentation.
@@ -77,6 +77,16 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// What holds for a call where neither contract nor policy says.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        Limits {
+            max_runtime_ms: Some(millis(self.default_timeout)),
+            max_result_bytes: Some(self.default_result_bytes),
+            ..Limits::default()
+        }
+    }
+
     /// How long an entry of a class is kept.
     #[must_use]
     pub fn keep(&self, class: SideEffectPolicy) -> Keep {

@@ -131,6 +131,7 @@ async fn call<L: Ledger>(store: &L, caller: u64, number: u64) -> Outcome<()> {
         key: key.clone(),
         other: None,
         lease_ms: 30_000,
+        again_within_ms: u64::MAX,
         keep: Keep { result_ms: 86_400_000, key_ms: 2_592_000_000 },
         confirmation: None,
         despite_similar: false,
@@ -152,6 +153,7 @@ async fn call<L: Ledger>(store: &L, caller: u64, number: u64) -> Outcome<()> {
             arguments: arguments.clone(),
             connection: None,
             compensates: None,
+            first_at_ms: None,
             raw_arguments: None,
         },
     };

@@ -45,6 +45,8 @@ pub struct Asked<'a> {
     pub class: SideEffectPolicy,
     /// Now.
     pub now_ms: i64,
+    /// Until when a further attempt does no harm, where the class lets it be made at all.
+    pub again_until_ms: i64,
 }
 
 /// What follows from a claim.
@@ -80,10 +82,11 @@ pub fn on_claim(
     if head.fingerprint != *asked.fingerprint {
         return Decision::Conflict;
     }
+    let in_time = asked.now_ms < asked.again_until_ms;
     match head.state {
         State::Failed | State::NotHappened => Decision::Fresh { epoch: head.epoch + 1 },
-        // What does no harm twice is asked for again, under the same provider key.
-        State::Unknown if may_run_again(head.class.max(asked.class)) => {
+        // What does no harm twice is asked for again, for as long as the provider knows its key.
+        State::Unknown if may_run_again(head.class.max(asked.class)) && in_time => {
             Decision::Fresh { epoch: head.epoch + 1 }
         }
         State::Unknown => Decision::Unknown,
@@ -94,8 +97,8 @@ pub fn on_claim(
         | State::Stuck => Decision::Answered,
         State::Started => match on_started(head, asked.class, asked.now_ms, owner_is_alive) {
             Running::Yes => Decision::InFlight,
-            Running::MayRunAgain => Decision::Fresh { epoch: head.epoch + 1 },
-            Running::NobodyKnows => Decision::BecomesUnknown,
+            Running::MayRunAgain if in_time => Decision::Fresh { epoch: head.epoch + 1 },
+            Running::MayRunAgain | Running::NobodyKnows => Decision::BecomesUnknown,
         },
     }
 }

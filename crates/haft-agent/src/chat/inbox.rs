@@ -3,6 +3,7 @@
 //! Each step asks the session and keeps its answer under one lock: a message that begins a turn can
 //! neither be overlooked by the turn that ends just then, nor be overwritten by it.
 
+use haft_core::session::Session;
 use haft_core::{Caller, ErrorKind, ToolError};
 use haft_runtime::Runtime;
 use haft_runtime::session::{Arrived, Signal};
@@ -39,9 +40,14 @@ impl Turn {
 }
 
 impl Inbox {
-    /// A session begins with its first turn open.
-    pub(super) fn new(runtime: Runtime, caller: Caller, session: String) -> Self {
-        Self { runtime, caller, session, turn: Mutex::new(Turn::Open(Vec::new())) }
+    /// A session that was just opened waits for the message that begins its first turn. One that is
+    /// found again by name is in the middle of it.
+    pub(super) fn new(runtime: Runtime, caller: Caller, session: &Session) -> Self {
+        let turn = match session.turn.untouched {
+            true => Turn::Closed,
+            false => Turn::Open(Vec::new()),
+        };
+        Self { runtime, caller, session: session.id.clone(), turn: Mutex::new(turn) }
     }
 
     async fn send(&self, text: &str) -> Result<Arrived, ToolError> {

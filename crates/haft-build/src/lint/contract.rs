@@ -128,6 +128,14 @@ fn effects(contract: &Value, out: &mut Findings) {
     {
         clash("/limits/maxRuntimeMs", format!("it ends a call before its budget of {budget} ms"));
     }
+    let derived = idempotent.map(|idempotent| writes && idempotent);
+    let is_idempotent = policy.map_or(derived, |policy| Some(policy == "idempotent"));
+    if number("/limits/providerKeyWindowMs").is_some() && is_idempotent == Some(false) {
+        clash(
+            "/limits/providerKeyWindowMs",
+            "only an `idempotent` tool is asked again while its provider knows the key".into(),
+        );
+    }
     for field in ["compensation", "probe"] {
         if !writes && contract.get(field).is_some() {
             let pointer = if field == "probe" { "/probe" } else { "/compensation" };

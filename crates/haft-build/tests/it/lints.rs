@@ -436,6 +436,10 @@ mod the_contract {
                 "`compensatable` needs a `compensation`",
             ),
             (
+                json!({"limits": {"providerKeyWindowMs": 1000}}),
+                "only an `idempotent` tool is asked again while its provider knows the key",
+            ),
+            (
                 json!({"allowedModes": ["text"], "modes": {"voice": {"clamp": {"text": {"maxLength": 10}}}}}),
                 "`voice` is not among `allowedModes`",
             ),

@@ -327,6 +327,22 @@ pub struct Limits {
     /// How often it may be called.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
+    /// For how long the provider knows the key that each attempt is sent with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider_key_window_ms: Option<u64>,
+}
+
+impl Limits {
+    /// For how long providers know a key where the contract does not say.
+    pub const PROVIDER_KEY_WINDOW_MS: u64 = 24 * 60 * 60 * 1000;
+
+    /// For how long after the first attempt an idempotent effect of unknown outcome may be asked for
+    /// again: the provider's window less a tenth, since its clock is not ours.
+    #[must_use]
+    pub fn again_within_ms(&self) -> u64 {
+        let window = self.provider_key_window_ms.unwrap_or(Self::PROVIDER_KEY_WINDOW_MS);
+        window - window.div_ceil(10)
+    }
 }
 
 /// So many calls in so long.

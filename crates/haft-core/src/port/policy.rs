@@ -77,6 +77,12 @@ pub trait Decide: Send + Sync {
     /// The answer without arguments: for catalogs, the gate, and so that nothing is computed twice.
     fn standing(&self, ask: &Ask<'_>) -> Standing;
 
+    /// Whether the answer without arguments may differ from session to session. Catalogs are kept per
+    /// session where it does.
+    fn differs_by_session(&self, _ask: &Ask<'_>) -> bool {
+        true
+    }
+
     /// The answer with arguments.
     fn decide(&self, ask: &Ask<'_>) -> Decision;
 

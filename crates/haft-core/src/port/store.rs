@@ -132,13 +132,15 @@ pub struct Resolve {
 /// A step of undoing an effect.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Undo {
-    /// From done to being undone, by this call. Refused unless it is done.
+    /// From done to being undone. Refused unless it is done.
     Begin {
-        /// The call that undoes it.
+        /// Who wants it undone, for the audit trail.
         by: String,
     },
     /// From being undone to undone.
     Done {
+        /// The call that undid it.
+        by: String,
         /// What undoing it gave.
         result: Value,
     },

@@ -1,6 +1,5 @@
 //! Undoing: declared compensations, newest effect first, each once.
 
-use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{EffectRecord, State};
 use haft_core::port::{EffectFilter, Invoke as _, StoreError, Undo};
 use haft_core::record::ConfirmationStatus;
@@ -9,7 +8,6 @@ use serde::Serialize;
 
 use super::{arguments, for_people, refused};
 use crate::fail::fail_point;
-use crate::identity;
 use crate::runtime::{Runtime, asked};
 
 /// What to undo.
@@ -125,16 +123,14 @@ impl Runtime {
         }
         let tool = self.tool_behind(&effect).await;
         let compensation = tool.as_ref().and_then(|tool| tool.contract.compensation.as_ref());
-        let Some(compensation) =
-            compensation.filter(|_| effect.effect.policy == SideEffectPolicy::Compensatable)
-        else {
+        let Some(compensation) = compensation else {
             return (UndoneStatus::CannotBeUndone, "its tool declares no compensation".into());
         };
         let arguments = match arguments::fill(&compensation.arguments, &effect) {
             Ok(arguments) => arguments,
             Err(why) => return (UndoneStatus::CannotBeUndone, why),
         };
-        if let Err(error) = self.take_up(&effect).await {
+        if let Err(error) = self.take_up(by, &effect).await {
             return (UndoneStatus::Stuck, error.to_string());
         }
         let call = compensating(&effect, &compensation.tool, arguments);
@@ -146,7 +142,7 @@ impl Runtime {
 
     /// Marks an effect as being undone. One that was left so, or is stuck, is taken up again: the
     /// compensation's key keeps it from being done twice.
-    async fn take_up(&self, effect: &EffectRecord) -> Result<(), StoreError> {
+    async fn take_up(&self, by: &Caller, effect: &EffectRecord) -> Result<(), StoreError> {
         let (tenant, call) = (&effect.effect.tenant, &effect.effect.call);
         if effect.state == State::Compensating {
             return Ok(());
@@ -154,7 +150,7 @@ impl Runtime {
         if effect.state == State::Stuck {
             self.inner.store.undo(tenant, call, Undo::Back).await?;
         }
-        let by = identity::fresh("undo");
+        let by = by.actor.to_string();
         self.inner.store.undo(tenant, call, Undo::Begin { by }).await.map(drop)
     }
 
@@ -186,6 +182,32 @@ impl Runtime {
         }
     }
 
+    /// The call that undid an effect: this one, or an earlier one that this one has repeated.
+    async fn undone_by(&self, effect: &EffectRecord, envelope: &Envelope) -> String {
+        let this = &envelope.meta.record_id;
+        if !envelope.meta.cached {
+            return this.clone();
+        }
+        let mut after = None;
+        loop {
+            let filter = EffectFilter {
+                tenant: effect.effect.tenant.clone(),
+                tool: Some(envelope.meta.tool.to_string()),
+                after,
+                limit: 1_000,
+                ..EffectFilter::default()
+            };
+            let Ok(found) = self.inner.store.effects(filter).await else { return this.clone() };
+            let undid =
+                |one: &&EffectRecord| one.effect.compensates.as_ref() == Some(&effect.effect.call);
+            match (found.iter().find(undid), found.last()) {
+                (Some(earlier), _) => return earlier.effect.call.clone(),
+                (None, Some(last)) => after = Some(last.effect.call.clone()),
+                (None, None) => return this.clone(),
+            }
+        }
+    }
+
     async fn conclude(
         &self,
         by: &str,
@@ -195,11 +217,12 @@ impl Runtime {
         let withheld = |error: &ToolError| {
             error.details.as_ref().is_some_and(|details| details.get("done").is_some())
         };
+        let undone_by = self.undone_by(effect, &envelope).await;
+        let done = |result| Undo::Done { by: undone_by, result };
         let (step, status, message) = match envelope.result {
-            Ok(result) => (Undo::Done { result }, UndoneStatus::Undone, "undone".to_owned()),
+            Ok(result) => (done(result), UndoneStatus::Undone, "undone".to_owned()),
             Err(error) if withheld(&error) => {
-                let result = serde_json::Value::Null;
-                (Undo::Done { result }, UndoneStatus::Undone, error.message)
+                (done(serde_json::Value::Null), UndoneStatus::Undone, error.message)
             }
             // Somebody else is at it, and will write down what came of it.
             Err(error) if error.kind == ErrorKind::InFlight => {

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::authorize::{self, Authorized};
 use super::join::Joined;
+use super::trip::Replayed;
 use super::{Answer, Refusal, Trip, confirm, execute, gate};
 use crate::attach::Leading;
 use crate::runtime::Inner;
@@ -219,8 +220,10 @@ pub(crate) struct Granted(Option<Box<Entry>>);
 struct Entry {
     ticket: Ticket,
     leading: Leading,
-    /// By a clock that nobody sets.
+    /// When it was recorded, by a clock that nobody sets.
     at: Instant,
+    /// For how long others leave it to this process.
+    lease: Duration,
 }
 
 impl Granted {
@@ -229,9 +232,16 @@ impl Granted {
         self.0.is_some()
     }
 
-    /// How long ago. A process that was stopped for a while may have been given up by others.
+    /// How long ago it was recorded.
     pub(crate) fn age(&self) -> Duration {
         self.0.as_ref().map_or(Duration::ZERO, |entry| entry.at.elapsed())
+    }
+
+    /// Whether something that takes so long from now on would end after others have given it up. A
+    /// process that was stopped for a while may find itself there.
+    pub(crate) fn outlasts_its_lease(&self, length: Duration) -> bool {
+        let late = |entry: &Entry| entry.at.elapsed().saturating_add(length) > entry.lease;
+        self.0.as_deref().is_some_and(late)
     }
 
     /// Whether duplicates wait for the answer.
@@ -266,6 +276,8 @@ pub(crate) async fn begin(
         Box::pin(still_allowed(inner, trip, joined, decision)).await?;
     }
     match &joined.key {
+        // The session was to answer, and has forgotten the call meanwhile.
+        None if joined.spend.is_some() => Err(refused(Box::pin(confirm::ask(inner, joined)).await)),
         None => Ok(Granted(None)),
         Some(key) => Box::pin(on_record(inner, trip, joined, key)).await,
     }
@@ -281,21 +293,33 @@ async fn on_record(
     // Before the ledger's own clock starts, so that the lease is never thought longer than it is.
     let at = Instant::now();
     let claim = record(inner, trip, joined, key);
+    let lease = Duration::from_millis(claim.lease_ms);
+    let grant = |ticket: Ticket| {
+        let leading = inner.running.lead(&ticket.key, &ticket.call);
+        Granted(Some(Box::new(Entry { ticket, leading, at, lease })))
+    };
     let claimed = match inner.store.claim(claim.clone()).await {
         // Written or not? The claim carries this call's own id, so asking again tells.
         Err(StoreError::InDoubt(_)) => inner.store.claim(claim).await,
         answer => answer,
     };
     match claimed {
-        Ok(Claimed::Fresh(ticket)) => Ok(granted(inner, ticket, at)),
+        Ok(Claimed::Fresh(ticket)) => Ok(grant(ticket)),
         // The first answer was lost, and it was this very call that was recorded.
         Ok(Claimed::InFlight(record)) if *record.effect.call == *trip.id => {
             let (key, epoch, call) = (record.key, record.epoch, record.effect.call);
-            Ok(granted(inner, Ticket { key, epoch, call, in_doubt: epoch > 1 }, at))
+            Ok(grant(Ticket { key, epoch, call, in_doubt: epoch > 1 }))
         }
         Ok(Claimed::Answered(record)) => {
             trip.warnings.extend(undone(&record));
-            Err(replayed(&record))
+            let mut answer = replayed(&record);
+            // A process that died in between has not told the session what the handler asked of it.
+            if record.effect.session.is_some() && record.effect.session == joined.call().session {
+                let (call, turn_group) = (record.effect.call, record.effect.turn_group);
+                trip.replays = Some(Box::new(Replayed { call, turn_group }));
+                answer.intents = record.intents;
+            }
+            Err(answer)
         }
         Ok(Claimed::InFlight(record)) => Err(attach(inner, &record).await),
         Ok(Claimed::Conflict) => Err(refused(
@@ -369,11 +393,6 @@ async fn still_allowed(
     }
 }
 
-fn granted(inner: &Inner, ticket: Ticket, at: Instant) -> Granted {
-    let leading = inner.running.lead(&ticket.key, &ticket.call);
-    Granted(Some(Box::new(Entry { ticket, leading, at })))
-}
-
 fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
     let call = joined.call();
     let tool = &joined.tool.tool;
@@ -384,6 +403,7 @@ fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
         fingerprint: key.fingerprint.clone(),
         act: key.act.clone(),
         lease_ms: millis(lease),
+        again_within_ms: joined.tool.limits.again_within_ms(),
         keep: inner.settings.keep(joined.class()),
         confirmation: joined.spend.as_deref().cloned(),
         despite_similar: call.overrule.similar_unknown,
@@ -406,6 +426,7 @@ fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
             raw_arguments: raw(joined),
             connection: call.connection.clone(),
             compensates: call.compensates.clone(),
+            first_at_ms: None,
         },
     }
 }
@@ -431,11 +452,7 @@ async fn attach(inner: &Inner, record: &EffectRecord) -> Answer {
 }
 
 /// Another process runs it: look until it has ended, or for as long as is reasonable.
-async fn elsewhere(
-    inner: &Inner,
-    record: &EffectRecord,
-    until: tokio::time::Instant,
-) -> Answer {
+async fn elsewhere(inner: &Inner, record: &EffectRecord, until: tokio::time::Instant) -> Answer {
     const PAUSE: Duration = Duration::from_millis(50);
     let mut call = record.effect.call.clone();
     loop {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::authorize::Authorized;
 use super::claim::{self, Key};
-use super::{Refusal, Trip};
+use super::{Refusal, Trip, join};
 use crate::runtime::Inner;
 use crate::settings::millis;
 use crate::{identity, preview};
@@ -55,6 +55,11 @@ pub(crate) async fn require(
     if !is_needed(inner, &authorized) {
         return Ok(Approved { authorized, spend: None, key });
     }
+    // What was approved and answered is answered again; nothing is begun for it.
+    if key.is_none() && Box::pin(join::is_answered(inner, &authorized)).await {
+        let spend = Spend { id: String::new(), binding: binding(inner, &authorized) };
+        return Ok(Approved { authorized, spend: Some(Box::new(spend)), key });
+    }
     let spend = Box::pin(approval(inner, &authorized, key.as_deref())).await?;
     // A call with effects spends its approval with the claim; one without has no claim.
     if key.is_none() && !authorized.call.dry_run {
@@ -70,7 +75,7 @@ pub(crate) async fn require(
 }
 
 /// The approval to spend. One without an id can begin nothing: it stands for a repetition that the
-/// ledger will answer, or for a dry run.
+/// ledger or the session will answer, or for a dry run.
 async fn approval(inner: &Inner, call: &Authorized, key: Option<&Key>) -> Result<Spend, Refusal> {
     let binding = binding(inner, call);
     let repeats = match key {

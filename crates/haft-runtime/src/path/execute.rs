@@ -68,16 +68,28 @@ pub(crate) async fn run(
     let retries = inner.policy().budget(call.mode).retries;
     let mut pause = inner.settings.backoff;
     let mut in_doubt = granted.ticket().is_some_and(|ticket| ticket.in_doubt);
+    let mut last = None;
     loop {
-        trip.attempts += 1;
         let ended = attempt(inner, trip, call, granted, deadline).await;
-        if trip.attempts > retries || !may_retry(call.class(), &ended) {
+        let is_late = ended.is_none();
+        // What the attempt before came to says more than that there was no time for another.
+        let ended = ended.or(last).unwrap_or_else(held_up);
+        if is_late || trip.attempts > retries || !may_retry(call.class(), &ended) {
             return if in_doubt { doubtful(ended) } else { ended };
         }
         in_doubt |= may_have_acted(&ended);
+        last = Some(ended);
         tokio::time::sleep(pause).await;
         pause = pause.saturating_mul(2);
     }
+}
+
+/// The end of a call whose process was stopped for too long after it had recorded the effect.
+fn held_up() -> Ended {
+    Ended::NotBegun(ToolError::new(
+        ErrorKind::Cancelled,
+        "the process was held up for too long, so the call was not begun",
+    ))
 }
 
 /// Whether an attempt may have done something.
@@ -110,13 +122,14 @@ fn may_retry(class: SideEffectPolicy, ended: &Ended) -> bool {
     }
 }
 
+/// Runs the handler once; nothing where it is too late to begin.
 async fn attempt(
     inner: &Arc<Inner>,
     trip: &mut Trip,
     call: &Joined,
     granted: &Granted,
     deadline: Duration,
-) -> Ended {
+) -> Option<Ended> {
     let scope = Arc::new(scope(trip, call));
     let auth = auth(inner, trip, call);
     // What the handler gets to know of it is hidden until the answer has been made safe.
@@ -143,12 +156,10 @@ async fn attempt(
     let _ends = Ends(auth);
     super::fail_point("before_execute").await;
     // As late as can be: what stops the process after this is beyond anyone.
-    if is_late(inner, call, granted) {
-        return Ended::NotBegun(ToolError::new(
-            ErrorKind::Cancelled,
-            "the process was held up for too long, so the call was not begun",
-        ));
+    if is_late(trip, call, granted, deadline) {
+        return None;
     }
+    trip.attempts += 1;
     let run = inner.executors.execute(job);
     let ended = within(deadline, run).await.unwrap_or_else(|| {
         Ended::Lost(ToolError::new(
@@ -156,16 +167,21 @@ async fn attempt(
             format!("the tool did not answer within {} ms", deadline.as_millis()),
         ))
     });
-    certain(&call.tool.tool.handler, &host, ended)
+    Some(certain(&call.tool.tool.handler, &host, ended))
 }
 
-/// A process that was stopped after it had recorded the effect may have been given up meanwhile:
-/// somebody may have settled it as not happened, and asked for it again.
-fn is_late(inner: &Inner, call: &Joined, granted: &Granted) -> bool {
+/// A process that was stopped after it had recorded the effect may have been given up meanwhile, or
+/// would be before it is done: somebody may settle it as not happened, and ask for it again. What does
+/// no harm twice does none for as long as the provider knows its key.
+fn is_late(trip: &Trip, call: &Joined, granted: &Granted, deadline: Duration) -> bool {
     match call.class() {
-        SideEffectPolicy::Pure | SideEffectPolicy::Idempotent => false,
+        SideEffectPolicy::Pure => false,
+        SideEffectPolicy::Idempotent => {
+            let again = Duration::from_millis(call.tool.limits.again_within_ms());
+            trip.attempts > 0 && granted.age() > again
+        }
         SideEffectPolicy::Compensatable | SideEffectPolicy::Irreversible => {
-            granted.age() > inner.settings.lease_grace
+            granted.outlasts_its_lease(deadline)
         }
     }
 }

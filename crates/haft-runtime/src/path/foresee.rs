@@ -30,8 +30,8 @@ pub(crate) async fn refusal(
     let known = earlier.is_some_and(|record| !record.state.frees_its_key());
     if !known && let Some(session) = &call.session {
         let mut session = Session::clone(session);
-        if let Err(error) = join::run_now(inner, &mut session, call) {
-            return Some(Refusal::at(Stage::Gate, error));
+        if let Err(not_now) = join::run_now(inner, &mut session, call) {
+            return Some(Refusal::at(Stage::Gate, not_now.into()));
         }
     }
     on_record(inner, call, earlier).await.map(|error| Refusal::at(Stage::Claim, error))
@@ -49,9 +49,12 @@ async fn on_record(
             ErrorKind::Conflict,
             "this idempotency key was used for another call",
         )),
-        Some(record) if record.state == State::Unknown && !is_harmless(call, record) => Some(
-            claim::unknown(record, "the earlier attempt of this call may have been carried out"),
-        ),
+        Some(record) if record.state == State::Unknown && !may_begin_again(inner, call, record) => {
+            Some(claim::unknown(
+                record,
+                "the earlier attempt of this call may have been carried out",
+            ))
+        }
         Some(record) if !record.state.frees_its_key() => None,
         Some(_) | None if call.call().overrule.similar_unknown => None,
         Some(_) | None => similar(inner, call).await.map(|record| {
@@ -79,6 +82,13 @@ async fn similar(inner: &Inner, call: &Approved) -> Option<EffectRecord> {
             && !is_harmless(call, record)
             && business(call, &record.effect.arguments) == own
     })
+}
+
+/// Whether another attempt does no harm: for as long as the provider knows its key.
+fn may_begin_again(inner: &Inner, call: &Approved, record: &EffectRecord) -> bool {
+    let age = inner.store.now_ms().saturating_sub(record.first_at_ms());
+    let within = i64::try_from(call.tool.limits.again_within_ms()).unwrap_or(i64::MAX);
+    is_harmless(call, record) && age < within
 }
 
 /// Whether both may be carried out twice.

@@ -1,6 +1,7 @@
 //! The session's part: a call that was sent again is answered again, budgets are counted, and a
 //! newer message that waits is heard before anything irreversible.
 
+use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -8,8 +9,9 @@ use haft_core::contract::SideEffectPolicy;
 use haft_core::record::Stage;
 use haft_core::session::{Phase, Session};
 use haft_core::{Digest, ErrorKind, ToolError};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::authorize::Authorized;
 use super::confirm::Approved;
 use super::{Answer, Trip, gate};
 use crate::runtime::Inner;
@@ -31,7 +33,21 @@ impl Deref for Joined {
 enum Place {
     Granted,
     Answered,
+    /// Answered with newer messages: under this id it does not run.
+    Superseded,
+    /// To be answered so, now and whenever it is sent again.
+    Absorbed(ToolError),
     Refused(ToolError),
+}
+
+impl Place {
+    /// What whoever sends the call again is to be told.
+    fn kept(&self) -> Option<Cow<'static, Value>> {
+        match self {
+            Self::Absorbed(error) => Some(Cow::Owned(json!({ "error": error }))),
+            Self::Granted | Self::Answered | Self::Superseded | Self::Refused(_) => None,
+        }
+    }
 }
 
 pub(crate) async fn session(
@@ -54,22 +70,28 @@ async fn take_place(
     let caller = approved.call().caller.clone();
     let fingerprint = fingerprint(approved);
     let known = is_on_record(inner, approved).await;
-    let place = |session: &mut Session| take(inner, session, approved, &fingerprint, known);
+    let call = approved.call().id.as_deref();
+    let place = |session: &mut Session| {
+        let place = take(inner, session, approved, &fingerprint, known);
+        let kept = call.zip(place.kept());
+        (place, kept)
+    };
     let refused = |error| Answer::refused(Stage::Gate, error);
-    let (session, place) = inner.book.change(&caller, id, place).await.map_err(refused)?;
+    let (session, place) = inner.book.change_and_keep(&caller, id, place).await.map_err(refused)?;
     trip.turn = session.turn.number;
     match place {
         Place::Granted => Ok(()),
-        Place::Answered => {
-            let call = approved.call().id.as_deref().unwrap_or_default();
-            match inner.book.answer(&caller, id, call).await.map_err(refused)? {
+        Place::Answered | Place::Superseded => {
+            let kept = inner.book.answer(&caller, id, call.unwrap_or_default()).await;
+            match kept.map_err(refused)? {
                 Some(answer) => Err(Answer::replayed(&answer)),
-                // There were larger ones since. The ledger knows what was done; what has no effect
-                // runs once more.
+                // There were larger ones since. What was decided without newer messages stays so.
+                None if matches!(place, Place::Superseded) => Err(refused(gate::superseded())),
+                // The ledger knows what was done; what has no effect runs once more.
                 None => Ok(()),
             }
         }
-        Place::Refused(error) => Err(refused(error)),
+        Place::Absorbed(error) | Place::Refused(error) => Err(refused(error)),
     }
 }
 
@@ -95,6 +117,7 @@ fn take(
     };
     match &seen {
         Seen::Answered => return Place::Answered,
+        Seen::Superseded => return Place::Superseded,
         Seen::Other => {
             return Place::Refused(
                 ToolError::new(ErrorKind::Conflict, "this call id was used for another call")
@@ -114,28 +137,53 @@ fn take(
             session::count(&mut session.turn, tool);
             Place::Granted
         }
-        Err(error) => {
+        Err(NotNow::Refused(error)) => {
             if seen == Seen::New {
                 forget(session, call);
             }
             Place::Refused(error)
         }
+        // The messages went out with this answer, so whoever missed it has to get it again; and the
+        // call that it is about was decided without them, however often it is sent.
+        Err(NotNow::Absorbed(error)) => {
+            if let Some(id) = &call.call().id {
+                session::answered(session, id, Came::Superseded);
+            }
+            Place::Absorbed(error)
+        }
+    }
+}
+
+/// Why a call does not run now.
+pub(super) enum NotNow {
+    Refused(ToolError),
+    /// Newer messages were handed over instead.
+    Absorbed(ToolError),
+}
+
+impl From<ToolError> for NotNow {
+    fn from(error: ToolError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl From<NotNow> for ToolError {
+    fn from(not_now: NotNow) -> Self {
+        match not_now {
+            NotNow::Refused(error) | NotNow::Absorbed(error) => error,
+        }
     }
 }
 
 /// Whether the session lets a call run now.
-pub(super) fn run_now(
-    inner: &Inner,
-    session: &mut Session,
-    call: &Approved,
-) -> Result<(), ToolError> {
+pub(super) fn run_now(inner: &Inner, session: &mut Session, call: &Approved) -> Result<(), NotNow> {
     if session.phase != Phase::Active {
-        return Err(ToolError::new(ErrorKind::SessionInactive, "the session has ended"));
+        return Err(ToolError::new(ErrorKind::SessionInactive, "the session has ended").into());
     }
     // A call of a turn that is over does not run in the next one.
     let its_turn = call.session.as_ref().map(|session| session.turn.number);
     if session.turn.aborted || its_turn != Some(session.turn.number) {
-        return Err(gate::superseded());
+        return Err(gate::superseded().into());
     }
     let policy = inner.policy();
     gate::within_budget(&session.turn, &call.tool.tool, policy.budget(call.mode))?;
@@ -144,10 +192,12 @@ pub(super) fn run_now(
     }
     match session::before_irreversible(session, policy.supersede(call.class(), call.mode)) {
         Before::Run => Ok(()),
-        Before::Aborted => Err(gate::superseded()),
-        Before::Absorbed(messages) => Err(gate::superseded()
-            .suggest("read the newer messages and decide again what to do")
-            .with_details(json!({ "action": "absorb", "messages": messages }))),
+        Before::Aborted => Err(gate::superseded().into()),
+        Before::Absorbed(messages) => Err(NotNow::Absorbed(
+            gate::superseded()
+                .suggest("read the newer messages and decide again what to do")
+                .with_details(json!({ "action": "absorb", "messages": messages })),
+        )),
     }
 }
 
@@ -158,7 +208,15 @@ fn forget(session: &mut Session, call: &Approved) {
     }
 }
 
+/// Whether the session will answer for a call: the same one was answered under its id, and the
+/// answer is kept still.
+pub(crate) async fn is_answered(inner: &Inner, call: &Authorized) -> bool {
+    let (Some(session), Some(id)) = (&call.session, &call.call.id) else { return false };
+    session::is_answered(session, id, &fingerprint(call))
+        && matches!(inner.book.answer(&call.call.caller, &session.id, id).await, Ok(Some(_)))
+}
+
 /// Over tool and arguments as they were accepted.
-fn fingerprint(call: &Approved) -> Digest {
-    Digest::of_json(&json!([call.tool.tool.id, call.accepted(), call.call().connection]))
+fn fingerprint(call: &Authorized) -> Digest {
+    Digest::of_json(&json!([call.tool.tool.id, call.accepted(), call.call.connection]))
 }

@@ -1,5 +1,6 @@
 //! `publish`: events for whoever watches, intents to the session, and the envelope to the caller.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use haft_core::ledger::State;
 use haft_core::outcome::{Applied, Intent, IntentStatus};
 use haft_core::port::{EffectChanged, Finished, Started};
 use haft_core::record::{Event, EventKind, Stage, Written};
+use haft_core::session::Session;
 use haft_core::{Envelope, ErrorKind, ToolError};
 use serde_json::{Value, json};
 
@@ -78,10 +80,11 @@ pub(crate) async fn not_run(
 ) -> Envelope {
     // A duplicate that waited in vain leaves the place of the call that runs alone.
     let waits = answer.result.as_ref().is_err_and(|error| error.kind == ErrorKind::InFlight);
-    if !waits {
-        settle_session(inner, &trip, call, &answer).await;
-    }
-    ended(inner, trip, answer).await
+    let intents = match waits {
+        true => Vec::new(),
+        false => settle_session(inner, &trip, call, &answer).await,
+    };
+    Envelope { intents, ..ended(inner, trip, answer).await }
 }
 
 /// A call is about to run.
@@ -261,11 +264,15 @@ async fn settle_session(
     let changed = inner
         .book
         .change_and_keep(&trip.call.caller, id, |session| {
-            let call = call.call().id.as_deref();
-            let keeps = call.filter(|call| session::answered(session, call, came));
+            let id = call.call().id.as_deref();
+            let keeps = id.filter(|id| session::answered(session, id, came));
+            let due = match is_due(session, trip, call, answer) {
+                true => answer.intents.as_slice(),
+                false => &[],
+            };
             let apply = |intent: &Intent| session::apply(session, intent.clone(), now, limit);
-            let applied = answer.intents.iter().map(apply).collect::<Vec<_>>();
-            (applied, keeps.zip(said.as_ref()))
+            let applied = due.iter().map(apply).collect::<Vec<_>>();
+            (applied, keeps.zip(said.as_ref().map(Cow::Borrowed)))
         })
         .await;
     let applied = match changed {
@@ -285,6 +292,24 @@ async fn settle_session(
         );
     }
     applied
+}
+
+/// Whether what the handler asked for is to be applied now: once, however often its effect is
+/// answered, and by an answer that was kept only as long as the chain of turns goes on.
+fn is_due(session: &mut Session, trip: &Trip, call: &Approved, answer: &Answer) -> bool {
+    let (turn, replays) = (&mut session.turn, trip.replays.as_deref());
+    if replays.is_some_and(|one| one.turn_group.as_ref() != Some(&turn.group)) {
+        return false;
+    }
+    let effect = replays.map_or(&*trip.id, |one| one.call.as_str());
+    if answer.intents.is_empty() || turn.applied.iter().any(|one| one == effect) {
+        return false;
+    }
+    // What has no effect is not kept, so nobody answers for it again.
+    if !call.is_pure() {
+        turn.applied.push(effect.to_owned());
+    }
+    true
 }
 
 /// An intent as others see it: what kind, and what became of it.

@@ -65,7 +65,8 @@ pub(crate) async fn tool(
     trip.registry_version = Some(shelf.version.clone());
     // Before the catalog: whatever comes into force from here on is noticed before anything is done.
     let rulebook = inner.policy().number;
-    let catalog = inner.catalog(&shelf, &call.caller, mode, trip.started_at_ms);
+    let id = call.session.as_deref();
+    let catalog = inner.catalog(&shelf, &call.caller, mode, id, trip.started_at_ms);
     let tool = available(inner, &catalog, &call)?;
     let loaded = shelf.loaded(&tool.tool);
     trip.tool = match &loaded {

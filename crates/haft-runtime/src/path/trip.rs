@@ -44,8 +44,17 @@ pub(crate) struct Trip {
     pub(crate) auth: Option<Arc<Auth>>,
     /// What was leased with them.
     pub(crate) leased: Option<Arc<Leased>>,
+    /// The effect whose kept answer this is.
+    pub(crate) replays: Option<Box<Replayed>>,
     /// What stands for the model's id where that holds a secret.
     hidden_id: Option<Box<str>>,
+}
+
+/// An effect that was done before.
+#[derive(Clone, Debug)]
+pub(crate) struct Replayed {
+    pub(crate) call: String,
+    pub(crate) turn_group: Option<String>,
 }
 
 impl Trip {
@@ -72,6 +81,7 @@ impl Trip {
             started_at_ms: inner.store.now_ms(),
             auth: None,
             leased: None,
+            replays: None,
             hidden_id: None,
         };
         trip.hide_words(inner);

@@ -42,6 +42,10 @@ impl Decide for ByTenant {
         self.of(&ask.caller.tenant).standing(ask)
     }
 
+    fn differs_by_session(&self, ask: &Ask<'_>) -> bool {
+        self.of(&ask.caller.tenant).differs_by_session(ask)
+    }
+
     fn decide(&self, ask: &Ask<'_>) -> Decision {
         self.of(&ask.caller.tenant).decide(ask)
     }

@@ -19,6 +19,8 @@ const MOST: usize = 16_384;
 pub(crate) struct Reach {
     pub(crate) user: bool,
     pub(crate) session: bool,
+    /// Then it is not kept at all.
+    pub(crate) time: bool,
 }
 
 /// A question that was answered.
@@ -245,7 +247,7 @@ mod tests {
         for (user, expected) in [(true, 2), (false, 1)] {
             let cache = Cache::new();
             let mut caller = Caller::agent("t", "a");
-            let reach = Reach { user, session: false };
+            let reach = Reach { user, ..Reach::default() };
             cache.get(&ask(&caller, &tool, 0), reach, || (1, 10));
             caller.user = Arc::new(Map::from_iter([("level".to_owned(), json!(1))]));
             assert_eq!(cache.get(&ask(&caller, &tool, 0), reach, || (2, 10)), expected);

@@ -237,8 +237,10 @@ impl Builder {
         let shelves = brought(&declared, &workshop, Shelves::new(Arc::new(shelf)))
             .map_err(BuildError::Problems)?;
         let (stocks, absent) = (shelves.stocks(), BTreeSet::new());
-        let directory = Directory::load_with(&declared.records, &stocks, "haft.toml", &absent)
-            .map_err(BuildError::Problems)?;
+        let usual = self.settings.limits();
+        let directory =
+            Directory::load_with(&declared.records, &stocks, "haft.toml", &absent, &usual)
+                .map_err(BuildError::Problems)?;
         let office = Office::new(declared, self.connections, workshop);
         let decide = self.decide.unwrap_or_else(|| Arc::new(Policy::deny_all("no policy is set")));
         let others = self.executors;

@@ -210,7 +210,9 @@ impl Runtime {
     fn directory(&self, shelves: &Shelves, merged: &mut Merged) -> Option<Directory> {
         let stocks = shelves.stocks();
         let absent = merged.absent.clone();
-        let load = |records: &Records| Directory::load_with(records, &stocks, "store", &absent);
+        let usual = self.inner.settings.limits();
+        let load =
+            |records: &Records| Directory::load_with(records, &stocks, "store", &absent, &usual);
         let problems = match load(&merged.records) {
             Ok(directory) => {
                 merged.problems.extend(directory.warnings().iter().cloned());

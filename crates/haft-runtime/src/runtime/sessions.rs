@@ -76,6 +76,8 @@ impl Runtime {
         let mut session = session::begin(caller, mode, &version, now);
         session.id = id(slot);
         session.request = request.cloned();
+        // The request is the message that begins it.
+        session.turn.untouched = false;
         match self.inner.book.create(session).await {
             Ok(session) => {
                 self.inner.session_changed(&session, "created");

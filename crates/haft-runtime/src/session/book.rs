@@ -1,5 +1,6 @@
 //! Loading and storing sessions around the functions that change them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use haft_core::port::{Store, StoreError};
@@ -70,7 +71,7 @@ impl Book {
         &self,
         caller: &Caller,
         id: &str,
-        mut change: impl FnMut(&mut Session) -> (T, Option<(&'v str, &'v Value)>),
+        mut change: impl FnMut(&mut Session) -> (T, Option<(&'v str, Cow<'v, Value>)>),
     ) -> Result<(Session, T), ToolError> {
         for _ in 0..TRIES {
             let before = self.own(caller, id).await?;
@@ -81,7 +82,7 @@ impl Book {
                 return Ok((session, came));
             }
             let saved = match kept {
-                Some((call, answer)) => self.store.save_answer(session, call, answer).await,
+                Some((call, answer)) => self.store.save_answer(session, call, &answer).await,
                 None => self.store.save(session).await,
             };
             match saved {

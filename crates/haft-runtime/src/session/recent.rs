@@ -15,6 +15,8 @@ pub(crate) enum Seen {
     Before,
     /// The same call was answered.
     Answered,
+    /// The same call was answered with newer messages, and did not run.
+    Superseded,
     /// The id was used for another call.
     Other,
 }
@@ -24,6 +26,7 @@ pub(crate) fn enter(session: &mut Session, id: &str, fingerprint: &Digest) -> Se
     if let Some(known) = session.recent.iter().find(|recent| recent.id == id) {
         return match known.answered {
             _ if known.fingerprint != *fingerprint => Seen::Other,
+            _ if known.superseded => Seen::Superseded,
             true => Seen::Answered,
             false => Seen::Before,
         };
@@ -32,7 +35,8 @@ pub(crate) fn enter(session: &mut Session, id: &str, fingerprint: &Digest) -> Se
         session.recent.pop_front();
     }
     let fingerprint = fingerprint.clone();
-    session.recent.push_back(Recent { id: id.to_owned(), fingerprint, answered: false });
+    let id = id.to_owned();
+    session.recent.push_back(Recent { id, fingerprint, answered: false, superseded: false });
     Seen::New
 }
 
@@ -43,6 +47,8 @@ pub(crate) enum Came {
     Kept,
     /// One that is too large for that. The id still stands for this call.
     TooLarge,
+    /// Newer messages in its place, which are kept. It does not run under this id any more.
+    Superseded,
     /// None: trying again may help.
     Nothing,
 }
@@ -50,9 +56,12 @@ pub(crate) enum Came {
 /// Remembers what a call came to. Returns whether its answer is to be kept.
 pub(crate) fn answered(session: &mut Session, id: &str, came: Came) -> bool {
     match came {
-        Came::Kept => {
+        Came::Kept | Came::Superseded => {
             let known = session.recent.iter_mut().find(|recent| recent.id == id);
-            known.is_some_and(|known| !std::mem::replace(&mut known.answered, true))
+            known.is_some_and(|known| {
+                known.superseded |= came == Came::Superseded;
+                !std::mem::replace(&mut known.answered, true)
+            })
         }
         Came::TooLarge => false,
         Came::Nothing => {
@@ -60,4 +69,10 @@ pub(crate) fn answered(session: &mut Session, id: &str, came: Came) -> bool {
             false
         }
     }
+}
+
+/// Whether the same call was answered under its id.
+pub(crate) fn is_answered(session: &Session, id: &str, fingerprint: &Digest) -> bool {
+    let same = |one: &Recent| one.id == id && one.fingerprint == *fingerprint;
+    session.recent.iter().any(|one| same(one) && one.answered)
 }

@@ -47,6 +47,11 @@ const MAX_WAITING_BYTES: usize = 256 << 10;
 
 /// A message arrives.
 pub(crate) fn arrive(session: &mut Session, message: Value) -> Result<Arrived, ToolError> {
+    // A session is opened with a turn for its first message: there is none that this one replaces.
+    if std::mem::take(&mut session.turn.untouched) && session.turn.open {
+        let (turn, group) = (session.turn.number, session.turn.group.clone());
+        return Ok(Arrived::Begins { turn, group, messages: vec![message] });
+    }
     if session.turn.open && !session.turn.aborted {
         may_wait(session, &message)?;
         session.waiting.push_back(message);
@@ -75,7 +80,7 @@ fn may_wait(session: &Session, message: &Value) -> Result<(), ToolError> {
 
 /// The turn is over. Messages that waited begin the next one, and are returned.
 pub(crate) fn settle_turn(session: &mut Session) -> Vec<Value> {
-    session.turn.open = false;
+    (session.turn.open, session.turn.untouched) = (false, false);
     if session.phase != Phase::Active || session.waiting.is_empty() {
         return Vec::new();
     }
@@ -85,9 +90,9 @@ pub(crate) fn settle_turn(session: &mut Session) -> Vec<Value> {
 }
 
 fn next(session: &mut Session) {
-    let group = match session.turn.carry {
-        true => session.turn.group.clone(),
-        false => identity::fresh("grp"),
+    let (group, applied) = match session.turn.carry {
+        true => (session.turn.group.clone(), std::mem::take(&mut session.turn.applied)),
+        false => (identity::fresh("grp"), Vec::new()),
     };
     session.turn = Turn {
         number: session.turn.number + 1,
@@ -98,6 +103,8 @@ fn next(session: &mut Session) {
         open: true,
         aborted: false,
         carry: false,
+        untouched: false,
+        applied,
     };
 }
 
@@ -137,6 +144,7 @@ pub(crate) fn searches(tool: &Tool) -> bool {
 /// Counts a call against the turn's budgets.
 pub(crate) fn count(turn: &mut Turn, tool: &Tool) {
     turn.calls = turn.calls.saturating_add(1);
+    turn.untouched = false;
     if tool.contract.category == Category::Retrieval {
         turn.retrieval_calls = turn.retrieval_calls.saturating_add(1);
     }

@@ -71,6 +71,8 @@ struct All {
     unavailable: Vec<Unavailable>,
     names: Names,
     version: Digest,
+    /// Whether another session may have other tools.
+    by_session: bool,
 }
 
 /// Looked into by every call.
@@ -98,6 +100,7 @@ impl Catalog {
             unavailable: Vec::new(),
             names: Names::default(),
             version: version(stock, directory, policy, &seen.caller.tenant),
+            by_session: false,
         };
         let tenant = &seen.caller.tenant;
         if let Some(agent) = directory.agent(tenant, &seen.caller.agent) {
@@ -107,6 +110,8 @@ impl Catalog {
                 .iter()
                 .filter(|one| one.is_known_to(tenant) && directory.taken(tenant, one).is_ok());
             for stocked in taken {
+                all.by_session =
+                    all.by_session || policy.differs_by_session(&builder.ask(&stocked.tool, None));
                 match builder.tool(stocked) {
                     Ok(tool) => all.tools.push(Arc::new(tool)),
                     Err(unavailable) => all.unavailable.push(*unavailable),
@@ -196,6 +201,11 @@ impl Catalog {
     #[must_use]
     pub fn version(&self) -> &Digest {
         &self.all.version
+    }
+
+    /// Whether another session may have other tools.
+    pub(super) fn differs_by_session(&self) -> bool {
+        self.all.by_session
     }
 
     fn shows(&self, at: usize) -> bool {

@@ -102,21 +102,35 @@ impl Catalogs {
         policy: &dyn Decide,
         seen: &Seen<'_>,
     ) -> Catalog {
-        let hash = self.hash(stock, seen);
         let round = self.round.load(Ordering::Acquire);
+        // Few rules speak of sessions, so one catalog is for all of a caller's.
+        let anywhere = Seen { session: None, ..*seen };
+        if let Some(catalog) = self.found(stock, &anywhere, round)
+            && (seen.session.is_none() || !catalog.differs_by_session())
+        {
+            return catalog;
+        }
+        if seen.session.is_some()
+            && let Some(catalog) = self.found(stock, seen, round)
+        {
+            return catalog;
+        }
+        // Built outside of the lock: two callers may both build, and neither waits for the other.
+        let catalog = Catalog::build(stock, directory, policy, seen);
+        let seen = if catalog.differs_by_session() { seen } else { &anywhere };
+        let (key, hash) = (Key::of(stock, seen), self.hash(stock, seen));
+        self.keep(hash, Kept { key, catalog: catalog.clone(), built_ms: seen.now_ms, round });
+        catalog
+    }
+
+    fn found(&self, stock: &Stock, seen: &Seen<'_>, round: u64) -> Option<Catalog> {
         let holds = |kept: &&Kept| {
             kept.round == round
                 && seen.now_ms.saturating_sub(kept.built_ms) < self.max_age_ms
                 && kept.key.is(stock, seen)
         };
-        if let Some(kept) = self.kept.read().get(&hash).filter(holds) {
-            return kept.catalog.clone();
-        }
-        // Built outside of the lock: two callers may both build, and neither waits for the other.
-        let catalog = Catalog::build(stock, directory, policy, seen);
-        let key = Key::of(stock, seen);
-        self.keep(hash, Kept { key, catalog: catalog.clone(), built_ms: seen.now_ms, round });
-        catalog
+        let kept = self.kept.read();
+        kept.get(&self.hash(stock, seen)).filter(holds).map(|kept| kept.catalog.clone())
     }
 
     fn keep(&self, hash: u64, new: Kept) {

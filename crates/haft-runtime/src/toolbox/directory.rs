@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use haft_core::Digest;
 use haft_core::call::{Principal, PrincipalKind};
-use haft_core::contract::Mode;
+use haft_core::contract::{Limits, Mode};
 use semver::VersionReq;
 use serde_json::json;
 
@@ -13,6 +13,7 @@ use super::records::{Activation, Agent, McpAccess, Origin, Records, Tenant};
 use super::stock::{Stock, Stocked, Stocks};
 use super::why::{Unavailable, Why};
 use crate::policy::{Globs, Grant, Grants, Known, Problem, divide};
+use crate::settings::Settings;
 
 /// All tenants and agents.
 #[derive(Debug)]
@@ -56,20 +57,23 @@ impl Directory {
     /// Every problem that was found. Nothing of a record with errors is used: an activation that is
     /// left out might be the one that turns a tool off.
     pub fn load(records: &Records, stock: &Stock, file: &str) -> Result<Self, Vec<Problem>> {
-        Self::load_with(records, &Stocks::common(stock), file, &BTreeSet::new())
+        let usual = Settings::default().limits();
+        Self::load_with(records, &Stocks::common(stock), file, &BTreeSet::new(), &usual)
     }
 
     /// The same, with names of tools that are not there now and are no mistake: what is said about
-    /// them holds again as soon as they are back.
+    /// them holds again as soon as they are back; and with the limits that hold where a contract sets
+    /// none.
     pub(crate) fn load_with(
         records: &Records,
         stocks: &Stocks<'_>,
         file: &str,
         absent: &BTreeSet<String>,
+        usual: &Limits,
     ) -> Result<Self, Vec<Problem>> {
         let (problems, tenants) = (Vec::new(), HashMap::new());
         let names = Names::new(records, stocks, absent);
-        let mut reader = Reader { stocks, names: &names, file, problems, tenants };
+        let mut reader = Reader { stocks, names: &names, file, usual, problems, tenants };
         records.tenants.iter().for_each(|tenant| reader.tenant(tenant));
         records.agents.iter().for_each(|agent| reader.agent(agent));
         let of_nobody = |tenant: &String| !reader.tenants.contains_key(tenant);
@@ -208,6 +212,8 @@ struct Reader<'a> {
     stocks: &'a Stocks<'a>,
     names: &'a Names<'a>,
     file: &'a str,
+    /// The limits that hold where a contract sets none.
+    usual: &'a Limits,
     problems: Vec<Problem>,
     tenants: HashMap<String, Taken>,
 }
@@ -303,7 +309,7 @@ impl Reader<'_> {
             self.wrong(format!("{place}: `{id}`: {senseless}"));
         }
         let Some(stocked) = self.stocks.of(tenant).get(id) else { return };
-        let loosened = activation.overrides.loosened(&stocked.tool.contract);
+        let loosened = activation.overrides.loosened(&stocked.tool.contract, self.usual);
         let administrators = self.tenants.get(tenant).map(|taken| taken.administrators.as_slice());
         let is_approved = activation
             .approved_by

@@ -33,10 +33,12 @@ pub struct Overrides {
 }
 
 impl Overrides {
-    /// The settings that are looser than the contract.
+    /// The settings that are looser than the contract, or than what is usual where that sets no limit.
     #[must_use]
-    pub fn loosened(&self, contract: &Contract) -> Vec<&'static str> {
+    pub fn loosened(&self, contract: &Contract, usual: &Limits) -> Vec<&'static str> {
         let limits = &contract.limits;
+        let runtime_ms = limits.max_runtime_ms.or(usual.max_runtime_ms);
+        let result_bytes = limits.max_result_bytes.or(usual.max_result_bytes);
         let asks = contract.requires_confirmation != Confirmation::Always(false);
         let strict = contract.arguments.mode == Leniency::Strict;
         let new_mode =
@@ -48,8 +50,8 @@ impl Overrides {
                 "latency_budget_ms",
                 self.latency_budget_ms.is_some_and(|ms| ms > contract.latency_budget_ms),
             ),
-            ("max_runtime_ms", is_more(self.max_runtime_ms, limits.max_runtime_ms)),
-            ("max_result_bytes", is_more(self.max_result_bytes, limits.max_result_bytes)),
+            ("max_runtime_ms", is_more(self.max_runtime_ms, runtime_ms)),
+            ("max_result_bytes", is_more(self.max_result_bytes, result_bytes)),
             ("rate", self.rate.is_some_and(|rate| is_faster(rate, limits.rate))),
             ("arguments", self.arguments == Some(Leniency::Lenient) && strict),
         ];
@@ -72,11 +74,12 @@ impl Overrides {
             max_runtime_ms: self.max_runtime_ms.or(limits.max_runtime_ms),
             max_result_bytes: self.max_result_bytes.or(limits.max_result_bytes),
             rate: self.rate.map(rate).or(limits.rate),
+            provider_key_window_ms: limits.provider_key_window_ms,
         }
     }
 }
 
-/// Where the contract sets no limit, any limit is tighter.
+/// Where there is no limit at all, any is tighter.
 fn is_more(said: Option<u64>, limit: Option<u64>) -> bool {
     matches!((said, limit), (Some(said), Some(limit)) if said > limit)
 }

@@ -280,6 +280,9 @@ fn looser_overrides_need_an_administrator() {
         (json!({"latency_budget_ms": 501}), "`latency_budget_ms`"),
         (json!({"max_runtime_ms": 1000, "max_result_bytes": 1_000_000}), ""),
         (json!({"max_runtime_ms": 1001}), "`max_runtime_ms`"),
+        // The contract says nothing of its result: a mebibyte is usual.
+        (json!({"max_result_bytes": 1 << 20}), ""),
+        (json!({"max_result_bytes": (1 << 20) + 1}), "`max_result_bytes`"),
         (json!({"rate": {"calls": 10, "window_ms": 1000}}), ""),
         (json!({"rate": {"calls": 5, "window_ms": 500}}), ""),
         (json!({"rate": {"calls": 5, "window_ms": 499}}), "`rate`"),
@@ -437,6 +440,33 @@ fn one_caller_too_many_costs_few_of_the_kept_catalogs() {
     let tool = |catalog: &Catalog| catalog.get("shop__find").map(std::sync::Arc::as_ptr);
     let kept = (0..1024).filter(|user| tool(&first[*user]) == tool(&get(*user))).count();
     assert!(tool(&first[0]).is_some() && kept > 700, "{kept}");
+}
+
+#[test]
+fn a_catalog_is_kept_per_session_only_where_rules_speak_of_sessions() {
+    let question = Question::new();
+    let pointer = |catalog: &Catalog| std::sync::Arc::as_ptr(catalog.get("shop__find").unwrap());
+    for (condition, shared) in [("context.mode == \"text\"", true), ("context has session", false)]
+    {
+        let find = tool("shop__find", json!({"availability": {"condition": condition}}));
+        let registry = registry("shop", vec![find]);
+        let stock = Stock::new(&[Shelf::own(&registry)]).unwrap();
+        let records = Records::of_one("acme", "helper");
+        let directory = Directory::load(&records, &stock, "toolbox.json").unwrap();
+        let source = Source { rules: serde_json::from_value(all()).unwrap(), ..Source::default() };
+        let policy = Policy::load(&source, &[&registry]).unwrap();
+        let catalogs = Catalogs::new(1000);
+        let get = |session: Option<&str>| {
+            let mut seen = Seen::new(&question.caller, Mode::Text, NOW);
+            seen.session = session;
+            catalogs.get(&stock, &directory, &policy, &seen)
+        };
+        let (one, other) = (get(Some("one")), get(Some("other")));
+        assert_eq!(pointer(&one) == pointer(&other), shared, "{condition}");
+        assert_eq!(pointer(&one), pointer(&get(Some("one"))), "{condition}");
+        assert_eq!(get(None).get("shop__find").is_some(), shared, "{condition}");
+        assert_eq!(pointer(&one), pointer(&get(Some("one"))), "{condition}");
+    }
 }
 
 #[test]

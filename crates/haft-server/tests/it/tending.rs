@@ -97,6 +97,7 @@ fn begun() -> Claim {
         fingerprint: digest("arguments"),
         act: digest("act"),
         lease_ms: 30_000,
+        again_within_ms: 0,
         keep: Keep { result_ms: 60_000, key_ms: 60_000 },
         confirmation: None,
         despite_similar: false,
@@ -119,6 +120,7 @@ fn begun() -> Claim {
             raw_arguments: None,
             connection: None,
             compensates: None,
+            first_at_ms: None,
         },
     }
 }

@@ -25,7 +25,17 @@ fn head(state: State, class: Class) -> Head {
 }
 
 fn claim(head: Option<&Head>, class: Class, now_ms: i64, alive: bool) -> Decision {
-    on_claim(head, Asked { fingerprint: &[2; 32], class, now_ms }, || alive)
+    claim_until(head, class, now_ms, alive, i64::MAX)
+}
+
+fn claim_until(
+    head: Option<&Head>,
+    class: Class,
+    now_ms: i64,
+    alive: bool,
+    again_until_ms: i64,
+) -> Decision {
+    on_claim(head, Asked { fingerprint: &[2; 32], class, now_ms, again_until_ms }, || alive)
 }
 
 #[test]
@@ -42,7 +52,8 @@ fn another_fingerprint_is_a_conflict_in_every_state() {
     for state in State::ALL {
         for class in CLASSES {
             for (now_ms, alive) in [(0, true), (0, false), (2_000, true), (2_000, false)] {
-                let asked = Asked { fingerprint: &[9; 32], class, now_ms };
+                let asked =
+                    Asked { fingerprint: &[9; 32], class, now_ms, again_until_ms: i64::MAX };
                 let decision = on_claim(Some(&head(state, class)), asked, || alive);
                 assert_eq!(decision, Decision::Conflict, "{state:?} {class:?}");
             }
@@ -99,6 +110,28 @@ fn a_running_attempt_decides_by_class_owner_and_lease() {
 }
 
 #[test]
+fn what_the_provider_may_have_forgotten_is_not_asked_for_again() {
+    let until = 5_000;
+    for class in CLASSES {
+        let claim = |state, now_ms, alive| {
+            claim_until(Some(&head(state, class)), class, now_ms, alive, until)
+        };
+        let again = |other| match may_run_again(class) {
+            true => Decision::Fresh { epoch: 5 },
+            false => other,
+        };
+        let (unknown, lost) = (Decision::Unknown, Decision::BecomesUnknown);
+        assert_eq!(claim(State::Unknown, until - 1, false), again(unknown), "{class:?}");
+        assert_eq!(claim(State::Unknown, until, false), unknown, "{class:?}");
+        assert_eq!(claim(State::Started, until - 1, false), again(lost), "{class:?}");
+        assert_eq!(claim(State::Started, until, false), lost, "{class:?}");
+        // What did nothing, or is being done, is as it was.
+        assert_eq!(claim(State::Failed, until, false), Decision::Fresh { epoch: 5 }, "{class:?}");
+        assert_eq!(claim(State::Started, 999, true), Decision::InFlight, "{class:?}");
+    }
+}
+
+#[test]
 fn of_two_classes_the_stricter_one_counts() {
     for stored in CLASSES {
         for now in CLASSES {
@@ -145,8 +178,8 @@ fn only_an_unknown_effect_is_settled_by_hand() {
 
 #[test]
 fn undoing_goes_step_by_step() {
-    let begin = Undo::Begin { by: "call_2".into() };
-    let done = Undo::Done { result: json!(null) };
+    let begin = Undo::Begin { by: "user:mara".into() };
+    let done = Undo::Done { by: "call_2".into(), result: json!(null) };
     let stuck = Undo::Stuck { why: "no answer".into() };
     let allowed = [
         (State::Succeeded, &begin, false, State::Compensating),

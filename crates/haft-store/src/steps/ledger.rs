@@ -39,17 +39,16 @@ fn stands_under(on: &mut impl Tables, claim: &Claim, other: &OtherKey) -> Res<bo
 fn under_its_key(on: &mut impl Tables, claim: &Claim) -> Res<Claimed> {
     let now_ms = on.now_ms();
     let fingerprint = claim.fingerprint.raw();
-    let asked = Asked { fingerprint: &fingerprint, class: claim.effect.policy, now_ms };
     let head = on.head(&claim.key.raw())?;
+    let first_at_ms = in_doubt_since(on, head.as_ref())?;
+    let again_until_ms = machine::later(first_at_ms.unwrap_or(now_ms), claim.again_within_ms);
+    let class = claim.effect.policy;
+    let asked = Asked { fingerprint: &fingerprint, class, now_ms, again_until_ms };
     let decision = machine::on_claim(head.as_ref(), asked, || {
         head.as_ref().is_some_and(|head| on.is_alive(head.owner))
     });
     match (decision, head) {
-        (Decision::Fresh { epoch }, head) => {
-            let in_doubt =
-                head.is_some_and(|head| matches!(head.state, State::Started | State::Unknown));
-            begin(on, claim, epoch, in_doubt)
-        }
+        (Decision::Fresh { epoch }, _) => begin(on, claim, epoch, first_at_ms),
         (Decision::InFlight, Some(head)) => Ok(Claimed::InFlight(seen(on, &head)?)),
         (Decision::Answered, Some(head)) => Ok(Claimed::Answered(seen(on, &head)?)),
         (Decision::Unknown, Some(head)) => Ok(Claimed::Unknown(seen(on, &head)?)),
@@ -60,7 +59,22 @@ fn under_its_key(on: &mut impl Tables, claim: &Claim) -> Res<Claimed> {
     }
 }
 
-fn begin(on: &mut impl Tables, claim: &Claim, epoch: u64, in_doubt: bool) -> Res<Claimed> {
+/// When an act that may have happened was first asked for.
+fn in_doubt_since(on: &mut impl Tables, head: Option<&Head>) -> Res<Option<i64>> {
+    match head {
+        Some(head) if matches!(head.state, State::Started | State::Unknown) => {
+            Ok(Some(on.effect(head.id)?.first_at_ms()))
+        }
+        Some(_) | None => Ok(None),
+    }
+}
+
+fn begin(
+    on: &mut impl Tables,
+    claim: &Claim,
+    epoch: u64,
+    first_at_ms: Option<i64>,
+) -> Res<Claimed> {
     if !claim.despite_similar
         && let Some(similar) = similar(on, claim)?
     {
@@ -71,8 +85,15 @@ fn begin(on: &mut impl Tables, claim: &Claim, epoch: u64, in_doubt: bool) -> Res
     {
         return Ok(Claimed::Unspendable(why));
     }
-    on.start(claim, epoch)?;
-    let call = claim.effect.call.clone();
+    match first_at_ms {
+        None => on.start(claim, epoch)?,
+        Some(_) => {
+            let mut claim = claim.clone();
+            claim.effect.first_at_ms = first_at_ms;
+            on.start(&claim, epoch)?;
+        }
+    }
+    let (call, in_doubt) = (claim.effect.call.clone(), first_at_ms.is_some());
     Ok(Claimed::Fresh(Ticket { key: claim.key.clone(), epoch, call, in_doubt }))
 }
 
@@ -272,13 +293,14 @@ pub(crate) fn undo(
     record.state = state;
     let body = match step {
         Undo::Begin { by } => {
-            record.compensation_id = Some(by.clone());
+            record.compensation_id = None;
             record.compensation_result = None;
             json!({ "call": call, "state": state.as_str(), "by": by })
         }
-        Undo::Done { result } => {
+        Undo::Done { by, result } => {
+            record.compensation_id = Some(by.clone());
             record.compensation_result = Some(result.clone());
-            json!({ "call": call, "state": state.as_str(), "result": result })
+            json!({ "call": call, "state": state.as_str(), "by": by, "result": result })
         }
         Undo::Stuck { why } => {
             record.compensation_result = Some(json!({ "stuck": why }));

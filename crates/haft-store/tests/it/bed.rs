@@ -16,6 +16,8 @@ use serde_json::{Value, json};
 
 pub(crate) const START: i64 = 1_800_000_000_000;
 pub(crate) const LEASE: i64 = 30_000;
+/// For how long a provider knows a key.
+pub(crate) const AGAIN: i64 = 10 * LEASE;
 pub(crate) const KEEP: Keep = Keep { result_ms: 60_000, key_ms: 600_000 };
 
 /// A store that can be opened several times, as several processes would.
@@ -95,6 +97,7 @@ pub(crate) fn claim(key: &str) -> Claim {
         fingerprint: digest("arguments"),
         act: digest(&format!("act of {key}")),
         lease_ms: LEASE as u64,
+        again_within_ms: AGAIN as u64,
         keep: KEEP,
         confirmation: None,
         despite_similar: false,
@@ -116,6 +119,7 @@ pub(crate) fn claim(key: &str) -> Claim {
             arguments: json!({ "to": "bo", "amount": 12 }),
             connection: Some("conn_1".into()),
             compensates: None,
+            first_at_ms: None,
             raw_arguments: None,
         },
     }

@@ -9,7 +9,7 @@ use crate::diff::change::{Change, Impact};
 use crate::diff::number;
 
 pub(super) fn compare(old: &Limits, new: &Limits, out: &mut Vec<Change>) {
-    let Limits { max_runtime_ms, max_result_bytes, rate } = old;
+    let Limits { max_runtime_ms, max_result_bytes, rate, provider_key_window_ms } = old;
     let number = |n: Option<u64>| n.map(Number::from);
     out.extend(cap(
         "/limits/maxRuntimeMs",
@@ -24,6 +24,19 @@ pub(super) fn compare(old: &Limits, new: &Limits, out: &mut Vec<Change>) {
         number(new.max_result_bytes),
     ));
     out.extend(rates(*rate, new.rate));
+    out.extend(window(*provider_key_window_ms, new.provider_key_window_ms));
+}
+
+/// How long a provider knows a key is between it and us.
+fn window(old: Option<u64>, new: Option<u64>) -> Option<Change> {
+    let said = |ms: Option<u64>| ms.unwrap_or(Limits::PROVIDER_KEY_WINDOW_MS);
+    if old == new {
+        return None;
+    }
+    let what = format!("limit `providerKeyWindowMs` changed from {} to {}", said(old), said(new));
+    let value = |ms: Option<u64>| ms.map(|ms| json!(ms));
+    let change = Change::new(Impact::Internal, "/limits/providerKeyWindowMs", what);
+    Some(change.optional_values(value(old), value(new)))
 }
 
 /// An upper limit: none is the loosest.

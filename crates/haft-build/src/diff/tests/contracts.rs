@@ -223,6 +223,13 @@ fn limits() {
             &format!("compatible: limit `{field}` raised from 5 to 9"),
         );
     }
+    both_ways(
+        "limits",
+        json!({}),
+        json!({"providerKeyWindowMs": 9}),
+        "internal: limit `providerKeyWindowMs` changed from 86400000 to 9",
+        "internal: limit `providerKeyWindowMs` changed from 9 to 86400000",
+    );
     let rate = |calls: u64, window: u64| json!({"rate": {"calls": calls, "windowMs": window}});
     both_ways(
         "limits",

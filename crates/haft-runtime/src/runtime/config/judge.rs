@@ -98,7 +98,8 @@ impl Runtime {
         let mut merged = merge(declared, entries, &stocks, Some(tenant));
         problems.append(&mut merged.problems);
         let records = of_tenant(&merged.records, tenant);
-        match Directory::load_with(&records, &stocks, "request", &merged.absent) {
+        let usual = self.inner.settings.limits();
+        match Directory::load_with(&records, &stocks, "request", &merged.absent, &usual) {
             Ok(directory) => problems.extend(directory.warnings().iter().cloned()),
             Err(found) => problems.extend(found),
         }
@@ -149,7 +150,8 @@ impl Runtime {
         let shelves = self.inner.shelves.load();
         let stock = shelves.stock(&change.tenant);
         let tool = change.id.rsplit_once('/').and_then(|(_, tool)| stock.get(tool));
-        let looser = tool.map(|one| said.overrides.loosened(&one.tool.contract));
+        let usual = self.inner.settings.limits();
+        let looser = tool.map(|one| said.overrides.loosened(&one.tool.contract, &usual));
         match looser.unwrap_or_default() {
             looser if looser.is_empty() || said.approved_by.is_some() => Ok(()),
             looser => Err(ChangeError::Looser(looser.into_iter().map(str::to_owned).collect())),

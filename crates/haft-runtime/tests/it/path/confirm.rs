@@ -1,11 +1,17 @@
 //! Approval: by another, for exactly this, once.
 
+use std::sync::Arc;
+
 use haft_core::call::Principal;
-use haft_core::{Envelope, ErrorKind};
+use haft_core::port::Journal as _;
+use haft_core::registry::{Entry, Implementation, Registry, Tool};
+use haft_core::{Digest, Envelope, ErrorKind};
 use haft_runtime::Runtime;
+use haft_runtime::policy::{Policy, Rules, Source};
 use serde_json::{Value, json};
 
-use super::world::{Does, World, call, failed, kind, lost};
+use super::world::{Does, World, call, failed, kind, lost, tools};
+use crate::policy::world::registry;
 
 fn asked(envelope: &Envelope) -> String {
     let error = envelope.result.as_ref().unwrap_err();
@@ -59,6 +65,90 @@ async fn a_token_holds_for_one_call() {
         ErrorKind::ConfirmationRefused
     );
     assert_eq!(world.acts("gift"), 1);
+}
+
+/// What the audit trail says of approvals that were used for something else.
+async fn mismatches(world: &World) -> Vec<Value> {
+    let trail = world.store.trail("default", None, 1_000).await.unwrap();
+    let notes = trail.iter().filter(|entry| entry.kind == "confirmation_mismatch");
+    notes.map(|entry| serde_json::from_str(&entry.body).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn an_approval_that_is_used_for_something_else_leaves_a_note() {
+    let world = World::new();
+    let id = asked(&world.call(call("gift", "k")).await);
+    let mut other = call("gift", "k");
+    other.confirmation = Some(approve(&world.runtime, &id).await);
+    other.arguments = json!({ "item": "sofa" }).into();
+    assert!(mismatches(&world).await.is_empty());
+    assert_eq!(kind(&world.call(other).await), ErrorKind::ConfirmationRefused);
+    let [note] = mismatches(&world).await.try_into().unwrap();
+    assert_eq!(note, json!({ "confirmation": id, "tool": "shop__gift", "why": "mismatch" }));
+}
+
+/// The registry with another `gift`.
+fn changed(change: impl FnOnce(&mut Tool)) -> Registry {
+    let mut all = tools().tools;
+    let gift = all.iter_mut().find(|tool| tool.id == "shop__gift").unwrap();
+    change(gift);
+    gift.digest = Entry::seal(gift).digest;
+    registry("shop", all)
+}
+
+#[tokio::test]
+async fn an_approval_is_for_the_contract_and_the_handler_that_were_shown() {
+    let source = "export const execute = () => ({});".to_owned();
+    let swapped = Implementation::Js { digest: Digest::of_bytes(source.as_bytes()), source };
+    let changes: [(&str, Registry); 4] = [
+        ("description", changed(|gift| gift.contract.description = "gives more".into())),
+        ("document", changed(|gift| gift.doc = "another".into())),
+        ("limits", changed(|gift| gift.contract.limits.max_runtime_ms = Some(60_000))),
+        ("handler", changed(|gift| gift.handler = swapped)),
+    ];
+    for (what, changed) in changes {
+        let world = World::new();
+        let id = asked(&world.call(call("gift", "k")).await);
+        let mut approved = call("gift", "k");
+        approved.confirmation = Some(approve(&world.runtime, &id).await);
+        world.runtime.load(changed).unwrap();
+        let refused = world.call(approved.clone()).await;
+        assert_eq!(kind(&refused), ErrorKind::ConfirmationRefused, "{what}");
+        // Without its token the approval is not found either: another question is put.
+        assert_ne!(asked(&world.call(call("gift", "k")).await), id, "{what}");
+        assert_eq!((world.acts("gift"), mismatches(&world).await.len()), (0, 1), "{what}");
+        // It was not used up: what was approved may be done.
+        world.runtime.load(tools()).unwrap();
+        assert!(world.call(approved).await.is_ok(), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn an_approval_is_for_the_policy_that_it_was_given_under() {
+    let world = World::new();
+    let id = asked(&world.call(call("gift", "k")).await);
+    let mut approved = call("gift", "k");
+    approved.confirmation = Some(approve(&world.runtime, &id).await);
+    let govern = |deny: &[&str]| {
+        let rules = Rules {
+            allow: vec!["shop__*".into()],
+            deny: deny.iter().map(|tool| (*tool).to_owned()).collect(),
+            ..Rules::default()
+        };
+        let source = Source { rules: rules.clone(), ..Source::default() };
+        let policy = Policy::load(&source, &[&tools()]).unwrap();
+        world.runtime.govern(Arc::new(policy), rules);
+    };
+    // Any change counts, also one that is about another tool.
+    govern(&["shop__rare"]);
+    assert_eq!(kind(&world.call(approved.clone()).await), ErrorKind::ConfirmationRefused);
+    assert_ne!(asked(&world.call(call("gift", "k")).await), id);
+    govern(&["shop__gift"]);
+    assert_eq!(kind(&world.call(approved.clone()).await), ErrorKind::Unavailable);
+    assert_eq!(world.acts("gift"), 0);
+    // The same rules again are the same policy.
+    govern(&[]);
+    assert!(world.call(approved).await.is_ok());
 }
 
 #[tokio::test]

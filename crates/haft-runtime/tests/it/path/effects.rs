@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use haft_core::contract::Capability;
 use haft_core::ledger::State;
-use haft_core::port::{EffectFilter, Invoke as _, Ledger as _};
+use haft_core::port::{EffectFilter, Invoke as _, Ledger as _, Undo};
 use haft_core::record::EventKind;
 use haft_core::{Caller, ErrorKind, Principal};
 use haft_runtime::batch::{Planned, Step};
@@ -74,6 +74,44 @@ async fn whoever_repeats_what_was_undone_is_told_so() {
     let codes: Vec<_> = again.meta.warnings.iter().map(|one| one.code.as_str()).collect();
     assert_eq!((again.meta.cached, codes), (true, vec!["undone"]));
     assert_eq!(world.acts("book"), 1);
+}
+
+#[tokio::test]
+async fn what_does_no_harm_twice_is_undone_where_it_says_how() {
+    let world = World::new();
+    let done = world.call(call("reserve", "k")).await.meta.record_id;
+    let target = UndoTarget::Call(done.clone());
+    let undone = world.runtime.undo(&operator(), &target).await.unwrap();
+    assert_eq!((undone[0].status, world.acts("unbook")), (UndoneStatus::Undone, 1), "{undone:?}");
+    assert_eq!(state(&world, &done).await, State::Compensated);
+}
+
+#[tokio::test]
+async fn an_effect_names_the_call_that_undid_it() {
+    let world = World::new();
+    let undid = async |done: &str| {
+        let effect = world.store.effect("default", done).await.unwrap();
+        let by = effect.compensation_id.unwrap();
+        let other = world.store.effect("default", &by).await.unwrap();
+        assert_eq!(other.effect.compensates.as_deref(), Some(done));
+        assert_eq!((&*other.effect.tool, other.state), ("shop__unbook", State::Succeeded));
+        by
+    };
+    let done = world.call(call("book", "k")).await.meta.record_id;
+    world.runtime.undo(&operator(), &UndoTarget::Call(done.clone())).await.unwrap();
+    undid(&done).await;
+    // A process undid the next one, and died before it could say so.
+    let done = world.call(call("book", "k2")).await.meta.record_id;
+    let mut undo = call("unbook", &format!("comp:{done}"));
+    undo.compensates = Some(done.clone());
+    let question = world.call(undo.clone()).await.result.unwrap_err().details.unwrap();
+    let question = question["confirmation"]["id"].as_str().unwrap();
+    world.runtime.confirm("default", question, true, &Principal::user("mara")).await.unwrap();
+    let earlier = world.call(undo).await.meta.record_id;
+    let by = "user:mara".to_owned();
+    world.store.undo("default", &done, Undo::Begin { by }).await.unwrap();
+    world.runtime.undo(&operator(), &UndoTarget::Call(done.clone())).await.unwrap();
+    assert_eq!((undid(&done).await, world.acts("unbook")), (earlier, 2));
 }
 
 #[tokio::test]

@@ -157,6 +157,10 @@ impl Journal for Faulty {
         self.inner.stats(filter)
     }
 
+    fn tools<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<String>> {
+        self.inner.tools(tenant)
+    }
+
     fn series<'a>(&'a self, filter: CallFilter, step_ms: u64) -> Answer<'a, Vec<Slice>> {
         self.inner.series(filter, step_ms)
     }
@@ -326,6 +330,10 @@ impl Store for Faulty {
 
     fn is_writable(&self) -> bool {
         self.inner.is_writable()
+    }
+
+    fn trusts<'a>(&'a self, tenant: &'a str) -> Answer<'a, ()> {
+        self.inner.trusts(tenant)
     }
 
     fn forget<'a>(&'a self, before_ms: i64) -> Answer<'a, Forgotten> {

@@ -184,7 +184,9 @@ async fn a_dry_run_foresees_rates_and_uses_none_up() {
 async fn a_dry_run_foresees_that_a_newer_message_comes_first_and_leaves_it_there() {
     let world = World::new();
     let session = world.runtime.open(&caller(), Mode::Text).await.unwrap();
-    world.runtime.message(&caller(), &session.id, json!("stop")).await.unwrap();
+    for said in ["order a lamp", "stop"] {
+        world.runtime.message(&caller(), &session.id, json!(said)).await.unwrap();
+    }
     let mut order = call("order", "k");
     order.session = Some(session.id.clone());
     let later = (false, json!("superseded"), json!("gate"));

@@ -4,17 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::call::{Keyed, Principal};
-use haft_core::contract::Capability;
+use haft_core::contract::{Capability, Mode};
 use haft_core::ledger::State;
 use haft_core::port::{Ended, Invoke as _, Ledger as _};
 use haft_core::record::EventKind;
-use haft_core::{ErrorKind, ToolError};
+use haft_core::{Caller, ErrorKind, ToolError};
 use haft_runtime::Settings;
 use haft_runtime::policy::Rules;
+use haft_runtime::toolbox::{Directory, Records, Shelf, Stock};
 use serde_json::json;
 use tokio::sync::Notify;
 
-use super::world::{Does, World, call, failed, kind, lost, not_begun};
+use super::world::{Does, World, call, caller, failed, kind, lost, not_begun, tools};
 
 #[tokio::test]
 async fn a_repetition_is_answered_and_not_done_again() {
@@ -135,6 +136,39 @@ async fn a_key_belongs_to_one_principal_and_tenant() {
     other.caller.actor = Principal::user("jo");
     assert!(!world.call(other).await.meta.cached);
     assert_eq!(world.acts("order"), 2);
+    // Another tenant has an agent of the same name, and sends the same key with the same arguments.
+    let mut records = Records::of_one("default", "default");
+    let theirs = Records::of_one("other", "default");
+    records.tenants.extend(theirs.tenants);
+    records.agents.extend(theirs.agents);
+    let stock = Stock::new(&[Shelf::own(&tools())]).unwrap();
+    world.runtime.direct(Directory::load(&records, &stock, "test").unwrap());
+    for cached in [false, true] {
+        let mut theirs = call("order", "k1");
+        theirs.caller = Caller::agent("other", "default");
+        let answer = world.call(theirs).await;
+        assert_eq!((answer.is_ok(), answer.meta.cached), (true, cached));
+        assert!(world.store.effect("default", &answer.meta.record_id).await.is_err());
+    }
+    assert_eq!(world.acts("order"), 3);
+}
+
+#[tokio::test]
+async fn what_came_is_kept_beside_what_was_used() {
+    let world = World::new();
+    let text = r#"{"item" : "lamp"}"#;
+    for (key, came, kept) in [
+        ("text", text.into(), Some(json!(text))),
+        ("value", json!({ "item": "lamp" }).into(), Some(json!({ "item": "lamp" }))),
+        ("whole", json!({ "item": "lamp", "count": 1 }).into(), None),
+    ] {
+        let mut call = call("order", key);
+        call.arguments = came;
+        let answer = world.call(call).await;
+        let record = world.store.effect("default", &answer.meta.record_id).await.unwrap();
+        assert_eq!(record.effect.arguments, json!({ "item": "lamp", "count": 1 }), "{key}");
+        assert_eq!(record.effect.raw_arguments, kept, "{key}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -444,14 +478,86 @@ async fn a_caller_that_goes_away_does_not_call_off_what_others_wait_for() {
 async fn what_others_may_have_given_up_is_not_begun_any_more() {
     // As if the process had been stopped between its claim and the first byte.
     let rules = Rules { allow: vec!["shop__*".into()], ..Rules::default() };
-    let held_up = Settings { lease_grace: Duration::ZERO, ..Settings::default() };
+    let held_up =
+        Settings { lease_grace: Duration::ZERO, backoff: Duration::ZERO, ..Settings::default() };
     let world = World::with(rules, |builder| builder.settings(held_up));
     for tool in ["order", "book"] {
-        let ended = world.call(call(tool, "k")).await;
+        // In voice there is no time for a second try, so the lease is as long as one.
+        let mut late = call(tool, "k");
+        late.mode = Mode::Voice;
+        let ended = world.call(late).await;
         assert_eq!(kind(&ended), ErrorKind::Cancelled);
         assert_eq!(world.acts(tool), 0, "{tool}");
         let record = world.store.effect("default", &ended.meta.record_id).await.unwrap();
         assert_eq!(record.state, State::Failed, "it certainly did nothing");
+    }
+}
+
+#[tokio::test]
+async fn what_took_long_not_to_begin_is_tried_again_within_its_lease() {
+    // Connecting takes longer than the grace: that says nothing about the lease.
+    let rules = Rules { allow: vec!["shop__*".into()], ..Rules::default() };
+    let short = Settings {
+        lease_grace: Duration::from_millis(1),
+        backoff: Duration::from_millis(5),
+        ..Settings::default()
+    };
+    let world = World::with(rules.clone(), |builder| builder.settings(short));
+    world.next("order", Does::Ends(not_begun()));
+    let ended = world.call(call("order", "k")).await;
+    assert_eq!((ended.is_ok(), ended.meta.attempts), (true, 2));
+    // Where there is no time for another try, the one that was made says what was wrong.
+    let none = Settings {
+        default_timeout: Duration::from_millis(400),
+        lease_grace: Duration::ZERO,
+        backoff: Duration::ZERO,
+        ..Settings::default()
+    };
+    let world = World::with(rules, |builder| builder.settings(none));
+    world.next("order", Does::HoldsUp(Duration::from_millis(500), not_begun()));
+    let ended = world.call(call("order", "k")).await;
+    assert_eq!((kind(&ended), ended.meta.attempts), (ErrorKind::Transient, 1));
+    assert!(ended.result.unwrap_err().retryable);
+    let record = world.store.effect("default", &ended.meta.record_id).await.unwrap();
+    assert_eq!((record.state, world.acts("order")), (State::Failed, 0));
+}
+
+#[tokio::test]
+async fn what_the_provider_may_have_forgotten_is_for_people() {
+    const HOUR: i64 = 3_600_000;
+    let world = World::new();
+    let unknown = || {
+        // The first attempt and its retry.
+        world.next("put", Does::ActsThen(lost()));
+        world.next("put", Does::ActsThen(lost()));
+    };
+    unknown();
+    assert_eq!(kind(&world.call(call("put", "k")).await), ErrorKind::UnknownOutcome);
+    // Within a day, less a tenth, the provider knows the key: it is asked again, in vain.
+    world.clock.advance(21 * HOUR);
+    unknown();
+    assert_eq!(kind(&world.call(call("put", "k")).await), ErrorKind::UnknownOutcome);
+    assert_eq!(world.acts("put"), 4);
+    let keys: std::collections::HashSet<_> = world.script.keys.lock().iter().cloned().collect();
+    assert_eq!(keys.len(), 1, "the provider has seen one key");
+    // Counted from the first attempt: by now it may have forgotten it.
+    world.clock.advance(HOUR);
+    let refused = world.call(call("put", "k")).await;
+    assert_eq!((kind(&refused), world.acts("put")), (ErrorKind::UnknownOutcome, 4));
+    // A person says that it did not happen, and it may be done.
+    let waiting = refused.result.unwrap_err().details.unwrap()["call"].clone();
+    let mara = Caller { actor: Principal::user("mara"), ..caller() };
+    let settle = world.runtime.settle(&mara, waiting.as_str().unwrap(), false, "asked them").await;
+    assert_eq!(settle.unwrap().state, State::NotHappened);
+    assert!(world.call(call("put", "k")).await.is_ok());
+    // A contract says how long its provider remembers.
+    for (advance, acts) in [(0, 2), (53_999, 4), (1, 4)] {
+        world.clock.advance(advance);
+        world.next("brief", Does::ActsThen(lost()));
+        world.next("brief", Does::ActsThen(lost()));
+        let answer = world.call(call("brief", "k")).await;
+        assert_eq!(kind(&answer), ErrorKind::UnknownOutcome);
+        assert_eq!(world.acts("brief"), acts, "{advance}");
     }
 }
 

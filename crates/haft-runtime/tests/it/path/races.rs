@@ -195,6 +195,7 @@ async fn a_call_that_comes_late_does_not_run_in_the_next_turn() {
     // The turn ends and the next begins while the call is on its way.
     *text.world.script.meanwhile.lock() = Some(Box::new(move || {
         let ends = async move {
+            runtime.message(&caller(), &id, json!("order a lamp")).await.unwrap();
             runtime.message(&caller(), &id, json!("something else")).await.unwrap();
             runtime.signal(&caller(), &id, Signal::TurnComplete).await.unwrap();
         };

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use haft_core::contract::{Capability, Mode};
 use haft_core::outcome::{After, Intent, IntentStatus};
-use haft_core::port::{Ended, Sessions as _, Store as _};
-use haft_core::record::{Event, EventKind};
+use haft_core::port::{
+    ANSWERS_BYTES, Confirmations as _, Ended, Invoke as _, Sessions as _, Store as _,
+};
+use haft_core::record::{Confirmation, ConfirmationStatus, Event, EventKind};
 use haft_core::session::Phase;
 use haft_core::{Call, Envelope, ErrorKind};
 use haft_runtime::Settings;
-use haft_runtime::policy::{Rules, Spending, Supersede};
+use haft_runtime::policy::{Policy, Rules, Source, Spending, Supersede, Text};
 use haft_runtime::session::{Arrived, Signal};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -216,6 +218,7 @@ async fn a_newer_message_is_heard_before_what_cannot_be_undone() {
         let text = In::world(superseding(rule), Mode::Text).await;
         let group = |session: haft_core::session::Session| session.turn.group;
         let before = group(text.world.runtime.session(&caller(), &text.id).await.unwrap());
+        text.message("order a lamp").await;
         assert_eq!(text.message("wait!").await, Arrived::Waits { waiting: 1 }, "{rule:?}");
         let answer = text.make("order", "lamp").await;
         assert_eq!(answer.is_ok(), runs, "{rule:?}");
@@ -243,6 +246,7 @@ async fn a_newer_message_is_heard_before_what_cannot_be_undone() {
 #[tokio::test]
 async fn a_superseded_chain_shares_its_key() {
     let text = In::world(superseding(Supersede::Finish), Mode::Text).await;
+    text.message("order a lamp").await;
     text.message("make it two").await;
     assert!(text.make("order", "lamp").await.is_ok());
     text.over().await;
@@ -398,6 +402,7 @@ async fn a_large_answer_is_given_again_and_its_id_stays_taken() {
 #[tokio::test]
 async fn so_many_messages_wait_and_no_more() {
     let text = In::mode(Mode::Text).await;
+    assert!(matches!(text.message("the first").await, Arrived::Begins { turn: 1, .. }));
     for _ in 0..100 {
         text.message("hello").await;
     }
@@ -418,6 +423,7 @@ async fn so_many_messages_wait_and_no_more() {
 #[tokio::test]
 async fn messages_that_waited_begin_the_next_turn_in_order() {
     let text = In::world(superseding(Supersede::Abort), Mode::Text).await;
+    text.message("zero").await;
     text.message("one").await;
     assert_eq!(kind(&text.make("order", "lamp").await), ErrorKind::Superseded);
     let Arrived::Begins { messages, turn, .. } = text.message("two").await else {
@@ -526,6 +532,7 @@ async fn whoever_watches_hears_how_a_session_goes_and_not_what_is_said_in_it() {
         world.runtime.message(&caller(), &session.id, json!(text)).await.unwrap()
     };
     say("a secret wish").await;
+    say("and a secret wish that waits").await;
     world.runtime.signal(&caller(), &session.id, Signal::TurnComplete).await.unwrap();
     world.runtime.signal(&caller(), &session.id, Signal::TurnComplete).await.unwrap();
     // Nothing changes: nobody is told.
@@ -540,9 +547,197 @@ async fn whoever_watches_hears_how_a_session_goes_and_not_what_is_said_in_it() {
         .filter(own)
         .map(|event| (event.payload["change"].as_str().unwrap(), event.turn))
         .collect();
-    let expected =
-        [("created", 1), ("message", 1), ("turn", 2), ("turn", 2), ("turn", 3), ("ended", 3)];
+    let expected = [
+        ("created", 1),
+        ("turn", 1),
+        ("message", 1),
+        ("turn", 2),
+        ("turn", 2),
+        ("turn", 3),
+        ("ended", 3),
+    ];
     assert_eq!(changes, expected);
     assert!(heard.iter().all(|event| event.session.as_ref() == Some(&session.id)));
     assert!(!format!("{heard:?}").contains("secret wish"));
+}
+
+#[tokio::test]
+async fn a_rule_about_sessions_is_the_same_in_the_catalog_and_at_the_gate() {
+    let text = In::mode(Mode::Text).await;
+    let runtime = &text.world.runtime;
+    let session = runtime.session(&caller(), &text.id).await.unwrap();
+    let outside = |tool: &str| runtime.catalog(&caller(), Mode::Text).get(tool).is_some();
+    let inside = |tool: &str| runtime.catalog_in(&caller(), &session).unwrap().get(tool).is_some();
+    // The contract's own condition, whichever of the two is asked first.
+    for _ in 0..2 {
+        assert!(text.make("seated", "a").await.is_ok());
+        assert!(inside("seated") && !outside("seated"));
+        assert_eq!(kind(&text.world.call(call("seated", "k")).await), ErrorKind::Unavailable);
+    }
+    // A rule of the policy.
+    let file = "sessions.cedar".to_owned();
+    let only = "permit (principal, action, resource) when { context has session };";
+    let rules =
+        Rules { allow: vec!["shop__*".into()], cedar: vec![file.clone()], ..Rules::default() };
+    let cedar = vec![Text { file, text: only.into() }];
+    let source = Source { rules: rules.clone(), cedar, ..Source::default() };
+    let policy = Policy::load(&source, &[&tools()]).unwrap();
+    text.world.runtime.govern(Arc::new(policy), rules);
+    assert!(inside("get") && !outside("get"));
+    assert_eq!(kind(&text.world.call(call("get", "k")).await), ErrorKind::Unavailable);
+    assert!(text.make("get", "a").await.is_ok());
+}
+
+#[tokio::test]
+async fn the_first_message_of_a_session_begins_its_first_turn() {
+    for rule in [Supersede::Abort, Supersede::Absorb, Supersede::Queue, Supersede::Finish] {
+        let text = In::world(superseding(rule), Mode::Text).await;
+        let session = text.world.runtime.session(&caller(), &text.id).await.unwrap();
+        let begins = Arrived::Begins {
+            turn: 1,
+            group: session.turn.group.clone(),
+            messages: vec![json!("order a lamp")],
+        };
+        assert_eq!(text.message("order a lamp").await, begins, "{rule:?}");
+        assert!(text.make("order", "lamp").await.is_ok(), "{rule:?}");
+        // Only the first one does: the next is a newer message.
+        assert_eq!(text.message("no, a chair").await, Arrived::Waits { waiting: 1 }, "{rule:?}");
+    }
+    // A call begins the turn as well as a message does, and so does nothing once it is over.
+    let text = In::mode(Mode::Text).await;
+    assert!(text.make("get", "lamp").await.is_ok());
+    assert_eq!(text.message("wait!").await, Arrived::Waits { waiting: 1 });
+    let text = In::mode(Mode::Text).await;
+    assert!(text.over().await.is_empty());
+    assert!(matches!(text.message("hello?").await, Arrived::Begins { turn: 2, .. }));
+}
+
+#[tokio::test]
+async fn messages_that_a_call_was_answered_with_are_not_lost_with_the_answer() {
+    let text = In::world(superseding(Supersede::Absorb), Mode::Text).await;
+    let with = |id: &str| {
+        let mut call = text.call("order", "lamp");
+        call.id = Some(id.into());
+        call
+    };
+    text.message("order a lamp").await;
+    // As long as may wait, or nearly.
+    let newer = "stop! ".repeat(40_000);
+    text.message(&newer).await;
+    let first = text.world.call(with("c1")).await;
+    assert_eq!(kind(&first), ErrorKind::Superseded);
+    assert_eq!(first.result.as_ref().unwrap_err().details.as_ref().unwrap()["messages"][0], newer);
+    // The answer was lost on its way, and the client sends the call again.
+    for _ in 0..2 {
+        let again = text.world.call(with("c1")).await;
+        assert_eq!((&again.result, again.meta.cached), (&first.result, true));
+    }
+    assert_eq!(text.world.acts("order"), 0);
+    // Decided anew with the messages in mind, it is another call.
+    assert!(text.world.call(with("c2")).await.is_ok());
+    assert_eq!(text.world.acts("order"), 1);
+    // It stays undone also where the messages could not be kept.
+    forget_answers(&text).await;
+    assert_eq!(kind(&text.world.call(with("c1")).await), ErrorKind::Superseded);
+    assert!(text.world.call(with("c2")).await.is_ok(), "the ledger answers");
+    assert_eq!(text.world.acts("order"), 1);
+}
+
+/// As if larger answers had been kept since.
+async fn forget_answers(text: &In) {
+    let session = text.world.store.session("default", &text.id).await.unwrap();
+    let large = json!("x".repeat(ANSWERS_BYTES));
+    text.world.store.save_answer(session, "large", &large).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_confirmed_call_whose_answer_is_not_kept_is_asked_about_once_more() {
+    let text = In::mode(Mode::Text).await;
+    let mut call = text.call("asked", "lamp");
+    call.id = Some("c1".into());
+    let jo = haft_core::Principal::user("jo");
+    for runs in 1..3 {
+        let refused = text.world.call(call.clone()).await;
+        assert_eq!(kind(&refused), ErrorKind::ConfirmationRequired);
+        let waiting = text.world.store.confirmations("default", None, None, 10).await.unwrap();
+        let pending = |one: &&Confirmation| one.status == ConfirmationStatus::Pending;
+        let id = &waiting.iter().find(pending).unwrap().id;
+        text.world.runtime.confirm("default", id, true, &jo).await.unwrap();
+        assert!(text.world.call(call.clone()).await.is_ok());
+        assert_eq!(text.world.acts("asked"), runs);
+        forget_answers(&text).await;
+    }
+}
+
+#[tokio::test]
+async fn a_confirmed_call_without_effects_is_answered_again_under_its_id() {
+    let text = In::mode(Mode::Text).await;
+    let with = |id: &str, item: &str| {
+        let mut call = text.call("asked", item);
+        call.id = Some(id.into());
+        call
+    };
+    assert_eq!(kind(&text.world.call(with("c1", "lamp")).await), ErrorKind::ConfirmationRequired);
+    let waiting = text.world.store.confirmations("default", None, None, 10).await.unwrap();
+    let jo = haft_core::Principal::user("jo");
+    text.world.runtime.confirm("default", &waiting[0].id, true, &jo).await.unwrap();
+    let first = text.world.call(with("c1", "lamp")).await;
+    assert!(first.is_ok());
+    let again = text.world.call(with("c1", "lamp")).await;
+    assert_eq!((&again.result, again.meta.cached), (&first.result, true));
+    assert_eq!(text.world.acts("asked"), 1);
+    // Another call needs an approval of its own, also under the same id.
+    assert_eq!(kind(&text.world.call(with("c2", "lamp")).await), ErrorKind::ConfirmationRequired);
+    assert_eq!(kind(&text.world.call(with("c1", "sofa")).await), ErrorKind::ConfirmationRequired);
+    assert_eq!(text.world.acts("asked"), 1);
+}
+
+#[tokio::test]
+async fn what_a_handler_asked_of_the_session_outlives_the_process_that_recorded_it() {
+    let voice = In::mode(Mode::Voice).await;
+    let quiet = Intent::SuppressAudio { value: true };
+    let with = |id: Option<&str>| {
+        let mut call = voice.call("order", "lamp");
+        call.id = id.map(str::to_owned);
+        call
+    };
+    let is_quiet = || async {
+        voice.world.runtime.session(&caller(), &voice.id).await.unwrap().suppress_audio
+    };
+    for id in [Some("c1"), None] {
+        let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        let ended = Ended::Returned { data: json!({}), intents: vec![quiet.clone()] };
+        voice.world.next("order", Does::WaitsThen(begun.clone(), go.clone(), ended));
+        let mut cut_off = with(id);
+        cut_off.arguments = json!({ "item": format!("{id:?}") }).into();
+        let twin = voice.world.twin();
+        let running = tokio::spawn(async move { twin.invoke(cut_off).await });
+        begun.notified().await;
+        // As if the process had died between the ledger and the session.
+        let mut before = voice.world.store.session("default", &voice.id).await.unwrap();
+        go.notify_one();
+        assert_eq!(running.await.unwrap().intents[0].status, IntentStatus::Applied);
+        let after = voice.world.store.session("default", &voice.id).await.unwrap();
+        before.revision = after.revision;
+        voice.world.store.save(before).await.unwrap();
+        assert!(!is_quiet().await);
+        let mut again = with(id);
+        again.arguments = json!({ "item": format!("{id:?}") }).into();
+        let told = voice.world.call(again.clone()).await;
+        assert!(told.meta.cached && told.is_ok());
+        assert_eq!(told.intents[0].status, IntentStatus::Applied);
+        assert!(is_quiet().await);
+        // Once: what the session has changed since stays.
+        voice.world.next(
+            "order",
+            Does::ActsThen(Ended::Returned {
+                data: json!({}),
+                intents: vec![Intent::SuppressAudio { value: false }],
+            }),
+        );
+        assert!(voice.make("order", &format!("loud {id:?}")).await.is_ok());
+        assert!(voice.world.call(again).await.intents.is_empty());
+        assert!(!is_quiet().await);
+    }
+    assert_eq!(voice.world.acts("order"), 4);
 }

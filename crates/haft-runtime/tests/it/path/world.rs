@@ -33,6 +33,8 @@ pub(crate) enum Does {
     Waits(Arc<Notify>, Arc<Notify>),
     /// Says that it has begun, waits to be let go, then acts and ends like this.
     WaitsThen(Arc<Notify>, Arc<Notify>, Ended),
+    /// Holds the whole thread up for so long, and ends like this without having acted.
+    HoldsUp(Duration, Ended),
     /// Never ends.
     Hangs,
     /// Acts, and takes its task with it.
@@ -80,6 +82,10 @@ impl Script {
                 ended
             }
             Some(Does::Ends(ended)) => ended,
+            Some(Does::HoldsUp(time, ended)) => {
+                std::thread::sleep(time);
+                ended
+            }
             Some(Does::Waits(begun, go)) => {
                 begun.notify_one();
                 go.notified().await;
@@ -191,6 +197,10 @@ pub(crate) fn tools() -> Registry {
                 with(json!({"category": "utility", "capabilities": ["call_tool", "clock"]})),
             ),
             tool("shop__put", writes("idempotent", json!({}))),
+            tool(
+                "shop__brief",
+                writes("idempotent", json!({"limits": {"providerKeyWindowMs": 60_000}})),
+            ),
             tool("shop__order", writes("irreversible", json!({}))),
             tool("shop__charge", writes("irreversible", json!({"idempotencyKeyFields": ["item"]}))),
             tool(
@@ -243,9 +253,22 @@ pub(crate) fn tools() -> Registry {
                     }),
                 ),
             ),
+            tool(
+                "shop__reserve",
+                writes(
+                    "idempotent",
+                    json!({"compensation": {"tool": "unbook", "arguments": {
+                        "item": {"from": "/arguments/item"},
+                    }}}),
+                ),
+            ),
             tool("shop__unbook", writes("idempotent", json!({"requiresConfirmation": true}))),
             tool("shop__booked", with(json!({}))),
             tool("shop__rare", with(json!({"limits": {"rate": {"calls": 2, "windowMs": 1000}}}))),
+            tool(
+                "shop__seated",
+                with(json!({"availability": {"condition": "context has session"}})),
+            ),
             tool("shop__slow", with(json!({"limits": {"maxRuntimeMs": 50}}))),
         ],
     )

@@ -28,6 +28,8 @@ pub(super) fn session() -> Session {
             aborted: false,
             open: true,
             carry: false,
+            untouched: false,
+            applied: Vec::new(),
         },
         suppress_audio: true,
         suppress_transcript: false,
@@ -42,7 +44,7 @@ pub(super) fn session() -> Session {
 }
 
 fn recent(id: &str) -> Recent {
-    Recent { id: id.to_owned(), fingerprint: digest("call"), answered: true }
+    Recent { id: id.to_owned(), fingerprint: digest("call"), answered: true, superseded: false }
 }
 
 contract! {

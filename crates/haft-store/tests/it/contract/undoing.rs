@@ -8,11 +8,11 @@ use serde_json::json;
 use crate::bed::{claim, contract, fresh, kinds, of_class, settled, word};
 
 fn begin() -> Undo {
-    Undo::Begin { by: "undo call".into() }
+    Undo::Begin { by: "user:ines".into() }
 }
 
 fn done() -> Undo {
-    Undo::Done { result: json!({ "refunded": 12 }) }
+    Undo::Done { by: "undo call".into(), result: json!({ "refunded": 12 }) }
 }
 
 fn stuck() -> Undo {
@@ -25,12 +25,13 @@ contract! {
         settled(&*store, of_class("k", Class::Compensatable), State::Succeeded).await;
         let undoing = store.undo("acme", "call of k", begin()).await.unwrap();
         assert_eq!(undoing.state, State::Compensating);
-        assert_eq!(undoing.compensation_id.as_deref(), Some("undo call"));
+        assert_eq!(undoing.compensation_id, None, "no call has undone it yet");
         let second = store.undo("acme", "call of k", begin()).await;
         assert!(matches!(second, Err(StoreError::WrongState(_))), "{second:?}");
         let undone = store.undo("acme", "call of k", done()).await.unwrap();
         assert_eq!(undone.state, State::Compensated);
         assert_eq!(undone.compensation_result, Some(json!({ "refunded": 12 })));
+        assert_eq!(undone.compensation_id.as_deref(), Some("undo call"));
         assert_eq!(store.effect("acme", "call of k").await.unwrap(), undone);
         for step in [begin(), done(), stuck(), Undo::Back] {
             let refused = store.undo("acme", "call of k", step).await;

@@ -1,12 +1,12 @@
 //! What nobody knows: how it comes about, what it stops, and how it ends.
 
 use haft_core::contract::SideEffectPolicy as Class;
-use haft_core::ledger::{Claimed, Settled, State};
+use haft_core::ledger::{Claimed, Ending, Settled, State};
 use haft_core::port::{EffectFilter, Resolve, StoreError};
 use serde_json::json;
 
 use crate::bed::{
-    LEASE, START, claim, contract, digest, ending, fresh, kinds, of_class, settled, word,
+    AGAIN, LEASE, START, claim, contract, digest, ending, fresh, kinds, of_class, settled, word,
 };
 
 fn said(happened: bool) -> Resolve {
@@ -24,6 +24,46 @@ contract! {
         bed.clock.advance(1_000_000_000);
         store.purge().await.unwrap();
         assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "unknown");
+    }
+
+    what_does_no_harm_twice_is_asked_for_again_while_the_provider_knows_its_key(bed) {
+        let idempotent = |call: &str| {
+            let mut claim = of_class("k", Class::Idempotent);
+            claim.effect.call = call.to_owned();
+            claim
+        };
+        let store = bed.open();
+        settled(&*store, idempotent("first"), State::Unknown).await;
+        // Each attempt is in doubt, and none of them sets the provider's clock back.
+        for (epoch, call) in [(2, "second"), (3, "third"), (4, "fourth")] {
+            bed.clock.advance(AGAIN / 4);
+            let again = store.claim(idempotent(call)).await.unwrap();
+            let Claimed::Fresh(ticket) = again else { panic!("{again:?}") };
+            assert_eq!((ticket.epoch, ticket.in_doubt), (epoch, true));
+            let ending = Ending {
+                state: State::Unknown, result: None, error: None, intents: Vec::new(),
+            };
+            assert_eq!(store.settle(&ticket, ending, None).await.unwrap(), Settled::Written);
+        }
+        bed.clock.advance(AGAIN / 4 - 1);
+        assert_eq!(word(&store.claim(idempotent("in time")).await.unwrap()), "fresh 5");
+        // Begun just in time and cut off: now it is for people, too.
+        bed.clock.advance(LEASE);
+        let Claimed::Unknown(record) = store.claim(idempotent("too late")).await.unwrap() else {
+            panic!("it was begun again");
+        };
+        assert_eq!((record.state, record.effect.call.as_str()), (State::Unknown, "in time"));
+        assert_eq!(record.first_at_ms(), START);
+        let filter = EffectFilter {
+            tenant: "acme".into(), states: vec![State::Unknown], ..EffectFilter::default()
+        };
+        assert_eq!(store.effects(filter).await.unwrap().len(), 1);
+        // What somebody said did not happen starts anew.
+        store.resolve("acme", "in time", said(false)).await.unwrap();
+        let fresh = store.claim(idempotent("anew")).await.unwrap();
+        let Claimed::Fresh(ticket) = fresh else { panic!("{fresh:?}") };
+        assert!(!ticket.in_doubt);
+        assert_eq!(store.effect("acme", "anew").await.unwrap().effect.first_at_ms, None);
     }
 
     what_happened_is_answered(bed) {
