@@ -33,7 +33,11 @@ contract! {
             assert_eq!(store.now_ms(), seen, "{jump}");
             assert_eq!(store.condition().clock_off_ms, Some(jump));
             assert_eq!(store.purge().await.unwrap(), 0, "{jump}");
-            assert_eq!(store.forget(store.now_ms()).await.unwrap().calls, 0, "{jump}");
+            match store.forget(store.now_ms()).await {
+                Ok(went) => assert!(jump > 0 && !went.anything(), "{jump}"),
+                // So far ahead of the machine's clock the store says that it does not know.
+                Err(why) => assert!(jump < 0, "{jump}: {why}"),
+            }
             assert!(store.recover().await.unwrap().is_empty(), "{jump}");
             bed.clock.set_wall(seen);
             assert_eq!(store.condition().clock_off_ms, None);
