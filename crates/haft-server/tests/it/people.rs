@@ -58,8 +58,10 @@ async fn a_session_has_turns_messages_and_an_end() {
     assert_eq!(begun.status, 201);
     let place = begun.header("location").unwrap().to_owned();
     let id = begun.json()["id"].clone();
-    // A session begins with its first turn open, so a message waits for the end of that one.
+    // The first message begins the first turn, and the next one waits for its end.
     let messages = format!("{place}/messages");
+    let first = served.post(&served.agent, &messages, json!({"message": "say x"})).await;
+    assert_eq!((&first.json()["status"], &first.json()["turn"]), (&json!("begins"), &json!(1)));
     let wait = served.post(&served.agent, &messages, json!({"message": "no, wait"})).await;
     assert_eq!(wait.json(), json!({"status": "waits", "waiting": 1}), "{wait:?}");
     // In a session no key is needed: the turn tells one act from the next.
