@@ -193,9 +193,9 @@ fn contradiction(message: &str) -> Fault {
 
 fn reported(data: &str) -> Fault {
     let body: Value = serde_json::from_str(data).unwrap_or_default();
-    let said = || match &body {
-        Value::Object(object) if object.contains_key("message") => super::fault::from_object(&body),
-        _ => fault("error", "the provider reports an error without saying which"),
+    let said = || match body.get("message") {
+        Some(_) => super::fault::from_object(&body),
+        None => fault("error", "the provider reports an error without saying which"),
     };
     super::fault::from_body(&body).unwrap_or_else(said)
 }
