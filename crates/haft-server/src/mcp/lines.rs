@@ -7,7 +7,7 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use haft_adm::strict;
 use rmcp::RoleServer;
-use rmcp::model::ErrorCode;
+use rmcp::model::{ErrorCode, ProtocolVersion};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage, serve_server};
 use rmcp::transport::Transport;
 use serde_json::{Value, json};
@@ -19,6 +19,10 @@ use tokio::sync::Mutex;
 use super::Seat;
 use super::handler::Handler;
 use crate::door::Door;
+
+const META: &str = "_meta";
+/// Where a request of the newer era names its version.
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// What is wrong with a message.
 pub(super) struct Wrong {
@@ -89,18 +93,26 @@ pub(super) fn message(bytes: &[u8], most: usize) -> Result<Value, Wrong> {
 /// What a method cannot do without. The SDK takes a message that does not fit its method for one of
 /// a method that it does not know.
 fn unfit(message: &Value) -> Option<String> {
+    let part = |name: &str| message.get("params").and_then(|params| params.get(name));
     let name = match message.get("method")?.as_str()? {
         "tools/call" | "prompts/get" => "name",
-        "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "uri",
+        "resources/read" => "uri",
+        // The newer era knows them no more, whatever they say: the SDK tells it so.
+        "resources/subscribe" | "resources/unsubscribe" if part(META).is_none_or(is_older) => "uri",
         _ => return None,
     };
-    let part = |name: &str| message.get("params").and_then(|params| params.get(name));
     if !part(name).is_some_and(Value::is_string) {
         return Some(format!("`params.{name}` is missing, or not a text"));
     }
     let arguments = part("arguments").filter(|_| name == "name");
     let odd = arguments.is_some_and(|said| !(said.is_object() || said.is_null()));
     odd.then(|| "`params.arguments` must be an object".to_owned())
+}
+
+/// Whether a request with this `_meta` is of the older era, where no request names its version.
+fn is_older(meta: &Value) -> bool {
+    let said = meta.get(VERSION).and_then(Value::as_str);
+    said.is_none_or(|said| said < ProtocolVersion::V_2026_07_28.as_str())
 }
 
 /// Serves one client until it closes its end.

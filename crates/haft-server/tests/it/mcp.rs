@@ -467,6 +467,10 @@ async fn messages_that_could_be_read_two_ways_are_not_read() {
     let odd = json!({"name": "echo", "arguments": [], "_meta": meta(json!({}))});
     let odd = ask(&served, &served.agent, "tools/call", odd).await;
     assert_eq!((odd.status, &odd.json()["error"]["code"]), (200, &json!(-32602)), "{odd:?}");
+    for method in ["resources/subscribe", "resources/unsubscribe"] {
+        let gone = ask(&served, &served.agent, method, json!({"_meta": meta(json!({}))})).await;
+        assert_eq!((gone.status, &gone.json()["error"]["code"]), (404, &json!(-32601)), "{gone:?}");
+    }
     // A call that nobody waits for is no call.
     let silent = json!({"jsonrpc": "2.0", "method": "tools/call",
         "params": {"name": "echo", "arguments": {"text": "1"}}});

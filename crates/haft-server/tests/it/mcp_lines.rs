@@ -96,6 +96,7 @@ async fn lines_that_are_no_messages_are_answered_and_the_next_one_is_read() {
         ),
         (r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":7}}"#, -32602),
         (r#"{"jsonrpc":"2.0","id":5,"method":"resources/read"}"#, -32602),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"resources/subscribe"}"#, -32602),
         (r#"{"jsonrpc":"2.0","id":5,"method":"tools/fetch"}"#, -32601),
     ] {
         pipe.raw(line).await;
