@@ -16,13 +16,13 @@ use crate::report::repeat;
 pub fn schema(fixture: &Fixture, time: Duration) {
     let validator = jsonschema::validator_for(&fixture.schema).unwrap();
     let value: Value = serde_json::from_str(&fixture.arguments).unwrap();
-    repeat("jsonschema crate, validate", time, || {
-        assert!(validator.is_valid(black_box(&value)));
-    });
-    repeat("jsonschema crate, parse and validate", time, || {
+    let alone = async || assert!(validator.is_valid(black_box(&value)));
+    looped(repeat("jsonschema crate, validate", time, alone));
+    let read = async || {
         let value: Value = serde_json::from_str(black_box(&fixture.arguments)).unwrap();
         assert!(validator.is_valid(&value));
-    });
+    };
+    looped(repeat("jsonschema crate, parse and validate", time, read));
 }
 
 pub fn ten_tools(fixture: &Fixture, time: Duration) {
@@ -41,9 +41,15 @@ fn path(name: &str, tools: usize, answer: Answer, fixture: &Fixture, time: Durat
     let store = Arc::new(Memory::new());
     let runtime = fixture.runtime(tools, SideEffectPolicy::Pure, answer, store);
     let caller = Caller::agent("default", "default");
-    // A program has a runtime already: entering one is not part of a call.
-    let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let once = || tokio.block_on(runtime.invoke(fixture.call(&caller)));
-    assert!(once().result.is_ok(), "{:?}", once());
-    repeat(name, time, || drop(black_box(once())));
+    let once = async || runtime.invoke(fixture.call(&caller)).await;
+    looped(async {
+        let first = once().await;
+        assert!(first.result.is_ok(), "{first:?}");
+        repeat(name, time, async || drop(black_box(once().await))).await;
+    });
+}
+
+/// A program has a runtime already: entering one is not part of a call.
+fn looped(what: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(what);
 }

@@ -39,16 +39,16 @@ pub fn nanos(since: Instant) -> u32 {
     u32::try_from(since.elapsed().as_nanos()).unwrap_or(u32::MAX)
 }
 
-/// Repeats a call on this thread.
-pub fn repeat(name: &str, time: Duration, mut call: impl FnMut()) {
+/// Repeats a call on this thread, in a loop of events that runs already: so the others are called.
+pub async fn repeat(name: &str, time: Duration, mut call: impl AsyncFnMut()) {
     for _ in 0..2_000 {
-        call();
+        call().await;
     }
     let mut took = Vec::with_capacity(4_000_000);
     let (start, worked, made) = (Instant::now(), processor(), allocations());
     let mut before = start;
     while before.duration_since(start) < time {
-        call();
+        call().await;
         let now = Instant::now();
         took.push(now.duration_since(before).as_nanos() as u32);
         before = now;

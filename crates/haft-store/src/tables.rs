@@ -52,6 +52,9 @@ pub(crate) trait Tables {
     /// Confirmations with the same binding.
     fn bound(&mut self, tenant: &str, binding: &[u8; 32]) -> Res<Vec<Confirmation>>;
 
+    /// What is approved and not spent.
+    fn approved(&mut self, tenant: &str) -> Res<Vec<Confirmation>>;
+
     fn put_confirmation(&mut self, confirmation: &Confirmation) -> Res<()>;
 
     fn revision(&mut self, tenant: &str, session: &str) -> Res<Option<u64>>;

@@ -304,6 +304,10 @@ pub trait Confirmations: Send + Sync {
         by: &'a Principal,
     ) -> Answer<'a, Confirmation>;
 
+    /// Takes back what somebody has approved and no call has used yet, and says how much that was:
+    /// the questions are open again.
+    fn withdraw<'a>(&'a self, tenant: &'a str, by: &'a Principal) -> Answer<'a, usize>;
+
     /// Uses an approval up for a call without effects, or says why it cannot be. (A claim spends
     /// its own.)
     fn spend<'a>(

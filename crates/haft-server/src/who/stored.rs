@@ -124,7 +124,8 @@ pub async fn mint(
     Ok((text, runtime.change(change).await?.entry))
 }
 
-/// Revokes a key. One that is revoked stays so.
+/// Revokes a key. One that is revoked stays so. What its holder has approved and no call has used yet
+/// counts no longer: the questions are open again.
 ///
 /// # Errors
 ///
@@ -135,12 +136,23 @@ pub async fn revoke(
     tenant: &str,
     id: &str,
 ) -> Result<Entry, ChangeError> {
+    let (entry, holder) = closed(runtime, by, tenant, id).await?;
+    runtime.store().withdraw(tenant, &holder).await?;
+    Ok(entry)
+}
+
+async fn closed(
+    runtime: &Runtime,
+    by: &Principal,
+    tenant: &str,
+    id: &str,
+) -> Result<(Entry, Principal), ChangeError> {
     loop {
         let entry = runtime.store().entry(Kind::Key, tenant, id).await?;
         let mut stored: StoredKey = serde_json::from_value(entry.body.clone())
             .map_err(|why| senseless(format!("the key cannot be read: {why}")))?;
         if stored.revoked_at_ms.is_some() {
-            return Ok(entry);
+            return Ok((entry, stored.principal));
         }
         stored.revoked_at_ms = Some(runtime.store().now_ms());
         let change = Change {
@@ -154,7 +166,7 @@ pub async fn revoke(
         match runtime.change(change).await {
             // Somebody else revokes it, or has: look again.
             Err(ChangeError::Stale) => {}
-            changed => return changed.map(|changed| changed.entry),
+            changed => return changed.map(|changed| (changed.entry, stored.principal)),
         }
     }
 }

@@ -233,6 +233,10 @@ impl Confirmations for Memory {
         self.write(|rows| steps::confirmations::decide(rows, tenant, id, approve, by))
     }
 
+    fn withdraw<'a>(&'a self, tenant: &'a str, by: &'a Principal) -> Answer<'a, usize> {
+        self.write(|rows| steps::confirmations::withdraw(rows, tenant, by))
+    }
+
     fn spend<'a>(
         &'a self,
         tenant: &'a str,

@@ -7,7 +7,7 @@ use haft_core::call::Principal;
 use haft_core::config::{Entry, Kind};
 use haft_core::ledger::{Claim, EffectRecord, Ending, Keep, State};
 use haft_core::port::StoreError;
-use haft_core::record::{AuditEntry, Confirmation, InvocationRecord};
+use haft_core::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
 use haft_core::session::{Block, Session};
 
 use super::configs::Things;
@@ -279,6 +279,13 @@ impl Tables for Rows {
         let binding = Digest::from_raw(binding);
         let same = |one: &&Confirmation| one.tenant == tenant && one.binding == binding;
         Ok(self.confirmations.values().filter(same).cloned().collect())
+    }
+
+    fn approved(&mut self, tenant: &str) -> Res<Vec<Confirmation>> {
+        let meant = |one: &&Confirmation| {
+            one.tenant == tenant && one.status == ConfirmationStatus::Approved
+        };
+        Ok(self.confirmations.values().filter(meant).cloned().collect())
     }
 
     fn put_confirmation(&mut self, confirmation: &Confirmation) -> Res<()> {

@@ -195,6 +195,11 @@ impl Confirmations for Sqlite {
         Box::pin(self.write(move |tx| steps::confirmations::decide(tx, &tenant, &id, approve, &by)))
     }
 
+    fn withdraw<'a>(&'a self, tenant: &'a str, by: &'a Principal) -> Answer<'a, usize> {
+        let (tenant, by) = (tenant.to_owned(), by.clone());
+        Box::pin(self.write(move |tx| steps::confirmations::withdraw(tx, &tenant, &by)))
+    }
+
     fn spend<'a>(
         &'a self,
         tenant: &'a str,

@@ -4,7 +4,7 @@ use haft_core::call::Principal;
 use haft_core::config::{Entry, Kind};
 use haft_core::ledger::{Claim, EffectRecord, Ending};
 use haft_core::port::StoreError;
-use haft_core::record::{Confirmation, InvocationRecord};
+use haft_core::record::{Confirmation, ConfirmationStatus, InvocationRecord};
 use haft_core::session::{Block, Session};
 use rusqlite::{Connection, OptionalExtension as _, Params, Row, params};
 use serde::Serialize;
@@ -221,6 +221,13 @@ impl Tables for Tx<'_> {
     fn bound(&mut self, tenant: &str, binding: &[u8; 32]) -> Res<Vec<Confirmation>> {
         let sql = "SELECT body FROM confirmations WHERE tenant = ?1 AND binding = ?2";
         let bodies = self.all(sql, (tenant, binding), |found| row::json(found, 0))?;
+        Ok(bodies.into_iter().flatten().collect())
+    }
+
+    fn approved(&mut self, tenant: &str) -> Res<Vec<Confirmation>> {
+        let sql = "SELECT body FROM confirmations WHERE tenant = ?1 AND status = ?2";
+        let approved = ConfirmationStatus::Approved.as_str();
+        let bodies = self.all(sql, (tenant, approved), |found| row::json(found, 0))?;
         Ok(bodies.into_iter().flatten().collect())
     }
 

@@ -43,6 +43,20 @@ pub(crate) fn decide(
     Ok(confirmation)
 }
 
+/// Opens what somebody has approved again.
+pub(crate) fn withdraw(on: &mut impl Tables, tenant: &str, by: &Principal) -> Res<usize> {
+    let mut own = on.approved(tenant)?;
+    own.retain(|one| one.decided_by.as_ref() == Some(by));
+    for confirmation in &mut own {
+        confirmation.status = ConfirmationStatus::Pending;
+        confirmation.decided_by = None;
+        on.put_confirmation(confirmation)?;
+        let body = json!({ "id": confirmation.id, "status": "withdrawn", "by": by });
+        on.append(tenant, "confirmation", body.to_string())?;
+    }
+    Ok(own.len())
+}
+
 /// Whoever acts cannot approve, and neither can the agent through which they do, nor any program:
 /// behind a service may stand the same model.
 fn may_decide(confirmation: &Confirmation, by: &Principal, now_ms: i64) -> Res<()> {

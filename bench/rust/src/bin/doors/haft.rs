@@ -41,6 +41,8 @@ pub async fn serve(listener: TcpListener, fixture: &Fixture, store: &str, tools:
     let hosts = vec!["127.0.0.1".to_owned()];
     let door = Door::new(runtime, hub, Keys::load(&[key]).unwrap(), hosts, Limits::default());
     let mut told = signal(SignalKind::terminate()).unwrap();
-    let stop = async move { drop(told.recv().await) };
+    let stop = async move {
+        told.recv().await;
+    };
     haft_server::serve(listener, Arc::new(door.metrics(metrics)), stop, std::future::pending()).await;
 }

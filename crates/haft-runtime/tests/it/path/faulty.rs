@@ -216,6 +216,10 @@ impl Confirmations for Faulty {
         self.inner.decide(tenant, id, approve, by)
     }
 
+    fn withdraw<'a>(&'a self, tenant: &'a str, by: &'a Principal) -> Answer<'a, usize> {
+        self.inner.withdraw(tenant, by)
+    }
+
     fn spend<'a>(
         &'a self,
         tenant: &'a str,

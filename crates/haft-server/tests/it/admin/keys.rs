@@ -34,6 +34,31 @@ async fn a_key_is_shown_once_and_opens_until_it_is_revoked() {
 }
 
 #[tokio::test]
+async fn what_a_revoked_approver_has_approved_counts_no_longer() {
+    let served = Served::new().await;
+    let wanted = json!({"principal": "user:ann", "roles": ["approver"]});
+    let made = served.post(&served.admin, "/v1/admin/keys", wanted).await;
+    let key = made.json()["key"].as_str().unwrap().to_owned();
+    let pay = async || {
+        let call = json!({"tool": "pay", "arguments": {"text": "5 pounds"}});
+        let (place, once) = ("/v1/agents/helper/calls", [("Idempotency-Key", "pay-1")]);
+        served.send(&served.agent, "POST", place, &once, Some(call)).await
+    };
+    let asked = pay().await;
+    assert_eq!(asked.status, 202, "{asked:?}");
+    let id = asked.json()["error"]["details"]["confirmation"]["id"].as_str().unwrap().to_owned();
+    let path = format!("/v1/confirmations/{id}");
+    check(&served.post(&key, &path, json!({"approve": true})).await, 200, "");
+    check(&delete(&served, &served.admin, made.header("location").unwrap(), "").await, 200, "");
+    let again = pay().await;
+    assert_eq!(again.status, 202, "{again:?}");
+    let same = &again.json()["error"]["details"]["confirmation"]["id"];
+    assert_eq!((same, served.runs()), (&json!(id), 0), "the same question");
+    check(&served.post(&served.operator, &path, json!({"approve": true})).await, 200, "");
+    assert_eq!((pay().await.status, served.runs()), (200, 1));
+}
+
+#[tokio::test]
 async fn a_key_ends_when_it_says() {
     let served = Served::new().await;
     let wanted =

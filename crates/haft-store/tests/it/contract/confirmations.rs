@@ -72,6 +72,28 @@ contract! {
         assert_eq!(kinds(&*store).await, ["confirmation"]);
     }
 
+    what_somebody_approved_can_be_taken_back_until_it_is_spent(bed) {
+        let store = bed.open();
+        let leo = Principal::user("leo");
+        for (id, by) in [("c1", ines()), ("c2", ines()), ("c3", leo.clone())] {
+            store.ask(confirmation(id, id)).await.unwrap();
+            store.decide("acme", id, true, &by).await.unwrap();
+        }
+        fresh(&*store, spending("k1", "c1", "c1")).await;
+        assert_eq!(store.withdraw("other", &ines()).await, Ok(0), "of another tenant");
+        assert_eq!(store.withdraw("acme", &ines()).await, Ok(1), "one is spent");
+        assert_eq!(store.withdraw("acme", &ines()).await, Ok(0));
+        let status = async |id: &str| store.confirmation("acme", id).await.unwrap().status;
+        assert_eq!(status("c1").await, ConfirmationStatus::Spent);
+        assert_eq!(status("c3").await, ConfirmationStatus::Approved);
+        let open = store.confirmation("acme", "c2").await.unwrap();
+        assert_eq!((open.status, open.decided_by), (ConfirmationStatus::Pending, None));
+        let refused = store.claim(spending("k2", "c2", "c2")).await.unwrap();
+        assert!(matches!(refused, Claimed::Unspendable(Unspendable::NotApproved)), "{refused:?}");
+        store.decide("acme", "c2", true, &leo).await.unwrap();
+        fresh(&*store, spending("k2", "c2", "c2")).await;
+    }
+
     an_approval_is_spent_with_the_claim_and_only_once(bed) {
         let store = bed.open();
         store.ask(confirmation("c", "b")).await.unwrap();
