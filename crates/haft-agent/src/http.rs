@@ -206,7 +206,7 @@ impl Http {
             Some(pause) => Retry::After(pause),
             None => Retry::Soon,
         };
-        Refusal { retry, status: Some(status), message }
+        Refusal { retry, status: Some(status), code, message }
     }
 }
 

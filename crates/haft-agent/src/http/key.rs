@@ -69,6 +69,7 @@ impl Hidden {
     }
 
     pub(super) fn refusal(&self, refusal: Refusal) -> Refusal {
-        Refusal { message: self.text(refusal.message), ..refusal }
+        let code = refusal.code.map(|code| self.text(code));
+        Refusal { message: self.text(refusal.message), code, ..refusal }
     }
 }
