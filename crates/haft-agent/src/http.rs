@@ -53,6 +53,30 @@ impl Endpoint {
         let url = Url::parse(base).ok();
         url.and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default()
     }
+
+    /// Says what is wrong with the URL, before anything is done; `has_key` where a key comes from
+    /// elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// The URL is none, or would send the key in the clear.
+    pub fn check(&self, has_key: bool) -> Result<(), BadEndpoint> {
+        self.requests(has_key).map(drop)
+    }
+
+    /// Where requests go.
+    fn requests(&self, has_key: bool) -> Result<Url, BadEndpoint> {
+        let base = self.url.as_deref().unwrap_or(self.provider.default_url());
+        let url = self.provider.url(base, &self.model).map_err(BadEndpoint)?;
+        let has_key = has_key || self.key.is_some();
+        if has_key && url.scheme() == "http" && !is_loopback(&url) {
+            return Err(BadEndpoint(format!(
+                "{} would send the key in the clear; use https, or no key",
+                provider::shown(base)
+            )));
+        }
+        Ok(url)
+    }
 }
 
 /// A model over HTTP.
@@ -104,16 +128,8 @@ impl Http {
     }
 
     fn made(endpoint: Endpoint, keys: Option<Arc<dyn Keys>>) -> Result<Self, BadEndpoint> {
-        let Endpoint { provider, url, model, key } = endpoint;
-        let base = url.as_deref().unwrap_or(provider.default_url());
-        let url = provider.url(base, &model).map_err(BadEndpoint)?;
-        let has_key = key.is_some() || keys.is_some();
-        if has_key && url.scheme() == "http" && !is_loopback(&url) {
-            return Err(BadEndpoint(format!(
-                "{} would send the key in the clear; use https, or no key",
-                provider::shown(base)
-            )));
-        }
+        let url = endpoint.requests(keys.is_some())?;
+        let Endpoint { provider, model, .. } = endpoint;
         let mut headers = HeaderMap::new();
         for (name, value) in provider.headers() {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
@@ -206,7 +222,7 @@ impl Http {
             Some(pause) => Retry::After(pause),
             None => Retry::Soon,
         };
-        Refusal { retry, status: Some(status), message }
+        Refusal { retry, status: Some(status), code, message }
     }
 }
 

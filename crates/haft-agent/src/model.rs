@@ -40,6 +40,8 @@ pub struct Refusal {
     pub retry: Retry,
     /// The HTTP status, where there was one.
     pub status: Option<u16>,
+    /// The provider's word for it, where it gives one.
+    pub code: Option<String>,
     /// In words for people: never the key, never the request.
     pub message: String,
 }
@@ -59,13 +61,13 @@ impl Refusal {
     /// One that passes.
     #[must_use]
     pub fn passing(message: impl Into<String>) -> Self {
-        Self { retry: Retry::Soon, status: None, message: message.into() }
+        Self { retry: Retry::Soon, status: None, code: None, message: message.into() }
     }
 
     /// One that stays.
     #[must_use]
     pub fn lasting(message: impl Into<String>) -> Self {
-        Self { retry: Retry::Never, status: None, message: message.into() }
+        Self { retry: Retry::Never, status: None, code: None, message: message.into() }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use haft_core::Digest;
+use haft_wire::results::unreadable;
 use haft_wire::{Close, Decoder, End, Fault, Finish, Said, Turn, Usage, decode};
 use tokio::time::{Instant, timeout};
 
@@ -130,7 +131,8 @@ impl Ask<'_> {
     async fn attempt(&self, to: &mut dyn Listen, shown: &mut bool) -> Result<Box<Turn>, Refusal> {
         let asked = timeout(self.patience.first_byte, self.model.ask(self.body.clone()));
         let mut stream = match asked.await {
-            Ok(stream) => stream?,
+            Ok(Ok(stream)) => stream,
+            Ok(Err(refusal)) => return unread(refusal),
             Err(_) => return Err(Refusal::passing("the model did not answer in time")),
         };
         // State belongs to one stream.
@@ -202,6 +204,15 @@ async fn show(said: Said, to: &mut dyn Listen) -> bool {
     }
 }
 
+/// Some refuse what the model wrote in place of a call with a status: that is an answer, too.
+fn unread(refusal: Refusal) -> Result<Box<Turn>, Refusal> {
+    let fault = Fault { code: refusal.code.clone(), message: refusal.to_string() };
+    match unreadable(&fault) {
+        Some(_) => Ok(Box::new(Turn::of(End { fault: Some(fault), ..End::of(Finish::Failed) }))),
+        None => Err(refusal),
+    }
+}
+
 /// Whether an answer is none.
 fn failure(turn: &Turn) -> Option<Refusal> {
     let message = |otherwise: &str| match &turn.end.fault {
@@ -210,6 +221,8 @@ fn failure(turn: &Turn) -> Option<Refusal> {
     };
     match &turn.end.finish {
         Finish::Cut => Some(Refusal::passing(message("the answer was cut off"))),
+        // The model has answered, and is told what was wrong with it.
+        Finish::Failed if turn.end.fault.as_ref().and_then(unreadable).is_some() => None,
         Finish::Failed => {
             let retry = match turn.end.fault.as_ref().is_some_and(passes) {
                 true => Retry::Soon,
@@ -218,6 +231,7 @@ fn failure(turn: &Turn) -> Option<Refusal> {
             Some(Refusal {
                 retry,
                 status: None,
+                code: None,
                 message: message("the provider reported an error"),
             })
         }

@@ -60,7 +60,7 @@ mod tests {
 
     #[track_caller]
     fn after(attempt: u32, retry: Retry, expected: Option<u64>) {
-        let refusal = Refusal { retry, status: None, message: String::new() };
+        let refusal = Refusal { retry, status: None, code: None, message: String::new() };
         let pause = pause(&Patience::default(), attempt, &refusal);
         assert_eq!(pause, expected.map(Duration::from_millis), "{attempt} {retry:?}");
     }

@@ -1,4 +1,5 @@
-//! Renders function definitions for every target: `render DEFINITIONS.json OUTPUT_FOLDER`.
+//! Renders function definitions for every target, and each way of choosing among them as
+//! `TARGET.choices.json`: `render DEFINITIONS.json OUTPUT_FOLDER`.
 //!
 //! `scripts/wire-check` gives what it writes to the providers' own SDKs.
 
@@ -6,7 +7,7 @@ use std::path::Path;
 
 use haft_core::registry::Implementation;
 use haft_core::{Contract, Digest, Tool};
-use haft_wire::Target;
+use haft_wire::{Choice, Rendering, Target};
 use serde_json::{Value, json};
 
 type Failed = Box<dyn std::error::Error>;
@@ -28,8 +29,21 @@ fn main() -> Result<(), Failed> {
         let rendering = target.render(&tools);
         let path = Path::new(&folder).join(format!("{}.json", target.name()));
         std::fs::write(path, rendering.tools.to_string())?;
+        let path = Path::new(&folder).join(format!("{}.choices.json", target.name()));
+        std::fs::write(path, json!(choices(&rendering, &tools)).to_string())?;
     }
     Ok(())
+}
+
+/// Everything that can be said about what to call.
+fn choices(rendering: &Rendering, tools: &[Tool]) -> Vec<Value> {
+    let ids: Vec<String> = tools.iter().map(|tool| tool.id.clone()).take(3).collect();
+    let named = ids.first().cloned().map(Choice::Tool);
+    [Choice::Auto, Choice::None, Choice::Required, Choice::Only(ids)]
+        .iter()
+        .chain(&named)
+        .filter_map(|choice| Some(rendering.choice(choice)?.1))
+        .collect()
 }
 
 /// The imported contract with what a compiler fills in.

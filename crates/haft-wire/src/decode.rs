@@ -31,6 +31,7 @@
 //! `docs/streams.md` has every decision where providers or their SDKs disagree.
 
 mod anthropic;
+mod brackets;
 mod fault;
 mod fields;
 mod gemini;

@@ -30,7 +30,7 @@ use haft_core::Envelope;
 use serde_json::Value;
 
 use crate::Dialect;
-pub use malformed::{error as malformed_error, malformed};
+pub use malformed::{error as malformed_error, malformed, unreadable};
 pub use told::{Told, told};
 
 /// What one call of a turn came to.

@@ -215,6 +215,21 @@ pub struct Turn {
 }
 
 impl Turn {
+    /// An answer of which nothing came but its end.
+    #[must_use]
+    pub fn of(end: End) -> Self {
+        Self {
+            text: String::new(),
+            reasoning: String::new(),
+            refusal: String::new(),
+            calls: Vec::new(),
+            broken: Vec::new(),
+            cancelled: Vec::new(),
+            end,
+            replay: Vec::new(),
+        }
+    }
+
     /// The calls to be run, in order: of the first alternative, which is the one that is answered,
     /// and not taken back.
     pub fn calls_to_run(&self) -> impl Iterator<Item = &WireCall> {

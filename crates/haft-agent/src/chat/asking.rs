@@ -1,7 +1,7 @@
 //! One request of a round, and its record.
 
 use haft_core::{Digest, ErrorKind, ToolError};
-use haft_wire::Turn;
+use haft_wire::{Finish, Turn};
 use serde_json::json;
 
 use super::Chat;
@@ -20,7 +20,9 @@ impl Run<'_> {
         let Chat { history, wishes, .. } = &*self.chat;
         let prompt = wishes.prompt(&offer.prompt);
         let dialect = model.dialect();
-        let choice = wishes.choice(self.spent.rounds == 0, &offer.rendering).map_err(failed)?;
+        // Answers that could not be read have called nothing: what is forced still is.
+        let first = self.spent.rounds == self.unread;
+        let choice = wishes.choice(first, &offer.rendering).map_err(failed)?;
         let request = request::Request {
             dialect,
             model: model.name(),
@@ -53,6 +55,8 @@ impl Run<'_> {
         match asked {
             turn::Asked::Turn(turn) => {
                 self.text.clone_from(&turn.text);
+                let failed = turn.end.finish == Finish::Failed;
+                self.unread = if failed { self.unread + 1 } else { 0 };
                 Ok(*turn)
             }
             turn::Asked::Failed(refusal) => Err(failed(refusal.to_string())),

@@ -6,8 +6,8 @@ use std::time::Duration;
 use haft_core::{ErrorKind, Registry, ToolError};
 use haft_runtime::guide::{DESCRIBE, SEARCH};
 use haft_runtime::toolbox::Catalog;
-use haft_wire::results::malformed_error;
-use haft_wire::{Finish, Turn};
+use haft_wire::results::{malformed_error, unreadable};
+use haft_wire::{Fault, Finish, Turn};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -23,6 +23,9 @@ use crate::wishes::Chosen;
 /// A year, for times that no clock can show.
 const FAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
+/// So often in a row a model is told that what it wrote is no call.
+const MOST_UNREAD: u32 = 2;
+
 /// What goes on from one round to the next.
 pub(super) struct Run<'a> {
     pub(super) chat: &'a mut Chat,
@@ -30,6 +33,8 @@ pub(super) struct Run<'a> {
     pub(super) spent: Spent,
     pub(super) text: String,
     pub(super) deadline: Instant,
+    /// So many answers in a row, up to the last, the provider could not take as calls.
+    pub(super) unread: u32,
 }
 
 /// How a round ended.
@@ -43,7 +48,7 @@ enum Next {
 impl<'a> Run<'a> {
     pub(super) fn new(chat: &'a mut Chat, cancel: &'a Cancel) -> Self {
         let deadline = after(Instant::now(), chat.agent.settings.limits.time);
-        Self { chat, cancel, spent: Spent::default(), text: String::new(), deadline }
+        Self { chat, cancel, spent: Spent::default(), text: String::new(), deadline, unread: 0 }
     }
 
     /// What is told at the end.
@@ -189,10 +194,21 @@ impl<'a> Run<'a> {
             Finish::Filtered => Next::Over(Reason::Filtered),
             Finish::Refused => Next::Over(Reason::Refused),
             Finish::Stop | Finish::Calls | Finish::Other(_) => Next::Over(Reason::Finished),
-            Finish::Failed | Finish::Cut => {
-                Next::Over(Reason::ModelFailed { message: "the answer was cut off".into() })
-            }
+            Finish::Failed | Finish::Cut => self.unread(turn.end.fault),
         }
+    }
+
+    /// What was to be a call did not come as one. There is none to answer: the model is told in
+    /// words and asked again, unless it was told often enough.
+    fn unread(&mut self, fault: Option<Fault>) -> Next {
+        let told = fault.as_ref().and_then(unreadable).filter(|_| self.unread <= MOST_UNREAD);
+        let Some(error) = told else {
+            let message = fault.map_or_else(|| "the answer was cut off".into(), |it| it.message);
+            return Next::Over(Reason::ModelFailed { message });
+        };
+        let (what, advice) = (error.message, error.suggestion);
+        self.chat.settle_round(&[&format!("Your last answer was not used: {what}; {advice}")]);
+        Next::Again
     }
 
     /// Makes the calls, until all are answered or something ends the turn.

@@ -36,7 +36,11 @@ impl Used {
         }
         let (name, value) = provider.authorization(key.expose());
         let mut value = HeaderValue::from_str(&value)
-            .map_err(|_| "the key has characters that no header can have".to_owned())?;
+            .map_err(|_| {
+            "the key of the model has characters that no header can have, a line break say; copy it \
+             anew"
+                .to_owned()
+        })?;
         value.set_sensitive(true);
         let before = self.texts.iter().filter(|one| one.expose() != key.expose());
         let before: Vec<SecretText> = before.take(BEFORE).cloned().collect();
@@ -69,6 +73,7 @@ impl Hidden {
     }
 
     pub(super) fn refusal(&self, refusal: Refusal) -> Refusal {
-        Refusal { message: self.text(refusal.message), ..refusal }
+        let code = refusal.code.map(|code| self.text(code));
+        Refusal { message: self.text(refusal.message), code, ..refusal }
     }
 }

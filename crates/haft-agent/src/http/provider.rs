@@ -79,7 +79,8 @@ impl Provider {
     /// provider's own base has.
     pub(super) fn url(self, base: &str, model: &str) -> Result<Url, String> {
         let wrong = |why: &str| format!("{} is not the URL of a model: {why}", shown(base));
-        let mut url = Url::parse(base).map_err(|why| wrong(&why.to_string()))?;
+        let mut url =
+            Url::parse(base).map_err(|why| wrong(&format!("{why}; write http(s)://host/…")))?;
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(wrong("write http(s)://host/…"));
         }
@@ -173,6 +174,7 @@ mod tests {
             "https://generativelanguage.googleapis.com/v1beta/models/m-1:streamGenerateContent?alt=sse",
         );
         check(OpenAi, "x.example", "is not the URL of a model");
+        check(OpenAi, "", "write http(s)");
         check(OpenAi, "ftp://x.example", "write http(s)");
         check(OpenAi, "https://me:secret@x.example", "must not hold credentials");
     }

@@ -25,4 +25,6 @@ mod talk;
 #[cfg(test)]
 mod theirs;
 #[cfg(test)]
+mod unread;
+#[cfg(test)]
 mod world;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use haft_agent::http::Provider as Api;
 use parking_lot::Mutex;
@@ -75,6 +76,7 @@ impl Provider {
 async fn serve(mut socket: TcpStream, script: &Script) -> Option<()> {
     socket.set_nodelay(true).ok()?;
     let seen = read(&mut socket).await?;
+    keep(&seen);
     script.requests.lock().push(seen);
     let reply = script.replies.lock().pop_front();
     let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -102,6 +104,30 @@ async fn serve(mut socket: TcpStream, script: &Script) -> Option<()> {
             finish(&mut socket).await
         }
     }
+}
+
+/// Writes a request down where `scripts/wire-check` asks for it, to show it to the providers' SDKs.
+fn keep(seen: &Seen) {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let Some(folder) = std::env::var_os("HAFT_KEEP_REQUESTS") else { return };
+    // Tests of keys send nothing more than those.
+    if seen.body == json!({}) {
+        return;
+    }
+    let line = seen.head.lines().next().unwrap();
+    let api = match line {
+        _ if line.contains("/chat/completions ") => Api::OpenAi,
+        _ if line.contains("/responses ") => Api::OpenAiResponses,
+        _ if line.contains("/messages ") => Api::Anthropic,
+        _ => Api::Gemini,
+    };
+    // Each test is a process of its own.
+    let name = format!(
+        "{api}+{}-{}.json",
+        std::process::id(),
+        COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed)
+    );
+    std::fs::write(std::path::Path::new(&folder).join(name), seen.body.to_string()).unwrap();
 }
 
 async fn read(socket: &mut TcpStream) -> Option<Seen> {

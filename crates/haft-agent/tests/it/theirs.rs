@@ -101,6 +101,26 @@ async fn what_is_to_be_called_is_said_once_and_nothing_always() {
     }
 }
 
+/// An answer that could not be read has called nothing.
+#[tokio::test]
+async fn what_is_to_be_called_is_said_again_where_the_first_answer_was_no_call() {
+    let api = Api::Gemini;
+    let candidate = json!({ "index": 0, "finishReason": "MALFORMED_FUNCTION_CALL" });
+    let unread = format!("data: {}\n\n", json!({ "candidates": [candidate] }));
+    let call = ("c1", "shop__find", r#"{"item":"a"}"#);
+    let replies = vec![
+        Reply::Stream(vec![unread]),
+        Reply::Stream(says(api, "", &[call])),
+        Reply::Stream(says(api, "Done.", &[])),
+    ];
+    let world = World::new(api, replies).await;
+    let done = ask(&world, &hello(), &json!([]), Some(&json!("required"))).await.unwrap();
+    assert_eq!(done.reason, Reason::Finished);
+    let said: Vec<Value> = world.provider.requests().iter().map(|seen| said(&seen.body)).collect();
+    let forced = words(api, "required", "");
+    assert_eq!(said, [forced.clone(), forced, Value::Null]);
+}
+
 #[tokio::test]
 async fn nothing_is_called_where_nothing_is_to_be() {
     for api in Api::ALL {

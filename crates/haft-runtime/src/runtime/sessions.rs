@@ -24,6 +24,21 @@ pub struct Signalled {
     pub session: Session,
 }
 
+/// A name that stands for one session for a while.
+struct Named<'a> {
+    name: &'a Digest,
+    within: i64,
+    now: i64,
+    slot: i64,
+}
+
+impl<'a> Named<'a> {
+    fn new(name: &'a Digest, within: Duration, now: i64) -> Self {
+        let within = i64::try_from(within.as_millis()).unwrap_or(i64::MAX).max(1);
+        Self { name, within, now, slot: now.div_euclid(within) }
+    }
+}
+
 impl Runtime {
     /// Begins a session: its mode and its registry are set for good.
     ///
@@ -57,24 +72,12 @@ impl Runtime {
         within: Duration,
     ) -> Result<Session, ToolError> {
         self.inner.blocked(caller).await?;
-        let now = self.inner.store.now_ms();
-        let within = i64::try_from(within.as_millis()).unwrap_or(i64::MAX).max(1);
-        let id = |slot: i64| session::named(caller, name, slot);
-        let slot = now.div_euclid(within);
-        // Begun in the last slot, it may be young enough still.
-        for known in [slot, slot - 1] {
-            match self.inner.book.load(caller, &id(known)).await {
-                Ok(session) if now - session.created_at_ms < within => {
-                    return same(session, request);
-                }
-                Ok(_) => {}
-                Err(error) if error.kind == ErrorKind::SessionInactive => {}
-                Err(error) => return Err(error),
-            }
+        let named = Named::new(name, within, self.inner.store.now_ms());
+        if let Some(session) = self.rejoined(caller, &named).await? {
+            return same(session, request);
         }
-        let version = self.version_for(&caller.tenant);
-        let mut session = session::begin(caller, mode, &version, now);
-        session.id = id(slot);
+        let mut session = self.unbegun(caller, mode, &named);
+        let id = session.id.clone();
         session.request = request.cloned();
         // The request is the message that begins it.
         session.turn.untouched = false;
@@ -84,11 +87,55 @@ impl Runtime {
                 Ok(session)
             }
             // Two requests at once: the other was first.
-            Err(error) => match self.inner.book.load(caller, &id(slot)).await {
+            Err(error) => match self.inner.book.load(caller, &id).await {
                 Ok(session) => same(session, request),
                 Err(_) => Err(error),
             },
         }
+    }
+
+    /// The session that [`rejoin`](Self::rejoin) gives, without beginning it: what a request may ask
+    /// for depends on it, and one that is refused leaves nothing behind.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read.
+    pub async fn foresee(
+        &self,
+        caller: &Caller,
+        mode: Mode,
+        name: &Digest,
+        within: Duration,
+    ) -> Result<Session, ToolError> {
+        let named = Named::new(name, within, self.inner.store.now_ms());
+        let known = self.rejoined(caller, &named).await?;
+        Ok(known.unwrap_or_else(|| self.unbegun(caller, mode, &named)))
+    }
+
+    async fn rejoined(
+        &self,
+        caller: &Caller,
+        named: &Named<'_>,
+    ) -> Result<Option<Session>, ToolError> {
+        // Begun in the last slot, it may be young enough still.
+        for slot in [named.slot, named.slot - 1] {
+            match self.inner.book.load(caller, &session::named(caller, named.name, slot)).await {
+                Ok(session) if named.now - session.created_at_ms < named.within => {
+                    return Ok(Some(session));
+                }
+                Ok(_) => {}
+                Err(error) if error.kind == ErrorKind::SessionInactive => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    fn unbegun(&self, caller: &Caller, mode: Mode, named: &Named<'_>) -> Session {
+        let version = self.version_for(&caller.tenant);
+        let mut session = session::begin(caller, mode, &version, named.now);
+        session.id = session::named(caller, named.name, named.slot);
+        session
     }
 
     /// A message of the user: it begins a turn, or waits for the one that is going on.

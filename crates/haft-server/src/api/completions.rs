@@ -15,6 +15,7 @@ use axum::http::HeaderMap;
 use axum::response::sse::{Event as Line, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use haft_agent::{Agent, Cancel, Chat, Told};
+use haft_core::contract::Mode;
 use haft_core::{Caller, Digest};
 use haft_runtime::toolbox::Catalog;
 use haft_wire::Dialect;
@@ -124,7 +125,8 @@ async fn talk(
     asked: Asked,
 ) -> Result<Response, Failure> {
     let agent = agent(&door, &caller)?;
-    let catalog = door.runtime.catalog(&caller, agent.mode());
+    let (name, request) = name(calls::key(headers)?, &asked);
+    let catalog = catalog(&door, &caller, agent.mode(), &name).await?;
     let told = asked.told(agent.dialect(), &catalog)?;
     if let Some(name) =
         told.offered().find(|name| catalog.get(name).is_some_and(|one| one.tool.id == *name))
@@ -133,7 +135,6 @@ async fn talk(
             format!("`tools`: `{name}` is a tool of the agent; give the client's another name");
         return Err(Problem::malformed(why).into());
     }
-    let (name, request) = name(calls::key(headers)?, &asked);
     let session = door.runtime.rejoin(&caller, agent.mode(), &name, request.as_ref(), AGAIN).await;
     let session = session.map_err(Problem::from)?;
     let tenant = caller.tenant.clone();
@@ -143,6 +144,18 @@ async fn talk(
         false => whole(&door, chat, pieces).await,
         true => streamed(door, &tenant, chat, pieces),
     }
+}
+
+/// The tools as the session has them: it may be pinned to another registry, and rules may ask for it.
+async fn catalog(
+    door: &Door,
+    caller: &Caller,
+    mode: Mode,
+    name: &Digest,
+) -> Result<Catalog, Problem> {
+    let session = door.runtime.foresee(caller, mode, name, AGAIN).await.map_err(Problem::from)?;
+    let pinned = door.runtime.catalog_in(caller, &session);
+    Ok(pinned.unwrap_or_else(|| door.runtime.catalog(caller, mode)))
 }
 
 fn agent(door: &Door, caller: &Caller) -> Result<Agent, Problem> {

@@ -9,6 +9,7 @@ use haft_core::port::Boxed;
 use haft_wire::Dialect;
 use serde_json::{Value, json};
 
+use crate::admin::{check, put};
 use crate::client::{Reply, Served};
 
 const CHAT: &str = "/v1/chat/completions";
@@ -355,4 +356,28 @@ async fn a_client_says_what_is_to_be_called() {
     let refused = world.ask(body).await;
     assert_eq!(refused.status, 400, "{refused:?}");
     assert!(refused.body.contains("`sing` is neither a tool of the agent"), "{refused:?}");
+}
+
+/// Rules may ask for a session, and a conversation has one.
+#[tokio::test]
+async fn a_tool_that_is_only_had_in_a_session_may_be_chosen() {
+    let world = World::new(vec![calls("shop__echo", "a"), says("Done.")]).await;
+    let rule = "forbid (principal, action == Haft::Action::\"shop__echo\", resource) \
+                unless { context has session };";
+    let served = &world.served;
+    let body = json!({ "cedar": rule });
+    check(&put(served, &served.admin, "/v1/admin/policies/sessions", "", body).await, 201, "");
+    let mut body = hello();
+    let echo = json!({ "type": "function", "function": { "name": "shop__echo" } });
+    body["tool_choice"] = echo.clone();
+    // A name that nobody has begins no session: the key is still free for the request as it should be.
+    let mut wrong = body.clone();
+    wrong["tool_choice"]["function"]["name"] = json!("sing");
+    for (body, status) in [(wrong, 400), (body, 200)] {
+        let key = [("Idempotency-Key", "k-1")];
+        let answer = served.send(&served.agent, "POST", CHAT, &key, Some(body)).await;
+        assert_eq!(answer.status, status, "{answer:?}");
+    }
+    assert_eq!(world.heard()[0]["tool_choice"], echo);
+    assert_eq!(world.served.runs(), 1);
 }

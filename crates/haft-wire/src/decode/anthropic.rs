@@ -116,7 +116,12 @@ impl Provider for Anthropic {
 }
 
 impl Anthropic {
+    /// A message that begins when another has is an answer that was begun anew: what of the first one
+    /// still holds is not known, and its calls must not run beside those of the second.
     fn start(&mut self, message: Option<&RawValue>, pen: &mut Pen<'_>) -> Result<(), Fault> {
+        if !self.blocks.is_empty() || self.stop.is_some() {
+            return Err(contradiction("a message begins inside of another"));
+        }
         match message {
             Some(message) => self.whole(json(message.get())?, pen),
             None => Ok(()),

@@ -126,7 +126,13 @@ impl Chat {
     fn ended(&self) -> Option<Ended> {
         let first = self.choices.iter().min_by_key(|choice| choice.index)?;
         Some(match first.finish.as_ref()? {
-            Ending::Said(word) => Ended::new(finish_of(word), Some(word)),
+            Ending::Said(word) => {
+                let mut ended = Ended::new(finish_of(word), Some(word));
+                let unread = unread(word);
+                ended.fault =
+                    unread.map(|code| fault(&code, "the model's output could not be used"));
+                ended
+            }
             Ending::Handed => Ended::new(Finish::Stop, None),
         })
     }
@@ -171,6 +177,7 @@ impl Choice {
         if let Some(function) = delta.function_call {
             self.calls.legacy(&json(function.get())?, pen.notes)?;
         }
+        self.calls.chunk();
         for call in delta.tool_calls.iter().flatten() {
             self.calls.read(call, pieces, pen.notes)?;
         }
@@ -221,8 +228,26 @@ fn finish_of(word: &str) -> Finish {
         "refusal" => Finish::Refused,
         "error" | "network_error" | "insufficient_system_resource" | "ERROR" => Finish::Failed,
         "cancelled" | "abort" => Finish::Cut,
+        // Google's OpenAI door says more: `content_filter: RECITATION`.
+        other if other.starts_with("content_filter:") => Finish::Filtered,
+        other if unread(other).is_some() => Finish::Failed,
         other => Finish::Other(other.to_owned()),
     }
+}
+
+/// Gemini's word for what was to be a call and is none, as its OpenAI door gives it
+/// (`function_call_filter: MALFORMED_FUNCTION_CALL`) and as those do who stand before it.
+fn unread(word: &str) -> Option<String> {
+    let (_, word) = word.rsplit_once(": ").unwrap_or(("", word));
+    let word = word.to_ascii_uppercase();
+    let known = matches!(
+        word.as_str(),
+        "MALFORMED_FUNCTION_CALL"
+            | "UNEXPECTED_TOOL_CALL"
+            | "TOO_MANY_TOOL_CALLS"
+            | "MALFORMED_RESPONSE"
+    );
+    known.then_some(word)
 }
 
 fn reported(name: &[u8], data: &str, chunk: &Chunk<'_>) -> Option<Fault> {

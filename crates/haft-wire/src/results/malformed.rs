@@ -5,7 +5,7 @@ use haft_core::outcome::Meta;
 use haft_core::{Envelope, ErrorKind, ToolError};
 use serde_json::json;
 
-use crate::said::{Broken, BrokenCall};
+use crate::said::{Broken, BrokenCall, Fault};
 
 /// The code of a call for a tool that takes free text.
 const FREE_TEXT: &str = "free_text";
@@ -80,4 +80,34 @@ pub fn error(why: Broken) -> ToolError {
     ToolError::new(ErrorKind::InvalidArguments, message)
         .suggest(advice)
         .with_details(json!({ "malformed": code }))
+}
+
+/// What to tell a model that wrote something which the provider itself could not take as a call: there
+/// is no call to answer then, only a fault. None where the fault is of another kind.
+///
+/// The provider's own message is not repeated: it may quote what was written.
+#[must_use]
+pub fn unreadable(fault: &Fault) -> Option<ToolError> {
+    let (message, advice) = match fault.code.as_deref()? {
+        // The second is Groq's word.
+        "MALFORMED_FUNCTION_CALL" | "tool_use_failed" => (
+            "what was to be a call could not be read as one; nothing was done",
+            "make the call again: one of your tools by its name, with one JSON object as its \
+             arguments, and no code around it",
+        ),
+        "UNEXPECTED_TOOL_CALL" => (
+            "it calls a tool that you do not have; nothing was done",
+            "call only tools that you were given, by their exact names, or answer in words",
+        ),
+        "TOO_MANY_TOOL_CALLS" => (
+            "it makes more calls than the provider allows; none of them was made",
+            "make fewer calls at once, or answer with what you know",
+        ),
+        "MALFORMED_RESPONSE" => (
+            "it could not be read; nothing of it was used",
+            "answer again, in words or with calls of your tools",
+        ),
+        _ => return None,
+    };
+    Some(ToolError::new(ErrorKind::InvalidArguments, message).suggest(advice))
 }

@@ -97,16 +97,16 @@ pub(crate) struct Chat {
     #[arg(long, value_name = "VAR")]
     pub(crate) key_env: Option<String>,
     /// The most requests to the model that one message may take
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_rounds: Option<u32>,
     /// The most calls that one message may take
     #[arg(long, value_name = "N")]
     pub(crate) max_calls: Option<u32>,
     /// The most tokens that one message may take
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_tokens: Option<u64>,
     /// The most seconds that one message may take
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_seconds: Option<u64>,
     /// Who answers questions on this terminal
     #[arg(long, default_value = "user:operator", value_name = "PRINCIPAL")]

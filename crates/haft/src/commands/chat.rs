@@ -18,7 +18,7 @@ use super::call::mode;
 use crate::assembly::{Desk, block_on, plain, said};
 use crate::cli::Chat;
 use crate::config::Model;
-use crate::output::{Exit, Given as _, Output};
+use crate::output::{Exit, Given as _, Output, misuse};
 use crate::source::Place;
 use terminal::{Lines, Person, Screen};
 
@@ -32,9 +32,22 @@ pub(crate) fn run(at: &Place, options: &Chat, out: &mut Output) -> anyhow::Resul
     if let Some(provider) = &options.provider {
         provider.parse::<Provider>().given("--provider")?;
     }
+    for (option, value) in
+        [("--model", &options.model), ("--url", &options.url), ("--key-env", &options.key_env)]
+    {
+        if value.as_ref().is_some_and(|value| value.trim().is_empty()) {
+            return Err(misuse(format!("{option}: it is empty; give a value, or leave it out")));
+        }
+    }
     let model = asked_for(options).or(&at.config()?.model(&options.who.agent));
     // What is missing is said before anything is compiled or opened.
     let mut endpoint = model.endpoint(|name| std::env::var(name).ok())?;
+    let fits = endpoint.check(model.connection.is_some());
+    match &options.url {
+        Some(_) => fits.given("--url")?,
+        None => fits.context("`url` of the model in haft.toml")?,
+    }
+    let message = message(options)?;
     block_on(async {
         let desk = Desk::open(at, options.registry.as_deref(), out)?;
         desk.tend(out).await?;
@@ -55,7 +68,7 @@ pub(crate) fn run(at: &Place, options: &Chat, out: &mut Output) -> anyhow::Resul
         let http = Http::new(endpoint)?;
         let mut settings = model.settings();
         settings.mode = mode(options.mode);
-        let mut talk = Talk::new(&desk, options, help, out)?;
+        let mut talk = Talk::new(&desk, options, message, help, out);
         let agent = Agent::new(desk.runtime.clone(), Arc::new(http), settings)
             .connected(model.connections())
             .approved_by(talk.person()?);
@@ -116,17 +129,12 @@ impl<'a> Talk<'a> {
     fn new(
         desk: &'a Desk,
         options: &'a Chat,
+        message: Option<String>,
         help: String,
         out: &'a mut Output,
-    ) -> anyhow::Result<Self> {
-        let typed = std::io::stdin().is_terminal();
-        let message = match (&options.message, typed) {
-            (Some(message), _) => Some(message.clone()),
-            (None, true) => None,
-            (None, false) => Some(piped()?),
-        };
-        let lines = typed.then(Lines::read);
-        Ok(Self { desk, options, out, lines, message, help })
+    ) -> Self {
+        let lines = std::io::stdin().is_terminal().then(Lines::read);
+        Self { desk, options, out, lines, message, help }
     }
 
     /// Who answers questions: whoever sits at the terminal, else nobody now.
@@ -225,14 +233,30 @@ impl<'a> Talk<'a> {
     }
 }
 
-fn piped() -> anyhow::Result<String> {
-    let mut text = String::new();
-    let size = std::io::stdin().take(MOST + 1).read_to_string(&mut text)?;
-    if size as u64 > MOST {
-        bail!("the message has more than {MOST} bytes");
-    }
+/// What is said first; nothing where a person sits at a terminal and has not said it yet.
+fn message(options: &Chat) -> anyhow::Result<Option<String>> {
+    let text = match &options.message {
+        Some(message) => message.clone(),
+        None if std::io::stdin().is_terminal() => return Ok(None),
+        None => piped()?,
+    };
     if text.trim().is_empty() {
-        bail!("there is nothing to say: give a message, or write one to standard input");
+        return Err(misuse(
+            "there is nothing to say: give a message, or write one to standard input",
+        ));
     }
-    Ok(text)
+    Ok(Some(text))
+}
+
+fn piped() -> anyhow::Result<String> {
+    let mut text = Vec::new();
+    let size = std::io::stdin().take(MOST + 1).read_to_end(&mut text);
+    if size.context("standard input cannot be read")? as u64 > MOST {
+        return Err(misuse(format!("the message has more than {MOST} bytes; give a shorter one")));
+    }
+    String::from_utf8(text).map_err(|_| {
+        misuse(
+            "standard input is not text in UTF-8; give the message as text, not as a file's bytes",
+        )
+    })
 }

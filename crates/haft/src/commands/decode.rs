@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 
 use anyhow::Context as _;
-use haft_wire::{Broken, Close, Decoder, End, Finish, Limits, Said, Turn, WireCall};
+use haft_wire::{Broken, Close, Decoder, Dialect, End, Finish, Limits, Said, Turn, WireCall};
 
 use crate::assembly::plain;
 use crate::cli::Decode;
@@ -29,7 +29,31 @@ pub(crate) fn run(options: &Decode, out: &mut Output) -> anyhow::Result<Exit> {
     } else if !options.events {
         out.result(&show(&turn));
     }
+    if let Some(doubt) = doubt(&turn, options.format) {
+        out.note(&format!("  help: {doubt}"));
+    }
     Ok(if is_whole(&turn) { Exit::Done } else { Exit::Findings })
+}
+
+/// What may be wrong with the command, where nothing of the recording could be read.
+fn doubt(turn: &Turn, format: Dialect) -> Option<String> {
+    let code = turn.end.fault.as_ref().and_then(|fault| fault.code.as_deref())?;
+    let silent = turn.text.is_empty() && turn.reasoning.is_empty() && turn.refusal.is_empty();
+    if !silent || !turn.calls.is_empty() || !turn.broken.is_empty() || turn.end.word.is_some() {
+        return None;
+    }
+    match code {
+        "empty" => Some(
+            "the recording is empty; give the bytes of a model's answer, as a file or \
+                         on standard input"
+                .to_owned(),
+        ),
+        "cut" | "reset" | "not_a_stream" | "not_a_call" | "bad_json" | "bad_utf8" => Some(format!(
+            "nothing in it is said as `{format}` says it; is it another `--format`, or no answer of \
+             a model?"
+        )),
+        _ => None,
+    }
 }
 
 /// Piece by piece, as from a network: a recording may be longer than what is kept of it.
@@ -185,6 +209,31 @@ mod tests {
              repeat     {\"role\":\"assistant\",\"content\":\"Hi\\u001b[2J\",\"tool_calls\":[{\"id\":\"c1\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]}\n",
             true,
         );
+    }
+
+    #[test]
+    fn a_recording_of_which_nothing_was_read_raises_a_doubt() {
+        let doubt = |recorded: &[u8], format| {
+            doubt(&decode::message(format, Limits::default(), recorded), format)
+        };
+        let other = Some("nothing in it is said as");
+        for (recorded, format, expected) in [
+            (&b""[..], Dialect::Gemini, Some("the recording is empty")),
+            (b"\x7fELF\x00\xff", Dialect::OpenAiChat, other),
+            (b"hello", Dialect::Anthropic, other),
+            (b"{\"a\":1}", Dialect::OpenAiChat, other),
+            (b"data: {\"type\":\"message_start\"}\n\n", Dialect::OpenAiResponses, other),
+            (b"{\"choices\":[{\"message\":{\"content\":\"Hi\"}}]}", Dialect::OpenAiChat, None),
+            (b"{\"error\":{\"message\":\"no\"}}", Dialect::OpenAiChat, None),
+        ] {
+            let said = doubt(recorded, format);
+            let fits = match (&said, expected) {
+                (Some(said), Some(expected)) => said.contains(expected),
+                (None, None) => true,
+                (Some(_) | None, _) => false,
+            };
+            assert!(fits, "{said:?}, not {expected:?}");
+        }
     }
 
     #[test]

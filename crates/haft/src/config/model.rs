@@ -9,6 +9,8 @@ use haft_agent::http::{Endpoint, Provider};
 use haft_wire::Strictness;
 use serde::Deserialize;
 
+use crate::output::misuse;
+
 /// As it is written: everything optional.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -72,17 +74,17 @@ impl Model {
         variable: impl Fn(&str) -> Option<String>,
     ) -> anyhow::Result<Endpoint> {
         let Some(provider) = &self.provider else {
-            bail!(
+            return Err(misuse(format!(
                 "no model is set up; say which API it speaks with `--provider {}`, or in haft.toml:\n\n\
                  [model]\nprovider = \"openai\"\nname = \"<the model's name>\"\nkey_env = \"OPENAI_API_KEY\"",
                 Provider::ALL.map(Provider::as_str).join("|")
-            );
+            )));
         };
         let provider: Provider = provider.parse().map_err(|why| anyhow!("{why}"))?;
         let Some(model) = self.name.clone().filter(|name| !name.trim().is_empty()) else {
-            bail!(
-                "no model is named; use `--model NAME`, or set `name` under [model] in haft.toml"
-            );
+            return Err(misuse(
+                "no model is named; use `--model NAME`, or set `name` under [model] in haft.toml",
+            ));
         };
         // A key is sent nowhere but to whom it belongs: an address of one's own gets one only when
         // its variable was named.

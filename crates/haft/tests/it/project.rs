@@ -1,8 +1,9 @@
 //! A project in a folder of its own, and the command in it.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
@@ -17,6 +18,14 @@ pub(crate) struct Said {
     pub(crate) code: i32,
     pub(crate) out: String,
     pub(crate) err: String,
+}
+
+impl Said {
+    fn of(output: Output) -> Self {
+        let Output { status, stdout, stderr } = output;
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Self { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
+    }
 }
 
 impl Project {
@@ -68,9 +77,17 @@ impl Project {
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Said {
-        let Output { status, stdout, stderr } = self.command().args(arguments).output().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Said { code: status.code().unwrap_or(-1), out: text(stdout), err: text(stderr) }
+        Said::of(self.command().args(arguments).output().unwrap())
+    }
+
+    /// The same with something on standard input.
+    pub(crate) fn fed(&self, arguments: &[&str], input: &[u8]) -> Said {
+        let mut command = self.command();
+        command.args(arguments).stdin(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        Said::of(child.wait_with_output().unwrap())
     }
 
     #[track_caller]

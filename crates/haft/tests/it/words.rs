@@ -84,3 +84,66 @@ fn the_numbers_of_the_ledger_are_set_in_haft_toml() {
         assert!(said.code == 3 && said.err.contains(why), "{said:?}");
     }
 }
+
+/// What is wrong with the command line ends with 2 and says what to do, before anything is asked.
+#[test]
+fn a_conversation_that_cannot_begin_says_what_to_do() {
+    let project = Project::new();
+    let chat = |more: &[&str]| {
+        let all = [&["chat", "hi", "--provider", "openai"], more].concat();
+        project.command().env("A_KEY", "sk-some-key").args(all).output().unwrap()
+    };
+    let local = "http://127.0.0.1:9";
+    for (more, words) in [
+        (&["--model", "m", "--url", "ftp://x"][..], "--url: `ftp://x` is not the URL of a model"),
+        (&["--model", "m", "--url", "x.example"], "write http(s)://host/"),
+        (&["--model", "m", "--url", "https://me:pw@x"], "must not hold credentials"),
+        (&["--model", "m", "--url", "http://x.example", "--key-env", "A_KEY"], "use https"),
+        (&["--model", "m", "--url", ""], "--url: it is empty"),
+        (&["--model", " ", "--url", local], "--model: it is empty"),
+        (&["--model", "m", "--key-env", ""], "--key-env: it is empty"),
+        (&["--url", local], "no model is named; use `--model NAME`"),
+        (&["--model", "m", "--url", local, "--max-rounds", "0"], "0 is not in 1.."),
+        (&["--model", "m", "--url", local, "--agent", "nobody"], "there is no agent `nobody`"),
+    ] {
+        let said = chat(more);
+        let err = String::from_utf8(said.stderr).unwrap();
+        assert_eq!(said.status.code(), Some(2), "{more:?}: {err}");
+        assert!(err.contains(words) && !err.contains("pw"), "{more:?}: {err}");
+    }
+    let said = project.run(&["chat", "hi"]);
+    assert!(said.code == 2 && said.err.contains("no model is set up"), "{said:?}");
+    // What the environment or a file lacks is no misuse.
+    let said = chat(&["--model", "m", "--key-env", "NO_SUCH_KEY"]);
+    let err = String::from_utf8(said.stderr).unwrap();
+    assert!(said.status.code() == Some(3) && err.contains("`NO_SUCH_KEY`"), "{err}");
+    let before = project.read("haft.toml");
+    let wrong = "[model]\nprovider = \"openai\"\nname = \"m\"\nurl = \"ftp://x\"\n";
+    project.write("haft.toml", &format!("{before}{wrong}"));
+    let said = project.run(&["chat", "hi"]);
+    assert!(said.code == 3 && said.err.contains("`url` of the model in haft.toml"), "{said:?}");
+}
+
+#[test]
+fn what_comes_on_standard_input_is_a_message_or_none() {
+    let project = Project::new();
+    let model = ["chat", "--provider", "openai", "--model", "m", "--url", "http://127.0.0.1:9"];
+    for (bytes, words) in [
+        (&b""[..], "there is nothing to say"),
+        (b" \n", "there is nothing to say"),
+        (b"\xff\xfe", "standard input is not text in UTF-8"),
+    ] {
+        let said = project.fed(&model, bytes);
+        assert!(said.code == 2 && said.err.contains(words), "{said:?}");
+    }
+    let decode = ["decode", "--format", "openai"];
+    for (bytes, words) in [
+        (&b""[..], "the recording is empty"),
+        (b"\x7fELF\x00\xff", "nothing in it is said as `openai` says it"),
+    ] {
+        let said = project.fed(&decode, bytes);
+        assert!(said.code == 1 && said.err.contains(words), "{said:?}");
+    }
+    let said = project.run(&["decode", "--format", "nope"]);
+    assert!(said.code == 2 && said.err.contains("openai-responses"), "{said:?}");
+}

@@ -4,9 +4,9 @@ use serde_json::value::RawValue;
 
 use super::wire::{Begun, Delta};
 use crate::decode::fields::Fields;
-use crate::decode::json;
 use crate::decode::notes::{Draft, Pen, Verdict};
 use crate::decode::text::Pieces;
+use crate::decode::{fault, json};
 use crate::raw::RawJson;
 use crate::said::{Broken, Fault};
 
@@ -20,8 +20,8 @@ pub(super) struct Block {
     body: Pieces,
     signature: Pieces,
     citations: Vec<RawJson>,
-    /// Something came after it had stopped.
-    reopened: bool,
+    /// Something came after it had stopped, or something that is none of its kind.
+    contradicted: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Block {
             body: Pieces::default(),
             signature: Pieces::default(),
             citations: Vec::new(),
-            reopened: false,
+            contradicted: false,
         }
     }
 
@@ -96,17 +96,22 @@ impl Block {
     }
 
     pub(super) fn add(&mut self, delta: Delta<'_>, pen: &mut Pen<'_>) -> Result<(), Fault> {
-        self.reopened |= self.stopped;
+        self.contradicted |= self.stopped;
+        // A piece belongs to the block only where it is of its kind; words are shown in any case.
         if let Some(text) = delta.text {
-            self.keep(&text.0, pen)?;
+            self.keep(&text.0, self.kind == Kind::Text, pen)?;
             pen.text(0, &text.0)?;
         }
         if let Some(thinking) = delta.thinking {
-            self.keep(&thinking.0, pen)?;
+            self.keep(&thinking.0, self.kind == Kind::Thinking, pen)?;
             pen.reasoning(&thinking.0)?;
         }
-        if let Some(json) = delta.partial_json {
-            self.keep(&json.0, pen)?;
+        if let Some(json) = delta.partial_json.filter(|json| !json.0.is_empty()) {
+            if matches!(self.kind, Kind::Text | Kind::Thinking) {
+                let message = "arguments came for a content block that is no call";
+                return Err(fault("contradiction", message));
+            }
+            self.keep(&json.0, true, pen)?;
         }
         if let Some(signature) = delta.signature {
             pen.notes.hold(signature.0.len())?;
@@ -120,9 +125,12 @@ impl Block {
         Ok(())
     }
 
-    fn keep(&mut self, piece: &[u8], pen: &mut Pen<'_>) -> Result<(), Fault> {
-        pen.notes.hold(piece.len())?;
-        self.body.push(piece);
+    fn keep(&mut self, piece: &[u8], fits: bool, pen: &mut Pen<'_>) -> Result<(), Fault> {
+        self.contradicted |= !fits && !piece.is_empty();
+        if fits {
+            pen.notes.hold(piece.len())?;
+            self.body.push(piece);
+        }
         Ok(())
     }
 
@@ -163,7 +171,7 @@ impl Block {
     }
 
     fn call(self, verdict: Verdict, pen: &mut Pen<'_>) -> Option<RawJson> {
-        let Self { mut fields, body, stopped, reopened, .. } = self;
+        let Self { mut fields, body, stopped, contradicted, .. } = self;
         // What the block began with counts only where nothing was added to it.
         let begun = fields.get("input").map_or("", RawValue::get);
         let begun = if begun == "null" { "" } else { begun };
@@ -172,7 +180,7 @@ impl Block {
             id: fields.text("id"),
             name: fields.text("name").unwrap_or_default(),
             arguments,
-            flaw: match (stopped, reopened) {
+            flaw: match (stopped, contradicted) {
                 (_, true) => Some(Broken::Contradiction),
                 (false, false) => Some(Broken::Cut),
                 (true, false) => None,

@@ -2,10 +2,14 @@
 //!
 //! By the book each delta names the call's index. In practice the index is missing, the same for
 //! all calls, or out of order; ids come late, again with each delta, or as null; names come in two
-//! pieces or twice.
+//! pieces or twice. Where nothing else tells two calls apart, a name does that comes after arguments
+//! which are whole.
+
+use std::borrow::Cow;
 
 use super::Pieces as Form;
 use super::wire::{Custom, Function, ToolCall};
+use crate::decode::brackets::Brackets;
 use crate::decode::notes::Notes;
 use crate::decode::text::{Piece, Pieces};
 use crate::raw::RawJson;
@@ -17,6 +21,8 @@ pub(super) struct Calls {
     slots: Vec<Slot>,
     /// The slot that was written to last: most deltas go there again.
     last: usize,
+    /// How many chunks have come.
+    chunks: u64,
 }
 
 /// One call.
@@ -27,6 +33,21 @@ pub(super) struct Slot {
     pub(super) arguments: Pieces,
     pub(super) kind: Kind,
     pub(super) extra: Option<RawJson>,
+    /// The chunk that named it last.
+    named: u64,
+    /// It was named again after all of its arguments: another call of the same tool, if more comes.
+    again: bool,
+    brackets: Brackets,
+}
+
+/// An entry of `tool_calls` as far as it says which call it belongs to.
+#[derive(Clone, Copy)]
+struct Told<'a> {
+    index: Option<i64>,
+    id: &'a str,
+    name: &'a str,
+    /// It brings no arguments.
+    blank: bool,
 }
 
 /// Which of the two ways of calling.
@@ -41,6 +62,11 @@ pub(super) enum Kind {
 }
 
 impl Calls {
+    /// The entries that follow stand in one chunk.
+    pub(super) fn chunk(&mut self) {
+        self.chunks += 1;
+    }
+
     /// One entry of `tool_calls`.
     pub(super) fn read(
         &mut self,
@@ -55,17 +81,19 @@ impl Calls {
             (None, Some(custom)) => (custom.name.as_deref(), custom.input),
             (None, None) => (None, None),
         };
-        let id = call.id.as_deref().unwrap_or_default();
-        let name = name.unwrap_or_default();
-        let found = match form {
-            Form::Deltas => self.find(call.index, id, name),
-            Form::Whole => None,
+        let blank = arguments.is_none_or(|text| text.get().trim_matches('"').trim().is_empty());
+        let (id, name) = (call.id.as_deref().unwrap_or_default(), name.unwrap_or_default());
+        let told = Told { index: call.index, id, name, blank };
+        let (found, name) = match form {
+            Form::Deltas => self.place(told),
+            Form::Whole => (None, Cow::Borrowed(name)),
         };
+        let chunk = self.chunks;
         let slot = self.slot(found, call.index, Kind::Tool, notes)?;
         if custom.is_some() || call.kind.as_deref() == Some("custom") {
             slot.kind = Kind::Custom;
         }
-        slot.name_it(id, name, notes)?;
+        slot.name_it(id, &name, chunk, notes)?;
         if let Some(arguments) = arguments {
             slot.add(arguments.get(), notes)?;
         }
@@ -80,7 +108,7 @@ impl Calls {
     pub(super) fn legacy(&mut self, call: &Function<'_>, notes: &mut Notes) -> Result<(), Fault> {
         let found = self.slots.iter().position(|slot| slot.kind == Kind::Legacy);
         let slot = self.slot(found, None, Kind::Legacy, notes)?;
-        slot.name_it("", call.name.as_deref().unwrap_or_default(), notes)?;
+        slot.name_it("", call.name.as_deref().unwrap_or_default(), 0, notes)?;
         match call.arguments {
             Some(arguments) => slot.add(arguments.get(), notes),
             None => Ok(()),
@@ -94,7 +122,23 @@ impl Calls {
         slots
     }
 
-    fn find(&self, index: Option<i64>, id: &str, name: &str) -> Option<usize> {
+    /// The call that an entry belongs to, none where it begins one; and the name that it gives.
+    fn place<'a>(&mut self, told: Told<'a>) -> (Option<usize>, Cow<'a, str>) {
+        let name = Cow::Borrowed(told.name);
+        let chunk = self.chunks;
+        let Some(at) = self.find(told) else { return (None, name) };
+        let Some(slot) = self.slots.get_mut(at) else { return (None, name) };
+        if !slot.is_left_behind(told, chunk) {
+            slot.again |= told.blank && slot.is_named_again(told);
+            return (Some(at), name);
+        }
+        let name = if told.name.is_empty() { Cow::Owned(slot.name.clone()) } else { name };
+        (None, name)
+    }
+
+    /// The call that index and id speak of.
+    fn find(&self, told: Told<'_>) -> Option<usize> {
+        let Told { index, id, name, .. } = told;
         let Some(index) = index else { return self.without_index(id, name) };
         let at = match self.slots.get(self.last) {
             Some(slot) if slot.index == index => self.last,
@@ -111,14 +155,16 @@ impl Calls {
     }
 
     fn without_index(&self, id: &str, name: &str) -> Option<usize> {
-        if !id.is_empty() {
-            let known = self.slots.iter().rposition(|slot| slot.id == id);
-            let nameless = name.is_empty().then_some(self.slots.len().wrapping_sub(1));
-            return known.or(nameless).filter(|at| *at < self.slots.len());
-        }
         let last = self.slots.get(self.last)?;
-        let begins = !name.is_empty() && !last.name.is_empty() && !last.arguments.is_empty();
-        (!begins).then_some(self.last)
+        let known = || self.slots.iter().rposition(|slot| slot.id == id);
+        match id {
+            "" => Some(self.last),
+            _ => known().or_else(|| {
+                // An id that comes late comes without a name, or with the same one again.
+                let late = name.is_empty() || (last.id.is_empty() && last.name == name);
+                late.then_some(self.last)
+            }),
+        }
     }
 
     fn slot(
@@ -146,6 +192,9 @@ impl Calls {
                     arguments: Pieces::default(),
                     kind,
                     extra: None,
+                    named: 0,
+                    again: false,
+                    brackets: Brackets::default(),
                 });
                 self.slots.len() - 1
             }
@@ -155,10 +204,53 @@ impl Calls {
 }
 
 impl Slot {
-    fn name_it(&mut self, id: &str, name: &str, notes: &mut Notes) -> Result<(), Fault> {
+    /// Whether an entry that index and id lead here begins another call.
+    fn is_left_behind(&mut self, told: Told<'_>, chunk: u64) -> bool {
+        if told.name.is_empty() {
+            return self.again && !told.blank;
+        }
+        if self.name.is_empty() || (self.name == told.name && self.has_id(told.id)) {
+            return false;
+        }
+        if self.named == chunk {
+            // No name comes in two pieces of one chunk.
+            return true;
+        }
+        match self.name == told.name {
+            // Names come before arguments.
+            false => !self.arguments.is_empty(),
+            // Without arguments it may be the same call, named once more.
+            true => !told.blank && self.is_named_again(told),
+        }
+    }
+
+    /// Whether an entry names the same tool after all of the arguments.
+    fn is_named_again(&mut self, told: Told<'_>) -> bool {
+        let same = !told.name.is_empty() && self.name == told.name;
+        same && !self.has_id(told.id) && self.is_whole()
+    }
+
+    fn has_id(&self, id: &str) -> bool {
+        !id.is_empty() && self.id == id
+    }
+
+    fn is_whole(&mut self) -> bool {
+        self.brackets.are_closed(self.arguments.as_bytes())
+    }
+
+    fn name_it(
+        &mut self,
+        id: &str,
+        name: &str,
+        chunk: u64,
+        notes: &mut Notes,
+    ) -> Result<(), Fault> {
         if self.id.is_empty() && !id.is_empty() {
             notes.hold(id.len())?;
             self.id.push_str(id);
+        }
+        if !name.is_empty() {
+            self.named = chunk;
         }
         // A name that is repeated as a whole is not a second piece of itself.
         if !name.is_empty() && self.name != name {

@@ -1,6 +1,9 @@
 //! One output item, which is stated up to four times: in pieces, at the end of the arguments, at
 //! the end of the item, and at the end of the response.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
+
 use serde_json::value::RawValue;
 
 use super::wire::{OutputItem, Said};
@@ -16,7 +19,13 @@ pub(super) struct Item {
     pub(super) id: String,
     /// Its words have been said.
     pub(super) told: bool,
-    kind: Kind,
+    pub(super) kind: Kind,
+    /// It was stated as a whole.
+    pub(super) over: bool,
+    /// It has begun; words may come before that.
+    has_begun: bool,
+    /// What a call is answered by.
+    call: String,
     fields: Fields,
     /// The arguments that it began with.
     begun: Vec<u8>,
@@ -26,8 +35,8 @@ pub(super) struct Item {
     flaw: Option<Broken>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
     Call,
     /// A call of a tool that takes free text.
     Custom,
@@ -36,22 +45,19 @@ enum Kind {
     Other,
 }
 
-/// Which of the streamed items an item of the final list is.
-pub(super) fn find(streamed: &[Item], raw: &RawValue, place: u64) -> Option<usize> {
-    let wire: OutputItem<'_> = json(raw.get()).ok()?;
-    let same = |ours: Option<String>, theirs: Option<&str>| match (ours.as_deref(), theirs) {
-        (Some(ours), Some(theirs)) => !ours.is_empty() && ours == theirs,
-        (Some(_) | None, _) => false,
-    };
-    let by_id = |item: &Item| same(Some(item.id.clone()), wire.id.as_deref());
-    let by_call = |item: &Item| same(item.fields.text("call_id"), wire.call_id.as_deref());
-    let by_place = |item: &Item| item.index == place && item.kind == kind_of(&wire);
-    let found = streamed.iter().position(by_id);
-    found.or_else(|| streamed.iter().position(by_call)).or_else(|| {
-        // Where either has no id, its place says which it is.
-        let loose = |item: &Item| item.id.is_empty() || wire.id.is_none();
-        streamed.iter().position(|item| loose(item) && by_place(item))
-    })
+/// What an item says of itself.
+pub(super) struct Id<'a> {
+    pub(super) kind: Kind,
+    pub(super) id: Cow<'a, str>,
+    pub(super) call: Cow<'a, str>,
+}
+
+impl<'a> Id<'a> {
+    pub(super) fn of(raw: &'a RawValue) -> Result<Self, Fault> {
+        let wire: OutputItem<'a> = json(raw.get())?;
+        let kind = kind_of(&wire);
+        Ok(Self { kind, id: wire.id.unwrap_or_default(), call: wire.call_id.unwrap_or_default() })
+    }
 }
 
 fn kind_of(wire: &OutputItem<'_>) -> Kind {
@@ -64,13 +70,57 @@ fn kind_of(wire: &OutputItem<'_>) -> Kind {
     }
 }
 
+/// Which of the streamed items each of the listed ones is: the one with its ids, else the first of its
+/// kind that is no other's, because ids may have changed since.
+pub(super) fn claims(streamed: &[Item], listed: &[Id<'_>]) -> Vec<Option<usize>> {
+    let mut named: HashMap<(Kind, &str), Vec<usize>> = HashMap::new();
+    for (at, item) in streamed.iter().enumerate().rev() {
+        for id in [&item.id, &item.call] {
+            named.entry((item.kind, id)).or_default().push(at);
+        }
+    }
+    let mut free = vec![true; streamed.len()];
+    let mut claim = |at: usize| free.get_mut(at).is_some_and(std::mem::take).then_some(at);
+    let by_id = listed.iter().map(|one| {
+        [&one.id, &one.call].into_iter().filter(|id| !id.is_empty()).find_map(|id| {
+            let found = named.get_mut(&(one.kind, &**id))?;
+            std::iter::from_fn(|| found.pop()).find_map(&mut claim)
+        })
+    });
+    let by_id: Vec<Option<usize>> = by_id.collect();
+    let mut next: HashMap<Kind, usize> = HashMap::new();
+    let in_order = listed.iter().zip(by_id).map(|(one, found)| {
+        found.or_else(|| {
+            let from = next.entry(one.kind).or_default();
+            let of_kind = |at: &usize| streamed.get(*at).is_some_and(|item| item.kind == one.kind);
+            let at = (*from..streamed.len()).filter(of_kind).find_map(&mut claim);
+            *from = at.map_or(streamed.len(), |at| at + 1);
+            at
+        })
+    });
+    in_order.collect()
+}
+
+/// Whether two ids are given and equal.
+fn same(one: &str, other: &str) -> bool {
+    !one.is_empty() && one == other
+}
+
+/// Whether two ids are given and not equal.
+fn differ(one: &str, other: &str) -> bool {
+    !one.is_empty() && !other.is_empty() && one != other
+}
+
 impl Item {
-    pub(super) fn new(index: u64, id: &str) -> Self {
+    pub(super) fn new(index: u64, id: &str, kind: Kind) -> Self {
         Self {
             index,
             id: id.to_owned(),
             told: false,
-            kind: Kind::Other,
+            kind,
+            over: false,
+            has_begun: false,
+            call: String::new(),
             fields: Fields::default(),
             begun: Vec::new(),
             pieces: Pieces::default(),
@@ -83,8 +133,21 @@ impl Item {
         matches!(self.kind, Kind::Call | Kind::Custom)
     }
 
+    /// A message that can be repeated.
     pub(super) fn is_message(&self) -> bool {
-        self.kind == Kind::Message
+        self.kind == Kind::Message && self.has_begun
+    }
+
+    /// Whether this is the one by its ids.
+    pub(super) fn is_named(&self, id: &Id<'_>) -> bool {
+        self.kind == id.kind && (same(&self.id, &id.id) || same(&self.call, &id.call))
+    }
+
+    /// Whether an item that begins may be this one: one that has begun already begins again only
+    /// under its own ids.
+    pub(super) fn may_begin_as(&self, id: &Id<'_>) -> bool {
+        let another = differ(&self.id, &id.id) || differ(&self.call, &id.call);
+        self.kind == id.kind && !self.over && !(self.has_begun && another)
     }
 
     pub(super) fn begin(&mut self, raw: &RawValue, pen: &mut Pen<'_>) -> Result<(), Fault> {
@@ -104,8 +167,11 @@ impl Item {
         }
         match self.kind {
             Kind::Call | Kind::Custom => {
-                let text = wire.arguments.or(wire.input).unwrap_or_default();
-                self.stated(&text.0, pen)
+                // Some leave out what they have said in pieces.
+                match wire.arguments.or(wire.input) {
+                    Some(text) => self.stated(&text.0, pen),
+                    None => self.stands(pen),
+                }
             }
             Kind::Message => self.tell(wire.content, pen),
             Kind::Reasoning => {
@@ -122,20 +188,39 @@ impl Item {
         raw: &RawValue,
         pen: &mut Pen<'_>,
     ) -> Result<(), Fault> {
-        let before = self.fields.text("name");
         pen.notes.hold(raw.get().len())?;
-        self.fields = json(raw.get())?;
+        let before = std::mem::replace(&mut self.fields, json(raw.get())?);
         self.kind = kind_of(wire);
+        self.has_begun = true;
         if let Some(id) = &wire.id {
             id.as_ref().clone_into(&mut self.id);
         }
-        if before.is_some_and(|before| self.fields.text("name") != Some(before)) {
-            self.flaw.get_or_insert(Broken::Contradiction);
+        if self.is_call() {
+            self.call = self.keep("call_id", &before);
+            let (was, is) = (before.text("name").unwrap_or_default(), self.keep("name", &before));
+            if differ(&was, &is) {
+                self.flaw.get_or_insert(Broken::Contradiction);
+            }
         }
         Ok(())
     }
 
+    /// A field's text, which stands where a later statement leaves it out.
+    fn keep(&mut self, name: &str, before: &Fields) -> String {
+        let is = self.fields.text(name).unwrap_or_default();
+        match before.text(name) {
+            Some(was) if is.is_empty() && !was.is_empty() => {
+                self.fields.set(name, RawJson::of(&was));
+                was
+            }
+            Some(_) | None => is,
+        }
+    }
+
     pub(super) fn add(&mut self, piece: &[u8], pen: &mut Pen<'_>) -> Result<(), Fault> {
+        if self.whole.is_some() && !piece.is_empty() {
+            self.flaw.get_or_insert(Broken::Contradiction);
+        }
         pen.notes.hold(piece.len())?;
         self.pieces.push(piece);
         Ok(())
@@ -146,9 +231,7 @@ impl Item {
         let agrees = match &self.whole {
             Some(whole) => whole == text,
             None => {
-                let mut all = Pieces::default();
-                all.push(&self.begun);
-                all.push(self.pieces.as_bytes());
+                let all = self.in_pieces();
                 // Some begin the item with its arguments and repeat them in pieces.
                 text.starts_with(all.as_bytes()) || text.starts_with(self.pieces.as_bytes())
             }
@@ -159,6 +242,23 @@ impl Item {
         pen.notes.hold(text.len())?;
         self.whole = Some(text.to_vec());
         Ok(())
+    }
+
+    /// The end of an item that does not state its arguments: what came of them is all.
+    fn stands(&mut self, pen: &mut Pen<'_>) -> Result<(), Fault> {
+        if self.whole.is_none() {
+            let all = self.in_pieces();
+            pen.notes.hold(all.as_bytes().len())?;
+            self.whole = Some(all.as_bytes().to_vec());
+        }
+        Ok(())
+    }
+
+    fn in_pieces(&self) -> Pieces {
+        let mut all = Pieces::default();
+        all.push(&self.begun);
+        all.push(self.pieces.as_bytes());
+        all
     }
 
     /// Not in the list of all items.
@@ -189,7 +289,8 @@ impl Item {
 
     /// Says the call, if it is one, and returns the item as the next request repeats it.
     pub(super) fn settle(self, verdict: Verdict, pen: &mut Pen<'_>) -> Option<RawJson> {
-        let Self { kind, mut fields, begun, pieces, whole, flaw, .. } = self;
+        let pieces = self.in_pieces();
+        let Self { kind, mut fields, whole, flaw, .. } = self;
         if !matches!(kind, Kind::Call | Kind::Custom) {
             return fields.raw().filter(|raw| raw.as_str() != "{}");
         }
@@ -200,14 +301,14 @@ impl Item {
                 flaw.or(whole.is_none().then_some(Broken::Cut))
             }
         };
-        let mut text = Pieces::default();
-        match whole {
-            Some(whole) => text.push(&whole),
-            None => {
-                text.push(&begun);
-                text.push(pieces.as_bytes());
+        let text = match whole {
+            Some(whole) => {
+                let mut text = Pieces::default();
+                text.push(&whole);
+                text
             }
-        }
+            None => pieces,
+        };
         let draft = Draft {
             id: fields.text("call_id"),
             name: fields.text("name").unwrap_or_default(),

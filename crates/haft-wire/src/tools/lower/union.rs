@@ -151,7 +151,10 @@ impl Walk<'_> {
         let all_null = nodes.iter().all(is_null);
         let (nulls, nodes): (Vec<Node>, Vec<Node>) =
             nodes.into_iter().partition(|node| !all_null && is_null(node));
-        of_null.extend(nulls.iter().filter_map(|node| about_null(Some(&node.schema))));
+        for node in nulls {
+            of_null.extend(about_null(Some(&node.schema)));
+            of_null.extend(node.words);
+        }
         let mut branches: Vec<Branch> = Vec::new();
         let mut alone = None;
         let last = nodes.len().saturating_sub(1);

@@ -97,6 +97,66 @@ fn what_contradicts_itself_is_not_run() {
     );
 }
 
+/// A piece of another kind than its block went astray, and so may others have.
+#[test]
+fn pieces_that_are_none_of_their_block() {
+    let used = ends("tool_use");
+    let end = "end calls `tool_use` 0/9";
+    for (delta, shown) in [
+        (r#"{"type":"text_delta","text":"Hi"}"#, "text Hi"),
+        (r#"{"type":"thinking_delta","thinking":"hm"}"#, "reasoning hm"),
+    ] {
+        let astray = format!("{{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{delta}}}");
+        let turn = stream(
+            &format!("{CALL}\n{astray}\n{STOP}\n{used}"),
+            &[shown, "no call f contradiction (answered)", end],
+        );
+        assert_eq!(turn.broken[0].call.arguments, "{\"n\":10000000000000000000000001}");
+    }
+    // Empty ones say nothing.
+    let empty = r#"{"type":"content_block_delta","index":0,"delta":{"text":"","thinking":""}}"#;
+    stream(
+        &format!("{CALL}\n{empty}\n{STOP}\n{used}"),
+        &["call 0 t1 f {\"n\":10000000000000000000000001}", end],
+    );
+    let text = r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":"A"}}
+        {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{}"}}
+        {"type":"content_block_stop","index":1}"#;
+    stream(
+        &format!("{CALL}\n{STOP}\n{text}\n{used}"),
+        &["text A", "no call f cut (dropped)", "end failed [contradiction]"],
+    );
+}
+
+/// Who asks a provider again in mid-answer must not have the calls of both answers run.
+#[test]
+fn a_message_inside_of_another_is_none() {
+    let used = ends("tool_use");
+    stream(
+        &format!("{START}\n{CALL}\n{STOP}\n{START}\n{CALL}\n{STOP}\n{used}"),
+        &["no call f cut (dropped)", "end failed 25/1 [contradiction]"],
+    );
+    // Said twice before anything else, it says the same.
+    stream(
+        &format!("{START}\n{START}\n{CALL}\n{STOP}\n{used}"),
+        &["call 0 t1 f {\"n\":10000000000000000000000001}", "end calls `tool_use` 25/9"],
+    );
+}
+
+/// An index is a name that may be given again, once what had it is over.
+#[test]
+fn a_block_may_have_the_index_of_one_that_is_over() {
+    let other = CALL.replace("t1", "t2").replace("10000000000000000000000001", "2");
+    stream(
+        &format!("{CALL}\n{STOP}\n{other}\n{STOP}\n{}", ends("tool_use")),
+        &[
+            "call 0 t1 f {\"n\":10000000000000000000000001}",
+            "call 1 t2 f {\"n\":2}",
+            "end calls `tool_use` 0/9",
+        ],
+    );
+}
+
 #[test]
 fn thinking_is_repeated_with_its_signature() {
     let turn = stream(

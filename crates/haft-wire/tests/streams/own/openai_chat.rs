@@ -120,6 +120,101 @@ fn which_call_a_delta_belongs_to() {
     );
 }
 
+/// Nothing but their names and that the arguments before are whole tells these calls apart.
+#[test]
+fn calls_that_are_all_numbered_alike_and_have_no_ids() {
+    let three =
+        ["call 0 - f {\"a\":1}", "call 1 - f {\"a\":2}", "call 2 - g {}", "end calls `tool_calls`"];
+    let whole = |index: &str, id: &str| {
+        [("f", "{\\\"a\\\":1}"), ("f", "{\\\"a\\\":2}"), ("g", "{}")].map(|(name, text)| {
+            format!("{{{index}{id}\"function\":{{\"name\":\"{name}\",\"arguments\":\"{text}\"}}}}")
+        })
+    };
+    for index in ["", "\"index\":0,"] {
+        for id in ["", "\"id\":\"\",", "\"id\":null,"] {
+            let each = whole(index, id);
+            calls(&each.each_ref().map(String::as_str), "tool_calls", &three);
+            calls(&[&each.join(",")], "tool_calls", &three);
+        }
+        // Each in pieces: the name, then the arguments.
+        let pieces: Vec<String> = [
+            r#""name":"f","arguments":"""#,
+            r#""arguments":"{\"a\"""#,
+            r#""arguments":":1}""#,
+            r#""name":"f","arguments":"""#,
+            r#""arguments":"{\"a\":""#,
+            r#""arguments":"2}""#,
+            r#""name":"g""#,
+            r#""arguments":"{}""#,
+        ]
+        .map(|function| format!("{{{index}\"function\":{{{function}}}}}"))
+        .into();
+        calls(&pieces.iter().map(String::as_str).collect::<Vec<_>>(), "tool_calls", &three);
+    }
+    // Without arguments, in one chunk.
+    calls(
+        &[r#"{"function":{"name":"f"}},{"function":{"name":"g"}}"#],
+        "tool_calls",
+        &["call 0 - f ", "call 1 - g ", "end calls `tool_calls`"],
+    );
+    // A name after arguments that are not whole, and the same id for all of them.
+    calls(
+        &[
+            r#"{"index":0,"function":{"name":"f","arguments":"{\"a\":"}}"#,
+            r#"{"index":0,"function":{"name":"g","arguments":"{}"}}"#,
+        ],
+        "tool_calls",
+        &["no call f cut (answered)", "call 1 - g {}", "end calls `tool_calls`"],
+    );
+    calls(
+        &[
+            r#"{"index":0,"id":"c","function":{"name":"f","arguments":"{}"}}"#,
+            r#"{"index":0,"id":"c","function":{"name":"g","arguments":"{}"}}"#,
+        ],
+        "tool_calls",
+        &["call 0 c f {}", "call 1 c g {}", "end calls `tool_calls`"],
+    );
+}
+
+/// Some say name and id with each piece, also with one that is empty and comes after all others.
+#[test]
+fn a_name_that_comes_with_each_piece_makes_one_call() {
+    let one = |id: &str| [format!("call 0 {id} f {{\"a\":{{}}}}"), "end calls `tool_calls`".into()];
+    for index in ["", "\"index\":0,"] {
+        for (field, id) in [("", "-"), ("\"id\":\"c1\",", "c1")] {
+            let deltas = ["", "{\\\"a\\\":{", "}", "}", ""].map(|piece| {
+                format!(
+                    "{{{index}{field}\"function\":{{\"name\":\"f\",\"arguments\":\"{piece}\"}}}}"
+                )
+            });
+            for deltas in [&deltas[..], &deltas[..4]] {
+                let deltas: Vec<&str> = deltas.iter().map(String::as_str).collect();
+                calls(&deltas, "tool_calls", &one(id).each_ref().map(String::as_str));
+            }
+        }
+    }
+    // An id that comes late, with the name again.
+    calls(
+        &[
+            r#"{"function":{"name":"f"}}"#,
+            r#"{"id":"c1","function":{"name":"f","arguments":"{}"}}"#,
+        ],
+        "tool_calls",
+        &["call 0 c1 f {}", "end calls `tool_calls`"],
+    );
+}
+
+/// The words of Gemini's OpenAI door.
+#[test]
+fn words_that_say_more_than_openai_s_do() {
+    let word = "function_call_filter: MALFORMED_FUNCTION_CALL";
+    let failed = format!("end failed `{word}` [MALFORMED_FUNCTION_CALL]");
+    calls(&[F], word, &["no call f cut (dropped)", &failed]);
+    let word = "content_filter: RECITATION";
+    let withheld = format!("end filtered `{word}`");
+    calls(&[F], word, &["no call f withheld (dropped)", &withheld]);
+}
+
 #[test]
 fn arguments_that_are_no_object_are_no_call() {
     let with = |arguments: &str| {

@@ -173,3 +173,148 @@ fn arguments_that_come_as_an_object_are_those_that_were_meant() {
     let whole = done("").replace("\"arguments\":\"\"", "\"arguments\":{\"a\":1}");
     stream(&format!("{ADDED}\n{whole}{}", ended("completed", "")), &call);
 }
+
+fn added(index: u32, id: &str, call: &str, name: &str) -> String {
+    format!(
+        "{{\"type\":\"response.output_item.added\",\"output_index\":{index},\"item\":{{\"type\":\"function_call\",\"id\":\"{id}\",\"call_id\":\"{call}\",\"name\":\"{name}\",\"arguments\":\"\"}}}}\n"
+    )
+}
+
+fn item_done(index: u32, item: &str) -> String {
+    format!("{{\"type\":\"response.output_item.done\",\"output_index\":{index},\"item\":{item}}}\n")
+}
+
+/// What an imitator leaves out, another statement has said.
+#[test]
+fn what_a_later_statement_leaves_out_stands() {
+    let call = ["call 0 c1 f {\"a\":1}", "end calls `completed` 2/3"];
+    let pieces = delta("{\"a\"") + &delta(":1}");
+    let bare = r#"{"type":"function_call","id":"fc","call_id":"c1","name":"f"}"#;
+    let null = r#"{"type":"function_call","id":"fc","call_id":"c1","name":"f","arguments":null}"#;
+    for item in [bare, null] {
+        let over = item_done(1, item);
+        let turn = stream(&format!("{ADDED}\n{pieces}{over}{}", ended("completed", "")), &call);
+        assert_eq!(turn.replay[0].value().unwrap()["arguments"], "{\"a\":1}");
+        stream(&format!("{ADDED}\n{pieces}{over}{}", ended("completed", item)), &call);
+        stream(&format!("{ADDED}\n{pieces}{}", ended("completed", item)), &call);
+    }
+    // A name that comes late, or once.
+    for name in ["\"\"", "null"] {
+        let early = ADDED.replace("\"name\":\"f\"", &format!("\"name\":{name}"));
+        let over = item_done(1, ITEM);
+        stream(&format!("{early}\n{pieces}{over}{}", ended("completed", "")), &call);
+        let late = ITEM.replace("\"name\":\"f\"", &format!("\"name\":{name}"));
+        let late = late.replace("\"call_id\":\"c1\",", "");
+        let over = item_done(1, &late);
+        let turn = stream(&format!("{ADDED}\n{pieces}{over}{}", ended("completed", "")), &call);
+        assert_eq!(turn.replay[0].value().unwrap()["name"], "f");
+    }
+    // An item that ended in the middle is cut, whatever came of it.
+    let cut = bare.replace('}', ",\"status\":\"incomplete\"}");
+    stream(
+        &format!("{ADDED}\n{pieces}{}{}", item_done(1, &cut), ended("completed", "")),
+        &["no call f cut (answered)", "end calls `completed` 2/3"],
+    );
+    // Pieces after all of the arguments were stated contradict them.
+    stream(
+        &format!("{ADDED}\n{}{}{}", done("{}"), delta("{}"), ended("completed", "")),
+        &["no call f contradiction (answered)", "end calls `completed` 2/3"],
+    );
+}
+
+#[test]
+fn an_item_whose_id_changes_is_said_once() {
+    let message = |id: &str, content: &str| {
+        format!(
+            "{{\"type\":\"message\",\"id\":\"{id}\",\"role\":\"assistant\",\"content\":[{content}]}}"
+        )
+    };
+    let text = r#"{"type":"output_text","text":"Hi"}"#;
+    let begun = format!(
+        "{{\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{}}}\n",
+        message("m1", "")
+    );
+    let word =
+        r#"{"type":"response.output_text.delta","output_index":0,"item_id":"m2","delta":"Hi"}"#;
+    let over = item_done(0, &message("m3", text));
+    let said = ["text Hi", "end stop `completed` 2/3"];
+    let turn = stream(
+        &format!("{begun}{word}\n{over}{}", ended("completed", &message("m4", text))),
+        &said,
+    );
+    assert_eq!(turn.replay[0].as_str(), message("m4", text));
+    stream(&format!("{word}\n{}", ended("completed", &message("m4", text))), &said);
+    stream(&format!("{word}\n{over}{}", ended("completed", "")), &said);
+    // Reasoning and a call before it, under other ids too.
+    let thought =
+        r#"{"type":"response.reasoning_text.delta","output_index":0,"item_id":"r1","delta":"hm"}"#;
+    let reasoning =
+        r#"{"type":"reasoning","id":"r2","content":[{"type":"reasoning_text","text":"hm"}]}"#;
+    let later = word.replace("\"output_index\":0", "\"output_index\":2");
+    let call = ITEM.replace("\"fc\"", "\"fc9\"").replace("c1", "c9");
+    let list = [reasoning, &call, &message("m4", text)].join(",");
+    stream(
+        &format!(
+            "{thought}\n{ADDED}\n{}{}{later}\n{}",
+            delta("{\"a\":1}"),
+            done("{\"a\":1}"),
+            ended("completed", &list)
+        ),
+        &["reasoning hm", "text Hi", "call 0 c9 f {\"a\":1}", "end calls `completed` 2/3"],
+    );
+}
+
+/// Some number all of their items 0.
+#[test]
+fn items_in_one_place_are_told_apart_by_their_ids() {
+    let piece = |id: &str, text: &str| {
+        delta(text).replace("\"fc\"", &format!("\"{id}\"")).replace(":1,\"delta", ":0,\"delta")
+    };
+    let item = |id: &str, call: &str, name: &str, text: &str| {
+        let text = serde_json::to_string(text).unwrap();
+        format!(
+            "{{\"type\":\"function_call\",\"id\":\"{id}\",\"call_id\":\"{call}\",\"name\":\"{name}\",\"arguments\":{text}}}"
+        )
+    };
+    let said = ["call 0 c1 f {\"a\":1}", "call 1 c2 g {\"b\":2}", "end calls `completed` 2/3"];
+    let (f, g) = (item("i1", "c1", "f", "{\"a\":1}"), item("i2", "c2", "g", "{\"b\":2}"));
+    let one_by_one = [
+        added(0, "i1", "c1", "f"),
+        piece("i1", "{\"a\":1}"),
+        item_done(0, &f),
+        added(0, "i2", "c2", "g"),
+        piece("i2", "{\"b\":2}"),
+        item_done(0, &g),
+    ]
+    .concat();
+    let interleaved = [
+        added(0, "i1", "c1", "f"),
+        added(0, "i2", "c2", "g"),
+        piece("i2", "{\"b\""),
+        piece("i1", "{\"a\":"),
+        piece("i2", ":2}"),
+        piece("i1", "1}"),
+        item_done(0, &g),
+        item_done(0, &f),
+    ]
+    .concat();
+    let list = format!("{f},{g}");
+    for lines in [&one_by_one, &interleaved] {
+        stream(&format!("{lines}{}", ended("completed", "")), &said);
+        stream(&format!("{lines}{}", ended("completed", &list)), &said);
+    }
+    // No ids, one after the other.
+    let bare = one_by_one.replace("\"i1\"", "\"\"").replace("\"i2\"", "\"\"");
+    stream(&format!("{bare}{}", ended("completed", "")), &said);
+    // The same id for all, in places of their own.
+    let alike = [
+        added(0, "i", "c1", "f"),
+        added(1, "i", "c2", "g"),
+        piece("i", "{\"a\":1}"),
+        piece("i", "{\"b\":2}").replace(":0,\"delta", ":1,\"delta"),
+        item_done(0, &item("i", "c1", "f", "{\"a\":1}")),
+        item_done(1, &item("i", "c2", "g", "{\"b\":2}")),
+    ]
+    .concat();
+    stream(&format!("{alike}{}", ended("completed", "")), &said);
+}

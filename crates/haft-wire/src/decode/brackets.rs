@@ -1,0 +1,99 @@
+//! Whether a JSON object that grows has come to its end, each byte looked at once.
+
+/// How far a text was read, and inside of what that is.
+#[derive(Debug, Default)]
+pub(super) struct Brackets {
+    read: usize,
+    depth: usize,
+    inside: Inside,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Inside {
+    #[default]
+    Structure,
+    Text,
+    /// Right after a backslash.
+    Escape,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Before,
+    Within,
+    Closed,
+    /// It is no object, or something follows it.
+    Never,
+}
+
+impl Brackets {
+    /// Whether the text is an object whose brackets are closed, and white space. The text is the one
+    /// of the last time, with more behind it.
+    pub(super) fn are_closed(&mut self, text: &[u8]) -> bool {
+        for byte in text.get(self.read..).unwrap_or_default() {
+            self.next(*byte);
+        }
+        self.read = text.len();
+        self.state == State::Closed
+    }
+
+    fn next(&mut self, byte: u8) {
+        match self.state {
+            State::Within => self.within(byte),
+            State::Never => {}
+            State::Before | State::Closed if byte.is_ascii_whitespace() => {}
+            State::Before if byte == b'{' => {
+                self.state = State::Within;
+                self.depth = 1;
+            }
+            State::Before | State::Closed => self.state = State::Never,
+        }
+    }
+
+    fn within(&mut self, byte: u8) {
+        match (self.inside, byte) {
+            (Inside::Escape, _) => self.inside = Inside::Text,
+            (Inside::Text, b'\\') => self.inside = Inside::Escape,
+            (Inside::Text, b'"') => self.inside = Inside::Structure,
+            (Inside::Structure, b'"') => self.inside = Inside::Text,
+            (Inside::Structure, b'{' | b'[') => self.depth += 1,
+            (Inside::Structure, b'}' | b']') => {
+                self.depth -= 1;
+                if self.depth == 0 {
+                    self.state = State::Closed;
+                }
+            }
+            (Inside::Structure | Inside::Text, _) => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: bool) {
+        assert_eq!(Brackets::default().are_closed(text.as_bytes()), expected, "{text}");
+        let mut grown = Brackets::default();
+        for end in 0..text.len() {
+            grown.are_closed(&text.as_bytes()[..end]);
+        }
+        assert_eq!(grown.are_closed(text.as_bytes()), expected, "{text}, byte by byte");
+    }
+
+    #[test]
+    fn an_object_ends_with_its_last_bracket() {
+        check("{}", true);
+        check(" {\"a\": [1, {\"b\": \"}\\\"\"}]} \n", true);
+        check("", false);
+        check("{\"a\": {}", false);
+        check("{\"a\": \"}", false);
+        check("{\"a\": \"\\", false);
+        check("{} {}", false);
+        check("[1]", false);
+        check("null", false);
+    }
+}
