@@ -88,6 +88,7 @@ mod tests {
         drop(ours);
         third.grow(1).unwrap();
         drop((again, theirs, third));
-        assert_eq!((arriving.kept().all, arriving.kept().tenants.len()), (0, 0));
+        let kept = arriving.kept();
+        assert_eq!((kept.all, kept.tenants.len()), (0, 0));
     }
 }

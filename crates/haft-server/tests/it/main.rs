@@ -17,6 +17,8 @@ mod doors;
 #[cfg(test)]
 mod events;
 #[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod lasting;
 #[cfg(test)]
 mod mcp;
