@@ -177,6 +177,41 @@ pub enum EventKind {
     Message,
 }
 
+impl EventKind {
+    /// Every kind.
+    pub const ALL: [Self; 11] = [
+        Self::ToolCallStart,
+        Self::ToolCallResult,
+        Self::ToolSideEffectStarted,
+        Self::ToolSideEffectCompleted,
+        Self::ToolSideEffectFailed,
+        Self::ConfirmationRequested,
+        Self::ConfirmationDecided,
+        Self::EffectChanged,
+        Self::SessionChanged,
+        Self::AuditNote,
+        Self::Message,
+    ];
+
+    /// The word in events and filters.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ToolCallStart => "tool_call_start",
+            Self::ToolCallResult => "tool_call_result",
+            Self::ToolSideEffectStarted => "tool_side_effect_started",
+            Self::ToolSideEffectCompleted => "tool_side_effect_completed",
+            Self::ToolSideEffectFailed => "tool_side_effect_failed",
+            Self::ConfirmationRequested => "confirmation_requested",
+            Self::ConfirmationDecided => "confirmation_decided",
+            Self::EffectChanged => "effect_changed",
+            Self::SessionChanged => "session_changed",
+            Self::AuditNote => "audit_note",
+            Self::Message => "message",
+        }
+    }
+}
+
 /// One entry of the audit trail, chained to the one before it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

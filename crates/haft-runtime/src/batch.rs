@@ -40,30 +40,57 @@ impl Runtime {
     ///
     /// There are more calls than a batch may have; none was made.
     pub async fn batch(&self, calls: Vec<Planned>) -> Result<Vec<Step>, ToolError> {
-        let most = self.inner.settings.max_batch;
-        if calls.len() > most {
-            return Err(ToolError::new(
-                ErrorKind::InvalidArguments,
-                format!("a batch has at most {most} calls, and this one has {}", calls.len()),
-            )
-            .suggest("split it"));
-        }
+        self.batch_told(calls, &|_, _| {}).await
+    }
+
+    /// As [`batch`](Self::batch); `told` hears of each call, by its place, when it has ended or is
+    /// passed over.
+    ///
+    /// # Errors
+    ///
+    /// There are more calls than a batch may have; none was made.
+    pub async fn batch_told(
+        &self,
+        calls: Vec<Planned>,
+        told: &(dyn Fn(usize, &Step) + Send + Sync),
+    ) -> Result<Vec<Step>, ToolError> {
+        self.fits_batch(calls.len())?;
         let mut steps = Vec::with_capacity(calls.len());
         let mut stopped = false;
         let asked = Arc::new(Asked::default());
-        for mut planned in calls {
-            if stopped {
-                steps.push(Step::Skipped);
-                continue;
-            }
-            // A key of its own says by itself what a call is the same as.
-            if planned.call.key.is_none() || planned.call.keyed != Keyed::Call {
-                planned.call.asked = Some(asked.clone());
-            }
-            let envelope = self.invoke(planned.call).await;
-            stopped = planned.critical && !envelope.is_ok();
-            steps.push(Step::Ended(Box::new(envelope)));
+        for (place, mut planned) in calls.into_iter().enumerate() {
+            let step = match stopped {
+                true => Step::Skipped,
+                false => {
+                    // A key of its own says by itself what a call is the same as.
+                    if planned.call.key.is_none() || planned.call.keyed != Keyed::Call {
+                        planned.call.asked = Some(asked.clone());
+                    }
+                    let envelope = self.invoke(planned.call).await;
+                    stopped = planned.critical && !envelope.is_ok();
+                    Step::Ended(Box::new(envelope))
+                }
+            };
+            told(place, &step);
+            steps.push(step);
         }
         Ok(steps)
+    }
+
+    /// Whether a batch may have so many calls.
+    ///
+    /// # Errors
+    ///
+    /// It may not.
+    pub fn fits_batch(&self, calls: usize) -> Result<(), ToolError> {
+        let most = self.inner.settings.max_batch;
+        if calls <= most {
+            return Ok(());
+        }
+        Err(ToolError::new(
+            ErrorKind::InvalidArguments,
+            format!("a batch has at most {most} calls, and this one has {calls}"),
+        )
+        .suggest("split it"))
     }
 }

@@ -13,6 +13,7 @@ use serde_json::Value;
 use self::named::Named;
 use crate::door::Limits;
 use crate::problem::Problem;
+use crate::seat::Unseated;
 
 /// The parameters behind the question mark.
 pub(crate) struct Params<T>(pub(crate) T);
@@ -33,22 +34,23 @@ pub(crate) async fn bytes(body: Body, limits: &Limits) -> Result<Bytes, Problem>
     match tokio::time::timeout(limits.body, read).await {
         Err(_) => Err(Problem::too_slow()),
         Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(error)) => Err(match is_too_long(&error) {
-            true => Problem::too_large(limits.body_bytes),
-            false => Problem::malformed("the body could not be read to its end"),
-        }),
+        Ok(Err(error)) => Err(unread(&error, limits)),
     }
 }
 
-fn is_too_long(error: &axum::Error) -> bool {
-    let mut cause: Option<&dyn std::error::Error> = Some(error);
+/// Why a body was not read to its end.
+fn unread(error: &axum::Error, limits: &Limits) -> Problem {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(one) = cause {
+        if let Some(Unseated(problem)) = one.downcast_ref() {
+            return problem.clone();
+        }
         if one.to_string().contains("length limit") {
-            return true;
+            return Problem::too_large(limits.body_bytes);
         }
         cause = one.source();
     }
-    false
+    Problem::malformed("the body could not be read to its end")
 }
 
 /// The bytes of a body that says that it is JSON.
@@ -85,9 +87,13 @@ pub(crate) async fn json(
     body: Body,
     limits: &Limits,
 ) -> Result<Value, Problem> {
-    let bytes = json_bytes(headers, body, limits).await?;
+    object(&json_bytes(headers, body, limits).await?, limits)
+}
+
+/// A body's bytes as a JSON object.
+pub(crate) fn object(bytes: &[u8], limits: &Limits) -> Result<Value, Problem> {
     let text =
-        std::str::from_utf8(&bytes).map_err(|_| Problem::malformed("the body is not UTF-8"))?;
+        std::str::from_utf8(bytes).map_err(|_| Problem::malformed("the body is not UTF-8"))?;
     let most = haft_adm::strict::Limits::default().with_bytes(limits.body_bytes);
     let value = haft_adm::strict::parse(text, most)
         .map_err(|error| Problem::malformed(error.to_string()))?;

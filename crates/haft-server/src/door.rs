@@ -8,6 +8,7 @@ use haft_agent::Agent;
 use haft_runtime::Runtime;
 use tokio::sync::{Mutex, Semaphore, watch};
 
+use crate::arriving::Arriving;
 use crate::console::Visits;
 use crate::guard::Credential;
 use crate::hub::Hub;
@@ -98,6 +99,7 @@ pub struct Door {
     pub(crate) used: mcp::Used,
     pub(crate) room: Room,
     pub(crate) entrance: Arc<Semaphore>,
+    pub(crate) arriving: Arriving,
     pub(crate) places: Places,
     pub(crate) later: Later,
     pub(crate) renderings: Renderings,
@@ -151,6 +153,7 @@ impl Door {
             used: mcp::Used::default(),
             room: Room::new(limits.at_once),
             entrance: Arc::new(Semaphore::new(ENTERING)),
+            arriving: Arriving::default(),
             places: Places::new(limits.watchers),
             later: Later::new(limits.later),
             renderings: Renderings::default(),

@@ -5,6 +5,7 @@ mod host;
 
 use std::sync::Arc;
 
+use axum::body::HttpBody as _;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
@@ -12,11 +13,11 @@ use axum::response::{IntoResponse as _, Response};
 
 use haft_core::trace::Trace;
 use haft_runtime::trace;
-use tokio::sync::OwnedSemaphorePermit;
 
 use self::host::Host;
 use crate::door::Door;
 use crate::problem::Problem;
+use crate::seat::{Seat, Seated};
 use crate::whole::Whole;
 
 /// Headers that decide something. Two of one kind could be read two ways.
@@ -33,38 +34,38 @@ const TRACE: HeaderName = HeaderName::from_static("traceparent");
 
 /// For every route.
 pub(crate) async fn outer(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
-    let (request, whole) = Whole::of(request);
-    let mut response = admitted(&door, request, next).await;
+    let bare = request.body().is_end_stream();
+    let admitted = check(&door, &request).and_then(|()| place(&door, request.uri().path()));
+    let (mut response, was_read) = match admitted {
+        Err(problem) => (problem.into_response(), bare),
+        Ok(seat) => {
+            let seated = Seated(seat);
+            let (mut request, whole) = Whole::of(request, &seated.0);
+            request.extensions_mut().insert(seated.0.clone());
+            let trace = text(request.headers(), &TRACE).and_then(Trace::parse);
+            let response = trace::within(trace, next.run(request)).await;
+            (response, whole.was_read())
+        }
+    };
     door.metrics.answered(response.status().as_u16());
     // What is left of a body is not read, so the connection ends: the client must not count on it.
-    if !whole.was_read() {
+    if !was_read {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     dressed(response)
 }
 
-async fn admitted(door: &Arc<Door>, request: Request, next: Next) -> Response {
-    if let Err(problem) = check(door, &request) {
-        return problem.into_response();
-    }
-    let _room = match place(door, request.uri().path()) {
-        Ok(place) => place,
-        Err(problem) => return problem.into_response(),
-    };
-    let trace = text(request.headers(), &TRACE).and_then(Trace::parse);
-    trace::within(trace, next.run(request)).await
-}
-
 /// Turned away at once: a queue would only make everybody late. Whoever is not in yet takes nobody's
 /// place; whoever asks how the server does must hear it above all when there is no room.
-fn place(door: &Door, path: &str) -> Result<Option<OwnedSemaphorePermit>, Problem> {
+fn place(door: &Arc<Door>, path: &str) -> Result<Seat, Problem> {
     match path {
-        _ if asks_how_it_does(path) => Ok(None),
+        _ if asks_how_it_does(path) => Ok(Seat::new(door.clone(), None, false)),
         crate::console::ENTRANCE => {
             let entrance = door.entrance.clone().try_acquire_owned();
-            entrance.map(Some).map_err(|_| Problem::overloaded())
+            let place = entrance.map_err(|_| Problem::overloaded())?;
+            Ok(Seat::new(door.clone(), Some(place), false))
         }
-        _ => door.room.enter().map(Some),
+        _ => Ok(Seat::new(door.clone(), Some(door.room.enter()?), true)),
     }
 }
 
@@ -84,13 +85,11 @@ pub(crate) async fn inner(
     };
     match door.identify(&credential.0).await {
         Some(who) => {
-            let _share = match asks_how_it_does(request.uri().path()) {
-                true => None,
-                false => match door.share(&who.tenant) {
-                    Ok(share) => Some(share),
-                    Err(problem) => return problem.into_response(),
-                },
-            };
+            let seat = request.extensions().get::<Seat>();
+            let seat = seat.filter(|_| !asks_how_it_does(request.uri().path()));
+            if let Some(Err(problem)) = seat.map(|seat| seat.is_of(&who.tenant)) {
+                return problem.into_response();
+            }
             request.extensions_mut().insert(who);
             request.extensions_mut().insert(credential);
             next.run(request).await

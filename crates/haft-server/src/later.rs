@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
+use haft_core::Digest;
 
 use crate::who::Who;
 
@@ -30,6 +31,28 @@ struct Call {
     agent: String,
     began: Instant,
     answer: Option<Bytes>,
+    /// What was asked, under its key.
+    same: Option<Digest>,
+}
+
+impl Call {
+    /// Only for whoever made it, for the same person, through the agent that it was made for.
+    fn is_of(&self, who: &Who, agent: &str) -> bool {
+        self.who.tenant == who.tenant
+            && self.who.principal == who.principal
+            && self.who.subject == who.subject
+            && self.agent == agent
+    }
+}
+
+/// What became of a request to begin.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Begun {
+    New,
+    /// It is being worked on, under this id.
+    Already(String),
+    /// There is no room.
+    Full,
 }
 
 /// Where a call stands.
@@ -47,18 +70,26 @@ impl Later {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes room for a call; false where there is none. No tenant takes more than half of it.
-    pub(crate) fn begin(&self, id: &str, who: &Who, agent: &str) -> bool {
+    /// Makes room for a call. No tenant takes more than half of it. What is the same as a call that
+    /// is running is that call.
+    pub(crate) fn begin(&self, id: &str, who: &Who, agent: &str, same: Option<Digest>) -> Begun {
         let mut calls = self.calls();
         calls.forget_old();
+        if same.is_some() {
+            let running =
+                |call: &Call| call.same == same && call.answer.is_none() && call.is_of(who, agent);
+            if let Some((id, _)) = calls.by_id.iter().find(|(_, call)| running(call)) {
+                return Begun::Already(id.clone());
+            }
+        }
         let own = calls.by_id.values().filter(|call| call.who.tenant == who.tenant).count();
         if calls.by_id.len() >= self.most || own >= (self.most / 2).max(1) {
-            return false;
+            return Begun::Full;
         }
-        let call =
-            Call { who: who.clone(), agent: agent.to_owned(), began: Instant::now(), answer: None };
+        let (who, agent) = (who.clone(), agent.to_owned());
+        let call = Call { who, agent, began: Instant::now(), answer: None, same };
         calls.by_id.insert(id.to_owned(), call);
-        true
+        Begun::New
     }
 
     pub(crate) fn end(&self, id: &str, answer: Bytes) {
@@ -76,15 +107,11 @@ impl Later {
         self.calls().remove(id);
     }
 
-    /// Only for whoever made it, for the same person, through the agent that it was made for.
+    /// Where a call of somebody's own stands.
     pub(crate) fn standing(&self, id: &str, who: &Who, agent: &str) -> Option<Standing> {
         let calls = self.calls();
-        let call = calls.by_id.get(id)?;
-        let own = call.who.tenant == who.tenant
-            && call.who.principal == who.principal
-            && call.who.subject == who.subject
-            && call.agent == agent;
-        own.then(|| match &call.answer {
+        let call = calls.by_id.get(id).filter(|call| call.is_of(who, agent))?;
+        Some(match &call.answer {
             Some(answer) => Standing::Ended(answer.clone()),
             None => Standing::Running,
         })
@@ -132,7 +159,7 @@ mod tests {
         };
         let later = Later::new(8);
         let ann = who("ours", "desk", Some("ann"));
-        assert!(later.begin("a", &ann, "helper"));
+        assert_eq!(later.begin("a", &ann, "helper", None), Begun::New);
         later.end("a", Bytes::from_static(b"{}"));
         for (other, agent, theirs) in [
             (&ann, "helper", true),

@@ -4,6 +4,7 @@
 //! call ends in the runtime's one path.
 
 mod api;
+mod arriving;
 mod body;
 mod console;
 mod document;
@@ -20,6 +21,8 @@ mod patient;
 mod places;
 pub mod problem;
 mod room;
+mod seat;
+mod shapes;
 mod shortage;
 mod shown;
 mod socket;
@@ -71,14 +74,14 @@ fn routes() -> (OpenApiRouter<Arc<Door>>, OpenApiRouter<Arc<Door>>) {
         .routes(routes!(api::health::page));
     let keyed = OpenApiRouter::new()
         .routes(routes!(api::health::metrics))
-        .routes(routes!(api::tools::of_agent))
-        .routes(routes!(api::tools::unavailable))
-        .routes(routes!(api::tools::one))
-        .routes(routes!(api::tools::doc))
-        .routes(routes!(api::tools::of_tenant))
-        .routes(routes!(api::tools::one_of_tenant))
-        .routes(routes!(api::tools::doc_of_tenant))
-        .routes(routes!(api::tools::registry))
+        .routes(routes!(api::tools::of_agent::of_agent))
+        .routes(routes!(api::tools::of_agent::unavailable))
+        .routes(routes!(api::tools::of_agent::one))
+        .routes(routes!(api::tools::of_agent::doc))
+        .routes(routes!(api::tools::of_tenant::of_tenant))
+        .routes(routes!(api::tools::of_tenant::one_of_tenant))
+        .routes(routes!(api::tools::of_tenant::doc_of_tenant))
+        .routes(routes!(api::tools::registry::registry))
         .routes(routes!(api::calls::make))
         .routes(routes!(api::calls::poll))
         .routes(routes!(api::completions::complete))
@@ -101,7 +104,7 @@ fn routes() -> (OpenApiRouter<Arc<Door>>, OpenApiRouter<Arc<Door>>) {
         .routes(routes!(api::records::series))
         .routes(routes!(api::audit::list))
         .routes(routes!(api::audit::verify))
-        .routes(routes!(api::events::live))
+        .routes(routes!(api::events::list))
         .merge(administration());
     (open, keyed)
 }

@@ -1,25 +1,30 @@
-//! Whether a request's body was read to its end before it was answered.
+//! Whether a request's body was read to its end before it was answered, and what becomes of its place
+//! meanwhile.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
 use hyper::body::{Frame, SizeHint};
+
+use crate::problem::Problem;
+use crate::seat::{Seat, Unseated};
 
 /// What is known of a body. None where there is none to read.
 pub(crate) struct Whole(Option<Arc<AtomicBool>>);
 
 impl Whole {
     /// A request whose body is watched.
-    pub(crate) fn of(request: Request) -> (Request, Self) {
+    pub(crate) fn of(request: Request, seat: &Seat) -> (Request, Self) {
         if request.body().is_end_stream() {
             return (request, Self(None));
         }
         let read = Arc::new(AtomicBool::new(false));
-        let request = request.map(|body| Body::new(Watched { body, read: read.clone() }));
+        let (seat, known) = (seat.clone(), read.clone());
+        let request = request.map(|body| Body::new(Watched { body, read: known, seat }));
         (request, Self(Some(read)))
     }
 
@@ -31,6 +36,21 @@ impl Whole {
 struct Watched {
     body: Body,
     read: Arc<AtomicBool>,
+    seat: Seat,
+}
+
+impl Watched {
+    /// What a piece, or the end, means for the place.
+    fn came(&self, piece: Option<&Frame<Bytes>>) -> Result<(), Problem> {
+        if let Some(data) = piece.and_then(Frame::data_ref) {
+            self.seat.brings(data.len())?;
+        }
+        if piece.is_none() || self.body.is_end_stream() {
+            self.read.store(true, Ordering::Relaxed);
+            self.seat.sit_down()?;
+        }
+        Ok(())
+    }
 }
 
 impl HttpBody for Watched {
@@ -41,11 +61,18 @@ impl HttpBody for Watched {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
-        if frame.is_none() || self.body.is_end_stream() {
-            self.read.store(true, Ordering::Relaxed);
+        let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) else {
+            self.seat.stand_up();
+            return Poll::Pending;
+        };
+        let frame = match frame.transpose() {
+            Ok(frame) => frame,
+            Err(error) => return Poll::Ready(Some(Err(error))),
+        };
+        match self.came(frame.as_ref()) {
+            Ok(()) => Poll::Ready(frame.map(Ok)),
+            Err(problem) => Poll::Ready(Some(Err(axum::Error::new(Unseated(problem))))),
         }
-        Poll::Ready(frame)
     }
 
     fn is_end_stream(&self) -> bool {

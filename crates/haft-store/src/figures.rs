@@ -39,6 +39,7 @@ pub(crate) fn is_meant(filter: &CallFilter, record: &InvocationRecord) -> bool {
         && is_some(&filter.error, &record.error)
         && filter.ok.is_none_or(|ok| ok == record.error.is_none())
         && filter.since_ms.is_none_or(|since| record.started_at_ms >= since)
+        && filter.until_ms.is_none_or(|until| record.started_at_ms <= until)
         && names(filter.call.as_deref(), &record.call)
 }
 

@@ -4,6 +4,7 @@
 //! the audit trail when somebody looks, so that recording one costs next to nothing; of those that
 //! wait, the oldest go when there are too many, and [`Memory::dropped`] counts them.
 
+mod about;
 mod configs;
 mod forget;
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod agree;
 mod calendar;
 mod configs;
 mod connections;
+mod entries;
 mod fault;
 mod forget;
 mod owner;

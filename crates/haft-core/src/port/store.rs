@@ -182,13 +182,8 @@ pub trait Journal: Send + Sync {
     /// The audit trail from an entry on, oldest first.
     fn audit<'a>(&'a self, from: u64, limit: usize) -> Answer<'a, Vec<AuditEntry>>;
 
-    /// A tenant's part of the audit trail, newest first: before an entry, or from the end.
-    fn trail<'a>(
-        &'a self,
-        tenant: &'a str,
-        before: Option<u64>,
-        limit: usize,
-    ) -> Answer<'a, Vec<AuditEntry>>;
+    /// A tenant's part of the audit trail, newest first.
+    fn trail<'a>(&'a self, filter: TrailFilter) -> Answer<'a, Vec<AuditEntry>>;
 
     /// Checks the whole audit trail. Takes its time, and nobody waits for it but the caller.
     fn verify<'a>(&'a self) -> Answer<'a, Checked>;
@@ -212,14 +207,49 @@ pub struct CallFilter {
     pub error: Option<ErrorKind>,
     /// Only failures, or only successes.
     pub ok: Option<bool>,
-    /// Not before, in milliseconds of the Unix epoch.
+    /// Begun not before, in milliseconds of the Unix epoch.
     pub since_ms: Option<i64>,
+    /// Begun not after.
+    pub until_ms: Option<i64>,
     /// This one call.
     pub call: Option<String>,
     /// Only what comes after this call in the list; nothing where there is no such call.
     pub after: Option<String>,
     /// At most so many; 0 is a hundred.
     pub limit: usize,
+}
+
+/// Which entries of the audit trail.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TrailFilter {
+    /// Whose.
+    pub tenant: String,
+    /// Of one of these kinds; of any when empty.
+    pub kinds: Vec<String>,
+    /// About this agent. What says nothing of an agent is not about one; so below.
+    pub agent: Option<String>,
+    /// About this tool.
+    pub tool: Option<String>,
+    /// About this session.
+    pub session: Option<String>,
+    /// About this call.
+    pub call: Option<String>,
+    /// Written not before, in milliseconds of the Unix epoch.
+    pub since_ms: Option<i64>,
+    /// Written not after.
+    pub until_ms: Option<i64>,
+    /// Only entries before this one, by its number.
+    pub before: Option<u64>,
+    /// At most so many; 0 is a hundred.
+    pub limit: usize,
+}
+
+impl TrailFilter {
+    /// Whether it is about more than who wrote what kind of entry, and when.
+    #[must_use]
+    pub fn is_about_something(&self) -> bool {
+        [&self.agent, &self.tool, &self.session, &self.call].into_iter().any(Option::is_some)
+    }
 }
 
 /// One tool's calls in figures.
@@ -285,15 +315,8 @@ pub trait Confirmations: Send + Sync {
     /// One confirmation.
     fn confirmation<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, Confirmation>;
 
-    /// Confirmations, newest first: after one of them, or from the newest on; a limit of 0 is a
-    /// hundred.
-    fn confirmations<'a>(
-        &'a self,
-        tenant: &'a str,
-        status: Option<ConfirmationStatus>,
-        after: Option<&'a str>,
-        limit: usize,
-    ) -> Answer<'a, Vec<Confirmation>>;
+    /// Confirmations, newest first.
+    fn confirmations<'a>(&'a self, filter: ConfirmationFilter) -> Answer<'a, Vec<Confirmation>>;
 
     /// Approves or declines. Only a pending one that has not expired, and never by its actor.
     fn decide<'a>(
@@ -316,6 +339,21 @@ pub trait Confirmations: Send + Sync {
         call: &'a str,
         spend: &'a Spend,
     ) -> Answer<'a, Option<Unspendable>>;
+}
+
+/// Which confirmations.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ConfirmationFilter {
+    /// Whose.
+    pub tenant: String,
+    /// Of which this became.
+    pub status: Option<ConfirmationStatus>,
+    /// Asked in this session.
+    pub session: Option<String>,
+    /// Only what comes after this one in the list; nothing where there is none.
+    pub after: Option<String>,
+    /// At most so many; 0 is a hundred.
+    pub limit: usize,
 }
 
 /// So many bytes of answers are kept of one session, as JSON.

@@ -35,7 +35,10 @@ pub(super) async fn audit(
         return Err(unknown("audit", method));
     }
     let tool = scope.through.last();
-    let body = json!({ "call": scope.call, "tool": tool, "note": note });
+    let body = json!({
+        "call": scope.call, "tool": tool, "note": note,
+        "agent": scope.caller.agent, "session": scope.session.id,
+    });
     let written = inner.store.note(&scope.caller.tenant, "note", body).await;
     written.map_err(|error| {
         ToolError::new(ErrorKind::StoreUnavailable, "the audit trail cannot be written")

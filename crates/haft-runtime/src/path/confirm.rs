@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use haft_core::contract::{Confirmation as Rule, SideEffectPolicy};
 use haft_core::ledger::{Spend, State};
-use haft_core::port::{StoreError, Verdict};
+use haft_core::port::{ConfirmationFilter, StoreError, Verdict};
 use haft_core::record::{Confirmation, ConfirmationStatus, EventKind, Stage};
 use haft_core::{Call, Digest, ErrorKind, ToolError};
 use serde_json::{Value, json};
@@ -149,8 +149,8 @@ async fn opened(
     let approval =
         inner.tokens.open(token).ok_or_else(|| refuse("this is not a valid approval"))?;
     if approval.binding != binding {
-        let note =
-            json!({ "confirmation": approval.id, "tool": call.tool.tool.id, "why": "mismatch" });
+        let note = json!({ "confirmation": approval.id, "tool": call.tool.tool.id, "why": "mismatch",
+                    "agent": call.call.caller.agent, "session": call.call.session });
         // The refusal stands whether or not the note could be written.
         let _ = inner.store.note(&call.call.caller.tenant, "confirmation_mismatch", note).await;
         return Err(refuse("the approval was given for another call"));
@@ -206,7 +206,14 @@ async fn good(
     let (now, mut good) = (inner.store.now_ms(), Vec::new());
     let mut last: Option<String> = None;
     loop {
-        let found = inner.store.confirmations(tenant, Some(status), last.as_deref(), PAGE).await?;
+        let filter = ConfirmationFilter {
+            tenant: tenant.to_owned(),
+            status: Some(status),
+            after: last,
+            limit: PAGE,
+            ..ConfirmationFilter::default()
+        };
+        let found = inner.store.confirmations(filter).await?;
         let goes_on = found.len() == PAGE && found.last().is_some_and(|c| c.expires_at_ms > now);
         last = found.last().map(|c| c.id.clone());
         good.extend(found.into_iter().filter(|c| c.expires_at_ms > now));

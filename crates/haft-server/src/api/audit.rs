@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::Uri;
 use axum::response::Response;
-use haft_core::port::Checked;
+use haft_core::port::{Checked, TrailFilter};
 use haft_core::record::AuditEntry;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,9 +15,11 @@ use utoipa::IntoParams;
 use super::confirmations::unreadable;
 use super::need;
 use super::paging::Paging;
+use super::records::named as named_tool;
 use crate::body::Params;
 use crate::door::Door;
 use crate::problem::{NoKey, NoRole, Problem};
+use crate::shapes;
 use crate::who::{Role, Who};
 
 /// Which entries.
@@ -25,19 +27,85 @@ use crate::who::{Role, Who};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Part {
+    /// Of these kinds, with commas between them: `call`, `settle`, `late`, `unknown`, `resolve`,
+    /// `undo`, `confirmation`, `confirmation_mismatch`, `note`, `config`, `connection`; all where
+    /// absent.
+    pub(crate) kind: Option<String>,
+    /// About this agent.
+    pub(crate) agent: Option<String>,
+    /// About this tool, by id or by a short name that only one of those called has.
+    pub(crate) tool: Option<String>,
+    /// About this session.
+    pub(crate) session: Option<String>,
+    /// About this call.
+    pub(crate) call: Option<String>,
+    /// Written not before, in milliseconds of the Unix epoch.
+    pub(crate) since_ms: Option<i64>,
+    /// Written not after.
+    pub(crate) until_ms: Option<i64>,
     /// Before this entry, by its number.
     pub(crate) before: Option<u64>,
     /// At most so many, up to 1,000; 100 where absent.
     pub(crate) limit: Option<usize>,
 }
 
+/// What a tenant's entries tell of.
+const KINDS: [&str; 11] = [
+    "call",
+    "settle",
+    "late",
+    "unknown",
+    "resolve",
+    "undo",
+    "confirmation",
+    "confirmation_mismatch",
+    "note",
+    "config",
+    "connection",
+];
+
+impl Part {
+    async fn of(self, door: &Door, who: &Who) -> Result<TrailFilter, Problem> {
+        ordered(self.since_ms, self.until_ms)?;
+        let named = self.kind.iter().flat_map(|kinds| kinds.split(',')).map(str::trim);
+        let kinds: Vec<String> = named.map(str::to_owned).collect();
+        if let Some(odd) = kinds.iter().find(|kind| !KINDS.contains(&kind.as_str())) {
+            let why = format!("`kind`: there are no entries of the kind `{odd}`");
+            let known = format!("name one of {}", KINDS.join(", "));
+            return Err(Problem::malformed(why).advise(&known));
+        }
+        Ok(TrailFilter {
+            tenant: who.tenant.to_string(),
+            kinds,
+            agent: self.agent,
+            tool: named_tool(door, who, self.tool).await?,
+            session: self.session,
+            call: self.call,
+            since_ms: self.since_ms,
+            until_ms: self.until_ms,
+            before: self.before,
+            limit: self.limit.unwrap_or(100).clamp(1, 1_001),
+        })
+    }
+}
+
+/// Nothing is both after and before a time: whoever asks for that has mixed them up.
+pub(crate) fn ordered(since_ms: Option<i64>, until_ms: Option<i64>) -> Result<(), Problem> {
+    match (since_ms, until_ms) {
+        (Some(since), Some(until)) if since > until => {
+            Err(Problem::malformed("`since_ms` is later than `until_ms`"))
+        }
+        (Some(_) | None, _) => Ok(()),
+    }
+}
+
 /// The tenant's entries, newest first. Their hashes chain those of all tenants. What a late or
 /// probed outcome gave is left out of what they say: redaction has not seen it.
 #[utoipa::path(get, path = "/v1/audit", tag = "records", params(Part),
     responses(
-        (status = 200, description = "The entries.", body = Vec<Object>,
+        (status = 200, description = "The entries.", body = Vec<shapes::AuditEntry>,
             headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
-        (status = 400, description = "Not numbers.", body = Problem,
+        (status = 400, description = "Not a filter.", body = Problem,
             content_type = "application/problem+json"),
         NoKey,
         NoRole))]
@@ -49,7 +117,7 @@ pub(crate) async fn list(
 ) -> Result<Response, Problem> {
     let page = Paging::new(part.limit);
     let wanted = Part { limit: Some(page.wanted()), ..part };
-    let entries = entries(&door, &who, &wanted).await?;
+    let entries = entries(&door, &who, wanted).await?;
     Ok(page.respond(&uri, "before", entries, |one| one.number.to_string(), seen))
 }
 
@@ -81,11 +149,11 @@ pub(crate) fn said(entry: &AuditEntry) -> Value {
 pub(crate) async fn entries(
     door: &Door,
     who: &Who,
-    part: &Part,
+    part: Part,
 ) -> Result<Vec<AuditEntry>, Problem> {
     need(who, Role::Operator)?;
-    let most = part.limit.unwrap_or(100).clamp(1, 1_001);
-    door.runtime.store().trail(&who.tenant, part.before, most).await.map_err(unreadable)
+    let wanted = part.of(door, who).await?;
+    door.runtime.store().trail(wanted).await.map_err(unreadable)
 }
 
 /// Checks every entry's hash, the chain between them and the signed checkpoints. One check at a
@@ -93,7 +161,7 @@ pub(crate) async fn entries(
 #[utoipa::path(post, path = "/v1/audit/verify", tag = "records",
     responses(
         (status = 200, description = "What was found; `broken` where it is not intact.",
-            body = Object),
+            body = shapes::Checked),
         NoKey,
         NoRole,
         (status = 503, description = "Another check is going on.", body = Problem,

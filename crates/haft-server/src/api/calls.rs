@@ -1,31 +1,35 @@
-//! Making calls: one, several in order, now or later, with progress or without.
+//! Making calls: one, several in order, or those of a provider's message; answered now or later, with
+//! progress or without.
 
-use std::convert::Infallible;
+mod later;
+mod notes;
+mod watched;
+mod work;
+
 use std::sync::Arc;
 
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Extension, Path, State};
-use axum::http::{HeaderMap, HeaderName, StatusCode, header};
-use axum::response::sse::{Event as Line, KeepAlive, Sse};
+use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use haft_core::call::{Call, Caller, Keyed, MOST_OCCURRENCES, RawArguments};
-use haft_core::port::Invoke as _;
-use haft_core::record::Event;
+use haft_core::call::{Call, Caller, MOST_OCCURRENCES, RawArguments};
 use haft_core::{Digest, Envelope};
-use haft_runtime::batch::{Planned, Step};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::dialects::{self, Said};
-use super::{ModeName, caller, events};
+use super::{ModeName, caller};
 use crate::body::{self, Params};
 use crate::door::Door;
 use crate::later::Standing;
 use crate::problem::{self, NoKey, Problem};
+use crate::shapes;
 use crate::who::{Role, Who};
+pub(crate) use notes::Notes;
+use work::Work;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const PREFER: HeaderName = HeaderName::from_static("prefer");
@@ -131,9 +135,10 @@ fn nth<'de, D: Deserializer<'de>>(said: D) -> Result<Option<u32>, D::Error> {
 }
 
 /// Takes a call through the one path. The status follows from how it ended; the envelope says the
-/// rest. With `Accept: text/event-stream` its events come as they happen and the envelope last;
-/// with `Prefer: respond-async` the answer is fetched later. With `format` the body is a provider's
-/// message, and the answer holds the tool messages to append to the conversation.
+/// rest. With `format` the body is a provider's message, and the answer holds the tool messages to
+/// append to the conversation. With `Accept: text/event-stream` the calls' events, their progress and
+/// each of their ends come as they happen, and last what the answer would have been; with
+/// `Prefer: respond-async` the answer is fetched later.
 #[utoipa::path(post, path = "/v1/agents/{agent}/calls", tag = "calls",
     params(("agent" = String, Path, description = "The agent."), Said,
         ("Idempotency-Key" = Option<String>, Header,
@@ -141,58 +146,81 @@ fn nth<'de, D: Deserializer<'de>>(said: D) -> Result<Option<u32>, D::Error> {
         ("Prefer" = Option<String>, Header, description = "`respond-async` to poll for the answer.")),
     request_body = Asked,
     responses(
-        (status = 200, description = "The envelope, or a list of them for a batch.", body = Value),
+        (status = 200, description = "The answer, or events with the answer last.",
+            content((shapes::CallAnswer = "application/json"), (String = "text/event-stream"))),
         (status = 202, description = "A person has to approve first, or the answer comes later.",
-            body = Object),
-        (status = 400, description = "Not a call, or a writing call without a key.", body = Object),
+            body = shapes::NotYet),
+        (status = 400, description = "Not a call, or a writing call without a key.",
+            content((shapes::Envelope = "application/json"),
+                (Problem = "application/problem+json"))),
         NoKey,
-        (status = 403, description = "Not allowed.", body = Object),
-        (status = 404, description = "No such agent or tool.", body = Object),
-        (status = 409, description = "In flight, in conflict, or of unknown outcome.", body = Object),
-        (status = 410, description = "Too old, or the session has ended.", body = Object),
+        (status = 403, description = "Not allowed.",
+            content((shapes::Envelope = "application/json"),
+                (Problem = "application/problem+json"))),
+        (status = 404, description = "No such agent or tool.",
+            content((shapes::Envelope = "application/json"),
+                (Problem = "application/problem+json"))),
+        (status = 409, description = "In flight, in conflict, or of unknown outcome.",
+            content((shapes::Envelope = "application/json"),
+                (Problem = "application/problem+json"))),
+        (status = 410, description = "Too old, or the session has ended.",
+            content((shapes::Envelope = "application/json"),
+                (Problem = "application/problem+json"))),
         (status = 413, description = "Too large.", body = Problem,
             content_type = "application/problem+json"),
         (status = 415, description = "Not JSON.", body = Problem,
             content_type = "application/problem+json"),
-        (status = 422, description = "The arguments do not fit the contract.", body = Object),
-        (status = 429, description = "Too many.", body = Object),
-        (status = 500, description = "A fault.", body = Object),
-        (status = 502, description = "The tool failed for good.", body = Object),
-        (status = 503, description = "Failed for now.", body = Object),
-        (status = 504, description = "Stopped at its deadline.", body = Object)))]
+        (status = 422, description = "The arguments do not fit the contract.",
+            content((shapes::Envelope = "application/json"),
+                (Problem = "application/problem+json"))),
+        (status = 429, description = "Too many.",
+            content((shapes::Envelope = "application/json"),
+                (Problem = "application/problem+json"))),
+        (status = 500, description = "A fault.",
+            content((shapes::Envelope = "application/json"),
+                (Problem = "application/problem+json"))),
+        (status = 502, description = "The tool failed for good.",
+            content((shapes::Envelope = "application/json"),
+                (Problem = "application/problem+json"))),
+        (status = 503, description = "Failed for now.",
+            content((shapes::Envelope = "application/json"),
+                (Problem = "application/problem+json"))),
+        (status = 504, description = "Stopped at its deadline.",
+            content((shapes::Envelope = "application/json"),
+                (Problem = "application/problem+json")))))]
 pub(crate) async fn make(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Path(agent): Path<String>,
     Params(said): Params<Said>,
     headers: HeaderMap,
+    uri: Uri,
     body: Body,
 ) -> Result<Response, Problem> {
     let caller = caller(&door, &who, &agent)?;
     let key = key(&headers)?;
     let sees_rules = who.is(Role::Operator);
-    if let Some(format) = &said.format {
-        let bytes = body::json_bytes(&headers, body, &door.limits).await?;
-        let answered = dialects::answer(&door, caller, format, &said, key.into(), &bytes).await?;
-        return Ok(answered.into_response());
-    }
-    let value = body::json(&headers, body, &door.limits).await?;
-    if value.get("calls").is_some() {
-        let batch: Batch = body::shape(value)?;
-        return several(&door, &caller, batch, key.as_deref(), sees_rules).await;
-    }
-    let mut call = One::read(value)?.call(caller);
-    call.sees_rules = sees_rules;
-    if call.key.is_none() {
-        (call.key, call.keyed) = (key, Keyed::Request);
-    }
-    if prefers(&headers, "respond-async") {
-        return later(&door, &who, &agent, call);
+    let later = prefers(&headers, "respond-async");
+    let bytes = body::json_bytes(&headers, body, &door.limits).await?;
+    // What is sent again under its key while it is worked on is the same work.
+    let same = key
+        .as_ref()
+        .filter(|_| later)
+        .map(|key| Digest::of_json(&json!([key, uri.query(), Digest::of_bytes(&bytes)])));
+    let work = match said.format.clone() {
+        Some(format) => {
+            let read = dialects::read(&door, caller, &format, said, key.into(), &bytes).await?;
+            Work::Message(Box::new(read))
+        }
+        None => Work::read(&door, &caller, body::object(&bytes, &door.limits)?, key, sees_rules)?,
+    };
+    if later {
+        return later::begin(&door, &who, &agent, work, same);
     }
     if accepts_events(&headers) {
-        return watched(door, call);
+        return watched::stream(door, &who, work);
     }
-    Ok(answer(&door.runtime.invoke(call).await))
+    Ok(work.run(&door.runtime, &|_, _| {}).await?.respond())
 }
 
 pub(crate) fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
@@ -209,7 +237,7 @@ fn prefers(headers: &HeaderMap, word: &str) -> bool {
     all.flat_map(|value| value.split([',', ';'])).any(|one| one.trim().eq_ignore_ascii_case(word))
 }
 
-fn accepts_events(headers: &HeaderMap) -> bool {
+pub(super) fn accepts_events(headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
     accept.is_some_and(|accept| accept.contains("text/event-stream"))
 }
@@ -237,58 +265,6 @@ fn written(envelope: &Envelope) -> Result<Vec<u8>, serde_json::Error> {
     Ok(body)
 }
 
-async fn several(
-    door: &Door,
-    caller: &Caller,
-    batch: Batch,
-    key: Option<&str>,
-    sees_rules: bool,
-) -> Result<Response, Problem> {
-    let keyed = if batch.calls.len() > 1 { Keyed::Batch } else { Keyed::Request };
-    let planned = batch.calls.into_iter().map(|one| {
-        let critical = one.critical.unwrap_or(true);
-        let mut call = one.call(caller.clone());
-        call.sees_rules = sees_rules;
-        if call.key.is_none() {
-            // One key for the request: what each call asks for tells them apart.
-            (call.key, call.keyed) = (key.map(str::to_owned), keyed);
-        }
-        Planned { call, critical }
-    });
-    let steps = door.runtime.batch(planned.collect()).await?;
-    let shown = steps.iter().map(|step| match step {
-        Step::Ended(envelope) => json!(envelope),
-        Step::Skipped => json!({ "skipped": true }),
-    });
-    Ok(Json(shown.collect::<Vec<Value>>()).into_response())
-}
-
-/// Accepts a call and answers under its own address. It counts as work until it has ended.
-fn later(door: &Arc<Door>, who: &Who, agent: &str, call: Call) -> Result<Response, Problem> {
-    let room = door.work(&who.tenant)?;
-    let id = fresh("later")?;
-    if !door.later.begin(&id, who, agent) {
-        return Err(Problem::overloaded());
-    }
-    let place = format!("/v1/agents/{agent}/calls/{id}");
-    let (door, slot) = (door.clone(), id.clone());
-    let trace = haft_runtime::trace::current();
-    tokio::spawn(async move {
-        let runtime = door.runtime.clone();
-        let work = async move { runtime.invoke(call).await };
-        let end = tokio::spawn(haft_runtime::trace::within(trace, work)).await;
-        match end.ok().and_then(|envelope| serde_json::to_vec(&envelope).ok()) {
-            Some(answer) => door.later.end(&slot, answer.into()),
-            None => door.later.drop_out(&slot),
-        }
-        drop(room);
-    });
-    let applied = (HeaderName::from_static("preference-applied"), "respond-async".to_owned());
-    let headers = [(header::LOCATION, place), applied];
-    let body = Json(json!({ "id": id, "status": "running" }));
-    Ok((StatusCode::ACCEPTED, headers, body).into_response())
-}
-
 /// An id that nobody can guess.
 pub(crate) fn fresh(what: &str) -> Result<String, Problem> {
     let mut random = [0; 16];
@@ -301,8 +277,9 @@ pub(crate) fn fresh(what: &str) -> Result<String, Problem> {
     params(("agent" = String, Path, description = "The agent."),
         ("call" = String, Path, description = "The id under which it was accepted.")),
     responses(
-        (status = 200, description = "The envelope.", body = Object),
-        (status = 202, description = "It is running.", body = Object),
+        (status = 200, description = "The answer: as it would have been at once.",
+            body = shapes::CallAnswer),
+        (status = 202, description = "It is running.", body = shapes::Accepted),
         NoKey,
         (status = 404, description = "No such call of yours.", body = Problem,
             content_type = "application/problem+json")))]
@@ -323,53 +300,4 @@ pub(crate) async fn poll(
             Ok(([(header::CONTENT_TYPE, "application/json")], answer).into_response())
         }
     }
-}
-
-/// The call's events as they happen, then its envelope. Whoever stops watching, or cannot keep up,
-/// does not stop the call.
-fn watched(door: Arc<Door>, mut call: Call) -> Result<Response, Problem> {
-    let room = door.work(&call.caller.tenant)?;
-    let id = match &call.id {
-        Some(id) => id.clone(),
-        None => fresh("call")?,
-    };
-    call.id = Some(id.clone());
-    // An id is the client's own word: others may use the same.
-    let (caller, session) = (call.caller.clone(), call.session.clone());
-    let wanted = move |event: &Event| {
-        *event.tenant == *caller.tenant
-            && *event.agent == *caller.agent
-            && event.session == session
-            && event.model_call.as_ref() == Some(&id)
-    };
-    let mut events = door.hub.watch();
-    let (to, lines) = tokio::sync::mpsc::channel(64);
-    let trace = haft_runtime::trace::current();
-    tokio::spawn(haft_runtime::trace::within(trace, async move {
-        let mut end = door.runtime.invoke(call);
-        let tell = |event: &Event| {
-            if wanted(event) {
-                let _ = to.try_send(events::line(event));
-            }
-        };
-        let envelope = loop {
-            tokio::select! {
-                biased;
-                event = events.recv() => if let Ok(event) = event { tell(&event) },
-                envelope = &mut end => break envelope,
-            }
-        };
-        drop(room);
-        // Whatever came before the end is told before it.
-        while let Ok(event) = events.try_recv() {
-            tell(&event);
-        }
-        let line = Line::default().event("result").json_data(&envelope);
-        let _ = to.send(line.unwrap_or_default()).await;
-    }));
-    let lines = futures_util::stream::unfold(lines, |mut lines| async move {
-        let line = lines.recv().await?;
-        Some((Ok::<_, Infallible>(line), lines))
-    });
-    Ok(Sse::new(lines).keep_alive(KeepAlive::default()).into_response())
 }

@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
-use haft_core::port::StoreError;
+use haft_core::port::{ConfirmationFilter, StoreError};
 use haft_core::record::{Confirmation, ConfirmationStatus};
 use haft_core::{ErrorKind, ToolError};
 use haft_runtime::runtime::Decided;
@@ -20,6 +20,7 @@ use super::paging::{Paging, placed};
 use crate::body::{self, Params};
 use crate::door::Door;
 use crate::problem::{NoKey, NoRole, Problem};
+use crate::shapes;
 use crate::who::{Role, Who};
 
 /// Which questions.
@@ -30,6 +31,8 @@ pub(crate) struct Filter {
     /// `pending`, `approved`, `denied` or `spent`; all where absent.
     #[param(value_type = Option<String>)]
     pub(crate) status: Option<ConfirmationStatus>,
+    /// Asked in this session.
+    pub(crate) session: Option<String>,
     /// Only those after this one in the list: `Link` says the address of the next page.
     pub(crate) after: Option<String>,
     /// At most so many, up to 1,000; 100 where absent.
@@ -39,7 +42,7 @@ pub(crate) struct Filter {
 /// Questions, newest first, with the arguments that would be used.
 #[utoipa::path(get, path = "/v1/confirmations", tag = "confirmations", params(Filter),
     responses(
-        (status = 200, description = "The questions.", body = Vec<Object>,
+        (status = 200, description = "The questions.", body = Vec<shapes::Confirmation>,
             headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
         (status = 400, description = "No such status.", body = Problem,
             content_type = "application/problem+json"),
@@ -67,10 +70,14 @@ pub(crate) async fn found(
     filter: Filter,
 ) -> Result<Vec<Confirmation>, Problem> {
     need(who, Role::Approver)?;
-    let most = filter.limit.unwrap_or(100).min(1_001);
-    let (store, after) = (door.runtime.store(), filter.after.as_deref());
-    let found = store.confirmations(&who.tenant, filter.status, after, most).await;
-    found.map_err(unreadable)
+    let wanted = ConfirmationFilter {
+        tenant: who.tenant.to_string(),
+        status: filter.status,
+        session: filter.session,
+        after: filter.after,
+        limit: filter.limit.unwrap_or(100).min(1_001),
+    };
+    door.runtime.store().confirmations(wanted).await.map_err(unreadable)
 }
 
 /// One question.
@@ -112,7 +119,7 @@ pub(crate) struct Answer {
     request_body = Answer,
     responses(
         (status = 200, description = "The question, answered; approved ones with a token.",
-            body = Object),
+            body = shapes::Decided),
         NoKey,
         (status = 403, description = "Not for this role, or not this question's to give.",
             body = Problem, content_type = "application/problem+json"),

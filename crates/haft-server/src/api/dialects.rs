@@ -1,10 +1,12 @@
 //! A provider's assistant message in, the tool messages that answer it out.
 
-use axum::Json;
+use std::sync::Arc;
+
 use haft_agent::describe::as_shown;
 use haft_core::call::{Call, Caller};
 use haft_core::port::Invoke as _;
 use haft_core::{Digest, Envelope, Tool};
+use haft_runtime::Runtime;
 use haft_runtime::toolbox::Catalog;
 use haft_wire::results::{Answer, malformed, results};
 use haft_wire::{Dialect, Finish, Limits, Rendering, Turn, WireCall};
@@ -97,20 +99,20 @@ pub(crate) struct Answered {
     #[schema(value_type = Vec<Object>)]
     messages: Vec<Value>,
     /// The envelope of each call, for programs that want more than the model is told.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<crate::shapes::Envelope>)]
     pub(crate) outcomes: Vec<Envelope>,
 }
 
-/// Runs the calls of a provider's message, in order, and answers in the provider's own words. The
-/// body is the assistant message, or the whole response, as the provider sent it.
-pub(crate) async fn answer(
+/// Reads a provider's message and the calls in it. The body is the assistant message, or the whole
+/// response, as the provider sent it.
+pub(crate) async fn read(
     door: &Door,
     caller: Caller,
     format: &str,
-    said: &Said,
+    said: Said,
     sent: Sent,
     bytes: &[u8],
-) -> Result<Json<Answered>, Problem> {
+) -> Result<Message, Problem> {
     let target = target(format, said.strict)?;
     let dialect = target.dialect;
     let turn = haft_wire::decode::message(dialect, Limits::default(), bytes);
@@ -123,9 +125,19 @@ pub(crate) async fn answer(
     let (catalog, session) = tools::catalog(door, &caller, said.session.as_deref(), mode).await?;
     let rendering = door.renderings.of(&catalog, target);
     let stem = sent.stem(session.map(|session| session.turn.number), bytes);
-    let run =
-        Run { door, caller, said, dialect, catalog: &catalog, rendering: &rendering, stem, sent };
-    Ok(Json(run.all(&turn).await))
+    let mut message = Message { dialect, catalog, rendering, parts: Vec::new() };
+    let asking = Asking { door, caller, said, stem, sent };
+    // A conversation goes on with one alternative: the first.
+    for wire in turn.calls_to_run() {
+        let call = asking.call(&message, wire);
+        message.parts.push((wire.clone(), Part::Call(Box::new(call))));
+    }
+    for broken in turn.broken.iter().filter(|broken| broken.call.choice == 0) {
+        let end = malformed(broken, &broken.call.answer_id());
+        message.parts.push((broken.call.clone(), Part::Broken(Box::new(end))));
+    }
+    message.parts.sort_by_key(|(wire, _)| wire.position);
+    Ok(message)
 }
 
 /// Whether nothing was read that this dialect would say: another one's message, most often.
@@ -135,31 +147,50 @@ fn is_nothing(turn: &Turn) -> bool {
     turn.calls.is_empty() && turn.broken.is_empty() && (failed || empty)
 }
 
-struct Run<'a> {
-    door: &'a Door,
-    caller: Caller,
-    said: &'a Said,
+/// A provider's message, whose calls are ready to be made.
+pub(crate) struct Message {
     dialect: Dialect,
-    catalog: &'a Catalog,
-    rendering: &'a Rendering,
-    /// What the calls' ids begin with.
-    stem: String,
-    sent: Sent,
+    catalog: Catalog,
+    rendering: Arc<Rendering>,
+    parts: Vec<(WireCall, Part)>,
 }
 
-impl Run<'_> {
-    async fn all(&self, turn: &Turn) -> Answered {
-        let mut ends: Vec<(&WireCall, Envelope)> = Vec::new();
-        // A conversation goes on with one alternative: the first.
-        for wire in turn.calls_to_run() {
-            ends.push((wire, self.door.runtime.invoke(self.call(wire)).await));
+/// What stands in a message.
+enum Part {
+    Call(Box<Call>),
+    /// No call, and how it is answered.
+    Broken(Box<Envelope>),
+}
+
+impl Message {
+    /// The calls that will be made.
+    pub(crate) fn calls(&mut self) -> impl Iterator<Item = &mut Call> {
+        self.parts.iter_mut().filter_map(|(_, part)| match part {
+            Part::Call(call) => Some(&mut **call),
+            Part::Broken(_) => None,
+        })
+    }
+
+    /// Makes the calls, in order, and answers in the provider's own words. `told` hears of each end,
+    /// by the place of its call in the message.
+    pub(crate) async fn answer(
+        self,
+        runtime: &Runtime,
+        told: &(dyn Fn(usize, &Envelope) + Send + Sync),
+    ) -> Answered {
+        let Self { dialect, catalog, rendering, parts } = self;
+        let mut ends: Vec<(WireCall, Envelope)> = Vec::with_capacity(parts.len());
+        for (place, (wire, part)) in parts.into_iter().enumerate() {
+            let end = match part {
+                Part::Call(call) => runtime.invoke(*call).await,
+                Part::Broken(end) => *end,
+            };
+            told(place, &end);
+            ends.push((wire, end));
         }
-        for broken in turn.broken.iter().filter(|broken| broken.call.choice == 0) {
-            ends.push((&broken.call, malformed(broken, &broken.call.answer_id())));
-        }
-        ends.sort_by_key(|(wire, _)| wire.position);
+        let shown = Shown { catalog: &catalog, rendering: &rendering };
         let ids: Vec<_> = ends.iter().map(|(wire, _)| wire.answer_id()).collect();
-        let told: Vec<Envelope> = ends.iter().map(|(wire, end)| self.told(wire, end)).collect();
+        let told: Vec<Envelope> = ends.iter().map(|(wire, end)| shown.told(wire, end)).collect();
         let answers: Vec<Answer<'_>> = ends
             .iter()
             .zip(&ids)
@@ -167,12 +198,20 @@ impl Run<'_> {
             .map(|(((wire, _), id), envelope)| Answer { id: Some(id), name: &wire.name, envelope })
             .collect();
         Answered {
-            messages: results(self.dialect, &answers),
+            messages: results(dialect, &answers),
             outcomes: ends.into_iter().map(|(_, envelope)| envelope).collect(),
         }
     }
+}
 
-    /// The end in the words of the tools that the model was shown.
+/// The tools that the model was shown.
+struct Shown<'a> {
+    catalog: &'a Catalog,
+    rendering: &'a Rendering,
+}
+
+impl Shown<'_> {
+    /// The end in their words.
     fn told(&self, wire: &WireCall, end: &Envelope) -> Envelope {
         let Some(name) = wire.offered_name() else { return end.clone() };
         let told = self.rendering.retold(name, &wire.arguments, end.clone());
@@ -181,17 +220,30 @@ impl Run<'_> {
             None => told,
         }
     }
+}
 
-    fn call(&self, wire: &WireCall) -> Call {
-        let ours = wire.offered_name().and_then(|name| self.rendering.tool(name));
+/// Who has sent a message, and how.
+struct Asking<'a> {
+    door: &'a Door,
+    caller: Caller,
+    said: Said,
+    /// What the calls' ids begin with.
+    stem: String,
+    sent: Sent,
+}
+
+impl Asking<'_> {
+    fn call(&self, message: &Message, wire: &WireCall) -> Call {
+        let rendering = &message.rendering;
+        let ours = wire.offered_name().and_then(|name| rendering.tool(name));
         let tool = ours.map_or_else(|| wire.full_name().into_owned(), str::to_owned);
-        let arguments = self.rendering.arguments(&wire.name, &wire.arguments);
+        let arguments = rendering.arguments(&wire.name, &wire.arguments);
         let mut call = Call::new(self.caller.clone(), tool, arguments);
         let place = wire.position;
         call.id = Some(format!("{}/{place}", self.stem));
         call.session.clone_from(&self.said.session);
         call.mode = self.said.mode.into();
-        if let Some(found) = self.catalog.get(&call.tool) {
+        if let Some(found) = message.catalog.get(&call.tool) {
             connect(self.door, &mut call, &found.tool, self.said.connection.as_deref());
         }
         call.dry_run = self.said.dry_run;

@@ -21,6 +21,7 @@ use super::paging::{Paging, placed};
 use crate::body::{self, Params};
 use crate::door::Door;
 use crate::problem::{NoKey, NoRole, Problem};
+use crate::shapes;
 use crate::who::{Role, Who};
 
 /// Which effects.
@@ -96,7 +97,7 @@ fn operator(who: &Who) -> Caller {
 /// Effects, newest first.
 #[utoipa::path(get, path = "/v1/effects", tag = "effects", params(Filter),
     responses(
-        (status = 200, description = "The effects.", body = Vec<Object>,
+        (status = 200, description = "The effects.", body = Vec<shapes::Effect>,
             headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
         (status = 400, description = "No such state.", body = Problem,
             content_type = "application/problem+json"),
@@ -175,7 +176,7 @@ pub(crate) async fn undone(
 #[utoipa::path(post, path = "/v1/effects/{call}/probe", tag = "effects",
     params(("call" = String, Path, description = "The effect's call.")),
     responses(
-        (status = 200, description = "The effect, settled.", body = Object),
+        (status = 200, description = "The effect, settled.", body = shapes::Effect),
         NoKey,
         NoRole,
         (status = 404, description = "No such effect, or no probe.", body = Problem,
@@ -207,7 +208,7 @@ pub(crate) struct Settle {
     params(("call" = String, Path, description = "The effect's call.")),
     request_body = Settle,
     responses(
-        (status = 200, description = "The effect, settled.", body = Object),
+        (status = 200, description = "The effect, settled.", body = shapes::Effect),
         NoKey,
         NoRole,
         (status = 404, description = "No such effect.", body = Problem,
@@ -240,7 +241,7 @@ pub(crate) struct Undo {
 /// Undoes effects, newest first, each once.
 #[utoipa::path(post, path = "/v1/effects/undo", tag = "effects", request_body = Undo,
     responses(
-        (status = 200, description = "What became of each.", body = Vec<Object>),
+        (status = 200, description = "What became of each.", body = Vec<shapes::Undone>),
         (status = 400, description = "Neither or both are named.", body = Problem,
             content_type = "application/problem+json"),
         NoKey,

@@ -13,12 +13,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::IntoParams;
 
+use super::audit::ordered;
 use super::confirmations::unreadable;
 use super::need;
 use super::paging::{Paging, placed};
 use crate::body::Params;
 use crate::door::Door;
 use crate::problem::{NoKey, NoRole, Problem};
+use crate::shapes;
 use crate::who::{Role, Who};
 
 /// Which calls.
@@ -37,8 +39,10 @@ pub(crate) struct Filter {
     pub(crate) error: Option<ErrorKind>,
     /// Only those that ended well, or only those that did not.
     pub(crate) ok: Option<bool>,
-    /// Not before, in milliseconds of the Unix epoch.
+    /// Begun not before, in milliseconds of the Unix epoch.
     pub(crate) since_ms: Option<i64>,
+    /// Begun not after.
+    pub(crate) until_ms: Option<i64>,
     /// Only those after this one in the list: `Link` says the address of the next page.
     pub(crate) after: Option<String>,
     /// At most so many, up to 1,000; 100 where absent.
@@ -47,6 +51,7 @@ pub(crate) struct Filter {
 
 impl Filter {
     async fn of(self, door: &Door, who: &Who) -> Result<CallFilter, Problem> {
+        ordered(self.since_ms, self.until_ms)?;
         Ok(CallFilter {
             tenant: who.tenant.to_string(),
             agent: self.agent,
@@ -55,6 +60,7 @@ impl Filter {
             error: self.error,
             ok: self.ok,
             since_ms: self.since_ms,
+            until_ms: self.until_ms,
             call: None,
             after: self.after,
             limit: self.limit.unwrap_or(100).min(1_001),
@@ -82,7 +88,7 @@ pub(crate) async fn named(
 /// Calls, newest first.
 #[utoipa::path(get, path = "/v1/calls", tag = "records", params(Filter),
     responses(
-        (status = 200, description = "The calls.", body = Vec<Object>,
+        (status = 200, description = "The calls.", body = Vec<shapes::CallRecord>,
             headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
         (status = 400, description = "Not a filter.", body = Problem,
             content_type = "application/problem+json"),
@@ -160,7 +166,7 @@ pub(crate) struct OverTime {
 #[utoipa::path(get, path = "/v1/series", tag = "records", params(OverTime),
     responses(
         (status = 200, description = "Slices of time with calls in them, oldest first.",
-            body = Vec<Object>),
+            body = Vec<shapes::Slice>),
         (status = 400, description = "Not a filter.", body = Problem,
             content_type = "application/problem+json"),
         NoKey,
@@ -192,7 +198,7 @@ pub(crate) async fn slices(
 /// Per tool: calls, errors, latency.
 #[utoipa::path(get, path = "/v1/stats", tag = "records", params(Filter),
     responses(
-        (status = 200, description = "The figures.", body = Vec<Object>),
+        (status = 200, description = "The figures.", body = Vec<shapes::CallStats>),
         (status = 400, description = "Not a filter.", body = Problem,
             content_type = "application/problem+json"),
         NoKey,

@@ -20,6 +20,7 @@ use super::{ModeName, caller, need};
 use crate::body::{self, Params};
 use crate::door::Door;
 use crate::problem::{NoKey, NoRole, NoSession, Problem};
+use crate::shapes;
 use crate::who::{Role, Who};
 
 /// What a session begins with.
@@ -36,7 +37,7 @@ pub(crate) struct Begin {
     params(("agent" = String, Path, description = "The agent.")),
     request_body = Begin,
     responses(
-        (status = 201, description = "The session.", body = Object),
+        (status = 201, description = "The session.", body = shapes::Session),
         NoKey,
         (status = 403, description = "The user is blocked.", body = Problem,
             content_type = "application/problem+json"),
@@ -71,7 +72,7 @@ pub(crate) struct Part {
 #[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(Part),
     responses(
         (status = 200, description = "The sessions, without what was said in them.",
-            body = Vec<Object>,
+            body = Vec<shapes::SessionSeen>,
             headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
         (status = 400, description = "Not a number.", body = Problem,
             content_type = "application/problem+json"),
@@ -133,7 +134,7 @@ fn seen(session: &Session) -> Value {
     params(("agent" = String, Path, description = "The agent."),
         ("session" = String, Path, description = "The session.")),
     responses(
-        (status = 200, description = "The session.", body = Object),
+        (status = 200, description = "The session.", body = shapes::Session),
         NoKey, NoSession))]
 pub(crate) async fn show(
     State(door): State<Arc<Door>>,
@@ -150,7 +151,7 @@ pub(crate) async fn show(
     params(("agent" = String, Path, description = "The agent."),
         ("session" = String, Path, description = "The session.")),
     responses(
-        (status = 200, description = "The session, ended.", body = Object),
+        (status = 200, description = "The session, ended.", body = shapes::Session),
         NoKey, NoSession))]
 pub(crate) async fn close(
     State(door): State<Arc<Door>>,
@@ -177,7 +178,7 @@ pub(crate) struct Message {
         ("session" = String, Path, description = "The session.")),
     request_body = Message,
     responses(
-        (status = 200, description = "What became of it.", body = Object),
+        (status = 200, description = "What became of it.", body = shapes::Arrived),
         NoKey, NoSession))]
 pub(crate) async fn message(
     State(door): State<Arc<Door>>,
@@ -222,7 +223,7 @@ impl From<SignalName> for Signal {
     request_body = Report,
     responses(
         (status = 200, description = "Intents carried out, messages that waited, the session.",
-            body = Object),
+            body = shapes::Signalled),
         NoKey, NoSession))]
 pub(crate) async fn signal(
     State(door): State<Arc<Door>>,

@@ -22,7 +22,7 @@ pub(crate) async fn list(
     Extension(visitor): Extension<Visitor>,
     Params(part): Params<audit::Part>,
 ) -> Result<Response, Failed> {
-    shown(&door, &visitor, &part, None).await
+    shown(&door, &visitor, part, None).await
 }
 
 /// Checks the whole trail.
@@ -31,17 +31,17 @@ pub(crate) async fn verify(
     Extension(visitor): Extension<Visitor>,
 ) -> Result<Response, Failed> {
     let checked = audit::verified(&door, &visitor.who).await?;
-    shown(&door, &visitor, &audit::Part::default(), Some(checked)).await
+    shown(&door, &visitor, audit::Part::default(), Some(checked)).await
 }
 
 async fn shown(
     door: &Door,
     visitor: &Visitor,
-    part: &audit::Part,
+    part: audit::Part,
     checked: Option<Checked>,
 ) -> Result<Response, Failed> {
-    let part = audit::Part { limit: Some(part.limit.unwrap_or(100)), before: part.before };
-    let entries = audit::entries(door, &visitor.who, &part).await?;
+    let part = audit::Part { limit: Some(part.limit.unwrap_or(100)), ..part };
+    let entries = audit::entries(door, &visitor.who, part).await?;
     let last = entries.last().map(|entry| entry.number).filter(|_| entries.len() >= 100);
     let rows = entries.iter().map(|entry| {
         let said = audit::said(entry);

@@ -39,9 +39,11 @@ pub(crate) async fn list(
     let last = page::cut(&mut found, PAGE).map(|one| one.call.to_string());
     let own = [("tool", tool.as_deref().unwrap_or_default())];
     let head = ["Time", "What", "Agent", "Tool", "Call"];
+    let of_tool = tool.as_deref().map(|tool| format!("?tool={}", encode(tool)));
+    let stream = format!("{HOME}/events/stream{}", of_tool.unwrap_or_default());
     let content = html! {
         h1 { "Events" }
-        section #live data-stream={ (HOME) "/events/stream" } hidden aria-labelledby="live-head" {
+        section #live data-stream=(stream) hidden aria-labelledby="live-head" {
             h2 #live-head { "As they happen" }
             p role="status" #live-state { "Connecting…" }
             (page::table("Events as they happen", &head, std::iter::empty()))

@@ -7,6 +7,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use haft_core::port::ConfirmationFilter;
 use haft_core::record::ConfirmationStatus;
 
 use super::page::{self, Visitor};
@@ -153,10 +154,13 @@ async fn visitor(door: &Door, headers: &HeaderMap) -> Option<Visitor> {
         true => {
             let (store, pending) = (door.runtime.store(), ConfirmationStatus::Pending);
             let now_ms = store.now_ms();
-            let asked = store
-                .confirmations(&who.tenant, Some(pending), None, 1_000)
-                .await
-                .unwrap_or_default();
+            let wanted = ConfirmationFilter {
+                tenant: who.tenant.to_string(),
+                status: Some(pending),
+                limit: 1_000,
+                ..ConfirmationFilter::default()
+            };
+            let asked = store.confirmations(wanted).await.unwrap_or_default();
             asked.iter().filter(|one| one.expires_at_ms > now_ms).count()
         }
         false => 0,

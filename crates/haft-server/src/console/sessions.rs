@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::extract::{Extension, Path, State};
 use axum::response::Response;
-use haft_core::record::Confirmation;
 use haft_core::session::{Phase, Session};
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -66,9 +65,6 @@ pub(crate) async fn list(
     Ok(page::page(&visitor, "/sessions", "Sessions", &content))
 }
 
-/// So many pages of a thousand questions are looked through for those of one session.
-const MOST_PAGES: usize = 20;
-
 /// Something that happened at a time.
 struct Moment {
     at_ms: i64,
@@ -115,24 +111,6 @@ pub(crate) async fn show(
     Ok(page::page(&visitor, "/sessions", "Session", &content))
 }
 
-/// What people were asked in a session: none of it is older than the session.
-async fn asked_in(door: &Door, who: &Who, session: &Session) -> Result<Vec<Confirmation>, Failed> {
-    let (mut own, mut after) = (Vec::new(), None);
-    for _ in 0..MOST_PAGES {
-        let filter = confirmations::Filter { after, limit: Some(1_000), ..Default::default() };
-        let found = confirmations::found(door, who, filter).await?;
-        after = found.last().map(|one| one.id.clone());
-        let begun = found.last().is_none_or(|one| one.asked_at_ms < session.created_at_ms);
-        let is_last = found.len() < 1_000 || begun;
-        let is_own = |one: &Confirmation| one.session.as_deref() == Some(&*session.id);
-        own.extend(found.into_iter().filter(is_own));
-        if is_last {
-            break;
-        }
-    }
-    Ok(own)
-}
-
 async fn moments(door: &Door, who: &Who, session: &Session) -> Result<Vec<Moment>, Failed> {
     let own = Some(session.id.clone());
     let filter = records::Filter { session: own.clone(), limit: Some(500), ..Default::default() };
@@ -140,7 +118,11 @@ async fn moments(door: &Door, who: &Who, session: &Session) -> Result<Vec<Moment
     let filter = effects::Filter { session: own.clone(), limit: Some(500), ..Default::default() };
     let effects = effects::found(door, who, filter).await?;
     let asked = match who.is(Role::Approver) {
-        true => asked_in(door, who, session).await?,
+        true => {
+            let filter =
+                confirmations::Filter { session: own, limit: Some(500), ..Default::default() };
+            confirmations::found(door, who, filter).await?
+        }
         false => Vec::new(),
     };
     let mut all: Vec<Moment> = Vec::new();

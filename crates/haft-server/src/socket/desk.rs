@@ -7,7 +7,7 @@ use haft_core::outcome::{Applied, Intent, IntentStatus};
 use haft_core::port::Invoke as _;
 use haft_core::record::Event;
 use haft_core::session::{Phase, Session};
-use haft_core::{Caller, Envelope};
+use haft_core::{Call, Caller, Envelope};
 use haft_runtime::runtime::Decided;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -15,6 +15,7 @@ use tokio::sync::Semaphore;
 use super::frame::{Asked, Told};
 use super::is_of;
 use super::line::Line;
+use crate::api::calls::Notes;
 use crate::api::confirmations;
 use crate::api::dialects::{self, Said, Sent};
 use crate::door::Door;
@@ -119,6 +120,7 @@ impl Desk {
                 call.session = Some(self.session.to_string());
                 // The session knows a call again that is sent again, also after a restart.
                 call.id = call.id.take().or_else(|| Some(id.to_owned()));
+                self.heard(id, &mut call);
                 let envelope = runtime.invoke(call).await;
                 self.intents(&envelope).await?;
                 Ok(json!(envelope))
@@ -128,9 +130,10 @@ impl Desk {
                 let bytes = message.to_string().into_bytes();
                 // A frame that is sent again is known again by its id, as a call's is.
                 let sent = Sent::Framed(id.to_owned());
-                let answered =
-                    dialects::answer(&self.door, caller.clone(), &format, &said, sent, &bytes);
-                let answered = answered.await?.0;
+                let read = dialects::read(&self.door, caller.clone(), &format, said, sent, &bytes);
+                let mut message = read.await?;
+                message.calls().for_each(|call| self.heard(id, call));
+                let answered = message.answer(runtime, &|_, _| {}).await;
                 for outcome in &answered.outcomes {
                     self.intents(outcome).await?;
                 }
@@ -160,6 +163,19 @@ impl Desk {
                 Ok(json!(session))
             }
         }
+    }
+
+    /// Has the client hear how far a call is, under the frame that asked for it.
+    fn heard(&self, of: &str, call: &mut Call) {
+        let (line, of) = (self.line.clone(), of.to_owned());
+        let id = call.id.clone().unwrap_or_default();
+        let tell = move |name: &'static str, note: Value| {
+            line.note(&match name {
+                "progress" => Told::Progress { of: &of, note: &note },
+                _ => Told::Log { of: &of, note: &note },
+            });
+        };
+        call.client = Some(Arc::new(Notes::new(&id, tell)));
     }
 
     /// The user beside the client answers what this session asks for them. Everything else takes an

@@ -78,6 +78,18 @@ pub(super) enum Told<'a> {
     },
     /// Something happened in the session.
     Event { event: &'a Event },
+    /// How far a call is that was asked for in the frame `of`.
+    Progress {
+        of: &'a str,
+        #[serde(flatten)]
+        note: &'a Value,
+    },
+    /// A line of such a call's log.
+    Log {
+        of: &'a str,
+        #[serde(flatten)]
+        note: &'a Value,
+    },
     /// What the client is to do, and the session as it is now.
     Intents { intents: &'a [Applied], session: &'a Session },
     /// So many events were lost, because the client could not keep up.

@@ -19,6 +19,11 @@ use super::lines::All;
 const FRAMES: usize = 1_024;
 const BYTES: usize = 4 << 20;
 
+/// So many notes on how far calls are wait for a connection that takes them, and so many bytes. They
+/// are told once and not kept: there will be newer ones.
+const NOTES: usize = 1_024;
+const NOTE_BYTES: usize = 1 << 20;
+
 /// So many ids of a client's frames are remembered.
 const IDS: usize = 4_096;
 
@@ -102,6 +107,9 @@ struct Log {
     order: VecDeque<String>,
     /// The bytes of both.
     ids: usize,
+    /// Notes, each behind the frame that was the last when it came.
+    notes: VecDeque<(u64, String)>,
+    note_bytes: usize,
     used: Instant,
 }
 
@@ -115,6 +123,8 @@ impl Default for Log {
             seen: HashMap::new(),
             order: VecDeque::new(),
             ids: 0,
+            notes: VecDeque::new(),
+            note_bytes: 0,
             used: Instant::now(),
         }
     }
@@ -149,7 +159,30 @@ impl Log {
     /// What it takes to keep it.
     fn held(&self) -> usize {
         // Each id is there twice.
-        LINE + self.bytes + self.ids + self.order.len() * ID
+        LINE + self.bytes + self.ids + self.order.len() * ID + self.note_bytes
+    }
+
+    /// Adds a note; the oldest make room for it.
+    fn push_note(&mut self, text: String) {
+        self.note_bytes += text.len();
+        self.notes.push_back((self.last, text));
+        while self.notes.len() > NOTES || self.note_bytes > NOTE_BYTES {
+            if self.pop_note().is_none() {
+                break;
+            }
+        }
+    }
+
+    fn pop_note(&mut self) -> Option<String> {
+        let (_, text) = self.notes.pop_front()?;
+        self.note_bytes -= text.len();
+        Some(text)
+    }
+
+    /// The next note for a connection that has been sent the frames before it.
+    fn note_after(&mut self, sent: u64) -> Option<String> {
+        let due = self.notes.front().is_some_and(|(after, _)| *after <= sent);
+        due.then(|| self.pop_note()).flatten()
     }
 }
 
@@ -230,6 +263,11 @@ impl Line {
             return Next::TakenOver;
         }
         log.used = Instant::now();
+        let before = log.held();
+        if let Some(note) = log.note_after(place.sent) {
+            self.count(before, log.held());
+            return Next::Frame(note);
+        }
         let first = log.frames.front().map_or(log.last + 1, |(number, _)| *number);
         if place.sent + 1 < first {
             let missed = first - place.sent - 1;
@@ -269,6 +307,17 @@ impl Line {
                 *answer = Some(number);
             }
         }
+        self.count(before, log.held());
+        drop(log);
+        self.settle();
+        self.changed.notify_one();
+    }
+
+    /// Tells whoever holds the session how far a call is.
+    pub(super) fn note(&self, told: &Told<'_>) {
+        let mut log = self.log();
+        let before = log.held();
+        log.push_note(frame::text(told));
         self.count(before, log.held());
         drop(log);
         self.settle();
@@ -441,6 +490,46 @@ mod tests {
         let log = line.log();
         assert!(log.bytes <= BYTES, "{}", log.bytes);
         assert_eq!(log.bytes, log.frames.iter().map(|(_, text)| text.len()).sum::<usize>());
+    }
+
+    #[test]
+    fn notes_come_between_the_frames_that_they_came_between_and_are_not_kept() {
+        let line = Line::new(Weak::new());
+        let (mut place, _) = line.attach(None);
+        let note = |at: u64| {
+            let note = serde_json::json!({ "progress": at });
+            line.note(&Told::Progress { of: "a", note: &note });
+        };
+        note(1);
+        line.tell(None, &Told::Lost { events: 1 });
+        note(2);
+        note(3);
+        line.tell(Some("a"), &Told::Lost { events: 2 });
+        let all = sent(&line, &mut place);
+        let kinds: Vec<_> = all.iter().map(|text| text.contains("progress")).collect();
+        assert_eq!(kinds, [true, false, true, true, false], "{all:?}");
+        let from = Cursor { line: line.id, frame: 0 };
+        let (mut again, resumed) = line.attach(Some(&from));
+        assert!(resumed);
+        assert_eq!(sent(&line, &mut again).len(), 2, "only frames are sent again");
+    }
+
+    #[test]
+    fn notes_that_nobody_takes_are_bounded_and_push_no_frame_out() {
+        let line = Line::new(Weak::new());
+        let (mut place, _) = line.attach(None);
+        line.tell(Some("a"), &Told::Lost { events: 1 });
+        let (small, large) = (serde_json::json!({"progress": 1}), "x".repeat(NOTE_BYTES / 4));
+        let large = serde_json::json!({ "message": large });
+        for _ in 0..1_000_000 / 64 {
+            line.note(&Told::Progress { of: "a", note: &small });
+        }
+        assert_eq!(line.log().notes.len(), NOTES);
+        (0..64).for_each(|_| line.note(&Told::Progress { of: "a", note: &large }));
+        assert!(line.log().note_bytes <= NOTE_BYTES, "{}", line.log().note_bytes);
+        let all = sent(&line, &mut place);
+        assert!(all[0].contains("lost"), "the frame is still there: {}", all[0]);
+        assert_eq!(line.log().note_bytes, 0);
     }
 
     #[test]

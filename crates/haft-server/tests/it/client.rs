@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use haft_core::contract::Contract;
+use haft_core::contract::{Capability, Contract};
 use haft_core::names::{Namespace, SEPARATOR};
 use haft_core::port::{Boxed, Ended, Execute, Job, Observe, Store};
 use haft_core::registry::{Build, Entry, Implementation, Registry, Tool, version_of};
@@ -59,8 +59,11 @@ fn registry() -> Registry {
                         "arguments": {"mode": "strict", "fraction": "refuse"}});
     let mut asks = writes.clone();
     asks["requiresConfirmation"] = json!(true);
-    let tools =
-        vec![tool("shop__echo", json!({})), tool("shop__pay", asks), tool("shop__send", writes)];
+    let tools = vec![
+        tool("shop__echo", json!({"capabilities": ["client"]})),
+        tool("shop__pay", asks),
+        tool("shop__send", writes),
+    ];
     let ids: Vec<_> = tools.iter().map(|tool| json!([tool.id, tool.digest])).collect();
     let digest = Digest::of_json(&json!(ids));
     Registry {
@@ -76,7 +79,8 @@ fn registry() -> Registry {
 /// Answers with its arguments, and counts.
 struct Counting {
     runs: AtomicUsize,
-    /// Whoever says `wait` is answered when there is a place, and `wait 7` after 7 milliseconds.
+    /// Whoever says `wait` is answered when there is a place, and `wait 7` after 7 milliseconds;
+    /// `steps 7` is told of seven steps first.
     gate: Semaphore,
 }
 
@@ -100,10 +104,23 @@ impl Execute for Shared {
                 self.0.gate.acquire().await.unwrap().forget();
             } else if let Some(ms) = text.strip_prefix("wait ") {
                 tokio::time::sleep(Duration::from_millis(ms.parse().unwrap())).await;
+            } else if let Some(steps) = text.strip_prefix("steps ") {
+                report(&job, steps.parse().unwrap()).await;
             }
             Ended::Returned { data, intents: Vec::new() }
         })
     }
+}
+
+/// Says how far it is, so many times, and one line for the log.
+async fn report(job: &Job, steps: usize) {
+    for step in 1..=steps {
+        let said = json!({"progress": step, "total": steps, "message": format!("step {step}")});
+        // There is an end to how often a handler may speak.
+        let _ = job.host.call(Capability::Client, "progress", said).await;
+    }
+    let said = json!({"level": "warning", "data": {"steps": steps}});
+    let _ = job.host.call(Capability::Client, "log", said).await;
 }
 
 /// What came back.
@@ -118,6 +135,12 @@ impl Reply {
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|_| panic!("not JSON: {self:?}"))
+    }
+
+    /// The events of a stream, each with what it says.
+    #[track_caller]
+    pub(crate) fn events(&self) -> Vec<(String, Value)> {
+        events(&self.body)
     }
 
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
@@ -340,6 +363,19 @@ pub(crate) async fn send(port: u16, bytes: &[u8]) -> Reply {
     let mut all = Vec::new();
     let _ = stream.read_to_end(&mut all).await;
     read(&all)
+}
+
+/// The events in the text of a stream: names, and what they say.
+#[track_caller]
+pub(crate) fn events(text: &str) -> Vec<(String, Value)> {
+    let field = |block: &str, name: &str| {
+        block.lines().find_map(|line| line.strip_prefix(name)).map(str::to_owned)
+    };
+    let blocks = text.split("\n\n").filter_map(|block| {
+        let data = field(block, "data: ")?;
+        Some((field(block, "event: ")?, serde_json::from_str(&data).unwrap()))
+    });
+    blocks.collect()
 }
 
 /// How much of this process is in memory, where the system says so.

@@ -305,13 +305,6 @@ async fn whoever_sends_a_wrong_token_is_told_that_it_is_wrong() {
 }
 
 #[tokio::test]
-async fn events_take_no_parameters_and_say_so() {
-    let served = Served::new().await;
-    let refused = served.get(&served.operator, "/v1/events?tool=echo").await;
-    assert!(refused.status == 400 && refused.body.contains("tool"), "{refused:?}");
-}
-
-#[tokio::test]
 async fn a_client_that_has_the_tools_is_not_sent_them_again() {
     let served = Served::new().await;
     let place = "/v1/agents/helper/tools";
@@ -359,29 +352,20 @@ async fn the_tenants_tools_are_listed_with_their_tier_and_searched() {
 
 #[tokio::test]
 async fn more_than_there_is_room_for_is_told_to_wait() {
-    let served = Served::with(Limits { at_once: 1, ..Limits::default() }).await;
-    let mut first = served.connect().await;
-    // Holds the only place: its body is still to come.
-    let text = format!(
-        "POST /v1/agents/helper/calls HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
-         Authorization: Bearer {}\r\nContent-Type: application/json\r\nContent-Length: 16\r\n\
-         Expect: 100-continue\r\n\r\n",
-        served.agent
-    );
-    first.write_all(text.as_bytes()).await.unwrap();
-    let mut go_on = [0; 21];
-    first.read_exact(&mut go_on).await.unwrap();
-    assert!(go_on.starts_with(b"HTTP/1.1 100"), "{:?}", String::from_utf8_lossy(&go_on));
+    let served = Arc::new(Served::with(Limits { at_once: 1, ..Limits::default() }).await);
+    let first = tokio::spawn({
+        let served = served.clone();
+        async move {
+            // Holds the only place until it is let go.
+            let call = json!({"tool": "echo", "arguments": {"text": "wait"}});
+            served.post(&served.agent, "/v1/agents/helper/calls", call).await.status
+        }
+    });
+    served.ran(1).await;
     let second = served.get("", "/v1/openapi.json").await;
     assert_eq!((second.status, second.header("retry-after")), (503, Some("1")), "{second:?}");
-    first.write_all(br#"{"tool": "echo"}"#).await.unwrap();
-    let mut rest = Vec::new();
-    first.read_to_end(&mut rest).await.unwrap();
-    assert!(
-        String::from_utf8_lossy(&rest).contains("200 OK"),
-        "{:?}",
-        String::from_utf8_lossy(&rest)
-    );
+    served.gate()(1);
+    assert_eq!(first.await.unwrap(), 200);
     assert_eq!(served.get("", "/v1/openapi.json").await.status, 200);
 }
 
@@ -404,7 +388,8 @@ async fn who_only_listens_does_not_hold_up_the_end() {
     let served = Served::new().await;
     let mut open = served.connect().await;
     let ask = format!(
-        "GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\r\n",
+        "GET /v1/events HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\
+         Authorization: Bearer {}\r\n\r\n",
         served.operator
     );
     open.write_all(ask.as_bytes()).await.unwrap();

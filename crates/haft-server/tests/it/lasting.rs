@@ -9,6 +9,8 @@ use tokio::net::TcpStream;
 
 use crate::client::{Reply, Served};
 
+const STREAM: &str = "Accept: text/event-stream\r\n";
+
 /// A request whose answer does not end, and the beginning of that answer.
 async fn listening(served: &Served, key: &str, path: &str, more: &str) -> (TcpStream, String) {
     let mut stream = served.connect().await;
@@ -58,9 +60,9 @@ async fn revoke(served: &Served, place: &str) {
 async fn a_stream_of_events_ends_with_its_key_and_no_other_does() {
     let served = Served::new().await;
     let (key, place) = made(&served, json!({"principal": "user:ann", "roles": ["operator"]})).await;
-    let (mut theirs, head) = listening(&served, &key, "/v1/events", "").await;
+    let (mut theirs, head) = listening(&served, &key, "/v1/events", STREAM).await;
     assert!(head.contains("200 OK"), "{head}");
-    let (mut ours, _) = listening(&served, &served.operator, "/v1/events", "").await;
+    let (mut ours, _) = listening(&served, &served.operator, "/v1/events", STREAM).await;
     revoke(&served, &place).await;
     assert!(ends(&mut theirs).await, "it goes on without a key");
     // The other still hears what happens.
@@ -88,7 +90,7 @@ async fn no_key_and_no_tenant_takes_every_place() {
     let served = Served::with(Limits { watchers: 8, ..Limits::default() }).await;
     let mut held = Vec::new();
     let mut take = async |key: &str| {
-        let (stream, head) = listening(&served, key, "/v1/events", "").await;
+        let (stream, head) = listening(&served, key, "/v1/events", STREAM).await;
         let status: u16 = head.split(' ').nth(1).unwrap().parse().unwrap();
         if status == 200 {
             held.push(stream);
@@ -106,7 +108,7 @@ async fn no_key_and_no_tenant_takes_every_place() {
     drop(held);
     let mut status = 429;
     for _ in 0..200 {
-        let (_, head) = listening(&served, &third, "/v1/events", "").await;
+        let (_, head) = listening(&served, &third, "/v1/events", STREAM).await;
         status = head.split(' ').nth(1).unwrap().parse().unwrap();
         if status == 200 {
             break;

@@ -15,6 +15,10 @@ mod descriptors;
 #[cfg(test)]
 mod doors;
 #[cfg(test)]
+mod events;
+#[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod lasting;
 #[cfg(test)]
 mod mcp;
@@ -30,6 +34,10 @@ mod own;
 mod patience;
 #[cfg(test)]
 mod people;
+#[cfg(test)]
+mod progress;
+#[cfg(test)]
+mod said;
 #[cfg(test)]
 mod shapes;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Clients that take their time: heads and bodies that drip in, answers that nobody takes. Each is
 //! let go at its limit, and meanwhile others are served.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use haft_server::Limits;
@@ -89,6 +90,70 @@ async fn whoever_drips_holds_nobody_up_and_is_let_go() {
     let grown = resident_mib().saturating_sub(before);
     assert!(grown < 300, "{grown} MiB more for {} slow clients", 2 * SLOW);
     assert_eq!(served.get("", "/healthz").await.status, 200);
+}
+
+/// A request whose body the server has begun to wait for.
+async fn awaited(served: &Served, body: &str) -> TcpStream {
+    let mut stream = served.connect().await;
+    let head = format!(
+        "POST /v1/agents/helper/calls HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\nExpect: 100-continue\r\n\r\n",
+        served.agent,
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut told = [0; 25];
+    stream.read_exact(&mut told).await.unwrap();
+    assert_eq!(&told, b"HTTP/1.1 100 Continue\r\n\r\n");
+    stream
+}
+
+/// Sends what was awaited, and gives the status of the answer.
+async fn sent(mut stream: TcpStream, body: &str) -> String {
+    stream.write_all(body.as_bytes()).await.unwrap();
+    let mut status = [0; 12];
+    stream.read_exact(&mut status).await.unwrap();
+    String::from_utf8_lossy(&status).into_owned()
+}
+
+#[tokio::test]
+async fn bodies_that_are_awaited_keep_nobody_out() {
+    let served = Arc::new(Served::with(Limits { at_once: 8, ..Limits::default() }).await);
+    let body = json!({"tool": "echo", "arguments": {"text": "slow"}}).to_string();
+    let mut slow = Vec::new();
+    for _ in 0..SLOW {
+        slow.push(awaited(&served, &body).await);
+    }
+    for (key, agent) in [(&served.agent, "helper"), (&served.stranger, "spy")] {
+        let call = json!({"tool": "echo", "arguments": {"text": "x"}});
+        let reply = served.post(key, &format!("/v1/agents/{agent}/calls"), call).await;
+        assert_eq!(reply.status, 200, "{agent}: {reply:?}");
+    }
+    let figures = served.get(&served.admin, "/metrics").await.body;
+    assert!(figures.contains("\nhaft_http_requests_in_flight 0\n"), "{figures}");
+    let (last, before) = (slow.pop().unwrap(), slow.pop().unwrap());
+    assert_eq!(sent(last, &body).await, "HTTP/1.1 200");
+    // Whoever has no place when the body is there is told so, and nothing is done for them.
+    let wait = json!({"tool": "echo", "arguments": {"text": "wait"}});
+    let (mut busy, ran) = (JoinSet::new(), served.runs());
+    for _ in 0..4 {
+        let (served, wait) = (served.clone(), wait.clone());
+        busy.spawn(async move {
+            served.post(&served.agent, "/v1/agents/helper/calls", wait).await.status
+        });
+    }
+    served.ran(ran + 4).await;
+    assert_eq!(
+        sent(before, &body).await,
+        "HTTP/1.1 429",
+        "half of the room for one of two tenants"
+    );
+    let reply =
+        served.post(&served.stranger, "/v1/agents/spy/calls", json!({"tool": "echo"})).await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    assert_eq!(served.runs(), ran + 5, "nothing is done for whoever was refused");
+    served.gate()(4);
+    assert_eq!(busy.join_all().await, [200; 4]);
 }
 
 #[tokio::test]

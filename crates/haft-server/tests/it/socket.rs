@@ -326,3 +326,33 @@ async fn a_server_that_stops_says_so() {
     assert_eq!(line.hear().await, Err(1001));
     assert_eq!(stopping.await.unwrap(), 0);
 }
+
+#[tokio::test]
+async fn progress_comes_over_the_socket_in_order_and_before_the_answer() {
+    let served = Served::new().await;
+    let mut line = Line::open(&served, &served.agent, "").await;
+    line.until("ready").await;
+    let message = json!({"role": "assistant", "content": null, "tool_calls": [
+        {"id": "a", "type": "function",
+         "function": {"name": "shop__echo", "arguments": "{\"text\":\"steps 3\"}"}}]});
+    for asked in [
+        call("1", "echo", "steps 3"),
+        json!({"type": "said", "id": "2", "format": "openai", "message": message}),
+    ] {
+        let id = asked["id"].clone();
+        line.say(asked).await;
+        let mut told = Vec::new();
+        loop {
+            let frame = line.hear().await.unwrap();
+            match frame["type"].as_str().unwrap() {
+                "progress" | "log" => {
+                    assert_eq!(frame["of"], id, "{frame}");
+                    told.push(frame["progress"].as_f64().map_or(0, |step| step as u64));
+                }
+                "answer" => break assert_eq!(frame["to"], id, "{frame}"),
+                _ => {}
+            }
+        }
+        assert_eq!(told, [1, 2, 3, 0], "of frame {id}");
+    }
+}

@@ -9,16 +9,17 @@ use haft_core::ledger::{
     Claim, Claimed, EffectRecord, Ending, Settled, Spend, Ticket, Unspendable,
 };
 use haft_core::port::{
-    Blocks, Boxed, CallFilter, CallStats, Checked, Condition, Confirmations, EffectFilter,
-    Forgotten, Journal, Ledger, Resolve, Sessions, Slice, Store, StoreError, Undo,
+    Blocks, Boxed, CallFilter, CallStats, Checked, Condition, ConfirmationFilter, Confirmations,
+    EffectFilter, Forgotten, Journal, Ledger, Resolve, Sessions, Slice, Store, StoreError,
+    TrailFilter, Undo,
 };
-use haft_core::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
+use haft_core::record::{AuditEntry, Confirmation, InvocationRecord};
 use haft_core::registry::SigningKey;
 use haft_core::session::{Block, Session};
 use haft_core::{Digest, ErrorKind};
 use serde_json::Value;
 
-use super::Memory;
+use super::{Memory, about};
 use crate::figures::{self, Series, Timed};
 use crate::steps;
 use crate::steps::forget::{Hand, Order};
@@ -166,18 +167,13 @@ impl Journal for Memory {
         })
     }
 
-    fn trail<'a>(
-        &'a self,
-        tenant: &'a str,
-        before: Option<u64>,
-        limit: usize,
-    ) -> Answer<'a, Vec<AuditEntry>> {
+    fn trail<'a>(&'a self, filter: TrailFilter) -> Answer<'a, Vec<AuditEntry>> {
         self.write(|rows| {
             let meant = |entry: &&AuditEntry| {
-                entry.tenant == tenant && before.is_none_or(|before| entry.number < before)
+                about::is_meant(&filter, entry, || rows.calls.get(&entry.number))
             };
             let entries = rows.audit.iter().rev().filter(meant);
-            Ok(entries.take(figures::limit(limit)).cloned().collect())
+            Ok(entries.take(figures::limit(filter.limit)).cloned().collect())
         })
     }
 
@@ -206,20 +202,17 @@ impl Confirmations for Memory {
         answer(self.on(|rows| rows.confirmation(tenant, id)?.ok_or(StoreError::Missing)))
     }
 
-    fn confirmations<'a>(
-        &'a self,
-        tenant: &'a str,
-        status: Option<ConfirmationStatus>,
-        last: Option<&'a str>,
-        limit: usize,
-    ) -> Answer<'a, Vec<Confirmation>> {
+    fn confirmations<'a>(&'a self, filter: ConfirmationFilter) -> Answer<'a, Vec<Confirmation>> {
         answer(self.on(|rows| {
-            let own = rows.confirmations.values().filter(|one| one.tenant == tenant);
+            let own = rows.confirmations.values().filter(|one| one.tenant == filter.tenant);
             let mut own: Vec<_> = own.collect();
             own.sort_by(|a, b| (b.asked_at_ms, &b.id).cmp(&(a.asked_at_ms, &a.id)));
-            let rest = after(own.into_iter(), last, |one| &one.id);
-            let meant = rest.filter(|one| status.is_none_or(|status| status == one.status));
-            Ok(meant.take(figures::limit(limit)).cloned().collect())
+            let rest = after(own.into_iter(), filter.after.as_deref(), |one| &one.id);
+            let meant = rest.filter(|one| {
+                filter.status.is_none_or(|status| status == one.status)
+                    && (filter.session.is_none() || filter.session == one.session)
+            });
+            Ok(meant.take(figures::limit(filter.limit)).cloned().collect())
         }))
     }
 

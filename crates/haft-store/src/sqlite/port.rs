@@ -9,15 +9,15 @@ use haft_core::ledger::{
     Claim, Claimed, EffectRecord, Ending, Settled, Spend, Ticket, Unspendable,
 };
 use haft_core::port::{
-    Blocks, Boxed, CallFilter, CallStats, Checked, Condition, Confirmations, EffectFilter,
-    Forgotten, Journal, Ledger, Resolve, Sessions, Slice, Store, Undo,
+    Blocks, Boxed, CallFilter, CallStats, Checked, Condition, ConfirmationFilter, Confirmations,
+    EffectFilter, Forgotten, Journal, Ledger, Resolve, Sessions, Slice, Store, TrailFilter, Undo,
 };
-use haft_core::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
+use haft_core::record::{AuditEntry, Confirmation, InvocationRecord};
 use haft_core::session::{Block, Session};
 use serde_json::Value;
 
 use super::writer::Recording;
-use super::{Sqlite, read};
+use super::{Sqlite, entries, read};
 use crate::steps;
 use crate::tables::Res;
 
@@ -135,14 +135,8 @@ impl Journal for Sqlite {
         Box::pin(self.readers.ask(move |conn| read::series(conn, &filter, step_ms)))
     }
 
-    fn trail<'a>(
-        &'a self,
-        tenant: &'a str,
-        before: Option<u64>,
-        limit: usize,
-    ) -> Answer<'a, Vec<AuditEntry>> {
-        let tenant = tenant.to_owned();
-        Box::pin(self.readers.ask(move |conn| read::trail(conn, &tenant, before, limit)))
+    fn trail<'a>(&'a self, filter: TrailFilter) -> Answer<'a, Vec<AuditEntry>> {
+        Box::pin(self.readers.ask(move |conn| entries::trail(conn, &filter)))
     }
 
     fn verify<'a>(&'a self) -> Answer<'a, Checked> {
@@ -169,19 +163,8 @@ impl Confirmations for Sqlite {
         Box::pin(self.readers.ask(move |conn| read::confirmation(conn, &tenant, &id)))
     }
 
-    fn confirmations<'a>(
-        &'a self,
-        tenant: &'a str,
-        status: Option<ConfirmationStatus>,
-        after: Option<&'a str>,
-        limit: usize,
-    ) -> Answer<'a, Vec<Confirmation>> {
-        let (tenant, after) = (tenant.to_owned(), after.map(str::to_owned));
-        Box::pin(
-            self.readers.ask(move |conn| {
-                read::confirmations(conn, &tenant, status, after.as_deref(), limit)
-            }),
-        )
+    fn confirmations<'a>(&'a self, filter: ConfirmationFilter) -> Answer<'a, Vec<Confirmation>> {
+        Box::pin(self.readers.ask(move |conn| read::confirmations(conn, &filter)))
     }
 
     fn decide<'a>(

@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 
 use haft_core::call::Principal;
 use haft_core::ledger::{EffectRecord, State};
-use haft_core::port::{CallFilter, CallStats, EffectFilter, Slice, StoreError};
-use haft_core::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
+use haft_core::port::{CallFilter, CallStats, ConfirmationFilter, EffectFilter, Slice, StoreError};
+use haft_core::record::{AuditEntry, Confirmation, InvocationRecord};
 use haft_core::session::{Block, Session};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Row, params_from_iter};
@@ -26,13 +26,13 @@ pub(super) const BLOCK: &str =
     "SELECT until_ms, reason FROM blocks WHERE tenant = ?1 AND principal = ?2";
 
 /// Conditions, and the values in them.
-struct Where {
-    sql: String,
+pub(super) struct Where {
+    pub(super) sql: String,
     values: Vec<Value>,
 }
 
 impl Where {
-    fn new(select: &str, tenant: &str) -> Self {
+    pub(super) fn new(select: &str, tenant: &str) -> Self {
         let sql = format!("{select} WHERE tenant = ?1");
         Self { sql, values: vec![Value::Text(tenant.to_owned())] }
     }
@@ -43,10 +43,21 @@ impl Where {
         let _ = write!(self.sql, " AND {condition} ?{}", self.values.len());
     }
 
-    fn and_some<T: Into<Value>>(&mut self, condition: &str, value: Option<T>) {
+    pub(super) fn and_some<T: Into<Value>>(&mut self, condition: &str, value: Option<T>) {
         if let Some(value) = value {
             self.and(condition, value);
         }
+    }
+
+    /// A condition on one of several words; none when there are no words.
+    pub(super) fn and_one_of(&mut self, column: &str, words: &[String]) {
+        if words.is_empty() {
+            return;
+        }
+        let first = self.values.len() + 1;
+        self.values.extend(words.iter().cloned().map(Value::Text));
+        let places: Vec<_> = (first..=self.values.len()).map(|at| format!("?{at}")).collect();
+        let _ = write!(self.sql, " AND {column} IN ({})", places.join(", "));
     }
 
     /// Only what comes after a row in a list that is in falling order of `columns`.
@@ -61,12 +72,12 @@ impl Where {
         );
     }
 
-    fn limit(&mut self, limit: usize) {
+    pub(super) fn limit(&mut self, limit: usize) {
         self.values.push(Value::Integer(signed(figures::limit(limit) as u64)));
         let _ = write!(self.sql, " LIMIT ?{}", self.values.len());
     }
 
-    fn all<T>(
+    pub(super) fn all<T>(
         self,
         conn: &Connection,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
@@ -124,6 +135,7 @@ fn of_calls(select: &str, filter: &CallFilter) -> Where {
     query.and_some("error =", filter.error.map(|kind| kind.as_str().to_owned()));
     query.and_some("(error IS NULL) =", filter.ok);
     query.and_some("started_at_ms >=", filter.since_ms);
+    query.and_some("started_at_ms <=", filter.until_ms);
     query.and_some("call =", filter.call.clone());
     query
 }
@@ -181,20 +193,6 @@ pub(super) fn series(conn: &Connection, filter: &CallFilter, step_ms: u64) -> Re
     Ok(series.end())
 }
 
-pub(super) fn trail(
-    conn: &Connection,
-    tenant: &str,
-    before: Option<u64>,
-    limit: usize,
-) -> Res<Vec<AuditEntry>> {
-    let select = "SELECT number, at_ms, tenant, kind, body, previous, hash FROM audit";
-    let mut query = Where::new(select, tenant);
-    query.and_some("number <", before.map(signed));
-    query.sql.push_str(" ORDER BY number DESC");
-    query.limit(limit);
-    query.all(conn, row::audit)
-}
-
 pub(super) fn audit(conn: &Connection, from: u64, limit: usize) -> Res<Vec<AuditEntry>> {
     let sql = "SELECT number, at_ms, tenant, kind, body, previous, hash FROM audit \
                WHERE number >= ?1 ORDER BY number LIMIT ?2";
@@ -209,16 +207,14 @@ pub(super) fn confirmation(conn: &Connection, tenant: &str, id: &str) -> Res<Con
 
 pub(super) fn confirmations(
     conn: &Connection,
-    tenant: &str,
-    status: Option<ConfirmationStatus>,
-    after: Option<&str>,
-    limit: usize,
+    filter: &ConfirmationFilter,
 ) -> Res<Vec<Confirmation>> {
-    let mut query = Where::new("SELECT body FROM confirmations", tenant);
-    query.and_some("status =", status.map(|status| status.as_str().to_owned()));
-    query.after("asked_at_ms, id", "confirmations", "id", after);
+    let mut query = Where::new("SELECT body FROM confirmations", &filter.tenant);
+    query.and_some("status =", filter.status.map(|status| status.as_str().to_owned()));
+    query.and_some("body ->> '$.session' =", filter.session.clone());
+    query.after("asked_at_ms, id", "confirmations", "id", filter.after.as_deref());
     query.sql.push_str(" ORDER BY asked_at_ms DESC, id DESC");
-    query.limit(limit);
+    query.limit(filter.limit);
     Ok(query.all(conn, |found| row::json(found, 0))?.into_iter().flatten().collect())
 }
 

@@ -16,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/approvals.sql"),
     include_str!("schema/clock.sql"),
     include_str!("schema/answers.sql"),
+    include_str!("schema/finding.sql"),
 ];
 
 /// How a connection that writes is set up. Checkpoints of the write-ahead log are made by the
@@ -67,4 +68,71 @@ fn is_empty(conn: &Connection) -> Result<bool, StoreError> {
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
 fn failed(error: rusqlite::Error) -> StoreError {
     StoreError::Unavailable(format!("the database cannot be prepared: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The statements of a migration. None of ours has a semicolon inside, but for triggers.
+    fn statements(migration: &str) -> Vec<String> {
+        let mut all = vec![String::new()];
+        for line in migration.lines() {
+            let Some(last) = all.last_mut() else { continue };
+            *last += line;
+            *last += "\n";
+            let in_trigger = last.contains("CREATE TRIGGER") && !line.trim_end().ends_with("END;");
+            if line.trim_end().ends_with(';') && !in_trigger {
+                all.push(String::new());
+            }
+        }
+        all.retain(|one| one.lines().any(|line| !line.is_empty() && !line.starts_with("--")));
+        all
+    }
+
+    fn version(conn: &Connection) -> usize {
+        conn.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0)).unwrap() as usize
+    }
+
+    fn tables(conn: &Connection) -> Vec<String> {
+        let sql = "SELECT name || ': ' || coalesce(sql, '') FROM sqlite_schema ORDER BY name";
+        let mut found = conn.prepare(sql).unwrap();
+        found.query_map((), |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+    }
+
+    /// Killed between any two statements of any step, a file is as it was before the step, and the next
+    /// start goes on from there.
+    #[test]
+    fn a_migration_that_is_cut_off_anywhere_is_taken_up_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut whole = Connection::open_in_memory().unwrap();
+        migrate(&mut whole).unwrap();
+        let (expected, mut cut) = (tables(&whole), 0);
+        for (step, migration) in MIGRATIONS.iter().enumerate() {
+            for done in 0..=statements(migration).len() {
+                let path = dir.path().join(format!("{step}-{done}.db"));
+                let mut conn = Connection::open(&path).unwrap();
+                conn.execute_batch(PRAGMAS).unwrap();
+                for (at, before) in MIGRATIONS.iter().take(step).enumerate() {
+                    conn.execute_batch(before).unwrap();
+                    conn.pragma_update(None, "application_id", APPLICATION_ID).unwrap();
+                    conn.pragma_update(None, "user_version", at as i64 + 1).unwrap();
+                }
+                let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
+                for statement in statements(migration).iter().take(done) {
+                    tx.execute_batch(statement).unwrap();
+                }
+                // Its process is gone: nobody commits.
+                drop(tx);
+                drop(conn);
+                let mut next = Connection::open(&path).unwrap();
+                assert_eq!(version(&next), step, "step {step}, {done} statements");
+                migrate(&mut next).unwrap();
+                assert_eq!(version(&next), MIGRATIONS.len());
+                assert_eq!(tables(&next), expected, "step {step}, {done} statements");
+                cut += 1;
+            }
+        }
+        assert!(cut > 40, "only {cut} places were tried");
+    }
 }

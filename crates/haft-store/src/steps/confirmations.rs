@@ -38,7 +38,10 @@ pub(crate) fn decide(
         if approve { ConfirmationStatus::Approved } else { ConfirmationStatus::Denied };
     confirmation.decided_by = Some(by.clone());
     on.put_confirmation(&confirmation)?;
-    let body = json!({ "id": id, "status": confirmation.status.as_str(), "by": by });
+    let body = json!({
+        "id": id, "status": confirmation.status.as_str(), "by": by, "agent": confirmation.agent,
+        "tool": confirmation.tool, "session": confirmation.session,
+    });
     on.append(tenant, "confirmation", body.to_string())?;
     Ok(confirmation)
 }

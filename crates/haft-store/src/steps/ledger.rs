@@ -2,12 +2,12 @@
 
 use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{
-    Claim, Claimed, EffectRecord, Ending, OtherKey, Resolution, Settled, Spend, State, Ticket,
-    Unspendable,
+    Claim, Claimed, Effect, EffectRecord, Ending, OtherKey, Resolution, Settled, Spend, State,
+    Ticket, Unspendable,
 };
 use haft_core::port::{Resolve, StoreError, Undo};
 use haft_core::record::{ConfirmationStatus, InvocationRecord};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::journal;
 use crate::clock;
@@ -147,7 +147,10 @@ pub(crate) fn spend(
     }
     confirmation.status = ConfirmationStatus::Spent;
     on.put_confirmation(&confirmation)?;
-    let body = json!({ "id": confirmation.id, "status": "spent", "call": call });
+    let body = json!({
+        "id": confirmation.id, "status": "spent", "call": call, "agent": confirmation.agent,
+        "tool": confirmation.tool, "session": confirmation.session,
+    });
     on.append(tenant, "confirmation", body.to_string())?;
     Ok(None)
 }
@@ -171,6 +174,16 @@ pub(crate) fn drop_body(record: &mut EffectRecord) {
     record.compensation_result = None;
 }
 
+/// What an entry says, and what it is about, by which it is found.
+fn about(effect: &Effect, mut body: Value) -> Value {
+    if let Some(body) = body.as_object_mut() {
+        body.insert("agent".to_owned(), json!(effect.agent));
+        body.insert("tool".to_owned(), json!(effect.tool));
+        body.insert("session".to_owned(), json!(effect.session));
+    }
+    body
+}
+
 /// From started to unknown.
 fn give_up(on: &mut impl Tables, head: &Head) -> Res<EffectRecord> {
     let mut record = on.effect(head.id)?;
@@ -181,6 +194,7 @@ fn give_up(on: &mut impl Tables, head: &Head) -> Res<EffectRecord> {
     let body = json!({
         "call": head.call, "epoch": head.epoch, "state": "unknown", "lost": why,
     });
+    let body = about(&record.effect, body);
     on.append(&head.tenant, "unknown", body.to_string())?;
     Ok(record)
 }
@@ -266,6 +280,7 @@ pub(crate) fn resolve(
         "call": call, "epoch": head.epoch, "state": state.as_str(),
         "by": resolve.by, "note": resolve.note, "result": resolve.result,
     });
+    let body = about(&record.effect, body);
     on.append(tenant, "resolve", body.to_string())?;
     Ok(record)
 }
@@ -313,6 +328,7 @@ pub(crate) fn undo(
         }
     };
     on.put_effect(head.id, &record, due(&head, &record))?;
+    let body = about(&record.effect, body);
     on.append(tenant, "undo", body.to_string())?;
     Ok(record)
 }

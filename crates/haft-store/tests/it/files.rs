@@ -3,11 +3,12 @@
 use std::fs;
 use std::sync::Arc;
 
-use haft_core::port::{Journal as _, Store as _, StoreError};
+use haft_core::ledger::State;
+use haft_core::port::{Journal as _, Ledger as _, Store as _, StoreError};
 use haft_store::{Options, Sqlite};
 use rusqlite::Connection;
 
-use crate::bed::{Bed, call_record};
+use crate::bed::{Bed, call_record, claim, settled, word};
 
 #[track_caller]
 fn check(bed: &Bed, words: &str) {
@@ -23,7 +24,7 @@ fn a_newer_schema_is_refused() {
     conn.pragma_update(None, "user_version", 99).unwrap();
     check(
         &bed,
-        "the database has schema 99 and this haft knows up to 8; use the newer haft that wrote it",
+        "the database has schema 99 and this haft knows up to 9; use the newer haft that wrote it",
     );
 }
 
@@ -173,4 +174,36 @@ fn hot_questions_are_answered_from_an_index() {
             statement.query_row(rusqlite::params_from_iter(unbound), |row| row.get(3)).unwrap();
         assert!(plan.contains(index), "{condition}: {plan}");
     }
+}
+
+/// A copy that was made while the store was in use, put in the place of a database that is lost.
+#[test]
+fn a_copy_of_a_store_in_use_is_whole_and_its_effects_are_not_done_again() {
+    let bed = Bed::sqlite();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("restored.db");
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let head = runtime.block_on(async {
+        let store = bed.open();
+        for at in 0..50 {
+            settled(&*store, claim(&at.to_string()), State::Succeeded).await;
+        }
+        let conn = Connection::open(bed.path()).unwrap();
+        conn.execute("VACUUM INTO ?1", [path.to_str().unwrap()]).unwrap();
+        let head = store.verify().await.unwrap().head;
+        // What comes after the copy is not in it.
+        settled(&*store, claim("later"), State::Succeeded).await;
+        head
+    });
+    let options = Options { clock: bed.clock.clone(), ..Options::default() };
+    let restored = Sqlite::open(path, options).unwrap();
+    runtime.block_on(async {
+        let checked = restored.verify().await.unwrap();
+        assert_eq!((checked.entries, checked.broken, checked.head), (50, None, head));
+        for at in 0..50 {
+            let again = restored.claim(claim(&at.to_string())).await.unwrap();
+            assert_eq!(word(&again), "answered", "{at}");
+        }
+        assert_eq!(word(&restored.claim(claim("later")).await.unwrap()), "fresh 1");
+    });
 }

@@ -26,6 +26,7 @@ pub(crate) fn run(at: &Place, options: &Calls, out: &mut Output) -> anyhow::Resu
             error,
             ok: None,
             since_ms: since.map(|age| store.now_ms().saturating_sub(age)),
+            until_ms: None,
             call: options.call.clone(),
             after: None,
             limit: if options.stats { usize::MAX } else { options.limit },

@@ -1,7 +1,7 @@
 //! `haft confirmations`
 
 use haft_core::Principal;
-use haft_core::port::{Confirmations as _, Store as _};
+use haft_core::port::{ConfirmationFilter, Confirmations as _, Store as _};
 use haft_core::record::{Confirmation, ConfirmationStatus};
 use serde_json::json;
 
@@ -24,7 +24,9 @@ async fn list(at: &Place, options: &Confirmations, out: &mut Output) -> anyhow::
     let store = open_store(&at.config()?)?;
     let status = (!options.all).then_some(ConfirmationStatus::Pending);
     let now = store.now_ms();
-    let mut found = store.confirmations(&options.operator.tenant, status, None, usize::MAX).await?;
+    let tenant = options.operator.tenant.clone();
+    let filter = ConfirmationFilter { tenant, status, limit: usize::MAX, ..Default::default() };
+    let mut found = store.confirmations(filter).await?;
     if !options.all {
         found.retain(|one| one.expires_at_ms > now);
     }

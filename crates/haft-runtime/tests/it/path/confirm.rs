@@ -69,7 +69,15 @@ async fn a_token_holds_for_one_call() {
 
 /// What the audit trail says of approvals that were used for something else.
 async fn mismatches(world: &World) -> Vec<Value> {
-    let trail = world.store.trail("default", None, 1_000).await.unwrap();
+    let trail = world
+        .store
+        .trail(haft_core::port::TrailFilter {
+            tenant: "default".into(),
+            limit: 1_000,
+            ..Default::default()
+        })
+        .await
+        .unwrap();
     let notes = trail.iter().filter(|entry| entry.kind == "confirmation_mismatch");
     notes.map(|entry| serde_json::from_str(&entry.body).unwrap()).collect()
 }

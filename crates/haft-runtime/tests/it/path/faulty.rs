@@ -11,10 +11,11 @@ use haft_core::ledger::{
     Claim, Claimed, EffectRecord, Ending, Settled, Spend, Ticket, Unspendable,
 };
 use haft_core::port::{
-    Blocks, Boxed, CallFilter, CallStats, Checked, Condition, Configs, Confirmations, EffectFilter,
-    Forgotten, Journal, Ledger, Resolve, Sessions, Slice, Store, StoreError, Undo,
+    Blocks, Boxed, CallFilter, CallStats, Checked, Condition, Configs, ConfirmationFilter,
+    Confirmations, EffectFilter, Forgotten, Journal, Ledger, Resolve, Sessions, Slice, Store,
+    StoreError, TrailFilter, Undo,
 };
-use haft_core::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
+use haft_core::record::{AuditEntry, Confirmation, InvocationRecord};
 use haft_core::session::{Block, Session};
 use haft_store::Memory;
 use parking_lot::Mutex;
@@ -169,13 +170,8 @@ impl Journal for Faulty {
         self.inner.audit(from, limit)
     }
 
-    fn trail<'a>(
-        &'a self,
-        tenant: &'a str,
-        before: Option<u64>,
-        limit: usize,
-    ) -> Answer<'a, Vec<AuditEntry>> {
-        self.inner.trail(tenant, before, limit)
+    fn trail<'a>(&'a self, filter: TrailFilter) -> Answer<'a, Vec<AuditEntry>> {
+        self.inner.trail(filter)
     }
 
     fn verify<'a>(&'a self) -> Answer<'a, Checked> {
@@ -196,14 +192,8 @@ impl Confirmations for Faulty {
         self.inner.confirmation(tenant, id)
     }
 
-    fn confirmations<'a>(
-        &'a self,
-        tenant: &'a str,
-        status: Option<ConfirmationStatus>,
-        after: Option<&'a str>,
-        limit: usize,
-    ) -> Answer<'a, Vec<Confirmation>> {
-        self.inner.confirmations(tenant, status, after, limit)
+    fn confirmations<'a>(&'a self, filter: ConfirmationFilter) -> Answer<'a, Vec<Confirmation>> {
+        self.inner.confirmations(filter)
     }
 
     fn decide<'a>(

@@ -132,7 +132,18 @@ async fn a_dry_run_decides_everything_and_does_nothing() {
     assert!(plan["decision"]["rule"].is_string(), "{plan}");
     assert_eq!(world.acts("gift"), 0);
     use haft_core::port::Confirmations as _;
-    assert!(world.store.confirmations("default", None, None, 0).await.unwrap().is_empty());
+    assert!(
+        world
+            .store
+            .confirmations(haft_core::port::ConfirmationFilter {
+                tenant: "default".into(),
+                limit: 0,
+                ..Default::default()
+            })
+            .await
+            .unwrap()
+            .is_empty()
+    );
 }
 
 /// A dry run of a call, and the kind of error and the stage that would keep it from running.

@@ -659,7 +659,16 @@ async fn a_confirmed_call_whose_answer_is_not_kept_is_asked_about_once_more() {
     for runs in 1..3 {
         let refused = text.world.call(call.clone()).await;
         assert_eq!(kind(&refused), ErrorKind::ConfirmationRequired);
-        let waiting = text.world.store.confirmations("default", None, None, 10).await.unwrap();
+        let waiting = text
+            .world
+            .store
+            .confirmations(haft_core::port::ConfirmationFilter {
+                tenant: "default".into(),
+                limit: 10,
+                ..Default::default()
+            })
+            .await
+            .unwrap();
         let pending = |one: &&Confirmation| one.status == ConfirmationStatus::Pending;
         let id = &waiting.iter().find(pending).unwrap().id;
         text.world.runtime.confirm("default", id, true, &jo).await.unwrap();
@@ -678,7 +687,16 @@ async fn a_confirmed_call_without_effects_is_answered_again_under_its_id() {
         call
     };
     assert_eq!(kind(&text.world.call(with("c1", "lamp")).await), ErrorKind::ConfirmationRequired);
-    let waiting = text.world.store.confirmations("default", None, None, 10).await.unwrap();
+    let waiting = text
+        .world
+        .store
+        .confirmations(haft_core::port::ConfirmationFilter {
+            tenant: "default".into(),
+            limit: 10,
+            ..Default::default()
+        })
+        .await
+        .unwrap();
     let jo = haft_core::Principal::user("jo");
     text.world.runtime.confirm("default", &waiting[0].id, true, &jo).await.unwrap();
     let first = text.world.call(with("c1", "lamp")).await;

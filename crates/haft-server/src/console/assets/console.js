@@ -56,7 +56,8 @@ function watch(section) {
   ];
   kinds.forEach((kind) => source.addEventListener(kind, show));
   source.addEventListener("lost", (message) => {
-    state.textContent = JSON.parse(message.data).events + " events were lost: too many at once.";
+    const lost = JSON.parse(message.data).events;
+    state.textContent = (lost === null ? "Some" : lost) + " events were missed. Load the page again to see the calls.";
   });
   window.addEventListener("pagehide", () => source.close());
 }

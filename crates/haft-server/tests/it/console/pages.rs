@@ -172,7 +172,15 @@ async fn what_waits_and_what_a_session_asked_are_found_however_much_came_after()
     let call = json!({"tool": "pay", "arguments": {"text": "the oldest"}, "session": session});
     world.api(&world.agent, "/v1/agents/helper/calls", call).await;
     let store = world.door.runtime.store();
-    let oldest = store.confirmations("ours", None, None, 1).await.unwrap().remove(0);
+    let oldest = store
+        .confirmations(haft_core::port::ConfirmationFilter {
+            tenant: "ours".into(),
+            limit: 1,
+            ..Default::default()
+        })
+        .await
+        .unwrap()
+        .remove(0);
     for n in 0..501 {
         let mut newer = oldest.clone();
         newer.id = format!("newer-{n}");

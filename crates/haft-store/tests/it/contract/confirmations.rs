@@ -2,7 +2,7 @@
 
 use haft_core::Principal;
 use haft_core::ledger::{Claimed, State, Unspendable};
-use haft_core::port::StoreError;
+use haft_core::port::{ConfirmationFilter, StoreError};
 use haft_core::record::{Confirmation, ConfirmationStatus};
 
 use crate::bed::{START, claim, confirmation, contract, fresh, kinds, settled, spending, word};
@@ -189,19 +189,46 @@ contract! {
             store.ask(asked).await.unwrap();
         }
         store.decide("acme", "b", true, &ines()).await.unwrap();
-        let ids = |found: Vec<Confirmation>| -> String {
-            found.into_iter().map(|one| one.id).collect()
+        let found = async |tenant: &str, status: Option<ConfirmationStatus>, after: &str, limit| {
+            let after = (!after.is_empty()).then(|| after.to_owned());
+            let tenant = tenant.to_owned();
+            let filter = ConfirmationFilter { tenant, status, after, limit, session: None };
+            let found = store.confirmations(filter).await.unwrap();
+            found.into_iter().map(|one| one.id).collect::<String>()
         };
-        assert_eq!(ids(store.confirmations("acme", None, None, 0).await.unwrap()), "cba");
+        assert_eq!(found("acme", None, "", 0).await, "cba");
         let pending = Some(ConfirmationStatus::Pending);
-        assert_eq!(ids(store.confirmations("acme", pending, None, 0).await.unwrap()), "ca");
-        let approved = Some(ConfirmationStatus::Approved);
-        assert_eq!(ids(store.confirmations("acme", approved, None, 0).await.unwrap()), "b");
-        assert_eq!(ids(store.confirmations("acme", None, None, 2).await.unwrap()), "cb");
-        assert_eq!(ids(store.confirmations("acme", None, Some("b"), 2).await.unwrap()), "a");
+        assert_eq!(found("acme", pending, "", 0).await, "ca");
+        assert_eq!(found("acme", Some(ConfirmationStatus::Approved), "", 0).await, "b");
+        assert_eq!(found("acme", None, "", 2).await, "cb");
+        assert_eq!(found("acme", None, "b", 2).await, "a");
         // Where the last one was answered meanwhile, the list goes on behind it all the same.
-        assert_eq!(ids(store.confirmations("acme", pending, Some("b"), 2).await.unwrap()), "a");
-        assert_eq!(ids(store.confirmations("other", None, Some("b"), 2).await.unwrap()), "");
-        assert_eq!(ids(store.confirmations("other", None, None, 0).await.unwrap()), "");
+        assert_eq!(found("acme", pending, "b", 2).await, "a");
+        assert_eq!(found("other", None, "b", 2).await, "");
+        assert_eq!(found("other", None, "", 0).await, "");
+    }
+
+    confirmations_are_found_by_the_session_in_which_they_were_asked(bed) {
+        let store = bed.open();
+        for (n, (id, session)) in
+            [("a", Some("s1")), ("b", None), ("c", Some("s2")), ("d", Some("s1"))].into_iter().enumerate()
+        {
+            let (asked_at_ms, session) = (START + n as i64, session.map(str::to_owned));
+            store.ask(Confirmation { asked_at_ms, session, ..confirmation(id, id) }).await.unwrap();
+        }
+        for (tenant, session, after, ids) in
+            [("acme", "s1", None, "da"), ("acme", "s1", Some("d"), "a"), ("acme", "s2", None, "c"),
+             ("acme", "s3", None, ""), ("other", "s1", None, "")]
+        {
+            let filter = ConfirmationFilter {
+                tenant: tenant.into(),
+                session: Some(session.into()),
+                after: after.map(str::to_owned),
+                ..ConfirmationFilter::default()
+            };
+            let found = store.confirmations(filter).await.unwrap();
+            let found: String = found.into_iter().map(|one| one.id).collect();
+            assert_eq!(found, ids, "{tenant} {session} {after:?}");
+        }
     }
 }

@@ -1,17 +1,109 @@
 //! Records of calls, and the audit trail.
 
+use haft_core::call::Principal;
 use haft_core::error::ErrorKind;
-use haft_core::port::{CallFilter, CallStats, Slice};
-use haft_core::record::{AuditEntry, InvocationRecord};
+use haft_core::ledger::State;
+use haft_core::port::{CallFilter, CallStats, Resolve, Slice, TrailFilter};
+use haft_core::record::{AuditEntry, Confirmation, InvocationRecord};
 use serde_json::json;
 
-use crate::bed::{START, call_record, contract, kinds};
+use crate::bed::{START, call_record, claim, confirmation, contract, ending, fresh, kinds};
 
 fn acme() -> CallFilter {
     CallFilter { tenant: "acme".into(), ..CallFilter::default() }
 }
 
+fn entries() -> TrailFilter {
+    TrailFilter { tenant: "acme".into(), ..TrailFilter::default() }
+}
+
+/// The filter with one of its fields set.
+fn about(field: &str, value: &str) -> TrailFilter {
+    let (value, mut filter) = (Some(value.to_owned()), entries());
+    match field {
+        "agent" => filter.agent = value,
+        "tool" => filter.tool = value,
+        "session" => filter.session = value,
+        "call" => filter.call = value,
+        _ => filter.kinds = value.unwrap_or_default().split(' ').map(str::to_owned).collect(),
+    }
+    filter
+}
+
 contract! {
+    entries_of_the_trail_are_found_by_what_they_are_about(bed) {
+        let store = bed.open();
+        let record = |call: &str, tool: &str| InvocationRecord {
+            session: (tool == "core__pay").then(|| "s1".to_owned()), ..call_record(call, tool, 1)
+        };
+        store.record(record("c1", "core__find"));
+        store.flush().await.unwrap();
+        bed.clock.advance(10);
+        let ticket = fresh(&*store, claim("k")).await;
+        let unknown = ending(State::Unknown, None);
+        store.settle(&ticket, unknown, Some(record("call of k", "core__pay"))).await.unwrap();
+        let said = Resolve { happened: true, by: "user:ines".into(), note: "n".into(), result: None };
+        store.resolve("acme", "call of k", said).await.unwrap();
+        bed.clock.advance(10);
+        let asked = Confirmation { session: Some("s2".into()), ..confirmation("q", "b") };
+        store.ask(asked).await.unwrap();
+        store.decide("acme", "q", true, &Principal::user("ines")).await.unwrap();
+        store.note("acme", "note", json!({"tool": "core__find", "call": "c1"})).await.unwrap();
+        store.note("acme", "note", json!("about nothing")).await.unwrap();
+        store.note("other", "note", json!({"tool": "core__pay", "session": "s1"})).await.unwrap();
+        let all = ["call", "settle", "resolve", "confirmation", "note", "note", "note"];
+        assert_eq!(kinds(&*store).await, all);
+        let begin = store.audit(1, 1).await.unwrap()[0].at_ms;
+        for (filter, numbers) in [
+            (entries(), vec![6, 5, 4, 3, 2, 1]),
+            (about("kind", "note"), vec![6, 5]),
+            (about("kind", "call settle"), vec![2, 1]),
+            (about("kind", "call note"), vec![6, 5, 1]),
+            (about("tool", "core__pay"), vec![4, 3, 2]),
+            (about("tool", "core__find"), vec![5, 1]),
+            (about("tool", "core__none"), vec![]),
+            (about("agent", "assistant"), vec![4, 3, 2, 1]),
+            (about("session", "s1"), vec![3, 2]),
+            (about("session", "s2"), vec![4]),
+            (about("call", "call of k"), vec![3, 2]),
+            (about("call", "c1"), vec![5, 1]),
+            (TrailFilter { kinds: vec!["settle".into()], ..about("tool", "core__pay") }, vec![2]),
+            (TrailFilter { kinds: vec!["resolve".into()], ..about("tool", "core__pay") }, vec![3]),
+            (TrailFilter { before: Some(4), ..about("tool", "core__pay") }, vec![3, 2]),
+            (TrailFilter { limit: 1, before: Some(4), ..about("tool", "core__pay") }, vec![3]),
+            (TrailFilter { since_ms: Some(begin + 5), ..entries() }, vec![6, 5, 4, 3, 2]),
+            (TrailFilter { until_ms: Some(begin + 15), ..entries() }, vec![3, 2, 1]),
+            (TrailFilter { since_ms: Some(begin + 5), until_ms: Some(begin + 15), ..entries() }, vec![3, 2]),
+            (TrailFilter { until_ms: Some(begin + 15), ..about("tool", "core__pay") }, vec![3, 2]),
+            (TrailFilter { since_ms: Some(begin + 15), ..about("tool", "core__pay") }, vec![4]),
+            (TrailFilter { since_ms: Some(begin + 15), limit: 1, ..about("kind", "note") }, vec![6]),
+        ] {
+            let found = store.trail(filter.clone()).await.unwrap();
+            let found: Vec<u64> = found.iter().map(|one| one.number).collect();
+            assert_eq!(found, numbers, "{filter:?}");
+        }
+    }
+
+    calls_are_found_by_when_they_began(bed) {
+        let store = bed.open();
+        for (call, at) in [("c1", 0), ("c2", 10), ("c3", 20)] {
+            store.record(InvocationRecord { started_at_ms: START + at, ..call_record(call, "a", 1) });
+        }
+        store.flush().await.unwrap();
+        for (since, until, calls) in [
+            (None, Some(10), vec!["c2", "c1"]),
+            (Some(10), Some(10), vec!["c2"]),
+            (Some(5), None, vec!["c3", "c2"]),
+            (None, Some(-1), vec![]),
+        ] {
+            let at = |ms: Option<i64>| ms.map(|ms| START + ms);
+            let filter = CallFilter { since_ms: at(since), until_ms: at(until), ..acme() };
+            let found = store.calls(filter).await.unwrap();
+            let found: Vec<&str> = found.iter().map(|one| &*one.call).collect();
+            assert_eq!(found, calls, "{since:?} {until:?}");
+        }
+    }
+
     a_recorded_call_is_found_as_it_was(bed) {
         let store = bed.open();
         let record = call_record("c1", "core__kb_search", 10);
@@ -59,11 +151,13 @@ contract! {
             store.note(tenant, "note", json!(note)).await.unwrap();
         }
         let numbers = |found: Vec<AuditEntry>| found.iter().map(|one| one.number).collect::<Vec<_>>();
-        assert_eq!(numbers(store.trail("acme", None, 2).await.unwrap()), [4, 3]);
-        assert_eq!(numbers(store.trail("acme", Some(3), 2).await.unwrap()), [1]);
+        let two = TrailFilter { limit: 2, ..entries() };
+        assert_eq!(numbers(store.trail(two.clone()).await.unwrap()), [4, 3]);
+        let older = TrailFilter { before: Some(3), ..two };
+        assert_eq!(numbers(store.trail(older).await.unwrap()), [1]);
         let checked = store.verify().await.unwrap();
         assert_eq!((checked.entries, &checked.broken), (4, &None));
-        let last = store.trail("acme", None, 1).await.unwrap();
+        let last = store.trail(TrailFilter { limit: 1, ..entries() }).await.unwrap();
         assert_eq!(checked.head.as_ref(), last.first().map(|entry| &entry.hash));
     }
 

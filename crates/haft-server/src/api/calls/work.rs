@@ -1,0 +1,127 @@
+//! What a request asks to be done, however its answer is to come.
+
+use axum::Json;
+use axum::response::{IntoResponse as _, Response};
+use haft_core::call::{Call, Caller, Keyed};
+use haft_core::port::Invoke as _;
+use haft_core::{Envelope, ToolError};
+use haft_runtime::Runtime;
+use haft_runtime::batch::{Planned, Step};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Batch, One, answer};
+use crate::api::dialects::{Answered, Message};
+use crate::body;
+use crate::door::Door;
+use crate::problem::Problem;
+
+/// The calls of a request, ready to be made.
+pub(super) enum Work {
+    One(Box<Call>),
+    /// In order; the rest is left alone after a critical one that does not end well.
+    Batch(Vec<Planned>),
+    /// Those of a provider's message.
+    Message(Box<Message>),
+}
+
+impl Work {
+    /// What a body of ours asks for.
+    pub(super) fn read(
+        door: &Door,
+        caller: &Caller,
+        value: Value,
+        key: Option<String>,
+        sees_rules: bool,
+    ) -> Result<Self, Problem> {
+        let batch: Batch = match value.get("calls") {
+            Some(_) => body::shape(value)?,
+            None => {
+                let mut call = One::read(value)?.call(caller.clone());
+                call.sees_rules = sees_rules;
+                if call.key.is_none() {
+                    (call.key, call.keyed) = (key, Keyed::Request);
+                }
+                return Ok(Self::One(Box::new(call)));
+            }
+        };
+        door.runtime.fits_batch(batch.calls.len())?;
+        let keyed = if batch.calls.len() > 1 { Keyed::Batch } else { Keyed::Request };
+        let planned = batch.calls.into_iter().map(|one| {
+            let critical = one.critical.unwrap_or(true);
+            let mut call = one.call(caller.clone());
+            call.sees_rules = sees_rules;
+            if call.key.is_none() {
+                // One key for the request: what each call asks for tells them apart.
+                (call.key, call.keyed) = (key.clone(), keyed);
+            }
+            Planned { call, critical }
+        });
+        Ok(Self::Batch(planned.collect()))
+    }
+
+    /// The calls that may be made.
+    pub(super) fn calls(&mut self) -> Vec<&mut Call> {
+        match self {
+            Self::One(call) => vec![call],
+            Self::Batch(planned) => planned.iter_mut().map(|one| &mut one.call).collect(),
+            Self::Message(message) => message.calls().collect(),
+        }
+    }
+
+    /// Makes the calls. Where they may be several, `told` hears of each end, by its place.
+    pub(super) async fn run(
+        self,
+        runtime: &Runtime,
+        told: &(dyn Fn(usize, Value) + Send + Sync),
+    ) -> Result<Done, ToolError> {
+        match self {
+            Self::One(call) => Ok(Done::One(Box::new(runtime.invoke(*call).await))),
+            Self::Batch(planned) => {
+                let tell = |place, step: &Step| told(place, shown(step));
+                let steps = runtime.batch_told(planned, &tell).await?;
+                Ok(Done::Batch(steps.iter().map(shown).collect()))
+            }
+            Self::Message(message) => {
+                let tell = |place, end: &Envelope| told(place, json!(end));
+                Ok(Done::Message(message.answer(runtime, &tell).await))
+            }
+        }
+    }
+}
+
+/// One call of a batch, as it is answered.
+fn shown(step: &Step) -> Value {
+    match step {
+        Step::Ended(envelope) => json!(envelope),
+        Step::Skipped => json!({ "skipped": true }),
+    }
+}
+
+/// What came of it.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum Done {
+    One(Box<Envelope>),
+    Batch(Vec<Value>),
+    Message(Answered),
+}
+
+impl Done {
+    /// As the answer to the request.
+    pub(super) fn respond(&self) -> Response {
+        match self {
+            Self::One(envelope) => answer(envelope),
+            Self::Batch(steps) => Json(steps).into_response(),
+            Self::Message(answered) => Json(answered).into_response(),
+        }
+    }
+
+    /// The name of the last event of a stream. The end of one call is all that there is to tell.
+    pub(super) fn event(&self) -> &'static str {
+        match self {
+            Self::One(_) => "result",
+            Self::Batch(_) | Self::Message(_) => "answer",
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The audit trail, found by what its entries are about.
+
+use std::cmp::Reverse;
+
+use haft_core::port::{StoreError, TrailFilter};
+use haft_core::record::AuditEntry;
+use rusqlite::{Connection, Row};
+
+use super::fault::of_read;
+use super::read::{Where, one};
+use super::row::{self, signed};
+use crate::figures;
+use crate::tables::Res;
+
+const ENTRY: &str = "SELECT number, at_ms, tenant, kind, body, previous, hash FROM audit \
+                     WHERE number = ?1";
+
+/// Word for word the condition of the index of entries that tell of something else than how a call
+/// ended. Those have no row among the calls, and say themselves what they are about.
+const RARE: &str = " AND kind <> 'call' AND kind <> 'settle' AND kind <> 'late'";
+
+/// A tenant's entries, newest first. Their numbers are found first: bodies are long, and few of those
+/// that are looked through are wanted.
+pub(super) fn trail(conn: &Connection, filter: &TrailFilter) -> Res<Vec<AuditEntry>> {
+    // One view of both tables: what is old may be forgotten meanwhile.
+    let conn = &conn.unchecked_transaction().map_err(|error| of_read(&error))?;
+    let number = |found: &Row<'_>| found.get::<_, i64>(0);
+    let mut numbers = match filter.is_about_something() {
+        false => plain(filter).all(conn, number)?,
+        true => {
+            let mut both = of_calls(filter).all(conn, number)?;
+            both.extend(of_others(filter).all(conn, number)?);
+            both
+        }
+    };
+    numbers.sort_unstable_by_key(|number| Reverse(*number));
+    numbers.truncate(figures::limit(filter.limit));
+    let entry = |number| {
+        let found = one(conn, ENTRY, (number,), row::audit)?;
+        found.ok_or_else(|| {
+            StoreError::Tampered(format!("entry {number} of the audit trail is missing"))
+        })
+    };
+    numbers.into_iter().map(entry).collect()
+}
+
+fn is_rare(kind: &str) -> bool {
+    !matches!(kind, "call" | "settle" | "late")
+}
+
+fn newest(mut query: Where, filter: &TrailFilter) -> Where {
+    query.and_some("number <", filter.before.map(signed));
+    query.sql.push_str(" ORDER BY number DESC");
+    query.limit(filter.limit);
+    query
+}
+
+/// Entries whatever they are about.
+fn plain(filter: &TrailFilter) -> Where {
+    let rare = !filter.kinds.is_empty() && filter.kinds.iter().all(|kind| is_rare(kind));
+    let in_time = filter.since_ms.is_some() || filter.until_ms.is_some();
+    let from = match (rare, in_time) {
+        (true, _) => "SELECT number FROM audit INDEXED BY audit_rare",
+        (false, true) => "SELECT number FROM audit INDEXED BY audit_time",
+        // From the end of the table, until there are enough.
+        (false, false) => "SELECT number FROM audit NOT INDEXED",
+    };
+    let mut query = Where::new(from, &filter.tenant);
+    if rare {
+        query.sql.push_str(RARE);
+    }
+    query.and_one_of("kind", &filter.kinds);
+    query.and_some("at_ms >=", filter.since_ms);
+    query.and_some("at_ms <=", filter.until_ms);
+    newest(query, filter)
+}
+
+/// Entries that tell how a call ended.
+fn of_calls(filter: &TrailFilter) -> Where {
+    let mut query = Where::new("SELECT number FROM calls", &filter.tenant);
+    query.and_some("agent =", filter.agent.clone());
+    query.and_some("tool =", filter.tool.clone());
+    query.and_some("session =", filter.session.clone());
+    query.and_some("call =", filter.call.clone());
+    let entry = |column: &str| format!("(SELECT {column} FROM audit WHERE number = calls.number)");
+    query.and_one_of(&entry("kind"), &filter.kinds);
+    query.and_some(&format!("{} >=", entry("at_ms")), filter.since_ms);
+    query.and_some(&format!("{} <=", entry("at_ms")), filter.until_ms);
+    newest(query, filter)
+}
+
+/// The others. What somebody has touched may not be JSON any more, and is about nothing then.
+fn of_others(filter: &TrailFilter) -> Where {
+    let mut query = Where::new("SELECT number FROM audit INDEXED BY audit_rare", &filter.tenant);
+    query.sql.push_str(RARE);
+    for (name, wanted) in [
+        ("agent", &filter.agent),
+        ("tool", &filter.tool),
+        ("session", &filter.session),
+        ("call", &filter.call),
+    ] {
+        let says = format!("iif(json_valid(body), body ->> '$.{name}', NULL) =");
+        query.and_some(&says, wanted.clone());
+    }
+    query.and_one_of("kind", &filter.kinds);
+    query.and_some("at_ms >=", filter.since_ms);
+    query.and_some("at_ms <=", filter.until_ms);
+    newest(query, filter)
+}
