@@ -190,6 +190,31 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, "administered", detail, fix)
     }
 
+    /// Something of the same name.
+    pub(crate) fn exists(what: &str) -> Self {
+        let detail = format!("there is a {what} of this id already");
+        let fix = "choose another id, change the one that is there, or remove it first";
+        Self::new(StatusCode::CONFLICT, "exists", detail, fix)
+    }
+
+    /// As many as there may be.
+    pub(crate) fn full(detail: impl Into<String>) -> Self {
+        let fix = "remove what nobody needs any more";
+        Self::new(StatusCode::CONFLICT, "full", detail, fix)
+    }
+
+    /// Others were faster, again and again.
+    pub(crate) fn busy(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "busy", detail, "send the same request again")
+    }
+
+    /// Nothing to seal secrets with, or not what they were sealed with.
+    pub(crate) fn no_sealing_key(detail: impl Into<String>) -> Self {
+        let fix = "ask whoever runs this server to set `connections.key_file` or `connections.key_env` in \
+                   `haft.toml`; its log says what is missing";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "no_sealing_key", detail, fix)
+    }
+
     /// With other words on what to do.
     pub(crate) fn advise(mut self, suggestion: &str) -> Self {
         suggestion.clone_into(&mut self.suggestion);
@@ -203,7 +228,7 @@ impl Problem {
     }
 
     /// One of each that is no kind of a call's end.
-    pub(crate) fn own() -> [Self; 16] {
+    pub(crate) fn own() -> [Self; 20] {
         [
             Self::malformed("the request is not one that this server reads"),
             Self::unauthenticated(),
@@ -221,6 +246,10 @@ impl Problem {
             Self::looser("the overrides are looser than the tool's contract"),
             Self::not_empty("other things belong to what was to be removed"),
             Self::administered(),
+            Self::exists("thing"),
+            Self::full("there are as many as there may be"),
+            Self::busy("others change the same thing at the same time"),
+            Self::no_sealing_key("this server has no key to seal secrets with"),
         ]
     }
 

@@ -2,7 +2,7 @@
 //! business.
 
 mod lasting;
-mod service;
+pub(crate) mod service;
 
 use std::sync::Arc;
 
