@@ -51,7 +51,6 @@ pub enum Origin {
 impl Origin {
     /// Whether it is whoever runs haft. Records from before there was anybody else do not say so.
     #[must_use]
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde asks for")]
     pub fn is_operator(&self) -> bool {
         *self == Self::Operator
     }

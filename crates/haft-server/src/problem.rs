@@ -1,5 +1,7 @@
 //! What goes wrong, as `application/problem+json` (RFC 9457): one edge, one table of statuses.
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use haft_core::{ErrorKind, ToolError};
@@ -326,7 +328,7 @@ impl IntoResponse for Problem {
         let kind = HeaderValue::from_static("application/problem+json");
         headers.insert(header::CONTENT_TYPE, kind);
         if let Some(seconds) = self.retry_after {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(spread(seconds)));
         }
         if status == StatusCode::UNAUTHORIZED {
             let scheme = HeaderValue::from_static("Bearer realm=\"haft\"");
@@ -334,6 +336,16 @@ impl IntoResponse for Problem {
         }
         response
     }
+}
+
+/// So many seconds at most are added to a wait.
+const SPREAD: u64 = 5;
+
+/// A wait, or a little more: those who were turned away together do not come back together.
+fn spread(seconds: u64) -> u64 {
+    // Each state hashes nothing to another number; nobody's safety hangs on which.
+    let number = RandomState::new().build_hasher().finish();
+    seconds + number % (seconds.min(SPREAD) + 1)
 }
 
 /// How long to wait before the same request makes sense again.
@@ -443,4 +455,25 @@ pub(crate) enum NoSession {
         content_type = "application/problem+json"
     )]
     Over(Problem),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn those_who_are_told_to_wait_are_told_to_wait_differently() {
+        let told = |problem: fn() -> Problem| -> BTreeSet<u64> {
+            let wait = |_| {
+                let response = problem().into_response();
+                let wait = response.headers().get(header::RETRY_AFTER).unwrap();
+                wait.to_str().unwrap().parse().unwrap()
+            };
+            (0..1_000).map(wait).collect()
+        };
+        assert_eq!(told(Problem::overloaded), BTreeSet::from([1, 2]));
+        assert_eq!(told(Problem::too_often), (60..=65).collect());
+    }
 }

@@ -180,9 +180,9 @@ pub(crate) async fn made(
     }
     let account = wanted.account(&who.tenant, Origin::Tenant);
     let put = kept.put(account, &credentials, Expect::Nothing, Some(&who.principal)).await;
-    let account = put.map_err(|why| match why {
-        StoreError::Stale => Problem::exists("connection"),
-        other => unsealed(other),
+    let account = put.map_err(|why| match why == StoreError::Stale {
+        true => Problem::exists("connection"),
+        false => unsealed(why),
     })?;
     let mut made = shown(door, &**kept, &account, &grants::all(door, who).await?);
     made.warnings.extend(doubt(&wanted.id, &credentials));
@@ -327,23 +327,22 @@ fn mistaken(wrong: Wrong) -> Problem {
 fn unopened(why: StoreError) -> Problem {
     match why {
         StoreError::Missing => Problem::missing("connection"),
-        StoreError::WrongState(why) => {
-            tracing::warn!(event = "connection_not_opened", %why);
+        StoreError::WrongState(ref said) => {
+            tracing::warn!(event = "connection_not_opened", why = %said);
             Problem::no_sealing_key("the connection's secret was sealed with another key")
         }
-        other => super::confirmations::unreadable(other),
+        StoreError::Unavailable(_)
+        | StoreError::InDoubt(_)
+        | StoreError::Stale
+        | StoreError::Tampered(_) => super::confirmations::unreadable(why),
     }
 }
 
 /// Why a record cannot be written.
 fn unsealed(why: StoreError) -> Problem {
-    match why {
-        StoreError::WrongState(why) => {
-            tracing::warn!(event = "connection_not_sealed", %why);
-            Problem::no_sealing_key("this server has no key to seal secrets with")
-        }
-        other => unopened(other),
-    }
+    let StoreError::WrongState(said) = &why else { return unopened(why) };
+    tracing::warn!(event = "connection_not_sealed", why = %said);
+    Problem::no_sealing_key("this server has no key to seal secrets with")
 }
 
 /// A person agrees in a browser that comes back to the machine of whoever asked.

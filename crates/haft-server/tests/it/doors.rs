@@ -373,7 +373,8 @@ async fn more_than_there_is_room_for_is_told_to_wait() {
     first.read_exact(&mut go_on).await.unwrap();
     assert!(go_on.starts_with(b"HTTP/1.1 100"), "{:?}", String::from_utf8_lossy(&go_on));
     let second = served.get("", "/v1/openapi.json").await;
-    assert_eq!((second.status, second.header("retry-after")), (503, Some("1")), "{second:?}");
+    let wait = second.header("retry-after").and_then(|text| text.parse::<u64>().ok());
+    assert!(second.status == 503 && matches!(wait, Some(1 | 2)), "{second:?}");
     first.write_all(br#"{"tool": "echo"}"#).await.unwrap();
     let mut rest = Vec::new();
     first.read_to_end(&mut rest).await.unwrap();
