@@ -25,12 +25,35 @@ pub struct Account {
     /// The only hosts that its credentials may go to; those of each tool's contract when empty.
     #[serde(default)]
     pub hosts: Vec<String>,
+    /// Who chose the addresses in it, and so whose way out tokens are asked for through.
+    #[serde(default, skip_serializing_if = "Origin::is_operator")]
+    pub origin: Origin,
     /// Raised by every change.
     pub revision: u64,
     /// When it was made.
     pub made_ms: i64,
     /// When it was last changed.
     pub changed_ms: i64,
+}
+
+/// Who made a connection. What a tenant's administrators write must not reach what only the operator's
+/// tools may.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// Whoever runs haft: by a command, or in `haft.toml`.
+    #[default]
+    Operator,
+    /// An administrator of the tenant, over the API or on a page.
+    Tenant,
+}
+
+impl Origin {
+    /// Whether it is whoever runs haft. Records from before there was anybody else do not say so.
+    #[must_use]
+    pub fn is_operator(&self) -> bool {
+        *self == Self::Operator
+    }
 }
 
 /// How a connection proves who it is.

@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use haft_core::connection::{Access, Account, Credentials, Lease, Presented};
+use haft_core::connection::{Access, Account, Credentials, Lease, Origin, Presented};
 use haft_core::error::{ErrorKind, ToolError};
 use haft_core::port::{Boxed, Broker as Port, Connections, StoreError, Want};
 use haft_core::secret::SecretText;
@@ -35,20 +35,42 @@ pub struct Broker(Arc<Desk>);
 struct Desk {
     connections: Arc<dyn Connections>,
     client: Arc<Client>,
+    /// For addresses that tenants chose.
+    tenants: Arc<Client>,
     flights: Mutex<HashMap<Key, Flight>>,
     notes: Notes,
 }
 
 impl Broker {
-    /// Over a store and a client.
+    /// Over a store and a client. Where a tenant chose the address of tokens, one like it asks that
+    /// reaches public addresses alone.
     #[must_use]
     pub fn new(connections: Arc<dyn Connections>, client: Arc<Client>) -> Self {
+        let tenants = Arc::new(client.public_only());
+        Self::with_tenants(connections, client, tenants)
+    }
+
+    /// The same with another client for addresses that tenants chose.
+    #[must_use]
+    pub fn with_tenants(
+        connections: Arc<dyn Connections>,
+        client: Arc<Client>,
+        tenants: Arc<Client>,
+    ) -> Self {
         let (flights, notes) = (Mutex::default(), Notes::default());
-        Self(Arc::new(Desk { connections, client, flights, notes }))
+        Self(Arc::new(Desk { connections, client, tenants, flights, notes }))
     }
 }
 
 impl Desk {
+    /// The way out for the addresses of an account.
+    fn client_of(&self, account: &Account) -> &Client {
+        match account.origin {
+            Origin::Operator => &self.client,
+            Origin::Tenant => &self.tenants,
+        }
+    }
+
     async fn stored(&self, want: &Want) -> Result<(Account, Credentials), ToolError> {
         let found = self.connections.open(&want.tenant, &want.connection).await;
         if matches!(found, Err(StoreError::Missing)) {
@@ -108,6 +130,10 @@ impl Port for Broker {
 
     fn refused<'a>(&'a self, want: &'a Want, lease: &'a Lease) -> Boxed<'a, bool> {
         Box::pin(self.0.better(want, lease))
+    }
+
+    fn ask<'a>(&'a self, lease: &'a Lease, url: &'a str) -> Boxed<'a, Result<u16, ToolError>> {
+        Box::pin(crate::http::ask_with(&self.0.tenants, url, lease))
     }
 
     fn rest<'a>(&'a self) -> Boxed<'a, ()> {
@@ -180,8 +206,8 @@ fn unread(why: &StoreError) -> ToolError {
         ),
         StoreError::WrongState(_) => again("the connection's credentials cannot be read")
             .suggest(
-                "an operator puts the key that it was sealed with back; `haft connections test` \
-                 says which one that is",
+                "an operator asks `haft connections test`, which says what is missing: the key that it was \
+                 sealed with, or the variable or file that haft.toml names",
             )
             .caused_by(why),
         StoreError::Tampered(_) => again("the connection's credentials cannot be read")

@@ -7,6 +7,7 @@ pub mod arguments;
 mod attach;
 pub mod batch;
 pub mod config;
+pub mod connections;
 pub mod effects;
 #[cfg(feature = "failpoints")]
 pub mod fail;

@@ -17,8 +17,8 @@ use arc_swap::ArcSwap;
 use haft_core::contract::{Capability, Mode, SideEffectPolicy};
 use haft_core::ledger::EffectRecord;
 use haft_core::port::{
-    Ask, Boxed, Broker, Decide, Decision, Execute, Forgotten, Invoke, Observe, Provide, Publish,
-    Standing, Store, StoreError,
+    Ask, Boxed, Broker, Connections, Decide, Decision, Execute, Forgotten, Invoke, Observe,
+    Provide, Publish, Standing, Store, StoreError,
 };
 use haft_core::record::{Confirmation, Event, EventKind};
 use haft_core::session::Session;
@@ -393,6 +393,27 @@ impl Runtime {
     #[must_use]
     pub fn agents(&self, tenant: &str) -> Vec<String> {
         self.inner.rules.load().directory.agents(tenant)
+    }
+
+    /// Where connections are kept, where that is anywhere.
+    #[must_use]
+    pub fn accounts(&self) -> Option<&Arc<dyn Connections>> {
+        self.inner.office.connections()
+    }
+
+    /// What finds credentials, where there is anything.
+    #[must_use]
+    pub fn broker(&self) -> Option<&Arc<dyn Broker>> {
+        self.inner.broker.as_ref()
+    }
+
+    /// What of a grant to some tools of a tenant would give nothing now.
+    #[must_use]
+    pub fn grant_doubts(&self, tenant: &str, provider: &str, tools: &[String]) -> Vec<String> {
+        let shelves = self.inner.shelves.load();
+        let known: Vec<&Tool> =
+            shelves.stock(tenant).tools().iter().map(|one| &*one.tool).collect();
+        crate::connections::doubts(&known, provider, tools)
     }
 
     /// The connections that a caller may use a tool with, by id: what is granted, without regard to

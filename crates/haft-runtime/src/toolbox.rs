@@ -22,7 +22,9 @@ pub use catalogs::Catalogs;
 pub use directory::Directory;
 pub use effective::{EffectiveTool, Metadata};
 pub use overrides::Overrides;
-pub use records::{Activation, Agent, Definition, McpAccess, Origin, Records, Tenant};
+pub use records::{
+    Activation, Agent, Definition, McpAccess, ModelChoice, Origin, Records, Tenant, TenantPolicy,
+};
 pub use stock::{Shelf, Stock, Stocked, Stocks};
 pub use suggestions::{Suggestion, Suggestions};
 pub use why::{Unavailable, Why};

@@ -7,6 +7,7 @@ mod assets;
 mod audit;
 mod catalog;
 mod confirmations;
+mod connections;
 mod cookie;
 mod effects;
 mod events;
@@ -54,6 +55,7 @@ pub(crate) fn routes(door: &Arc<Door>) -> Router<Arc<Door>> {
         .route("/console/tools", get(catalog::show))
         .route("/console/tools/{agent}/{tool}", get(tool::show).post(tool::call))
         .route("/console/tools/{agent}/{tool}/switch", post(catalog::turn))
+        .route("/console/tools/{agent}/{tool}/take", post(catalog::take))
         .route("/console/sessions", get(sessions::list))
         .route("/console/sessions/{session}", get(sessions::show))
         .route("/console/confirmations", get(confirmations::list))
@@ -68,6 +70,8 @@ pub(crate) fn routes(door: &Arc<Door>) -> Router<Arc<Door>> {
         .route("/console/policies", get(policies::list))
         .route("/console/policies/new", get(policies::new))
         .route("/console/policies/{id}", get(policies::show).post(policies::change))
+        .route("/console/connections", get(connections::list).post(connections::make))
+        .route("/console/connections/{id}", get(connections::show).post(connections::act))
         .route("/console/keys", get(keys::list).post(keys::make))
         .route("/console/keys/{id}/revoke", post(keys::revoke))
         .route("/console/prove", post(sign_in::prove))

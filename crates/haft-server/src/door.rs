@@ -8,6 +8,7 @@ use haft_agent::Agent;
 use haft_runtime::Runtime;
 use tokio::sync::{Mutex, Semaphore, watch};
 
+use crate::api::connections::Tests;
 use crate::arriving::Arriving;
 use crate::console::Visits;
 use crate::guard::Credential;
@@ -71,8 +72,8 @@ impl Default for Limits {
     }
 }
 
-/// The agent of this name with the model that it talks to, or what is missing.
-pub type Models = Arc<dyn Fn(&str) -> Result<Agent, String> + Send + Sync>;
+/// The agent of a tenant, by its name, with the model that it talks to, or what is missing.
+pub type Models = Arc<dyn Fn(&str, &str) -> Result<Agent, String> + Send + Sync>;
 
 /// So long the store is waited for when somebody asks whether it takes writes.
 const ANSWER: Duration = Duration::from_secs(5);
@@ -113,6 +114,8 @@ pub struct Door {
     pub(crate) models: Option<Models>,
     pub(crate) lines: Lines,
     pub(crate) visits: Visits,
+    /// What came of testing connections.
+    pub(crate) tests: Tests,
     /// A tenant's first key is made by one at a time.
     pub(crate) founding: Mutex<()>,
     /// The audit trail is checked by one at a time.
@@ -164,6 +167,7 @@ impl Door {
             models: None,
             lines: Lines::default(),
             visits: Visits::default(),
+            tests: Tests::default(),
             founding: Mutex::new(()),
             verifying: Semaphore::new(1),
             state: watch::Sender::new(State::Open),
@@ -199,7 +203,12 @@ impl Door {
     }
 
     pub(crate) fn is_home(&self, who: &Who) -> bool {
-        self.home.as_deref() == Some(&*who.tenant)
+        self.is_home_of(&who.tenant)
+    }
+
+    /// Whether a tenant is the one that runs the installation.
+    pub(crate) fn is_home_of(&self, tenant: &str) -> bool {
+        self.home.as_deref() == Some(tenant)
     }
 
     /// A tenant's part of the room, for a request that is in.
@@ -218,17 +227,19 @@ impl Door {
 
     /// Whoever holds a key's text, declared or stored.
     pub(crate) fn of_key(&self, text: &str) -> Option<Who> {
-        match self.keys.find(text) {
+        let now_ms = || self.runtime.store().now_ms();
+        match self.keys.find(text, now_ms) {
             Some(who) => Some(who.clone()),
-            None => self.opening().find(text, self.runtime.store().now_ms()).cloned(),
+            None => self.opening().find(text, now_ms).cloned(),
         }
     }
 
     /// Whoever holds the key of this name, as long as it opens anything.
     pub(crate) fn holder(&self, id: &str) -> Option<Who> {
-        match self.keys.holder(id) {
+        let now_ms = || self.runtime.store().now_ms();
+        match self.keys.holder(id, now_ms) {
             Some(who) => Some(who.clone()),
-            None => self.opening().holder(id, self.runtime.store().now_ms()).cloned(),
+            None => self.opening().holder(id, now_ms).cloned(),
         }
     }
 
@@ -236,7 +247,7 @@ impl Door {
     pub(crate) fn has_administrator(&self, tenant: &str) -> bool {
         let own = |who: &Who| *who.tenant == *tenant && who.is(Role::Administrator);
         let now_ms = self.runtime.store().now_ms();
-        self.keys.holders().any(own) || self.opening().holders(now_ms).any(own)
+        self.keys.holders(now_ms).any(own) || self.opening().holders(now_ms).any(own)
     }
 
     /// Resolves when a credential no longer opens what it did: revoked, expired, or of another role.

@@ -105,7 +105,8 @@ fn routes() -> (OpenApiRouter<Arc<Door>>, OpenApiRouter<Arc<Door>>) {
         .routes(routes!(api::audit::list))
         .routes(routes!(api::audit::verify))
         .routes(routes!(api::events::list))
-        .merge(administration());
+        .merge(administration())
+        .merge(connected());
     (open, keyed)
 }
 
@@ -134,6 +135,18 @@ fn administration() -> OpenApiRouter<Arc<Door>> {
         .routes(routes!(keys::show, keys::revoke))
         .routes(routes!(suggestions::list))
         .routes(routes!(suggestions::accept))
+}
+
+/// Accounts elsewhere, and who may use them.
+fn connected() -> OpenApiRouter<Arc<Door>> {
+    use api::connections::{self, grants, test};
+    OpenApiRouter::new()
+        .routes(routes!(connections::list, connections::make))
+        .routes(routes!(connections::show, connections::remove))
+        .routes(routes!(connections::secret))
+        .routes(routes!(test::run))
+        .routes(routes!(grants::list, grants::make, grants::revoke_all))
+        .routes(routes!(grants::revoke))
 }
 
 /// The OpenAPI document that is served under `/v1/openapi.json`.

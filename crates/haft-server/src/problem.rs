@@ -1,5 +1,7 @@
 //! What goes wrong, as `application/problem+json` (RFC 9457): one edge, one table of statuses.
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use haft_core::{ErrorKind, ToolError};
@@ -190,6 +192,31 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, "administered", detail, fix)
     }
 
+    /// Something of the same name.
+    pub(crate) fn exists(what: &str) -> Self {
+        let detail = format!("there is a {what} of this id already");
+        let fix = "choose another id, change the one that is there, or remove it first";
+        Self::new(StatusCode::CONFLICT, "exists", detail, fix)
+    }
+
+    /// As many as there may be.
+    pub(crate) fn full(detail: impl Into<String>) -> Self {
+        let fix = "remove what nobody needs any more";
+        Self::new(StatusCode::CONFLICT, "full", detail, fix)
+    }
+
+    /// Others were faster, again and again.
+    pub(crate) fn busy(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "busy", detail, "send the same request again")
+    }
+
+    /// Nothing to seal secrets with, or not what they were sealed with.
+    pub(crate) fn no_sealing_key(detail: impl Into<String>) -> Self {
+        let fix = "ask whoever runs this server to set `connections.key_file` or `connections.key_env` in \
+                   `haft.toml`; its log says what is missing";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "no_sealing_key", detail, fix)
+    }
+
     /// With other words on what to do.
     pub(crate) fn advise(mut self, suggestion: &str) -> Self {
         suggestion.clone_into(&mut self.suggestion);
@@ -203,7 +230,7 @@ impl Problem {
     }
 
     /// One of each that is no kind of a call's end.
-    pub(crate) fn own() -> [Self; 16] {
+    pub(crate) fn own() -> [Self; 20] {
         [
             Self::malformed("the request is not one that this server reads"),
             Self::unauthenticated(),
@@ -221,6 +248,10 @@ impl Problem {
             Self::looser("the overrides are looser than the tool's contract"),
             Self::not_empty("other things belong to what was to be removed"),
             Self::administered(),
+            Self::exists("thing"),
+            Self::full("there are as many as there may be"),
+            Self::busy("others change the same thing at the same time"),
+            Self::no_sealing_key("this server has no key to seal secrets with"),
         ]
     }
 
@@ -297,7 +328,7 @@ impl IntoResponse for Problem {
         let kind = HeaderValue::from_static("application/problem+json");
         headers.insert(header::CONTENT_TYPE, kind);
         if let Some(seconds) = self.retry_after {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(spread(seconds)));
         }
         if status == StatusCode::UNAUTHORIZED {
             let scheme = HeaderValue::from_static("Bearer realm=\"haft\"");
@@ -305,6 +336,16 @@ impl IntoResponse for Problem {
         }
         response
     }
+}
+
+/// So many seconds at most are added to a wait.
+const SPREAD: u64 = 5;
+
+/// A wait, or a little more: those who were turned away together do not come back together.
+fn spread(seconds: u64) -> u64 {
+    // Each state hashes nothing to another number; nobody's safety hangs on which.
+    let number = RandomState::new().build_hasher().finish();
+    seconds + number % (seconds.min(SPREAD) + 1)
 }
 
 /// How long to wait before the same request makes sense again.
@@ -414,4 +455,25 @@ pub(crate) enum NoSession {
         content_type = "application/problem+json"
     )]
     Over(Problem),
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn those_who_are_told_to_wait_are_told_to_wait_differently() {
+        let told = |problem: fn() -> Problem| -> BTreeSet<u64> {
+            let wait = |_| {
+                let response = problem().into_response();
+                let wait = response.headers().get(header::RETRY_AFTER).unwrap();
+                wait.to_str().unwrap().parse().unwrap()
+            };
+            (0..1_000).map(wait).collect()
+        };
+        assert_eq!(told(Problem::overloaded), BTreeSet::from([1, 2]));
+        assert_eq!(told(Problem::too_often), (60..=65).collect());
+    }
 }

@@ -15,6 +15,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use haft_core::call::{Caller, Principal, PrincipalKind};
+use haft_runtime::policy::Instant;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
@@ -56,6 +57,12 @@ pub struct Key {
     /// for that agent alone unless this says otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agents: Option<Vec<String>>,
+    /// What it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// When it ends; never where absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Instant>,
 }
 
 /// Whoever makes a request.
@@ -176,6 +183,8 @@ impl std::error::Error for BadKey {}
 pub struct Keys {
     by_id: HashMap<String, ([u8; 32], Who)>,
     declared: Vec<Key>,
+    /// When keys end that do.
+    ends: HashMap<String, i64>,
 }
 
 impl Keys {
@@ -214,6 +223,9 @@ impl Keys {
         if self.by_id.insert(key.id.clone(), (hash, holder(key))).is_some() {
             return wrong("is there twice");
         }
+        if let Some(at) = key.expires {
+            self.ends.insert(key.id.clone(), at.0);
+        }
         Ok(())
     }
 
@@ -222,26 +234,36 @@ impl Keys {
         self.declared.iter()
     }
 
-    /// Whoever holds a key's text.
+    /// Whoever holds a key's text, as long as it opens anything.
     #[must_use]
-    pub fn find(&self, text: &str) -> Option<&Who> {
+    pub fn find(&self, text: &str, now_ms: impl FnOnce() -> i64) -> Option<&Who> {
         let (id, _) = text.strip_prefix(PREFIX)?.split_once('_')?;
         let (expected, who) = self.by_id.get(id)?;
         let found: [u8; 32] = Sha256::digest(text.as_bytes()).into();
-        bool::from(found.ct_eq(expected)).then_some(who)
+        match bool::from(found.ct_eq(expected)) {
+            true => self.in_time(who, now_ms),
+            false => None,
+        }
     }
 }
 
 impl Keys {
-    /// Whoever holds a key.
-    pub(crate) fn holders(&self) -> impl Iterator<Item = &Who> {
-        self.by_id.values().map(|(_, who)| who)
+    /// Whoever holds a key that opens something.
+    pub(crate) fn holders(&self, now_ms: i64) -> impl Iterator<Item = &Who> {
+        let all = self.by_id.values().map(|(_, who)| who);
+        all.filter(move |who| self.in_time(who, || now_ms).is_some())
     }
 
-    /// Whoever holds the key of this name now, where there is one.
+    /// Whoever holds the key of this name now, where there is one that opens something.
     #[must_use]
-    pub(crate) fn holder(&self, id: &str) -> Option<&Who> {
-        self.by_id.get(id).map(|(_, who)| who)
+    pub(crate) fn holder(&self, id: &str, now_ms: impl FnOnce() -> i64) -> Option<&Who> {
+        self.by_id.get(id).and_then(|(_, who)| self.in_time(who, now_ms))
+    }
+
+    /// Most keys have no end, and nobody asks for the time then.
+    fn in_time<'a>(&'a self, who: &'a Who, now_ms: impl FnOnce() -> i64) -> Option<&'a Who> {
+        let over = self.ends.get(&*who.key).is_some_and(|at| *at <= now_ms());
+        (!over).then_some(who)
     }
 }
 

@@ -5,6 +5,7 @@
 //! that can be opened. Keys are named by their own digest, so that a wrong key is told from a
 //! damaged record, and several can be known at once while one takes over from another.
 
+mod declared;
 mod keys;
 mod memory;
 mod place;
@@ -13,6 +14,7 @@ mod seal;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use haft_core::Principal;
 use haft_core::connection::{Account, Credentials, Grant};
 use haft_core::port::{Boxed, Connections, Expect, StoreError};
 use parking_lot::Mutex;
@@ -20,6 +22,7 @@ use parking_lot::Mutex;
 use crate::sqlite::{Kept, Sqlite};
 use crate::tables::Res;
 
+pub use declared::{Declared, Source};
 pub use keys::{BadKey, Key, Keyring};
 pub use memory::Accounts;
 pub(crate) use memory::expected;
@@ -128,11 +131,12 @@ impl Vault {
         account: Account,
         credentials: &Credentials,
         expect: Expect,
+        by: Option<Principal>,
     ) -> Res<Account> {
         let keys = self.keys_to_seal()?;
         let kept = seal::seal(&keys, account, credentials)?;
         let sealed_with = kept.key_id.clone();
-        let account = self.store.put_connection(kept, expect).await?;
+        let account = self.store.put_connection(kept, expect, by).await?;
         // Another key may have taken over meanwhile: whoever did that has not seen this record, and
         // takes the old key away.
         let now = self.keys_to_seal()?;
@@ -174,22 +178,23 @@ impl Connections for Vault {
         mut account: Account,
         credentials: &'a Credentials,
         expect: Expect,
+        by: Option<&'a Principal>,
     ) -> Answer<'a, Account> {
         let now = haft_core::port::Store::now_ms(&*self.store);
         next(&mut account, expect, now);
-        Box::pin(self.write(account, credentials, expect))
+        Box::pin(self.write(account, credentials, expect, by.cloned()))
     }
 
-    fn remove<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, ()> {
-        Box::pin(self.store.remove_connection(tenant.to_owned(), id.to_owned()))
+    fn remove<'a>(&'a self, tenant: &'a str, id: &'a str, by: &'a Principal) -> Answer<'a, ()> {
+        Box::pin(self.store.remove_connection(tenant.to_owned(), id.to_owned(), by.clone()))
     }
 
     fn grants<'a>(&'a self) -> Answer<'a, Vec<Grant>> {
         Box::pin(self.store.connection_grants())
     }
 
-    fn grant<'a>(&'a self, grant: Grant) -> Answer<'a, ()> {
-        Box::pin(self.store.grant_connection(grant))
+    fn grant<'a>(&'a self, grant: Grant, by: &'a Principal) -> Answer<'a, ()> {
+        Box::pin(self.store.grant_connection(grant, by.clone()))
     }
 
     fn revoke<'a>(
@@ -197,9 +202,11 @@ impl Connections for Vault {
         tenant: &'a str,
         id: &'a str,
         principal: Option<&'a str>,
+        by: &'a Principal,
     ) -> Answer<'a, u64> {
+        let (tenant, id) = (tenant.to_owned(), id.to_owned());
         let principal = principal.map(str::to_owned);
-        Box::pin(self.store.revoke_connection(tenant.to_owned(), id.to_owned(), principal))
+        Box::pin(self.store.revoke_connection(tenant, id, principal, by.clone()))
     }
 
     fn hold<'a>(&'a self, tenant: &'a str, id: &'a str, for_ms: u64) -> Answer<'a, bool> {

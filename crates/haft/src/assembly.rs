@@ -102,7 +102,7 @@ impl Desk {
             .publish(publish)
             .secret(secret(&config)?)
             .broker(links.broker.clone())
-            .connections(links.vault.clone())
+            .connections(links.accounts.clone())
             .define(Arc::new(haft_build::Drafts))
             .provide(Capability::Http, Arc::new(Fetch::new(links.client.clone())))
             .provide(Capability::Calendar, Arc::new(calendar))

@@ -13,7 +13,9 @@ use std::path::PathBuf;
 
 use clap::{ColorChoice, Parser, Subcommand};
 
-pub(crate) use author::{Build, CategoryName, Completions, Explain, Format, Init, Lint, New, Test};
+pub(crate) use author::{
+    Build, CategoryName, Check, Completions, Explain, Format, Init, Lint, New, Test,
+};
 pub(crate) use connections::{
     AddConnection, Connections, ConnectionsCommand, GrantConnection, KindName, RotateConnection,
     SecretFrom, TestConnection,
@@ -68,6 +70,11 @@ pub(crate) enum Command {
         after_help = "Examples:\n  haft lint\n  haft lint --format sarif > haft.sarif\n  haft lint --deny-warnings --toolset toolsets/studio"
     )]
     Lint(Lint),
+    /// Say everything that is wrong with `haft.toml`, without serving
+    #[command(
+        after_help = "Examples:\n  haft check\n  haft --config deploy/haft.toml check --json\n\nExit codes: 0 nothing is wrong (there may be warnings), 2 something is."
+    )]
+    Check(Check),
     /// Lint, compile and write the registry
     #[command(
         after_help = "Examples:\n  haft build\n  haft build --out dist/tool_registry.json --sign release.pem"

@@ -8,6 +8,7 @@ pub(crate) mod calendar;
 pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod chat;
+pub(crate) mod check;
 pub(crate) mod completions;
 pub(crate) mod confirmations;
 pub(crate) mod connections;

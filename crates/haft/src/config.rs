@@ -1,6 +1,7 @@
 //! `haft.toml`: which toolset, which registries are trusted, where things are remembered, and who
 //! may do what.
 
+mod accounts;
 mod calendar;
 mod definitions;
 mod explain;
@@ -9,6 +10,8 @@ mod mcp;
 mod model;
 mod otlp;
 mod outside;
+mod policies;
+pub(crate) mod sections;
 mod server;
 mod store;
 
@@ -33,6 +36,7 @@ use kb::RawKb;
 pub(crate) use model::Model;
 use otlp::Otlp;
 pub(crate) use outside::Outside;
+use sections::Mistake;
 pub(crate) use server::Logging;
 use server::{RawServer, Serving};
 use store::RawStore;
@@ -53,6 +57,8 @@ struct RawConfig {
     runtime: RawRuntime,
     #[serde(default)]
     policy: Rules,
+    #[serde(default)]
+    policies: Vec<policies::RawPolicy>,
     #[serde(default)]
     tenants: Vec<Tenant>,
     #[serde(default)]
@@ -188,10 +194,36 @@ pub(crate) struct Config {
     pub(crate) outside: Outside,
     /// The model of agents that have none of their own.
     model: Model,
-    /// Models by agent.
-    models: BTreeMap<String, Model>,
+    /// Models by tenant and agent.
+    models: BTreeMap<(String, String), Model>,
     /// What it is called in messages.
     file: String,
+}
+
+impl RawRegistry {
+    /// What a registry is pinned to.
+    fn pin(&self) -> anyhow::Result<Option<Pin>> {
+        match (&self.digest, &self.version) {
+            // The whole digest says more than its first eight digits.
+            (Some(digest), version) => {
+                let its = version_of(digest);
+                if version.as_ref().is_some_and(|version| *version != its) {
+                    bail!("`registry.version`: the pinned digest is that of version `{its}`");
+                }
+                Ok(Some(Pin::Digest(digest.clone())))
+            }
+            (None, Some(version)) => Ok(Some(Pin::Version(version.clone()))),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+/// What was found, or nothing and why.
+fn or_default<T: Default>(found: anyhow::Result<T>, wrong: &mut Vec<anyhow::Error>) -> T {
+    found.unwrap_or_else(|why| {
+        wrong.push(why);
+        T::default()
+    })
 }
 
 /// Files of keys are named from where the configuration is.
@@ -205,43 +237,71 @@ fn beside(mut issuers: Vec<Issuer>, folder: &Path) -> Vec<Issuer> {
 impl Config {
     /// Reads the file that is named, or the nearest one above `from`. No file is an empty one.
     pub(crate) fn find(named: Option<&Path>, from: &Path) -> anyhow::Result<Self> {
+        match Self::nearest(named, from) {
+            Some(file) => Self::read(&file),
+            None => Ok(Self::default()),
+        }
+    }
+
+    /// The file that is named, or the nearest one above `from`.
+    pub(crate) fn nearest(named: Option<&Path>, from: &Path) -> Option<PathBuf> {
         match named {
-            Some(file) => Self::read(file),
-            None => match from.ancestors().map(|folder| folder.join(FILE)).find(|f| f.is_file()) {
-                Some(file) => Self::read(&file),
-                None => Ok(Self::default()),
-            },
+            Some(file) => Some(file.to_owned()),
+            None => from.ancestors().map(|folder| folder.join(FILE)).find(|file| file.is_file()),
         }
     }
 
     fn read(file: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(file)
             .with_context(|| format!("`{}` cannot be read", file.display()))?;
-        let mut raw: RawConfig = toml::from_str(&text).map_err(|error| {
+        let raw: RawConfig = toml::from_str(&text).map_err(|error| {
             // The line itself is not repeated: a key may stand on it.
             let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
             let line = before.matches('\n').count() + 1;
             let why = explain::mistake(error.message(), before);
             anyhow!("`{}`, line {line}: {}", file.display(), plain(&why))
         })?;
-        let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
-        let named = || format!("`{}`", file.display());
-        definitions::folders(&mut raw.tenants, &folder).with_context(named)?;
-        let mut settings = raw.runtime.resolve(&raw.store).with_context(named)?;
-        let tenants_reach = raw.definitions.resolve(&mut settings).with_context(named)?;
-        let pin = match (raw.registry.digest, raw.registry.version) {
-            // The whole digest says more than its first eight digits.
-            (Some(digest), version) => {
-                let its = version_of(&digest);
-                if version.is_some_and(|version| version != its) {
-                    bail!("`{}`: the pinned digest is that of version `{its}`", file.display());
-                }
-                Some(Pin::Digest(digest))
-            }
-            (None, Some(version)) => Some(Pin::Version(version)),
-            (None, None) => None,
+        let (config, wrong) = Self::resolve(raw, file);
+        match wrong.into_iter().next() {
+            Some(first) => Err(first.context(format!("`{}`", file.display()))),
+            None => Ok(config),
+        }
+    }
+
+    /// Everything that is wrong with a file, and the configuration where nothing is.
+    pub(crate) fn check(file: &Path) -> anyhow::Result<(Option<Self>, Vec<Mistake>)> {
+        let text = std::fs::read_to_string(file)
+            .with_context(|| format!("`{}` cannot be read", file.display()))?;
+        let mistakes = sections::mistakes(&text);
+        if !mistakes.is_empty() {
+            return Ok((None, mistakes));
+        }
+        let raw: RawConfig = toml::from_str(&text)?;
+        let (config, wrong) = Self::resolve(raw, file);
+        let placed = |why: &anyhow::Error| {
+            let why = format!("{why:#}");
+            let (line, column) = sections::place(&text, &why).unwrap_or((1, 1));
+            Mistake { line, column, why }
         };
-        Ok(Self {
+        let found: Vec<Mistake> = wrong.iter().map(placed).collect();
+        Ok((found.is_empty().then_some(config), found))
+    }
+
+    /// Answers every question, and says what makes no sense: one mistake does not hide the others.
+    fn resolve(mut raw: RawConfig, file: &Path) -> (Self, Vec<anyhow::Error>) {
+        let mut wrong = Vec::new();
+        let folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
+        let home = raw.tenants.first().map_or_else(|| "default".to_owned(), |one| one.id.clone());
+        let agents: Vec<(String, String)> =
+            raw.agents.iter().map(|one| (one.tenant.clone(), one.id.clone())).collect();
+        or_default(definitions::folders(&mut raw.tenants, &folder), &mut wrong);
+        let mut settings = or_default(raw.runtime.resolve(&raw.store), &mut wrong);
+        let tenants_reach = or_default(raw.definitions.resolve(&mut settings), &mut wrong);
+        let pin = or_default(raw.registry.pin(), &mut wrong);
+        let policies = policies::resolve(raw.policies, &home, &folder);
+        let outside = outside::resolve(raw.http, raw.connections, raw.images, &home, &folder);
+        let server = raw.server.resolve(raw.keys, beside(raw.issuers, &folder));
+        let config = Self {
             toolset: raw.toolset.map(|toolset| folder.join(toolset)),
             trust: Trust { pin, key: raw.registry.key, last: None },
             settings,
@@ -249,27 +309,25 @@ impl Config {
             verify: raw.store.verify.unwrap_or(true),
             tenants_reach,
             rules: raw.policy,
-            server: raw
-                .server
-                .resolve(raw.keys, beside(raw.issuers, &folder))
-                .with_context(named)?,
+            server: or_default(server, &mut wrong),
             otlp: raw.otlp,
-            mcp: raw.mcp.resolve().with_context(named)?,
+            mcp: or_default(raw.mcp.resolve(), &mut wrong),
             records: Records {
                 tenants: raw.tenants,
                 agents: raw.agents,
                 delegations: raw.delegations,
                 grants: raw.grants,
+                policies: or_default(policies, &mut wrong),
             },
             kb: raw.kb,
             calendar: raw.calendar,
-            outside: outside::resolve(raw.http, raw.connections, raw.images, &folder)
-                .with_context(|| format!("`{}`", file.display()))?,
+            outside: or_default(outside, &mut wrong),
+            models: or_default(model::by_agent(raw.models, &agents, &home), &mut wrong),
             model: raw.model,
-            models: raw.models,
             file: file.display().to_string(),
             folder: Some(folder),
-        })
+        };
+        (config, wrong)
     }
 
     /// The file, where there is one.
@@ -289,6 +347,7 @@ impl Config {
             true => Records {
                 delegations: self.records.delegations.clone(),
                 grants: self.records.grants.clone(),
+                policies: self.records.policies.clone(),
                 ..Records::of_one("default", "default")
             },
             false => self.records.clone(),
@@ -302,9 +361,30 @@ impl Config {
     }
 
     /// The model of an agent: its own settings, and the common ones for what those leave open.
-    pub(crate) fn model(&self, agent: &str) -> Model {
-        let own = self.models.get(agent).cloned().unwrap_or_default();
+    pub(crate) fn model(&self, tenant: &str, agent: &str) -> Model {
+        let key = (tenant.to_owned(), agent.to_owned());
+        let own = self.models.get(&key).cloned().unwrap_or_default();
         own.or(&self.model)
+    }
+
+    /// The model of agents that have none of their own.
+    pub(crate) fn common_model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Whose connection has the key of an agent's model: the tenant's where the agent's own settings
+    /// name it, else that of the first tenant, whose the common ones are.
+    pub(crate) fn pays(&self, tenant: &str, agent: &str) -> String {
+        let own = self.models.get(&(tenant.to_owned(), agent.to_owned()));
+        match own.is_some_and(|one| one.connection.is_some()) {
+            true => tenant.to_owned(),
+            false => self.first_tenant(),
+        }
+    }
+
+    /// Whether a connection is declared here.
+    pub(crate) fn declares(&self, tenant: &str, connection: &str) -> bool {
+        self.outside.accounts.iter().any(|one| one.is(tenant, connection))
     }
 
     /// The tenant whose things are the server's own.
@@ -322,8 +402,8 @@ impl Config {
     }
 
     /// The agents that have a model of their own.
-    pub(crate) fn agents_with_models(&self) -> impl Iterator<Item = &str> {
-        self.models.keys().map(String::as_str)
+    pub(crate) fn agents_with_models(&self) -> impl Iterator<Item = &(String, String)> {
+        self.models.keys()
     }
 
     /// The knowledge base.

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use haft_core::Registry;
 use haft_core::connection::{Credentials, Presented};
-use haft_core::port::{Broker as _, Connections as _, Want};
+use haft_core::port::{Broker as _, Connections, Want};
 use haft_core::secret::SecretText;
 use haft_exec::http::Client;
 use haft_exec::images::Images;
 use haft_exec::{Broker, Executors, Http};
+use haft_store::vault::Declared;
 use haft_store::{Sqlite, Vault};
 
 use crate::assembly::{executors, plain, said};
@@ -22,20 +23,36 @@ pub(crate) struct Links {
     pub(crate) client: Arc<Client>,
     /// For tools that tenants bring along: what the toolset may reach is not theirs to reach.
     tenants: Arc<Client>,
-    pub(crate) vault: Arc<Vault>,
+    pub(crate) accounts: Arc<dyn Connections>,
     pub(crate) broker: Arc<Broker>,
+}
+
+/// For whatever tenants chose the address of: it reaches what `definitions.allow` lists beside what is
+/// public, whatever the toolset may reach.
+pub(crate) fn tenants_client(config: &Config) -> Arc<Client> {
+    let mut apart = config.outside.http.clone();
+    apart.allow.clone_from(&config.tenants_reach);
+    Arc::new(Client::new(apart))
+}
+
+/// What is kept, and over it what `haft.toml` declares.
+pub(crate) fn accounts(config: &Config, vault: Arc<Vault>) -> Arc<dyn Connections> {
+    let declared: Vec<_> = config.outside.accounts.iter().map(|one| one.source()).collect();
+    match declared.is_empty() {
+        true => vault,
+        false => Arc::new(Declared::over(vault, declared)),
+    }
 }
 
 impl Links {
     pub(crate) fn open(config: &Config, store: &Arc<Sqlite>) -> anyhow::Result<Self> {
         let client = Arc::new(Client::new(config.outside.http.clone()));
-        let mut apart = config.outside.http.clone();
-        apart.allow.clone_from(&config.tenants_reach);
-        let tenants = Arc::new(Client::new(apart));
+        let tenants = tenants_client(config);
         let vault =
             Arc::new(Vault::at(store.clone(), config.outside.key_place(&config.database()))?);
-        let broker = Arc::new(Broker::new(vault.clone(), client.clone()));
-        Ok(Self { client, tenants, vault, broker })
+        let accounts = accounts(config, vault);
+        let broker = Broker::with_tenants(accounts.clone(), client.clone(), tenants.clone());
+        Ok(Self { client, tenants, accounts, broker: Arc::new(broker) })
     }
 
     /// Everything that runs tools.
@@ -62,7 +79,7 @@ impl Links {
         id: &str,
         host: &str,
     ) -> anyhow::Result<SecretText> {
-        let opened = self.vault.open(tenant, id).await;
+        let opened = self.accounts.open(tenant, id).await;
         let (account, credentials) = opened.with_context(|| {
             format!("the model's connection `{}` of tenant `{}`", plain(id), plain(tenant))
         })?;

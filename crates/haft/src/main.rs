@@ -35,6 +35,7 @@ fn main() -> ExitCode {
     let result = match arguments.command {
         Command::Init(options) => commands::init::run(&options, &mut out),
         Command::New(options) => commands::new::run(&at, &options, &mut out),
+        Command::Check(options) => commands::check::run(&at, &options, &mut out),
         Command::Lint(options) => commands::lint::run(&at, &options, &mut out),
         Command::Build(options) => commands::build::run(&at, &options, &mut out),
         Command::Show(options) => commands::show::run(&at, &options, &mut out),

@@ -8,6 +8,7 @@ use haft_agent::http::{Http, Keys};
 use haft_core::port::{Boxed, Hidden, Owner};
 use haft_core::secret::SecretText;
 use haft_runtime::Runtime;
+use haft_runtime::toolbox::ModelChoice;
 use haft_server::Models;
 
 use crate::assembly::Desk;
@@ -16,46 +17,141 @@ use crate::links::Links;
 
 type Made = Result<Agent, String>;
 
-/// Every model that `haft.toml` names. One that cannot be asked, for want of its key say, does not
-/// keep the server from starting: whoever asks for it learns what is missing.
+/// So many models that tenants chose themselves are kept ready.
+const READY: usize = 1_000;
+
+/// The models of a server: those that `haft.toml` names, and those that agents of the store chose. One
+/// that cannot be asked, for want of its key say, does not keep the server from starting: whoever asks
+/// for it learns what is missing.
 pub(crate) fn models(desk: &Desk) -> anyhow::Result<Models> {
-    let common = make(desk, &desk.config.model(""))?;
+    let (config, home) = (&desk.config, desk.config.first_tenant());
+    let workshop = Workshop { links: desk.links.clone(), runtime: desk.runtime.clone() };
+    let common = workshop.make(config.common_model(), &home)?;
     let mut own = HashMap::new();
-    for agent in desk.config.agents_with_models() {
-        own.insert(agent.to_owned(), make(desk, &desk.config.model(agent))?);
+    for (tenant, agent) in config.agents_with_models() {
+        let pays = config.pays(tenant, agent);
+        let made = workshop.make(&config.model(tenant, agent), &pays)?;
+        own.insert((tenant.clone(), agent.clone()), made);
     }
-    Ok(Arc::new(move |agent: &str| own.get(agent).unwrap_or(&common).clone()))
+    let shared = config.common_model().tenants.clone().unwrap_or_default();
+    let chosen =
+        Chosen { workshop, limits: config.common_model().limits(), ready: Mutex::default() };
+    Ok(Arc::new(move |tenant: &str, agent: &str| {
+        if let Some(choice) = chosen.of(tenant, agent) {
+            return chosen.made(tenant, &choice);
+        }
+        if let Some(made) = own.get(&(tenant.to_owned(), agent.to_owned())) {
+            return made.clone();
+        }
+        match tenant == home || shared.iter().any(|one| one == "*" || one == tenant) {
+            true => common.clone(),
+            false => Err(UNSHARED.to_owned()),
+        }
+    }))
 }
 
-fn make(desk: &Desk, model: &Model) -> anyhow::Result<Made> {
-    let endpoint = match model.endpoint(|name| std::env::var(name).ok()) {
-        Ok(endpoint) => endpoint,
-        Err(why) => return Ok(Err(why.to_string())),
-    };
-    let http = match (&model.key_env, &model.connection) {
-        (None, Some(id)) => {
-            let keys = Connected {
-                links: desk.links.clone(),
-                runtime: desk.runtime.clone(),
-                // Models are the server's, whoever's agents talk to them.
-                tenant: desk.config.first_tenant(),
-                id: id.clone(),
-                host: endpoint.host(),
-                hidden: Mutex::default(),
-            };
-            Http::keyed(endpoint, Arc::new(keys))?
-        }
-        (Some(_), _) | (None, None) => {
-            if let Some(key) = &endpoint.key {
-                let owner = Owner::Model(model.key_env.clone().unwrap_or_default());
-                let hidden = hide(&desk.runtime, &owner, &SecretText::new(key.as_str()));
-                hidden.map_err(anyhow::Error::msg)?.for_good();
+const UNSHARED: &str = "this tenant has no model: its administrators give the agent one \
+     (`model` at `/v1/admin/agents/{id}`), or whoever runs this server lists the tenant under `tenants` of \
+     [model] in haft.toml";
+
+/// Where models are made.
+struct Workshop {
+    links: Links,
+    runtime: Runtime,
+}
+
+impl Workshop {
+    /// With a key from the environment, or from a connection of `tenant`.
+    fn make(&self, model: &Model, tenant: &str) -> anyhow::Result<Made> {
+        let endpoint = match model.endpoint(|name| std::env::var(name).ok()) {
+            Ok(endpoint) => endpoint,
+            Err(why) => return Ok(Err(why.to_string())),
+        };
+        let http = match (&model.key_env, &model.connection) {
+            // Every tenant's agents may talk to it, so its key is hidden from all of them.
+            (None, Some(id)) => {
+                let owner = Owner::Model(format!("connection {tenant}/{id}"));
+                let keys = self.keys(tenant, id, endpoint.host(), owner);
+                Http::keyed(endpoint, keys)?
             }
-            Http::new(endpoint)?
+            (Some(_), _) | (None, None) => {
+                if let Some(key) = &endpoint.key {
+                    let owner = Owner::Model(model.key_env.clone().unwrap_or_default());
+                    let hidden = hide(&self.runtime, &owner, &SecretText::new(key.as_str()));
+                    hidden.map_err(anyhow::Error::msg)?.for_good();
+                }
+                Http::new(endpoint)?
+            }
+        };
+        let agent = Agent::new(self.runtime.clone(), Arc::new(http), model.settings());
+        Ok(Ok(agent.connected(model.connections())))
+    }
+
+    /// A model that an agent of a tenant chose: at its provider's own address, and with a key of the
+    /// tenant's that is looked for in the tenant's texts alone.
+    fn choose(&self, tenant: &str, choice: &ModelChoice, limits: &Model) -> anyhow::Result<Made> {
+        let model = Model {
+            provider: Some(choice.provider.clone()),
+            name: Some(choice.name.clone()),
+            connection: Some(choice.connection.clone()),
+            ..limits.clone()
+        };
+        let endpoint = match model.endpoint(|_| None) {
+            Ok(endpoint) => endpoint,
+            Err(why) => return Ok(Err(why.to_string())),
+        };
+        let (id, own) = (choice.connection.as_str(), tenant.to_owned());
+        let owner = Owner::Connection { tenant: own, id: id.to_owned() };
+        let keys = self.keys(tenant, id, endpoint.host(), owner);
+        let http = Http::keyed(endpoint, keys)?;
+        Ok(Ok(Agent::new(self.runtime.clone(), Arc::new(http), model.settings())))
+    }
+
+    fn keys(&self, tenant: &str, id: &str, host: String, owner: Owner) -> Arc<Connected> {
+        Arc::new(Connected {
+            links: self.links.clone(),
+            runtime: self.runtime.clone(),
+            tenant: tenant.to_owned(),
+            id: id.to_owned(),
+            host,
+            owner,
+            hidden: Mutex::default(),
+        })
+    }
+}
+
+/// Models that agents of the store chose, made when they are first talked to.
+struct Chosen {
+    workshop: Workshop,
+    /// How far they may go: as far as the common one.
+    limits: Model,
+    ready: Mutex<HashMap<(String, ModelChoice), Made>>,
+}
+
+impl Chosen {
+    fn of(&self, tenant: &str, agent: &str) -> Option<ModelChoice> {
+        let configured = self.workshop.runtime.configured();
+        let mut agents = configured.records.agents.iter();
+        agents.find(|one| one.tenant == tenant && one.id == agent)?.model.clone()
+    }
+
+    fn made(&self, tenant: &str, choice: &ModelChoice) -> Made {
+        let key = (tenant.to_owned(), choice.clone());
+        let mut ready = self.ready.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = ready.get(&key) {
+            return made.clone();
         }
-    };
-    let agent = Agent::new(desk.runtime.clone(), Arc::new(http), model.settings());
-    Ok(Ok(agent.connected(model.connections())))
+        let made = self.workshop.choose(tenant, choice, &self.limits);
+        let made = made.unwrap_or_else(|why| {
+            tracing::warn!(event = "model_not_made", error = format!("{why:#}"));
+            Err("its model cannot be set up; the log of the server says why".to_owned())
+        });
+        if ready.len() >= READY {
+            ready.clear();
+        }
+        ready.insert(key, made.clone());
+        made
+    }
 }
 
 /// What a tool or a provider might repeat of it is never shown.
@@ -71,6 +167,8 @@ struct Connected {
     tenant: String,
     id: String,
     host: String,
+    /// Whose texts it is kept out of.
+    owner: Owner,
     /// The last key is hidden as long as it may be in use.
     hidden: Mutex<Option<Hidden>>,
 }
@@ -78,9 +176,7 @@ struct Connected {
 impl Connected {
     async fn found(&self) -> anyhow::Result<SecretText> {
         let key = self.links.model_key(&self.tenant, &self.id, &self.host).await?;
-        // Every tenant's agents talk to the model, so it is hidden from all of them.
-        let owner = Owner::Model(format!("connection {}/{}", self.tenant, self.id));
-        let hidden = hide(&self.runtime, &owner, &key);
+        let hidden = hide(&self.runtime, &self.owner, &key);
         let hidden = hidden.map_err(anyhow::Error::msg)?;
         *self.hidden.lock().unwrap_or_else(PoisonError::into_inner) = Some(hidden);
         Ok(key)

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Boxed, StoreError};
+use crate::call::Principal;
 use crate::connection::{Account, Credentials, Grant, Lease};
 use crate::error::{ErrorKind, ToolError};
 use crate::secret::SecretText;
@@ -28,22 +29,29 @@ pub trait Connections: Send + Sync {
     /// One account with its credentials.
     fn open<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, (Account, Credentials)>;
 
-    /// Writes an account and its credentials, and gives it with its new revision.
+    /// Whether it is declared, and so changed where it is declared alone.
+    fn is_declared(&self, _tenant: &str, _id: &str) -> bool {
+        false
+    }
+
+    /// Writes an account and its credentials, and gives it with its new revision. Nobody does so where
+    /// a token was renewed.
     fn put<'a>(
         &'a self,
         account: Account,
         credentials: &'a Credentials,
         expect: Expect,
+        by: Option<&'a Principal>,
     ) -> Answer<'a, Account>;
 
     /// Forgets a connection, its credentials and its grants.
-    fn remove<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, ()>;
+    fn remove<'a>(&'a self, tenant: &'a str, id: &'a str, by: &'a Principal) -> Answer<'a, ()>;
 
     /// Every grant of every tenant.
     fn grants<'a>(&'a self) -> Answer<'a, Vec<Grant>>;
 
     /// Adds a grant to an account that there is.
-    fn grant<'a>(&'a self, grant: Grant) -> Answer<'a, ()>;
+    fn grant<'a>(&'a self, grant: Grant, by: &'a Principal) -> Answer<'a, ()>;
 
     /// Takes the grants of an account back, those of one principal or all. Gives how many.
     fn revoke<'a>(
@@ -51,6 +59,7 @@ pub trait Connections: Send + Sync {
         tenant: &'a str,
         id: &'a str,
         principal: Option<&'a str>,
+        by: &'a Principal,
     ) -> Answer<'a, u64>;
 
     /// Takes an account for a while, so that of several programs one renews its token; says whether
@@ -79,6 +88,14 @@ pub trait Broker: Send + Sync {
 
     /// The service refused what was leased. Whether there may be something better by now.
     fn refused<'a>(&'a self, want: &'a Want, lease: &'a Lease) -> Boxed<'a, bool>;
+
+    /// Asks an address with what was leased, and gives the status of the answer. A tenant chose the
+    /// address, so it is reached as tenants' tools reach theirs; its host must be one of the account's
+    /// own.
+    fn ask<'a>(&'a self, _lease: &'a Lease, _url: &'a str) -> Boxed<'a, Result<u16, ToolError>> {
+        let message = "nothing here can ask a service";
+        Box::pin(std::future::ready(Err(ToolError::new(ErrorKind::Internal, message))))
+    }
 
     /// Waits until nothing is being renewed and everything that was is stored, before a program ends.
     fn rest<'a>(&'a self) -> Boxed<'a, ()> {

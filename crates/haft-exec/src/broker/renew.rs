@@ -98,7 +98,7 @@ impl Desk {
         before: OAuth,
         now: &OAuth,
     ) -> Result<Lease, ToolError> {
-        let fresh = match oauth::renew(&self.client, now, now_ms()).await {
+        let fresh = match oauth::renew(self.client_of(&account), now, now_ms()).await {
             Ok(fresh) => fresh,
             Err(error) => {
                 // Who comes next need not wait until the time is up; where that fails, they do.
@@ -143,7 +143,7 @@ impl Desk {
             };
             let expect = Expect::Revision(account.revision);
             let credentials = Credentials::OAuth(Box::new(placed));
-            match self.connections.put(account, &credentials, expect).await {
+            match self.connections.put(account, &credentials, expect, None).await {
                 Ok(account) => {
                     self.notes.drop_unstored(&key);
                     return Ok(Some(account));

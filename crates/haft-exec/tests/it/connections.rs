@@ -9,10 +9,10 @@ mod world;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::ErrorKind;
-use haft_core::connection::Credentials;
+use haft_core::connection::{Credentials, Origin};
 use haft_core::port::{Broker as _, Connections as _, Expect, Journal as _, StoreError, Want};
 use haft_core::secret::SecretText;
+use haft_core::{ErrorKind, Principal};
 use haft_exec::Broker;
 use haft_store::vault::{Key, Keyring};
 use haft_store::{Accounts, Vault};
@@ -155,9 +155,9 @@ async fn what_was_rotated_or_removed_counts_from_the_next_call_on() {
     assert!(world.call("work", "1").await.is_ok());
     let (account, _) = world.vault.open("acme", "work").await.unwrap();
     let second = Credentials::Bearer(SecretText::new("second-secret"));
-    world.vault.put(account, &second, Expect::Revision(1)).await.unwrap();
+    world.vault.put(account, &second, Expect::Revision(1), None).await.unwrap();
     assert!(world.call("work", "2").await.is_ok());
-    world.vault.remove("acme", "work").await.unwrap();
+    world.vault.remove("acme", "work", &Principal::user("boss")).await.unwrap();
     let error = world.call("work", "3").await.result.unwrap_err();
     assert_eq!((error.kind, error.partial_side_effects), (ErrorKind::Auth, false));
     let seen = server.seen();
@@ -188,21 +188,21 @@ async fn what_is_granted_by_a_command_counts_from_the_next_look_on() {
     assert!(help.contains(command), "{help}");
     assert!(!world.runtime.refresh().await.unwrap());
     // A tool that is not there is granted to nobody, and that is said.
-    world.vault.grant(grant("late", "core__gone")).await.unwrap();
+    world.vault.grant(grant("late", "core__gone"), &Principal::user("boss")).await.unwrap();
     assert!(world.runtime.refresh().await.unwrap());
     refused("2").await;
     let problems = format!("{:?}", world.runtime.configured().problems);
     assert!(problems.contains("there is no tool `core__gone` now"), "{problems}");
     // What contradicts a declaration does not count, and breaks nothing else.
-    world.vault.grant(grant("mail", "core__*")).await.unwrap();
-    world.vault.grant(grant("late", "core__*")).await.unwrap();
+    world.vault.grant(grant("mail", "core__*"), &Principal::user("boss")).await.unwrap();
+    world.vault.grant(grant("late", "core__*"), &Principal::user("boss")).await.unwrap();
     assert!(world.runtime.refresh().await.unwrap());
     assert!(!world.runtime.refresh().await.unwrap());
     assert!(world.call("late", "3").await.is_ok());
     assert!(world.call("work", "4").await.is_ok());
     let error = world.call("mail", "5").await.result.unwrap_err();
     assert_eq!(error.kind, ErrorKind::Denied);
-    world.vault.revoke("acme", "late", None).await.unwrap();
+    world.vault.revoke("acme", "late", None, &Principal::user("boss")).await.unwrap();
     assert!(world.runtime.refresh().await.unwrap());
     refused("6").await;
 }
@@ -217,7 +217,7 @@ async fn fifty_calls_at_once_renew_a_token_once() {
     .await;
     let accounts = Arc::new(Accounts::default());
     let credentials = Credentials::OAuth(Box::new(oauth(&server.url("/token"))));
-    accounts.put(account("t", "c"), &credentials, Expect::Nothing).await.unwrap();
+    accounts.put(account("t", "c"), &credentials, Expect::Nothing, None).await.unwrap();
     let broker = Arc::new(Broker::new(accounts.clone(), client()));
     let want = Want { tenant: "t".into(), connection: "c".into(), provider: "p".into() };
     let asked: Vec<_> = (0..50)
@@ -240,11 +240,41 @@ async fn fifty_calls_at_once_renew_a_token_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_address_that_a_tenant_chose_is_not_reached_as_the_operators_are() {
+    let token = r#"{"access_token": "fresh-token", "expires_in": 3600}"#;
+    let server = Server::saying(says("200 OK", token)).await;
+    let accounts = Arc::new(Accounts::default());
+    let credentials = Credentials::OAuth(Box::new(oauth(&server.url("/token"))));
+    for (id, origin) in [("operators", Origin::Operator), ("tenants", Origin::Tenant)] {
+        let mut one = account("t", id);
+        one.origin = origin;
+        one.hosts = vec!["127.0.0.1".to_owned()];
+        accounts.put(one, &credentials, Expect::Nothing, None).await.unwrap();
+    }
+    let broker = Broker::new(accounts.clone(), client());
+    let want = |id: &str| Want { tenant: "t".into(), connection: id.into(), provider: "p".into() };
+    let error = broker.lease(&want("tenants")).await.err().unwrap();
+    assert!(error.source.unwrap().contains("is not a public address"), "{}", error.message);
+    assert_eq!(server.seen().len(), 0);
+    let lease = broker.lease(&want("operators")).await.unwrap();
+    assert_eq!(server.seen().len(), 1);
+    // To try an address is the tenant's wish, whoever made the connection.
+    assert!(broker.ask(&lease, &server.url("/me")).await.is_err());
+    assert_eq!(server.seen().len(), 1);
+    // Where the operator lets tenants reach it, they do.
+    let broker = Broker::with_tenants(accounts, client(), client());
+    let lease = broker.lease(&want("tenants")).await.unwrap();
+    assert_eq!(broker.ask(&lease, &server.url("/me")).await.unwrap(), 200);
+    assert!(broker.ask(&lease, "https://elsewhere.example/").await.is_err());
+    assert_eq!(server.seen().len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_renewal_that_fails_is_not_tried_by_everyone() {
     let server = Server::saying(says("400 Bad", r#"{"error": "invalid_grant"}"#)).await;
     let accounts = Arc::new(Accounts::default());
     let credentials = Credentials::OAuth(Box::new(oauth(&server.url("/token"))));
-    accounts.put(account("t", "c"), &credentials, Expect::Nothing).await.unwrap();
+    accounts.put(account("t", "c"), &credentials, Expect::Nothing, None).await.unwrap();
     let broker = Arc::new(Broker::new(accounts, client()));
     let want = Want { tenant: "t".into(), connection: "c".into(), provider: "p".into() };
     for _ in 0..20 {

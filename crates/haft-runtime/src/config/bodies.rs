@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::policy::{Instant, Problem, suggest};
-use crate::toolbox::{Origin, Overrides};
+use crate::toolbox::{McpAccess, ModelChoice, Origin, Overrides};
 
 /// The body of an entry of one kind.
 pub trait Body: Serialize + DeserializeOwned {
@@ -76,6 +76,12 @@ pub struct Tenant {
     /// For people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// Who may approve that an agent's rules are looser than a contract.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub administrators: Vec<Principal>,
+    /// How its tools may be used over MCP.
+    #[serde(skip_serializing_if = "McpAccess::is_whole")]
+    pub mcp: McpAccess,
 }
 
 /// An agent.
@@ -85,6 +91,9 @@ pub struct Agent {
     /// For people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// The model that it talks to; the one that the operator gave it when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelChoice>,
     /// Only these tools; all that the tenant has when left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,

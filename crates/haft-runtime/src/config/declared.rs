@@ -17,7 +17,7 @@ pub struct Declared {
 
 impl Declared {
     /// Whether a thing is declared, and so cannot be changed anywhere else. Declared delegations,
-    /// grants and policy files have no ids, so that nothing stored can stand in their place.
+    /// grants and common policy files have no ids, so that nothing stored can stand in their place.
     #[must_use]
     pub fn has(&self, stock: &Stock, kind: Kind, tenant: &str, id: &str) -> bool {
         let records = &self.records;
@@ -39,7 +39,8 @@ impl Declared {
                     .flat_map(|agent| agent.activations.iter().map(move |one| (agent, one)))
                     .any(|(agent, one)| said(&one.tool, &agent.id))
             }
-            Kind::Delegation | Kind::Policy | Kind::Key | Kind::Connection | Kind::Grant => false,
+            Kind::Policy => records.policies.iter().any(|one| one.tenant == tenant && one.id == id),
+            Kind::Delegation | Kind::Key | Kind::Connection | Kind::Grant => false,
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::toolbox::{Activation, Agent, Definition, Records, Stocks, Tenant};
 pub(crate) struct Merged {
     /// Tenants, agents, delegations and grants.
     pub(crate) records: Records,
-    /// Rules of tenants that have some of their own.
+    /// Rules of tenants that have some of their own, with where each stands.
     pub(crate) rules: BTreeMap<String, Vec<(String, bodies::PolicyText)>>,
     /// Tools that stored things speak of and that are not there now.
     pub(crate) absent: BTreeSet<String>,
@@ -39,6 +39,7 @@ pub(crate) fn merge(
         records.agents.retain(|one| one.tenant == only);
         records.delegations.retain(|one| one.tenant == only);
         records.grants.retain(|one| one.tenant == only);
+        records.policies.retain(|one| one.tenant == only);
     }
     let mut merging = Merging {
         tenants: records.tenants.iter().map(|one| one.id.clone()).enumerate().map(flip).collect(),
@@ -81,6 +82,10 @@ impl Merging<'_> {
             own.for_each(|one| self.note_absent(&tenant.id, std::slice::from_ref(&one.tool)));
         }
         self.merged.records.tenants = tenants;
+        for one in &self.merged.records.policies {
+            let rules = self.merged.rules.entry(one.tenant.clone()).or_default();
+            rules.push((format!("haft.toml:{}", one.id), one.text.clone()));
+        }
     }
 
     fn take(&mut self, entry: &Entry) {
@@ -126,10 +131,15 @@ impl Merging<'_> {
         self.merged.problems.push(Problem::warning("store", message));
     }
 
-    fn tenant(&mut self, entry: &Entry, _: bodies::Tenant) {
+    fn tenant(&mut self, entry: &Entry, said: bodies::Tenant) {
         let tenants = &mut self.merged.records.tenants;
         self.tenants.insert(entry.id.clone(), tenants.len());
-        tenants.push(Tenant { id: entry.id.clone(), ..Tenant::default() });
+        tenants.push(Tenant {
+            id: entry.id.clone(),
+            administrators: said.administrators,
+            mcp: said.mcp,
+            definitions: Vec::new(),
+        });
     }
 
     fn agent(&mut self, entry: &Entry, said: bodies::Agent) {
@@ -141,6 +151,8 @@ impl Merging<'_> {
         agents.push(Agent {
             id: entry.id.clone(),
             tenant: entry.tenant.clone(),
+            description: said.description,
+            model: said.model,
             tools: said.tools,
             modes: said.modes,
             activations: Vec::new(),
@@ -221,7 +233,7 @@ impl Merging<'_> {
         said.deny = self.present(tenant, said.deny);
         said.approve = self.present(tenant, said.approve);
         let rules = self.merged.rules.entry(entry.tenant.clone()).or_default();
-        rules.push((entry.id.clone(), said));
+        rules.push((format!("store:{}", entry.id), said));
     }
 
     fn is_absent(&self, tenant: &str, name: &str) -> bool {
@@ -254,12 +266,12 @@ pub(crate) fn source_of(
     own: &[(String, bodies::PolicyText)],
 ) -> policy::Source {
     let mut source = common.clone();
-    for (id, said) in own {
+    for (file, said) in own {
         source.rules.allow.extend(said.allow.iter().cloned());
         source.rules.deny.extend(said.deny.iter().cloned());
         source.rules.approve.extend(said.approve.iter().cloned());
         if !said.cedar.trim().is_empty() {
-            source.cedar.push(Text { file: format!("store:{id}"), text: said.cedar.clone() });
+            source.cedar.push(Text { file: file.clone(), text: said.cedar.clone() });
         }
     }
     let theirs = |other: &String| other == tenant;

@@ -52,11 +52,17 @@ impl Office {
     ) -> Self {
         let configured = Configured { records: declared.records.clone(), ..Configured::default() };
         let configured = ArcSwap::from_pointee(configured);
-        // Whoever brings tools along has a policy of their own, which the first refresh makes.
+        // Whoever brings tools or rules along has a policy of their own, which the first refresh makes.
         let brings = declared.records.tenants.iter().flat_map(|one| &one.definitions);
-        let stale = AtomicBool::new(brings.into_iter().any(crate::toolbox::Definition::is_own));
+        let apart = brings.into_iter().any(crate::toolbox::Definition::is_own)
+            || !declared.records.policies.is_empty();
+        let stale = AtomicBool::new(apart);
         let (granted, desk) = (ArcSwap::default(), Mutex::default());
         Self { declared, configured, connections, granted, workshop, stale, desk }
+    }
+
+    pub(crate) fn connections(&self) -> Option<&Arc<dyn Connections>> {
+        self.connections.as_ref()
     }
 }
 
@@ -312,6 +318,7 @@ fn of_tenant(records: &Records, tenant: &str) -> Records {
     own.agents.retain(|one| one.tenant == tenant);
     own.delegations.retain(|one| one.tenant == tenant);
     own.grants.retain(|one| one.tenant == tenant);
+    own.policies.retain(|one| one.tenant == tenant);
     own
 }
 

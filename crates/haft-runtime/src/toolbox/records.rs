@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::overrides::Overrides;
+use crate::config::PolicyText;
 use crate::policy::{Delegation, Grant};
 
 /// Everything that is on record.
@@ -23,6 +24,20 @@ pub struct Records {
     pub delegations: Vec<Delegation>,
     /// Who may use which connection.
     pub grants: Vec<Grant>,
+    /// Rules of single tenants, beside the common ones.
+    pub policies: Vec<TenantPolicy>,
+}
+
+/// Declared rules of one tenant.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TenantPolicy {
+    /// Whose.
+    pub tenant: String,
+    /// Its id among the tenant's policies.
+    pub id: String,
+    /// What it says.
+    pub text: PolicyText,
 }
 
 impl Records {
@@ -69,7 +84,7 @@ pub enum McpAccess {
 
 impl McpAccess {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
-    fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         *self == Self::Whole
     }
 }
@@ -151,6 +166,12 @@ pub struct Agent {
     pub id: String,
     /// Whose it is.
     pub tenant: String,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The model that it talks to; the one that the operator gave it when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelChoice>,
     /// Only these tools; all that the tenant has when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
@@ -160,6 +181,19 @@ pub struct Agent {
     /// What is said about single tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub activations: Vec<Activation>,
+}
+
+/// A model of a provider, asked with the key of one of the tenant's connections. No address: what a
+/// tenant writes must not lead a server anywhere.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelChoice {
+    /// Whose model it is: `openai`, `anthropic`, `gemini`, …
+    pub provider: String,
+    /// Its name there.
+    pub name: String,
+    /// The tenant's connection that has its key.
+    pub connection: String,
 }
 
 /// What is said about one tool of one agent.

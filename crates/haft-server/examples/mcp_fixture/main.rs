@@ -75,6 +75,8 @@ fn door() -> Result<Door, Box<dyn std::error::Error>> {
         subject: None,
         roles: vec![Role::Agent],
         agents: None,
+        name: None,
+        expires: None,
     }])?;
     let settings = Settings {
         names: Names::Short,

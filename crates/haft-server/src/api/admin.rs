@@ -133,6 +133,9 @@ pub(crate) async fn put(
     body: Value,
 ) -> Result<Response, Problem> {
     need(who, Role::Administrator)?;
+    if kind == Kind::Agent {
+        agents::check(&body)?;
+    }
     let now = stored(door, who, kind, id).await?.map(|entry| entry.version);
     // What is declared is said before what the request lacks: no version would help.
     let from = match door.runtime.is_declared(kind, &who.tenant, id) {

@@ -74,7 +74,8 @@ pub(crate) async fn models(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
 ) -> Json<Value> {
-    let has_model = |agent: &str| door.models.as_ref().is_some_and(|models| models(agent).is_ok());
+    let has_model =
+        |agent: &str| door.models.as_ref().is_some_and(|models| models(&who.tenant, agent).is_ok());
     let agents = door.runtime.agents(&who.tenant).into_iter();
     let talking = agents.filter(|agent| who.may_call(agent) && has_model(agent));
     let listed: Vec<Value> = talking
@@ -161,7 +162,7 @@ async fn catalog(
 fn agent(door: &Door, caller: &Caller) -> Result<Agent, Problem> {
     let missing = || "no model is configured".to_owned();
     let models = door.models.as_ref();
-    let found = models.ok_or_else(missing).and_then(|models| models(&caller.agent));
+    let found = models.ok_or_else(missing).and_then(|models| models(&caller.tenant, &caller.agent));
     found.map_err(|why| Problem::malformed(format!("this agent has no model to talk to: {why}")))
 }
 

@@ -15,7 +15,7 @@ use super::page::{self, Visitor, badge};
 use super::posted::Posted;
 use super::visible::visible;
 use super::{HOME, encode};
-use crate::api::admin::activations;
+use crate::api::admin::{activations, definitions};
 use crate::api::tools::fitting;
 use crate::api::{self, ModeName};
 use crate::body::Params;
@@ -142,6 +142,7 @@ impl Listed<'_> {
                     @if self.may {
                         td role="cell" data-label="Switch" {
                             @if one.why == Why::DisabledForAgent { (self.switch(&one.tool.id, true)) }
+                            @if matches!(one.why, Why::NeedsDefinition | Why::DisabledForTenant) { (self.taking(&one.tool.id)) }
                         }
                     }
                 }
@@ -172,6 +173,19 @@ impl Listed<'_> {
     }
 }
 
+impl Listed<'_> {
+    /// A button that brings a tool that there is to the tenant's own.
+    fn taking(&self, tool: &str) -> Markup {
+        let place = format!("{HOME}/tools/{}/{}/take", encode(self.agent), encode(tool));
+        html! {
+            form method="post" action=(place) {
+                (page::token(self.visitor))
+                button .quiet type="submit" aria-label={ "Take " (tool) " for this tenant" } { "Take it" }
+            }
+        }
+    }
+}
+
 /// What is said of a tool that the tenant brings along.
 pub(crate) const OWN: &str = "defined by this tenant, for its own agents";
 
@@ -195,6 +209,16 @@ pub(crate) fn switch(visitor: &Visitor, agent: &str, tool: &str, enabled: bool) 
             button .quiet type="submit" aria-label={ (word) " " (tool) " for " (agent) } { (word) }
         }
     }
+}
+
+/// Takes a tool that there is for the tenant; what else was said of it stays.
+pub(crate) async fn take(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+    Path((agent, tool)): Path<(String, String)>,
+) -> Result<Response, Failed> {
+    definitions::taken(&door, &visitor.who, &tool).await?;
+    Ok(Redirect::to(&format!("{HOME}/tools?agent={}", encode(&agent))).into_response())
 }
 
 /// Turns a tool on or off for an agent, for good.

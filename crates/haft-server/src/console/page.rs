@@ -27,7 +27,7 @@ pub(crate) struct Visitor {
 }
 
 /// The pages, and who may see each.
-const PLACES: [(&str, &str, Role); 10] = [
+const PLACES: [(&str, &str, Role); 11] = [
     ("", "Overview", Role::Operator),
     ("/tools", "Tools", Role::Operator),
     ("/sessions", "Sessions", Role::Operator),
@@ -37,6 +37,7 @@ const PLACES: [(&str, &str, Role); 10] = [
     ("/audit", "Audit", Role::Operator),
     ("/suggestions", "Suggestions", Role::Administrator),
     ("/policies", "Policies", Role::Administrator),
+    ("/connections", "Connections", Role::Administrator),
     ("/keys", "Keys", Role::Administrator),
 ];
 
@@ -145,8 +146,10 @@ pub(crate) fn span(us: u64) -> String {
 /// A word with a colour, that says as much without it.
 pub(crate) fn badge(word: &str) -> Markup {
     let tone = match word {
-        "ok" | "succeeded" | "happened" | "approved" | "enabled" | "active" => "good",
-        "unknown" | "stuck" | "failed" | "revoked" | "internal" | "redaction_failed" => "bad",
+        "ok" | "succeeded" | "happened" | "approved" | "enabled" | "active" | "accepted"
+        | "found" => "good",
+        "unknown" | "stuck" | "failed" | "revoked" | "rejected" | "internal"
+        | "redaction_failed" => "bad",
         "pending" | "started" | "compensating" | "confirmation_required" | "ending" => "wait",
         "denied" | "not_happened" | "expired" | "disabled" | "unavailable" | "ended" | "spent" => {
             "dull"

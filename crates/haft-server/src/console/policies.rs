@@ -41,11 +41,12 @@ pub(crate) async fn list(
         html! {
             tr role="row" {
                 th scope="row" role="rowheader" data-label="Policy" {
-                    (page::link("/policies", &one.id))
+                    @if one.source == "declared" { (page::id(&one.id)) span .about { "declared in haft.toml, and changed there" } }
+                    @else { (page::link("/policies", &one.id)) }
                     @if !said.is_empty() { span .about { (visible(said)) } }
                 }
-                td .number role="cell" data-label="Version" { (one.version.unwrap_or_default()) }
-                td role="cell" data-label="Changed (UTC)" { (page::time(one.changed_at_ms.unwrap_or_default())) }
+                td .number role="cell" data-label="Version" { @if let Some(version) = one.version { (version) } }
+                td role="cell" data-label="Changed (UTC)" { @if let Some(at) = one.changed_at_ms { (page::time(at)) } }
                 td role="cell" data-label="By" { (visible(one.changed_by.as_deref().unwrap_or_default())) }
             }
         }
@@ -54,7 +55,7 @@ pub(crate) async fn list(
     let content = html! {
         h1 { "Policies" }
         p .lead { "Rules of this tenant, beside those of " code { "haft.toml" } ". They are checked before they are saved, and in force at once." }
-        @if all.is_empty() { (page::nothing("None beside those of haft.toml.")) }
+        @if all.is_empty() { (page::nothing("None.")) }
         @else { (page::table("Policies", &head, rows)) }
         h2 { "A new policy" }
         form .row method="get" action={ (HOME) "/policies/new" } {

@@ -1,12 +1,10 @@
 //! Keys that are made while haft runs, kept as hashes in the store.
 
-use std::collections::HashMap;
-
 use haft_core::Principal;
 use haft_core::config::{Change, Entry, Kind, Snapshot};
 use haft_runtime::Runtime;
 use haft_runtime::config::ChangeError;
-use haft_runtime::policy::Problem;
+use haft_runtime::policy::{Instant, Problem};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -51,6 +49,8 @@ impl StoredKey {
             subject: self.subject.clone(),
             roles: self.roles.clone(),
             agents: self.agents.clone(),
+            name: self.name.clone(),
+            expires: self.expires_at_ms.map(Instant),
         }
     }
 }
@@ -177,7 +177,6 @@ pub(crate) struct Opening {
     /// The changes of the store that this was made after.
     pub(crate) changes: u64,
     keys: Keys,
-    ends: HashMap<String, i64>,
 }
 
 impl Opening {
@@ -190,30 +189,22 @@ impl Opening {
             if stored.revoked_at_ms.is_some() {
                 continue;
             }
-            if opening.keys.add(&stored.key(&entry.id, &entry.tenant)).is_ok()
-                && let Some(at) = stored.expires_at_ms
-            {
-                opening.ends.insert(entry.id.clone(), at);
-            }
+            // Nor does one that makes no sense.
+            let _ = opening.keys.add(&stored.key(&entry.id, &entry.tenant));
         }
         opening
     }
 
-    pub(crate) fn find(&self, text: &str, now_ms: i64) -> Option<&Who> {
-        self.in_time(self.keys.find(text)?, now_ms)
+    pub(crate) fn find(&self, text: &str, now_ms: impl FnOnce() -> i64) -> Option<&Who> {
+        self.keys.find(text, now_ms)
     }
 
-    pub(crate) fn holder(&self, id: &str, now_ms: i64) -> Option<&Who> {
-        self.in_time(self.keys.holder(id)?, now_ms)
+    pub(crate) fn holder(&self, id: &str, now_ms: impl FnOnce() -> i64) -> Option<&Who> {
+        self.keys.holder(id, now_ms)
     }
 
     /// Whoever holds a key that opens something.
     pub(crate) fn holders(&self, now_ms: i64) -> impl Iterator<Item = &Who> {
-        self.keys.holders().filter(move |who| self.in_time(who, now_ms).is_some())
-    }
-
-    fn in_time<'a>(&'a self, who: &'a Who, now_ms: i64) -> Option<&'a Who> {
-        let over = self.ends.get(&*who.key).is_some_and(|at| *at <= now_ms);
-        (!over).then_some(who)
+        self.keys.holders(now_ms)
     }
 }

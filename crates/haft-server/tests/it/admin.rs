@@ -1,5 +1,6 @@
 //! Administration: who may, what is refused, and that a change holds at once and after a restart.
 
+mod declared;
 mod keys;
 mod rules;
 mod tenants;

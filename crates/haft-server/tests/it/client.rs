@@ -226,16 +226,15 @@ impl Served {
         let client = Arc::new(Client::new(reach));
         let http = Http::new(client.clone()).for_tenants(client);
         let executor = Arc::new(Shared(ran.clone(), http));
-        let runtime = with(Runtime::builder(registry, store, executor))
+        let builder = Runtime::builder(registry, store, executor)
             .policy(Arc::new(policy))
             .source(source)
             .rules(rules)
             .records(records)
             .publish(Arc::new(hub.clone()))
             .observe(metrics.clone())
-            .define(Arc::new(haft_build::Drafts))
-            .build()
-            .unwrap();
+            .define(Arc::new(haft_build::Drafts));
+        let runtime = with(builder).build().unwrap();
         runtime.refresh().await.unwrap();
         let (agent, a) = key("helper", "ours", Principal::agent("helper"), &[Role::Agent]);
         let roles = [Role::Operator, Role::Approver];
@@ -401,7 +400,8 @@ fn key(id: &str, tenant: &str, principal: Principal, roles: &[Role]) -> (String,
     let (text, sha256) = mint(id, &[id.len() as u8; 32]);
     let (subject, agents) = (None, None);
     let (id, tenant, roles) = (id.to_owned(), tenant.to_owned(), roles.to_vec());
-    (text, Key { id, sha256, tenant, principal, subject, roles, agents })
+    let (name, expires) = (None, None);
+    (text, Key { id, sha256, tenant, principal, subject, roles, agents, name, expires })
 }
 
 fn read(bytes: &[u8]) -> Reply {

@@ -92,7 +92,7 @@ impl World {
         let talks = model.clone();
         let served = Served::made(move |door| {
             let agent = Agent::new(door.runtime.clone(), talks, Settings::default());
-            door.with_models(Arc::new(move |_| Ok(agent.clone())))
+            door.with_models(Arc::new(move |_, _| Ok(agent.clone())))
         })
         .await;
         Self { served, model }

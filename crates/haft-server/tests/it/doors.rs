@@ -363,7 +363,8 @@ async fn more_than_there_is_room_for_is_told_to_wait() {
     });
     served.ran(1).await;
     let second = served.get("", "/v1/openapi.json").await;
-    assert_eq!((second.status, second.header("retry-after")), (503, Some("1")), "{second:?}");
+    let wait = second.header("retry-after").and_then(|text| text.parse::<u64>().ok());
+    assert!(second.status == 503 && matches!(wait, Some(1 | 2)), "{second:?}");
     served.gate()(1);
     assert_eq!(first.await.unwrap(), 200);
     assert_eq!(served.get("", "/v1/openapi.json").await.status, 200);

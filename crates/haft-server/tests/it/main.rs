@@ -9,6 +9,8 @@ mod client;
 #[cfg(test)]
 mod completions;
 #[cfg(test)]
+mod connections;
+#[cfg(test)]
 mod console;
 #[cfg(test)]
 mod descriptors;

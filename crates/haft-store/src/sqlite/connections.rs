@@ -1,5 +1,6 @@
 //! The table of connections: sealed records go in and come out; nothing here can open one.
 
+use haft_core::Principal;
 use haft_core::connection::{Account, Grant};
 use haft_core::port::{Expect, StoreError};
 use rusqlite::{Connection, Row};
@@ -47,16 +48,22 @@ impl Sqlite {
             .await
     }
 
-    pub(crate) async fn put_connection(&self, kept: Kept, expect: Expect) -> Res<Account> {
+    pub(crate) async fn put_connection(
+        &self,
+        kept: Kept,
+        expect: Expect,
+        by: Option<Principal>,
+    ) -> Res<Account> {
         self.write(move |tx| {
             let account = &kept.account;
             vault::expected(revision(tx, &account.tenant, &account.id)?, expect)?;
             store(tx, &kept)?;
-            let what = match expect {
-                Expect::Nothing => "made",
-                Expect::Revision(_) => "changed",
+            let what = match (expect, &by) {
+                (Expect::Nothing, _) => "made",
+                (Expect::Revision(_), Some(_)) => "changed",
+                (Expect::Revision(_), None) => "renewed",
             };
-            note(tx, account, what)?;
+            note(tx, account, what, by.as_ref())?;
             Ok(kept.account.clone())
         })
         .await
@@ -70,14 +77,19 @@ impl Sqlite {
                 let there = revision(tx, &account.tenant, &account.id)?;
                 vault::expected(there, Expect::Revision(*before))?;
                 store(tx, kept)?;
-                note(tx, account, "resealed")?;
+                note(tx, account, "resealed", None)?;
             }
             Ok(())
         })
         .await
     }
 
-    pub(crate) async fn remove_connection(&self, tenant: String, id: String) -> Res<()> {
+    pub(crate) async fn remove_connection(
+        &self,
+        tenant: String,
+        id: String,
+        by: Principal,
+    ) -> Res<()> {
         self.write(move |tx| {
             let sql = "DELETE FROM connections WHERE tenant = ?1 AND id = ?2";
             if tx.execute(sql, (&tenant, &id))? == 0 {
@@ -85,7 +97,7 @@ impl Sqlite {
             }
             let sql = "DELETE FROM connection_grants WHERE tenant = ?1 AND connection = ?2";
             tx.execute(sql, (&tenant, &id))?;
-            let body = json!({ "connection": id, "what": "removed" }).to_string();
+            let body = json!({ "connection": id, "what": "removed", "by": by }).to_string();
             tx.append(&tenant, "connection", body).map(drop)
         })
         .await
@@ -101,13 +113,15 @@ impl Sqlite {
             .await
     }
 
-    pub(crate) async fn grant_connection(&self, grant: Grant) -> Res<()> {
+    pub(crate) async fn grant_connection(&self, grant: Grant, by: Principal) -> Res<()> {
         self.write(move |tx| {
             if revision(tx, &grant.tenant, &grant.connection)?.is_none() {
                 return Err(StoreError::Missing);
             }
             put_grant(tx, &grant)?;
-            let body = json!({ "connection": grant.connection, "what": "granted", "to": grant });
+            let body = json!({
+                "connection": grant.connection, "what": "granted", "to": grant, "by": by,
+            });
             tx.append(&grant.tenant, "connection", body.to_string()).map(drop)
         })
         .await
@@ -118,6 +132,7 @@ impl Sqlite {
         tenant: String,
         id: String,
         principal: Option<String>,
+        by: Principal,
     ) -> Res<u64> {
         self.write(move |tx| {
             let sql = "SELECT body FROM connection_grants WHERE tenant = ?1 AND connection = ?2";
@@ -137,7 +152,7 @@ impl Sqlite {
                     put_grant(tx, &after)?;
                 }
             }
-            let body = json!({ "connection": id, "what": "revoked", "from": principal });
+            let body = json!({ "connection": id, "what": "revoked", "from": principal, "by": by });
             tx.append(&tenant, "connection", body.to_string())?;
             Ok(changed)
         })
@@ -194,10 +209,10 @@ fn put_grant(tx: &mut Tx<'_>, grant: &Grant) -> Res<()> {
 }
 
 /// Who changed what is for the audit trail; what it was changed to is not.
-fn note(tx: &mut Tx<'_>, account: &Account, what: &str) -> Res<()> {
+fn note(tx: &mut Tx<'_>, account: &Account, what: &str, by: Option<&Principal>) -> Res<()> {
     let body = json!({
         "connection": account.id, "what": what, "kind": account.kind,
-        "provider": account.provider, "hosts": account.hosts, "revision": account.revision,
+        "provider": account.provider, "hosts": account.hosts, "revision": account.revision, "by": by,
     });
     tx.append(&account.tenant, "connection", body.to_string()).map(drop)
 }

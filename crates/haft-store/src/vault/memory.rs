@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use haft_core::Principal;
 use haft_core::connection::{Account, Credentials, Grant};
 use haft_core::port::{Boxed, Connections, Expect, StoreError};
 use parking_lot::Mutex;
@@ -30,7 +31,7 @@ struct Row {
     held_until_ms: i64,
 }
 
-fn now_ms() -> i64 {
+pub(super) fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
@@ -67,6 +68,7 @@ impl Connections for Accounts {
         mut account: Account,
         credentials: &'a Credentials,
         expect: Expect,
+        _: Option<&'a Principal>,
     ) -> Answer<'a, Account> {
         let now = now_ms();
         self.answer(|rows| {
@@ -84,7 +86,7 @@ impl Connections for Accounts {
         })
     }
 
-    fn remove<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, ()> {
+    fn remove<'a>(&'a self, tenant: &'a str, id: &'a str, _: &'a Principal) -> Answer<'a, ()> {
         self.answer(|rows| {
             rows.accounts.remove(&key(tenant, id)).ok_or_else(missing)?;
             rows.grants.retain(|one| one.tenant != tenant || one.connection != id);
@@ -96,7 +98,7 @@ impl Connections for Accounts {
         self.answer(|rows| Ok(rows.grants.clone()))
     }
 
-    fn grant<'a>(&'a self, grant: Grant) -> Answer<'a, ()> {
+    fn grant<'a>(&'a self, grant: Grant, _: &'a Principal) -> Answer<'a, ()> {
         self.answer(|rows| {
             rows.accounts.get(&key(&grant.tenant, &grant.connection)).ok_or_else(missing)?;
             if !rows.grants.contains(&grant) {
@@ -111,6 +113,7 @@ impl Connections for Accounts {
         tenant: &'a str,
         id: &'a str,
         principal: Option<&'a str>,
+        _: &'a Principal,
     ) -> Answer<'a, u64> {
         self.answer(|rows| {
             let mut changed = 0;

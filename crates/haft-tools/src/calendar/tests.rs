@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use haft_core::ToolError;
-use haft_core::connection::{Account, AuthKind, Lease, Presented};
+use haft_core::connection::{Account, AuthKind, Lease, Origin, Presented};
 use haft_core::port::{Auth, Boxed, Broker, Calendar, Hidden, Hide, Owner, Want};
 use haft_core::secret::SecretText;
 use haft_exec::http::{Client, Settings};
@@ -67,6 +67,7 @@ impl Desk {
             provider: "caldav".to_owned(),
             kind: AuthKind::Basic,
             hosts: hosts.iter().map(|host| (*host).to_owned()).collect(),
+            origin: Origin::Operator,
             revision: 1,
             made_ms: 0,
             changed_ms: 0,

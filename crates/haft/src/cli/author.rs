@@ -57,6 +57,13 @@ pub(crate) struct Reporting {
 }
 
 #[derive(Args)]
+pub(crate) struct Check {
+    /// As JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
 pub(crate) struct Lint {
     /// Also report what these providers cannot be told: all, or some of openai, anthropic, gemini, mcp, adm
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use haft_core::connection::AuthKind;
 
 #[derive(Args)]
 pub(crate) struct Connections {
-    /// Whose connections
-    #[arg(long, default_value = "default", global = true)]
-    pub(crate) tenant: String,
+    #[command(flatten)]
+    pub(crate) operator: super::Operator,
     #[command(subcommand)]
     pub(crate) what: ConnectionsCommand,
 }
@@ -119,6 +119,19 @@ pub(crate) enum KindName {
     ClientCredentials,
     /// OAuth 2 as a person, through the browser
     AuthorizationCode,
+}
+
+impl From<KindName> for AuthKind {
+    fn from(name: KindName) -> Self {
+        match name {
+            KindName::Bearer => Self::Bearer,
+            KindName::Header => Self::Header,
+            KindName::Query => Self::Query,
+            KindName::Basic => Self::Basic,
+            KindName::ClientCredentials => Self::ClientCredentials,
+            KindName::AuthorizationCode => Self::AuthorizationCode,
+        }
+    }
 }
 
 #[derive(Args)]

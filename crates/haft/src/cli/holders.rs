@@ -47,8 +47,8 @@ pub(crate) struct NewKey {
     /// Keep it in the store, so that it opens at once and can be revoked; its id is made up
     #[arg(long)]
     pub(crate) store: bool,
-    /// In the store: when it ends, `2027-01-31T00:00:00Z`; never where left out
-    #[arg(long, value_name = "TIME", requires = "store")]
+    /// When it ends, `2027-01-31T00:00:00Z`; never where left out
+    #[arg(long, value_name = "TIME")]
     pub(crate) expires: Option<String>,
 }
 

@@ -175,6 +175,9 @@ pub(crate) struct Mcp {
     /// The agent whose tools are served; the first of `haft.toml` where left out
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,
+    /// The tenant; the agent's own where left out
+    #[arg(long, value_name = "TENANT")]
+    pub(crate) tenant: Option<String>,
     /// For whom the model acts, `user:mara` say: the person who is asked to approve
     #[arg(long, value_name = "PRINCIPAL")]
     pub(crate) subject: Option<String>,

@@ -39,7 +39,9 @@ pub(crate) fn run(at: &Place, options: &Chat, out: &mut Output) -> anyhow::Resul
             return Err(misuse(format!("{option}: it is empty; give a value, or leave it out")));
         }
     }
-    let model = asked_for(options).or(&at.config()?.model(&options.who.agent));
+    let (config, agent) = (at.config()?, options.who.agent.as_str());
+    let tenant = options.who.tenant.clone().unwrap_or_else(|| config.tenant_of(agent));
+    let model = asked_for(options).or(&config.model(&tenant, agent));
     // What is missing is said before anything is compiled or opened.
     let mut endpoint = model.endpoint(|name| std::env::var(name).ok())?;
     let fits = endpoint.check(model.connection.is_some());

@@ -42,6 +42,8 @@ fn make(new: &NewKey, out: &mut Output) -> anyhow::Result<Exit> {
         subject: None,
         roles: new.roles.iter().map(|name| role(*name)).collect(),
         agents: None,
+        name: None,
+        expires: expires(new)?,
     };
     Keys::load(std::slice::from_ref(&key))?;
     out.line(&text);
@@ -54,17 +56,13 @@ fn make(new: &NewKey, out: &mut Output) -> anyhow::Result<Exit> {
 async fn keep(at: &Place, new: &NewKey, out: &mut Output) -> anyhow::Result<Exit> {
     let desk = Desk::open(at, None, out)?;
     let principal = Principal::parse(&new.principal).given("--as")?;
-    let expires = new
-        .expires
-        .as_deref()
-        .map(|text| serde_json::from_value::<Instant>(Value::from(text)).given("--expires"));
     let wanted = Wanted {
         name: Some(new.id.clone()),
         principal,
         subject: None,
         roles: new.roles.iter().map(|name| role(*name)).collect(),
         agents: None,
-        expires_at_ms: expires.transpose()?.map(|at| at.0),
+        expires_at_ms: expires(new)?.map(|at| at.0),
     };
     let known = desk.runtime.configured();
     if !known.records.tenants.iter().any(|one| one.id == new.tenant) {
@@ -75,6 +73,11 @@ async fn keep(at: &Place, new: &NewKey, out: &mut Output) -> anyhow::Result<Exit
     out.line(&text);
     out.note(&format!("this is shown once; the store keeps its hash as `{}`", entry.id));
     Ok(Exit::Done)
+}
+
+fn expires(new: &NewKey) -> anyhow::Result<Option<Instant>> {
+    let read = |text: &str| serde_json::from_value::<Instant>(Value::from(text));
+    new.expires.as_deref().map(|text| read(text).given("--expires")).transpose()
 }
 
 async fn list(
@@ -89,8 +92,8 @@ async fn list(
     let declared = config.server.keys.iter().filter(|key| key.tenant == operator.tenant);
     let mut rows: Vec<Value> = declared
         .map(|key| {
-            json!({ "id": key.id, "source": "declared", "principal": key.principal,
-                    "roles": key.roles })
+            json!({ "id": key.id, "source": "declared", "name": key.name,
+                    "principal": key.principal, "roles": key.roles, "ends": key.expires })
         })
         .collect();
     rows.extend(entries.iter().map(shown));

@@ -10,9 +10,9 @@ use haft_server::who::Keys;
 use haft_server::{Door, Hub};
 
 use super::lint::counted;
-use crate::assembly::{Desk, block_on};
+use crate::assembly::{Desk, block_on, plain};
 use crate::cli::Mcp;
-use crate::output::{Exit, Given as _, Output};
+use crate::output::{Exit, Given as _, Output, misuse};
 use crate::source::Place;
 
 /// How long begun effects are waited for when the client has gone.
@@ -28,10 +28,8 @@ pub(crate) fn run(at: &Place, options: &Mcp, out: &mut Output) -> anyhow::Result
         desk.sound()?;
         desk.warn(out).await;
         desk.tend(out).await?;
-        let agents = desk.config.records().agents;
-        let first = agents.first().map_or("default", |agent| agent.id.as_str());
-        let agent = options.agent.as_deref().unwrap_or(first);
-        let mut caller = desk.caller(agent, None, None)?;
+        let agent = agent(&desk, options)?;
+        let mut caller = desk.caller(&agent, options.tenant.as_deref(), None)?;
         desk.known(&caller)?;
         if let Some(subject) = &options.subject {
             caller.subject = Some(Principal::parse(subject).given("--subject")?);
@@ -52,6 +50,22 @@ pub(crate) fn run(at: &Place, options: &Mcp, out: &mut Output) -> anyhow::Result
         haft_core::port::Journal::flush(&*desk.store).await.context("the last records")?;
         Ok(Exit::Done)
     })
+}
+
+/// The agent that is named, else the first: of the tenant that is named, or of `haft.toml`.
+fn agent(desk: &Desk, options: &Mcp) -> anyhow::Result<String> {
+    match (&options.agent, &options.tenant) {
+        (Some(agent), _) => Ok(agent.clone()),
+        (None, Some(tenant)) => {
+            let first = desk.runtime.agents(tenant).into_iter().next();
+            let named = plain(tenant);
+            first.ok_or_else(|| misuse(format!("--tenant: `{named}` has no agent, or is none")))
+        }
+        (None, None) => {
+            let first = desk.config.records().agents.into_iter().next();
+            Ok(first.map_or_else(|| "default".to_owned(), |agent| agent.id))
+        }
+    }
 }
 
 /// Puts in force what other processes change in the store, such as grants. While it cannot be read,

@@ -31,16 +31,18 @@ use crate::models::models;
 use crate::output::{Exit, Output};
 use crate::source::Place;
 
-const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 7411);
+pub(crate) const LISTEN: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 7411);
 
 pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Result<Exit> {
     let at = &bundled::or_here(at, options.registry.as_deref(), out)?;
     block_on(async {
         let hub = Hub::default();
         let publish = Arc::new(hub.clone());
-        let metrics = Arc::new(Metrics::default());
+        let config = at.config()?;
+        let metrics = Arc::new(Metrics::with_label_sets(config.server.label_sets));
         let mut observers: Vec<Arc<dyn Observe>> = vec![metrics.clone(), Arc::new(Log)];
-        let collector = at.config()?.otlp.collector(|name| std::env::var(name).ok())?;
+        let collector = config.otlp.collector(|name| std::env::var(name).ok())?;
         let traces = collector.map(Traces::start).transpose().map_err(anyhow::Error::msg)?;
         let traces = traces.map(Arc::new);
         observers.extend(traces.clone().map(|one| one as Arc<dyn Observe>));
@@ -117,7 +119,7 @@ fn unheard(listen: SocketAddr, why: std::io::Error) -> anyhow::Error {
 
 /// What the server is called. Beyond this machine its names must be declared, so that no foreign
 /// page can reach it under another.
-fn hosts(config: &Config, listen: SocketAddr) -> anyhow::Result<Vec<String>> {
+pub(crate) fn hosts(config: &Config, listen: SocketAddr) -> anyhow::Result<Vec<String>> {
     let declared = &config.server.hosts;
     if !listen.ip().is_loopback() && declared.is_empty() {
         bail!(

@@ -35,6 +35,43 @@ pub(crate) struct Model {
     pub(crate) mention_unavailable: Option<bool>,
     pub(crate) instructions: Option<String>,
     pub(crate) connections: Option<BTreeMap<String, String>>,
+    /// Of the common one: which tenants' agents may talk to it beside those of the first.
+    pub(crate) tenants: Option<Vec<String>>,
+}
+
+/// Models by tenant and agent. An agent is written `<tenant>/<agent>`, or by its name alone where only
+/// one tenant has one of that name.
+pub(super) fn by_agent(
+    raw: BTreeMap<String, Model>,
+    agents: &[(String, String)],
+    home: &str,
+) -> anyhow::Result<BTreeMap<(String, String), Model>> {
+    let mut all = BTreeMap::new();
+    for (name, model) in raw {
+        if model.tenants.is_some() {
+            bail!(
+                "`models.{name}.tenants`: whose agents share a model is said under [model] alone"
+            );
+        }
+        let key = match name.split_once('/') {
+            Some((tenant, agent)) => (tenant.to_owned(), agent.to_owned()),
+            None => {
+                let mut named = agents.iter().filter(|(_, agent)| *agent == name);
+                match (named.next(), named.next()) {
+                    (Some((first, _)), Some((second, _))) => bail!(
+                        "`models.{name}`: `{first}` and `{second}` have an agent of this name; write \
+                         `models.\"{first}/{name}\"` or `models.\"{second}/{name}\"`"
+                    ),
+                    (Some((tenant, _)), None) => (tenant.clone(), name.clone()),
+                    (None, _) => (home.to_owned(), name.clone()),
+                }
+            }
+        };
+        if all.insert(key, model).is_some() {
+            bail!("`models`: the agent `{name}` is there twice");
+        }
+    }
+    Ok(all)
 }
 
 impl Model {
@@ -65,6 +102,7 @@ impl Model {
             mention_unavailable: self.mention_unavailable.or(there.mention_unavailable),
             instructions: self.instructions.or(there.instructions),
             connections: self.connections.or(there.connections),
+            tenants: None,
         }
     }
 
@@ -131,6 +169,24 @@ impl Model {
         settings.max_output_tokens = self.max_output_tokens;
         settings.instructions.clone_from(&self.instructions);
         settings
+    }
+
+    /// How far it may go, and nothing of where it is.
+    pub(crate) fn limits(&self) -> Self {
+        let own = self.clone();
+        Self {
+            max_rounds: own.max_rounds,
+            max_calls: own.max_calls,
+            max_tokens: own.max_tokens,
+            max_seconds: own.max_seconds,
+            max_output_tokens: own.max_output_tokens,
+            retries: own.retries,
+            idle_s: own.idle_s,
+            strict: own.strict,
+            tools_budget: own.tools_budget,
+            describe: own.describe,
+            ..Self::default()
+        }
     }
 
     /// By provider, the connection that calls may use.

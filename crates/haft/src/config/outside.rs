@@ -9,6 +9,8 @@ use haft_exec::images;
 use haft_store::vault::KeyPlace;
 use serde::Deserialize;
 
+use super::accounts::{self, Declared, RawAccount};
+
 /// The variable that a key is looked for in where the file does not say.
 const KEY_ENV: &str = "HAFT_CONNECTIONS_KEY";
 
@@ -26,6 +28,7 @@ pub(super) struct RawHttp {
 pub(super) struct RawConnections {
     key_env: Option<String>,
     key_file: Option<PathBuf>,
+    accounts: Vec<RawAccount>,
 }
 
 #[derive(Default, Deserialize)]
@@ -44,6 +47,8 @@ pub(crate) struct Outside {
     pub(crate) http: Settings,
     /// Where images are had, and kept.
     pub(crate) images: images::Settings,
+    /// Connections that are declared.
+    pub(crate) accounts: Vec<Declared>,
     key_env: Option<String>,
     key_file: Option<PathBuf>,
 }
@@ -58,6 +63,7 @@ pub(super) fn resolve(
     http: RawHttp,
     connections: RawConnections,
     images: RawImages,
+    home: &str,
     folder: &Path,
 ) -> anyhow::Result<Outside> {
     let mut settings = Settings::default();
@@ -84,6 +90,7 @@ pub(super) fn resolve(
     Ok(Outside {
         http: settings,
         images: drawn,
+        accounts: accounts::resolve(connections.accounts, home, folder)?,
         key_env: connections.key_env,
         key_file: connections.key_file.map(|file| folder.join(file)),
     })

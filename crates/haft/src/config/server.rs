@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use haft_server::Limits;
+use haft_server::metrics::MOST_LABEL_SETS;
 use haft_server::who::Key;
 use haft_server::who::jwt::Issuer;
 use serde::Deserialize;
@@ -25,6 +26,7 @@ pub(super) struct RawServer {
     tend_s: Option<u64>,
     keep_alive_s: Option<u64>,
     leave_s: Option<u64>,
+    max_label_sets: Option<usize>,
     log: Logging,
 }
 
@@ -49,9 +51,12 @@ impl RawServer {
             ("max_body_bytes", self.max_body_bytes),
             ("max_requests", self.max_requests),
             ("max_connections", self.max_connections),
+            ("max_label_sets", self.max_label_sets),
         ];
         if let Some((name, _)) = counted.iter().find(|(_, most)| *most == Some(0)) {
-            bail!("`server.{name}` must be at least 1: with 0, nothing would be answered");
+            bail!(
+                "`server.{name}` must be at least 1: with 0, nothing would be answered or counted"
+            );
         }
         let mut limits = Limits::default();
         limits.body_bytes = self.max_body_bytes.unwrap_or(limits.body_bytes);
@@ -64,12 +69,13 @@ impl RawServer {
         limits.keep_alive = keep_alive.unwrap_or(limits.keep_alive);
         limits.leave = Duration::from_secs(self.leave_s.unwrap_or(LEAVE_S));
         let (listen, hosts, log) = (self.listen, self.hosts, self.log);
-        Ok(Serving { listen, hosts, limits, keys, issuers, log })
+        let label_sets = self.max_label_sets.unwrap_or(MOST_LABEL_SETS);
+        Ok(Serving { listen, hosts, limits, keys, issuers, label_sets, log })
     }
 }
 
 /// What `haft serve` reads.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Serving {
     /// Where to listen.
     pub(crate) listen: Option<SocketAddr>,
@@ -81,8 +87,24 @@ pub(crate) struct Serving {
     pub(crate) keys: Vec<Key>,
     /// Whose tokens open it.
     pub(crate) issuers: Vec<Issuer>,
+    /// How many sets of labels a metric has before the rest is counted together.
+    pub(crate) label_sets: usize,
     /// How the log is written.
     pub(crate) log: Logging,
+}
+
+impl Default for Serving {
+    fn default() -> Self {
+        Self {
+            listen: None,
+            hosts: Vec::new(),
+            limits: Limits::default(),
+            keys: Vec::new(),
+            issuers: Vec::new(),
+            label_sets: MOST_LABEL_SETS,
+            log: Logging::default(),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -112,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_server_that_could_answer_nobody_is_refused() {
-        for name in ["max_body_bytes", "max_requests", "max_connections"] {
+        for name in ["max_body_bytes", "max_requests", "max_connections", "max_label_sets"] {
             refuses(&format!("[server]\n{name} = 0\n"), &format!("`server.{name}` must be"));
         }
         for url in ["not a url", "tools.example.org", "ftp://x", "https://x/?a=b", "file:///x"] {

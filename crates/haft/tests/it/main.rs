@@ -1,6 +1,8 @@
 //! The binary, run as people run it.
 
 #[cfg(test)]
+mod declared;
+#[cfg(test)]
 mod project;
 #[cfg(test)]
 mod server;

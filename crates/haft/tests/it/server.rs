@@ -30,9 +30,19 @@ impl<'a> Server<'a> {
     }
 
     fn send(&self, method: &str, path: &str, body: Option<Value>) -> std::io::Result<(u16, Value)> {
+        let key = self.project.read(".haft/admin.key");
+        self.send_as(&key, method, path, body)
+    }
+
+    fn send_as(
+        &self,
+        key: &str,
+        method: &str,
+        path: &str,
+        body: Option<Value>,
+    ) -> std::io::Result<(u16, Value)> {
         let mut stream = TcpStream::connect(&self.address)?;
         let body = body.map(|body| body.to_string()).unwrap_or_default();
-        let key = self.project.read(".haft/admin.key");
         write!(
             stream,
             "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
@@ -106,4 +116,39 @@ fn a_server_that_is_told_to_stop_is_not_ready_before_it_is_gone() {
     server.tell("-TERM");
     assert!(server.child.wait().unwrap().success());
     assert!(server.send("GET", "/readyz", None).is_err());
+}
+
+#[test]
+fn the_common_model_is_for_the_first_tenant_and_those_that_it_is_shared_with() {
+    let project = Project::new();
+    let toml = project.read("haft.toml");
+    let tenants = "[[tenants]]\nid = \"acme\"\n\n[[tenants]]\nid = \"globex\"\n\n[[agents]]\nid = \"helper\"\n\
+                   tenant = \"acme\"\n\n[[agents]]\nid = \"helper\"\ntenant = \"globex\"\n";
+    let (key, sha256) = haft_server::who::mint("guest", &[7; 32]);
+    let keys = format!(
+        "\n[[keys]]\nid = \"guest\"\nsha256 = \"{sha256}\"\ntenant = \"globex\"\n\
+         principal = \"user:gus\"\nroles = [\"operator\"]\n"
+    );
+    let model = "\n[model]\nprovider = \"openai\"\nname = \"m\"\nurl = \"http://127.0.0.1:1\"\n";
+    for (more, theirs) in [
+        ("", 0),
+        ("tenants = [\"globex\"]\n", 1),
+        ("tenants = [\"*\"]\n", 1),
+        ("\n[models.\"globex/helper\"]\nname = \"other\"\n", 1),
+        ("\n[models.\"acme/helper\"]\nname = \"other\"\n", 0),
+    ] {
+        project.write("haft.toml", &format!("{toml}\n{tenants}{keys}{model}{more}"));
+        let server = Server::start(&project);
+        let (_, ours) = server.send("GET", "/v1/models", None).unwrap();
+        assert_eq!(ours["data"].as_array().unwrap().len(), 1, "{more}: {ours}");
+        let found = server.send_as(&key, "GET", "/v1/models", None).unwrap().1;
+        assert_eq!(found["data"].as_array().unwrap().len(), theirs, "{more}: {found}");
+        server.stop();
+    }
+    project.write(
+        "haft.toml",
+        &format!("{toml}\n{tenants}{model}\n[models.helper]\nname = \"other\"\n"),
+    );
+    let said = project.run(&["check"]);
+    assert!(said.code == 2 && said.out.contains("`acme` and `globex` have an agent"), "{said:?}");
 }

@@ -37,6 +37,8 @@ pub async fn serve(listener: TcpListener, fixture: &Fixture, store: &str, tools:
         subject: None,
         roles: vec![Role::Agent],
         agents: None,
+        name: None,
+        expires: None,
     };
     let hosts = vec!["127.0.0.1".to_owned()];
     let door = Door::new(runtime, hub, Keys::load(&[key]).unwrap(), hosts, Limits::default());

@@ -43,7 +43,7 @@ async fn add(vault: &Vault, id: &str) {
     let credentials = Credentials::Bearer(SecretText::new(SECRET));
     let mut account = account("acme", id);
     account.kind = credentials.kind();
-    vault.put(account, &credentials, Expect::Nothing).await.unwrap();
+    vault.put(account, &credentials, Expect::Nothing, None).await.unwrap();
 }
 
 fn want(id: &str) -> Want {
@@ -142,6 +142,6 @@ async fn where_the_key_is_gone_the_refusal_says_what_helps() {
     let running = Broker::new(shared.vault(), client());
     let error = running.lease(&want("work")).await.map(drop).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Auth);
-    assert!(error.suggestion.contains("puts the key that it was sealed with back"), "{error:?}");
+    assert!(error.suggestion.contains("the key that it was sealed with"), "{error:?}");
     assert!(error.source.unwrap().contains("it was sealed with the key "));
 }

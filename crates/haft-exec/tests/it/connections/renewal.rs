@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use haft_core::Principal;
 use haft_core::connection::{Access, Account, Credentials, Grant, Lease, OAuth, Presented};
 use haft_core::port::{Boxed, Broker as _, Connections, Expect, StoreError, Want};
 use haft_core::secret::SecretText;
@@ -62,7 +63,7 @@ async fn refresh(store: &dyn Connections) -> String {
 
 async fn added(store: &dyn Connections, oauth: OAuth) {
     let credentials = Credentials::OAuth(Box::new(oauth));
-    store.put(account("t", "c"), &credentials, Expect::Nothing).await.unwrap();
+    store.put(account("t", "c"), &credentials, Expect::Nothing, None).await.unwrap();
 }
 
 /// Waits for something that is about to be so.
@@ -141,7 +142,7 @@ async fn who_changes_the_connection_during_its_renewal_loses_no_token() {
     let mut changed = oauth(&server.url("/token"));
     changed.client_secret = Some(SecretText::new("another-secret"));
     let revision = Expect::Revision(account.revision);
-    accounts.put(account, &Credentials::OAuth(Box::new(changed)), revision).await.unwrap();
+    accounts.put(account, &Credentials::OAuth(Box::new(changed)), revision, None).await.unwrap();
     go.notify_one();
     assert_eq!(renewing.await.unwrap().unwrap(), "Bearer access-0-token");
     let kept = kept(&*accounts).await;
@@ -165,7 +166,7 @@ async fn who_connects_anew_during_a_renewal_is_not_overwritten() {
     let mut anew = oauth(&server.url("/token"));
     anew.refresh = Some(SecretText::new("of-another-consent"));
     let revision = Expect::Revision(account.revision);
-    accounts.put(account, &Credentials::OAuth(Box::new(anew)), revision).await.unwrap();
+    accounts.put(account, &Credentials::OAuth(Box::new(anew)), revision, None).await.unwrap();
     go.notify_one();
     renewing.await.unwrap().unwrap();
     assert_eq!(refresh(&*accounts).await, "of-another-consent");
@@ -238,24 +239,25 @@ impl Connections for Flaky {
         account: Account,
         credentials: &'a Credentials,
         expect: Expect,
+        by: Option<&'a Principal>,
     ) -> Answer<'a, Account> {
         if self.is_down.load(Ordering::SeqCst) {
             let why = StoreError::Unavailable("the disk is full".to_owned());
             return Box::pin(std::future::ready(Err(why)));
         }
-        self.accounts.put(account, credentials, expect)
+        self.accounts.put(account, credentials, expect, by)
     }
 
-    fn remove<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, ()> {
-        self.accounts.remove(tenant, id)
+    fn remove<'a>(&'a self, tenant: &'a str, id: &'a str, by: &'a Principal) -> Answer<'a, ()> {
+        self.accounts.remove(tenant, id, by)
     }
 
     fn grants<'a>(&'a self) -> Answer<'a, Vec<Grant>> {
         self.accounts.grants()
     }
 
-    fn grant<'a>(&'a self, grant: Grant) -> Answer<'a, ()> {
-        self.accounts.grant(grant)
+    fn grant<'a>(&'a self, grant: Grant, by: &'a Principal) -> Answer<'a, ()> {
+        self.accounts.grant(grant, by)
     }
 
     fn revoke<'a>(
@@ -263,8 +265,9 @@ impl Connections for Flaky {
         tenant: &'a str,
         id: &'a str,
         principal: Option<&'a str>,
+        by: &'a Principal,
     ) -> Answer<'a, u64> {
-        self.accounts.revoke(tenant, id, principal)
+        self.accounts.revoke(tenant, id, principal, by)
     }
 
     fn hold<'a>(&'a self, tenant: &'a str, id: &'a str, for_ms: u64) -> Answer<'a, bool> {

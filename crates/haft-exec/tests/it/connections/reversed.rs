@@ -41,7 +41,7 @@ async fn check(server: &Server, mut tool: Tool, executors: Executors) {
     reads_none(&world, server, "a", SECRET).await;
     let (account, _) = world.vault.open("acme", "work").await.unwrap();
     let pin = Credentials::Bearer(SecretText::new(PIN));
-    world.vault.put(account, &pin, Expect::Revision(1)).await.unwrap();
+    world.vault.put(account, &pin, Expect::Revision(1), None).await.unwrap();
     reads_none(&world, server, "b", PIN).await;
 }
 

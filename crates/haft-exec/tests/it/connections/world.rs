@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use haft_core::connection::{Account, AuthKind, ClientAuth, Credentials, Lease, OAuth, OAuthGrant};
+use haft_core::connection::{
+    Account, AuthKind, ClientAuth, Credentials, Lease, OAuth, OAuthGrant, Origin,
+};
 use haft_core::contract::Capability;
 use haft_core::names::Namespace;
 use haft_core::port::{
@@ -103,7 +105,7 @@ impl World {
     pub(crate) async fn add(&self, tenant: &str, id: &str, credentials: Credentials) {
         let mut account = account(tenant, id);
         account.kind = credentials.kind();
-        self.vault.put(account, &credentials, Expect::Nothing).await.unwrap();
+        self.vault.put(account, &credentials, Expect::Nothing, None).await.unwrap();
     }
 
     pub(crate) fn request(&self, connection: &str, key: &str) -> Call {
@@ -233,6 +235,7 @@ pub(crate) fn account(tenant: &str, id: &str) -> Account {
         provider: "p".to_owned(),
         kind: AuthKind::AuthorizationCode,
         hosts: Vec::new(),
+        origin: Origin::Operator,
         revision: 0,
         made_ms: 0,
         changed_ms: 0,

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::connection::{Account, AuthKind, Lease, Presented};
+use haft_core::connection::{Account, AuthKind, Lease, Origin, Presented};
 use haft_core::error::ToolError;
 use haft_core::port::{Auth, Boxed, Broker, Ended, Execute as _, Hidden, Hide, Job, Owner, Want};
 use haft_core::registry::{Implementation, Tool};
@@ -86,6 +86,7 @@ impl Broker for Fixed {
                 provider: want.provider.clone(),
                 kind: AuthKind::Bearer,
                 hosts: self.hosts.clone(),
+                origin: Origin::Operator,
                 revision: 1,
                 made_ms: 0,
                 changed_ms: 0,

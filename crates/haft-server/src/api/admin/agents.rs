@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde_json::Value;
 use utoipa::ToSchema;
 
 /// What is said of an agent.
@@ -12,10 +13,35 @@ use utoipa::ToSchema;
 pub(crate) struct Said {
     /// For people.
     description: Option<String>,
+    /// The model that it talks to, with a key of the tenant's own; what the operator gave it when left
+    /// out.
+    model: Option<ModelSaid>,
     /// Only these tools: ids, short names, patterns; all that the tenant has when left out.
     tools: Option<Vec<String>>,
     /// Only these tools in a mode, `text` or `voice`.
     modes: Option<BTreeMap<String, Vec<String>>>,
+}
+
+/// A model of a provider, at the provider's own address.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = AgentModel)]
+#[expect(dead_code, reason = "describes the body in the OpenAPI document; the runtime reads it")]
+pub(crate) struct ModelSaid {
+    /// Whose model it is: `openai`, `openai-responses`, `anthropic`, `gemini`.
+    provider: String,
+    /// Its name there.
+    name: String,
+    /// The tenant's connection that has its key.
+    connection: String,
+}
+
+/// Refuses a model of a provider that nobody here can talk to.
+pub(super) fn check(said: &Value) -> Result<(), Problem> {
+    let provider = said.pointer("/model/provider").and_then(Value::as_str);
+    match provider.map(str::parse::<haft_agent::http::Provider>) {
+        Some(Err(why)) => Err(Problem::invalid_configuration(format!("`model.provider`: {why}"))),
+        Some(Ok(_)) | None => Ok(()),
+    }
 }
 
 super::crud! {

@@ -1,7 +1,7 @@
 //! What the tenant has taken, and what it brings along: tier 1 to tier 2.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 /// What the tenant says about a tool; the entry's id is the tool's.
@@ -30,4 +30,21 @@ super::crud! {
     Definition, Said, "/v1/admin/definitions", "/v1/admin/definitions/{id}",
     "What the tenant has taken or left, and the tools that it brings along.",
     "list_definitions", "show_definition", "put_definition", "remove_definition"
+}
+
+/// Takes a tool that the tenant may know of; what else was said of it stays.
+pub(crate) async fn taken(door: &Door, who: &Who, tool: &str) -> Result<(), Problem> {
+    crate::api::need(who, crate::who::Role::Administrator)?;
+    if !door.runtime.offers(&who.tenant).iter().any(|one| one.tool.id == tool) {
+        return Err(Problem::missing("tool"));
+    }
+    let before = super::stored(door, who, Kind::Definition, tool).await?;
+    let from = before.as_ref().map_or(0, |entry| entry.version);
+    let mut body = before.map_or_else(|| json!({}), |entry| entry.body);
+    if let Some(fields) = body.as_object_mut() {
+        fields.insert("enabled".to_owned(), json!(true));
+    }
+    let change = super::change(who, Kind::Definition, tool, from, Some(body));
+    door.runtime.change(change).await?;
+    Ok(())
 }

@@ -82,7 +82,10 @@ pub(crate) async fn all(door: &Door, who: &Who) -> Result<Vec<Thing>, Problem> {
 
 fn declared(key: &Key) -> Thing {
     let mut value = json!(key);
-    strip(&mut value, &["id", "tenant", "sha256"]);
+    strip(&mut value, &["id", "tenant", "sha256", "expires"]);
+    if let (Some(fields), Some(at)) = (value.as_object_mut(), key.expires) {
+        fields.insert("expires_at_ms".to_owned(), json!(at.0));
+    }
     Thing::declared(key.id.clone(), value)
 }
 

@@ -74,8 +74,7 @@ pub(crate) fn declared(door: &Door, kind: Kind, tenant: &str) -> Vec<(String, Va
     match kind {
         Kind::Tenant => {
             let own = records.tenants.iter().filter(|one| one.id == tenant);
-            own.map(|one| (one.id.clone(), json!({ "administrators": one.administrators })))
-                .collect()
+            own.map(|one| (one.id.clone(), without(json!(one), &["id", "definitions"]))).collect()
         }
         Kind::Agent => agents.map(|one| (one.id.clone(), agent(one))).collect(),
         Kind::Definition => {
@@ -97,8 +96,34 @@ pub(crate) fn declared(door: &Door, kind: Kind, tenant: &str) -> Vec<(String, Va
                 .map(|(at, one)| (format!("declared-{}", at + 1), without(json!(one), &["tenant"])))
                 .collect()
         }
-        Kind::Policy | Kind::Key | Kind::Connection | Kind::Grant => Vec::new(),
+        Kind::Policy => {
+            let own = records.policies.iter().filter(|one| one.tenant == tenant);
+            let own = own.map(|one| (one.id.clone(), json!(one.text)));
+            own.chain(common(door, tenant)).collect()
+        }
+        Kind::Grant => {
+            let own = records.grants.iter().filter(|one| one.tenant == tenant);
+            own.enumerate()
+                .map(|(at, one)| (format!("declared-{}", at + 1), without(json!(one), &["tenant"])))
+                .collect()
+        }
+        // Those have lists of their own.
+        Kind::Key | Kind::Connection => Vec::new(),
     }
+}
+
+/// The id of the common rules. Nothing that is stored can be called so.
+const COMMON: &str = "[policy]";
+
+/// The common rules, for those who run the server: they hold for every tenant and may speak of others.
+fn common(door: &Door, tenant: &str) -> Option<(String, Value)> {
+    let source = door.runtime.declared().source.as_ref().filter(|_| door.is_home_of(tenant))?;
+    let cedar: Vec<&str> = source.cedar.iter().map(|one| one.text.as_str()).collect();
+    let rules = &source.rules;
+    let value = json!({
+        "cedar": cedar.join("\n"), "allow": rules.allow, "deny": rules.deny, "approve": rules.approve,
+    });
+    Some((COMMON.to_owned(), value))
 }
 
 fn agent(one: &Agent) -> Value {

@@ -30,6 +30,10 @@ use crate::who::{Role, Who};
 pub(crate) struct Said {
     /// For people.
     description: Option<String>,
+    /// Who may approve that an agent's rules are looser than a contract: `user:mara`.
+    administrators: Option<Vec<String>>,
+    /// How its tools may be used over MCP: `whole`, `discovery` or `off`.
+    mcp: Option<String>,
 }
 
 /// The tenants that the key's holder may know of: their own, or all for the home tenant's.
@@ -52,7 +56,9 @@ pub(crate) async fn list(
     let entries = entries.map_err(crate::api::confirmations::unreadable)?;
     let mut items: Vec<Thing> =
         entries.iter().filter(|one| !named(&one.id)).map(Thing::stored).collect();
-    items.extend(declared.iter().map(|one| Thing::declared(one.id.clone(), serde_json::json!({}))));
+    let declared =
+        declared.iter().flat_map(|one| super::listing::declared(&door, Kind::Tenant, &one.id));
+    items.extend(declared.map(|(id, value)| Thing::declared(id, value)));
     Ok(Json(cut(items, &page)))
 }
 
@@ -124,6 +130,10 @@ pub(crate) async fn remove(
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
     let inside = home(&door, &who, &id)?;
+    // Whoever makes a tenant of the same name later must not find its accounts.
+    if crate::api::connections::any(&door, &id).await? {
+        return Err(Problem::not_empty("the tenant still has its connections"));
+    }
     super::remove(&door, &inside, Kind::Tenant, &id, &headers).await
 }
 

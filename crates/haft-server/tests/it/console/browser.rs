@@ -169,6 +169,24 @@ async fn busy(world: &World) -> Vec<String> {
     let fields =
         [("csrf", csrf.as_str()), ("version", "0"), ("do", "save"), ("deny", "shop__lose")];
     visit.post("/console/policies/house", &fields).await;
+    let fields = [
+        ("csrf", csrf.as_str()),
+        ("id", "work-github"),
+        ("provider", &long),
+        ("kind", "bearer"),
+        ("hosts", "api.github.example"),
+        ("secret", "canary-5e1f0b7a9c3d"),
+    ];
+    assert_eq!(visit.post("/console/connections", &fields).await.status, 200);
+    let granted = [
+        ("csrf", csrf.as_str()),
+        ("do", "grant"),
+        ("principals", "agent:helper, user:mara"),
+        ("tools", "shop__*"),
+    ];
+    assert_eq!(visit.post("/console/connections/work-github", &granted).await.status, 200);
+    let tested = [("csrf", csrf.as_str()), ("do", "test")];
+    assert_eq!(visit.post("/console/connections/work-github", &tested).await.status, 200);
     let effects = visit.get("/console/effects?state=unknown").await.body;
     let effect = effects.split("/console/effects/").nth(1).unwrap().split('"').next().unwrap();
     let events = visit.get("/console/events").await.body;
@@ -187,6 +205,8 @@ async fn busy(world: &World) -> Vec<String> {
         "/policies",
         "/policies/house",
         "/policies/new?id=other",
+        "/connections",
+        "/connections/work-github",
         "/keys",
         "/nowhere",
     ]
@@ -236,7 +256,7 @@ async fn buttons_and_words_in_tables_are_not_broken() {
     let Some(mut tab) = signed_in(&world, &world.admin).await else { return };
     for width in [1280, 390] {
         tab.shape(width, false).await;
-        for path in ["/console/tools", "/console/keys", "/console/audit"] {
+        for path in ["/console/tools", "/console/keys", "/console/audit", "/console/connections"] {
             tab.go(&world.url(path)).await;
             // A tool with much to say takes all the room that it can get.
             let long = "document.querySelectorAll('.about')\

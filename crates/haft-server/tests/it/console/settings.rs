@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::cdp;
 use super::world::{HOSTILE, Visit, World, field};
+use crate::own::service::Service;
 
 /// Fills a form in with what its page carries.
 async fn sent(visit: &Visit<'_>, path: &str, fields: &[(&str, &str)]) -> (u16, String) {
@@ -158,4 +159,105 @@ async fn in_a_browser_a_key_is_made_and_a_policy_written() {
     tab.click_through("a[href='/console/suggestions']").await;
     assert!(tab.text().await.contains("shop__echo"));
     assert_eq!(tab.complaints, Vec::<String>::new());
+}
+
+const SECRET: &str = "canary-5e1f0b7a9c3d";
+
+#[tokio::test]
+async fn a_connection_is_kept_granted_tested_and_removed_and_its_secret_is_on_no_page() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.admin).await;
+    assert!(visit.get("/console/connections").await.body.contains("None yet"));
+    let service = Service::new().await;
+    // What was written stays in the form, and the secret does not.
+    let wrong = [("id", "a b"), ("provider", HOSTILE), ("kind", "bearer"), ("secret", SECRET)];
+    let (status, page) = sent(&visit, "/console/connections", &wrong).await;
+    assert!(status == 200 && page.contains("is not an id"), "{page}");
+    assert!(page.contains("onerror=") && !page.contains("<img"), "{page}");
+    assert!(!page.contains(SECRET), "{page}");
+    let good = [
+        ("id", "work"),
+        ("provider", "crm"),
+        ("kind", "header"),
+        ("name", "X-Api-Key"),
+        ("hosts", "127.0.0.1"),
+        ("secret", SECRET),
+    ];
+    let (_, page) = sent(&visit, "/console/connections", &good).await;
+    assert!(page.contains("is kept, sealed") && !page.contains(SECRET), "{page}");
+    let place = "/console/connections/work";
+    let grant = [("do", "grant"), ("principals", "agent:helper, user:mara"), ("tools", "shop__*")];
+    let (_, page) = sent(&visit, place, &grant).await;
+    assert!(page.contains("agent:helper, user:mara"), "{page}");
+    assert!(page.contains("uses a connection to"), "a grant that gives nothing now: {page}");
+    let (_, page) =
+        sent(&visit, place, &[("do", "grant"), ("principals", "x"), ("tools", "*")]).await;
+    assert!(page.contains("is nobody"), "{page}");
+    let (_, page) = sent(&visit, place, &[("do", "revoke"), ("principal", "user:mara")]).await;
+    assert!(
+        page.contains("Taken back") && !page.contains("Take work back from user:mara"),
+        "{page}"
+    );
+    let url = format!("http://127.0.0.1:{}/me", service.port);
+    let (_, page) = sent(&visit, place, &[("do", "test"), ("url", &url)]).await;
+    assert!(page.contains("the service takes them (200)") && !page.contains(SECRET), "{page}");
+    assert!(service.heard().iter().any(|one| one.contains(SECRET)), "it was really sent");
+    assert!(visit.get("/console/connections").await.body.contains("accepted"));
+    let (_, page) =
+        sent(&visit, place, &[("do", "secret"), ("secret", "other-5e1f0b7a9c3d")]).await;
+    assert!(page.contains("a new secret") && !page.contains("5e1f0b7a9c3d"), "{page}");
+    let (_, page) = sent(&visit, place, &[("do", "remove")]).await;
+    assert!(page.contains("not confirmed"), "{page}");
+    assert_eq!(sent(&visit, place, &[("do", "remove"), ("sure", "yes")]).await.0, 303);
+    assert_eq!(visit.get(place).await.status, 404);
+}
+
+#[tokio::test]
+async fn connections_are_for_administrators_with_the_forms_own_token() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.admin).await;
+    let fields = [("id", "work"), ("provider", "p"), ("kind", "bearer"), ("secret", SECRET)];
+    assert_eq!(visit.post("/console/connections", &fields).await.status, 403, "no token");
+    let (_, page) = sent(&visit, "/console/connections", &fields).await;
+    assert!(page.contains("is kept, sealed"), "{page}");
+    let operator = world.signed_in(&world.operator).await;
+    for path in ["/console/connections", "/console/connections/work"] {
+        assert_eq!(operator.get(path).await.status, 403);
+        let reply = sent(&operator, path, &[("do", "remove"), ("sure", "yes")]).await;
+        assert_eq!(reply.0, 403);
+    }
+    let stranger = world.signed_in(&world.stranger).await;
+    assert!(!stranger.get("/console/connections").await.body.contains("work"));
+    assert_eq!(stranger.get("/console/connections/work").await.status, 404);
+    assert_eq!(visit.get("/console/connections/work").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_tool_that_the_tenant_left_is_taken_again() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.admin).await;
+    let change = haft_core::config::Change {
+        kind: haft_core::config::Kind::Definition,
+        tenant: "ours".to_owned(),
+        id: "shop__echo".to_owned(),
+        from: 0,
+        to: Some(json!({"enabled": false, "version": "^1"})),
+        by: haft_core::Principal::user("ada"),
+    };
+    world.door.runtime.change(change).await.unwrap();
+    let refused = world.called("echo", json!({"text": "x"}), "k1").await;
+    assert_eq!(refused["ok"], false, "{refused}");
+    let page = visit.get("/console/tools?agent=helper").await.body;
+    assert!(page.contains("Take shop__echo for this tenant"), "{page}");
+    let place = "/console/tools/helper/shop__echo/take";
+    let operator = world.signed_in(&world.operator).await;
+    assert_eq!(sent(&operator, place, &[]).await.0, 403);
+    assert_eq!(sent(&visit, place, &[]).await.0, 303);
+    let done = world.called("echo", json!({"text": "x"}), "k2").await;
+    assert_eq!(done["ok"], true, "{done}");
+    let kept = world.door.runtime.configured();
+    let kept = kept.snapshot.entries.iter().find(|one| one.id == "shop__echo").unwrap();
+    assert_eq!(kept.body, json!({"enabled": true, "version": "^1"}), "the rest stays");
+    assert!(!visit.get("/console/tools?agent=helper").await.body.contains("Take it"));
+    assert_eq!(sent(&visit, "/console/tools/helper/shop__nothing/take", &[]).await.0, 404);
 }

@@ -8,12 +8,14 @@ use haft_core::names::Namespace;
 use haft_core::port::{Boxed, Ended, Execute, Job};
 use haft_core::registry::{Build, Entry, Implementation, Registry, Tool, version_of};
 use haft_core::{Digest, ErrorKind, Principal, ToolError, parameters};
+use haft_exec::Broker;
+use haft_exec::http::{self, Client};
 use haft_runtime::Runtime;
 use haft_runtime::policy::{Policy, Rules, Source};
 use haft_runtime::toolbox::Records;
 use haft_server::who::{Key, Keys, Role, mint};
 use haft_server::{Door, Hub, Limits};
-use haft_store::Memory;
+use haft_store::{Accounts, Memory};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -139,6 +141,9 @@ impl World {
         let source = Source { rules: rules.clone(), ..Source::default() };
         let policy = Policy::load(&source, &[&registry]).unwrap();
         let (hub, ran) = (Hub::default(), Arc::new(AtomicUsize::new(0)));
+        let accounts = Arc::new(Accounts::default());
+        let allow = vec!["127.0.0.1".parse().unwrap()];
+        let reach = Arc::new(Client::new(http::Settings { allow, ..http::Settings::default() }));
         let runtime =
             Runtime::builder(registry, Arc::new(Memory::new()), Arc::new(Shop(ran.clone())))
                 .policy(Arc::new(policy))
@@ -146,6 +151,8 @@ impl World {
                 .rules(rules)
                 .records(records())
                 .publish(Arc::new(hub.clone()))
+                .connections(accounts.clone())
+                .broker(Arc::new(Broker::with_tenants(accounts.clone(), reach.clone(), reach)))
                 .build()
                 .unwrap();
         let (admin, a) = key("admin", "ours", Principal::user("ada"), Role::Administrator);
@@ -218,7 +225,8 @@ fn key(id: &str, tenant: &str, principal: Principal, role: Role) -> (String, Key
     let (text, sha256) = mint(id, &[id.len() as u8; 32]);
     let (subject, agents) = (None, None);
     let (id, tenant, roles) = (id.to_owned(), tenant.to_owned(), vec![role]);
-    (text, Key { id, sha256, tenant, principal, subject, roles, agents })
+    let (name, expires) = (None, None);
+    (text, Key { id, sha256, tenant, principal, subject, roles, agents, name, expires })
 }
 
 /// What a browser does, without one.

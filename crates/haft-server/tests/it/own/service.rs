@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use haft_core::ToolError;
-use haft_core::connection::{Account, AuthKind, Lease, Presented};
+use haft_core::connection::{Account, AuthKind, Lease, Origin, Presented};
 use haft_core::port::{Boxed, Broker, Want};
 use haft_core::secret::SecretText;
 use serde_json::{Value, json};
@@ -32,9 +32,9 @@ impl Service {
                 let text = String::from_utf8_lossy(&bytes[..size]).into_owned();
                 let line = text.lines().next().unwrap_or_default().to_owned();
                 all.lock().unwrap().push(text);
-                let body = json!({ "found": line }).to_string();
+                let (status, body) = answer(&line);
                 let answer = format!(
-                    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
+                    "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\
                      Connection: close\r\n\r\n{body}",
                     body.len()
                 );
@@ -86,6 +86,19 @@ impl Service {
     }
 }
 
+/// What is said to a request: tokens, a refusal, or its own line.
+fn answer(line: &str) -> (&'static str, String) {
+    match line.split(' ').nth(1) {
+        Some("/token") => {
+            let body = json!({ "access_token": "fresh-7c1d-token", "expires_in": 3600 });
+            ("200 OK", body.to_string())
+        }
+        Some("/refuse") => ("401 Unauthorized", "{}".to_owned()),
+        Some("/odd") => ("418 Teapot", "{}".to_owned()),
+        Some(_) | None => ("200 OK", json!({ "found": line }).to_string()),
+    }
+}
+
 /// Has one account, which lists these hosts.
 pub(crate) struct Accounts(pub(crate) Vec<String>);
 
@@ -97,6 +110,7 @@ impl Broker for Accounts {
             provider: want.provider.clone(),
             kind: AuthKind::Bearer,
             hosts: self.0.clone(),
+            origin: Origin::Operator,
             revision: 1,
             made_ms: 0,
             changed_ms: 0,

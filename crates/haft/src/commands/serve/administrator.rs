@@ -39,6 +39,8 @@ pub(crate) fn of(config: &Config) -> anyhow::Result<Administrator> {
         subject: None,
         roles: vec![Role::Administrator],
         agents: None,
+        name: None,
+        expires: None,
     };
     let text = format!("$(cat {})", quoted(&shown(&path)));
     Ok(Administrator { id: key.id.clone(), made: Some(key), text })

@@ -1,32 +1,23 @@
 //! Whether a grant gives anything: a misspelt tool is granted as silently as a right one.
 
-use haft_build::build::Reuse;
 use haft_core::Tool;
 
-use crate::source::{Place, checked};
-
-/// What of a grant fits no tool that could use it. Where there is no toolset, nobody can know.
-pub(super) fn doubts(at: &Place, provider: &str, patterns: &[String]) -> Vec<String> {
-    let toolset = at.toolset().and_then(|toolset| checked(&toolset, Reuse::Unchanged));
-    let Some(registry) = toolset.ok().and_then(|checked| checked.registry().ok()) else {
-        return Vec::new();
-    };
-    patterns.iter().filter_map(|pattern| doubt(&registry.tools, provider, pattern)).collect()
+/// What of a grant fits no tool that could use it.
+#[must_use]
+pub fn doubts(tools: &[&Tool], provider: &str, patterns: &[String]) -> Vec<String> {
+    patterns.iter().filter_map(|pattern| doubt(tools, provider, pattern)).collect()
 }
 
-fn doubt(tools: &[Tool], provider: &str, pattern: &str) -> Option<String> {
+fn doubt(tools: &[&Tool], provider: &str, pattern: &str) -> Option<String> {
     let exact = !pattern.contains('*');
     let named =
-        |tool: &&Tool| fits(pattern, &tool.id) || (exact && tool.contract.tool_id == pattern);
-    let meant: Vec<&Tool> = tools.iter().filter(named).collect();
-    let uses = |tool: &&&Tool| {
+        |tool: &&&Tool| fits(pattern, &tool.id) || (exact && tool.contract.tool_id == pattern);
+    let meant: Vec<&&Tool> = tools.iter().filter(named).collect();
+    let uses = |tool: &&Tool| {
         tool.contract.connection.as_ref().is_some_and(|needed| needed.provider == provider)
     };
-    match (meant.is_empty(), meant.iter().any(|tool| uses(&tool))) {
-        (true, _) => Some(format!(
-            "`{pattern}` fits no tool of the toolset here, which `haft show` lists; what a tenant has \
-             defined itself was not looked at"
-        )),
+    match (meant.is_empty(), meant.iter().any(|tool| uses(tool))) {
+        (true, _) => Some(format!("`{pattern}` fits no tool that is here")),
         (false, false) => Some(format!(
             "no tool that `{pattern}` fits uses a connection to `{provider}`; the provider of a \
              connection must be the one of the tool's contract"

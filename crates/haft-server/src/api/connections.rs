@@ -1,0 +1,358 @@
+//! Connections: accounts elsewhere that a tenant's tools use, kept by its administrators.
+//!
+//! A secret goes in and never comes out: no answer, error, log line or record holds one. What a tenant
+//! writes here is reached as its own tools are, never as the operator's.
+
+pub(crate) mod grants;
+pub(crate) mod test;
+mod wanted;
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Extension, Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use haft_core::connection::{Account, AuthKind, Origin};
+use haft_core::port::{Connections as Port, Expect, StoreError};
+use haft_core::secret::SecretText;
+use haft_runtime::connections::{Wanted, Wrong, doubt, with_secret};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+pub(crate) use test::{Tested, Tests};
+use wanted::{NewConnection, NewSecret};
+
+use self::grants::Given;
+use super::admin::Page;
+use super::need;
+use crate::body::{self, Params};
+use crate::door::Door;
+use crate::problem::{Absent, NoKey, NoRole, Problem};
+use crate::who::{Role, Who};
+
+/// So many connections may a tenant's administrators make.
+const MOST: usize = 1_000;
+/// How often others may write first before a new secret is given up: a token is renewed now and then.
+const RACES: usize = 8;
+
+/// A connection, as far as anybody may know it.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Connection {
+    /// The id that calls name.
+    pub(crate) id: String,
+    /// `stored` here, or `declared` in `haft.toml` and read-only.
+    pub(crate) source: &'static str,
+    /// Whose service it is an account of; tools name the same word.
+    pub(crate) provider: String,
+    /// How it proves who it is: `bearer`, `header`, `query`, `basic`, `client-credentials`,
+    /// `authorization-code`.
+    pub(crate) kind: &'static str,
+    /// The only hosts that its credentials go to; those of each tool's contract where empty.
+    pub(crate) hosts: Vec<String>,
+    /// Raised by every change, and whenever a token is renewed.
+    pub(crate) version: u64,
+    /// When it was made, in milliseconds of the Unix epoch; absent where it is declared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) made_at_ms: Option<i64>,
+    /// When it was last changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) changed_at_ms: Option<i64>,
+    /// Who may use it, and with which tools.
+    pub(crate) grants: Vec<Given>,
+    /// What came of the last test, since the server was started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) last_test: Option<Tested>,
+    /// What is probably not what was meant.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) warnings: Vec<String>,
+}
+
+/// A part of a list.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Connections {
+    /// By id.
+    items: Vec<Connection>,
+    /// Where the next page begins; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<String>,
+}
+
+/// The tenant's connections, declared and stored, without a secret.
+#[utoipa::path(get, path = "/v1/connections", tag = "connections",
+    operation_id = "list_connections", params(Page),
+    responses((status = 200, description = "Some of them.", body = Connections), NoKey, NoRole))]
+pub(crate) async fn list(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Params(page): Params<Page>,
+) -> Result<Json<Connections>, Problem> {
+    let mut items = all(&door, &who).await?;
+    if let Some(after) = &page.after {
+        items.retain(|one| one.id > *after);
+    }
+    let most = page.limit.unwrap_or(100).clamp(1, 1_000);
+    let more = items.len() > most;
+    items.truncate(most);
+    let next = items.last().filter(|_| more).map(|one| one.id.clone());
+    Ok(Json(Connections { items, next }))
+}
+
+/// Every connection of the tenant, by id.
+pub(crate) async fn all(door: &Door, who: &Who) -> Result<Vec<Connection>, Problem> {
+    need(who, Role::Administrator)?;
+    let kept = kept(door)?;
+    let mut accounts = kept.accounts(&who.tenant).await.map_err(unopened)?;
+    accounts.sort_by(|one, other| one.id.cmp(&other.id));
+    let grants = grants::all(door, who).await?;
+    Ok(accounts.iter().map(|one| shown(door, &**kept, one, &grants)).collect())
+}
+
+fn shown(
+    door: &Door,
+    kept: &dyn Port,
+    account: &Account,
+    grants: &[(String, Given)],
+) -> Connection {
+    let declared = kept.is_declared(&account.tenant, &account.id);
+    let own = grants.iter().filter(|(connection, _)| *connection == account.id);
+    Connection {
+        id: account.id.clone(),
+        source: if declared { "declared" } else { "stored" },
+        provider: account.provider.clone(),
+        kind: account.kind.as_str(),
+        hosts: account.hosts.clone(),
+        version: account.revision,
+        made_at_ms: (!declared).then_some(account.made_ms),
+        changed_at_ms: (!declared).then_some(account.changed_ms),
+        grants: own.map(|(_, given)| given.clone()).collect(),
+        last_test: door.tests.of(&account.tenant, &account.id),
+        warnings: Vec::new(),
+    }
+}
+
+/// Makes a connection. Its secret is sealed and never shown again; nobody may use it until it is
+/// granted. One of a person (`authorization-code`) takes a browser: the answer names the command.
+#[utoipa::path(post, path = "/v1/connections", tag = "connections",
+    operation_id = "make_connection", request_body = NewConnection,
+    responses((status = 201, description = "The connection.", body = Connection),
+        NoKey, NoRole,
+        (status = 409, description = "There is one of this id, or as many as there may be.",
+            body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "It makes no sense.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn make(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Problem> {
+    need(&who, Role::Administrator)?;
+    let (new, secret) = NewConnection::read(body::json(&headers, body, &door.limits).await?)?;
+    let made = made(&door, &who, &new.wanted(), secret).await?;
+    let place = format!("/v1/connections/{}", made.id);
+    Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(made)).into_response())
+}
+
+/// Makes a connection in the tenant of `who`.
+pub(crate) async fn made(
+    door: &Door,
+    who: &Who,
+    wanted: &Wanted,
+    secret: Option<SecretText>,
+) -> Result<Connection, Problem> {
+    need(who, Role::Administrator)?;
+    wanted.check().map_err(mistaken)?;
+    if wanted.kind == AuthKind::AuthorizationCode {
+        return Err(by_command(wanted, &who.tenant));
+    }
+    let credentials = wanted.credentials(secret).map_err(mistaken)?;
+    let kept = kept(door)?;
+    let there = kept.accounts(&who.tenant).await.map_err(unopened)?;
+    if there.iter().any(|one| one.id == wanted.id) {
+        return Err(Problem::exists("connection"));
+    }
+    if there.len() >= MOST {
+        let why = format!("the tenant has {MOST} connections, which is as many as there may be");
+        return Err(Problem::full(why));
+    }
+    let account = wanted.account(&who.tenant, Origin::Tenant);
+    let put = kept.put(account, &credentials, Expect::Nothing, Some(&who.principal)).await;
+    let account = put.map_err(|why| match why == StoreError::Stale {
+        true => Problem::exists("connection"),
+        false => unsealed(why),
+    })?;
+    let mut made = shown(door, &**kept, &account, &grants::all(door, who).await?);
+    made.warnings.extend(doubt(&wanted.id, &credentials));
+    Ok(made)
+}
+
+/// One connection, without its secret.
+#[utoipa::path(get, path = "/v1/connections/{id}", tag = "connections",
+    operation_id = "show_connection", params(("id" = String, Path, description = "Its id.")),
+    responses((status = 200, description = "The connection.", body = Connection),
+        NoKey, NoRole, Absent))]
+pub(crate) async fn show(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<String>,
+) -> Result<Json<Connection>, Problem> {
+    one(&door, &who, &id).await.map(Json)
+}
+
+/// A connection of the tenant.
+pub(crate) async fn one(door: &Door, who: &Who, id: &str) -> Result<Connection, Problem> {
+    let mut all = all(door, who).await?.into_iter();
+    all.find(|one| one.id == id).ok_or_else(|| Problem::missing("connection"))
+}
+
+/// Replaces the secret of a connection; the next call uses the new one. It is never shown.
+#[utoipa::path(put, path = "/v1/connections/{id}/secret", tag = "connections",
+    operation_id = "change_connection_secret",
+    params(("id" = String, Path, description = "The connection.")), request_body = NewSecret,
+    responses((status = 200, description = "The connection.", body = Connection),
+        NoKey, NoRole, Absent,
+        (status = 409, description = "Declared in `haft.toml`, or changed by others meanwhile.",
+            body = Problem, content_type = "application/problem+json"),
+        (status = 422, description = "It makes no sense.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn secret(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Connection>, Problem> {
+    need(&who, Role::Administrator)?;
+    let secret = NewSecret::read(body::json(&headers, body, &door.limits).await?)?;
+    changed(&door, &who, &id, &secret).await.map(Json)
+}
+
+/// Replaces a secret.
+pub(crate) async fn changed(
+    door: &Door,
+    who: &Who,
+    id: &str,
+    secret: &SecretText,
+) -> Result<Connection, Problem> {
+    let kept = own(door, who, id).await?;
+    for _ in 0..RACES {
+        let (account, before) = kept.open(&who.tenant, id).await.map_err(unopened)?;
+        let after = with_secret(id, before, secret.clone()).map_err(mistaken)?;
+        let expect = Expect::Revision(account.revision);
+        match kept.put(account, &after, expect, Some(&who.principal)).await {
+            // A token was renewed meanwhile.
+            Err(StoreError::Stale) => {}
+            Err(why) => return Err(unsealed(why)),
+            Ok(account) => {
+                door.tests.forget(&who.tenant, id);
+                let mut now = shown(door, &**kept, &account, &grants::all(door, who).await?);
+                now.warnings.extend(doubt(id, &after));
+                return Ok(now);
+            }
+        }
+    }
+    Err(Problem::busy("others change the connection at the same time"))
+}
+
+/// Forgets a connection, its secret and its grants.
+#[utoipa::path(delete, path = "/v1/connections/{id}", tag = "connections",
+    operation_id = "remove_connection", params(("id" = String, Path, description = "Its id.")),
+    responses((status = 204, description = "It is gone."), NoKey, NoRole, Absent,
+        (status = 409, description = "Declared in `haft.toml`.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn remove(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, Problem> {
+    removed(&door, &who, &id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Forgets a connection.
+pub(crate) async fn removed(door: &Door, who: &Who, id: &str) -> Result<(), Problem> {
+    let kept = own(door, who, id).await?;
+    kept.remove(&who.tenant, id, &who.principal).await.map_err(unopened)?;
+    door.tests.forget(&who.tenant, id);
+    in_force(door).await;
+    Ok(())
+}
+
+/// Whether a tenant has connections of its own that are stored.
+pub(crate) async fn any(door: &Door, tenant: &str) -> Result<bool, Problem> {
+    let Some(kept) = door.runtime.accounts() else { return Ok(false) };
+    let all = kept.accounts(tenant).await.map_err(unopened)?;
+    Ok(all.iter().any(|one| !kept.is_declared(tenant, &one.id)))
+}
+
+/// Where connections are kept, for a change of one that is there and not declared.
+async fn own<'a>(door: &'a Door, who: &Who, id: &str) -> Result<&'a Arc<dyn Port>, Problem> {
+    need(who, Role::Administrator)?;
+    let kept = kept(door)?;
+    if kept.is_declared(&who.tenant, id) {
+        return Err(Problem::declared());
+    }
+    find(&**kept, who, id).await?;
+    Ok(kept)
+}
+
+/// The account of an id.
+async fn find(kept: &dyn Port, who: &Who, id: &str) -> Result<Account, Problem> {
+    let all = kept.accounts(&who.tenant).await.map_err(unopened)?;
+    all.into_iter().find(|one| one.id == id).ok_or_else(|| Problem::missing("connection"))
+}
+
+fn kept(door: &Door) -> Result<&Arc<dyn Port>, Problem> {
+    door.runtime
+        .accounts()
+        .ok_or_else(|| Problem::no_sealing_key("this server keeps no connections"))
+}
+
+/// Grants hold for new calls when the answer comes back. Where the store cannot be read at this moment,
+/// they do a second later: a server looks again all the time.
+async fn in_force(door: &Door) {
+    let _ = door.runtime.refresh().await;
+}
+
+/// What makes no sense, by the name of the field.
+fn mistaken(wrong: Wrong) -> Problem {
+    Problem::invalid_configuration(format!("`{}`: {}", wrong.part, wrong.why))
+        .advise("correct the field that is named; nothing was changed")
+}
+
+/// Why a record cannot be opened. Which key was wanted is for whoever runs the server.
+fn unopened(why: StoreError) -> Problem {
+    match why {
+        StoreError::Missing => Problem::missing("connection"),
+        StoreError::WrongState(ref said) => {
+            tracing::warn!(event = "connection_not_opened", why = %said);
+            Problem::no_sealing_key("the connection's secret was sealed with another key")
+        }
+        StoreError::Unavailable(_)
+        | StoreError::InDoubt(_)
+        | StoreError::Stale
+        | StoreError::Tampered(_) => super::confirmations::unreadable(why),
+    }
+}
+
+/// Why a record cannot be written.
+fn unsealed(why: StoreError) -> Problem {
+    let StoreError::WrongState(said) = &why else { return unopened(why) };
+    tracing::warn!(event = "connection_not_sealed", why = %said);
+    Problem::no_sealing_key("this server has no key to seal secrets with")
+}
+
+/// A person agrees in a browser that comes back to the machine of whoever asked.
+fn by_command(wanted: &Wanted, tenant: &str) -> Problem {
+    let id = &wanted.id;
+    let detail = "`kind`: an account of a person takes their consent in a browser, which only the \
+                  command can ask for";
+    let fix = format!(
+        "whoever runs the server adds it there: `haft connections --tenant {tenant} add {id} --provider \
+         <provider> --kind authorization-code --authorize-url <url> --token-url <url> --client-id <id>`"
+    );
+    Problem::invalid_configuration(detail).advise(&fix)
+}

@@ -1,0 +1,230 @@
+//! `[[connections.accounts]]`: connections that are declared. Their secrets stand elsewhere: this file is
+//! kept in git.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{anyhow, bail};
+use haft_core::connection::{Account, AuthKind, Credentials, Origin};
+use haft_core::secret::SecretText;
+use haft_runtime::connections::{LONGEST_SECRET, Proof, Wanted};
+use haft_store::vault::Source;
+use serde::{Deserialize, Deserializer, de};
+
+/// As it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawAccount {
+    id: String,
+    tenant: Option<String>,
+    provider: String,
+    kind: AuthKind,
+    #[serde(default)]
+    hosts: Vec<String>,
+    secret_env: Option<String>,
+    secret_file: Option<PathBuf>,
+    #[serde(default, alias = "password", alias = "token", alias = "key", alias = "client_secret")]
+    #[expect(dead_code, reason = "nothing can stand here: reading it says so")]
+    secret: Option<Elsewhere>,
+    name: Option<String>,
+    user: Option<String>,
+    token_url: Option<String>,
+    client_id: Option<String>,
+    #[serde(default)]
+    secret_in: SecretIn,
+    #[serde(default)]
+    scopes: Vec<String>,
+    audience: Option<String>,
+}
+
+/// A secret in the file itself, which is never read.
+struct Elsewhere;
+
+impl<'de> Deserialize<'de> for Elsewhere {
+    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        Err(de::Error::custom(
+            "a secret does not stand in this file; name the variable that holds it with `secret_env`, or its \
+             file with `secret_file`",
+        ))
+    }
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum SecretIn {
+    #[default]
+    Header,
+    Body,
+    None,
+}
+
+/// Where a secret is read from.
+#[derive(Clone, Debug)]
+enum SecretPlace {
+    Env(String),
+    File(PathBuf),
+    Nowhere,
+}
+
+impl SecretPlace {
+    fn read(&self) -> Result<Option<SecretText>, String> {
+        let text = match self {
+            Self::Nowhere => return Ok(None),
+            Self::Env(name) => std::env::var(name)
+                .map_err(|_| format!("the environment variable `{name}` is not set"))?,
+            Self::File(path) => read(path)?,
+        };
+        // A line end belongs to the file, not to the secret.
+        let text = text.trim_end_matches(['\r', '\n']);
+        if text.is_empty() {
+            return Err("its secret is empty".to_owned());
+        }
+        Ok(Some(SecretText::new(text)))
+    }
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    use std::io::Read as _;
+    let unread = |why: std::io::Error| format!("its secret, `{}`: {why}", path.display());
+    let file = std::fs::File::open(path).map_err(unread)?;
+    let mut text = String::new();
+    file.take(LONGEST_SECRET as u64 + 2).read_to_string(&mut text).map_err(unread)?;
+    Ok(text)
+}
+
+/// A declared connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Declared {
+    tenant: String,
+    wanted: Wanted,
+    secret: SecretPlace,
+}
+
+impl Declared {
+    /// What may be known of it.
+    pub(crate) fn account(&self) -> Account {
+        self.wanted.account(&self.tenant, Origin::Operator)
+    }
+
+    /// Its credentials, as they are now.
+    pub(crate) fn credentials(&self) -> Result<Credentials, String> {
+        let secret = self.secret.read()?;
+        self.wanted.credentials(secret).map_err(|wrong| wrong.to_string())
+    }
+
+    /// The account, and where its credentials come from.
+    pub(crate) fn source(&self) -> (Account, Source) {
+        let own = self.clone();
+        (self.account(), Arc::new(move || own.credentials()))
+    }
+
+    pub(crate) fn is(&self, tenant: &str, id: &str) -> bool {
+        self.tenant == tenant && self.wanted.id == id
+    }
+}
+
+/// Checks what is declared. `home` is the tenant of those that name none.
+pub(super) fn resolve(
+    raw: Vec<RawAccount>,
+    home: &str,
+    folder: &Path,
+) -> anyhow::Result<Vec<Declared>> {
+    let mut seen = BTreeSet::new();
+    let mut all = Vec::new();
+    for one in raw {
+        let id = one.id.clone();
+        let declared = one
+            .resolve(home, folder)
+            .map_err(|why| anyhow!("`connections.accounts`, `{id}`: {why}"))?;
+        if !seen.insert((declared.tenant.clone(), id.clone())) {
+            bail!("`connections.accounts`: `{id}` is there twice");
+        }
+        all.push(declared);
+    }
+    Ok(all)
+}
+
+impl RawAccount {
+    fn resolve(self, home: &str, folder: &Path) -> anyhow::Result<Declared> {
+        let wanted = Wanted {
+            id: self.id,
+            provider: self.provider,
+            kind: self.kind,
+            hosts: self.hosts,
+            name: self.name,
+            user: self.user,
+            token_url: self.token_url,
+            client_id: self.client_id,
+            proof: match self.secret_in {
+                SecretIn::Header => Proof::Header,
+                SecretIn::Body => Proof::Body,
+                SecretIn::None => Proof::None,
+            },
+            scopes: self.scopes,
+            audience: self.audience,
+        };
+        wanted.check().map_err(|wrong| anyhow!("`{}`: {}", wrong.part, wrong.why))?;
+        if wanted.kind == AuthKind::AuthorizationCode {
+            bail!(
+                "an account of a person takes their consent; add it with `haft connections add --kind \
+                 authorization-code`"
+            );
+        }
+        let secret = match (wanted.needs_secret(), self.secret_env, self.secret_file) {
+            (true, Some(name), None) => SecretPlace::Env(name),
+            (true, None, Some(file)) => SecretPlace::File(folder.join(file)),
+            (true, None, None) => {
+                bail!("where is its secret? Name `secret_env` or `secret_file`")
+            }
+            (true, Some(_), Some(_)) => bail!("name `secret_env` or `secret_file`, not both"),
+            (false, None, None) => SecretPlace::Nowhere,
+            (false, _, _) => bail!("a client without a secret (`secret_in = \"none\"`) has none"),
+        };
+        Ok(Declared { tenant: self.tenant.unwrap_or_else(|| home.to_owned()), wanted, secret })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Config;
+
+    /// What a file that declares one connection is told; nothing where `expected` is empty.
+    #[track_caller]
+    fn check(lines: &str, expected: &str) {
+        let folder = std::env::temp_dir();
+        let file = folder.join(format!("haft-accounts-{}.toml", std::process::id()));
+        let text = format!("[[connections.accounts]]\nid = \"work\"\nprovider = \"p\"\n{lines}\n");
+        std::fs::write(&file, text).unwrap();
+        let read = Config::find(Some(&file), &folder);
+        std::fs::remove_file(&file).unwrap();
+        let said = read.err().map(|why| format!("{why:#}")).unwrap_or_default();
+        assert!(said.contains(expected) && said.is_empty() == expected.is_empty(), "{said}");
+        assert!(!said.contains("s3cret"), "{said}");
+    }
+
+    #[test]
+    fn a_secret_stands_elsewhere() {
+        check("kind = \"bearer\"\nsecret_env = \"TOKEN\"", "");
+        check("kind = \"bearer\"\nsecret_file = \"/run/secrets/token\"", "");
+        check("kind = \"bearer\"", "Name `secret_env` or `secret_file`");
+        check("kind = \"bearer\"\nsecret_env = \"A\"\nsecret_file = \"b\"", "not both");
+        for name in ["secret", "password", "token", "key", "client_secret"] {
+            let line = format!("kind = \"bearer\"\n{name} = \"s3cret-secret\"");
+            check(&line, "line 5: a secret does not stand in this file; name the variable");
+        }
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        let env = "secret_env = \"TOKEN\"";
+        check(&format!("kind = \"header\"\n{env}"), "`work`: `name`: this kind needs it");
+        check(&format!("kind = \"bearer\"\nhosts = [\"*.x\"]\n{env}"), "`hosts`: `*.x` is not");
+        let person =
+            "kind = \"authorization-code\"\ntoken_url = \"https://a/\"\nclient_id = \"me\"";
+        check(&format!("{person}\n{env}"), "takes their consent; add it with");
+        let twice = "kind = \"bearer\"\nsecret_env = \"A\"\n[[connections.accounts]]\nid = \"work\"\n\
+                     provider = \"p\"\nkind = \"bearer\"\nsecret_env = \"A\"";
+        check(twice, "`work` is there twice");
+    }
+}

@@ -1,0 +1,163 @@
+//! What `haft.toml` declares, and what is said about it.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::project::{Project, Said};
+
+const ACCOUNT: &str = "[[connections.accounts]]\nid = \"crm\"\nprovider = \"crm\"\nkind = \"bearer\"\n\
+                       hosts = [\"api.crm.example\"]\nsecret_env = \"HAFT_TEST_CRM\"\n";
+
+fn with(lines: &str) -> Project {
+    let project = Project::new();
+    let toml = project.read("haft.toml");
+    project.write("haft.toml", &format!("{toml}\n{lines}"));
+    project
+}
+
+fn run(project: &Project, arguments: &[&str], secret: Option<&str>) -> Said {
+    let mut command = project.command();
+    command.args(arguments).env_remove("HAFT_TEST_CRM");
+    if let Some(secret) = secret {
+        command.env("HAFT_TEST_CRM", secret);
+    }
+    let done = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Said { code: done.status.code().unwrap_or(-1), out: text(done.stdout), err: text(done.stderr) }
+}
+
+#[test]
+fn a_declared_connection_is_there_and_changed_in_the_file_alone() {
+    let project = with(ACCOUNT);
+    let secret = Some("canary-5e1f0b7a9c3d");
+    let listed = run(&project, &["connections", "list"], secret);
+    assert!(listed.out.contains("declared in haft.toml"), "{listed:?}");
+    let tested = run(&project, &["connections", "test", "crm"], secret);
+    assert!(tested.code == 0 && tested.out.contains("its credentials are there"), "{tested:?}");
+    let missing = run(&project, &["connections", "test", "crm"], None);
+    assert!(missing.code != 0 && missing.err.contains("`HAFT_TEST_CRM` is not set"), "{missing:?}");
+    for arguments in [
+        &["connections", "remove", "crm"][..],
+        &["connections", "revoke", "crm"],
+        &["connections", "rotate", "crm", "--secret-env", "HAFT_TEST_CRM"],
+        &["connections", "grant", "crm", "--to", "*", "--tools", "*"],
+        &["connections", "add", "crm", "--provider", "p", "--kind", "bearer"],
+    ] {
+        let refused = run(&project, arguments, secret);
+        assert!(refused.code != 0 && refused.err.contains("is declared in"), "{refused:?}");
+    }
+    for said in [listed, tested, missing] {
+        assert!(!said.out.contains("canary") && !said.err.contains("canary"), "{said:?}");
+    }
+}
+
+#[test]
+fn a_file_without_mistakes_is_fine_and_what_is_not_there_here_is_a_warning() {
+    let project = Project::new();
+    let fine = project.run(&["check"]);
+    assert_eq!((fine.code, fine.out.as_str()), (0, ""), "{fine:?}");
+    assert!(fine.err.contains("0 errors, 0 warnings"), "{fine:?}");
+    let project = with(ACCOUNT);
+    let warned = run(&project, &["check"], None);
+    assert_eq!(warned.code, 0, "{warned:?}");
+    assert!(
+        warned.out.contains(": warning: `connections.accounts`, `crm`: the environment"),
+        "{warned:?}"
+    );
+    assert_eq!(run(&project, &["check"], Some("canary-5e1f0b7a9c3d")).out, "");
+    assert!(!project.folder.join(".haft").join("haft.db").exists(), "nothing is opened for that");
+}
+
+#[test]
+fn every_mistake_is_named_with_its_place_and_the_exit_code_is_2() {
+    let project = with(
+        "[runtime]\nmax_batch = \"ten\"\n\n[[agents]]\nid = \"a\"\ntenant = \"t\"\ntolls = 1\n",
+    );
+    let said = project.run(&["check"]);
+    assert_eq!(said.code, 2, "{said:?}");
+    let toml = project.read("haft.toml");
+    let line = |text: &str| toml.lines().position(|line| line == text).unwrap() + 1;
+    let batch =
+        format!("haft.toml:{}:13: error: `max_batch` must be a whole", line("max_batch = \"ten\""));
+    assert!(said.out.contains(&batch), "{said:?}");
+    let tolls = format!(
+        "haft.toml:{}:1: error: unknown key `tolls`; did you mean `tools`?",
+        line("tolls = 1")
+    );
+    assert!(said.out.contains(&tolls), "{said:?}");
+    // What makes no sense, beyond its shape.
+    let project = with("[runtime]\nundo_attempts = 0\n\n[definitions]\nmax_runtime_ms = 0\n");
+    let (code, found) = project.json(&["check", "--json"]);
+    assert_eq!(code, 2);
+    let toml = project.read("haft.toml");
+    let line = |text: &str| toml.lines().position(|line| line == text).unwrap() + 1;
+    let lines: Vec<&Value> = found.as_array().unwrap().iter().map(|one| &one["line"]).collect();
+    assert_eq!(lines, [line("undo_attempts = 0"), line("max_runtime_ms = 0")], "{found}");
+    // A policy that does not fit the tools, and an agent of nobody.
+    let project = with("[[agents]]\nid = \"a\"\ntenant = \"nobody\"\n");
+    project.write(
+        "rules.cedar",
+        "forbid(principal, action == Haft::Action::\"shop__nothing\", resource);\n",
+    );
+    let said = project.run(&["check"]);
+    assert!(said.code == 2 && said.out.contains("shop__nothing"), "{said:?}");
+}
+
+#[test]
+fn without_a_file_there_is_nothing_to_check() {
+    let said = Project::new().run(&["--config", "none.toml", "check"]);
+    assert!(said.code != 0 && said.err.contains("none.toml"), "{said:?}");
+}
+
+/// What an MCP client is told that asks for the tools.
+fn listed(project: &Project, arguments: &[&str]) -> String {
+    let mut child = project
+        .command()
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"}}});
+    let begun = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let asked = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    let mut stdin = child.stdin.take().unwrap();
+    writeln!(stdin, "{hello}\n{begun}\n{asked}").unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let answer = lines.find(|line| line.as_ref().unwrap().contains("\"id\":2")).unwrap().unwrap();
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
+    answer
+}
+
+#[test]
+fn mcp_serves_the_agent_of_a_tenant_that_is_named() {
+    let agent = |tenant: &str, tool: &str| {
+        format!(
+            "[[tenants]]\nid = \"{tenant}\"\n\n[[agents]]\nid = \"helper\"\ntenant = \"{tenant}\"\n\
+             tools = [\"shop__{tool}\"]\n\n"
+        )
+    };
+    let project = with(&[agent("acme", "greet"), agent("globex", "order")].concat());
+    for (arguments, tool) in [
+        (&["mcp"][..], "greet"),
+        (&["mcp", "--tenant", "globex"], "order"),
+        (&["mcp", "--tenant", "globex", "--agent", "helper"], "order"),
+        (&["mcp", "--tenant", "acme", "--agent", "helper"], "greet"),
+    ] {
+        let listed = listed(&project, arguments);
+        for one in ["greet", "order"] {
+            assert_eq!(
+                listed.contains(&format!("\"{one}\"")) || listed.contains(&format!("__{one}\"")),
+                one == tool,
+                "{listed}"
+            );
+        }
+    }
+    let nobody = project.run(&["mcp", "--tenant", "nobody"]);
+    assert!(nobody.code == 2 && nobody.err.contains("`nobody` has no agent"), "{nobody:?}");
+}
