@@ -1,9 +1,13 @@
 //! The binary, run as people run it.
 
 #[cfg(test)]
+mod import;
+#[cfg(test)]
 mod project;
 #[cfg(test)]
 mod server;
+#[cfg(test)]
+mod service;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]
