@@ -143,6 +143,7 @@ impl Merging<'_> {
             tenant: entry.tenant.clone(),
             tools: said.tools,
             modes: said.modes,
+            connections: BTreeMap::new(),
             activations: Vec::new(),
         });
     }

@@ -10,9 +10,10 @@ use haft_server::who::Keys;
 use haft_server::{Door, Hub};
 
 use super::lint::counted;
-use crate::assembly::{Desk, block_on};
+use crate::assembly::{Desk, block_on, plain};
 use crate::cli::Mcp;
-use crate::output::{Exit, Given as _, Output};
+use crate::config::Config;
+use crate::output::{Exit, Given as _, Output, misuse};
 use crate::source::Place;
 
 /// How long begun effects are waited for when the client has gone.
@@ -24,14 +25,12 @@ pub(crate) fn run(at: &Place, options: &Mcp, out: &mut Output) -> anyhow::Result
     block_on(async {
         let hub = Hub::default();
         let publish = Arc::new(hub.clone());
-        let desk = Desk::open_for(at, options.registry.as_deref(), publish, out)?;
+        let equip = |config: &mut Config| equip(config, options);
+        let desk = Desk::open_with(at, options.registry.as_deref(), publish, &equip, out)?;
         desk.sound()?;
         desk.warn(out).await;
         desk.tend(out).await?;
-        let agents = desk.config.records().agents;
-        let first = agents.first().map_or("default", |agent| agent.id.as_str());
-        let agent = options.agent.as_deref().unwrap_or(first);
-        let mut caller = desk.caller(agent, None, None)?;
+        let mut caller = desk.caller(&agent(&desk.config, options), None, None)?;
         desk.known(&caller)?;
         if let Some(subject) = &options.subject {
             caller.subject = Some(Principal::parse(subject).given("--subject")?);
@@ -52,6 +51,29 @@ pub(crate) fn run(at: &Place, options: &Mcp, out: &mut Output) -> anyhow::Result
         haft_core::port::Journal::flush(&*desk.store).await.context("the last records")?;
         Ok(Exit::Done)
     })
+}
+
+fn agent(config: &Config, options: &Mcp) -> String {
+    let first = || config.records().agents.first().map(|agent| agent.id.clone());
+    options.agent.clone().or_else(first).unwrap_or_else(|| "default".to_owned())
+}
+
+/// Gives the agent the connections of the command line, before those of `haft.toml`.
+fn equip(config: &mut Config, options: &Mcp) -> anyhow::Result<()> {
+    if options.connections.is_empty() {
+        return Ok(());
+    }
+    let agent = agent(config, options);
+    config.records = config.records();
+    let Some(found) = config.records.agents.iter_mut().find(|one| one.id == agent) else {
+        let message = format!(
+            "`--connection` is for agents of `haft.toml`, and `{}` is not declared there",
+            plain(&agent)
+        );
+        return Err(misuse(message));
+    };
+    found.connections.extend(options.connections.iter().cloned());
+    Ok(())
 }
 
 /// Puts in force what other processes change in the store, such as grants. While it cannot be read,
