@@ -1,6 +1,8 @@
 //! The binary, run as people run it.
 
 #[cfg(test)]
+mod bundled;
+#[cfg(test)]
 mod connections;
 #[cfg(test)]
 mod import;
