@@ -4,5 +4,5 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|text: &str| {
     let _ = haft_build::import::functions(text);
     let _ = haft_build::import::adm(text);
-    let _ = haft_build::import::openapi(text, None);
+    let _ = haft_build::import::openapi(text, haft_build::import::Given::default());
 });

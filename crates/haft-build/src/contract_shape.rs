@@ -176,9 +176,17 @@ const LIMITS: Shape = Shape::Object(&[
 
 const KIND: Field = field("kind", Required, Shape::Text);
 
-/// An argument's name, or a value that is always the same.
-const SLOTS: Shape =
-    Shape::Map(&Shape::TextOr(&Shape::Object(&[field("value", Required, Shape::Any)])));
+/// An argument's name, how an argument is written, or a value that is always the same.
+const SLOTS: Shape = Shape::Map(&Shape::TextOr(&Shape::Object(&[
+    field("value", Optional, Shape::Any),
+    field("from", Optional, Shape::Text),
+    field("style", Optional, Shape::Word(STYLES)),
+    field("explode", Optional, Shape::Bool),
+    field("allowReserved", Optional, Shape::Bool),
+])));
+
+const STYLES: &[&str] =
+    &["simple", "label", "matrix", "form", "spaceDelimited", "pipeDelimited", "deepObject", "json"];
 
 const PAGES: Shape = Shape::Object(&[
     field("by", Required, Shape::Word(&["link", "cursor", "page", "offset"])),
@@ -199,11 +207,12 @@ const GATEWAYS: &[(&str, &[Field])] = &[
                 Shape::Word(&["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]),
             ),
             field("url", Required, Shape::Text),
+            field("path", Optional, SLOTS),
             field("query", Optional, SLOTS),
             field("headers", Optional, SLOTS),
             field("body", Optional, SLOTS),
             field("bodyFrom", Optional, Shape::Text),
-            field("encoding", Optional, Shape::Word(&["json", "form"])),
+            field("encoding", Optional, Shape::Word(&["json", "form", "text", "base64"])),
             field("response", Optional, Shape::Word(&["json", "text"])),
             field("result", Optional, Shape::Any),
             field("errors", Optional, Shape::Map(&Shape::Text)),

@@ -43,7 +43,7 @@ use std::fmt;
 
 pub use adm::adm;
 pub use function::functions;
-pub use openapi::openapi;
+pub use openapi::{Given, openapi};
 pub use report::{Part, Report, ReportEntry, Severity, Summary, restore, restore_output};
 pub use write::{Overwrite, WriteError, Written, write};
 

@@ -18,6 +18,7 @@ mod follow;
 mod pages;
 mod resolve;
 mod template;
+mod written;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -11,6 +11,8 @@
 //! its user can.
 
 mod home;
+#[cfg(target_os = "linux")]
+mod keep;
 mod start;
 mod talk;
 mod worker;

@@ -53,6 +53,20 @@ impl Desk {
         Self::open_observed(at, registry, publish, Vec::new(), out)
     }
 
+    /// The same, with a configuration that the command line changes.
+    pub(crate) fn open_with(
+        at: &Place,
+        registry: Option<&Path>,
+        publish: Arc<dyn Publish>,
+        change: &dyn Fn(&mut Config) -> anyhow::Result<()>,
+        out: &Output,
+    ) -> anyhow::Result<Self> {
+        let at = &bundled::or_here(at, registry, out)?;
+        let mut config = at.config()?;
+        change(&mut config)?;
+        Self::assemble((at, config), registry, publish, Vec::new(), out)
+    }
+
     /// The same, with somebody who counts.
     pub(crate) fn open_observed(
         at: &Place,
@@ -62,7 +76,16 @@ impl Desk {
         out: &Output,
     ) -> anyhow::Result<Self> {
         let at = &bundled::or_here(at, registry, out)?;
-        let config = at.config()?;
+        Self::assemble((at, at.config()?), registry, publish, observers, out)
+    }
+
+    fn assemble(
+        (at, config): (&Place, Config),
+        registry: Option<&Path>,
+        publish: Arc<dyn Publish>,
+        observers: Vec<Arc<dyn Observe>>,
+        out: &Output,
+    ) -> anyhow::Result<Self> {
         let toolset = at.toolset().ok();
         let registry = at.registry(registry, out)?;
         let store = Arc::new(open_store(&config)?);

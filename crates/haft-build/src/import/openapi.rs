@@ -11,9 +11,12 @@ mod answers;
 mod arguments;
 mod body;
 mod examples;
+mod form;
+mod media;
 mod operation;
 mod security;
 mod server;
+mod style;
 mod yaml;
 
 #[cfg(test)]
@@ -24,21 +27,29 @@ use serde_json::{Map, Value, json};
 
 use super::draft::{Read, assemble};
 use super::function::seen;
-use super::pointer::step;
+use super::pointer::{self, step};
 use super::report::{Part, ReportEntry, Severity};
 use super::{Import, ImportError, read};
 
 /// The methods that OpenAPI has; the last two have no use for a tool.
 const METHODS: [&str; 8] = ["get", "head", "post", "put", "patch", "delete", "options", "trace"];
 
-/// Imports the operations of an OpenAPI document, in JSON or YAML. `base_url` is where calls go
-/// when the document names no server, or only a path on one.
+/// What is known of a service beside its document.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Given<'a> {
+    /// Where calls go when the document names no server, or only a path on one.
+    pub base_url: Option<&'a str>,
+    /// Whose connection the tools use, whatever the document calls it.
+    pub provider: Option<&'a str>,
+}
+
+/// Imports the operations of an OpenAPI document, in JSON or YAML.
 ///
 /// # Errors
 ///
 /// If the text cannot be read or is no OpenAPI 3 document. An operation that cannot become a tool
 /// is an entry of the report.
-pub fn openapi(text: &str, base_url: Option<&str>) -> Result<Import, ImportError> {
+pub fn openapi(text: &str, given: Given<'_>) -> Result<Import, ImportError> {
     read::check_size(text)?;
     let document = if text.trim_start().starts_with('{') {
         read::json(text).map_err(|why| ImportError::Unreadable { format: "JSON", why })?
@@ -52,7 +63,7 @@ pub fn openapi(text: &str, base_url: Option<&str>) -> Result<Import, ImportError
     if !["3.0.", "3.1.", "3.2."].iter().any(|known| version.starts_with(known)) {
         return Err(ImportError::NotDefinitions { expected: "an OpenAPI 3 document" });
     }
-    let source = Source { document: &document, base_url };
+    let source = Source { document: &document, given };
     let paths = document.get("paths").and_then(Value::as_object);
     let read = paths.into_iter().flatten().flat_map(|(path, item)| source.path(path, item));
     let mut import = assemble(read.collect());
@@ -61,7 +72,35 @@ pub fn openapi(text: &str, base_url: Option<&str>) -> Result<Import, ImportError
             import.report.entries.push(not_read(field, value));
         }
     }
+    if given.provider.is_none() && says_nothing_of_accounts(&document) {
+        import.report.entries.push(no_accounts());
+    }
     Ok(import)
+}
+
+fn says_nothing_of_accounts(document: &Value) -> bool {
+    let schemes = document.pointer(SCHEMES).and_then(Value::as_object);
+    schemes.is_none_or(Map::is_empty) && document.get("security").is_none()
+}
+
+/// Where a document describes accounts.
+const SCHEMES: &str = "/components/securitySchemes";
+
+/// Services that need an account and documents that do not say so are common.
+fn no_accounts() -> ReportEntry {
+    ReportEntry {
+        tool: String::new(),
+        source: "security".to_owned(),
+        severity: Severity::Info,
+        part: Part::Definition,
+        pointer: SCHEMES.to_owned(),
+        what:
+            "the document names no security scheme, so no tool has a connection; `--provider NAME` \
+               gives them one"
+                .to_owned(),
+        before: None,
+        after: None,
+    }
 }
 
 /// What the document as a whole says, and no tool.
@@ -81,7 +120,7 @@ fn not_read(field: &str, value: &Value) -> ReportEntry {
 /// The document and where its operations are.
 struct Source<'a> {
     document: &'a Value,
-    base_url: Option<&'a str>,
+    given: Given<'a>,
 }
 
 /// One operation with everything around it.
@@ -124,25 +163,12 @@ impl<'a> Source<'a> {
         // A chain longer than this goes round in a circle.
         for _ in 0..16 {
             let Some(target) = here.get("$ref").and_then(Value::as_str) else { return Ok(here) };
-            let found = target.strip_prefix('#').and_then(|pointer| self.document.pointer(pointer));
+            let pointer = pointer::fragment(target);
+            let found = pointer.and_then(|pointer| self.document.pointer(&pointer));
             here = found.ok_or_else(|| {
-                format!("`{target}` is not in the document, and nothing is fetched")
+                format!("`{target}` is not in the document, and nothing is fetched; bundle it into one file")
             })?;
         }
         Err("its references go round in a circle".to_owned())
     }
-}
-
-/// The JSON among the media types of a body or a response, and the names of the others.
-fn json_content(holder: &Value) -> (Option<&Value>, Vec<&str>) {
-    let mut json = None;
-    let mut others = Vec::new();
-    for (media, content) in holder.get("content").and_then(Value::as_object).into_iter().flatten() {
-        let name = media.split(';').next().unwrap_or_default().trim();
-        match name.eq_ignore_ascii_case("application/json") && json.is_none() {
-            true => json = Some(content),
-            false => others.push(media.as_str()),
-        }
-    }
-    (json, others)
 }

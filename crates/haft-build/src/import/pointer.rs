@@ -21,6 +21,28 @@ pub(super) fn unescape(step: &str) -> String {
     if step.contains('~') { step.replace("~1", "/").replace("~0", "~") } else { step.to_owned() }
 }
 
+/// The pointer of a reference into the same document: URLs spell some signs with `%`.
+pub(super) fn fragment(reference: &str) -> Option<String> {
+    let text = reference.strip_prefix('#')?;
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let escaped = tail.get(..2).filter(|_| *first == b'%');
+        let digits = escaped.and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = tail.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
 /// The document with `value` at `pointer`, or without what was there. A pointer that leads nowhere
 /// changes nothing: it belongs to another document.
 pub(super) fn put(document: Option<Value>, pointer: &str, value: Option<Value>) -> Option<Value> {

@@ -1,12 +1,13 @@
 //! Where a call may go: hosts are literal, and every slot is a parameter.
 
 mod http;
+mod slots;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::paths::{self, Found};
 use crate::code;
-use crate::diagnostic::Findings;
+use crate::diagnostic::{Findings, escape};
 use haft_core::nearest;
 
 /// Checks the hosts of a contract and an HTTP gateway.
@@ -63,7 +64,7 @@ fn address(contract: &Value, gateway: &Value, hosts: &[&str], out: &mut Findings
                 out.contract(&code::GATEWAY, "/gateway/url", "this URL is not encrypted")
                     .help("use `https://`; plain `http://` is for a service on this machine");
             }
-            if rest.matches('{').count() != slots(rest).count() {
+            if rest.matches('{').count() != slots_of(rest).count() {
                 out.contract(&code::GATEWAY, "/gateway/url", "a `{` in this URL is never closed");
             }
             if !is_plain(rest) {
@@ -75,9 +76,18 @@ fn address(contract: &Value, gateway: &Value, hosts: &[&str], out: &mut Findings
                 out.contract(&code::GATEWAY, "/gateway/url", message)
                     .help("credentials are sent only to hosts that `connection.hosts` lists");
             }
-            for slot in slots(rest) {
-                known_parameter(contract, slot, "/gateway/url", out);
-                always_there(contract, slot, out);
+            for slot in slots_of(rest) {
+                fills_path(contract, gateway, slot, out);
+            }
+            for slot in
+                gateway.get("path").and_then(Value::as_object).into_iter().flat_map(Map::keys)
+            {
+                if !slots_of(rest).any(|known| known == slot) {
+                    let known: Vec<&str> = slots_of(rest).collect();
+                    let at = format!("/gateway/path/{}", escape(slot));
+                    out.contract_key(&code::GATEWAY, at, format!("the URL has no slot `{slot}`"))
+                        .help(nearest::suggest(slot, &known));
+                }
             }
         }
         Err(why) => {
@@ -95,8 +105,32 @@ fn is_plain(path: &str) -> bool {
     !path.contains(odd) && !path.split('/').any(|segment| segment == "." || segment == "..")
 }
 
-/// A path has no place for what is left out, and none for a list.
-fn always_there(contract: &Value, slot: &str, out: &mut Findings) {
+/// A slot of the path is filled by the parameter of its name, unless `path` says otherwise.
+fn fills_path(contract: &Value, gateway: &Value, slot: &str, out: &mut Findings) {
+    let said = gateway.get("path").and_then(|path| path.get(slot));
+    let parameter = match said {
+        None => slot,
+        Some(Value::String(name)) => name,
+        Some(how) => match how.get("from").and_then(Value::as_str) {
+            Some(name) => return always_there(contract, name, Lists::Written, out),
+            None => return,
+        },
+    };
+    if said.is_none() {
+        known_parameter(contract, parameter, "/gateway/url", out);
+    }
+    always_there(contract, parameter, Lists::Refused, out);
+}
+
+/// Whether it is said how a list is written.
+#[derive(PartialEq)]
+enum Lists {
+    Written,
+    Refused,
+}
+
+/// A path has no place for what is left out, and none for a list unless it is said how.
+fn always_there(contract: &Value, slot: &str, lists: Lists, out: &mut Findings) {
     let Some(parameters) = contract.get("parameters") else { return };
     let Found::Schema(schema) = paths::find(parameters, slot) else { return };
     let required = parameters.get("required").and_then(Value::as_array);
@@ -106,9 +140,10 @@ fn always_there(contract: &Value, slot: &str, out: &mut Findings) {
         out.contract(&code::GATEWAY, "/gateway/url", message)
             .help("make it required, or give it a default");
     }
-    if paths::is(schema, "object") || paths::is(schema, "array") {
+    if lists == Lists::Refused && (paths::is(schema, "object") || paths::is(schema, "array")) {
         let message = format!("`{slot}` is in the path and is neither text nor a number");
-        out.contract(&code::GATEWAY, "/gateway/url", message);
+        out.contract(&code::GATEWAY, "/gateway/url", message)
+            .help("say how it is written: `path`, with `from` and `style`");
     }
 }
 
@@ -136,7 +171,7 @@ fn split(url: &str) -> Result<(&str, &str), String> {
     Ok((host, path))
 }
 
-fn slots(path: &str) -> impl Iterator<Item = &str> {
+fn slots_of(path: &str) -> impl Iterator<Item = &str> {
     path.split('{').skip(1).filter_map(|rest| rest.split_once('}').map(|(slot, _)| slot))
 }
 

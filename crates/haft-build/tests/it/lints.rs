@@ -561,8 +561,48 @@ mod the_contract {
             "body": {"t": "text"}, "encoding": "form", "errors": {"404": "not_found", "5xx": "transient"},
             "idempotencyHeader": "Idempotency-Key", "maxResponseBytes": 4096, "result": "/a"});
         assert_eq!(found(fine), "");
+        let written = |style: &str| json!({"from": "text", "style": style});
+        let fine = json!({"method": "POST", "url": "https://api.example.com/{a}/{text}",
+            "path": {"a": {"from": "text", "style": "matrix", "explode": true}},
+            "query": {"q": {"from": "text", "style": "form", "explode": false, "allowReserved": true},
+                "d": written("deepObject")},
+            "headers": {"x-a": written("simple")}, "encoding": "form", "body": {"b": written("json")}});
+        assert_eq!(found(fine), "");
+        assert_eq!(found(json!({"method": "POST", "encoding": "base64", "bodyFrom": "text"})), "");
         for (more, expected) in [
             (json!({"query": {"q": "txt"}}), "`txt` is not a parameter [H120]"),
+            (
+                json!({"query": {"q": {"from": "txt", "style": "form"}}}),
+                "`txt` is not a parameter [H120]",
+            ),
+            (
+                json!({"query": {"q": written("label")}}),
+                "`label` is no style of a query or a form [H120]",
+            ),
+            (json!({"headers": {"x": written("form")}}), "`form` is no style of a header [H120]"),
+            (json!({"query": {"q": {"from": "text"}}}), "`style` is missing [H120]"),
+            (json!({"query": {"q": {"explode": true}}}), "this fills nothing [H120]"),
+            (
+                json!({"query": {"q": {"from": "text", "style": "form", "value": 1}}}),
+                "this fills nothing [H120]",
+            ),
+            (
+                json!({"query": {"q": {"from": "text", "style": "pipeDelimited", "explode": true}}}),
+                "`explode` says nothing with this style [H120]",
+            ),
+            (
+                json!({"headers": {"x": {"from": "text", "style": "simple", "allowReserved": true}}}),
+                "`allowReserved` is for a query or a form [H120]",
+            ),
+            (
+                json!({"method": "POST", "body": {"b": written("json")}}),
+                "a JSON body holds values as they are [H120]",
+            ),
+            (json!({"path": {"text": written("simple")}}), "the URL has no slot `text` [H120]"),
+            (
+                json!({"method": "POST", "body": {"b": "text"}, "encoding": "text"}),
+                "this body is one parameter [H120]",
+            ),
             (
                 json!({"headers": {"Cookie": "text"}}),
                 "`Cookie` is not a header that a contract may set [H120]",

@@ -15,6 +15,9 @@ pub struct HttpGateway {
     pub method: HttpMethod,
     /// Scheme and host are literal; `{name}` in the path is one encoded segment.
     pub url: String,
+    /// What fills the slots of the path that are not simply an argument of the slot's name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub path: BTreeMap<String, Slot>,
     /// What goes into the query.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub query: BTreeMap<String, Slot>,
@@ -24,7 +27,7 @@ pub struct HttpGateway {
     /// What goes into the members of the body.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub body: BTreeMap<String, Slot>,
-    /// The one argument that is the whole JSON body.
+    /// The one argument that is the whole body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body_from: Option<String>,
     /// How the body is written.
@@ -69,6 +72,65 @@ pub enum Slot {
         /// The value.
         value: Value,
     },
+    /// An argument that is written in a way of its own.
+    Written(Written),
+}
+
+impl Slot {
+    /// The argument that fills it, where one does.
+    #[must_use]
+    pub fn argument(&self) -> Option<&str> {
+        match self {
+            Self::Argument(name) | Self::Written(Written { from: name, .. }) => Some(name),
+            Self::Fixed { .. } => None,
+        }
+    }
+}
+
+/// How a list or an object becomes text, in the words of OpenAPI, which has them from RFC 6570.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Written {
+    /// The argument; nothing when the call leaves it out.
+    pub from: String,
+    /// What stands between the values.
+    pub style: Style,
+    /// Whether each value stands by itself. Of `form` when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explode: Option<bool>,
+    /// Whether the signs that cannot end a value are left as they are. In a query only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_reserved: bool,
+}
+
+impl Written {
+    /// Whether each value stands by itself.
+    #[must_use]
+    pub fn is_exploded(&self) -> bool {
+        self.explode.unwrap_or(self.style == Style::Form)
+    }
+}
+
+/// What stands between the values of a list or an object, and where that can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Style {
+    /// `a,b` in a path or a header.
+    Simple,
+    /// `.a.b` in a path.
+    Label,
+    /// `;name=a;name=b` in a path.
+    Matrix,
+    /// `name=a&name=b` in a query or a form.
+    Form,
+    /// `name=a%20b` in a query or a form.
+    SpaceDelimited,
+    /// `name=a%7Cb` in a query or a form.
+    PipeDelimited,
+    /// `name[a]=b` in a query or a form.
+    DeepObject,
+    /// The value as JSON, everywhere.
+    Json,
 }
 
 /// HTTP methods that a gateway can use.
@@ -114,6 +176,10 @@ pub enum BodyEncoding {
     Json,
     /// As a form: `a=1&b=2`.
     Form,
+    /// As the text that the argument is.
+    Text,
+    /// As the bytes that the argument holds in base64.
+    Base64,
 }
 
 impl BodyEncoding {

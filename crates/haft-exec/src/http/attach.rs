@@ -69,6 +69,12 @@ pub(crate) fn present(request: &mut Request, presented: &Presented) -> Result<()
             request.headers.insert(name, value);
         }
         Presented::Query { name, value } => {
+            // Of two values under one name, services take whichever they like.
+            if request.url.query_pairs().any(|(own, _)| own == *name) {
+                let message = format!("`{name}` is where the connection's credentials go");
+                return Err(ToolError::new(ErrorKind::InvalidArguments, message)
+                    .suggest("leave it out of the arguments"));
+            }
             let pair = format!("{}={}", encoded(name), encoded(value.expose()));
             let query = match request.url.query() {
                 Some(query) if !query.is_empty() => format!("{query}&{pair}"),

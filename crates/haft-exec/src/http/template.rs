@@ -3,6 +3,8 @@
 //! Scheme and host are the contract's. What an argument says stays inside of its place: one segment
 //! of the path, one value of the query, one header, one member of the body.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use haft_core::ToolError;
 use haft_core::contract::{BodyEncoding, HttpGateway, Slot};
@@ -13,6 +15,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::client::Request;
+use super::written;
 
 /// The longest URL that is sent.
 const LONGEST_URL: usize = 16 << 10;
@@ -34,16 +37,10 @@ pub(super) fn request(
 /// it is read is not sent.
 fn url(gateway: &HttpGateway, arguments: &Value) -> Result<Url, ToolError> {
     let (origin, template) = parts(&gateway.url).ok_or_else(|| broken("its URL is none"))?;
-    let path = path(template, arguments)?;
-    let mut text = format!("{origin}{path}");
-    let mut mark = '?';
-    for (name, slot) in &gateway.query {
-        for value in values(name, slot, arguments)? {
-            text.push(mark);
-            mark = '&';
-            text.push_str(&format!("{}={}", encoded(name), encoded(&value)));
-        }
-    }
+    let path = path(template, gateway, arguments)?;
+    let query = query(gateway, arguments)?;
+    let mark = if query.is_empty() { "" } else { "?" };
+    let text = format!("{origin}{path}{mark}{query}");
     if text.len() > LONGEST_URL {
         return Err(refused("the arguments make a URL that is too long"));
     }
@@ -62,16 +59,27 @@ fn parts(url: &str) -> Option<(&str, &str)> {
     url.split_at_checked(host + length)
 }
 
-fn path(template: &str, arguments: &Value) -> Result<String, ToolError> {
+fn query(gateway: &HttpGateway, arguments: &Value) -> Result<String, ToolError> {
+    let mut pairs = Vec::new();
+    for (name, slot) in &gateway.query {
+        pairs.extend(written::pairs(name, slot, arguments)?);
+    }
+    let of_pages = gateway.pages.as_ref().and_then(|pages| pages.query.as_ref());
+    let own: Vec<&String> = gateway.query.keys().chain(of_pages).collect();
+    written::text(&pairs, &own)
+}
+
+fn path(template: &str, gateway: &HttpGateway, arguments: &Value) -> Result<String, ToolError> {
     let mut pieces = template.split('{');
     let mut path = pieces.next().unwrap_or_default().to_owned();
     for piece in pieces {
         let (name, rest) = piece.split_once('}').ok_or_else(|| broken("its URL is none"))?;
-        let value = argument(arguments, name).and_then(scalar).filter(|text| !text.is_empty());
-        let Some(value) = value else {
-            return Err(refused(&format!("`{name}` must be a text or a number that is not empty")));
+        let usual = Slot::Argument(name.to_owned());
+        let slot = gateway.path.get(name).unwrap_or(&usual);
+        let Some(value) = written::segment(name, slot, arguments)? else {
+            return Err(refused(&format!("`{name}` is part of the address and must not be empty")));
         };
-        path.push_str(&encoded(&value));
+        path.push_str(&value);
         path.push_str(rest);
     }
     // Encoded or not, servers and proxies take these for steps to another place.
@@ -108,14 +116,16 @@ fn argument<'v>(arguments: &'v Value, name: &str) -> Option<&'v Value> {
     found.filter(|value| !value.is_null())
 }
 
-fn filled<'v>(slot: &'v Slot, arguments: &'v Value) -> Option<&'v Value> {
+/// What fills a place: an argument that is there, or what the contract says.
+pub(super) fn filled<'v>(slot: &'v Slot, arguments: &'v Value) -> Option<&'v Value> {
     match slot {
         Slot::Argument(name) => argument(arguments, name),
+        Slot::Written(how) => argument(arguments, &how.from),
         Slot::Fixed { value } => Some(value).filter(|value| !value.is_null()),
     }
 }
 
-fn scalar(value: &Value) -> Option<String> {
+pub(super) fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -124,23 +134,13 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// What a query or a form is given under one name: a list gives it once for each element.
-fn values(name: &str, slot: &Slot, arguments: &Value) -> Result<Vec<String>, ToolError> {
-    let wrong = || refused(&format!("`{name}` holds something that a query cannot say"));
-    match filled(slot, arguments) {
-        None => Ok(Vec::new()),
-        Some(Value::Array(list)) => list.iter().map(|one| scalar(one).ok_or_else(wrong)).collect(),
-        Some(value) => Ok(vec![scalar(value).ok_or_else(wrong)?]),
-    }
-}
-
 fn headers(gateway: &HttpGateway, arguments: &Value) -> Result<HeaderMap, ToolError> {
     let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static("application/json, */*;q=0.5"));
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
     for (name, slot) in &gateway.headers {
-        let Some(value) = filled(slot, arguments) else { continue };
-        let text = scalar(value).filter(|text| !text.chars().any(char::is_control));
+        let Some(text) = written::line(name, slot, arguments)? else { continue };
+        let text = Some(text).filter(|text| !text.chars().any(char::is_control));
         let value = text.and_then(|text| {
             HeaderValue::from_str(&text)
                 .ok()
@@ -164,15 +164,40 @@ fn body(
     if gateway.body.is_empty() && gateway.body_from.is_none() {
         return Ok(Bytes::new());
     }
-    let (kind, text) = match gateway.encoding {
-        BodyEncoding::Form => ("application/x-www-form-urlencoded", form(gateway, arguments)?),
+    let (kind, bytes) = match gateway.encoding {
+        BodyEncoding::Form => {
+            ("application/x-www-form-urlencoded", form(gateway, arguments)?.into())
+        }
         BodyEncoding::Json => match json(gateway, arguments) {
             None => return Ok(Bytes::new()),
-            Some(value) => ("application/json", value.to_string()),
+            Some(value) => ("application/json", value.to_string().into()),
+        },
+        BodyEncoding::Text | BodyEncoding::Base64 => match raw(gateway, arguments)? {
+            None => return Ok(Bytes::new()),
+            Some(raw) => raw,
         },
     };
     headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(kind));
-    Ok(text.into())
+    Ok(bytes)
+}
+
+/// A body that is one argument as it is, and what it is called when the contract does not say.
+fn raw(
+    gateway: &HttpGateway,
+    arguments: &Value,
+) -> Result<Option<(&'static str, Bytes)>, ToolError> {
+    let Some(name) = &gateway.body_from else { return Ok(None) };
+    let Some(value) = argument(arguments, name) else { return Ok(None) };
+    let Some(text) = scalar(value) else {
+        return Err(refused(&format!("`{name}` is the body as it is sent, and must be text")));
+    };
+    if gateway.encoding == BodyEncoding::Text {
+        return Ok(Some(("text/plain; charset=utf-8", text.into())));
+    }
+    let bytes = STANDARD.decode(&text).map_err(|_| {
+        refused(&format!("`{name}` is sent as bytes, and must hold them in base64"))
+    })?;
+    Ok(Some(("application/octet-stream", bytes.into())))
 }
 
 fn json(gateway: &HttpGateway, arguments: &Value) -> Option<Value> {
@@ -189,21 +214,18 @@ fn json(gateway: &HttpGateway, arguments: &Value) -> Option<Value> {
 }
 
 fn form(gateway: &HttpGateway, arguments: &Value) -> Result<String, ToolError> {
-    let mut text = String::new();
+    let mut pairs = Vec::new();
     for (name, slot) in &gateway.body {
-        for value in values(name, slot, arguments)? {
-            let mark = if text.is_empty() { "" } else { "&" };
-            text.push_str(&format!("{mark}{}={}", encoded(name), encoded(&value)));
-        }
+        pairs.extend(written::pairs(name, slot, arguments)?);
     }
-    Ok(text)
+    written::text(&pairs, &gateway.body.keys().collect::<Vec<_>>())
 }
 
-fn refused(message: &str) -> ToolError {
+pub(super) fn refused(message: &str) -> ToolError {
     ToolError::new(ErrorKind::InvalidArguments, message)
 }
 
-fn broken(why: &str) -> ToolError {
+pub(super) fn broken(why: &str) -> ToolError {
     ToolError::new(ErrorKind::Internal, "the tool's request cannot be put together").caused_by(why)
 }
 
@@ -269,7 +291,8 @@ mod tests {
         let to = |more: Value| {
             let mut gateway = json!({"method": "POST", "url": "https://h.example/"});
             gateway.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-            let request = made(gateway, json!({"t": "a&b", "n": {"x": [1]}})).unwrap();
+            let request = made(gateway, json!({"t": "a&b", "b": "aGVsbG8=", "n": {"x": [1]}}));
+            let request = request.unwrap();
             let kind = request.headers.get(CONTENT_TYPE).map(|v| v.to_str().unwrap().to_owned());
             (kind.unwrap_or_default(), String::from_utf8(request.body.to_vec()).unwrap())
         };
@@ -283,6 +306,21 @@ mod tests {
             to(json!({"encoding": "form", "body": {"title": "t", "l": "n.x"}})),
             ("application/x-www-form-urlencoded".to_owned(), "l=1&title=a%26b".to_owned())
         );
+        assert_eq!(
+            to(json!({"encoding": "text", "bodyFrom": "t"})),
+            ("text/plain; charset=utf-8".to_owned(), "a&b".to_owned())
+        );
+        assert_eq!(
+            to(json!({"encoding": "base64", "bodyFrom": "b",
+                "headers": {"Content-Type": {"value": "image/png"}}})),
+            ("image/png".to_owned(), "hello".to_owned())
+        );
         assert_eq!(to(json!({})), (String::new(), String::new()));
+        for bad in [json!("aGVsbG8"), json!("a b"), json!([1])] {
+            let gateway = json!({"method": "POST", "url": "https://h.example/", "encoding": "base64",
+                "bodyFrom": "b"});
+            let error = made(gateway, json!({"b": bad})).err().unwrap();
+            assert_eq!(error.kind, ErrorKind::InvalidArguments, "{bad}");
+        }
     }
 }

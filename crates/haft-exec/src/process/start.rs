@@ -13,13 +13,20 @@ use std::time::Duration;
 
 use haft_core::Digest;
 use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::SigSet;
 
 use super::Settings;
 use super::home::Home;
 use super::worker::Worker;
 
 /// The first argument of a program that is to become a handler.
-const ASKED: &str = "haft:process";
+pub(super) const ASKED: &str = "haft:process";
+
+/// What is started first. Elsewhere than on Linux nobody can keep what gets away.
+#[cfg(target_os = "linux")]
+const FIRST: &str = super::keep::ASKED;
+#[cfg(not(target_os = "linux"))]
+const FIRST: &str = ASKED;
 
 /// What the starter writes where the handler could not be started at all.
 pub(super) const UNSTARTED: &str = "haft: the handler cannot be started";
@@ -44,7 +51,7 @@ pub(super) fn start(settings: &Settings, file: &str, digest: &Digest) -> Result<
     let home = Home::new(&settings.run)?;
     let mut command = tokio::process::Command::new(&starter);
     command
-        .arg(ASKED)
+        .arg(FIRST)
         .arg(settings.memory_bytes.to_string())
         .arg(&program)
         .env_clear()
@@ -58,9 +65,8 @@ pub(super) fn start(settings: &Settings, file: &str, digest: &Digest) -> Result<
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // A group of its own: whatever it starts is killed with it.
-        .process_group(0)
-        .kill_on_drop(true);
+        // A group of its own: what is meant for ours is not meant for it.
+        .process_group(0);
     let child = command.spawn().map_err(|why| format!("{}: {why}", starter.display()))?;
     Worker::new(child, home, settings.line_bytes)
 }
@@ -115,6 +121,8 @@ pub(super) fn private_folder(path: &Path) -> Result<(), String> {
 
 /// Becomes the handler and does not return, if this process was started for that.
 pub(crate) fn become_if_asked() {
+    #[cfg(target_os = "linux")]
+    super::keep::keep_if_asked();
     let mut arguments = std::env::args_os().skip(1);
     if arguments.next().is_none_or(|first| first != ASKED) {
         return;
@@ -138,6 +146,8 @@ pub(crate) fn become_if_asked() {
         let _ = prctl::set_pdeathsig(Signal::SIGKILL);
         let _ = prctl::set_no_new_privs();
     }
+    // The keeper's own signals are blocked in it, and what is blocked is inherited.
+    let _ = SigSet::empty().thread_set_mask();
     // Returns only where it failed.
     let mut why = Command::new(&program).exec();
     for _ in 0..BUSY_TRIES {

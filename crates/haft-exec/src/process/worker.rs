@@ -1,8 +1,9 @@
 //! One program that runs: its pipes, and its end.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use nix::sys::signal::{Signal, killpg};
+use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -10,6 +11,9 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 use super::home::Home;
 use crate::said::shortened;
+
+/// How long its keeper may take to end what it started.
+const SLOWEST: Duration = Duration::from_secs(10);
 
 /// The most of standard error that is kept.
 const WORDS: usize = 4 << 10;
@@ -88,7 +92,7 @@ impl Worker {
     }
 
     async fn gone(&mut self) -> String {
-        let soon = std::time::Duration::from_millis(100);
+        let soon = Duration::from_millis(500);
         let waited = async {
             match &mut self.child {
                 Some(child) => child.wait().await.ok(),
@@ -112,12 +116,16 @@ impl Worker {
 }
 
 impl Worker {
-    /// Kills it with everything that it has started, once.
+    /// Has it ended with everything that it has started, once.
     fn kill(&mut self) {
-        if let Some(group) = self.group.take() {
-            // Whoever is gone already cannot be killed.
-            let _ = killpg(group, Signal::SIGKILL);
-        }
+        let Some(group) = self.group.take() else { return };
+        let lives = self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)));
+        // Whoever is gone already cannot be killed.
+        let _ = match lives && cfg!(target_os = "linux") {
+            true => kill(group, Signal::SIGTERM),
+            // Its keeper has done that, or somebody has killed the keeper.
+            false => killpg(group, Signal::SIGKILL),
+        };
     }
 }
 
@@ -128,8 +136,10 @@ impl Drop for Worker {
         let (child, home) = (self.child.take(), self.home.take());
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
-            if let Some(mut child) = child {
-                let _ = child.wait().await;
+            if let Some(mut child) = child
+                && tokio::time::timeout(SLOWEST, child.wait()).await.is_err()
+            {
+                let _ = child.kill().await;
             }
             let _ = tokio::task::spawn_blocking(move || drop(home)).await;
         });

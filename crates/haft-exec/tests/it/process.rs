@@ -225,6 +225,11 @@ async fn at_the_deadline_it_is_killed_with_its_children() {
     assert_eq!((how, error.kind), ("lost", ErrorKind::Timeout));
     assert!(start.elapsed() < Duration::from_secs(10));
     let pids = std::fs::read_to_string(to).unwrap();
+    ended_all(&pids).await;
+}
+
+/// Waits until none of these processes runs.
+async fn ended_all(pids: &str) {
     let state =
         |pid: &str| std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     for _ in 0..100 {
@@ -238,6 +243,68 @@ async fn at_the_deadline_it_is_killed_with_its_children() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     panic!("still running: {pids}");
+}
+
+/// Forks twice and begins a session of its own, so that it is in nobody's group and nobody's child, and
+/// goes on forking.
+const ESCAPES: &str = r#"
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            os.setsid()
+            inner = os.fork()
+            if inner == 0:
+                os.setpgid(0, 0)
+                time.sleep(600)
+            with open(args['to'] + '.new', 'w') as to: to.write(f'{os.getpid()} {inner}')
+            os.rename(args['to'] + '.new', args['to'])
+            time.sleep(600)
+        os._exit(0)
+    os.wait()
+    while not os.path.exists(args['to']): time.sleep(0.01)
+    END"#;
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_leaves_its_group_and_its_parent_ends_with_it() {
+    for (end, expected) in [
+        ("time.sleep(600); data = None", "lost"),
+        ("os._exit(7)", "lost"),
+        ("os.kill(os.getpid(), 9)", "lost"),
+        ("os.killpg(0, 9)", "lost"),
+        ("data = 1", "returned"),
+    ] {
+        let source = LOOP.replace("BODY", ESCAPES.trim_start()).replace("END", end);
+        let bench = Bench::of(&source, |settings| settings.calls_per_child = 1);
+        let to = bench.folder.path().join("pids");
+        let ended = bench.within(json!({"to": to}), Duration::from_secs(4), Stubs::default()).await;
+        let how = match ended {
+            Ended::Returned { .. } => "returned",
+            other => error(other).0,
+        };
+        assert_eq!(how, expected, "{end}");
+        let pids = std::fs::read_to_string(&to).unwrap();
+        assert_eq!(pids.split(' ').count(), 2, "{pids}");
+        ended_all(&pids).await;
+        gone(&bench).await;
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_program_has_its_signals_and_how_it_ended_is_told() {
+    let bench = Bench::new(
+        "import signal; data = [signal.SIGTERM in signal.pthread_sigmask(signal.SIG_BLOCK, []), os.getpgid(0) == os.getpid()]",
+    );
+    assert_eq!(data(bench.call(json!({})).await), json!([false, true]));
+    for (body, words) in
+        [("sys.exit(3)", "exit status: 3"), ("os.kill(os.getpid(), 9)", "signal: 9")]
+    {
+        let bench = Bench::new(&format!("{body}; data = None"));
+        let (_, error) = error(bench.call(json!({})).await);
+        let source = error.source.unwrap();
+        assert!(source.contains(words), "{source}");
+    }
 }
 
 #[tokio::test]

@@ -155,6 +155,7 @@ impl Merging<'_> {
             model: said.model,
             tools: said.tools,
             modes: said.modes,
+            connections: BTreeMap::new(),
             activations: Vec::new(),
         });
     }

@@ -84,8 +84,22 @@ pub(crate) async fn tool(
         Refusal::at(Stage::Resolve, error.caused_by(why))
     })?;
     trip.tool_version = Some(loaded.version.clone());
+    let call = with_connection(call, &tool);
     let now_ms = trip.started_at_ms;
     Ok(Resolved { call, session, mode, tool, loaded, now_ms, rulebook })
+}
+
+/// A call that names no connection uses the agent's own, where it has one and the door has not given
+/// the request others. Whether it is granted, policy decides as for any other.
+fn with_connection(mut call: Arc<Call>, tool: &EffectiveTool) -> Arc<Call> {
+    let Some(own) = &tool.connection else { return call };
+    let fits = call.connections.is_empty() || call.connections.contains(own);
+    if call.connection.is_none() && fits {
+        let call = Arc::make_mut(&mut call);
+        call.connection = Some(own.clone());
+        call.connections = vec![own.clone()];
+    }
+    call
 }
 
 fn pinned_is_gone(version: Option<&str>) -> Refusal {

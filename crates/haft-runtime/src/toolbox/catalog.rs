@@ -290,7 +290,8 @@ impl Builder<'_> {
             return no(Why::Mode, enable);
         }
         let standing = self.standing(stocked)?;
-        Ok(EffectiveTool::new(stocked, overrides, standing))
+        let tool = EffectiveTool::new(stocked, overrides, standing);
+        Ok(tool.connected(&self.agent.connections))
     }
 
     fn mode(&self, tool: &haft_core::Tool, overrides: Option<&Overrides>) -> Result<(), String> {

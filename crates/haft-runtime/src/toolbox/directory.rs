@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use haft_core::Digest;
 use haft_core::call::{Principal, PrincipalKind};
 use haft_core::contract::{Limits, Mode};
+use haft_core::nearest;
 use semver::VersionReq;
 use serde_json::json;
 
@@ -46,6 +47,8 @@ struct Said {
 pub(crate) struct Equipped {
     pub(crate) tools: Globs,
     pub(crate) modes: HashMap<Mode, Globs>,
+    /// Provider → connection.
+    pub(crate) connections: BTreeMap<String, String>,
     pub(crate) activations: HashMap<String, (bool, Overrides)>,
 }
 
@@ -290,12 +293,34 @@ impl Reader<'_> {
                 self.wrong(format!("{place}: `{id}` is activated twice"));
             }
         }
-        let equipped = Equipped { tools, modes, activations };
+        self.connections(&place, agent);
+        let connections = agent.connections.clone();
+        let equipped = Equipped { tools, modes, connections, activations };
         let Some(taken) = self.tenants.get_mut(&agent.tenant) else {
             return self.wrong(format!("{place}: there is no tenant `{}`", agent.tenant));
         };
         if agent.id.is_empty() || taken.agents.insert(agent.id.clone(), equipped).is_some() {
             self.wrong(format!("{place} is there twice, or has no id"));
+        }
+    }
+
+    /// A provider that no tool uses is one that is spelt otherwise there.
+    fn connections(&mut self, place: &str, agent: &Agent) {
+        let tools = self.stocks.of(&agent.tenant).tools();
+        let used = tools.iter().filter_map(|one| one.tool.contract.connection.as_ref());
+        let used: BTreeSet<&str> = used.map(|needed| needed.provider.as_str()).collect();
+        let used: Vec<&str> = used.into_iter().collect();
+        for (provider, id) in &agent.connections {
+            if id.is_empty() {
+                self.wrong(format!("{place}: the connection to `{provider}` has no id"));
+            }
+            if !used.contains(&provider.as_str()) {
+                let message = format!(
+                    "{place}: no tool uses a connection to `{provider}`; {}",
+                    nearest::suggest(provider, &used)
+                );
+                self.problems.push(Problem::warning(self.file, message));
+            }
         }
     }
 

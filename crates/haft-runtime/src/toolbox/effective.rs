@@ -1,5 +1,6 @@
 //! A tool as one agent has it: its contract, with what its activation changes.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use haft_core::contract::{Arguments, Confirmation, Limits, Mode, SideEffectPolicy};
@@ -30,6 +31,8 @@ pub struct EffectiveTool {
     pub limits: Limits,
     /// How arguments are read.
     pub arguments: Arguments,
+    /// The agent's own connection for it, used where a call names none.
+    pub connection: Option<String>,
     /// What policy said when the catalog was built. The gate asks anew.
     pub standing: Standing,
 }
@@ -58,8 +61,16 @@ impl EffectiveTool {
             latency_budget_ms: said.latency_budget_ms.unwrap_or(contract.latency_budget_ms),
             limits: said.limits(contract),
             arguments,
+            connection: None,
             standing,
         }
+    }
+
+    /// With the agent's own connection to the tool's provider.
+    pub(crate) fn connected(mut self, connections: &BTreeMap<String, String>) -> Self {
+        let needed = self.tool.contract.connection.as_ref();
+        self.connection = needed.and_then(|needed| connections.get(&needed.provider)).cloned();
+        self
     }
 
     /// What a planner wants to know before it plans.

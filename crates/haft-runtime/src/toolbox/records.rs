@@ -178,6 +178,9 @@ pub struct Agent {
     /// Only these tools in a mode.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub modes: BTreeMap<Mode, Vec<String>>,
+    /// Provider → the connection that a call uses which names none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub connections: BTreeMap<String, String>,
     /// What is said about single tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub activations: Vec<Activation>,

@@ -89,6 +89,9 @@ pub(crate) struct Import {
     /// Where an OpenAPI document's relative servers are
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
+    /// Whose connection the tools of an OpenAPI document use, whatever the document calls it
+    #[arg(long, value_name = "NAME", value_parser = provider)]
+    pub(crate) provider: Option<String>,
     /// Replace folders that are there already
     #[arg(long)]
     pub(crate) replace: bool,
@@ -101,6 +104,15 @@ pub(crate) struct Import {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// As security schemes are named.
+fn provider(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    match !text.is_empty() && text.len() <= 64 && text.chars().all(plain) {
+        true => Ok(text.to_owned()),
+        false => Err("use up to 64 letters, digits, `-`, `_` and `.`".to_owned()),
+    }
 }
 
 #[derive(Args)]

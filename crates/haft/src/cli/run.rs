@@ -181,7 +181,19 @@ pub(crate) struct Mcp {
     /// For whom the model acts, `user:mara` say: the person who is asked to approve
     #[arg(long, value_name = "PRINCIPAL")]
     pub(crate) subject: Option<String>,
+    /// The connection to a provider that calls use, as `github=work`; again for another provider
+    #[arg(long = "connection", value_name = "PROVIDER=ID", value_parser = connection)]
+    pub(crate) connections: Vec<(String, String)>,
     /// Serve this registry instead of the toolset
     #[arg(long, value_name = "FILE")]
     pub(crate) registry: Option<PathBuf>,
+}
+
+fn connection(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((provider, id)) if !provider.is_empty() && !id.is_empty() => {
+            Ok((provider.to_owned(), id.to_owned()))
+        }
+        _ => Err("write the provider and the connection's id: `github=work`".to_owned()),
+    }
 }

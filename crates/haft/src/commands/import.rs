@@ -2,8 +2,8 @@
 
 use std::io::Read as _;
 
-use anyhow::Context as _;
-use haft_build::import::{self, Import, Overwrite, Severity, Written};
+use anyhow::{Context as _, bail};
+use haft_build::import::{self, Given, Import, Overwrite, Severity, Written};
 
 use super::lint::counted;
 use crate::cli::{self, ImportFormat};
@@ -47,10 +47,16 @@ fn read(options: &cli::Import) -> anyhow::Result<String> {
 }
 
 fn parse(options: &cli::Import, text: &str) -> anyhow::Result<Import> {
-    let import = match options.format.unwrap_or_else(|| guess(text)) {
+    let format = options.format.unwrap_or_else(|| guess(text));
+    if options.provider.is_some() && format != ImportFormat::Openapi {
+        bail!("`--provider` is for OpenAPI documents: other definitions make no requests");
+    }
+    let given =
+        Given { base_url: options.base_url.as_deref(), provider: options.provider.as_deref() };
+    let import = match format {
         ImportFormat::Functions => import::functions(text),
         ImportFormat::Adm => import::adm(text),
-        ImportFormat::Openapi => import::openapi(text, options.base_url.as_deref()),
+        ImportFormat::Openapi => import::openapi(text, given),
     };
     Ok(import?)
 }
@@ -101,6 +107,9 @@ fn explain(import: &Import, options: &cli::Import, written: Option<&Written>, ou
         (Some(file), _) => out.line(&format!("every difference is in {}", file.display())),
         (None, false) => out.line("`--report FILE` writes every difference"),
         (None, true) => {}
+    }
+    if let Some(entry) = import.report.entries.iter().find(|entry| entry.source == "security") {
+        out.line(&entry.what);
     }
     if written.is_some() {
         out.line("next: `haft lint` says what an import could not know");

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use haft_core::Principal;
 use haft_runtime::Runtime;
+use haft_runtime::toolbox::Agent;
 use haft_server::mcp::{Seat, serve_lines};
 use haft_server::who::Keys;
 use haft_server::{Door, Hub};
@@ -12,6 +13,7 @@ use haft_server::{Door, Hub};
 use super::lint::counted;
 use crate::assembly::{Desk, block_on, plain};
 use crate::cli::Mcp;
+use crate::config::Config;
 use crate::output::{Exit, Given as _, Output, misuse};
 use crate::source::Place;
 
@@ -24,7 +26,8 @@ pub(crate) fn run(at: &Place, options: &Mcp, out: &mut Output) -> anyhow::Result
     block_on(async {
         let hub = Hub::default();
         let publish = Arc::new(hub.clone());
-        let desk = Desk::open_for(at, options.registry.as_deref(), publish, out)?;
+        let equip = |config: &mut Config| equip(config, options);
+        let desk = Desk::open_with(at, options.registry.as_deref(), publish, &equip, out)?;
         desk.sound()?;
         desk.warn(out).await;
         desk.tend(out).await?;
@@ -54,18 +57,37 @@ pub(crate) fn run(at: &Place, options: &Mcp, out: &mut Output) -> anyhow::Result
 
 /// The agent that is named, else the first: of the tenant that is named, or of `haft.toml`.
 fn agent(desk: &Desk, options: &Mcp) -> anyhow::Result<String> {
-    match (&options.agent, &options.tenant) {
-        (Some(agent), _) => Ok(agent.clone()),
-        (None, Some(tenant)) => {
-            let first = desk.runtime.agents(tenant).into_iter().next();
-            let named = plain(tenant);
-            first.ok_or_else(|| misuse(format!("--tenant: `{named}` has no agent, or is none")))
-        }
-        (None, None) => {
-            let first = desk.config.records().agents.into_iter().next();
-            Ok(first.map_or_else(|| "default".to_owned(), |agent| agent.id))
-        }
+    if let Some(named) = &options.agent {
+        return Ok(named.clone());
     }
+    let mut all = desk.config.records().agents;
+    if let Some(declared) = all.iter_mut().find(|one| is_meant(one, options)) {
+        return Ok(std::mem::take(&mut declared.id));
+    }
+    let Some(tenant) = &options.tenant else { return Ok("default".to_owned()) };
+    let stored = desk.runtime.agents(tenant).into_iter().next();
+    let named = plain(tenant);
+    stored.ok_or_else(|| misuse(format!("--tenant: `{named}` has no agent, or is none")))
+}
+
+/// Gives the agent the connections of the command line, before those of `haft.toml`.
+fn equip(config: &mut Config, options: &Mcp) -> anyhow::Result<()> {
+    if options.connections.is_empty() {
+        return Ok(());
+    }
+    config.records = config.records();
+    let Some(found) = config.records.agents.iter_mut().find(|one| is_meant(one, options)) else {
+        let named = plain(options.agent.as_deref().unwrap_or("default"));
+        let why = format!("`--connection` is for agents of `haft.toml`, and `{named}` is not declared there");
+        return Err(misuse(why));
+    };
+    found.connections.extend(options.connections.iter().cloned());
+    Ok(())
+}
+
+fn is_meant(agent: &Agent, options: &Mcp) -> bool {
+    options.agent.as_ref().is_none_or(|id| agent.id == *id)
+        && options.tenant.as_ref().is_none_or(|tenant| agent.tenant == *tenant)
 }
 
 /// Puts in force what other processes change in the store, such as grants. While it cannot be read,

@@ -14,12 +14,13 @@ use serde_json::{Value, json};
 
 use super::lint::counted;
 use crate::assembly::{block_on, executors, plain};
+use crate::bundled;
 use crate::cli::Test;
 use crate::output::{Exit, Output, misuse};
 use crate::source::{Place, compiled};
 
 pub(crate) fn run(at: &Place, options: &Test, out: &mut Output) -> anyhow::Result<Exit> {
-    let toolset = at.toolset()?;
+    let toolset = bundled::or_here(at, None, out)?.toolset()?;
     if !options.watch {
         return once(&toolset, options, out);
     }

@@ -109,6 +109,7 @@ fn one(catalog: &Catalog, name: &str) -> Value {
                 "tool": tool.tool.id,
                 "allowed": true,
                 "decision": decision,
+                "connection": tool.connection,
                 "requiresConfirmation": match &tool.standing {
                     Standing::Settled(decision) if decision.verdict == Verdict::RequireApproval => {
                         json!(true)
@@ -175,6 +176,10 @@ fn text(answer: &Value, name: &str, options: &Why, out: &mut Output) -> anyhow::
         }
         out.line(&format!("  rule:   {}", say("/rule")));
         out.line(&format!("  enable: {}", plain(&say("/enable"))));
+    }
+    if let Some(connection) = answer.get("connection").and_then(Value::as_str) {
+        let connection = plain(connection);
+        out.line(&format!("  connection: {connection}, the agent's own where a call names none"));
     }
     if let Some(plan) = answer.get("withArguments") {
         out.line("  with these arguments:");

@@ -1,11 +1,19 @@
 //! The binary, run as people run it.
 
 #[cfg(test)]
+mod bundled;
+#[cfg(test)]
+mod connections;
+#[cfg(test)]
 mod declared;
+#[cfg(test)]
+mod import;
 #[cfg(test)]
 mod project;
 #[cfg(test)]
 mod server;
+#[cfg(test)]
+mod service;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]

@@ -125,8 +125,9 @@ pub(super) fn gateway(old: Option<&Gateway>, new: Option<&Gateway>, out: &mut Ve
 }
 
 /// What a gateway says beside its URL.
-const FIELDS: [&str; 13] = [
+const FIELDS: [&str; 14] = [
     "method",
+    "path",
     "query",
     "headers",
     "body",

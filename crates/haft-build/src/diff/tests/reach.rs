@@ -77,7 +77,9 @@ fn where_requests_go() {
     );
     for (field, value) in [
         ("method", json!("DELETE")),
+        ("path", json!({"to": {"from": "text", "style": "label"}})),
         ("query", json!({"q": "text"})),
+        ("query", json!({"q": {"from": "text", "style": "json"}})),
         ("headers", json!({"x-to": "text"})),
         ("body", json!({"bcc": "text"})),
         ("bodyFrom", json!("text")),

@@ -6,17 +6,20 @@ use super::super::function::drop_field;
 use super::super::log::Log;
 use super::super::pointer;
 use super::super::report::Severity;
-use super::{Operation, json_content};
+use super::media::{self, Chosen, Kind};
+use super::style::{self, Place};
+use super::{Operation, Source};
 use crate::lint::gateway::is_hosts_own;
 
 /// Headers that OpenAPI says are none of a parameter's business.
 const NOT_PARAMETERS: [&str; 3] = ["accept", "content-type", "authorization"];
 /// The fields of a parameter that are read, or reported by name.
-const READ: [&str; 12] = [
+const READ: [&str; 13] = [
     "name",
     "in",
     "required",
     "schema",
+    "content",
     "description",
     "deprecated",
     "example",
@@ -32,12 +35,14 @@ const READ: [&str; 12] = [
 pub(super) struct Arguments {
     pub(super) properties: Map<String, Value>,
     pub(super) required: Vec<String>,
-    /// Slot of the path → parameter.
+    /// Slot of the path → what fills it.
     pub(super) path: Map<String, Value>,
     pub(super) query: Map<String, Value>,
     pub(super) headers: Map<String, Value>,
     pub(super) body: Map<String, Value>,
     pub(super) body_from: Option<String>,
+    /// How the body is written, where it is not JSON.
+    pub(super) encoding: Option<&'static str>,
     /// Values that the document shows for parameters.
     pub(super) shown: Map<String, Value>,
 }
@@ -88,12 +93,13 @@ pub(super) fn gather(operation: &Operation<'_>, log: &mut Log) -> Result<Argumen
     }
     let mut arguments = Arguments::default();
     for (parameter, name, place) in found {
-        one(parameter, (name, place), &mut arguments, log)?;
+        one(operation.source, parameter, (name, place), &mut arguments, log)?;
     }
     Ok(arguments)
 }
 
 fn one(
+    source: &Source<'_>,
     parameter: &Value,
     (wire, place): (&str, &str),
     arguments: &mut Arguments,
@@ -105,33 +111,40 @@ fn one(
             drop_field(field, value, &at, log);
         }
     }
+    let required = parameter.get("required") == Some(&Value::Bool(true));
     if let Some(why) = not_carried(wire, place) {
+        if required && !matches!(place, "header") {
+            return Err(format!("its {place} parameter `{wire}` is required, and {why}"));
+        }
         log.note(Severity::Dropped, &at, format!("the {place} parameter `{wire}`: {why}"));
         return Ok(());
     }
-    let said = parameter.get("required") == Some(&Value::Bool(true));
-    let Some(schema) = schema_of(parameter, &at, log) else {
-        if said {
+    let Some((schema, is_json)) = schema_of(source, parameter, &at, log) else {
+        if required {
             return Err(format!("the required parameter `{wire}` has no plain schema"));
         }
         let what = format!("`{wire}` is not carried over: it has no plain schema");
         log.note(Severity::Dropped, &at, what);
         return Ok(());
     };
-    let name = arguments.add(wire, place, schema, said || place == "path");
+    let name = arguments.add(wire, place, schema.clone(), required || place == "path");
     if name != wire {
         let what = format!("the {place} parameter `{wire}` is the tool's `{name}`");
         log.note(Severity::Changed, &at, what);
     }
-    if let Some(shown) = example_of(parameter) {
+    if let Some(shown) = example_of(source, parameter) {
         arguments.shown.insert(name.clone(), shown.clone());
     }
-    let wires = match place {
-        "path" => &mut arguments.path,
-        "query" => &mut arguments.query,
-        _ => &mut arguments.headers,
+    let (wires, place) = match place {
+        "path" => (&mut arguments.path, Place::Path),
+        "query" => (&mut arguments.query, Place::Query),
+        _ => (&mut arguments.headers, Place::Header),
     };
-    wires.insert(wire.to_owned(), json!(name));
+    let slot = match is_json {
+        true => json!({"from": name, "style": "json"}),
+        false => style::slot(source, place, (parameter, &schema), (&name, &at), log),
+    };
+    wires.insert(wire.to_owned(), slot);
     Ok(())
 }
 
@@ -150,20 +163,34 @@ fn not_carried(wire: &str, place: &str) -> Option<&'static str> {
     }
 }
 
-/// The parameter's schema, with what the parameter itself says of it.
-fn schema_of(parameter: &Value, at: &str, log: &mut Log) -> Option<Value> {
-    for field in ["style", "explode", "allowReserved", "allowEmptyValue"] {
-        if let Some(value) = parameter.get(field) {
-            let what = format!("`{field}` is not carried over: values are sent the usual way");
-            log.record(
-                Severity::Dropped,
-                &format!("{at}/{field}"),
-                what,
-                (Some(value.clone()), None),
-            );
-        }
+/// The parameter's schema, with what the parameter itself says of it, and whether its value is
+/// written as JSON.
+fn schema_of(
+    source: &Source<'_>,
+    parameter: &Value,
+    at: &str,
+    log: &mut Log,
+) -> Option<(Value, bool)> {
+    if let Some(value) = parameter.get("allowEmptyValue") {
+        let what =
+            "`allowEmptyValue` is not carried over: whether a text may be empty is its schema's";
+        let at = format!("{at}/allowEmptyValue");
+        log.record(Severity::Dropped, &at, what, (Some(value.clone()), None));
     }
-    let mut schema = parameter.get("schema").filter(|schema| schema.is_object())?.clone();
+    let plain = parameter.get("schema").filter(|schema| schema.is_object());
+    let (schema, is_json) = match plain {
+        Some(schema) => (schema, false),
+        None => {
+            let chosen = media::choose(source, parameter).0?;
+            let is_json = match chosen.kind {
+                Kind::Json | Kind::NamedJson => true,
+                Kind::Text => false,
+                Kind::Form | Kind::Bytes => return None,
+            };
+            (chosen.content.get("schema").filter(|schema| schema.is_object())?, is_json)
+        }
+    };
+    let mut schema = schema.clone();
     if let Value::Object(members) = &mut schema {
         let said = [
             ("description", Value::is_string as fn(&Value) -> bool),
@@ -179,12 +206,15 @@ fn schema_of(parameter: &Value, at: &str, log: &mut Log) -> Option<Value> {
             }
         }
     }
-    Some(schema)
+    Some((schema, is_json))
 }
 
 /// A value that the document shows for a parameter, a body or the like.
-pub(super) fn example_of(holder: &Value) -> Option<&Value> {
-    let named = || holder.get("examples").and_then(Value::as_object)?.values().next()?.get("value");
+pub(super) fn example_of<'a>(source: &Source<'a>, holder: &'a Value) -> Option<&'a Value> {
+    let named = || {
+        let first = holder.get("examples").and_then(Value::as_object)?.values().next()?;
+        source.follow(first).ok()?.get("value")
+    };
     holder
         .get("example")
         .or_else(named)
@@ -193,10 +223,9 @@ pub(super) fn example_of(holder: &Value) -> Option<&Value> {
 }
 
 /// The media types of a body that are left out.
-pub(super) fn other_media(holder: &Value, at: &str, log: &mut Log) {
-    let (_, others) = json_content(holder);
+pub(super) fn other_media(chosen: &Chosen<'_>, others: &[&str], at: &str, log: &mut Log) {
     if !others.is_empty() {
-        let what = format!("only JSON is carried over, not {}", others.join(", "));
+        let what = format!("only `{}` is carried over, not {}", chosen.media, others.join(", "));
         log.note(Severity::Dropped, at, what);
     }
 }

@@ -4,19 +4,21 @@ use serde_json::{Map, Value};
 
 use super::super::log::Log;
 use super::super::report::Severity;
+use super::Source;
 use super::arguments::{Arguments, example_of};
 use crate::lint::text::has_secret;
 use haft_core::validator;
 
 /// Arguments of a call, put together from the examples of parameters and body.
 pub(super) fn gather(
+    source: &Source<'_>,
     arguments: &Arguments,
     content: Option<&Value>,
     parameters: &Value,
     log: &mut Log,
 ) -> Vec<Value> {
     let mut call: Map<String, Value> = arguments.shown.clone();
-    match (content.and_then(example_of), &arguments.body_from) {
+    match (content.and_then(|content| example_of(source, content)), &arguments.body_from) {
         (Some(shown), Some(name)) => {
             call.insert(name.clone(), shown.clone());
         }

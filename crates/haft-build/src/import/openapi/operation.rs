@@ -9,8 +9,10 @@ use super::super::function::{clean_name, drop_field};
 use super::super::log::Log;
 use super::super::report::Part;
 use super::super::schema;
+use super::answers::{self, Answers};
 use super::arguments::{self, Arguments};
-use super::{Operation, answers, body, examples, security, server};
+use super::security::{self, Said};
+use super::{Operation, body, examples, server, style};
 
 /// The fields of an operation that are read.
 const READ: [&str; 8] = [
@@ -69,32 +71,35 @@ fn draft(
     let parameters = schema::parameters(Some(&arguments.schema()), document, &mut parameters_log)
         .map_err(|why| Refused(Part::Parameters, why.pointer, why.what))?;
     let url = format!("{}{}", server.url, path(operation.path, &arguments)?);
-    let (raw_output, failures) = answers::read(operation, &mut log)?;
-    let examples = examples::gather(&arguments, content, &parameters, &mut log);
+    let answers = answers::read(operation, &mut log)?;
+    let examples = examples::gather(operation.source, &arguments, content, &parameters, &mut log);
     let connection = security::connection(operation, &server.host, &mut log);
     let (line, description) = describe(&words(operation.members), name, &mut log);
-    let gateway = gateway(operation.method, &url, &arguments, &parameters);
+    let gateway = gateway(operation.method, &url, &arguments, (&parameters, &answers));
     let mut changes = log.into_changes();
     changes.extend(parameters_log.into_changes());
-    let output = raw_output.map(|raw| schema::output(raw, document)).and_then(|(output, log)| {
-        changes.extend(log.into_changes());
-        output
-    });
+    let output =
+        answers.output.map(|raw| schema::output(&raw, document)).and_then(|(output, log)| {
+            changes.extend(log.into_changes());
+            output
+        });
+    let unsaid = [
+        ("description", description.is_empty()),
+        ("connection", connection.as_ref().is_some_and(|(_, said)| *said == Said::ByImporter)),
+    ];
+    let unsaid = unsaid.into_iter().filter(|(_, assumed)| *assumed).map(|(field, _)| field);
     Ok(Draft {
         name: name.to_owned(),
         digest: digest.clone(),
         kind: OriginKind::Openapi,
-        assumed: ASSUMED
-            .into_iter()
-            .chain(description.is_empty().then_some("description"))
-            .collect(),
+        assumed: ASSUMED.into_iter().chain(unsaid).collect(),
         line,
         description,
         effects,
         parameters,
         output,
-        runs: Runs::Http { gateway, connection },
-        failures,
+        runs: Runs::Http { gateway, connection: connection.map(|(connection, _)| connection) },
+        failures: answers.failures,
         examples,
         changes,
     })
@@ -137,8 +142,15 @@ fn path(template: &str, arguments: &Arguments) -> Result<String, String> {
         let Some((slot, rest)) = piece.split_once('}') else {
             return Err(format!("the path `{template}` has a slot without an end"));
         };
-        let Some(name) = arguments.path.get(slot).and_then(Value::as_str) else {
-            return Err(format!("the path has a slot `{slot}` and no parameter for it; add one"));
+        let name = match arguments.path.get(slot) {
+            Some(Value::String(name)) => name,
+            // The section `path` says what fills it.
+            Some(_) => slot,
+            None => {
+                return Err(format!(
+                    "the path has a slot `{slot}` and no parameter for it; add one"
+                ));
+            }
         };
         path.push_str(&format!("{{{name}}}{rest}"));
     }
@@ -153,30 +165,53 @@ fn path(template: &str, arguments: &Arguments) -> Result<String, String> {
 }
 
 /// How the request is made. Parameters that the contract does not have are not sent.
-fn gateway(method: &str, url: &str, arguments: &Arguments, parameters: &Value) -> Value {
-    let known = |name: &Value| {
-        name.as_str().is_some_and(|name| {
-            parameters.pointer("/properties").and_then(|p| p.get(name)).is_some()
+fn gateway(
+    method: &str,
+    url: &str,
+    arguments: &Arguments,
+    (parameters, answers): (&Value, &Answers),
+) -> Value {
+    let known = |slot: &Value| {
+        let root = style::parameter(slot).and_then(|name| name.split('.').next());
+        root.is_none_or(|name| {
+            parameters.pointer("/properties").is_some_and(|p| p.get(name).is_some())
         })
     };
     let mut gateway = Map::new();
     gateway.insert("kind".to_owned(), json!("http"));
     gateway.insert("method".to_owned(), json!(method.to_uppercase()));
     gateway.insert("url".to_owned(), json!(url));
-    for (section, wires) in
-        [("query", &arguments.query), ("headers", &arguments.headers), ("body", &arguments.body)]
-    {
+    let mut section = |name: &str, wires: &Map<String, Value>| {
         let wires: Map<String, Value> = wires
             .iter()
-            .filter(|(_, name)| known(name))
-            .map(|(w, n)| (w.clone(), n.clone()))
+            .filter(|(_, slot)| known(slot))
+            .map(|(wire, slot)| (wire.clone(), slot.clone()))
             .collect();
         if !wires.is_empty() {
-            gateway.insert(section.to_owned(), Value::Object(wires));
+            gateway.insert(name.to_owned(), Value::Object(wires));
         }
+    };
+    // Slots that a parameter of that name fills need no more words.
+    let styled = arguments.path.iter().filter(|(_, slot)| !slot.is_string());
+    section("path", &styled.map(|(wire, slot)| (wire.clone(), slot.clone())).collect());
+    section("query", &arguments.query);
+    let mut headers = arguments.headers.clone();
+    if let Some(media) = &answers.accept {
+        headers.insert("Accept".to_owned(), json!({ "value": media }));
     }
+    section("headers", &headers);
+    section("body", &arguments.body);
     if let Some(name) = &arguments.body_from {
         gateway.insert("bodyFrom".to_owned(), json!(name));
+    }
+    if let Some(encoding) = arguments.encoding {
+        gateway.insert("encoding".to_owned(), json!(encoding));
+    }
+    if answers.text || answers.moved {
+        gateway.insert("response".to_owned(), json!("text"));
+    }
+    if answers.moved && matches!(method, "get" | "head") {
+        gateway.insert("redirects".to_owned(), json!(1));
     }
     Value::Object(gateway)
 }

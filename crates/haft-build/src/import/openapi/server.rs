@@ -26,7 +26,7 @@ pub(super) fn of(operation: &Operation<'_>, log: &mut Log) -> Result<Server, Str
     let written = first.and_then(|server| server.get("url")).and_then(Value::as_str).unwrap_or("/");
     let variables = first.and_then(|server| server.get("variables")).and_then(Value::as_object);
     let url = fill(written, variables, log)?;
-    let server = absolute(&url, operation.source.base_url)?;
+    let server = absolute(&url, operation.source.given.base_url)?;
     log.note(Severity::Info, "/servers", format!("calls go to `{}`", server.host));
     if server.url.starts_with("http://")
         && !["localhost", "127.0.0.1"].contains(&server.host.as_str())

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::super::log::Log;
-use super::super::pointer::{escape, unescape};
+use super::super::pointer::{escape, fragment, unescape};
 use super::{Refused, for_each_child, refuse, step};
 
 const DEFS: &str = "#/$defs/";
@@ -87,9 +87,10 @@ impl Local {
         target: &str,
         log: &mut Log,
     ) -> Result<(), Refused> {
-        let Some(pointer) = target.strip_prefix('#').filter(|p| p.is_empty() || p.starts_with('/'))
-        else {
-            let what = format!("`{target}` is outside of the definition; nothing is fetched");
+        let Some(pointer) = fragment(target).filter(|p| p.is_empty() || p.starts_with('/')) else {
+            let what = format!(
+                "`{target}` is outside of the definition; nothing is fetched: bundle it into one file"
+            );
             return Err(refuse(&step(at, "$ref"), what));
         };
         if let Some(name) = target.strip_prefix(DEFS)
@@ -103,7 +104,7 @@ impl Local {
                 }
             };
         }
-        let name = self.name(pointer);
+        let name = self.name(&pointer);
         let value = json!(format!("{DEFS}{}", escape(&name)));
         log.set(members, at, ("$ref", value), "references lead to `$defs`");
         Ok(())
@@ -116,7 +117,10 @@ impl Local {
             return name.clone();
         }
         let last = pointer.rsplit('/').next().map(unescape).filter(|last| !last.is_empty());
+        // What a URL cannot spell, a reference cannot either.
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         let wanted = last.unwrap_or_else(|| "root".to_owned());
+        let wanted = wanted.replace(|c| !plain(c), "_");
         let name = std::iter::once(wanted.clone())
             .chain((2..).map(|n| format!("{wanted}_{n}")))
             .find(|name| !self.taken.contains(name))

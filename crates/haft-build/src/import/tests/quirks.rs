@@ -291,7 +291,7 @@ proptest! {
         let _ = functions(&value.to_string());
         let _ = functions(&text);
         let _ = adm(&value.to_string());
-        let _ = openapi(&value.to_string(), Some("https://h.example"));
-        let _ = openapi(&text, None);
+        let _ = openapi(&value.to_string(), Given { base_url: Some("https://h.example"), provider: None });
+        let _ = openapi(&text, Given::default());
     }
 }

@@ -4,7 +4,7 @@ use haft_core::ErrorKind;
 use haft_core::nearest;
 use serde_json::Value;
 
-use super::{is_header, known_parameter};
+use super::{is_header, known_parameter, slots};
 use crate::code;
 use crate::diagnostic::{Findings, escape};
 
@@ -16,7 +16,7 @@ const MOST_REDIRECTS: u64 = 3;
 const MOST_BYTES: u64 = 64 << 20;
 
 pub(super) fn check(contract: &Value, gateway: &Value, out: &mut Findings) {
-    sections(contract, gateway, out);
+    slots::check(contract, gateway, out);
     body(contract, gateway, out);
     if let Some(pointer) = gateway.get("result") {
         is_pointer(pointer, "/gateway/result", out);
@@ -28,44 +28,6 @@ pub(super) fn check(contract: &Value, gateway: &Value, out: &mut Findings) {
 
 fn reads(gateway: &Value) -> bool {
     matches!(gateway.get("method").and_then(Value::as_str), Some("GET" | "HEAD"))
-}
-
-fn sections(contract: &Value, gateway: &Value, out: &mut Findings) {
-    for section in ["query", "headers", "body"] {
-        let slots = gateway.get(section).and_then(Value::as_object);
-        for (name, slot) in slots.into_iter().flatten() {
-            let at = format!("/gateway/{section}/{}", escape(name));
-            if section == "headers" && !is_header(name) {
-                let message = format!("`{name}` is not a header that a contract may set");
-                out.contract_key(&code::GATEWAY, at.clone(), message)
-                    .help("credentials and framing are the host's business");
-            }
-            match slot.as_str() {
-                Some(parameter) => known_parameter(contract, parameter, &at, out),
-                None => fixed(section, slot, &at, out),
-            }
-        }
-    }
-}
-
-/// A value that never changes can be checked now.
-fn fixed(section: &str, slot: &Value, at: &str, out: &mut Findings) {
-    let Some(value) = slot.get("value") else { return };
-    let plain = |text: &str| !text.is_empty() && !text.chars().any(char::is_control);
-    let good = match (section, value) {
-        ("body", _) | ("query", Value::String(_)) => true,
-        ("headers", Value::String(text)) => plain(text),
-        (_, value) => value.is_number() || value.is_boolean(),
-    };
-    if !good {
-        let message = format!("this value cannot stand in {}", one_of(section));
-        out.contract(&code::GATEWAY, format!("{at}/value"), message)
-            .help("use text without control characters, a number or a boolean");
-    }
-}
-
-fn one_of(section: &str) -> &'static str {
-    if section == "headers" { "a header" } else { "a query" }
 }
 
 fn body(contract: &Value, gateway: &Value, out: &mut Findings) {
@@ -82,9 +44,16 @@ fn body(contract: &Value, gateway: &Value, out: &mut Findings) {
         out.contract(&code::GATEWAY, at, "a request that reads has no body")
             .help("use `query`, or another method");
     }
-    if whole && gateway.get("encoding").and_then(Value::as_str) == Some("form") {
-        out.contract(&code::GATEWAY, "/gateway/encoding", "a form is made of `body`")
-            .help("name the form's fields in `body`");
+    match gateway.get("encoding").and_then(Value::as_str) {
+        Some("form") if whole => {
+            out.contract(&code::GATEWAY, "/gateway/encoding", "a form is made of `body`")
+                .help("name the form's fields in `body`");
+        }
+        Some("text" | "base64") if !whole => {
+            out.contract(&code::GATEWAY, "/gateway/encoding", "this body is one parameter")
+                .help("name the parameter that is sent as it is in `bodyFrom`");
+        }
+        Some(_) | None => {}
     }
 }
 

@@ -1,0 +1,173 @@
+//! The process between haft and a program: it ends whatever the program has started, however that
+//! got away.
+//!
+//! Who forks twice and begins a session of its own is in no group that could be killed, and has no
+//! parent that could be followed. Orphans fall to the nearest process that says it takes them, which is
+//! the keeper here: everything that the program ever started is below it, until it ends the last of
+//! them. It ends them when haft tells it to, when haft is gone, and when the program has ended.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::sys::prctl;
+use nix::sys::resource::{Resource, setrlimit};
+use nix::sys::signal::{SigSet, Signal, kill, killpg, raise};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{Pid, dup2_stderr, dup2_stdin, dup2_stdout, getpid};
+
+/// The first argument of a program that is to keep a handler.
+pub(super) const ASKED: &str = "haft:keep";
+
+/// What the kernel does not let go of in this time is left to it.
+const LONGEST: Duration = Duration::from_secs(5);
+
+/// How long is waited between two looks.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Keeps a handler and does not return, if this process was started for that.
+pub(super) fn keep_if_asked() {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_none_or(|first| first != ASKED) {
+        return;
+    }
+    std::process::exit(match keep(arguments.collect()) {
+        Ok(WaitStatus::Exited(_, code)) => code,
+        Ok(WaitStatus::Signaled(_, signal, _)) => {
+            // Whoever looks sees how the handler ended.
+            let _ = raise(signal);
+            1
+        }
+        // Told to.
+        Ok(_) => 0,
+        Err(_) => 3,
+    });
+}
+
+/// How the handler ended, or that it was to.
+fn keep(arguments: Vec<OsString>) -> nix::Result<WaitStatus> {
+    prctl::set_child_subreaper(true)?;
+    // Nobody whom it keeps looks into it, and it leaves no core.
+    prctl::set_dumpable(false)?;
+    setrlimit(Resource::RLIMIT_CORE, 0, 0)?;
+    let mut signals = SigSet::empty();
+    [Signal::SIGCHLD, Signal::SIGTERM].into_iter().for_each(|one| signals.add(one));
+    signals.thread_block()?;
+    prctl::set_pdeathsig(Signal::SIGTERM)?;
+    let mut command = Command::new("/proc/self/exe");
+    // A group of its own: who signals the group that it is in means itself.
+    command.arg(super::start::ASKED).args(arguments).process_group(0);
+    let child = command.spawn().map_err(|_| Errno::ENOEXEC)?;
+    let handler = Pid::from_raw(i32::try_from(child.id()).map_err(|_| Errno::ESRCH)?);
+    let let_go = let_go();
+    let ended = match let_go {
+        Ok(()) => until_end(handler, &signals),
+        Err(_) => Ok(WaitStatus::StillAlive),
+    };
+    end_all(handler);
+    ended
+}
+
+/// The pipes are the handler's alone: whoever reads them learns when it has closed them.
+fn let_go() -> std::io::Result<()> {
+    let nothing = fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
+    dup2_stdin(&nothing)?;
+    dup2_stdout(&nothing)?;
+    dup2_stderr(&nothing)?;
+    Ok(())
+}
+
+fn until_end(handler: Pid, signals: &SigSet) -> nix::Result<WaitStatus> {
+    loop {
+        if signals.wait()? == Signal::SIGTERM {
+            return Ok(WaitStatus::StillAlive);
+        }
+        if let Some(status) = reap(handler) {
+            return Ok(status);
+        }
+    }
+}
+
+/// Takes in those that have ended; the handler's end is worth knowing.
+fn reap(handler: Pid) -> Option<WaitStatus> {
+    let mut found = None;
+    loop {
+        match waitpid(None::<Pid>, Some(WaitPidFlag::WNOHANG)) {
+            Ok(WaitStatus::StillAlive) | Err(_) => return found,
+            Ok(status) if status.pid() == Some(handler) => found = Some(status),
+            Ok(_) => {}
+        }
+    }
+}
+
+/// Stops everything below this process, so that nothing new begins, and kills it.
+fn end_all(handler: Pid) {
+    // Where nothing can be seen below, its group is still known.
+    let _ = killpg(handler, Signal::SIGKILL);
+    let (me, end) = (getpid(), Instant::now() + LONGEST);
+    while Instant::now() < end {
+        reap(handler);
+        let all = still(me, end);
+        if all.is_empty() {
+            return;
+        }
+        for one in all {
+            // Who is gone already cannot be killed.
+            let _ = kill(one, Signal::SIGKILL);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Everything below a process, stopped: looked for again until there is nobody new.
+fn still(me: Pid, end: Instant) -> BTreeSet<Pid> {
+    let mut stopped = BTreeSet::new();
+    loop {
+        let all = below(me);
+        let new: Vec<Pid> = all.difference(&stopped).copied().collect();
+        if new.is_empty() || Instant::now() >= end {
+            // A number that somebody else has by now is not ours to stop.
+            for other in stopped.difference(&all) {
+                let _ = kill(*other, Signal::SIGCONT);
+            }
+            return all;
+        }
+        for one in new {
+            let _ = kill(one, Signal::SIGSTOP);
+            stopped.insert(one);
+        }
+    }
+}
+
+/// The processes below one that have not ended.
+fn below(me: Pid) -> BTreeSet<Pid> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let all: Vec<(Pid, Pid)> = entries.filter_map(|entry| parent(&entry.path())).collect();
+    let mut found = BTreeSet::new();
+    let mut here = vec![me];
+    while let Some(one) = here.pop() {
+        for (child, _) in all.iter().filter(|(_, parent)| *parent == one) {
+            if found.insert(*child) {
+                here.push(*child);
+            }
+        }
+    }
+    found
+}
+
+/// A process and its parent. Its name stands in brackets and may hold anything.
+fn parent(folder: &Path) -> Option<(Pid, Pid)> {
+    let id: i32 = folder.file_name()?.to_str()?.parse().ok()?;
+    let stat = fs::read(folder.join("stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut words = rest.split_whitespace();
+    let ended = matches!(words.next()?, "Z" | "X");
+    let parent: i32 = words.next()?.parse().ok()?;
+    (!ended).then_some((Pid::from_raw(id), Pid::from_raw(parent)))
+}
