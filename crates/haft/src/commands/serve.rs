@@ -18,6 +18,7 @@ use haft_server::who::jwt::Issuers;
 use haft_server::{Door, Hub, Metrics};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::oneshot;
 
 pub(crate) use administrator::quoted;
 
@@ -74,7 +75,8 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
             true => Some(dev::watch(&desk, at, out)?),
             false => None,
         };
-        let left = haft_server::serve(listener, door, told()?, told_again()?).await;
+        let (told, again) = told()?;
+        let left = haft_server::serve(listener, door, heard(told), heard(again)).await;
         drop(watching);
         if left > 0 {
             let (left, verb) = (counted(left, "effect"), if left == 1 { "was" } else { "were" });
@@ -141,29 +143,31 @@ fn is_with_port(host: &str) -> bool {
     host.matches(':').count() == 1
 }
 
-/// Until the process is told to stop a second time: then it does not wait for anything. Effects
-/// that are under way stay on record as started.
-fn told_again() -> anyhow::Result<impl Future<Output = ()> + Send> {
+/// Until the process is told to stop, and until it is told so again: then it does not wait for
+/// anything, and effects that are under way stay on record as started.
+///
+/// One listener hears both. With one for each, a second signal that comes before the second listener
+/// has noticed the first would be taken for the first.
+fn told() -> anyhow::Result<(Told, Told)> {
     let (mut terminate, mut interrupt) =
         (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    Ok(async move {
-        for _ in 0..2 {
+    let ((first, told), (second, again)) = (oneshot::channel(), oneshot::channel());
+    tokio::spawn(async move {
+        for tell in [first, second] {
             tokio::select! {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
             }
+            // Whoever is gone need not be told.
+            let _ = tell.send(());
         }
-    })
+    });
+    Ok((told, again))
 }
 
-/// Until the process is told to stop.
-fn told() -> anyhow::Result<impl Future<Output = ()> + Send> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    })
+type Told = oneshot::Receiver<()>;
+
+async fn heard(told: Told) {
+    // The listener ends with the process, and then there is nothing to stop.
+    let _ = told.await;
 }
