@@ -2,14 +2,16 @@
 //! language in frames.
 
 mod item;
+mod items;
 mod wire;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use self::item::{Id, Item, Kind};
+use self::item::{Id, Kind};
+use self::items::Items;
 use self::wire::{Event, Response};
-use super::notes::{Notes, Pen, Verdict};
+use super::notes::{Pen, Verdict};
 use super::{Ended, Provider, fault, json};
 use crate::raw::RawJson;
 use crate::said::{Fault, Finish, Usage};
@@ -17,8 +19,7 @@ use crate::said::{Fault, Finish, Usage};
 /// What is known of one response.
 pub(super) struct Responses {
     door: Door,
-    items: Vec<Item>,
-    calls: usize,
+    items: Items,
     /// Items that were handed over without a response around them.
     handed: bool,
     /// Something of a response came: no item stands alone any more.
@@ -79,9 +80,8 @@ impl Provider for Responses {
     }
 
     fn settle(&mut self, verdict: Verdict, pen: &mut Pen<'_>) -> Vec<RawJson> {
-        self.items.sort_by_key(|item| item.index);
         let (mut replay, mut sendable) = (Vec::new(), 0);
-        for item in std::mem::take(&mut self.items) {
+        for item in self.items.take() {
             let is_message = item.is_message();
             replay.extend(item.settle(verdict, pen));
             if is_message || verdict == Verdict::Whole {
@@ -110,15 +110,7 @@ fn is_item(kind: &str) -> bool {
 
 impl Responses {
     pub(super) fn new(door: Door) -> Self {
-        Self {
-            door,
-            items: Vec::new(),
-            calls: 0,
-            handed: false,
-            begun: false,
-            id: None,
-            fault: None,
-        }
+        Self { door, items: Items::default(), handed: false, begun: false, id: None, fault: None }
     }
 
     fn is_anothers(&self, id: Option<&str>) -> bool {
@@ -158,8 +150,8 @@ impl Responses {
     fn handed(&mut self, data: &str, pen: &mut Pen<'_>) -> Result<Option<Ended>, Fault> {
         let item: &RawValue = json(data)?;
         let kind = Id::of(item)?.kind;
-        self.new_item(None, "", kind, pen.notes)?.state(item, pen)?;
-        self.count(pen.notes)?;
+        self.items.add(None, "", kind, pen.notes)?.state(item, pen)?;
+        self.items.fit(pen.notes)?;
         self.handed = true;
         Ok(None)
     }
@@ -174,25 +166,25 @@ impl Responses {
         let (index, id) = (event.output_index, event.item_id.as_deref().unwrap_or_default());
         match (kind, event.item) {
             ("response.output_item.added", Some(item)) => {
-                self.begun(index, item, pen.notes)?.begin(item, pen)?;
-                self.count(pen.notes)?;
+                self.items.begun(index, item, pen.notes)?.begin(item, pen)?;
+                self.items.fit(pen.notes)?;
             }
             ("response.output_item.done", Some(item)) => {
-                let over = self.over(index, item, pen.notes)?;
+                let over = self.items.over(index, item, pen.notes)?;
                 over.state(item, pen)?;
                 over.over = true;
-                self.count(pen.notes)?;
+                self.items.fit(pen.notes)?;
             }
             (
                 "response.function_call_arguments.delta" | "response.custom_tool_call_input.delta",
                 _,
-            ) => self.call(index, id)?.add(delta, pen)?,
+            ) => self.items.call(index, id)?.add(delta, pen)?,
             (
                 "response.function_call_arguments.done" | "response.custom_tool_call_input.done",
                 _,
             ) => {
                 let text = event.arguments.as_ref().or(event.input.as_ref());
-                self.call(index, id)?.stated(text.map_or(&b""[..], |text| &text.0), pen)?;
+                self.items.call(index, id)?.stated(text.map_or(&b""[..], |text| &text.0), pen)?;
             }
             (
                 "response.output_text.delta"
@@ -201,120 +193,20 @@ impl Responses {
                 | "response.audio_transcript.delta",
                 _,
             ) => {
-                self.mark(index, id, Kind::Message, pen.notes)?;
+                self.items.mark(index, id, Kind::Message, pen.notes)?;
                 pen.text(0, delta)?;
             }
             ("response.refusal.delta", _) => {
-                self.mark(index, id, Kind::Message, pen.notes)?;
+                self.items.mark(index, id, Kind::Message, pen.notes)?;
                 pen.refusal(delta)?;
             }
             ("response.reasoning_text.delta" | "response.reasoning_summary_text.delta", _) => {
-                self.mark(index, id, Kind::Reasoning, pen.notes)?;
+                self.items.mark(index, id, Kind::Reasoning, pen.notes)?;
                 pen.reasoning(delta)?;
             }
             _ => {}
         }
         Ok(None)
-    }
-
-    /// The item's words have been said: its end does not say them again.
-    fn mark(
-        &mut self,
-        index: Option<u64>,
-        id: &str,
-        kind: Kind,
-        notes: &mut Notes,
-    ) -> Result<(), Fault> {
-        match self.find(index, id, |item| item.kind == kind) {
-            Some(item) => item.told = true,
-            None => self.new_item(index, id, kind, notes)?.told = true,
-        }
-        Ok(())
-    }
-
-    /// The call that a delta belongs to. The SDKs fail where there is none, and so do we.
-    fn call(&mut self, index: Option<u64>, id: &str) -> Result<&mut Item, Fault> {
-        self.find(index, id, Item::is_call)
-            .ok_or_else(|| fault("contradiction", "arguments came for a call that was never begun"))
-    }
-
-    /// What an event speaks of by index and id.
-    fn find(
-        &mut self,
-        index: Option<u64>,
-        id: &str,
-        fits: impl Fn(&Item) -> bool,
-    ) -> Option<&mut Item> {
-        let named = |item: &Item| !id.is_empty() && item.id == id && fits(item);
-        let unnamed = |item: &Item| (index.is_some() || id.is_empty()) && fits(item);
-        let at = self.position(index, &named, &unnamed)?;
-        self.items.get_mut(at)
-    }
-
-    /// An item that begins.
-    fn begun(
-        &mut self,
-        index: Option<u64>,
-        raw: &RawValue,
-        notes: &mut Notes,
-    ) -> Result<&mut Item, Fault> {
-        let id = Id::of(raw)?;
-        let begins = |item: &Item| item.may_begin_as(&id);
-        match self.position(index, &|item| begins(item) && item.is_named(&id), &begins) {
-            Some(at) => self.items.get_mut(at).ok_or_else(lost),
-            None => self.new_item(index, &id.id, id.kind, notes),
-        }
-    }
-
-    /// An item that ends: the one with its ids, else the open one in its place.
-    fn over(
-        &mut self,
-        index: Option<u64>,
-        raw: &RawValue,
-        notes: &mut Notes,
-    ) -> Result<&mut Item, Fault> {
-        let id = Id::of(raw)?;
-        let open = |item: &Item| item.kind == id.kind && !item.over;
-        match self.position(index, &|item| item.is_named(&id), &open) {
-            Some(at) => self.items.get_mut(at).ok_or_else(lost),
-            None => self.new_item(index, &id.id, id.kind, notes),
-        }
-    }
-
-    /// The latest item by its id, and by its place where no id says more: some number all of their
-    /// items 0, some give an item another id with each event, and some all items the same.
-    fn position(
-        &self,
-        index: Option<u64>,
-        named: &dyn Fn(&Item) -> bool,
-        fits: &dyn Fn(&Item) -> bool,
-    ) -> Option<usize> {
-        let placed = |item: &Item| index.is_none_or(|index| item.index == index);
-        let items = || self.items.iter();
-        items()
-            .rposition(|item| named(item) && placed(item))
-            .or_else(|| items().rposition(named))
-            .or_else(|| items().rposition(|item| placed(item) && fits(item)))
-    }
-
-    fn new_item(
-        &mut self,
-        index: Option<u64>,
-        id: &str,
-        kind: Kind,
-        notes: &mut Notes,
-    ) -> Result<&mut Item, Fault> {
-        notes.part()?;
-        notes.hold(id.len())?;
-        let last = self.items.iter().map(|item| item.index).max();
-        let next = last.map_or(0, |last| last.saturating_add(1));
-        self.items.push(Item::new(index.unwrap_or(next), id, kind));
-        self.items.last_mut().ok_or_else(lost)
-    }
-
-    fn count(&mut self, notes: &Notes) -> Result<(), Fault> {
-        self.calls = self.items.iter().filter(|item| item.is_call()).count();
-        notes.calls_fit(self.calls)
     }
 
     /// What the response says of itself when it ends.
@@ -329,42 +221,10 @@ impl Responses {
         pen.notes.usage = usage(response.usage).or(pen.notes.usage);
         let ended = ended(&response);
         if let Some(output) = response.output.filter(|output| !output.is_empty()) {
-            self.agree(&output, pen)?;
+            self.items.agree(&output, pen)?;
         }
         Ok(Some(ended))
     }
-
-    /// The list of all items has the last word on what there is, and in which order.
-    fn agree(&mut self, output: &[&RawValue], pen: &mut Pen<'_>) -> Result<(), Fault> {
-        let ids = output.iter().map(|raw| Id::of(raw)).collect::<Result<Vec<_>, _>>()?;
-        let mut streamed = std::mem::take(&mut self.items);
-        streamed.sort_by_key(|item| item.index);
-        let claims = item::claims(&streamed, &ids);
-        let mut streamed: Vec<Option<Item>> = streamed.into_iter().map(Some).collect();
-        for (place, (raw, (id, claim))) in (0..).zip(output.iter().zip(ids.iter().zip(claims))) {
-            let known = claim.and_then(|at| streamed.get_mut(at)?.take());
-            let mut item = match known {
-                Some(item) => item,
-                None => {
-                    pen.notes.part()?;
-                    Item::new(place, "", id.kind)
-                }
-            };
-            item.index = place;
-            item.state(raw, pen)?;
-            self.items.push(item);
-        }
-        let after = output.len().try_into().unwrap_or(u64::MAX);
-        for mut item in streamed.into_iter().flatten().filter(Item::is_call) {
-            item.forgotten(after);
-            self.items.push(item);
-        }
-        self.count(pen.notes)
-    }
-}
-
-fn lost() -> Fault {
-    fault("bug", "an item was lost")
 }
 
 fn response<'a>(event: &Event<'a>) -> Result<Option<Response<'a>>, Fault> {

@@ -2,7 +2,6 @@
 //! the end of the item, and at the end of the response.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use serde_json::value::RawValue;
 
@@ -25,7 +24,7 @@ pub(super) struct Item {
     /// It has begun; words may come before that.
     has_begun: bool,
     /// What a call is answered by.
-    call: String,
+    pub(super) call: String,
     fields: Fields,
     /// The arguments that it began with.
     begun: Vec<u8>,
@@ -68,37 +67,6 @@ fn kind_of(wire: &OutputItem<'_>) -> Kind {
         Some("reasoning") => Kind::Reasoning,
         Some(_) | None => Kind::Other,
     }
-}
-
-/// Which of the streamed items each of the listed ones is: the one with its ids, else the first of its
-/// kind that is no other's, because ids may have changed since.
-pub(super) fn claims(streamed: &[Item], listed: &[Id<'_>]) -> Vec<Option<usize>> {
-    let mut named: HashMap<(Kind, &str), Vec<usize>> = HashMap::new();
-    for (at, item) in streamed.iter().enumerate().rev() {
-        for id in [&item.id, &item.call] {
-            named.entry((item.kind, id)).or_default().push(at);
-        }
-    }
-    let mut free = vec![true; streamed.len()];
-    let mut claim = |at: usize| free.get_mut(at).is_some_and(std::mem::take).then_some(at);
-    let by_id = listed.iter().map(|one| {
-        [&one.id, &one.call].into_iter().filter(|id| !id.is_empty()).find_map(|id| {
-            let found = named.get_mut(&(one.kind, &**id))?;
-            std::iter::from_fn(|| found.pop()).find_map(&mut claim)
-        })
-    });
-    let by_id: Vec<Option<usize>> = by_id.collect();
-    let mut next: HashMap<Kind, usize> = HashMap::new();
-    let in_order = listed.iter().zip(by_id).map(|(one, found)| {
-        found.or_else(|| {
-            let from = next.entry(one.kind).or_default();
-            let of_kind = |at: &usize| streamed.get(*at).is_some_and(|item| item.kind == one.kind);
-            let at = (*from..streamed.len()).filter(of_kind).find_map(&mut claim);
-            *from = at.map_or(streamed.len(), |at| at + 1);
-            at
-        })
-    });
-    in_order.collect()
 }
 
 /// Whether two ids are given and equal.
