@@ -161,3 +161,62 @@ fn mcp_serves_the_agent_of_a_tenant_that_is_named() {
     let nobody = project.run(&["mcp", "--tenant", "nobody"]);
     assert!(nobody.code == 2 && nobody.err.contains("`nobody` has no agent"), "{nobody:?}");
 }
+
+#[test]
+fn a_declared_policy_holds_and_its_files_are_read() {
+    let call = |project: &Project| {
+        project.run(&["call", "greet", "--args", "{\"text\": \"a\"}", "--json"]).code
+    };
+    let project = with(
+        "[[policies]]\nid = \"quiet\"\ndescription = \"At night.\"\ndeny = [\"shop__greet\"]\n",
+    );
+    assert_eq!(call(&Project::new()), 0);
+    assert_eq!(call(&project), 1, "it is denied");
+    let project = with("[[policies]]\nid = \"quiet\"\ncedar = [\"night.cedar\"]\n");
+    let missing = project.run(&["check"]);
+    assert!(
+        missing.code == 2 && missing.out.contains("`night.cedar` cannot be read"),
+        "{missing:?}"
+    );
+    project.write(
+        "night.cedar",
+        "forbid(principal, action == Haft::Action::\"shop__greet\", resource);\n",
+    );
+    assert_eq!(project.run(&["check"]).code, 0);
+    assert_eq!(call(&project), 1);
+    project.write(
+        "night.cedar",
+        "forbid(principal, action == Haft::Action::\"shop__grete\", resource);\n",
+    );
+    let wrong = project.run(&["check"]);
+    assert!(wrong.code == 2 && wrong.out.contains("shop__grete"), "{wrong:?}");
+    assert_eq!(call(&project), 1, "what might forbid is not left out");
+}
+
+#[test]
+fn agents_are_described_and_keys_have_names_and_ends() {
+    let project = with(
+        "[[tenants]]\nid = \"acme\"\n\n[[agents]]\nid = \"helper\"\ntenant = \"acme\"\n\
+         description = \"Helps.\"\n\n[agents.model]\nprovider = \"openai\"\nname = \"m\"\nconnection = \"key\"\n",
+    );
+    let made = project.run(&[
+        "keys",
+        "new",
+        "night",
+        "--as",
+        "user:nora",
+        "--role",
+        "operator",
+        "--tenant",
+        "acme",
+        "--expires",
+        "2999-01-31T00:00:00Z",
+    ]);
+    let entry = made.err.split_once("[[keys]]").unwrap().1;
+    assert!(entry.contains("expires = \"2999-01-31T00:00:00Z\""), "{made:?}");
+    let toml = project.read("haft.toml");
+    project.write("haft.toml", &format!("{toml}\n[[keys]]\nname = \"at night\"{entry}"));
+    assert_eq!(project.run(&["check"]).code, 0, "{:?}", project.run(&["check"]));
+    let listed = project.run(&["keys", "list", "--tenant", "acme"]);
+    assert!(listed.out.contains("at night") && listed.out.contains("2999-01-31"), "{listed:?}");
+}

@@ -35,8 +35,14 @@ pub(crate) struct ModelSaid {
     connection: String,
 }
 
-/// Refuses a model of a provider that nobody here can talk to.
+/// Refuses a model of a provider that nobody here can talk to, or that nothing is called.
 pub(super) fn check(said: &Value) -> Result<(), Problem> {
+    for name in ["name", "connection"] {
+        let said = said.pointer(&format!("/model/{name}")).and_then(Value::as_str);
+        if said.is_some_and(|text| text.trim().is_empty()) {
+            return Err(Problem::invalid_configuration(format!("`model.{name}`: it is empty")));
+        }
+    }
     let provider = said.pointer("/model/provider").and_then(Value::as_str);
     match provider.map(str::parse::<haft_agent::http::Provider>) {
         Some(Err(why)) => Err(Problem::invalid_configuration(format!("`model.provider`: {why}"))),

@@ -47,8 +47,10 @@ pub(crate) struct Grants {
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewGrant {
     /// Who may use it: `user:<id>`, `agent:<id>`, `agent:*`, `*`.
+    #[schema(min_items = 1, max_items = 256)]
     pub(crate) principals: Vec<String>,
     /// With which tools: names, with `*`.
+    #[schema(min_items = 1, max_items = 256)]
     pub(crate) tools: Vec<String>,
 }
 

@@ -16,8 +16,10 @@ use crate::problem::Problem;
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewConnection {
     /// Its id: up to 64 letters, digits and `_.:-`.
+    #[schema(pattern = "^[A-Za-z0-9_.:-]{1,64}$")]
     id: String,
     /// Whose service it is an account of; the tools that may use it name the same word.
+    #[schema(min_length = 1, max_length = 1024)]
     provider: String,
     /// How it proves who it is.
     kind: KindName,
@@ -27,7 +29,7 @@ pub(crate) struct NewConnection {
     hosts: Vec<String>,
     /// The secret: a token, a key, a password, or the client's secret. Sealed, and never shown.
     #[serde(default)]
-    #[schema(write_only, format = Password)]
+    #[schema(write_only, format = Password, min_length = 6)]
     #[expect(
         dead_code,
         reason = "taken out before the rest is read; here for the OpenAPI document"
@@ -127,7 +129,7 @@ impl NewConnection {
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewSecret {
     /// The new secret. Sealed, and never shown.
-    #[schema(write_only, format = Password, required, value_type = String)]
+    #[schema(write_only, format = Password, required, value_type = String, min_length = 6)]
     #[expect(
         dead_code,
         reason = "taken out before the rest is read; here for the OpenAPI document"
