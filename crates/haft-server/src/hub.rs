@@ -4,6 +4,7 @@
 mod kept;
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_core::port::Publish;
@@ -21,11 +22,13 @@ const WAITING: usize = 1024;
 pub struct Hub {
     to: Sender<Arc<Seen>>,
     kept: Arc<Mutex<Kept>>,
+    /// Whether somebody may be expected back. Every call asks, and most of the time nobody is.
+    awaits: Arc<AtomicBool>,
 }
 
 impl Default for Hub {
     fn default() -> Self {
-        Self { to: broadcast::channel(WAITING).0, kept: Arc::default() }
+        Self { to: broadcast::channel(WAITING).0, kept: Arc::default(), awaits: Arc::default() }
     }
 }
 
@@ -70,7 +73,16 @@ impl Publish for Hub {
     }
 
     fn is_listening(&self) -> bool {
-        self.to.receiver_count() > 0 || self.kept().is_awaited()
+        if self.to.receiver_count() > 0 {
+            return true;
+        }
+        if !self.awaits.load(Ordering::Acquire) {
+            return false;
+        }
+        let kept = self.kept();
+        let awaited = kept.is_awaited();
+        self.awaits.store(awaited, Ordering::Release);
+        awaited
     }
 }
 
@@ -86,6 +98,8 @@ pub(crate) struct Following {
 
 impl Drop for Following {
     fn drop(&mut self) {
-        self.hub.kept().await_back();
+        let mut kept = self.hub.kept();
+        kept.await_back();
+        self.hub.awaits.store(true, Ordering::Release);
     }
 }

@@ -28,8 +28,8 @@ use crate::who::{Role, Who};
 #[into_params(parameter_in = Query)]
 pub(crate) struct Part {
     /// Of these kinds, with commas between them: `call`, `settle`, `late`, `unknown`, `resolve`,
-    /// `undo`, `confirmation`, `confirmation_mismatch`, `note`, `config`, `connection`; all where
-    /// absent.
+    /// `undo`, `confirmation`, `confirmation_mismatch`, `note`, `model_request`, `config`,
+    /// `connection`; all where absent.
     pub(crate) kind: Option<String>,
     /// About this agent.
     pub(crate) agent: Option<String>,
@@ -50,7 +50,7 @@ pub(crate) struct Part {
 }
 
 /// What a tenant's entries tell of.
-const KINDS: [&str; 11] = [
+const KINDS: [&str; 12] = [
     "call",
     "settle",
     "late",
@@ -60,6 +60,7 @@ const KINDS: [&str; 11] = [
     "confirmation",
     "confirmation_mismatch",
     "note",
+    "model_request",
     "config",
     "connection",
 ];

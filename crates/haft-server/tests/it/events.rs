@@ -156,6 +156,15 @@ async fn a_filter_that_cannot_be_meant_is_refused_by_its_name() {
         let reply = served.get(&served.operator, &format!("/v1/audit?{query}")).await;
         assert_eq!(reply.status, 400, "{query}: {reply:?}");
     }
+    // Every kind that is written is one that can be asked for.
+    for kind in
+        ["call", "settle,late", "unknown", "resolve", "undo", "confirmation", "note", "config"]
+            .into_iter()
+            .chain(["confirmation_mismatch", "model_request", "connection"])
+    {
+        let reply = served.get(&served.operator, &format!("/v1/audit?kind={kind}")).await;
+        assert_eq!(reply.status, 200, "{kind}: {reply:?}");
+    }
     let odd = [("Accept", "text/event-stream"), ("Last-Event-ID", "yesterday")];
     let reply = served.send(&served.operator, "GET", "/v1/events", &odd, None).await;
     assert!(reply.status == 400 && reply.body.contains("Last-Event-ID"), "{reply:?}");

@@ -93,6 +93,10 @@ fn of_calls(filter: &TrailFilter) -> Where {
 fn of_others(filter: &TrailFilter) -> Where {
     let mut query = Where::new("SELECT number FROM audit INDEXED BY audit_rare", &filter.tenant);
     query.sql.push_str(RARE);
+    // Before anything of a body is read.
+    query.and_one_of("kind", &filter.kinds);
+    query.and_some("at_ms >=", filter.since_ms);
+    query.and_some("at_ms <=", filter.until_ms);
     for (name, wanted) in [
         ("agent", &filter.agent),
         ("tool", &filter.tool),
@@ -102,8 +106,5 @@ fn of_others(filter: &TrailFilter) -> Where {
         let says = format!("iif(json_valid(body), body ->> '$.{name}', NULL) =");
         query.and_some(&says, wanted.clone());
     }
-    query.and_one_of("kind", &filter.kinds);
-    query.and_some("at_ms >=", filter.since_ms);
-    query.and_some("at_ms <=", filter.until_ms);
     newest(query, filter)
 }

@@ -92,7 +92,10 @@ async fn an_approval_that_is_used_for_something_else_leaves_a_note() {
     assert!(mismatches(&world).await.is_empty());
     assert_eq!(kind(&world.call(other).await), ErrorKind::ConfirmationRefused);
     let [note] = mismatches(&world).await.try_into().unwrap();
-    assert_eq!(note, json!({ "confirmation": id, "tool": "shop__gift", "why": "mismatch" }));
+    let agent = call("gift", "k").caller.agent;
+    let about = json!({ "confirmation": id, "tool": "shop__gift", "why": "mismatch",
+                        "agent": &*agent, "session": null });
+    assert_eq!(note, about);
 }
 
 /// The registry with another `gift`.
