@@ -379,7 +379,9 @@ async fn many_that_start_a_program_at_once_all_run_all_of_it() {
     // Long enough that writing it takes a while.
     let source = format!("{head}{}", "# nothing to see here\n".repeat(20_000));
     for round in 0..6 {
-        let bench = Arc::new(Bench::of(&source, |settings| settings.most = 16));
+        let bench = Arc::new(Bench::of(&source, |settings| {
+            (settings.most, settings.calls_per_child) = (16, 1);
+        }));
         let calls: Vec<_> = (0..16)
             .map(|_| {
                 let bench = bench.clone();
