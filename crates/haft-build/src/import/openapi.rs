@@ -23,6 +23,7 @@ mod yaml;
 mod tests;
 
 use haft_core::Digest;
+use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::draft::{Read, assemble};
@@ -65,7 +66,8 @@ pub fn openapi(text: &str, given: Given<'_>) -> Result<Import, ImportError> {
     }
     let source = Source { document: &document, given };
     let paths = document.get("paths").and_then(Value::as_object);
-    let read = paths.into_iter().flatten().flat_map(|(path, item)| source.path(path, item));
+    let paths: Vec<(&String, &Value)> = paths.into_iter().flatten().collect();
+    let read = paths.into_par_iter().flat_map_iter(|(path, item)| source.path(path, item));
     let mut import = assemble(read.collect());
     for field in ["webhooks", "externalDocs"] {
         if let Some(value) = document.get(field) {

@@ -193,8 +193,13 @@ const HOSTS_OWN: &[&str] = &[
     "connection",
     "content-length",
     "cookie",
+    "expect",
     "host",
+    "keep-alive",
     "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
     "transfer-encoding",
     "upgrade",
 ];

@@ -608,6 +608,10 @@ mod the_contract {
                 "`Cookie` is not a header that a contract may set [H120]",
             ),
             (
+                json!({"headers": {"Expect": {"value": "100-continue"}}}),
+                "`Expect` is not a header that a contract may set [H120]",
+            ),
+            (
                 json!({"headers": {"x": {"value": "a\r\nb"}}}),
                 "this value cannot stand in a header [H120]",
             ),

@@ -39,15 +39,19 @@ const SHOWN: [&str; 8] = [
 ];
 
 /// Headers that are the host's to set.
-const OURS: [&str; 10] = [
+const OURS: [&str; 14] = [
     "accept-encoding",
     "authorization",
     "connection",
     "content-length",
     "cookie",
+    "expect",
     "host",
+    "keep-alive",
     "proxy-authorization",
+    "proxy-connection",
     "te",
+    "trailer",
     "transfer-encoding",
     "upgrade",
 ];

@@ -78,7 +78,9 @@ fn equip(config: &mut Config, options: &Mcp) -> anyhow::Result<()> {
     config.records = config.records();
     let Some(found) = config.records.agents.iter_mut().find(|one| is_meant(one, options)) else {
         let named = plain(options.agent.as_deref().unwrap_or("default"));
-        let why = format!("`--connection` is for agents of `haft.toml`, and `{named}` is not declared there");
+        let why = format!(
+            "`--connection` is for agents of `haft.toml`, and `{named}` is not declared there"
+        );
         return Err(misuse(why));
     };
     found.connections.extend(options.connections.iter().cloned());

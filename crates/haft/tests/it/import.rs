@@ -143,3 +143,28 @@ fn a_provider_is_a_name_and_belongs_to_requests() {
         |entry: &&Value| entry["what"].as_str().unwrap().contains("the connection `github`");
     assert_eq!(report["entries"].as_array().unwrap().iter().filter(about).count(), 4, "{report}");
 }
+
+#[test]
+fn proxies_of_the_environment_are_not_asked() {
+    let project = Project::new();
+    let (port, seen) = service();
+    let (proxy, asked) = service();
+    project.write("api.json", &document(port).to_string());
+    project.write(
+        "haft.toml",
+        "toolset = \"api\"\n[policy]\nallow = [\"*\"]\n[http]\nallow = [\"127.0.0.1\"]\n",
+    );
+    assert_eq!(project.run(&["import", "api.json", "--toolset", "api"]).code, 1);
+    let proxy = format!("http://127.0.0.1:{proxy}");
+    let mut command = project.command();
+    for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"]
+    {
+        command.env(name, &proxy);
+    }
+    let arguments = json!({"ids": ["1"], "tags": ["x"]}).to_string();
+    command.args(["call", "search", "--args", &arguments, "--toolset", "api"]).env("NO_PROXY", "");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert!(seen.recv().unwrap().starts_with("GET /v1/search/1/;tags=x HTTP/1.1\r\n"));
+    assert!(asked.try_recv().is_err(), "nobody asked the proxy");
+}

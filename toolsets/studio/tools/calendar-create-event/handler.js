@@ -51,7 +51,8 @@ function firstDifference(args, draft) {
 }
 
 function addresses(attendees) {
-  return JSON.stringify(attendees.map((email) => email.toLowerCase()).sort());
+  const people = new Set(attendees.map((email) => email.trim().toLowerCase()));
+  return JSON.stringify([...people].sort());
 }
 
 function failure(kind, message, suggestion) {

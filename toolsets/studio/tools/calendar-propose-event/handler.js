@@ -11,9 +11,10 @@ export async function execute({ args, context }) {
     return { ok: false, error: { kind: "invalid_arguments", retryable: false, ...objection } };
   }
 
+  const attendees = distinct(args.attendees);
   const searched = { from: rfc3339(from), until: rfc3339(until) };
   const { slots, timezone, notChecked, notes } = await context.calendar.freeSlots({
-    attendees: withZones(args.attendees, args.attendee_zones),
+    attendees: withZones(attendees, args.attendee_zones),
     durationMinutes: args.duration_minutes,
     from: searched.from,
     until: searched.until,
@@ -28,7 +29,7 @@ export async function execute({ args, context }) {
   for (const { slot, distance } of choose(slots, args.preferred_times, args.max_proposals)) {
     const draft = await context.calendar.saveDraft({
       title: args.title,
-      attendees: args.attendees,
+      attendees,
       start: slot.start,
       end: slot.end,
       timezone,
@@ -46,7 +47,7 @@ export async function execute({ args, context }) {
     });
   }
 
-  const { title, attendees, duration_minutes } = args;
+  const { title, duration_minutes } = args;
   const about = { timezone, not_checked: notChecked, notes };
   return { ok: true, data: { title, attendees, duration_minutes, proposals, searched, ...about } };
 }
@@ -64,19 +65,33 @@ function objectionTo({ attendees, attendee_zones, working_hours }, from, until) 
       suggestion: "give hours within one day, for example 09:00 to 17:00",
     };
   }
-  const stranger = attendee_zones.find(({ email }) => !attendees.includes(email));
+  const invited = new Set(attendees.map(person));
+  const stranger = attendee_zones.find(({ email }) => !invited.has(person(email)));
   if (stranger) {
     return {
       message: `\`attendee_zones\` names \`${stranger.email}\`, who is not in \`attendees\``,
-      suggestion: "write the address the same way in both, or leave the zone out",
+      suggestion: "write the same address in both, or leave the zone out",
     };
   }
   return undefined;
 }
 
+// Mail for `A@x.example` and `a@x.example` reaches one person.
+function person(email) {
+  return email.trim().toLowerCase();
+}
+
+function distinct(emails) {
+  const first = new Map();
+  for (const email of emails) {
+    if (!first.has(person(email))) first.set(person(email), email);
+  }
+  return [...first.values()];
+}
+
 function withZones(attendees, zones) {
-  const zoneOf = new Map(zones.map(({ email, timezone }) => [email, timezone]));
-  return attendees.map((email) => ({ email, timezone: zoneOf.get(email) }));
+  const zoneOf = new Map(zones.map(({ email, timezone }) => [person(email), timezone]));
+  return attendees.map((email) => ({ email, timezone: zoneOf.get(person(email)) }));
 }
 
 // Free time comes as many starts a few minutes apart. A useful choice is a

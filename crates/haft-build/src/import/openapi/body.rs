@@ -96,13 +96,15 @@ fn as_it_is(
     log: &mut Log,
 ) {
     let bytes = chosen.kind == Kind::Bytes;
-    let mut schema = json!({"type": "string"});
-    if bytes {
-        let what = format!("the bytes of the body are given in base64 (`{}`)", chosen.media);
-        log.note(Severity::Changed, "/requestBody", what);
-        schema["contentEncoding"] = json!("base64");
-        schema["description"] = json!("What is sent, in base64.");
-    }
+    let schema = match bytes {
+        true => {
+            let what = format!("the bytes of the body are given in base64 (`{}`)", chosen.media);
+            log.note(Severity::Changed, "/requestBody", what);
+            let description = "What is sent, in base64.";
+            json!({"type": "string", "contentEncoding": "base64", "description": description})
+        }
+        false => json!({"type": "string"}),
+    };
     arguments.encoding = Some(if bytes { "base64" } else { "text" });
     // A name with a star in it names nothing that could be sent.
     if !chosen.media.contains('*') {

@@ -1,6 +1,6 @@
 //! How a parameter or a field of a form is written: `style`, `explode` and `allowReserved`.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::super::log::Log;
 use super::super::report::Severity;
@@ -70,14 +70,16 @@ pub(super) fn slot(
     if plain {
         return json!(from);
     }
-    let mut slot = json!({"from": from, "style": style});
+    let mut slot = Map::new();
+    slot.insert("from".to_owned(), json!(from));
+    slot.insert("style".to_owned(), json!(style));
     if explode != (style == "form") && matches!(style, "form" | "simple" | "label" | "matrix") {
-        slot["explode"] = json!(explode);
+        slot.insert("explode".to_owned(), json!(explode));
     }
     if reserved {
-        slot["allowReserved"] = json!(true);
+        slot.insert("allowReserved".to_owned(), json!(true));
     }
-    slot
+    Value::Object(slot)
 }
 
 /// The parameter of the tool that a slot is filled with.

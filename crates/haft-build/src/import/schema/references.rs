@@ -141,7 +141,8 @@ fn taken(schema: &Value) -> Vec<String> {
     defs.into_iter().flat_map(Map::keys).cloned().collect()
 }
 
-fn mentions_reference(value: &Value) -> bool {
+/// Whether something in a schema refers to something else.
+pub(super) fn mentions_reference(value: &Value) -> bool {
     match value {
         Value::Object(map) => {
             map.keys().any(|key| key.ends_with("Ref"))

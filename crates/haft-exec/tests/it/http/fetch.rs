@@ -45,6 +45,20 @@ async fn a_handler_asks_and_the_host_adds_what_it_must_not_know() {
 }
 
 #[tokio::test]
+async fn what_frames_a_request_is_the_hosts() {
+    let server = Server::saying(says("200 OK", "{}")).await;
+    let tool = tool(&[server.at.to_string()]);
+    for name in
+        ["Connection", "Expect", "Keep-Alive", "Proxy-Connection", "TE", "Trailer", "Upgrade"]
+    {
+        let asked = json!({"url": server.url("/"), "headers": {name: "x"}});
+        let error = fetch(&tool, None, "get", asked).await.unwrap_err();
+        assert!(error.message.contains("is not the host's"), "{name}: {error:?}");
+    }
+    assert!(server.seen().is_empty());
+}
+
+#[tokio::test]
 async fn only_declared_hosts_are_reached() {
     let server = Server::saying(says("200 OK", "{}")).await;
     let mine = server.at.to_string();
@@ -97,4 +111,26 @@ async fn a_handler_learns_whether_something_may_have_been_done() {
     assert!(!gone.partial_side_effects, "{gone:?}");
     let fetch = Fetch::new(client());
     assert!(!fetch.writes("get") && !fetch.writes("head") && fetch.writes("post"));
+}
+
+#[tokio::test]
+async fn whether_anyone_listens_at_other_ports_is_not_told() {
+    let server = Server::saying(says("200 OK", "{}")).await;
+    let tool = tool(&[server.at.to_string()]);
+    let mut open = Vec::new();
+    for _ in 0..10 {
+        open.push(Server::saying(says("200 OK", "{}")).await);
+    }
+    let ports = open.iter().map(|one| one.at.port()).chain(1..=90);
+    let mut told = std::collections::BTreeSet::new();
+    for port in ports {
+        let url = format!("http://127.0.0.1:{port}/");
+        let error = fetch(&tool, None, "get", json!(url)).await.unwrap_err();
+        told.insert(format!(
+            "{:?}",
+            (error.kind, error.message, error.suggestion, error.retryable)
+        ));
+    }
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(open.iter().all(|one| one.seen().is_empty()), "nothing is sent");
 }

@@ -124,14 +124,6 @@ async fn what_is_not_encrypted_stays_on_this_machine() {
     assert!(error.source.unwrap().contains("not encrypted"));
 }
 
-#[tokio::test]
-async fn proxies_of_the_environment_are_not_asked() {
-    // A client that reads them would fail here; ours has no way to.
-    let server = Server::saying(says("200 OK", "{}")).await;
-    data(get(Client::new(local()), &server.url("/")).await);
-    assert!(server.seen()[0].starts_with("GET / HTTP/1.1"), "not in a proxy's form");
-}
-
 async fn redirected(method: &str, redirects: u8, target: &str) -> (Ended, Server, Server) {
     let other = Server::saying(says("200 OK", r#"{"at": "other"}"#)).await;
     let target = target.replace("OTHER", &format!("{}", other.at));

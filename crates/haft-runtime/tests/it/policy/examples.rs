@@ -28,7 +28,7 @@ fn every_example_loads() {
         let records: Records = serde_json::from_value(value).unwrap();
         Directory::load(&records, &stock, "haft.toml").unwrap();
     }
-    assert_eq!((examples.len(), rules.len()), (4, 1));
+    assert_eq!((examples.len(), rules.len()), (5, 1));
     let file = rules[0].cedar[0].clone();
     let text = blocks("cedar").concat();
     let cedar = vec![Text { file, text }];

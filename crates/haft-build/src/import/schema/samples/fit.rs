@@ -7,6 +7,7 @@
 use haft_core::digest::canonical;
 use serde_json::{Map, Value};
 
+use super::super::references::mentions_reference;
 use super::super::table::types_of;
 use haft_core::validator;
 
@@ -101,7 +102,10 @@ fn same(one: &Value, other: &Value) -> bool {
 /// Asks the validator, which fetches nothing and matches patterns in linear time.
 fn validates(value: &Value, schema: &Value, defs: Option<&Value>) -> bool {
     let mut whole = schema.clone();
-    if let (Value::Object(members), Some(defs)) = (&mut whole, defs) {
+    // Compiling definitions that nothing refers to would take most of the time of an import.
+    if mentions_reference(schema)
+        && let (Value::Object(members), Some(defs)) = (&mut whole, defs)
+    {
         members.insert("$defs".to_owned(), defs.clone());
     }
     validator::compile(&whole).is_ok_and(|compiled| compiled.is_valid(value))
