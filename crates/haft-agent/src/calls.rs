@@ -167,6 +167,8 @@ impl Desk<'_> {
         call.mode = self.agent.settings.mode;
         let known = self.catalog.get(&tool);
         let needed = known.and_then(|known| known.tool.contract.connection.as_ref());
+        // The agent's own comes first: a model may be shared by tenants that have other connections.
+        let needed = needed.filter(|_| known.is_some_and(|known| known.connection.is_none()));
         if let Some(id) = needed.and_then(|one| self.agent.connections.get(&one.provider)) {
             call.connection = Some(id.clone());
             call.connections = vec![id.clone()];

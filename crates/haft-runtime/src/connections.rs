@@ -106,11 +106,15 @@ impl Wanted {
     /// What does not.
     pub fn check(&self) -> Result<(), Wrong> {
         let is_id = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte);
-        if self.id.is_empty() || self.id.len() > 64 || !self.id.bytes().all(is_id) {
+        // In an address, two points lead elsewhere.
+        let leads = self.id.bytes().all(|byte| byte == b'.');
+        if leads || self.id.len() > 64 || !self.id.bytes().all(is_id) {
             let id = self.id.escape_debug();
             return wrong(
                 "id",
-                format!("`{id}` is not an id: use up to 64 letters, digits and `_.:-`"),
+                format!(
+                    "`{id}` is not an id: use up to 64 letters, digits and `_.:-`, not points alone"
+                ),
             );
         }
         named("provider", &self.provider)?;
@@ -221,6 +225,10 @@ pub fn with_secret(id: &str, before: Credentials, new: SecretText) -> Result<Cre
         Credentials::Header { name, .. } => Credentials::Header { name, key: new },
         Credentials::Query { name, .. } => Credentials::Query { name, key: new },
         Credentials::Basic { user, .. } => Credentials::Basic { user, password: new },
+        Credentials::OAuth(oauth) if oauth.client_secret.is_none() => {
+            let why = "this client proves nothing, so it has no secret; remove it and make another";
+            return wrong("secret", why);
+        }
         Credentials::OAuth(mut oauth) => {
             oauth.client_secret = Some(new);
             oauth.access = None;

@@ -79,8 +79,11 @@ impl Publish for Hub {
         if !self.awaits.load(Ordering::Acquire) {
             return false;
         }
-        let kept = self.kept();
+        let mut kept = self.kept();
         let awaited = kept.is_awaited();
+        if !awaited {
+            kept.end();
+        }
         self.awaits.store(awaited, Ordering::Release);
         awaited
     }

@@ -16,7 +16,7 @@ use haft_core::{Digest, Registry, Tool, ToolError, nearest};
 use haft_exec::http::Fetch;
 use haft_exec::{Executors, Js, Native, Process, js, process};
 use haft_runtime::Runtime;
-use haft_runtime::policy::{Policy, Problem};
+use haft_runtime::policy::{Policy, Problem, Severity};
 use haft_runtime::toolbox::Records;
 use haft_store::{Options, Sqlite};
 use haft_tools::kb::{Base, Provider};
@@ -150,8 +150,15 @@ impl Desk {
 
     /// Refuses to begin what lasts under a policy that is broken: it would only say no.
     pub(crate) fn sound(&self) -> anyhow::Result<()> {
-        let Some(first) = self.broken.first() else { return Ok(()) };
-        let more = match self.broken.len() {
+        let configured = self.runtime.configured();
+        // Rules that a tenant's administrators wrote deny that tenant alone; these are the operator's.
+        let declared =
+            |one: &&Problem| one.severity == Severity::Error && one.file.starts_with("haft.toml:");
+        let of_tenants = configured.problems.iter().filter(declared).map(ToString::to_string);
+        let broken: Vec<String> =
+            self.broken.iter().map(ToString::to_string).chain(of_tenants).collect();
+        let Some(first) = broken.first() else { return Ok(()) };
+        let more = match broken.len() {
             1 => String::new(),
             all => format!(" (and {} more, above)", all - 1),
         };
@@ -388,14 +395,20 @@ pub(crate) fn text_of(argument: &str) -> anyhow::Result<String> {
     }
 }
 
+/// How long what works on the side is waited for when all else is done.
+const LEFT: std::time::Duration = std::time::Duration::from_secs(2);
+
 /// Runs what a command does on a runtime of its own.
 pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    tokio::runtime::Builder::new_multi_thread()
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
-        .context("the runtime cannot be started")?
-        .block_on(work)
+        .context("the runtime cannot be started")?;
+    let done = runtime.block_on(work);
+    // What still reads from somewhere that gives no answer does not keep the process.
+    runtime.shutdown_timeout(LEFT);
+    done
 }
 
 #[cfg(test)]

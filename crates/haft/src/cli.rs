@@ -194,3 +194,33 @@ pub(crate) enum Command {
     )]
     Completions(Completions),
 }
+
+impl Command {
+    /// Whose records a command of an operator is about; empty where nobody is named.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "most commands are about no records")]
+    pub(crate) fn tenant(&mut self) -> Option<&mut String> {
+        Some(match self {
+            Self::Calls(options) => &mut options.tenant,
+            Self::Effects(options) => &mut options.operator.tenant,
+            Self::Undo(options) => &mut options.operator.tenant,
+            Self::Confirmations(options) => &mut options.operator.tenant,
+            Self::Connections(options) => &mut options.operator.tenant,
+            Self::Agents(options) => &mut options.operator.tenant,
+            Self::Activate(options) | Self::Deactivate(options) => &mut options.operator.tenant,
+            Self::Keys(options) => match &mut options.what {
+                KeysCommand::New(options) => &mut options.tenant,
+                KeysCommand::List { operator, .. } | KeysCommand::Revoke { operator, .. } => {
+                    &mut operator.tenant
+                }
+            },
+            Self::Calendar(options) => match &mut options.what {
+                calendar::CalendarCommand::List(options) => &mut options.shown.tenant,
+                calendar::CalendarCommand::Drafts(options) => &mut options.shown.tenant,
+                calendar::CalendarCommand::Show(options) => &mut options.shown.tenant,
+                calendar::CalendarCommand::Free(options) => &mut options.shown.tenant,
+                calendar::CalendarCommand::Cancel(_) => return None,
+            },
+            _ => return None,
+        })
+    }
+}

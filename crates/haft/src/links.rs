@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use haft_core::Registry;
-use haft_core::connection::{Credentials, Presented};
+use haft_core::connection::{Credentials, Origin, Presented};
 use haft_core::port::{Broker as _, Connections, Want};
 use haft_core::secret::SecretText;
 use haft_exec::http::Client;
@@ -44,6 +44,13 @@ pub(crate) fn accounts(config: &Config, vault: Arc<Vault>) -> Arc<dyn Connection
     }
 }
 
+/// Who said where a model's key goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChosenBy {
+    Operator,
+    Tenant,
+}
+
 impl Links {
     pub(crate) fn open(config: &Config, store: &Arc<Sqlite>) -> anyhow::Result<Self> {
         let client = Arc::new(Client::new(config.outside.http.clone()));
@@ -78,12 +85,21 @@ impl Links {
         tenant: &str,
         id: &str,
         host: &str,
+        by: ChosenBy,
     ) -> anyhow::Result<SecretText> {
         let opened = self.accounts.open(tenant, id).await;
         let (account, credentials) = opened.with_context(|| {
             format!("the model's connection `{}` of tenant `{}`", plain(id), plain(tenant))
         })?;
         let hosts = &account.hosts;
+        if hosts.is_empty() && by == ChosenBy::Tenant && account.origin != Origin::Tenant {
+            bail!(
+                "the model's connection `{}` is the operator's and names no hosts, so its key is not \
+                 sent to `{}`; give it that host",
+                plain(id),
+                plain(host)
+            );
+        }
         if !hosts.is_empty() && !hosts.iter().any(|one| one.eq_ignore_ascii_case(host)) {
             bail!(
                 "the model's connection `{}` is for {}, and its key is not sent to `{}`",

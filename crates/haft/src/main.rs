@@ -32,7 +32,13 @@ fn main() -> ExitCode {
     let arguments = cli::Arguments::parse();
     let mut out = Output::new(arguments.color);
     let at = source::Place { toolset: arguments.toolset, config: arguments.config };
-    let result = match arguments.command {
+    let mut command = arguments.command;
+    // Nobody named a tenant: the first. Where `haft.toml` cannot be read, the command says so.
+    if let Some(tenant) = command.tenant().filter(|tenant| tenant.is_empty()) {
+        let first = at.config().map(|config| config.first_tenant());
+        *tenant = first.unwrap_or_else(|_| "default".to_owned());
+    }
+    let result = match command {
         Command::Init(options) => commands::init::run(&options, &mut out),
         Command::New(options) => commands::new::run(&at, &options, &mut out),
         Command::Check(options) => commands::check::run(&at, &options, &mut out),

@@ -13,7 +13,7 @@ use haft_server::Models;
 
 use crate::assembly::Desk;
 use crate::config::Model;
-use crate::links::Links;
+use crate::links::{ChosenBy, Links};
 
 type Made = Result<Agent, String>;
 
@@ -175,7 +175,11 @@ struct Connected {
 
 impl Connected {
     async fn found(&self) -> anyhow::Result<SecretText> {
-        let key = self.links.model_key(&self.tenant, &self.id, &self.host).await?;
+        let by = match &self.owner {
+            Owner::Connection { .. } => ChosenBy::Tenant,
+            Owner::Model(_) => ChosenBy::Operator,
+        };
+        let key = self.links.model_key(&self.tenant, &self.id, &self.host, by).await?;
         let hidden = hide(&self.runtime, &self.owner, &key);
         let hidden = hidden.map_err(anyhow::Error::msg)?;
         *self.hidden.lock().unwrap_or_else(PoisonError::into_inner) = Some(hidden);

@@ -121,10 +121,11 @@ impl Worker {
         let Some(group) = self.group.take() else { return };
         let lives = self.child.as_mut().is_some_and(|child| matches!(child.try_wait(), Ok(None)));
         // Whoever is gone already cannot be killed.
-        let _ = match lives && cfg!(target_os = "linux") {
-            true => kill(group, Signal::SIGTERM),
-            // Its keeper has done that, or somebody has killed the keeper.
-            false => killpg(group, Signal::SIGKILL),
+        let _ = match (lives, cfg!(target_os = "linux")) {
+            (true, true) => kill(group, Signal::SIGTERM),
+            // Its keeper has done that. Where somebody has killed the keeper, the number may be another's.
+            (false, true) => Ok(()),
+            (_, false) => killpg(group, Signal::SIGKILL),
         };
     }
 }

@@ -187,7 +187,7 @@ fn finished(inner: &Inner, trip: &Trip, ran: Option<&Approved>, answer: &Answer)
         took: trip.took(),
         began_ms: trip.started_at_ms,
         model_call: trip.model_call(),
-        session: trip.call.session.as_deref(),
+        session: trip.session(),
         trace: trip.trace,
         stages: trip.stages.as_deref().unwrap_or_default(),
     };
@@ -232,7 +232,7 @@ fn emit(inner: &Inner, trip: &Trip, kind: EventKind, payload: Value) {
         kind,
         tenant: trip.call.caller.tenant.to_string(),
         agent: trip.call.caller.agent.to_string(),
-        session: trip.call.session.clone(),
+        session: trip.session().map(str::to_owned),
         turn: trip.turn,
         call: trip.id.as_ref().to_owned(),
         model_call: trip.model_call().map(str::to_owned),

@@ -50,6 +50,7 @@ pub(crate) async fn tool(
     trip: &mut Trip,
     call: Arc<Call>,
 ) -> Result<Resolved, Refusal> {
+    short(&call)?;
     let session = match &call.session {
         Some(id) => {
             let loaded = inner.book.load(&call.caller, id).await;
@@ -87,6 +88,20 @@ pub(crate) async fn tool(
     let call = with_connection(call, &tool);
     let now_ms = trip.started_at_ms;
     Ok(Resolved { call, session, mode, tool, loaded, now_ms, rulebook })
+}
+
+/// The longest id of a call. Some providers put what they want back into it, so it is no short one; but
+/// a session keeps a hundred of them.
+const MAX_CALL_ID: usize = 16 << 10;
+
+fn short(call: &Call) -> Result<(), Refusal> {
+    if call.id.as_ref().is_none_or(|id| id.len() <= MAX_CALL_ID) {
+        return Ok(());
+    }
+    let message = format!("the id of the call has more than {MAX_CALL_ID} bytes");
+    let error =
+        ToolError::new(ErrorKind::InvalidArguments, message).suggest("give it a shorter id");
+    Err(Refusal::at(Stage::Resolve, error))
 }
 
 /// A call that names no connection uses the agent's own, where it has one and the door has not given

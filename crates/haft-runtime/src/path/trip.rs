@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use haft_core::call::MAX_ID;
 use haft_core::contract::Mode;
 use haft_core::outcome::{Clamped, Meta, Warning};
 use haft_core::port::Auth;
@@ -46,8 +47,10 @@ pub(crate) struct Trip {
     pub(crate) leased: Option<Arc<Leased>>,
     /// The effect whose kept answer this is.
     pub(crate) replays: Option<Box<Replayed>>,
-    /// What stands for the model's id where that holds a secret.
+    /// What stands for the model's id where that holds a secret or is long.
     hidden_id: Option<Box<str>>,
+    /// What stands for the session's id: callers write what they like there, too.
+    hidden_session: Option<Box<str>>,
 }
 
 /// An effect that was done before.
@@ -83,6 +86,7 @@ impl Trip {
             leased: None,
             replays: None,
             hidden_id: None,
+            hidden_session: None,
         };
         trip.hide_words(inner);
         trip
@@ -93,15 +97,13 @@ impl Trip {
         inner.sieve(&self.call.caller.tenant, self.leased.as_deref())
     }
 
-    /// The model's id goes into records that others read. Whoever called gets it back as it was.
+    /// The ids that a call came with go into records that others read, and that are kept. Whoever
+    /// called gets the model's own back as it was.
     pub(crate) fn hide_words(&mut self, inner: &Inner) {
-        let Some(id) = &self.call.id else { return };
         let sieve = self.sieve(inner);
-        if sieve.is_empty() {
-            return;
-        }
-        let hidden = sieve.text(id).unwrap_or_else(|| "[withheld]".to_owned());
-        self.hidden_id = (hidden != *id).then(|| hidden.into());
+        let hidden = |id: &Option<String>| id.as_deref().and_then(|id| hidden(&sieve, id));
+        let (id, session) = (hidden(&self.call.id), hidden(&self.call.session));
+        (self.hidden_id, self.hidden_session) = (id, session);
     }
 
     /// The name that the call came with goes into records, too, where it is no tool's.
@@ -120,6 +122,11 @@ impl Trip {
     /// The model's own id, as others may see it.
     pub(crate) fn model_call(&self) -> Option<&str> {
         self.hidden_id.as_deref().or(self.call.id.as_deref())
+    }
+
+    /// The session, as others may see it.
+    pub(crate) fn session(&self) -> Option<&str> {
+        self.hidden_session.as_deref().or(self.call.session.as_deref())
     }
 
     /// A stage begins.
@@ -172,7 +179,7 @@ impl Trip {
             agent: caller.agent.clone(),
             actor: caller.actor.clone(),
             subject: caller.subject.clone(),
-            session: self.call.session.clone(),
+            session: self.session().map(str::to_owned),
             turn: self.turn,
             mode: self.mode,
             tool: self.tool.clone(),
@@ -199,6 +206,21 @@ impl Trip {
         error.partial_side_effects = true;
         error
     }
+}
+
+/// What stands for an id in records; none where it may stand there itself.
+fn hidden(sieve: &Sieve<'_>, id: &str) -> Option<Box<str>> {
+    const SHOWN: usize = 64;
+    let safe = match sieve.is_empty() {
+        true => None,
+        false => Some(sieve.text(id).unwrap_or_else(|| "[withheld]".to_owned())),
+    };
+    let text = safe.as_deref().unwrap_or(id);
+    if text.len() > MAX_ID {
+        let begins = text.char_indices().take_while(|(at, _)| *at < SHOWN).map(|(_, one)| one);
+        return Some(begins.chain(['…']).collect::<String>().into());
+    }
+    safe.filter(|safe| safe != id).map(Into::into)
 }
 
 /// A name that somebody made up, safe to repeat.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use haft_agent::describe::as_shown;
 use haft_core::call::{Call, Caller};
 use haft_core::port::Invoke as _;
-use haft_core::{Digest, Envelope, Tool};
+use haft_core::{Digest, Envelope};
 use haft_runtime::Runtime;
-use haft_runtime::toolbox::Catalog;
+use haft_runtime::toolbox::{Catalog, EffectiveTool};
 use haft_wire::results::{Answer, malformed, results};
 use haft_wire::{Dialect, Finish, Limits, Rendering, Turn, WireCall};
 use serde::{Deserialize, Serialize};
@@ -163,12 +163,17 @@ enum Part {
 }
 
 impl Message {
-    /// The calls that will be made.
-    pub(crate) fn calls(&mut self) -> impl Iterator<Item = &mut Call> {
-        self.parts.iter_mut().filter_map(|(_, part)| match part {
-            Part::Call(call) => Some(&mut **call),
+    /// The calls that will be made, each with the id that its provider knows it by.
+    pub(crate) fn calls(&mut self) -> impl Iterator<Item = (String, &mut Call)> {
+        self.parts.iter_mut().filter_map(|(wire, part)| match part {
+            Part::Call(call) => Some((wire.answer_id().to_string(), &mut **call)),
             Part::Broken(_) => None,
         })
+    }
+
+    /// The ids that the provider knows its calls by, those that cannot be made included.
+    pub(crate) fn ids(&self) -> Vec<String> {
+        self.parts.iter().map(|(wire, _)| wire.answer_id().to_string()).collect()
     }
 
     /// Makes the calls, in order, and answers in the provider's own words. `told` hears of each end,
@@ -244,7 +249,7 @@ impl Asking<'_> {
         call.session.clone_from(&self.said.session);
         call.mode = self.said.mode.into();
         if let Some(found) = message.catalog.get(&call.tool) {
-            connect(self.door, &mut call, &found.tool, self.said.connection.as_deref());
+            connect(self.door, &mut call, found, self.said.connection.as_deref());
         }
         call.dry_run = self.said.dry_run;
         // A message that is posted again has its calls at the same places.
@@ -255,10 +260,14 @@ impl Asking<'_> {
     }
 }
 
-/// Gives a call the connections that were named, with commas between them, or else all that are
-/// granted for its tool. It uses the only one of them that fits.
-pub(crate) fn connect(door: &Door, call: &mut Call, tool: &Tool, named: Option<&str>) {
-    let granted = door.runtime.connections(&call.caller, tool);
+/// Gives a call the connections that were named, with commas between them, or else the agent's own, or
+/// all that are granted for its tool. It uses the only one of them that fits.
+pub(crate) fn connect(door: &Door, call: &mut Call, tool: &EffectiveTool, named: Option<&str>) {
+    if named.is_none() && tool.connection.is_some() {
+        // The path puts it in, and policy says whether it is granted.
+        return;
+    }
+    let granted = door.runtime.connections(&call.caller, &tool.tool);
     call.connections = match named {
         Some(named) => named.split(',').map(|one| one.trim().to_owned()).collect(),
         None => granted.clone(),

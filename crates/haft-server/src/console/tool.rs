@@ -74,7 +74,7 @@ pub(crate) async fn call(
             call.key = form.filled("key").map(str::to_owned);
             call.dry_run = form.one("do") != Some("call");
             call.sees_rules = true;
-            connect(&door, &mut call, &found.tool, form.filled("connection"));
+            connect(&door, &mut call, found, form.filled("connection"));
             Ok(door.runtime.invoke(call).await)
         }
     };

@@ -7,8 +7,9 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use haft_core::call::MAX_ID;
 use haft_core::record::Event;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// So many events are kept, and so many bytes of them.
 const EVENTS: usize = 4_096;
@@ -19,6 +20,10 @@ const BACK: Duration = Duration::from_secs(60);
 
 /// What an event takes beside its texts; roughly.
 const EVENT: usize = 512;
+
+/// One that takes more is told without what makes it so large: several kinds of text in it are as long
+/// as a caller likes, and every watcher has many of them waiting.
+const ONE: usize = 64 << 10;
 
 /// An event at its place.
 #[derive(Debug, PartialEq)]
@@ -100,8 +105,9 @@ impl Kept {
     pub(super) fn take(&mut self, event: &Event) -> Arc<Seen> {
         self.last += 1;
         let mark = Mark { run: self.run, number: self.last, at_ms: event.at_ms };
-        let seen = Arc::new(Seen { mark, event: event.clone() });
-        let size = EVENT + size(&event.payload);
+        let event = cut(event);
+        let size = taken(&event);
+        let seen = Arc::new(Seen { mark, event });
         self.events.push_back((size, seen.clone()));
         self.bytes += size;
         while self.events.len() > EVENTS || (self.bytes > BYTES && self.events.len() > 1) {
@@ -109,6 +115,12 @@ impl Kept {
             self.bytes -= size;
         }
         seen
+    }
+
+    /// Lets go of what nobody will come back for.
+    pub(super) fn end(&mut self) {
+        self.bytes = 0;
+        self.events = VecDeque::new();
     }
 
     /// What came after an event, and what of it is lost.
@@ -133,6 +145,34 @@ impl Kept {
     }
 }
 
+/// The event, or what can be told of one that is too large.
+fn cut(event: &Event) -> Event {
+    let bytes = taken(event);
+    if bytes <= ONE {
+        return event.clone();
+    }
+    let short = |text: &String| (text.len() <= MAX_ID).then(|| text.clone());
+    Event {
+        kind: event.kind,
+        tenant: event.tenant.clone(),
+        agent: event.agent.clone(),
+        session: event.session.as_ref().and_then(short),
+        turn: event.turn,
+        call: event.call.clone(),
+        model_call: event.model_call.as_ref().and_then(short),
+        tool: event.tool.clone(),
+        at_ms: event.at_ms,
+        payload: json!({ "withheld": "too large", "bytes": bytes }),
+    }
+}
+
+/// What an event takes; roughly.
+fn taken(event: &Event) -> usize {
+    let texts = [&event.tenant, &event.agent, &event.call, &event.tool];
+    let texts = texts.into_iter().chain(&event.session).chain(&event.model_call);
+    EVENT + texts.map(String::len).sum::<usize>() + size(&event.payload)
+}
+
 /// What a value takes; roughly.
 fn size(value: &Value) -> usize {
     match value {
@@ -148,7 +188,6 @@ fn size(value: &Value) -> usize {
 #[cfg(test)]
 mod tests {
     use haft_core::record::EventKind;
-    use serde_json::json;
 
     use super::*;
 
@@ -191,11 +230,31 @@ mod tests {
         }
         let (lost, rest) = kept.after(&first);
         assert_eq!((lost, rest.len()), (Some(Lost { events: Some(2), since_ms: 1 }), EVENTS));
-        let large = json!("x".repeat(BYTES / 3));
-        for at in 0..10 {
+        let large = json!("x".repeat(ONE / 2));
+        for at in 0..EVENTS as i64 {
             kept.take(&event(at, large.clone()));
         }
-        assert!(kept.bytes <= BYTES && kept.events.len() == 2, "{}", kept.events.len());
+        assert!(kept.bytes <= BYTES && kept.events.len() < EVENTS / 8, "{}", kept.events.len());
+        kept.end();
+        assert_eq!((kept.bytes, kept.events.capacity()), (0, 0));
+    }
+
+    #[test]
+    fn an_event_is_as_large_as_it_may_be_whatever_a_caller_says() {
+        let mut kept = Kept::default();
+        kept.begin();
+        let long = "x".repeat(ONE);
+        let texts = Event { session: Some(long.clone()), ..event(1, json!(1)) };
+        let texts = Event { model_call: Some(long.clone()), call: "c".into(), ..texts };
+        for event in [texts, event(2, json!({"result": long}))] {
+            let seen = kept.take(&event);
+            assert_eq!(seen.payload["withheld"], "too large");
+            assert_eq!((&seen.session, &seen.model_call), (&None, &None));
+            assert_eq!((&seen.call, seen.at_ms), (&event.call, event.at_ms));
+        }
+        assert!(kept.bytes < 4 * EVENT, "{}", kept.bytes);
+        let fits = Event { model_call: Some("call_1".into()), ..event(3, json!({"ok": true})) };
+        assert_eq!(**kept.take(&fits), fits);
     }
 
     #[test]

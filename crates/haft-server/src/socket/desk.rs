@@ -120,7 +120,8 @@ impl Desk {
                 call.session = Some(self.session.to_string());
                 // The session knows a call again that is sent again, also after a restart.
                 call.id = call.id.take().or_else(|| Some(id.to_owned()));
-                self.heard(id, &mut call);
+                let known = call.id.clone().unwrap_or_default();
+                self.heard(id, known, &mut call);
                 let envelope = runtime.invoke(call).await;
                 self.intents(&envelope).await?;
                 Ok(json!(envelope))
@@ -132,7 +133,7 @@ impl Desk {
                 let sent = Sent::Framed(id.to_owned());
                 let read = dialects::read(&self.door, caller.clone(), &format, said, sent, &bytes);
                 let mut message = read.await?;
-                message.calls().for_each(|call| self.heard(id, call));
+                message.calls().for_each(|(known, call)| self.heard(id, known, call));
                 let answered = message.answer(runtime, &|_, _| {}).await;
                 for outcome in &answered.outcomes {
                     self.intents(outcome).await?;
@@ -166,9 +167,8 @@ impl Desk {
     }
 
     /// Has the client hear how far a call is, under the frame that asked for it.
-    fn heard(&self, of: &str, call: &mut Call) {
+    fn heard(&self, of: &str, id: String, call: &mut Call) {
         let (line, of) = (self.line.clone(), of.to_owned());
-        let id = call.id.clone().unwrap_or_default();
         let tell = move |name: &'static str, note: Value| {
             line.note(&match name {
                 "progress" => Told::Progress { of: &of, note: &note },

@@ -136,8 +136,11 @@ pub async fn revoke(
     tenant: &str,
     id: &str,
 ) -> Result<Entry, ChangeError> {
-    let (entry, holder) = closed(runtime, by, tenant, id).await?;
-    runtime.store().withdraw(tenant, &holder).await?;
+    let (entry, stored) = closed(runtime, by, tenant, id).await?;
+    // Over a socket, whoever the holder acts for approves.
+    for approver in [Some(&stored.principal), stored.subject.as_ref()].into_iter().flatten() {
+        runtime.store().withdraw(tenant, approver).await?;
+    }
     Ok(entry)
 }
 
@@ -146,13 +149,13 @@ async fn closed(
     by: &Principal,
     tenant: &str,
     id: &str,
-) -> Result<(Entry, Principal), ChangeError> {
+) -> Result<(Entry, StoredKey), ChangeError> {
     loop {
         let entry = runtime.store().entry(Kind::Key, tenant, id).await?;
         let mut stored: StoredKey = serde_json::from_value(entry.body.clone())
             .map_err(|why| senseless(format!("the key cannot be read: {why}")))?;
         if stored.revoked_at_ms.is_some() {
-            return Ok((entry, stored.principal));
+            return Ok((entry, stored));
         }
         stored.revoked_at_ms = Some(runtime.store().now_ms());
         let change = Change {
@@ -166,7 +169,7 @@ async fn closed(
         match runtime.change(change).await {
             // Somebody else revokes it, or has: look again.
             Err(ChangeError::Stale) => {}
-            changed => return changed.map(|changed| (changed.entry, stored.principal)),
+            changed => return changed.map(|changed| (changed.entry, stored)),
         }
     }
 }

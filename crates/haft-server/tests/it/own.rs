@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use haft_core::Principal;
 use haft_core::config::{Change, Kind};
+use haft_runtime::toolbox::Records;
 use haft_server::Limits;
 use haft_store::Memory;
 use serde_json::{Value, json};
@@ -293,9 +294,16 @@ async fn what_a_tenant_brings_along_is_limited() {
 
 /// A server whose only account lists these hosts, granted for our own tools.
 async fn connected(hosts: &[&str]) -> Served {
+    connected_with(hosts, None).await
+}
+
+async fn connected_with(hosts: &[&str], records: Option<Records>) -> Served {
     let broker = Arc::new(Accounts(hosts.iter().map(|host| (*host).to_owned()).collect()));
     let store = Arc::new(Memory::new());
-    let with = |builder: haft_runtime::runtime::Builder| builder.broker(broker);
+    let with = |builder: haft_runtime::runtime::Builder| match records {
+        Some(records) => builder.broker(broker).records(records),
+        None => builder.broker(broker),
+    };
     let served = Served::build(store, Limits::default(), with, |door| door).await;
     let allow = json!({"allow": ["crm__*"]});
     check(&put(&served, &served.admin, "/v1/admin/policies/own", "", allow).await, 201, "");
@@ -397,6 +405,26 @@ async fn a_posted_message_uses_the_connection_that_is_named_or_the_only_one_that
         let outcome = &answered.json()["outcomes"][0];
         assert_eq!((&outcome["ok"], with_token()), (&json!(ok), used), "{more}: {answered:?}");
     }
+}
+
+#[tokio::test]
+async fn a_posted_message_uses_the_agents_own_connection_and_no_other() {
+    let service = Service::new().await;
+    let mut contract = service.contract();
+    contract["connection"] = json!({"provider": "crm", "hosts": ["127.0.0.1"]});
+    let message = json!({"role": "assistant", "tool_calls": [{"id": "c1", "type": "function",
+        "function": {"name": "crm__find_customer", "arguments": "{\"name\": \"x\"}"}}]});
+    for (own, ok) in [("crm-1", true), ("crm-2", false)] {
+        let mut records = Records::of_one("ours", "helper");
+        records.agents[0].connections.insert("crm".to_owned(), own.to_owned());
+        let served = connected_with(&["127.0.0.1"], Some(records)).await;
+        check(&define(&served, "crm__find_customer", json!({"contract": contract})).await, 201, "");
+        grant(&served).await;
+        let place = format!("{CALLS}?format=openai");
+        let answered = served.post(&served.agent, &place, message.clone()).await;
+        assert_eq!(answered.json()["outcomes"][0]["ok"], ok, "{own}: {answered:?}");
+    }
+    assert_eq!(service.heard().iter().filter(|one| one.contains(TOKEN)).count(), 1);
 }
 
 #[tokio::test]

@@ -101,6 +101,10 @@ async fn a_watched_message_tells_each_end_and_last_what_to_append() {
     assert_eq!(names, expected, "{reply:?}");
     assert_eq!((&told[7].1["index"], &told[7].1["id"]), (&json!(1), &told[4].1["id"]));
     let answer = &told[8].1;
+    assert_eq!(
+        (&told[2].1["id"], &told[7].1["id"]),
+        (&json!("a"), &answer["messages"][1]["tool_call_id"])
+    );
     assert_eq!(answer["messages"].as_array().unwrap().len(), 2, "{answer}");
     assert_eq!(answer["messages"][0]["tool_call_id"], "a", "{answer}");
     assert_eq!(answer["outcomes"][1]["ok"], true, "{answer}");

@@ -211,7 +211,7 @@ pub(super) fn confirmations(
 ) -> Res<Vec<Confirmation>> {
     let mut query = Where::new("SELECT body FROM confirmations", &filter.tenant);
     query.and_some("status =", filter.status.map(|status| status.as_str().to_owned()));
-    query.and_some("body ->> '$.session' =", filter.session.clone());
+    query.and_some("iif(json_valid(body), body ->> '$.session', NULL) =", filter.session.clone());
     query.after("asked_at_ms, id", "confirmations", "id", filter.after.as_deref());
     query.sql.push_str(" ORDER BY asked_at_ms DESC, id DESC");
     query.limit(filter.limit);

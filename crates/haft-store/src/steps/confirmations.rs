@@ -54,7 +54,10 @@ pub(crate) fn withdraw(on: &mut impl Tables, tenant: &str, by: &Principal) -> Re
         confirmation.status = ConfirmationStatus::Pending;
         confirmation.decided_by = None;
         on.put_confirmation(confirmation)?;
-        let body = json!({ "id": confirmation.id, "status": "withdrawn", "by": by });
+        let body = json!({
+            "id": confirmation.id, "status": "withdrawn", "by": by, "agent": confirmation.agent,
+            "tool": confirmation.tool, "session": confirmation.session,
+        });
         on.append(tenant, "confirmation", body.to_string())?;
     }
     Ok(own.len())

@@ -39,8 +39,8 @@ pub(crate) enum CalendarCommand {
 /// Whose calendar, and how it is shown.
 #[derive(Args)]
 pub(crate) struct Shown {
-    /// Whose calendar
-    #[arg(long, default_value = "default", value_name = "TENANT")]
+    /// Whose calendar; that of the first tenant of `haft.toml` when left out
+    #[arg(long, default_value = "", hide_default_value = true, value_name = "TENANT")]
     pub(crate) tenant: String,
     /// The zone to show times in, by its IANA name; each meeting's own when left out
     #[arg(long, value_name = "ZONE")]

@@ -41,8 +41,8 @@ pub(crate) struct NewKey {
     /// What it allows; may be given more than once
     #[arg(long = "role", value_name = "ROLE", required = true)]
     pub(crate) roles: Vec<RoleName>,
-    /// Whose tools and records
-    #[arg(long, default_value = "default")]
+    /// Whose tools and records; those of the first tenant of `haft.toml` when left out
+    #[arg(long, default_value = "", hide_default_value = true)]
     pub(crate) tenant: String,
     /// Keep it in the store, so that it opens at once and can be revoked; its id is made up
     #[arg(long)]

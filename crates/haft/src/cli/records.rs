@@ -4,8 +4,8 @@ use clap::{Args, Subcommand, ValueEnum};
 
 #[derive(Args)]
 pub(crate) struct Calls {
-    /// Whose calls
-    #[arg(long, default_value = "default", value_name = "TENANT")]
+    /// Whose calls; those of the first tenant of `haft.toml` when left out
+    #[arg(long, default_value = "", hide_default_value = true, value_name = "TENANT")]
     pub(crate) tenant: String,
     /// Of this agent
     #[arg(long, value_name = "AGENT")]
@@ -62,8 +62,14 @@ pub(crate) struct Effects {
 /// In whose name an operator's command acts.
 #[derive(Args)]
 pub(crate) struct Operator {
-    /// Whose records
-    #[arg(long, global = true, default_value = "default", value_name = "TENANT")]
+    /// Whose records; those of the first tenant of `haft.toml` when left out
+    #[arg(
+        long,
+        global = true,
+        default_value = "",
+        hide_default_value = true,
+        value_name = "TENANT"
+    )]
     pub(crate) tenant: String,
     /// Who decides: user:… or service:…
     #[arg(long = "as", global = true, default_value = "user:operator", value_name = "PRINCIPAL")]

@@ -18,6 +18,7 @@ use super::call::mode;
 use crate::assembly::{Desk, block_on, plain, said};
 use crate::cli::Chat;
 use crate::config::Model;
+use crate::links::ChosenBy;
 use crate::output::{Exit, Given as _, Output, misuse};
 use crate::source::Place;
 use terminal::{Lines, Person, Screen};
@@ -57,7 +58,8 @@ pub(crate) fn run(at: &Place, options: &Chat, out: &mut Output) -> anyhow::Resul
         let caller = desk.caller(&who.agent, who.tenant.as_deref(), who.actor.as_deref())?;
         desk.known(&caller)?;
         if let (None, Some(id)) = (&model.key_env, &model.connection) {
-            let key = desk.links.model_key(&caller.tenant, id, &endpoint.host()).await?;
+            let (payer, host) = (desk.config.pays(&caller.tenant, &who.agent), endpoint.host());
+            let key = desk.links.model_key(&payer, id, &host, ChosenBy::Operator).await?;
             endpoint.key = Some(key.expose().to_owned());
         }
         if let Some(key) = &endpoint.key {

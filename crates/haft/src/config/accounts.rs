@@ -87,6 +87,10 @@ impl SecretPlace {
 fn read(path: &Path) -> Result<String, String> {
     use std::io::Read as _;
     let unread = |why: std::io::Error| format!("its secret, `{}`: {why}", path.display());
+    // Whoever opens a pipe waits for a writer.
+    if !std::fs::metadata(path).map_err(unread)?.is_file() {
+        return Err(format!("its secret, `{}`: that is no file", path.display()));
+    }
     let file = std::fs::File::open(path).map_err(unread)?;
     let mut text = String::new();
     file.take(LONGEST_SECRET as u64 + 2).read_to_string(&mut text).map_err(unread)?;

@@ -81,10 +81,13 @@ impl Model {
         // A model of another provider has nothing to do with the common one's address and key.
         let same = self.provider.is_none() || self.provider == there.provider;
         let place = |here: Option<String>, there: Option<String>| here.or(there.filter(|_| same));
+        // Whoever brings one kind of key does not mean the common one's other kind.
+        let keyed = self.key_env.is_some() || self.connection.is_some();
+        let key = |there: Option<String>| there.filter(|_| !keyed);
         Self {
             url: place(self.url, there.url),
-            key_env: place(self.key_env, there.key_env),
-            connection: place(self.connection, there.connection),
+            key_env: place(self.key_env, key(there.key_env)),
+            connection: place(self.connection, key(there.connection)),
             name: place(self.name, there.name),
             provider: self.provider.or(there.provider),
             max_rounds: self.max_rounds.or(there.max_rounds),
@@ -240,6 +243,10 @@ mod tests {
         let other = model("provider = 'anthropic'\nname = 'c'").or(&common);
         assert_eq!((other.name.as_deref(), other.url.as_deref()), (Some("c"), None));
         assert_eq!(other.settings().limits.rounds, 3);
+        let keyed = model("provider = 'openai'\nkey_env = 'OURS'");
+        let theirs = model("connection = 'theirs'").or(&keyed);
+        assert_eq!((theirs.key_env, theirs.connection.as_deref()), (None, Some("theirs")));
+        assert_eq!(model("name = 'd'").or(&keyed).key_env.as_deref(), Some("OURS"));
     }
 
     #[test]

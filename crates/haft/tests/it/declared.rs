@@ -191,6 +191,21 @@ fn a_declared_policy_holds_and_its_files_are_read() {
     let wrong = project.run(&["check"]);
     assert!(wrong.code == 2 && wrong.out.contains("shop__grete"), "{wrong:?}");
     assert_eq!(call(&project), 1, "what might forbid is not left out");
+    for command in ["serve", "mcp"] {
+        let refused = project.run(&[command]);
+        assert!(refused.code == 3 && refused.err.contains("so nothing is started"), "{refused:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_no_file_with_a_secret() {
+    let project =
+        with(&ACCOUNT.replace("secret_env = \"HAFT_TEST_CRM\"", "secret_file = \"pipe\""));
+    let pipe = project.folder.join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let said = run(&project, &["connections", "test", "crm"], None);
+    assert!(said.code != 0 && said.err.contains("that is no file"), "{said:?}");
 }
 
 #[test]

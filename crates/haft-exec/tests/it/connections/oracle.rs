@@ -86,10 +86,13 @@ async fn names_and_ids_that_are_secrets_are_not_recorded() {
     let mut used = world.request("work", "other");
     used.id = Some(NAME.to_owned());
     assert!(world.runtime.invoke(used).await.is_ok());
+    let mut strange = world.request("work", "third");
+    strange.session = Some(NAME.to_owned());
+    assert!(!world.runtime.invoke(strange).await.is_ok(), "there is no such session");
     world.store.flush().await.unwrap();
     let filter = CallFilter { tenant: "acme".into(), ..CallFilter::default() };
     let calls = world.store.calls(filter).await.unwrap();
-    assert_eq!(calls.len(), 3);
+    assert_eq!(calls.len(), 4);
     let seen = format!("{calls:?}{}{:?}", world.events(), world.runtime.suggestions().of("acme"));
     assert!(seen.contains("[secret]") && !seen.contains("canary"), "{seen}");
     let files = world.files();

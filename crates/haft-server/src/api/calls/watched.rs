@@ -42,11 +42,11 @@ pub(super) fn stream(door: Arc<Door>, who: &Who, mut work: Work) -> Result<Respo
         call.id = Some(id.clone());
         wanted.add(&call.caller, call.session.clone(), id);
     }
-    let ids = wanted.ids.clone();
+    let ids = work.ids();
     let mut wake = door.hub.watch();
     let (teller, lines) = Teller::new(wanted, door.hub.watch());
-    for call in work.calls() {
-        let (id, teller) = (call.id.clone().unwrap_or_default(), teller.clone());
+    for (id, call) in work.known() {
+        let teller = teller.clone();
         call.client = Some(Arc::new(Notes::new(&id, move |name, said| teller.note(name, &said))));
     }
     let trace = haft_runtime::trace::current();

@@ -65,7 +65,30 @@ impl Work {
         match self {
             Self::One(call) => vec![call],
             Self::Batch(planned) => planned.iter_mut().map(|one| &mut one.call).collect(),
+            Self::Message(message) => message.calls().map(|(_, call)| call).collect(),
+        }
+    }
+
+    /// The same, each with the id that its client knows it by.
+    pub(super) fn known(&mut self) -> Vec<(String, &mut Call)> {
+        let own = |call: &Call| call.id.clone().unwrap_or_default();
+        match self {
+            Self::One(call) => vec![(own(call), call)],
+            Self::Batch(planned) => {
+                planned.iter_mut().map(|one| (own(&one.call), &mut one.call)).collect()
+            }
             Self::Message(message) => message.calls().collect(),
+        }
+    }
+
+    /// The ids by which clients know the ends that they are told of, by their places.
+    pub(super) fn ids(&self) -> Vec<String> {
+        match self {
+            Self::One(call) => call.id.iter().cloned().collect(),
+            Self::Batch(planned) => {
+                planned.iter().map(|one| one.call.id.clone().unwrap_or_default()).collect()
+            }
+            Self::Message(message) => message.ids(),
         }
     }
 

@@ -22,8 +22,10 @@ pub(crate) struct Administrator {
 /// The administrator that is declared; else one whose key is made at the first start and kept in a
 /// file that only its owner can read, like a key of SSH.
 pub(crate) fn of(config: &Config) -> anyhow::Result<Administrator> {
-    let declared = config.server.keys.iter().find(|key| key.roles.contains(&Role::Administrator));
-    if let Some(key) = declared {
+    let home = config.first_tenant();
+    // One of another tenant administers that one, and sees nothing of this.
+    let here = |key: &&Key| key.tenant == home && key.roles.contains(&Role::Administrator);
+    if let Some(key) = config.server.keys.iter().find(here) {
         let text = "$HAFT_KEY".to_owned();
         return Ok(Administrator { id: key.id.clone(), made: None, text });
     }
@@ -34,7 +36,7 @@ pub(crate) fn of(config: &Config) -> anyhow::Result<Administrator> {
     let key = Key {
         id: "admin".to_owned(),
         sha256: hash_of(&text),
-        tenant: config.first_tenant(),
+        tenant: home,
         principal: Principal::user("admin"),
         subject: None,
         roles: vec![Role::Administrator],
