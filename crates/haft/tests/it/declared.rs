@@ -197,6 +197,18 @@ fn a_declared_policy_holds_and_its_files_are_read() {
     }
 }
 
+#[test]
+fn operators_are_told_of_the_first_tenant_where_they_name_none() {
+    let project =
+        with("[[tenants]]\nid = \"acme\"\n\n[[agents]]\nid = \"helper\"\ntenant = \"acme\"\n");
+    let call = ["call", "greet", "--agent", "helper", "--args", "{\"text\": \"a\"}"];
+    assert_eq!(project.run(&call).code, 0);
+    assert!(project.run(&["calls"]).out.contains("shop__greet"));
+    assert!(!project.run(&["calls", "--tenant", "default"]).out.contains("shop__greet"));
+    let agents = project.run(&["agents"]);
+    assert!(agents.out.contains("helper"), "{agents:?}");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_pipe_is_no_file_with_a_secret() {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use haft_core::contract::{Capability, Mode};
 use haft_core::outcome::{After, Intent, IntentStatus};
 use haft_core::port::{
-    ANSWERS_BYTES, Confirmations as _, Ended, Invoke as _, Sessions as _, Store as _,
+    ANSWERS_BYTES, CallFilter, Confirmations as _, Ended, Invoke as _, Journal as _, Sessions as _,
+    Store as _,
 };
 use haft_core::record::{Confirmation, ConfirmationStatus, Event, EventKind};
 use haft_core::session::Phase;
@@ -131,6 +132,15 @@ async fn a_call_that_is_sent_again_is_answered_again() {
     assert_eq!((first.meta.call_id.as_str(), second.meta.cached), ("c1", true));
     assert_eq!(text.world.acts("find"), 1);
     assert_eq!(kind(&text.world.call(with("c1", "b")).await), ErrorKind::Conflict);
+    let endless = text.world.call(with(&"x".repeat((16 << 10) + 1), "a")).await;
+    assert_eq!(kind(&endless), ErrorKind::InvalidArguments);
+    let long = "y".repeat(300);
+    assert_eq!(text.world.call(with(&long, "a")).await.meta.call_id, long);
+    let filter = CallFilter { tenant: "default".into(), ..CallFilter::default() };
+    text.world.store.flush().await.unwrap();
+    for record in text.world.store.calls(filter).await.unwrap() {
+        assert!(record.model_call.as_ref().is_none_or(|id| id.len() < 100), "{record:?}");
+    }
     // A hundred ids are remembered.
     text.over().await;
     let rules = Rules {
