@@ -4,9 +4,15 @@
 #[derive(Debug, Default)]
 pub(super) struct Brackets {
     read: usize,
+    nesting: Nesting,
+    state: State,
+}
+
+/// Where in an object the bytes have come to. Whether brackets match is for the JSON reader to say.
+#[derive(Debug, Default)]
+pub(super) struct Nesting {
     depth: usize,
     inside: Inside,
-    state: State,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,18 +47,32 @@ impl Brackets {
 
     fn next(&mut self, byte: u8) {
         match self.state {
-            State::Within => self.within(byte),
+            State::Within if self.nesting.ends_with(byte) => self.state = State::Closed,
+            State::Within => {}
             State::Never => {}
             State::Before | State::Closed if byte.is_ascii_whitespace() => {}
             State::Before if byte == b'{' => {
                 self.state = State::Within;
-                self.depth = 1;
+                self.nesting.open();
             }
             State::Before | State::Closed => self.state = State::Never,
         }
     }
+}
 
-    fn within(&mut self, byte: u8) {
+impl Nesting {
+    /// An object begins.
+    pub(super) fn open(&mut self) {
+        self.depth = 1;
+    }
+
+    /// Whether an object has begun and not ended.
+    pub(super) fn is_open(&self) -> bool {
+        self.depth > 0
+    }
+
+    /// Whether this byte ends the object that is open.
+    pub(super) fn ends_with(&mut self, byte: u8) -> bool {
         match (self.inside, byte) {
             (Inside::Escape, _) => self.inside = Inside::Text,
             (Inside::Text, b'\\') => self.inside = Inside::Escape,
@@ -61,12 +81,11 @@ impl Brackets {
             (Inside::Structure, b'{' | b'[') => self.depth += 1,
             (Inside::Structure, b'}' | b']') => {
                 self.depth -= 1;
-                if self.depth == 0 {
-                    self.state = State::Closed;
-                }
+                return self.depth == 0;
             }
             (Inside::Structure | Inside::Text, _) => {}
         }
+        false
     }
 }
 

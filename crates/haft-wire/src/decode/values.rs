@@ -1,6 +1,7 @@
 //! JSON objects one after the other, from bytes split anywhere: frames, lines, the elements of a
 //! body that is an array, or one whole response.
 
+use super::brackets::Nesting;
 use super::input::BOM;
 
 /// What is wrong with the bytes.
@@ -17,21 +18,11 @@ pub(super) enum Bad {
 pub(super) struct Values {
     limit: usize,
     object: Vec<u8>,
-    depth: usize,
-    inside: Inside,
+    nesting: Nesting,
     /// Inside of an array around all objects.
     open_array: bool,
     /// How much of a byte order mark was read, which may stand before everything else.
     mark: usize,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Inside {
-    #[default]
-    Structure,
-    Text,
-    /// Right after a backslash.
-    Escape,
 }
 
 impl Values {
@@ -41,17 +32,17 @@ impl Values {
 
     /// Whether the bytes end inside of something.
     pub(super) fn is_open(&self) -> bool {
-        self.depth > 0 || self.open_array
+        self.nesting.is_open() || self.open_array
     }
 
     /// Reads a piece and hands on every object that it completes.
     pub(super) fn feed(&mut self, bytes: &[u8], mut take: impl FnMut(&[u8])) -> Result<(), Bad> {
         let mut begin = 0;
         for (at, &byte) in bytes.iter().enumerate() {
-            if self.depth == 0 {
+            if !self.nesting.is_open() {
                 begin = at;
                 self.between(byte)?;
-            } else if self.within(byte) {
+            } else if self.nesting.ends_with(byte) {
                 let end = bytes.get(begin..=at).unwrap_or_default();
                 self.keep(end)?;
                 take(&self.object);
@@ -59,7 +50,7 @@ impl Values {
                 begin = at + 1;
             }
         }
-        if self.depth > 0 {
+        if self.nesting.is_open() {
             self.keep(bytes.get(begin..).unwrap_or_default())?;
         }
         Ok(())
@@ -80,30 +71,12 @@ impl Values {
         }
         self.mark = BOM.len();
         match byte {
-            b'{' => self.depth = 1,
+            b'{' => self.nesting.open(),
             b'[' if !self.open_array => self.open_array = true,
             b']' if self.open_array => self.open_array = false,
             b' ' | b'\t' | b'\r' | b'\n' | b',' => {}
             _ => return Err(Bad::NotJson),
         }
         Ok(())
-    }
-
-    /// Whether this byte ends the object.
-    fn within(&mut self, byte: u8) -> bool {
-        match (self.inside, byte) {
-            (Inside::Escape, _) => self.inside = Inside::Text,
-            (Inside::Text, b'\\') => self.inside = Inside::Escape,
-            (Inside::Text, b'"') => self.inside = Inside::Structure,
-            (Inside::Structure, b'"') => self.inside = Inside::Text,
-            // Whether brackets match is for the JSON reader to say.
-            (Inside::Structure, b'{' | b'[') => self.depth += 1,
-            (Inside::Structure, b'}' | b']') => {
-                self.depth -= 1;
-                return self.depth == 0;
-            }
-            (Inside::Structure | Inside::Text, _) => {}
-        }
-        false
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use haft_core::contract::{Capability, Mode};
 use haft_core::outcome::{After, Intent, IntentStatus};
 use haft_core::port::{
-    ANSWERS_BYTES, CallFilter, Confirmations as _, Ended, Invoke as _, Journal as _, Sessions as _,
-    Store as _,
+    ANSWERS_BYTES, CallFilter, ConfirmationFilter, Confirmations as _, Ended, Invoke as _,
+    Journal as _, Sessions as _, Store as _,
 };
 use haft_core::record::{Confirmation, ConfirmationStatus, Event, EventKind};
 use haft_core::session::Phase;
@@ -653,6 +653,13 @@ async fn messages_that_a_call_was_answered_with_are_not_lost_with_the_answer() {
     assert_eq!(text.world.acts("order"), 1);
 }
 
+/// What people were asked.
+async fn asked(text: &In) -> Vec<Confirmation> {
+    let tenant = "default".into();
+    let filter = ConfirmationFilter { tenant, limit: 10, ..ConfirmationFilter::default() };
+    text.world.store.confirmations(filter).await.unwrap()
+}
+
 /// As if larger answers had been kept since.
 async fn forget_answers(text: &In) {
     let session = text.world.store.session("default", &text.id).await.unwrap();
@@ -669,16 +676,7 @@ async fn a_confirmed_call_whose_answer_is_not_kept_is_asked_about_once_more() {
     for runs in 1..3 {
         let refused = text.world.call(call.clone()).await;
         assert_eq!(kind(&refused), ErrorKind::ConfirmationRequired);
-        let waiting = text
-            .world
-            .store
-            .confirmations(haft_core::port::ConfirmationFilter {
-                tenant: "default".into(),
-                limit: 10,
-                ..Default::default()
-            })
-            .await
-            .unwrap();
+        let waiting = asked(&text).await;
         let pending = |one: &&Confirmation| one.status == ConfirmationStatus::Pending;
         let id = &waiting.iter().find(pending).unwrap().id;
         text.world.runtime.confirm("default", id, true, &jo).await.unwrap();
@@ -697,16 +695,7 @@ async fn a_confirmed_call_without_effects_is_answered_again_under_its_id() {
         call
     };
     assert_eq!(kind(&text.world.call(with("c1", "lamp")).await), ErrorKind::ConfirmationRequired);
-    let waiting = text
-        .world
-        .store
-        .confirmations(haft_core::port::ConfirmationFilter {
-            tenant: "default".into(),
-            limit: 10,
-            ..Default::default()
-        })
-        .await
-        .unwrap();
+    let waiting = asked(&text).await;
     let jo = haft_core::Principal::user("jo");
     text.world.runtime.confirm("default", &waiting[0].id, true, &jo).await.unwrap();
     let first = text.world.call(with("c1", "lamp")).await;
