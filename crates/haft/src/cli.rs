@@ -70,7 +70,7 @@ pub(crate) enum Command {
         after_help = "Examples:\n  haft lint\n  haft lint --format sarif > haft.sarif\n  haft lint --deny-warnings --toolset toolsets/studio"
     )]
     Lint(Lint),
-    /// Say everything that is wrong with `haft.toml`, without serving
+    /// Say what is wrong with `haft.toml`, without serving
     #[command(
         after_help = "Examples:\n  haft check\n  haft --config deploy/haft.toml check --json\n\nExit codes: 0 nothing is wrong (there may be warnings), 2 something is."
     )]

@@ -273,7 +273,7 @@ async fn everybody_who_comes_back_at_once_meets_the_same_effect() {
         all.spawn(async move {
             let key = [("Idempotency-Key", "storm")];
             let call = json!({"tool": "send", "arguments": {"text": "wait 100"}});
-            loop {
+            for _ in 0..1_000 {
                 let reply =
                     served.send(&served.agent, "POST", CALLS, &key, Some(call.clone())).await;
                 match reply.status {
@@ -285,6 +285,7 @@ async fn everybody_who_comes_back_at_once_meets_the_same_effect() {
                     _ => panic!("{reply:?}"),
                 }
             }
+            panic!("told to come back a thousand times");
         });
     }
     let replies: Vec<Reply> = all.join_all().await;
