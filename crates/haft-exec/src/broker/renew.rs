@@ -35,6 +35,17 @@ const LATER: Duration = Duration::from_secs(30);
 pub(super) type Last = Option<(Instant, ToolError)>;
 pub(super) type Flight = Arc<tokio::sync::Mutex<Last>>;
 
+/// What a look at the store found.
+enum Found {
+    Usable(Lease),
+    /// A token is to be had: as it is stored, and with what this program knows beside that.
+    Ended {
+        account: Account,
+        before: Box<OAuth>,
+        now: Box<OAuth>,
+    },
+}
+
 impl Desk {
     /// One renews, the others wait and use what it got.
     pub(super) async fn renewed(self: &Arc<Self>, want: &Want) -> Result<Lease, ToolError> {
@@ -72,23 +83,51 @@ impl Desk {
     async fn renew(self: &Arc<Self>, want: &Want) -> Result<Lease, ToolError> {
         let give_up = Instant::now() + PATIENCE;
         while Instant::now() < give_up {
-            let (account, stored) = self.stored(want).await?;
-            let now = self.notes.over(&key(want), stored.clone());
-            if let Some(presented) = self.usable(want, &now) {
-                return Ok(lease(account, &now, presented));
+            if let Found::Usable(lease) = self.found(want).await? {
+                return Ok(lease);
             }
-            let (Credentials::OAuth(before), Credentials::OAuth(now)) = (stored, now) else {
-                return Err(again("the connection has no credentials"));
-            };
             let for_ms = HELD_FOR.as_millis() as u64;
             let held = self.connections.hold(&want.tenant, &want.connection, for_ms).await;
             if held.map_err(|why| unread(&why))? {
-                return self.ask(want, account, *before, &now).await;
+                // Another program may have renewed it between the look and the hold: what was seen
+                // before is not asked with.
+                return match self.found(want).await {
+                    Ok(Found::Ended { account, before, now }) => {
+                        self.ask(want, account, *before, &now).await
+                    }
+                    Ok(Found::Usable(lease)) => {
+                        self.let_go(want).await;
+                        Ok(lease)
+                    }
+                    Err(error) => {
+                        self.let_go(want).await;
+                        Err(error)
+                    }
+                };
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
         let message = "another program is renewing the connection's token and is not done";
         Err(ToolError::new(ErrorKind::Transient, message))
+    }
+
+    async fn found(&self, want: &Want) -> Result<Found, ToolError> {
+        let (account, stored) = self.stored(want).await?;
+        let now = self.notes.over(&key(want), stored.clone());
+        if let Some(presented) = self.usable(want, &now) {
+            return Ok(Found::Usable(lease(account, &now, presented)));
+        }
+        match (stored, now) {
+            (Credentials::OAuth(before), Credentials::OAuth(now)) => {
+                Ok(Found::Ended { account, before, now })
+            }
+            _ => Err(again("the connection has no credentials")),
+        }
+    }
+
+    /// Who comes next need not wait until the time is up; where that fails, they do.
+    async fn let_go(&self, want: &Want) {
+        let _ = self.connections.release(&want.tenant, &want.connection).await;
     }
 
     async fn ask(
@@ -101,8 +140,7 @@ impl Desk {
         let fresh = match oauth::renew(self.client_of(&account), now, now_ms()).await {
             Ok(fresh) => fresh,
             Err(error) => {
-                // Who comes next need not wait until the time is up; where that fails, they do.
-                let _ = self.connections.release(&want.tenant, &want.connection).await;
+                self.let_go(want).await;
                 return Err(error);
             }
         };
@@ -114,7 +152,7 @@ impl Desk {
             Ok(stored) => stored.unwrap_or(account),
             Err(StoreError::Missing) => return Err(unread(&StoreError::Missing)),
             Err(_) => {
-                let _ = self.connections.release(&want.tenant, &want.connection).await;
+                self.let_go(want).await;
                 self.keep_trying(want);
                 account
             }

@@ -216,11 +216,35 @@ async fn a_renewal_that_failed_keeps_nobody_waiting() {
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
-/// A store that can be read and, for a while, not written.
+#[tokio::test]
+async fn what_another_program_renewed_a_moment_ago_is_used_and_not_renewed_again() {
+    let go = Arc::new(Notify::new());
+    go.notify_one();
+    let server = rotating(&go).await;
+    let store = Arc::new(Flaky::default());
+    let old = oauth(&server.url("/token"));
+    let access = Access { token: SecretText::new("of-another"), until_ms: None };
+    let fresh = OAuth {
+        access: Some(access),
+        refresh: Some(SecretText::new("refresh-of-another")),
+        ..old.clone()
+    };
+    added(&*store, old).await;
+    *store.first.lock() = Some(fresh);
+    let lease = Broker::new(store.clone(), client()).lease(&want()).await.unwrap();
+    assert_eq!(token(&lease), "Bearer of-another");
+    assert_eq!(server.seen().len(), 0, "the old refresh token was presented");
+    assert_eq!(refresh(&*store).await, "refresh-of-another");
+    assert!(store.hold("t", "c", 1).await.unwrap(), "the connection was not let go");
+}
+
+/// A store that can be read and, for a while, not written; or that another program writes first.
 #[derive(Default)]
 struct Flaky {
     accounts: Accounts,
     is_down: AtomicBool,
+    /// What somebody else writes right before the connection can be held.
+    first: Mutex<Option<OAuth>>,
 }
 
 type Answer<'a, T> = Boxed<'a, Result<T, StoreError>>;
@@ -271,8 +295,18 @@ impl Connections for Flaky {
     }
 
     fn hold<'a>(&'a self, tenant: &'a str, id: &'a str, for_ms: u64) -> Answer<'a, bool> {
-        self.accounts.hold(tenant, id, for_ms)
+        let first = self.first.lock().take();
+        Box::pin(async move {
+            if let Some(first) = first {
+                let (account, _) = self.accounts.open(tenant, id).await?;
+                let expect = Expect::Revision(account.revision);
+                let first = Credentials::OAuth(Box::new(first));
+                self.accounts.put(account, &first, expect, None).await?;
+            }
+            self.accounts.hold(tenant, id, for_ms).await
+        })
     }
+
     fn release<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, ()> {
         self.accounts.release(tenant, id)
     }
