@@ -1,12 +1,14 @@
 //! OpenAI Chat Completions: chunks, whole completions, and an assistant's message alone.
 
 mod calls;
+mod head;
 mod replay;
 mod wire;
 
 use serde_json::value::RawValue;
 
 use self::calls::{Calls, Kind};
+use self::head::Head;
 use self::replay::Repeated;
 use self::wire::{Chunk, Content, Delta};
 use super::notes::{Draft, Notes, Pen, Verdict, standing};
@@ -18,6 +20,7 @@ use crate::said::{Broken, Fault, Finish, Usage};
 #[derive(Default)]
 pub(super) struct Chat {
     choices: Vec<Choice>,
+    head: Head,
 }
 
 #[derive(Default)]
@@ -47,8 +50,49 @@ impl Provider for Chat {
         if data.trim_ascii() == "[DONE]" {
             return Ok(Some(self.ended().unwrap_or_else(|| Ended::new(Finish::Cut, None))));
         }
-        let chunk: Chunk<'_> = json(data)?;
-        if let Some(fault) = reported(name, data, &chunk) {
+        let mut head = std::mem::take(&mut self.head);
+        // What is wrong is said of the whole.
+        let chunk = serde_json::from_str(head.cut(data)).or_else(|_| json(data));
+        let read = chunk.and_then(|chunk| self.read(name, data, &chunk, pen));
+        self.head = head;
+        read.map(|()| None)
+    }
+
+    fn eof(&mut self) -> Option<Ended> {
+        self.ended()
+    }
+
+    fn settle(&mut self, verdict: Verdict, pen: &mut Pen<'_>) -> Vec<RawJson> {
+        self.choices.sort_by_key(|choice| choice.index);
+        let mut replay = Vec::new();
+        for (place, choice) in self.choices.iter_mut().enumerate() {
+            let verdict = choice.verdict(verdict);
+            let repeated = choice.settle(verdict, pen);
+            if place == 0 {
+                let (name, details) = (choice.reasoning, &choice.details);
+                replay.extend(replay::message(&repeated, name, details, pen.notes));
+            }
+        }
+        replay
+    }
+}
+
+/// Whether a message's calls come one by one or piece by piece.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pieces {
+    Deltas,
+    Whole,
+}
+
+impl Chat {
+    fn read(
+        &mut self,
+        name: &[u8],
+        data: &str,
+        chunk: &Chunk<'_>,
+        pen: &mut Pen<'_>,
+    ) -> Result<(), Fault> {
+        if let Some(fault) = reported(name, data, chunk) {
             return Err(fault);
         }
         if let Some(usage) = chunk.usage {
@@ -79,36 +123,9 @@ impl Provider for Chat {
                 choice.finish = Some(Ending::Said(word));
             }
         }
-        Ok(None)
+        Ok(())
     }
 
-    fn eof(&mut self) -> Option<Ended> {
-        self.ended()
-    }
-
-    fn settle(&mut self, verdict: Verdict, pen: &mut Pen<'_>) -> Vec<RawJson> {
-        self.choices.sort_by_key(|choice| choice.index);
-        let mut replay = Vec::new();
-        for (place, choice) in self.choices.iter_mut().enumerate() {
-            let verdict = choice.verdict(verdict);
-            let repeated = choice.settle(verdict, pen);
-            if place == 0 {
-                let (name, details) = (choice.reasoning, &choice.details);
-                replay.extend(replay::message(&repeated, name, details, pen.notes));
-            }
-        }
-        replay
-    }
-}
-
-/// Whether a message's calls come one by one or piece by piece.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Pieces {
-    Deltas,
-    Whole,
-}
-
-impl Chat {
     fn choice(&mut self, index: u32, notes: &mut Notes) -> Result<&mut Choice, Fault> {
         let found = self.choices.iter().position(|choice| choice.index == index);
         let at = match found {

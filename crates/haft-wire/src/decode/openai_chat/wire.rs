@@ -25,6 +25,12 @@ pub(super) struct Chunk<'a> {
 }
 
 impl Chunk<'_> {
+    /// None of its fields was there, or they were null.
+    pub(super) fn says_nothing(&self) -> bool {
+        self.choices.is_none()
+            && [self.usage, self.error, self.role, self.tool_calls].iter().all(Option::is_none)
+    }
+
     pub(super) fn is_message(&self) -> bool {
         self.choices.is_none() && (self.role.is_some() || self.tool_calls.is_some())
     }
