@@ -33,6 +33,9 @@ pub(crate) struct Options {
     /// How often to kill.
     #[arg(long, default_value_t = 100)]
     kills: u64,
+    /// How often to stop besides, for longer than a lease, and let go on.
+    #[arg(long, default_value_t = 0, conflicts_with = "short")]
+    stops: u64,
     /// How many keys to use.
     #[arg(long)]
     keys: Option<u64>,
@@ -77,7 +80,7 @@ async fn drive(options: &Options, dir: &Path) -> anyhow::Result<bool> {
     let mut client = Client::new(keys, options.window, dice);
     let began = Instant::now();
     let mut kills = 0;
-    for life in plan {
+    for life in plan.into_iter().chain(life::stops(options.stops)) {
         kills += match life {
             Life::Killed(killed) => client.live(&stage, killed).await?,
             Life::Stopped { point, act } => pause::stop(&mut client, &stage, point, act).await?,

@@ -1,6 +1,7 @@
 //! The one path, read from top to bottom. Each stage is a file of its own; what it returns is the
 //! proof that it ran, and the next stage takes nothing else.
 
+mod act;
 mod authorize;
 mod check;
 mod claim;
@@ -10,9 +11,11 @@ mod explain;
 mod foresee;
 mod gate;
 mod join;
+mod key;
 mod prepare;
 mod publish;
 mod recall;
+mod replay;
 mod resolve;
 mod scrub;
 mod settle;

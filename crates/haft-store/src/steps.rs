@@ -5,4 +5,5 @@ pub(crate) mod confirmations;
 pub(crate) mod forget;
 pub(crate) mod journal;
 pub(crate) mod ledger;
+pub(crate) mod proof;
 pub(crate) mod sessions;

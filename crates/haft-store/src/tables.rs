@@ -26,6 +26,9 @@ pub(crate) trait Tables {
     /// The whole entry.
     fn effect(&mut self, id: i64) -> Res<EffectRecord>;
 
+    /// What it asks for, as it is written.
+    fn asked(&mut self, id: i64) -> Res<String>;
+
     /// Started and unknown effects of the same act.
     fn open_acts(&mut self, tenant: &str, act: &[u8; 32]) -> Res<Vec<Head>>;
 

@@ -22,9 +22,10 @@ const UNDO_POINTS: [&str; 2] = ["comp_before", "comp_after"];
 #[derive(Clone, Debug)]
 pub(super) enum Life {
     Killed(Killed),
-    /// Stopped at a place for longer than its lease, while another takes over, then let go on.
+    /// Stopped for longer than its lease, while another takes over, then let go on: at a place, or
+    /// at whatever it is doing.
     Stopped {
-        point: &'static str,
+        point: Option<&'static str>,
         act: Act,
     },
 }
@@ -77,9 +78,9 @@ pub(super) fn short(dice: &mut Dice) -> Vec<Life> {
         lives.push(Life::Killed(Killed { fail, after: 200, only, undoes: true }));
     }
     for point in ["after_claim", "before_execute", "after_effect", "after_response"] {
-        lives.push(Life::Stopped { point, act: Act::Order });
+        lives.push(Life::Stopped { point: Some(point), act: Act::Order });
     }
-    lives.push(Life::Stopped { point: "mid_body", act: Act::Book });
+    lives.push(Life::Stopped { point: Some("mid_body"), act: Act::Book });
     for _ in 0..8 {
         let after = 20 + dice.roll(150);
         lives.push(Life::Killed(Killed { after, ..Killed::default() }));
@@ -108,4 +109,10 @@ pub(super) fn long(dice: &mut Dice, kills: u64, keys: u64) -> Vec<Life> {
         Life::Killed(Killed { fail, after, ..Killed::default() })
     };
     (0..kills).map(life).collect()
+}
+
+/// Stopped while they are busy, with each class that is done at most once.
+pub(super) fn stops(some: u64) -> impl Iterator<Item = Life> {
+    let act = |nth| if nth % 2 == 0 { Act::Order } else { Act::Book };
+    (0..some).map(move |nth| Life::Stopped { point: None, act: act(nth) })
 }

@@ -31,6 +31,16 @@ fn what_is_sound_passes() {
     assert!(count(&line, "concurrent duplicates") > 0, "{line}");
 }
 
+/// Real processes and real signals: one sleeps past its lease with calls half done, another takes
+/// over, and the first goes on.
+#[test]
+fn what_slept_past_its_lease_and_goes_on_does_nothing_twice() {
+    let (content, line) = run(&["--stops", "4"]);
+    assert!(content, "{line}");
+    // Each stopped one, and whoever took over where the database was free.
+    assert!(count(&line, "kills") >= 7, "{line}");
+}
+
 #[test]
 fn a_store_that_forgets_is_caught() {
     let (content, line) = run(&["--sabotage", "forget"]);

@@ -1,217 +1,22 @@
-//! `claim`: the idempotency key, and the ledger's record before the first byte leaves.
+//! `claim`: the ledger's record before the first byte leaves, or the answer that is there already.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haft_core::call::{Keyed, RawArguments};
-use haft_core::contract::SideEffectPolicy;
-use haft_core::ledger::{
-    Claim, Claimed, Effect, EffectRecord, OtherKey, State, Ticket, Unspendable,
-};
-use haft_core::outcome::Warning;
+use haft_core::call::RawArguments;
+use haft_core::ledger::{Claim, Claimed, Effect, EffectRecord, Ticket, Unspendable};
 use haft_core::port::{Decision, StoreError, Verdict};
 use haft_core::record::Stage;
-use haft_core::{Digest, ErrorKind, ToolError};
-use serde_json::{Value, json};
+use haft_core::{ErrorKind, ToolError};
+use serde_json::Value;
 
-use super::authorize::{self, Authorized};
 use super::join::Joined;
+use super::key::Key;
 use super::trip::Replayed;
-use super::{Answer, Refusal, Trip, confirm, execute, gate};
+use super::{Answer, Trip, act, authorize, confirm, execute, gate, replay};
 use crate::attach::Leading;
 use crate::runtime::Inner;
 use crate::settings::millis;
-
-/// The longest key that a caller may send.
-const MAX_KEY: usize = 255;
-
-/// What makes two calls the same act.
-pub(crate) struct Key {
-    /// Scoped by tenant, principal and tool.
-    pub(crate) digest: Digest,
-    /// What must be the same when the key is.
-    fingerprint: Digest,
-    /// The act itself, whatever the key.
-    act: Digest,
-    /// Where the act may have been begun under another key.
-    other: Option<OtherKey>,
-}
-
-impl Key {
-    /// The key of a call; none for one without effects.
-    pub(crate) fn of(inner: &Inner, call: &Authorized) -> Result<Option<Self>, Refusal> {
-        if call.class() == SideEffectPolicy::Pure {
-            return Ok(None);
-        }
-        let refuse = |error: ToolError| Refusal::at(Stage::Claim, error);
-        fresh_enough(inner, call).map_err(refuse)?;
-        let nth = nth(call);
-        let (source, fingerprint) = match &call.call.key {
-            Some(key) => {
-                well_formed(key).map_err(refuse)?;
-                return Ok(Some(Self::given(call, key, nth)));
-            }
-            None if call.session.is_none() => {
-                let within = call.call.same_within.ok_or_else(|| refuse(key_required()))?;
-                return Ok(Some(Self::recent(call, within, nth)));
-            }
-            None => {
-                let Some(session) = &call.session else { return Err(refuse(key_required())) };
-                let business = business(call);
-                let (group, connection) = (&session.turn.group, &call.call.connection);
-                let source = json!(["act", group, business, connection, nth]);
-                // What the author left out of the key may differ between two calls of one act.
-                (source, Digest::of_json(&business))
-            }
-        };
-        let digest = scoped(call, &source);
-        Ok(Some(Self { digest, fingerprint, act: act(call), other: None }))
-    }
-
-    /// The key that a caller gave, to this call or to the request that it is part of. Whoever sends
-    /// a call alone and then among others, or the other way round, means the same call.
-    fn given(call: &Authorized, key: &str, nth: u32) -> Self {
-        let fingerprint = asked(call);
-        let alone = scoped(call, &json!(["key", key, nth]));
-        let among = || scoped(call, &json!(["among", key, nth, fingerprint]));
-        let (digest, other) = match call.call.keyed {
-            Keyed::Call => (alone, None),
-            Keyed::Request => (alone, Some(among())),
-            Keyed::Batch => (among(), Some(alone)),
-        };
-        let other = other.map(|key| OtherKey { key, within_ms: None });
-        Self { digest, fingerprint, act: act(call), other }
-    }
-
-    /// The key of a caller that sends again what it thinks lost, and has no key to say so: the act
-    /// and the span of time that it falls into.
-    fn recent(call: &Authorized, within: Duration, nth: u32) -> Self {
-        let business = business(call);
-        let length = i64::try_from(millis(within)).unwrap_or(i64::MAX).max(1);
-        let span = call.now_ms.div_euclid(length);
-        let key = |span: i64| {
-            let connection = &call.call.connection;
-            scoped(call, &json!(["recent", span, length, business, connection, nth]))
-        };
-        let other = Some(OtherKey { key: key(span - 1), within_ms: Some(millis(within)) });
-        let (digest, fingerprint) = (key(span), Digest::of_json(&business));
-        Self { digest, fingerprint, act: act(call), other }
-    }
-
-    /// The entry that the ledger has for it now, under the one key or the other. What stages before
-    /// the claim go by; the claim itself looks again, and decides in one step.
-    pub(crate) async fn entry(&self, inner: &Inner) -> Result<Option<EffectRecord>, StoreError> {
-        if let Some(other) = &self.other
-            && let Some(record) = under(inner, &other.key).await?
-            && self.fits(&record)
-            && is_within(inner, &record, other)
-        {
-            return Ok(Some(record));
-        }
-        under(inner, &self.digest).await
-    }
-}
-
-async fn under(inner: &Inner, key: &Digest) -> Result<Option<EffectRecord>, StoreError> {
-    match inner.store.by_key(key).await {
-        Ok(record) => Ok(Some(record)),
-        Err(StoreError::Missing) => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-fn is_within(inner: &Inner, record: &EffectRecord, other: &OtherKey) -> bool {
-    let age = inner.store.now_ms().saturating_sub(record.started_at_ms);
-    other.within_ms.is_none_or(|most| age <= i64::try_from(most).unwrap_or(i64::MAX))
-}
-
-/// What a call asks for, as it was accepted.
-fn asked(call: &Authorized) -> Digest {
-    Digest::of_json(&json!([call.accepted(), call.call.connection]))
-}
-
-/// Which repetition of what it asks for a call is. Among the calls of one request that is counted by
-/// the tool, whichever name it goes by, and by what makes up a fingerprint.
-fn nth(call: &Authorized) -> u32 {
-    let said = call.call.occurrence;
-    match &call.call.asked {
-        Some(all) => all.nth(&Digest::of_json(&json!([call.tool.tool.id, asked(call)])), said),
-        None => said,
-    }
-}
-
-/// A key is scoped by tenant, principal and tool. Lists of JSON keep the fields apart, whatever
-/// they contain.
-fn scoped(call: &Authorized, source: &Value) -> Digest {
-    let caller = &call.call.caller;
-    let tool = &call.tool.tool.id;
-    Digest::of_json(&json!([&*caller.tenant, caller.principal(), tool, source]))
-}
-
-/// The act itself, whatever the key.
-fn act(call: &Authorized) -> Digest {
-    let (tenant, tool) = (&*call.call.caller.tenant, &call.tool.tool.id);
-    Digest::of_json(&json!([tenant, tool, call.call.connection, business(call)]))
-}
-
-impl Key {
-    /// Whether an entry under this key is about the same arguments.
-    pub(crate) fn fits(&self, record: &EffectRecord) -> bool {
-        record.fingerprint == self.fingerprint
-    }
-}
-
-/// The arguments that make two calls the same act: the declared ones, else all.
-fn business(call: &Authorized) -> Value {
-    match &call.tool.tool.contract.idempotency_key_fields {
-        Some(fields) => {
-            let value = |field: &String| call.effective().get(field).cloned().unwrap_or_default();
-            fields.iter().map(|field| json!([field, value(field)])).collect()
-        }
-        None => call.accepted().into_owned(),
-    }
-}
-
-fn well_formed(key: &str) -> Result<(), ToolError> {
-    if !key.is_empty() && key.len() <= MAX_KEY && key.bytes().all(|b| b.is_ascii_graphic()) {
-        return Ok(());
-    }
-    Err(ToolError::new(
-        ErrorKind::InvalidArguments,
-        format!("an idempotency key has 1 to {MAX_KEY} visible ASCII characters"),
-    )
-    .suggest("send a random id of 32 hexadecimal digits, and the same one when you retry"))
-}
-
-fn key_required() -> ToolError {
-    ToolError::new(
-        ErrorKind::IdempotencyKeyRequired,
-        "this tool changes something, and the call has neither an idempotency key nor a session",
-    )
-}
-
-/// Clocks differ by so much at most.
-const AHEAD_MS: i64 = 5 * 60 * 1000;
-
-/// Keys are forgotten one day; a request that is older than that cannot be told from a new one.
-fn fresh_enough(inner: &Inner, call: &Authorized) -> Result<(), ToolError> {
-    let oldest = i64::try_from(millis(inner.settings.request_max_age)).unwrap_or(i64::MAX);
-    match call.call.issued_at_ms {
-        Some(issued) if call.now_ms.saturating_sub(issued) > oldest => Err(ToolError::new(
-            ErrorKind::RequestExpired,
-            format!("the request is older than {} s; nothing was done", oldest / 1000),
-        )),
-        Some(issued) if issued.saturating_sub(call.now_ms) > AHEAD_MS => Err(ToolError::new(
-            ErrorKind::InvalidArguments,
-            format!(
-                "the request says that it was made more than {} s from now; nothing was done",
-                AHEAD_MS / 1000
-            ),
-        )
-        .suggest("say when the request was made, by a clock that is right, or leave it out")),
-        _ => Ok(()),
-    }
-}
 
 /// The right to run. What has effects has its entry in the ledger.
 pub(crate) struct Granted(Option<Box<Entry>>);
@@ -310,18 +115,12 @@ async fn on_record(
             let (key, epoch, call) = (record.key, record.epoch, record.effect.call);
             Ok(grant(Ticket { key, epoch, call, in_doubt: epoch > 1 }))
         }
-        Ok(Claimed::Answered(record)) => {
-            trip.warnings.extend(undone(&record));
-            let mut answer = replayed(&record);
-            // A process that died in between has not told the session what the handler asked of it.
-            if record.effect.session.is_some() && record.effect.session == joined.call().session {
-                let (call, turn_group) = (record.effect.call, record.effect.turn_group);
-                trip.replays = Some(Box::new(Replayed { call, turn_group }));
-                answer.intents = record.intents;
-            }
-            Err(answer)
+        Ok(Claimed::InFlight(record)) => Err(replay::attach(inner, &record).await),
+        Ok(Claimed::Answered(record)) => Err(answered(trip, joined, *record)),
+        // A repetition that turned out to be a new attempt: now a person is asked.
+        Ok(Claimed::Unspendable(Unspendable::NotApproved)) => {
+            Err(refused(confirm::ask(inner, joined).await))
         }
-        Ok(Claimed::InFlight(record)) => Err(attach(inner, &record).await),
         Ok(Claimed::Conflict) => Err(refused(
             ToolError::new(
                 ErrorKind::Conflict,
@@ -329,21 +128,24 @@ async fn on_record(
             )
             .suggest("send a new key for a new call"),
         )),
-        Ok(Claimed::Unknown(record)) => Err(refused(unknown(
-            &record,
-            "the earlier attempt of this call may have been carried out",
-        ))),
-        Ok(Claimed::Similar(record)) => Err(refused(unknown(
-            &record,
-            "the same act was asked for before and its outcome is not known; it was not begun again",
-        ))),
-        // A repetition that turned out to be a new attempt: now a person is asked.
-        Ok(Claimed::Unspendable(Unspendable::NotApproved)) => {
-            Err(refused(confirm::ask(inner, joined).await))
-        }
+        Ok(Claimed::Unknown(record)) => Err(refused(replay::earlier(&record))),
+        Ok(Claimed::Similar(record)) => Err(refused(act::open(joined, &record))),
         Ok(Claimed::Unspendable(why)) => Err(refused(unspendable(why))),
         Err(error) => Err(refused(unrecorded(&error))),
     }
+}
+
+/// The answer of a call that has been carried out under this key.
+fn answered(trip: &mut Trip, joined: &Joined, record: EffectRecord) -> Answer {
+    trip.warnings.extend(replay::undone(&record));
+    let mut answer = replay::replayed(&record);
+    // A process that died in between has not told the session what the handler asked of it.
+    if record.effect.session.is_some() && record.effect.session == joined.call().session {
+        let (call, turn_group) = (record.effect.call, record.effect.turn_group);
+        trip.replays = Some(Box::new(Replayed { call, turn_group }));
+        answer.intents = record.intents;
+    }
+    answer
 }
 
 /// Why an effect that cannot be recorded is not begun. A trail that was touched stays so until
@@ -438,101 +240,6 @@ fn raw(joined: &Joined) -> Option<Value> {
         RawArguments::Value(value) => value.clone(),
     };
     (came != **joined.effective()).then_some(came)
-}
-
-/// Waits for the answer of the call that this one repeats.
-async fn attach(inner: &Inner, record: &EffectRecord) -> Answer {
-    let until = tokio::time::Instant::now() + inner.settings.attach_for;
-    let followed = tokio::time::timeout_at(until, inner.running.follow(&record.key)).await;
-    if let Ok(Some(answer)) = followed {
-        // What the handler asked of the session is applied once, by the call that ran.
-        return Answer { intents: Vec::new(), cached: true, ..Answer::clone(&answer) };
-    }
-    elsewhere(inner, record, until).await
-}
-
-/// Another process runs it: look until it has ended, or for as long as is reasonable.
-async fn elsewhere(inner: &Inner, record: &EffectRecord, until: tokio::time::Instant) -> Answer {
-    const PAUSE: Duration = Duration::from_millis(50);
-    let mut call = record.effect.call.clone();
-    loop {
-        let seen = match inner.store.effect(&record.effect.tenant, &call).await {
-            // It failed, and somebody has begun again under the key: that is what is waited for now.
-            Err(StoreError::Missing) => inner.store.by_key(&record.key).await,
-            seen => seen,
-        };
-        match seen {
-            Ok(now) if now.fingerprint != record.fingerprint => break,
-            Ok(now) if now.state != State::Started => return replayed(&now),
-            Ok(now) => call = now.effect.call,
-            Err(StoreError::Missing) => break,
-            Err(_) => {}
-        }
-        if tokio::time::Instant::now() >= until {
-            break;
-        }
-        tokio::time::sleep(PAUSE).await;
-    }
-    refused(
-        ToolError::new(
-            ErrorKind::InFlight,
-            "the same call is being carried out; its answer has not come yet",
-        )
-        .with_details(json!({ "call": record.effect.call })),
-    )
-}
-
-/// What is on record, as an answer.
-pub(crate) fn replayed(record: &EffectRecord) -> Answer {
-    let result = match (&record.state, &record.result, &record.error) {
-        (State::Unknown | State::Started, ..) => {
-            Err(unknown(record, "the call may have been carried out"))
-        }
-        (State::Failed | State::NotHappened, _, Some(error)) => Err(error.clone()),
-        (_, Some(result), _) => Ok(result.clone()),
-        // The error said that nobody knew; by now it is known.
-        (_, None, Some(error)) if error.kind == ErrorKind::UnknownOutcome => {
-            Err(unanswered(record, "the call was carried out; what it answered is not known"))
-        }
-        // Done, but its answer could not be shown even then.
-        (_, None, Some(error)) => Err(error.clone()),
-        (_, None, None) => {
-            Err(unanswered(record, "the call was carried out; its answer is no longer kept"))
-        }
-    };
-    // What the handler asked of the session was applied then.
-    Answer { result, view: None, intents: Vec::new(), stage: Stage::Claim, cached: true }
-}
-
-/// Done, and nothing to show for it.
-fn unanswered(record: &EffectRecord, message: &str) -> ToolError {
-    ToolError::new(ErrorKind::ResultExpired, message)
-        .with_details(json!({ "call": record.effect.call, "state": record.state }))
-}
-
-/// What has become of an act since it was answered, for whoever is told the answer again.
-fn undone(record: &EffectRecord) -> Option<Warning> {
-    let message = match record.state {
-        State::Compensated => "this was done, and has been undone since",
-        State::Compensating => "this was done, and is being undone",
-        State::Stuck => "this was done; undoing it has failed, and a person has to look",
-        State::Started
-        | State::Unknown
-        | State::Succeeded
-        | State::Failed
-        | State::Happened
-        | State::NotHappened => return None,
-    };
-    let (path, code, message) = (String::new(), "undone".to_owned(), message.to_owned());
-    Some(Warning { path, code, message, before: None, after: None })
-}
-
-/// An outcome that nobody knows.
-pub(crate) fn unknown(record: &EffectRecord, message: &str) -> ToolError {
-    let mut error = ToolError::new(ErrorKind::UnknownOutcome, message)
-        .with_details(json!({ "call": record.effect.call, "tool": record.effect.tool }));
-    error.partial_side_effects = true;
-    error
 }
 
 pub(crate) fn unspendable(why: Unspendable) -> ToolError {

@@ -11,8 +11,8 @@ use haft_core::{Call, Digest, ErrorKind, ToolError};
 use serde_json::{Value, json};
 
 use super::authorize::Authorized;
-use super::claim::{self, Key};
-use super::{Refusal, Trip, join};
+use super::key::Key;
+use super::{Refusal, Trip, claim, join};
 use crate::runtime::Inner;
 use crate::settings::millis;
 use crate::{identity, preview};

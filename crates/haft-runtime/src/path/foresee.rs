@@ -8,10 +8,9 @@ use haft_core::port::EffectFilter;
 use haft_core::record::Stage;
 use haft_core::session::Session;
 use haft_core::{ErrorKind, ToolError};
-use serde_json::Value;
 
 use super::confirm::Approved;
-use super::{Refusal, claim, gate, join};
+use super::{Refusal, act, gate, join, replay};
 use crate::runtime::Inner;
 
 /// So many effects of unknown outcome are looked through.
@@ -50,19 +49,11 @@ async fn on_record(
             "this idempotency key was used for another call",
         )),
         Some(record) if record.state == State::Unknown && !may_begin_again(inner, call, record) => {
-            Some(claim::unknown(
-                record,
-                "the earlier attempt of this call may have been carried out",
-            ))
+            Some(replay::earlier(record))
         }
         Some(record) if !record.state.frees_its_key() => None,
         Some(_) | None if call.call().overrule.similar_unknown => None,
-        Some(_) | None => similar(inner, call).await.map(|record| {
-            claim::unknown(
-                &record,
-                "the same act was asked for before and its outcome is not known",
-            )
-        }),
+        Some(_) | None => similar(inner, call).await.map(|record| act::open(call, &record)),
     }
 }
 
@@ -76,12 +67,7 @@ async fn similar(inner: &Inner, call: &Approved) -> Option<EffectRecord> {
         ..EffectFilter::default()
     };
     let unknown = inner.store.effects(filter).await.ok()?;
-    let own = business(call, call.effective());
-    unknown.into_iter().find(|record| {
-        record.effect.connection == call.call().connection
-            && !is_harmless(call, record)
-            && business(call, &record.effect.arguments) == own
-    })
+    unknown.into_iter().find(|record| !is_harmless(call, record) && act::is_that_of(call, record))
 }
 
 /// Whether another attempt does no harm: for as long as the provider knows its key.
@@ -98,12 +84,4 @@ fn is_harmless(call: &Approved, record: &EffectRecord) -> bool {
         SideEffectPolicy::Compensatable | SideEffectPolicy::Irreversible => false,
     };
     twice(call.class()) && twice(record.effect.policy)
-}
-
-/// The arguments that make two calls the same act: the declared ones, else all.
-fn business<'a>(call: &Approved, arguments: &'a Value) -> Vec<Option<&'a Value>> {
-    match &call.tool.tool.contract.idempotency_key_fields {
-        Some(fields) => fields.iter().map(|field| arguments.get(field)).collect(),
-        None => vec![Some(arguments)],
-    }
 }

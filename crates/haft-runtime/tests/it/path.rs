@@ -1,5 +1,6 @@
 //! The one path, stage by stage and fault by fault.
 
+mod alike;
 mod confirm;
 mod effects;
 mod faults;

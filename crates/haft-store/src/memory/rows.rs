@@ -14,6 +14,7 @@ use super::configs::Things;
 use crate::clock::Times;
 use crate::machine::{Head, Owner, later};
 use crate::steps;
+use crate::steps::journal::written;
 use crate::steps::ledger::drop_body;
 use crate::tables::{Due, Res, Tables};
 use crate::trail::{Gap, Link};
@@ -174,6 +175,10 @@ impl Tables for Rows {
 
     fn effect(&mut self, id: i64) -> Res<EffectRecord> {
         Ok(self.row(id)?.record.clone())
+    }
+
+    fn asked(&mut self, id: i64) -> Res<String> {
+        written(&self.row(id)?.record.effect)
     }
 
     fn open_acts(&mut self, tenant: &str, act: &[u8; 32]) -> Res<Vec<Head>> {

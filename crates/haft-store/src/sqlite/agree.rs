@@ -1,14 +1,16 @@
 //! Whether the ledger and what is configured say what the audit trail says: what was edited in the
 //! one table does not fit the other, which nobody can edit unseen.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use haft_core::Digest;
+use haft_core::ledger::State;
 use haft_core::record::AuditEntry;
 use rusqlite::Connection;
 use serde::Deserialize;
 
 use super::fault::of_read;
+use crate::steps::proof::Proof;
 use crate::tables::Res;
 use crate::trail::{Broken, Fault};
 
@@ -16,6 +18,8 @@ use crate::trail::{Broken, Fault};
 #[derive(Default)]
 pub(super) struct Words {
     effects: HashMap<String, Word>,
+    /// By key: the last word on what is there.
+    kept: HashMap<Digest, Kept>,
     configs: HashMap<Name, (u64, Option<Digest>)>,
 }
 
@@ -25,6 +29,14 @@ type Name = (String, String, String);
 struct Word {
     number: u64,
     state: String,
+    proof: Option<Proof>,
+}
+
+/// An entry of the ledger that has to be there for a while.
+struct Kept {
+    number: u64,
+    tenant: String,
+    proof: Proof,
 }
 
 /// What a thing says from then on; no digest where it was removed.
@@ -39,6 +51,16 @@ struct Configured {
 struct Said {
     call: String,
     state: String,
+    /// An older haft did not say so much.
+    #[serde(flatten)]
+    proof: Option<Proof>,
+}
+
+impl Word {
+    fn fits(&self, state: &str, asked: &str, answer: Option<&str>) -> bool {
+        let fits = |proof: &Proof| proof.fits(asked, answer);
+        self.state == state && self.proof.as_ref().is_none_or(fits)
+    }
 }
 
 impl Words {
@@ -54,32 +76,78 @@ impl Words {
             return;
         }
         if let Ok(said) = serde_json::from_str::<Said>(&entry.body) {
-            self.effects.insert(said.call, Word { number: entry.number, state: said.state });
+            let (number, tenant) = (entry.number, entry.tenant.clone());
+            if let Some(proof) = said.proof.clone() {
+                self.kept.insert(proof.key.clone(), Kept { number, tenant, proof });
+            }
+            let Said { call, state, proof } = said;
+            self.effects.insert(call, Word { number, state, proof });
         }
     }
 
-    /// The first effect of the ledger on which the two do not agree.
-    pub(super) fn against(&self, conn: &Connection) -> Res<Option<Broken>> {
-        let read = || -> rusqlite::Result<Option<Broken>> {
-            let sql =
-                "SELECT call, tenant, state FROM effects WHERE state <> 'started' ORDER BY id";
+    /// The first effect of the ledger on which the two do not agree, or that is gone before its time;
+    /// else the first such thing that is configured. What a person has looked at is passed over.
+    pub(super) fn against(&self, conn: &Connection, looked: u64) -> Res<Option<Broken>> {
+        let counts = |number: u64| number > looked || looked == 0;
+        let (edited, found) = self.edited(conn, counts)?;
+        if edited.is_some() {
+            return Ok(edited);
+        }
+        match self.removed(conn, &found, counts)? {
+            Some(broken) => Ok(Some(broken)),
+            None => Ok(self.against_configs(conn)?.filter(|broken| counts(broken.number))),
+        }
+    }
+
+    /// The first entry that does not say what the trail says, and the keys of those before it.
+    fn edited(
+        &self,
+        conn: &Connection,
+        counts: impl Fn(u64) -> bool,
+    ) -> Res<(Option<Broken>, HashSet<Digest>)> {
+        let mut found = HashSet::new();
+        let mut read = || -> rusqlite::Result<Option<Broken>> {
+            let sql = "SELECT call, tenant, state, key, effect, result FROM effects ORDER BY id";
             let mut statement = conn.prepare(sql)?;
             let mut rows = statement.query(())?;
             while let Some(row) = rows.next()? {
                 let (call, tenant): (String, String) = (row.get(0)?, row.get(1)?);
-                let state: String = row.get(2)?;
-                let word = self.effects.get(&call);
-                if word.is_none_or(|word| word.state != state) {
-                    let number = word.map_or(0, |word| word.number);
+                found.insert(Digest::from_raw(&row.get(3)?));
+                let (state, asked): (String, String) = (row.get(2)?, row.get(4)?);
+                let (word, answer) = (self.effects.get(&call), row.get::<_, Option<String>>(5)?);
+                let agrees = match word {
+                    Some(word) => word.fits(&state, &asked, answer.as_deref()),
+                    // Nothing is said of what has only begun.
+                    None => state == State::Started.as_str(),
+                };
+                let number = word.map_or(0, |word| word.number);
+                if !agrees && counts(number) {
                     return Ok(Some(Broken { number, tenant: Some(tenant), fault: Fault::Ledger }));
                 }
             }
             Ok(None)
         };
-        match read().map_err(|error| of_read(&error))? {
-            Some(broken) => Ok(Some(broken)),
-            None => self.against_configs(conn),
-        }
+        let broken = read().map_err(|error| of_read(&error))?;
+        Ok((broken, found))
+    }
+
+    /// The first entry that is not there and has to be.
+    fn removed(
+        &self,
+        conn: &Connection,
+        found: &HashSet<Digest>,
+        counts: impl Fn(u64) -> bool,
+    ) -> Res<Option<Broken>> {
+        let clock = "SELECT now_ms FROM clock";
+        let now_ms = super::read::one(conn, clock, (), |row| row.get(0))?.unwrap_or(i64::MAX);
+        let gone = self.kept.iter().filter(|(key, kept)| {
+            !found.contains(*key) && kept.proof.holds_at(now_ms) && counts(kept.number)
+        });
+        Ok(gone.map(|(_, kept)| kept).min_by_key(|kept| kept.number).map(|kept| Broken {
+            number: kept.number,
+            tenant: Some(kept.tenant.clone()),
+            fault: Fault::Ledger,
+        }))
     }
 
     /// The first thing that is configured and not as it was written, or written and not there.

@@ -105,6 +105,11 @@ impl Tables for Tx<'_> {
         self.one(super::read::EFFECT_BY_ID, (id,), row::effect)?.ok_or(StoreError::Missing)
     }
 
+    fn asked(&mut self, id: i64) -> Res<String> {
+        let sql = "SELECT effect FROM effects WHERE id = ?1";
+        self.one(sql, (id,), |found| found.get(0))?.ok_or(StoreError::Missing)
+    }
+
     fn open_acts(&mut self, tenant: &str, act: &[u8; 32]) -> Res<Vec<Head>> {
         let sql = concat!(
             "SELECT ",

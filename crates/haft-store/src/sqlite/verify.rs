@@ -52,7 +52,7 @@ pub fn verify(
         }
     })?;
     if first.is_none() {
-        first = words.against(&conn)?;
+        first = words.against(&conn, 0)?;
     }
     Ok(first.map_or_else(|| chain.end(), Err))
 }
@@ -109,9 +109,7 @@ pub(super) fn suspicion(conn: &Connection, key: &PublicKey, path: &Path) -> Res<
         }
     })?;
     faults.extend(chain.end().err());
-    // An effect that no entry knows has no number to compare with what was looked at.
-    let unseen = |broken: &Broken| broken.number > looked.number || looked.number == 0;
-    faults.extend(words.against(conn)?.filter(unseen));
+    faults.extend(words.against(conn, looked.number)?);
     Ok(suspects(&faults))
 }
 

@@ -1,12 +1,13 @@
 //! The journal's steps: notes and records of calls.
 
+use haft_core::ToolError;
 use haft_core::ledger::{Ending, State, Ticket};
 use haft_core::port::StoreError;
 use haft_core::record::InvocationRecord;
-use haft_core::{Digest, ToolError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::proof::Proof;
 use crate::machine::Head;
 use crate::tables::{Res, Tables};
 
@@ -15,7 +16,6 @@ use crate::tables::{Res, Tables};
 #[serde(rename_all = "camelCase")]
 struct Settlement<'a> {
     call: &'a str,
-    key: &'a Digest,
     epoch: u64,
     state: State,
     /// The late outcome is nowhere else, so that all of it is here.
@@ -23,6 +23,8 @@ struct Settlement<'a> {
     late: Option<Late<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     record: Option<&'a InvocationRecord>,
+    #[serde(flatten)]
+    proof: Proof,
 }
 
 #[derive(Serialize)]
@@ -40,6 +42,7 @@ struct Recorded {
 }
 
 pub(crate) fn settled(
+    on: &mut impl Tables,
     ticket: &Ticket,
     ending: &Ending,
     record: Option<&InvocationRecord>,
@@ -47,9 +50,10 @@ pub(crate) fn settled(
 ) -> Res<String> {
     let late = crate::machine::on_settle(head, ticket.epoch, ending.state)
         != crate::machine::Settling::Write;
+    let ended = (ending.state, Some(on.now_ms()));
+    let proof = Proof::of(on, head, ended, ending.result.as_ref())?;
     written(&Settlement {
         call: &ticket.call,
-        key: &ticket.key,
         epoch: ticket.epoch,
         state: ending.state,
         late: late.then_some(Late {
@@ -58,6 +62,7 @@ pub(crate) fn settled(
             error: ending.error.as_ref(),
         }),
         record,
+        proof,
     })
 }
 

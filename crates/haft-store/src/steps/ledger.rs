@@ -2,14 +2,15 @@
 
 use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{
-    Claim, Claimed, Effect, EffectRecord, Ending, OtherKey, Resolution, Settled, Spend, State,
-    Ticket, Unspendable,
+    Claim, Claimed, EffectRecord, Ending, OtherKey, Resolution, Settled, Spend, State, Ticket,
+    Unspendable,
 };
 use haft_core::port::{Resolve, StoreError, Undo};
 use haft_core::record::{ConfirmationStatus, InvocationRecord};
 use serde_json::{Value, json};
 
 use super::journal;
+use super::proof::Proof;
 use crate::clock;
 use crate::machine::{self, Asked, Decision, Head, Running, Settling};
 use crate::tables::{Due, Res, Tables};
@@ -174,14 +175,18 @@ pub(crate) fn drop_body(record: &mut EffectRecord) {
     record.compensation_result = None;
 }
 
-/// What an entry says, and what it is about, by which it is found.
-fn about(effect: &Effect, mut body: Value) -> Value {
+/// What an entry says, what it is about, by which it is found, and what the ledger says from then on.
+fn about(on: &mut impl Tables, head: &Head, record: &EffectRecord, mut body: Value) -> Res<String> {
+    let effect = &record.effect;
+    let ended = (record.state, record.ended_at_ms);
+    let proof = serde_json::to_value(Proof::of(on, head, ended, record.result.as_ref())?);
     if let Some(body) = body.as_object_mut() {
+        body.extend(proof.ok().and_then(|proof| proof.as_object().cloned()).unwrap_or_default());
         body.insert("agent".to_owned(), json!(effect.agent));
         body.insert("tool".to_owned(), json!(effect.tool));
         body.insert("session".to_owned(), json!(effect.session));
     }
-    body
+    Ok(body.to_string())
 }
 
 /// From started to unknown.
@@ -194,8 +199,8 @@ fn give_up(on: &mut impl Tables, head: &Head) -> Res<EffectRecord> {
     let body = json!({
         "call": head.call, "epoch": head.epoch, "state": "unknown", "lost": why,
     });
-    let body = about(&record.effect, body);
-    on.append(&head.tenant, "unknown", body.to_string())?;
+    let body = about(on, head, &record, body)?;
+    on.append(&head.tenant, "unknown", body)?;
     Ok(record)
 }
 
@@ -217,7 +222,8 @@ pub(crate) fn settle(
             )));
         }
     };
-    let number = on.append(&head.tenant, kind, journal::settled(ticket, ending, record, &head)?)?;
+    let body = journal::settled(on, ticket, ending, record, &head)?;
+    let number = on.append(&head.tenant, kind, body)?;
     if let Some(record) = record {
         on.put_call(number, record)?;
     }
@@ -280,8 +286,8 @@ pub(crate) fn resolve(
         "call": call, "epoch": head.epoch, "state": state.as_str(),
         "by": resolve.by, "note": resolve.note, "result": resolve.result,
     });
-    let body = about(&record.effect, body);
-    on.append(tenant, "resolve", body.to_string())?;
+    let body = about(on, &head, &record, body)?;
+    on.append(tenant, "resolve", body)?;
     Ok(record)
 }
 
@@ -328,8 +334,8 @@ pub(crate) fn undo(
         }
     };
     on.put_effect(head.id, &record, due(&head, &record))?;
-    let body = about(&record.effect, body);
-    on.append(tenant, "undo", body.to_string())?;
+    let body = about(on, &head, &record, body)?;
+    on.append(tenant, "undo", body)?;
     Ok(record)
 }
 

@@ -1,6 +1,8 @@
 //! The stores from outside: one contract for all of them, then what only SQLite has to stand.
 
 #[cfg(test)]
+mod agree;
+#[cfg(test)]
 mod bed;
 #[cfg(test)]
 mod calendar;

@@ -17,4 +17,6 @@ mod service;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]
+mod twice;
+#[cfg(test)]
 mod words;

@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 
 use crate::project::Project;
 
-struct Server<'a> {
+pub(crate) struct Server<'a> {
     project: &'a Project,
     child: Child,
     address: String,
 }
 
 impl<'a> Server<'a> {
-    fn start(project: &'a Project) -> Self {
+    pub(crate) fn start(project: &'a Project) -> Self {
         let mut child = project
             .command()
             .args(["serve", "--listen", "127.0.0.1:0"])
@@ -29,7 +29,12 @@ impl<'a> Server<'a> {
         Self { project, child, address }
     }
 
-    fn send(&self, method: &str, path: &str, body: Option<Value>) -> std::io::Result<(u16, Value)> {
+    pub(crate) fn send(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<Value>,
+    ) -> std::io::Result<(u16, Value)> {
         let key = self.project.read(".haft/admin.key");
         self.send_as(&key, method, path, body)
     }
@@ -77,7 +82,7 @@ impl<'a> Server<'a> {
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
     }
 
-    fn stop(mut self) {
+    pub(crate) fn stop(mut self) {
         self.tell("-TERM");
         self.tell("-TERM");
         assert!(self.child.wait().unwrap().success());

@@ -26,7 +26,7 @@ fn faulty() -> (World, Runtime, Arc<Faulty>) {
     (world, runtime, store)
 }
 
-fn operator() -> Caller {
+pub(super) fn operator() -> Caller {
     Caller { actor: Principal::user("mara"), ..caller() }
 }
 

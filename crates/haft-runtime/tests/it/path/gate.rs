@@ -147,7 +147,7 @@ async fn a_dry_run_decides_everything_and_does_nothing() {
 }
 
 /// A dry run of a call, and the kind of error and the stage that would keep it from running.
-async fn foreseen(world: &World, mut call: Call) -> (bool, Value, Value) {
+pub(super) async fn foreseen(world: &World, mut call: Call) -> (bool, Value, Value) {
     (call.dry_run, call.sees_rules) = (true, true);
     let plan = world.call(call).await.result.unwrap();
     let refusal = &plan["refusal"];

@@ -1,0 +1,137 @@
+//! The act: what a call does, whatever its key and however it is spelt.
+//!
+//! A model that got no answer asks again, and seldom in the same words: a space more, another letter
+//! case, a list in another order, a default written out. While nobody knows what became of the first
+//! attempt, all of these are the same act. What really differs is another act, also where only one
+//! letter or digit does.
+
+use haft_core::contract::Contract;
+use haft_core::digest::canonical;
+use haft_core::ledger::EffectRecord;
+use haft_core::{Digest, ToolError};
+use serde_json::{Map, Value, json};
+
+use super::authorize::Authorized;
+use super::replay;
+use crate::redact::is_hidden;
+
+/// The act of a call, by which the ledger finds it.
+pub(super) fn of(call: &Authorized) -> Digest {
+    let (tenant, tool) = (&*call.call.caller.tenant, &call.tool.tool);
+    let gist = gist(&tool.contract, call.effective());
+    Digest::of_json(&json!([tenant, tool.id, call.call.connection, gist]))
+}
+
+/// Whether what is on record, of the same tool, was the same act.
+pub(super) fn is_that_of(call: &Authorized, record: &EffectRecord) -> bool {
+    let contract = &call.tool.tool.contract;
+    record.effect.connection == call.call.connection
+        && gist(contract, &record.effect.arguments) == gist(contract, call.effective())
+}
+
+/// Why an act is not begun while nobody knows what became of the same one under another key.
+pub(super) fn open(call: &Authorized, record: &EffectRecord) -> ToolError {
+    let same = match record.effect.arguments == **call.effective() {
+        true => "the same act was asked for before",
+        false => {
+            "an act that only looks different (spaces, letter case, order, defaults, or fields that \
+             its contract does not count) was asked for before"
+        }
+    };
+    let open = &record.effect.call;
+    let message = format!("{same}, and its outcome is not known; it was not begun again");
+    replay::unknown(record, &message).suggest(format!(
+        "do not repeat it: it may have been done; tell the user that it is being checked. Whoever runs \
+         haft finds out with `haft effects probe {open}` or says what happened with `haft effects \
+         settle {open}`; what is meant to be done besides is called with `--despite-unknown`"
+    ))
+}
+
+/// The arguments that make up the act, spelt one way: the declared ones, else all.
+fn gist(contract: &Contract, arguments: &Value) -> String {
+    let counts = |name: &String| {
+        contract.idempotency_key_fields.as_ref().is_none_or(|fields| fields.contains(name))
+    };
+    let properties = contract.parameters.get("properties");
+    let default = |name: &String| properties?.get(name)?.get("default");
+    let Some(all) = arguments.as_object() else { return canonical(&plain(arguments)) };
+    let said = all.iter().filter(|(name, value)| counts(name) && default(name) != Some(*value));
+    canonical(&map(said))
+}
+
+fn plain(value: &Value) -> Value {
+    match value {
+        Value::String(text) => {
+            let seen: String =
+                text.chars().filter(|one| one.is_whitespace() || !is_hidden(*one)).collect();
+            Value::String(seen.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase())
+        }
+        Value::Array(list) => {
+            let mut list: Vec<Value> = list.iter().map(plain).collect();
+            list.sort_by_cached_key(canonical);
+            Value::Array(list)
+        }
+        Value::Object(all) => map(all),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+    }
+}
+
+/// What is empty is as good as left out.
+fn map<'a>(all: impl IntoIterator<Item = (&'a String, &'a Value)>) -> Value {
+    let plain = all.into_iter().map(|(name, value)| (name.clone(), plain(value)));
+    Value::Object(plain.filter(|(_, value)| !is_empty(value)).collect::<Map<_, _>>())
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(same: bool, one: &Value, other: &Value) {
+        assert_eq!(canonical(&plain(one)) == canonical(&plain(other)), same, "{one} {other}");
+    }
+
+    #[test]
+    fn spelling_makes_no_other_act_and_everything_else_does() {
+        let same = [
+            (json!({ "to": "Mara" }), json!({ "to": " mara\u{200b}\n" })),
+            (json!({ "to": "a  b" }), json!({ "to": "a\tb" })),
+            (json!({ "sum": 50 }), json!({ "sum": 50.0 })),
+            (json!({ "to": ["b", "A"] }), json!({ "to": ["a", "b"] })),
+            (
+                json!([{ "id": 1, "n": "x" }, { "id": 2 }]),
+                json!([{ "id": 2 }, { "n": "X", "id": 1 }]),
+            ),
+            (json!({ "cc": [], "note": " ", "on": null, "in": {} }), json!({})),
+            (json!({ "deep": { "note": "" } }), json!({})),
+        ];
+        for (one, other) in &same {
+            check(true, one, other);
+        }
+        let different = [
+            (json!({ "to": "mara" }), json!({ "to": "maria" })),
+            (json!({ "to": "ab" }), json!({ "to": "a b" })),
+            (json!({ "sum": "1.50" }), json!({ "sum": "150" })),
+            (json!({ "sum": 50 }), json!({ "sum": 51 })),
+            (json!({ "sum": 50 }), json!({ "sum": "50" })),
+            (json!({ "to": ["a", "a"] }), json!({ "to": ["a"] })),
+            (json!({ "to": ["a", "b"] }), json!({ "to": ["a b"] })),
+            (json!({ "on": false }), json!({})),
+            (json!({ "sum": 0 }), json!({})),
+            (json!({ "from": "a", "to": "b" }), json!({ "from": "b", "to": "a" })),
+        ];
+        for (one, other) in &different {
+            check(false, one, other);
+        }
+    }
+}

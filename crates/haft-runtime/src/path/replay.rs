@@ -1,0 +1,115 @@
+//! What is on record already, as an answer: of a call that runs, of one that has ended, and of one of
+//! which nobody knows.
+
+use std::time::Duration;
+
+use haft_core::ledger::{EffectRecord, State};
+use haft_core::outcome::Warning;
+use haft_core::port::StoreError;
+use haft_core::record::Stage;
+use haft_core::{ErrorKind, ToolError};
+use serde_json::json;
+
+use super::Answer;
+use crate::runtime::Inner;
+
+/// Waits for the answer of the call that this one repeats.
+pub(super) async fn attach(inner: &Inner, record: &EffectRecord) -> Answer {
+    let until = tokio::time::Instant::now() + inner.settings.attach_for;
+    let followed = tokio::time::timeout_at(until, inner.running.follow(&record.key)).await;
+    if let Ok(Some(answer)) = followed {
+        // What the handler asked of the session is applied once, by the call that ran.
+        return Answer { intents: Vec::new(), cached: true, ..Answer::clone(&answer) };
+    }
+    elsewhere(inner, record, until).await
+}
+
+/// Another process runs it: look until it has ended, or for as long as is reasonable.
+async fn elsewhere(inner: &Inner, record: &EffectRecord, until: tokio::time::Instant) -> Answer {
+    const PAUSE: Duration = Duration::from_millis(50);
+    let mut call = record.effect.call.clone();
+    loop {
+        let seen = match inner.store.effect(&record.effect.tenant, &call).await {
+            // It failed, and somebody has begun again under the key: that is what is waited for now.
+            Err(StoreError::Missing) => inner.store.by_key(&record.key).await,
+            seen => seen,
+        };
+        match seen {
+            Ok(now) if now.fingerprint != record.fingerprint => break,
+            Ok(now) if now.state != State::Started => return replayed(&now),
+            Ok(now) => call = now.effect.call,
+            Err(StoreError::Missing) => break,
+            Err(_) => {}
+        }
+        if tokio::time::Instant::now() >= until {
+            break;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    Answer::refused(
+        Stage::Claim,
+        ToolError::new(
+            ErrorKind::InFlight,
+            "the same call is being carried out; its answer has not come yet",
+        )
+        .with_details(json!({ "call": record.effect.call })),
+    )
+}
+
+/// What is on record, as an answer.
+pub(super) fn replayed(record: &EffectRecord) -> Answer {
+    let result = match (&record.state, &record.result, &record.error) {
+        (State::Unknown | State::Started, ..) => {
+            Err(unknown(record, "the call may have been carried out"))
+        }
+        (State::Failed | State::NotHappened, _, Some(error)) => Err(error.clone()),
+        (_, Some(result), _) => Ok(result.clone()),
+        // The error said that nobody knew; by now it is known.
+        (_, None, Some(error)) if error.kind == ErrorKind::UnknownOutcome => {
+            Err(unanswered(record, "the call was carried out; what it answered is not known"))
+        }
+        // Done, but its answer could not be shown even then.
+        (_, None, Some(error)) => Err(error.clone()),
+        (_, None, None) => {
+            Err(unanswered(record, "the call was carried out; its answer is no longer kept"))
+        }
+    };
+    // What the handler asked of the session was applied then.
+    Answer { result, view: None, intents: Vec::new(), stage: Stage::Claim, cached: true }
+}
+
+/// Done, and nothing to show for it.
+fn unanswered(record: &EffectRecord, message: &str) -> ToolError {
+    ToolError::new(ErrorKind::ResultExpired, message)
+        .with_details(json!({ "call": record.effect.call, "state": record.state }))
+}
+
+/// What has become of an act since it was answered, for whoever is told the answer again.
+pub(super) fn undone(record: &EffectRecord) -> Option<Warning> {
+    let message = match record.state {
+        State::Compensated => "this was done, and has been undone since",
+        State::Compensating => "this was done, and is being undone",
+        State::Stuck => "this was done; undoing it has failed, and a person has to look",
+        State::Started
+        | State::Unknown
+        | State::Succeeded
+        | State::Failed
+        | State::Happened
+        | State::NotHappened => return None,
+    };
+    let (path, code, message) = (String::new(), "undone".to_owned(), message.to_owned());
+    Some(Warning { path, code, message, before: None, after: None })
+}
+
+/// An outcome that nobody knows.
+pub(super) fn unknown(record: &EffectRecord, message: &str) -> ToolError {
+    let mut error = ToolError::new(ErrorKind::UnknownOutcome, message)
+        .with_details(json!({ "call": record.effect.call, "tool": record.effect.tool }));
+    error.partial_side_effects = true;
+    error
+}
+
+/// An attempt under the same key of which nobody knows.
+pub(super) fn earlier(record: &EffectRecord) -> ToolError {
+    unknown(record, "the earlier attempt of this call may have been carried out")
+}

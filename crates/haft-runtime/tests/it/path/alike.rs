@@ -1,0 +1,96 @@
+//! A model that got no answer asks again, in nearly the same words and under a new key.
+
+use haft_core::ledger::State;
+use haft_core::port::Ledger as _;
+use haft_core::{Call, ErrorKind};
+use serde_json::{Value, json};
+
+use super::gate::foreseen;
+use super::world::{Does, World, call, kind, lost};
+
+fn asking(tool: &str, key: &str, arguments: &Value) -> Call {
+    let mut call = call(tool, key);
+    call.arguments = arguments.clone().into();
+    call
+}
+
+/// After the first call nobody knows; then the second comes under a key of its own.
+async fn check(tool: &str, first: Value, second: Value, same_act: bool) {
+    let world = World::new();
+    world.next(tool, Does::ActsThen(lost()));
+    let unknown = world.call(asking(tool, "k1", &first)).await;
+    assert_eq!(kind(&unknown), ErrorKind::UnknownOutcome);
+    let open = unknown.meta.record_id;
+    let would_run = foreseen(&world, asking(tool, "k2", &second)).await.0;
+    assert_eq!(would_run, !same_act, "{first} {second}: a dry run says so too");
+    let again = world.call(asking(tool, "k2", &second)).await;
+    if !same_act {
+        assert!(again.is_ok(), "{first} {second}: {again:?}");
+        return;
+    }
+    let error = again.result.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::UnknownOutcome, "{first} {second}");
+    assert_eq!(error.details.as_ref().unwrap()["call"], open, "which one is open");
+    let advice = &error.suggestion;
+    for way in [format!("probe {open}"), format!("settle {open}"), "--despite-unknown".to_owned()] {
+        assert!(advice.contains(&way), "{advice}");
+    }
+    assert!(error.partial_side_effects && !error.retryable, "{error:?}");
+    assert_eq!(world.acts(tool), 1, "{first} {second}");
+}
+
+#[tokio::test]
+async fn nearly_the_same_is_the_same_act_while_nobody_knows() {
+    let lamp = || json!({ "item": "lamp" });
+    for tool in ["order", "book"] {
+        for near in [
+            json!({ "item": " lamp" }),
+            json!({ "item": "Lamp\n" }),
+            json!({ "item": "lamp", "count": 1 }),
+            json!({ "item": "la\u{200b}mp" }),
+            json!({ "item": "lamp", "secret": "" }),
+        ] {
+            check(tool, lamp(), near, true).await;
+        }
+        for other in [
+            json!({ "item": "lamps" }),
+            json!({ "item": "la mp" }),
+            json!({ "item": "lamp", "count": 2 }),
+            json!({ "item": "lamp", "secret": "x" }),
+        ] {
+            check(tool, lamp(), other, false).await;
+        }
+    }
+    // Where the contract says which fields make the act, the others do not.
+    check("charge", lamp(), json!({ "item": "LAMP", "count": 7, "secret": "x" }), true).await;
+    check("charge", lamp(), json!({ "item": "desk" }), false).await;
+}
+
+#[tokio::test]
+async fn what_does_no_harm_twice_is_not_held_back() {
+    let world = World::new();
+    // The first attempt and its retry.
+    world.next("put", Does::ActsThen(lost()));
+    world.next("put", Does::ActsThen(lost()));
+    assert_eq!(kind(&world.call(call("put", "k1")).await), ErrorKind::UnknownOutcome);
+    assert!(world.call(asking("put", "k2", &json!({ "item": "Lamp" }))).await.is_ok());
+}
+
+#[tokio::test]
+async fn once_it_is_known_the_next_one_is_done() {
+    let world = World::new();
+    world.next("order", Does::ActsThen(lost()));
+    let open = world.call(call("order", "k1")).await.meta.record_id;
+    let near = |key: &str| asking("order", key, &json!({ "item": "LAMP" }));
+    assert_eq!(kind(&world.call(near("k2")).await), ErrorKind::UnknownOutcome);
+    // Knowingly, or after somebody has looked.
+    let mut knowing = near("k2");
+    knowing.overrule.similar_unknown = true;
+    assert!(world.call(knowing).await.is_ok());
+    assert_eq!(kind(&world.call(near("k3")).await), ErrorKind::UnknownOutcome);
+    let settled = world.runtime.settle(&super::faults::operator(), &open, true, "seen").await;
+    assert_eq!(settled.unwrap().state, State::Happened);
+    assert!(world.call(near("k3")).await.is_ok());
+    assert_eq!(world.acts("order"), 3);
+    assert_eq!(world.store.effect("default", &open).await.unwrap().state, State::Happened);
+}

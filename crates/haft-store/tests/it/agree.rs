@@ -1,0 +1,103 @@
+//! What was edited in the ledger, or is gone from it before its time, does not fit the trail.
+
+use haft_core::Principal;
+use haft_core::ledger::State;
+use haft_core::port::{Ledger as _, Resolve, StoreError, Undo};
+use haft_store::Sqlite;
+use haft_store::trail::Fault;
+use serde_json::json;
+
+use crate::bed::{Bed, KEEP, claim, ending, fresh, word};
+use crate::trail::{touch, verdict};
+
+/// One that was done, one of which nobody knows, one that failed and was then done.
+async fn effects(store: &Sqlite) {
+    for (key, state) in [("done", State::Succeeded), ("open", State::Unknown)] {
+        let ticket = fresh(store, claim(key)).await;
+        store.settle(&ticket, ending(state, Some(json!({ "of": key }))), None).await.unwrap();
+    }
+    for (call, state) in [("first", State::Failed), ("second", State::Succeeded)] {
+        let mut again = claim("again");
+        again.effect.call = call.to_owned();
+        let ticket = fresh(store, again).await;
+        store.settle(&ticket, ending(state, None), None).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_ledger_that_was_edited_or_cut_does_not_fit_the_trail() {
+    for (sql, entry) in [
+        ("UPDATE effects SET state = 'failed' WHERE call = 'call of done'", 1),
+        ("UPDATE effects SET state = 'started' WHERE call = 'call of done'", 1),
+        ("UPDATE effects SET call = 'call_other' WHERE call = 'call of done'", 0),
+        ("UPDATE effects SET key = zeroblob(32) WHERE call = 'call of done'", 1),
+        ("UPDATE effects SET effect = replace(effect, '12', '13') WHERE id = 2", 2),
+        ("UPDATE effects SET result = '{\"of\":\"bo\"}' WHERE call = 'call of open'", 2),
+        ("UPDATE effects SET result = '1' WHERE call = 'second'", 4),
+        ("DELETE FROM effects WHERE call = 'call of open'", 2),
+        ("DELETE FROM effects WHERE call = 'second'", 4),
+        ("DELETE FROM effects", 1),
+    ] {
+        let bed = Bed::sqlite();
+        effects(&bed.open_sqlite(|_| ())).await;
+        assert!(verdict(&bed).is_ok());
+        touch(&bed, sql);
+        let broken = verdict(&bed).unwrap_err();
+        assert_eq!((broken.fault, broken.number), (Fault::Ledger, entry), "{sql}");
+        let store = bed.open_sqlite(|options| options.verify_on_open = true);
+        let refused = store.claim(claim("other")).await.unwrap_err();
+        assert!(matches!(refused, StoreError::Tampered(_)), "{sql}: {refused}");
+        let mut elsewhere = claim("elsewhere");
+        elsewhere.effect.tenant = "other".to_owned();
+        assert_eq!(
+            word(&store.claim(elsewhere).await.unwrap()),
+            "fresh 1",
+            "{sql}: its own affair"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_goes_in_its_time_is_no_fault() {
+    let bed = Bed::sqlite();
+    let store = bed.open_sqlite(|_| ());
+    effects(&store).await;
+    // The answers, then the entries; what is open stays.
+    for (ms, gone) in [(KEEP.result_ms, 0), (KEEP.key_ms, 2)] {
+        bed.clock.advance(i64::try_from(ms).unwrap());
+        assert_eq!(store.purge().await, Ok(gone));
+        assert!(verdict(&bed).is_ok(), "{ms}");
+    }
+    let said =
+        |happened| Resolve { happened, by: "user:ines".into(), note: "x".into(), result: None };
+    store.resolve("acme", "call of open", said(true)).await.unwrap();
+    assert!(verdict(&bed).is_ok());
+    store.undo("acme", "call of open", Undo::Begin { by: "user:ines".into() }).await.unwrap();
+    touch(&bed, "CREATE TABLE aside AS SELECT * FROM effects; DELETE FROM effects");
+    assert_eq!(verdict(&bed).unwrap_err().number, 6, "what is being undone has to be there");
+    touch(&bed, "INSERT INTO effects SELECT * FROM aside");
+    let done = Undo::Done { by: "call_undo".into(), result: json!(1) };
+    store.undo("acme", "call of open", done).await.unwrap();
+    assert!(verdict(&bed).is_ok());
+}
+
+#[tokio::test]
+async fn what_somebody_has_looked_at_does_not_hide_what_comes_later() {
+    let bed = Bed::sqlite();
+    effects(&bed.open_sqlite(|_| ())).await;
+    touch(&bed, "DELETE FROM effects");
+    {
+        let store = bed.open_sqlite(|options| options.verify_on_open = true);
+        assert!(store.claim(claim("next")).await.is_err());
+        store.acknowledge(&Principal::user("ines"), "a restored backup").await.unwrap();
+        let ticket = fresh(&store, claim("next")).await;
+        store.settle(&ticket, ending(State::Succeeded, None), None).await.unwrap();
+    }
+    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    assert_eq!(word(&store.claim(claim("more")).await.unwrap()), "fresh 1");
+    drop(store);
+    touch(&bed, "DELETE FROM effects WHERE call = 'call of next'");
+    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    let refused = store.claim(claim("other")).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Tampered(_)), "{refused}");
+}
