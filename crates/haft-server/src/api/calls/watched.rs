@@ -10,14 +10,12 @@ use axum::response::{IntoResponse as _, Response};
 use haft_core::Caller;
 use haft_core::record::Event;
 use serde_json::{Value, json};
-use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::TryRecvError;
 use tokio::sync::mpsc;
 
 use super::work::{Done, Work};
 use super::{Notes, fresh};
 use crate::door::Door;
-use crate::hub::Seen;
+use crate::hub::{Missed, Watching};
 use crate::problem::Problem;
 use crate::who::Who;
 
@@ -43,8 +41,8 @@ pub(super) fn stream(door: Arc<Door>, who: &Who, mut work: Work) -> Result<Respo
         wanted.add(&call.caller, call.session.clone(), id);
     }
     let ids = work.ids();
-    let mut wake = door.hub.watch();
-    let (teller, lines) = Teller::new(wanted, door.hub.watch());
+    let mut wake = door.hub.watch(&who.tenant);
+    let (teller, lines) = Teller::new(wanted, door.hub.watch(&who.tenant));
     for (id, call) in work.known() {
         let teller = teller.clone();
         call.client = Some(Arc::new(Notes::new(&id, move |name, said| teller.note(name, &said))));
@@ -57,7 +55,7 @@ pub(super) fn stream(door: Arc<Door>, who: &Who, mut work: Work) -> Result<Respo
             loop {
                 tokio::select! {
                     biased;
-                    _ = wake.recv() => teller.catch_up(),
+                    _ = wake.next() => teller.catch_up(),
                     done = running.as_mut() => break done,
                 }
             }
@@ -110,7 +108,7 @@ impl Wanted {
 /// What tells a client.
 struct Teller {
     wanted: Wanted,
-    events: Mutex<Receiver<Arc<Seen>>>,
+    events: Mutex<Watching>,
     to: mpsc::Sender<(usize, Line)>,
     /// How many bytes wait.
     waiting: Arc<AtomicUsize>,
@@ -119,7 +117,7 @@ struct Teller {
 }
 
 impl Teller {
-    fn new(wanted: Wanted, events: Receiver<Arc<Seen>>) -> (Arc<Self>, Lines) {
+    fn new(wanted: Wanted, events: Watching) -> (Arc<Self>, Lines) {
         let (to, from) = mpsc::channel(LINES);
         let (waiting, lost) = (Arc::<AtomicUsize>::default(), AtomicU64::new(0));
         let lines = Lines { from, waiting: waiting.clone() };
@@ -129,16 +127,15 @@ impl Teller {
     /// Tells the events that have come.
     fn catch_up(&self) {
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            match events.try_recv() {
+        while let Some(next) = events.ready() {
+            match next {
                 Ok(event) if self.wanted.takes(&event) => {
                     self.tell(event.kind.as_str(), &json!(**event));
                 }
                 Ok(_) => {}
-                Err(TryRecvError::Lagged(lost)) => {
+                Err(Missed(lost)) => {
                     self.lost.fetch_add(lost, Ordering::Relaxed);
                 }
-                Err(TryRecvError::Empty | TryRecvError::Closed) => return,
             }
         }
     }
