@@ -31,15 +31,7 @@ const LAST: usize = usize::MAX;
 /// answer would have been. Whoever stops watching, or cannot keep up, does not stop them.
 pub(super) fn stream(door: Arc<Door>, who: &Who, mut work: Work) -> Result<Response, Problem> {
     let room = door.work(&who.tenant)?;
-    let mut wanted = Wanted::default();
-    for call in work.calls() {
-        let id = match &call.id {
-            Some(id) => id.clone(),
-            None => fresh("call")?,
-        };
-        call.id = Some(id.clone());
-        wanted.add(&call.caller, call.session.clone(), id);
-    }
+    let (wanted, _) = Wanted::of(&mut work)?;
     let ids = work.ids();
     let mut wake = door.hub.watch(&who.tenant);
     let (teller, lines) = Teller::new(wanted, door.hub.watch(&who.tenant));
@@ -83,20 +75,35 @@ fn tagged(place: usize, ids: &[String], end: Value) -> Value {
 
 /// Which events are those of the calls. An id is the client's own word: others may use the same.
 #[derive(Default)]
-struct Wanted {
+pub(super) struct Wanted {
     caller: Option<Caller>,
     sessions: HashSet<Option<String>>,
     ids: Vec<String>,
 }
 
 impl Wanted {
+    /// Those of all calls of some work, each of which has an id from here on; and whose they are.
+    pub(super) fn of(work: &mut Work) -> Result<(Self, Arc<str>), Problem> {
+        let (mut wanted, mut tenant) = (Self::default(), Arc::from(""));
+        for call in work.calls() {
+            let id = match &call.id {
+                Some(id) => id.clone(),
+                None => fresh("call")?,
+            };
+            call.id = Some(id.clone());
+            tenant = call.caller.tenant.clone();
+            wanted.add(&call.caller, call.session.clone(), id);
+        }
+        Ok((wanted, tenant))
+    }
+
     fn add(&mut self, caller: &Caller, session: Option<String>, id: String) {
         self.caller = Some(caller.clone());
         self.sessions.insert(session);
         self.ids.push(id);
     }
 
-    fn takes(&self, event: &Event) -> bool {
+    pub(super) fn takes(&self, event: &Event) -> bool {
         let own =
             |caller: &Caller| *event.tenant == *caller.tenant && *event.agent == *caller.agent;
         self.caller.as_ref().is_some_and(own)
