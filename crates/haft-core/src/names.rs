@@ -91,6 +91,17 @@ impl fmt::Display for NameError {
 
 impl std::error::Error for NameError {}
 
+/// What an id of a tenant, an agent or a policy is made of.
+pub const PLAIN_ID: &str = "an id has 1 to 64 of `a-z A-Z 0-9 . _ -`, a letter or digit first";
+
+/// Whether people may choose this id: it is plain, so that it can stand in addresses, records and
+/// commands.
+#[must_use]
+pub fn is_plain_id(id: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    id.starts_with(|c: char| c.is_ascii_alphanumeric()) && id.len() <= 64 && id.chars().all(plain)
+}
+
 /// Whether `text` can be a tool's own id: `kb_search`, not `kb__search`, `2nd` or `kb-search`.
 #[must_use]
 pub fn is_tool_id(text: &str) -> bool {

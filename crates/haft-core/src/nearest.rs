@@ -22,6 +22,7 @@ pub fn find<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Op
 pub fn suggest(word: &str, candidates: &[&str]) -> String {
     match find(word, candidates.iter().copied()) {
         Some(candidate) => format!("did you mean `{candidate}`?"),
+        None if candidates.is_empty() => "there is none to choose from".to_owned(),
         None => format!("use one of {}", list(candidates)),
     }
 }

@@ -3,7 +3,7 @@
 
 mod named;
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::{FromRequestParts, Query};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
@@ -30,6 +30,10 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Params<T> {
 
 /// The body's bytes.
 pub(crate) async fn bytes(body: Body, limits: &Limits) -> Result<Bytes, Problem> {
+    // What says itself that it is too large need not be awaited.
+    if body.size_hint().lower() > limits.body_bytes as u64 {
+        return Err(Problem::too_large(limits.body_bytes));
+    }
     let read = axum::body::to_bytes(body, limits.body_bytes);
     match tokio::time::timeout(limits.body, read).await {
         Err(_) => Err(Problem::too_slow()),

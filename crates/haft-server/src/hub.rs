@@ -1,91 +1,171 @@
-//! Events, handed to whoever watches, and kept for a while for whoever comes back. Who cannot keep up
-//! loses events and is told how many.
+//! Events, handed to whoever watches, and kept for a while for whoever comes back. Each tenant's are
+//! numbered and kept by themselves: what one does, another neither sees nor loses anything by. Who
+//! cannot keep up loses events and is told how many.
 
 mod kept;
 
-use std::collections::VecDeque;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use haft_core::port::Publish;
 use haft_core::record::Event;
-use tokio::sync::broadcast::{self, Receiver, Sender};
+use tokio::sync::watch;
 
 use kept::Kept;
 pub(crate) use kept::{Lost, Mark, Seen};
 
-/// How many events wait for a slow watcher.
-const WAITING: usize = 1024;
+/// So many bytes of all tenants' events are kept. Above that, whoever has the most makes room.
+const BYTES: usize = 32 << 20;
 
 /// The place where events meet their watchers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Hub {
-    to: Sender<Arc<Seen>>,
-    kept: Arc<Mutex<Kept>>,
-    /// Whether somebody may be expected back. Every call asks, and most of the time nobody is.
-    awaits: Arc<AtomicBool>,
-}
-
-impl Default for Hub {
-    fn default() -> Self {
-        Self { to: broadcast::channel(WAITING).0, kept: Arc::default(), awaits: Arc::default() }
-    }
+    tenants: Arc<Mutex<Tenants>>,
+    /// Whether somebody may be listening. Every call asks, and most of the time nobody is.
+    heard: Arc<AtomicBool>,
 }
 
 impl Hub {
-    /// Everything from now on.
-    pub(crate) fn watch(&self) -> Receiver<Arc<Seen>> {
-        self.subscribe(&mut self.kept())
+    /// Everything of a tenant from now on.
+    pub(crate) fn watch(&self, tenant: &Arc<str>) -> Watching {
+        self.subscribe(tenant, None).1
     }
 
-    /// Everything after an event that was seen before, or from now on.
-    pub(crate) fn follow(&self, after: Option<&Mark>) -> Following {
-        let mut kept = self.kept();
-        let from = self.subscribe(&mut kept);
-        let (lost, first) = after.map_or_else(Default::default, |after| kept.after(after));
-        drop(kept);
-        Following { lost, first: first.into(), from, hub: self.clone() }
+    /// Everything of a tenant after an event that was seen before, or from now on.
+    pub(crate) fn follow(&self, tenant: &Arc<str>, after: Option<&Mark>) -> Following {
+        let (lost, from) = self.subscribe(tenant, after);
+        Following { lost, from }
     }
 
-    fn subscribe(&self, kept: &mut Kept) -> Receiver<Arc<Seen>> {
-        if !self.is_heard(kept) {
-            kept.begin();
-        }
-        self.to.subscribe()
+    fn subscribe(&self, tenant: &Arc<str>, after: Option<&Mark>) -> (Option<Lost>, Watching) {
+        let mut tenants = self.tenants();
+        tenants.forget();
+        let one = tenants.each.entry(tenant.clone()).or_default();
+        let (lost, at) = match after {
+            Some(mark) => one.kept.after(mark),
+            None => (None, one.kept.last()),
+        };
+        let wake = one.wake.subscribe();
+        self.heard.store(true, Ordering::Release);
+        (lost, Watching { tenant: tenant.clone(), at, wake, hub: self.clone() })
     }
 
-    fn is_heard(&self, kept: &Kept) -> bool {
-        self.to.receiver_count() > 0 || kept.is_awaited()
-    }
-
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn tenants(&self) -> MutexGuard<'_, Tenants> {
+        self.tenants.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Publish for Hub {
     fn publish(&self, event: &Event) {
-        let mut kept = self.kept();
-        let seen = kept.take(event);
-        // Nobody is watching: nothing to do. Sent while nobody else publishes, so that watchers see
-        // events in the order of their numbers.
-        let _ = self.to.send(seen);
+        self.tenants().take(event);
     }
 
     fn is_listening(&self) -> bool {
-        if self.to.receiver_count() > 0 {
-            return true;
-        }
-        if !self.awaits.load(Ordering::Acquire) {
+        if !self.heard.load(Ordering::Acquire) {
             return false;
         }
-        let mut kept = self.kept();
-        let awaited = kept.is_awaited();
-        if !awaited {
-            kept.end();
+        let mut tenants = self.tenants();
+        let heard = tenants.each.values().any(Tenant::is_heard);
+        if !heard {
+            *tenants = Tenants::default();
         }
-        self.awaits.store(awaited, Ordering::Release);
-        awaited
+        self.heard.store(heard, Ordering::Release);
+        heard
+    }
+}
+
+/// The tenants of whom somebody watches, or is expected back.
+#[derive(Debug, Default)]
+struct Tenants {
+    each: HashMap<Arc<str>, Tenant>,
+    /// What they keep together.
+    bytes: usize,
+}
+
+impl Tenants {
+    fn take(&mut self, event: &Event) {
+        let Some(one) = self.each.get_mut(event.tenant.as_str()) else { return };
+        self.bytes -= one.kept.bytes();
+        if !one.is_heard() {
+            self.each.remove(event.tenant.as_str());
+            return;
+        }
+        one.kept.take(kept::cut(event));
+        self.bytes += one.kept.bytes();
+        // While nobody else publishes, so that watchers see events in the order of their numbers.
+        one.wake.send_replace(one.kept.last());
+        while self.bytes > BYTES {
+            let most = self.each.values_mut().max_by_key(|one| one.kept.bytes());
+            match most.map_or(0, |one| one.kept.drop_oldest()) {
+                0 => return,
+                bytes => self.bytes -= bytes,
+            }
+        }
+    }
+
+    /// Lets go of what nobody will come back for.
+    fn forget(&mut self) {
+        self.each.retain(|_, one| one.is_heard());
+        self.bytes = self.each.values().map(|one| one.kept.bytes()).sum();
+    }
+}
+
+/// One tenant's events.
+#[derive(Debug)]
+struct Tenant {
+    kept: Kept,
+    /// The number of the newest.
+    wake: watch::Sender<u64>,
+}
+
+impl Default for Tenant {
+    fn default() -> Self {
+        Self { kept: Kept::begin(), wake: watch::Sender::new(0) }
+    }
+}
+
+impl Tenant {
+    fn is_heard(&self) -> bool {
+        self.wake.receiver_count() > 0 || self.kept.is_awaited()
+    }
+}
+
+/// Whoever watches what happens at a tenant. Events are read where they are kept, so a slow watcher
+/// has nothing kept for it alone.
+#[derive(Debug)]
+pub(crate) struct Watching {
+    tenant: Arc<str>,
+    /// The number of the last event that was read.
+    at: u64,
+    wake: watch::Receiver<u64>,
+    hub: Hub,
+}
+
+/// So many events are no longer there to be told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Missed(pub(crate) u64);
+
+impl Watching {
+    /// The next event, once there is one. None when there will be no more.
+    pub(crate) async fn next(&mut self) -> Option<Result<Arc<Seen>, Missed>> {
+        loop {
+            if let Some(next) = self.ready() {
+                return Some(next);
+            }
+            self.wake.changed().await.ok()?;
+        }
+    }
+
+    /// The next event, where there is one.
+    pub(crate) fn ready(&mut self) -> Option<Result<Arc<Seen>, Missed>> {
+        // Those that come from here on wake it.
+        if *self.wake.borrow_and_update() <= self.at {
+            return None;
+        }
+        let next = self.hub.tenants().each.get(&self.tenant)?.kept.next(self.at)?;
+        self.at += next.as_ref().map_or_else(|missed| *missed, |_| 1);
+        Some(next.map_err(Missed))
     }
 }
 
@@ -93,16 +173,116 @@ impl Publish for Hub {
 pub(crate) struct Following {
     /// What was lost before the first event.
     pub(crate) lost: Option<Lost>,
-    /// What is told before anything new.
-    pub(crate) first: VecDeque<Arc<Seen>>,
-    pub(crate) from: Receiver<Arc<Seen>>,
-    hub: Hub,
+    pub(crate) from: Watching,
 }
 
 impl Drop for Following {
     fn drop(&mut self) {
-        let mut kept = self.hub.kept();
-        kept.await_back();
-        self.hub.awaits.store(true, Ordering::Release);
+        if let Some(one) = self.from.hub.tenants().each.get_mut(&self.from.tenant) {
+            one.kept.await_back();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_core::record::EventKind;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn tell(hub: &Hub, tenant: &str, payload: Value) {
+        hub.publish(&Event {
+            kind: EventKind::Message,
+            tenant: tenant.into(),
+            agent: String::new(),
+            session: None,
+            turn: 0,
+            call: String::new(),
+            model_call: None,
+            tool: String::new(),
+            at_ms: 1,
+            payload,
+        });
+    }
+
+    /// What a watcher is told by now.
+    fn told(watching: &mut Watching) -> Vec<Result<Value, Missed>> {
+        let next = || watching.ready().map(|next| next.map(|seen| seen.payload.clone()));
+        std::iter::from_fn(next).collect()
+    }
+
+    fn mark(watching: &mut Watching) -> Mark {
+        watching.ready().unwrap().unwrap().mark
+    }
+
+    fn number(mark: &Mark) -> String {
+        mark.to_string().split('.').nth(1).unwrap().to_owned()
+    }
+
+    #[test]
+    fn nobody_sees_in_its_numbers_or_loses_by_what_another_tenant_does() {
+        let (hub, ours, theirs) = (Hub::default(), Arc::from("ours"), Arc::from("theirs"));
+        let (mut our, mut their) = (hub.follow(&ours, None), hub.follow(&theirs, None));
+        tell(&hub, "ours", json!(1));
+        let first = mark(&mut our.from);
+        for at in 0..10_000 {
+            tell(&hub, "theirs", json!(at));
+        }
+        tell(&hub, "ours", json!(2));
+        let second = mark(&mut our.from);
+        assert_eq!((number(&first), number(&second)), ("1".into(), "2".into()));
+        drop(our);
+        for at in 0..10_000 {
+            tell(&hub, "theirs", json!(at));
+        }
+        tell(&hub, "ours", json!(3));
+        let mut back = hub.follow(&ours, Some(&first));
+        assert_eq!((back.lost, told(&mut back.from)), (None, vec![Ok(json!(2)), Ok(json!(3))]));
+        let lost = told(&mut their.from);
+        assert_eq!((lost.len(), &lost[0]), (4_097, &Err(Missed(20_000 - 4_096))));
+        // A place of one tenant is none of another's.
+        let other = hub.follow(&theirs, Some(&first));
+        assert_eq!(other.lost, Some(Lost { events: None, since_ms: 1 }));
+    }
+
+    #[test]
+    fn all_tenants_together_keep_no_more_than_fits_and_the_largest_makes_room() {
+        let hub = Hub::default();
+        let small: Arc<str> = "small".into();
+        let mut little = hub.watch(&small);
+        tell(&hub, "small", json!("kept"));
+        let names: Vec<Arc<str>> = (0..8).map(|at| Arc::from(format!("t{at}"))).collect();
+        let watchers: Vec<_> = names.iter().map(|name| hub.watch(name)).collect();
+        let large = "x".repeat(32 << 10);
+        for _ in 0..300 {
+            for name in &names {
+                tell(&hub, name, json!(large));
+            }
+        }
+        let tenants = hub.tenants();
+        let sum: usize = tenants.each.values().map(|one| one.kept.bytes()).sum();
+        assert!(tenants.bytes == sum && sum <= BYTES && sum > BYTES / 2, "{sum}");
+        drop(tenants);
+        assert_eq!(told(&mut little), [Ok(json!("kept"))]);
+        drop((little, watchers));
+        assert!(!hub.is_listening());
+        let tenants = hub.tenants();
+        assert_eq!((tenants.bytes, tenants.each.len()), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_is_woken_by_events_of_its_own_tenant() {
+        let (hub, tenant) = (Hub::default(), Arc::from("ours"));
+        assert!(!hub.is_listening());
+        let mut watching = hub.watch(&tenant);
+        assert!(hub.is_listening());
+        let woken = tokio::spawn(async move { watching.next().await.unwrap().unwrap() });
+        tell(&hub, "theirs", json!("theirs"));
+        tell(&hub, "ours", json!("ours"));
+        assert_eq!(woken.await.unwrap().payload, "ours");
+        assert!(!hub.is_listening());
+        drop(hub.follow(&tenant, None));
+        assert!(hub.is_listening(), "somebody may come back");
     }
 }

@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use axum::body::Bytes;
 use haft_core::Digest;
+use tokio::sync::{oneshot, watch};
 
-use crate::who::Who;
+use crate::who::{Role, Who};
 
 /// How long an answer waits to be fetched.
 const KEPT: Duration = Duration::from_secs(15 * 60);
@@ -33,6 +34,30 @@ struct Call {
     answer: Option<Bytes>,
     /// What was asked, under its key.
     same: Option<Digest>,
+    work: Work,
+}
+
+/// Work that is being done, as far as it can be called off.
+struct Work {
+    call_off: Option<oneshot::Sender<()>>,
+    /// Closed when it has ended.
+    ends: watch::Receiver<()>,
+    called_off: bool,
+}
+
+/// Whoever does the work: hears that it is called off, and says that it has ended by dropping this.
+pub(crate) struct Doing {
+    pub(crate) called_off: oneshot::Receiver<()>,
+    _ends: watch::Sender<()>,
+}
+
+impl Work {
+    fn new() -> (Self, Doing) {
+        let (call_off, called_off) = oneshot::channel();
+        let (_ends, ends) = watch::channel(());
+        let work = Self { call_off: Some(call_off), ends, called_off: false };
+        (work, Doing { called_off, _ends })
+    }
 }
 
 impl Call {
@@ -43,16 +68,29 @@ impl Call {
             && self.who.subject == who.subject
             && self.agent == agent
     }
+
+    /// Whoever made it may call it off, and those who watch over their tenant's calls.
+    fn may_be_called_off_by(&self, who: &Who, agent: &str) -> bool {
+        let operator = self.who.tenant == who.tenant && who.is(Role::Operator);
+        self.is_of(who, agent) || (operator && self.agent == agent)
+    }
 }
 
 /// What became of a request to begin.
-#[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Begun {
-    New,
+    New(Doing),
     /// It is being worked on, under this id.
     Already(String),
     /// There is no room.
     Full,
+}
+
+/// What became of a request to call work off.
+pub(crate) enum CalledOff {
+    /// It goes no further; this is what can be said of it.
+    Answer(Bytes),
+    /// It has ended by itself.
+    TooLate,
 }
 
 /// Where a call stands.
@@ -87,9 +125,43 @@ impl Later {
             return Begun::Full;
         }
         let (who, agent) = (who.clone(), agent.to_owned());
-        let call = Call { who, agent, began: Instant::now(), answer: None, same };
+        let (work, doing) = Work::new();
+        let call = Call { who, agent, began: Instant::now(), answer: None, same, work };
         calls.by_id.insert(id.to_owned(), call);
-        Begun::New
+        Begun::New(doing)
+    }
+
+    /// Calls work off, and waits until it goes no further. None where nobody asked for it whose work
+    /// this caller may call off.
+    pub(crate) async fn call_off(&self, id: &str, who: &Who, agent: &str) -> Option<CalledOff> {
+        let mut ends = {
+            let mut calls = self.calls();
+            let call = calls.by_id.get_mut(id)?;
+            if !call.may_be_called_off_by(who, agent) {
+                return None;
+            }
+            // Whoever has ended meanwhile does not hear it.
+            if let Some(call_off) = call.work.call_off.take().filter(|_| call.answer.is_none()) {
+                let _ = call_off.send(());
+            }
+            call.work.ends.clone()
+        };
+        // It is closed, and never changes.
+        let _ = ends.changed().await;
+        let calls = self.calls();
+        let call = calls.by_id.get(id)?;
+        Some(match (&call.answer, call.work.called_off) {
+            (Some(answer), true) => CalledOff::Answer(answer.clone()),
+            (Some(_) | None, _) => CalledOff::TooLate,
+        })
+    }
+
+    /// Work that was called off, and what can be said of it.
+    pub(crate) fn end_early(&self, id: &str, answer: Bytes) {
+        if let Some(call) = self.calls().by_id.get_mut(id) {
+            call.work.called_off = true;
+        }
+        self.end(id, answer);
     }
 
     pub(crate) fn end(&self, id: &str, answer: Bytes) {
@@ -159,7 +231,7 @@ mod tests {
         };
         let later = Later::new(8);
         let ann = who("ours", "desk", Some("ann"));
-        assert_eq!(later.begin("a", &ann, "helper", None), Begun::New);
+        assert!(matches!(later.begin("a", &ann, "helper", None), Begun::New(_)));
         later.end("a", Bytes::from_static(b"{}"));
         for (other, agent, theirs) in [
             (&ann, "helper", true),

@@ -205,6 +205,13 @@ impl Problem {
         Self::new(StatusCode::CONFLICT, "full", detail, fix)
     }
 
+    /// What is over cannot be called off.
+    pub(crate) fn ended() -> Self {
+        let detail = "it has ended by itself, and nothing of it is left to be called off";
+        let fix = "fetch its answer, and undo what it did where that can be undone";
+        Self::new(StatusCode::CONFLICT, "ended", detail, fix)
+    }
+
     /// Others were faster, again and again.
     pub(crate) fn busy(detail: impl Into<String>) -> Self {
         Self::new(StatusCode::CONFLICT, "busy", detail, "send the same request again")
@@ -230,7 +237,7 @@ impl Problem {
     }
 
     /// One of each that is no kind of a call's end.
-    pub(crate) fn own() -> [Self; 20] {
+    pub(crate) fn own() -> [Self; 21] {
         [
             Self::malformed("the request is not one that this server reads"),
             Self::unauthenticated(),
@@ -250,6 +257,7 @@ impl Problem {
             Self::administered(),
             Self::exists("thing"),
             Self::full("there are as many as there may be"),
+            Self::ended(),
             Self::busy("others change the same thing at the same time"),
             Self::no_sealing_key("this server has no key to seal secrets with"),
         ]

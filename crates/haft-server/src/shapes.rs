@@ -173,6 +173,54 @@ pub(crate) struct Accepted {
     status: String,
 }
 
+/// Work that was called off.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CalledOff {
+    /// Its id.
+    id: String,
+    /// `cancelled`.
+    status: String,
+    /// Of several calls, those that had ended.
+    ended: Vec<EndedBefore>,
+    /// Side effects that had begun: they are carried out, and `/v1/effects` has their outcomes. Absent
+    /// where that is not known.
+    #[schema(required)]
+    begun: Option<Vec<BegunBefore>>,
+}
+
+/// One of several calls that had ended before the rest was called off.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct EndedBefore {
+    /// Its place.
+    index: usize,
+    /// How it ended.
+    end: Step,
+}
+
+/// A side effect that cannot be called off any more.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct BegunBefore {
+    /// The call, by which `/v1/effects` knows it.
+    call: String,
+    /// The tool.
+    tool: String,
+    /// The id that its client gave it, or that was given to it.
+    id: String,
+}
+
+/// A call that was called off, or its answer.
+#[derive(ToSchema)]
+#[serde(untagged)]
+pub(crate) enum LaterAnswer {
+    /// As it would have been at once.
+    Answer(CallAnswer),
+    /// It was called off.
+    CalledOff(CalledOff),
+}
+
 /// A call that waits for a person, or work whose answer comes later.
 #[derive(ToSchema)]
 #[serde(untagged)]

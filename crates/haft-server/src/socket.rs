@@ -17,7 +17,6 @@ use haft_core::Caller;
 use haft_core::record::Event;
 use haft_core::session::Session;
 use serde::Deserialize;
-use tokio::sync::broadcast::error::RecvError;
 use tokio::time::Instant;
 use utoipa::IntoParams;
 
@@ -25,6 +24,7 @@ use crate::api::{ModeName, caller};
 use crate::body::Params;
 use crate::door::Door;
 use crate::guard::Credential;
+use crate::hub::Missed;
 use crate::problem::{NoKey, Problem};
 use crate::who::Who;
 use desk::Desk;
@@ -160,7 +160,7 @@ impl Held {
         mut place: line::Place,
         shut: impl Future<Output = ()>,
     ) -> End {
-        let mut events = self.desk.door.hub.watch();
+        let mut events = self.desk.door.hub.watch(&self.desk.who.tenant);
         let stopped = self.desk.door.stopped();
         tokio::pin!(stopped, shut);
         let (mut beat, mut heard) = (tokio::time::interval(BEAT), Instant::now());
@@ -185,10 +185,10 @@ impl Held {
                 () = &mut stopped => return End::Stopping,
                 () = &mut shut => return End::Shut,
                 () = line.changed() => {}
-                event = events.recv() => match event {
-                    Ok(event) => self.hear(&event),
-                    Err(RecvError::Lagged(lost)) => line.tell(None, &Told::Lost { events: lost }),
-                    Err(RecvError::Closed) => return End::Stopping,
+                event = events.next() => match event {
+                    Some(Ok(event)) => self.hear(&event),
+                    Some(Err(Missed(lost))) => line.tell(None, &Told::Lost { events: lost }),
+                    None => return End::Stopping,
                 },
                 got = self.socket.recv() => {
                     heard = Instant::now();

@@ -38,6 +38,37 @@ pub struct Collector {
     pub service: String,
 }
 
+impl Collector {
+    /// Says what makes no sense, before anything is sent.
+    ///
+    /// # Errors
+    ///
+    /// The address, a header or the part of calls.
+    pub fn check(&self) -> Result<(), String> {
+        self.read().map(drop)
+    }
+
+    fn read(&self) -> Result<(reqwest::Url, reqwest::header::HeaderMap), String> {
+        let url = format!("{}/v1/traces", self.endpoint.trim_end_matches('/'));
+        let url = reqwest::Url::parse(&url).map_err(|why| format!("`otlp.endpoint`: {why}"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err("`otlp.endpoint` must begin with `http://` or `https://`".to_owned());
+        }
+        if !(0.0..=1.0).contains(&self.sample) {
+            return Err("`otlp.sample` is between 0 and 1".to_owned());
+        }
+        let mut headers = reqwest::header::HeaderMap::new();
+        for (name, value) in &self.headers {
+            let name: reqwest::header::HeaderName =
+                name.parse().map_err(|_| format!("`otlp.headers`: `{name}` is no header"))?;
+            let value: reqwest::header::HeaderValue =
+                value.parse().map_err(|_| format!("`otlp.headers`: the value of `{name}`"))?;
+            headers.insert(name, value);
+        }
+        Ok((url, headers))
+    }
+}
+
 enum Sent {
     Call(Vec<Value>),
     /// Everything that came before is sent, then this is answered.
@@ -58,22 +89,7 @@ impl Traces {
     ///
     /// The address or a header makes no sense.
     pub fn start(collector: Collector) -> Result<Self, String> {
-        let url = format!("{}/v1/traces", collector.endpoint.trim_end_matches('/'));
-        let url = reqwest::Url::parse(&url).map_err(|why| format!("`otlp.endpoint`: {why}"))?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err("`otlp.endpoint` must begin with `http://` or `https://`".to_owned());
-        }
-        if !(0.0..=1.0).contains(&collector.sample) {
-            return Err("`otlp.sample` is between 0 and 1".to_owned());
-        }
-        let mut headers = reqwest::header::HeaderMap::new();
-        for (name, value) in &collector.headers {
-            let name: reqwest::header::HeaderName =
-                name.parse().map_err(|_| format!("`otlp.headers`: `{name}` is no header"))?;
-            let value: reqwest::header::HeaderValue =
-                value.parse().map_err(|_| format!("`otlp.headers`: the value of `{name}`"))?;
-            headers.insert(name, value);
-        }
+        let (url, headers) = collector.read()?;
         let client = reqwest::Client::builder()
             .default_headers(headers)
             .redirect(reqwest::redirect::Policy::none())

@@ -21,6 +21,7 @@ use std::time::Duration;
 
 use crate::assembly::plain;
 use anyhow::{Context as _, anyhow, bail};
+use haft_core::names::{PLAIN_ID, is_plain_id};
 use haft_core::registry::{Pin, PublicKey, Trust, version_of};
 use haft_core::{Digest, Registry};
 use haft_exec::http::Range;
@@ -115,7 +116,7 @@ struct RawRuntime {
 }
 
 impl RawRuntime {
-    fn resolve(self, store: &RawStore) -> anyhow::Result<Settings> {
+    fn resolve(self, store: &RawStore, wrong: &mut Vec<anyhow::Error>) -> Settings {
         let mut settings = Settings::default();
         settings.keep_records = store.keep(settings.keep_records);
         let ms = |given: Option<u64>, kept| given.map_or(kept, Duration::from_millis);
@@ -136,18 +137,20 @@ impl RawRuntime {
         settings.max_pending_confirmations =
             self.max_pending_confirmations.unwrap_or(settings.max_pending_confirmations);
         if settings.request_max_age >= settings.keep_idempotent_keys {
-            bail!("`runtime.request_max_age_s` must be below the day for which keys are kept");
+            wrong.push(anyhow!(
+                "`runtime.request_max_age_s` must be below the day for which keys are kept"
+            ));
         }
         if settings.request_max_age >= settings.keep_keys {
-            bail!(
+            wrong.push(anyhow!(
                 "`runtime.keep_keys_s` must be above `runtime.request_max_age_s`: a request that is \
                    sent again must find its key"
-            );
+            ));
         }
         if settings.undo_attempts == 0 {
-            bail!("`runtime.undo_attempts` must be at least 1");
+            wrong.push(anyhow!("`runtime.undo_attempts` must be at least 1"));
         }
-        Ok(settings)
+        settings
     }
 }
 
@@ -218,12 +221,44 @@ impl RawRegistry {
     }
 }
 
+/// What [`Config::check`] finds.
+pub(crate) struct Checked {
+    /// What can be read; none where the parts of the file cannot be told apart.
+    pub(crate) config: Option<Config>,
+    /// Whether nothing had to be left out of that.
+    pub(crate) is_whole: bool,
+    /// What is wrong.
+    pub(crate) mistakes: Vec<Mistake>,
+}
+
 /// What was found, or nothing and why.
 fn or_default<T: Default>(found: anyhow::Result<T>, wrong: &mut Vec<anyhow::Error>) -> T {
     found.unwrap_or_else(|why| {
         wrong.push(why);
         T::default()
     })
+}
+
+/// Ranges of addresses.
+fn ranges(name: &str, texts: &[String], wrong: &mut Vec<anyhow::Error>) -> Vec<Range> {
+    let parse = |text: &String| text.parse().map_err(|why| anyhow!("`{name}`: {why}"));
+    let mut good = Vec::new();
+    for range in texts.iter().map(parse) {
+        match range {
+            Ok(range) => good.push(range),
+            Err(why) => wrong.push(why),
+        }
+    }
+    good
+}
+
+/// Tenants and agents stand in addresses and records: those that could not are refused.
+fn ids(raw: &RawConfig, wrong: &mut Vec<anyhow::Error>) {
+    let tenants = raw.tenants.iter().map(|one| ("tenants", &one.id));
+    let agents = raw.agents.iter().map(|one| ("agents", &one.id));
+    for (what, id) in tenants.chain(agents).filter(|(_, id)| !is_plain_id(id)) {
+        wrong.push(anyhow!("`{what}`, `{id}`: {PLAIN_ID}"));
+    }
 }
 
 /// Files of keys are named from where the configuration is.
@@ -268,23 +303,22 @@ impl Config {
         }
     }
 
-    /// Everything that is wrong with a file, and the configuration where nothing is.
-    pub(crate) fn check(file: &Path) -> anyhow::Result<(Option<Self>, Vec<Mistake>)> {
+    /// Everything that is wrong with a file, and the configuration of what can be read of it.
+    pub(crate) fn check(file: &Path) -> anyhow::Result<Checked> {
         let text = std::fs::read_to_string(file)
             .with_context(|| format!("`{}` cannot be read", file.display()))?;
-        let mistakes = sections::mistakes(&text);
-        if !mistakes.is_empty() {
-            return Ok((None, mistakes));
-        }
-        let raw: RawConfig = toml::from_str(&text)?;
+        let (mut mistakes, readable) = sections::mistakes(&text);
+        let is_whole = mistakes.is_empty();
+        let Some(raw) = readable.and_then(|rest| toml::from_str::<RawConfig>(&rest).ok()) else {
+            return Ok(Checked { config: None, is_whole, mistakes });
+        };
         let (config, wrong) = Self::resolve(raw, file);
-        let placed = |why: &anyhow::Error| {
+        mistakes.extend(wrong.iter().map(|why| {
             let why = format!("{why:#}");
             let (line, column) = sections::place(&text, &why).unwrap_or((1, 1));
             Mistake { line, column, why }
-        };
-        let found: Vec<Mistake> = wrong.iter().map(placed).collect();
-        Ok((found.is_empty().then_some(config), found))
+        }));
+        Ok(Checked { config: Some(config), is_whole, mistakes })
     }
 
     /// Answers every question, and says what makes no sense: one mistake does not hide the others.
@@ -294,13 +328,16 @@ impl Config {
         let home = raw.tenants.first().map_or_else(|| "default".to_owned(), |one| one.id.clone());
         let agents: Vec<(String, String)> =
             raw.agents.iter().map(|one| (one.tenant.clone(), one.id.clone())).collect();
-        or_default(definitions::folders(&mut raw.tenants, &folder), &mut wrong);
-        let mut settings = or_default(raw.runtime.resolve(&raw.store), &mut wrong);
-        let tenants_reach = or_default(raw.definitions.resolve(&mut settings), &mut wrong);
+        ids(&raw, &mut wrong);
+        definitions::folders(&mut raw.tenants, &folder, &mut wrong);
+        let mut settings = raw.runtime.resolve(&raw.store, &mut wrong);
+        let tenants_reach = raw.definitions.resolve(&mut settings, &mut wrong);
         let pin = or_default(raw.registry.pin(), &mut wrong);
-        let policies = policies::resolve(raw.policies, &home, &folder);
-        let outside = outside::resolve(raw.http, raw.connections, raw.images, &home, &folder);
-        let server = raw.server.resolve(raw.keys, beside(raw.issuers, &folder));
+        let policies = policies::resolve(raw.policies, &home, &folder, &mut wrong);
+        let places = (home.as_str(), folder.as_path());
+        let outside = outside::resolve(raw.http, raw.connections, raw.images, places, &mut wrong);
+        let server = raw.server.resolve(raw.keys, beside(raw.issuers, &folder), &mut wrong);
+        let models = model::by_agent(raw.models, &agents, &home, &mut wrong);
         let config = Self {
             toolset: raw.toolset.map(|toolset| folder.join(toolset)),
             trust: Trust { pin, key: raw.registry.key, last: None },
@@ -309,7 +346,7 @@ impl Config {
             verify: raw.store.verify.unwrap_or(true),
             tenants_reach,
             rules: raw.policy,
-            server: or_default(server, &mut wrong),
+            server,
             otlp: raw.otlp,
             mcp: or_default(raw.mcp.resolve(), &mut wrong),
             records: Records {
@@ -317,12 +354,12 @@ impl Config {
                 agents: raw.agents,
                 delegations: raw.delegations,
                 grants: raw.grants,
-                policies: or_default(policies, &mut wrong),
+                policies,
             },
             kb: raw.kb,
             calendar: raw.calendar,
-            outside: or_default(outside, &mut wrong),
-            models: or_default(model::by_agent(raw.models, &agents, &home), &mut wrong),
+            outside,
+            models,
             model: raw.model,
             file: file.display().to_string(),
             folder: Some(folder),

@@ -50,6 +50,17 @@ impl Place {
     }
 
     fn find_toolset(&self) -> anyhow::Result<Option<PathBuf>> {
+        match self.toolset {
+            Some(_) => self.toolset_beside(None),
+            None => self.toolset_beside(self.config()?.toolset),
+        }
+    }
+
+    /// The same, with what a configuration says that cannot be used as a whole.
+    pub(crate) fn toolset_beside(
+        &self,
+        declared: Option<PathBuf>,
+    ) -> anyhow::Result<Option<PathBuf>> {
         if let Some(toolset) = &self.toolset {
             // Naming the file means the folder that it is in.
             let named = toolset.ends_with("toolset.toml") && !toolset.is_dir();
@@ -58,7 +69,7 @@ impl Place {
         }
         let here = std::env::current_dir().context("the current folder cannot be found")?;
         let around = here.ancestors().find(|folder| folder.join("toolset.toml").is_file());
-        Ok(match (around, self.config()?.toolset) {
+        Ok(match (around, declared) {
             (Some(folder), _) if folder == here => Some(PathBuf::from(".")),
             (Some(folder), _) => Some(folder.to_path_buf()),
             (None, Some(toolset)) => Some(shorten(&here, toolset)),

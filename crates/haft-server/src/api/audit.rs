@@ -46,6 +46,7 @@ pub(crate) struct Part {
     /// Before this entry, by its number.
     pub(crate) before: Option<u64>,
     /// At most so many, up to 1,000; 100 where absent.
+    #[param(minimum = 1)]
     pub(crate) limit: Option<usize>,
 }
 
@@ -116,7 +117,7 @@ pub(crate) async fn list(
     Params(part): Params<Part>,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let page = Paging::new(part.limit);
+    let page = Paging::new(part.limit)?;
     let wanted = Part { limit: Some(page.wanted()), ..part };
     let entries = entries(&door, &who, wanted).await?;
     Ok(page.respond(&uri, "before", entries, |one| one.number.to_string(), seen))

@@ -1,7 +1,7 @@
 //! Making calls: one, several in order, or those of a provider's message; answered now or later, with
 //! progress or without.
 
-mod later;
+pub(crate) mod later;
 mod notes;
 mod watched;
 mod work;
@@ -237,9 +237,22 @@ fn prefers(headers: &HeaderMap, word: &str) -> bool {
     all.flat_map(|value| value.split([',', ';'])).any(|one| one.trim().eq_ignore_ascii_case(word))
 }
 
+/// Whether a client takes a stream of events. `q=0` is a no.
 pub(super) fn accepts_events(headers: &HeaderMap) -> bool {
-    let accept = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
-    accept.is_some_and(|accept| accept.contains("text/event-stream"))
+    let all = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    all.flat_map(|value| value.split(',')).any(|one| {
+        let mut parts = one.split(';').map(str::trim);
+        let is_it = parts.next().is_some_and(|it| it.eq_ignore_ascii_case("text/event-stream"));
+        is_it && !parts.any(is_no)
+    })
+}
+
+/// `q=0`, `Q=0.000`
+fn is_no(parameter: &str) -> bool {
+    parameter.split_once('=').is_some_and(|(name, value)| {
+        let none = value.trim().parse::<f32>().is_ok_and(|quality| quality <= 0.0);
+        name.trim().eq_ignore_ascii_case("q") && none
+    })
 }
 
 /// The envelope under the status of its end.
@@ -277,8 +290,8 @@ pub(crate) fn fresh(what: &str) -> Result<String, Problem> {
     params(("agent" = String, Path, description = "The agent."),
         ("call" = String, Path, description = "The id under which it was accepted.")),
     responses(
-        (status = 200, description = "The answer: as it would have been at once.",
-            body = shapes::CallAnswer),
+        (status = 200, description = "The answer: as it would have been at once, or that it was called off.",
+            body = shapes::LaterAnswer),
         (status = 202, description = "It is running.", body = shapes::Accepted),
         NoKey,
         (status = 404, description = "No such call of yours.", body = Problem,
@@ -299,5 +312,30 @@ pub(crate) async fn poll(
         Some(Standing::Ended(answer)) => {
             Ok(([(header::CONTENT_TYPE, "application/json")], answer).into_response())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(accept: &'static str, expected: bool) {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
+        assert_eq!(accepts_events(&headers), expected, "{accept}");
+    }
+
+    #[test]
+    fn a_stream_is_for_whoever_takes_one() {
+        check("text/event-stream", true);
+        check("Text/Event-Stream", true);
+        check("application/json, text/event-stream;q=0.1", true);
+        check("text/event-stream; q=0", false);
+        check("text/event-stream;level=1;Q=0.000, application/json", false);
+        check("text/event-streams", false);
+        check("*/*", false);
     }
 }

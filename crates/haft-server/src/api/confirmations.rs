@@ -36,6 +36,7 @@ pub(crate) struct Filter {
     /// Only those after this one in the list: `Link` says the address of the next page.
     pub(crate) after: Option<String>,
     /// At most so many, up to 1,000; 100 where absent.
+    #[param(minimum = 1)]
     pub(crate) limit: Option<usize>,
 }
 
@@ -54,7 +55,7 @@ pub(crate) async fn list(
     Params(filter): Params<Filter>,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let page = Paging::new(filter.limit);
+    let page = Paging::new(filter.limit)?;
     let wanted = Filter { limit: Some(page.wanted()), ..filter };
     let after = wanted.after.clone();
     let found = found(&door, &who, wanted).await?;

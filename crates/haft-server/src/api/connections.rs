@@ -27,6 +27,7 @@ use wanted::{NewConnection, NewSecret};
 use self::grants::Given;
 use super::admin::Page;
 use super::need;
+use super::paging::most;
 use crate::body::{self, Params};
 use crate::door::Door;
 use crate::problem::{Absent, NoKey, NoRole, Problem};
@@ -93,7 +94,7 @@ pub(crate) async fn list(
     if let Some(after) = &page.after {
         items.retain(|one| one.id > *after);
     }
-    let most = page.limit.unwrap_or(100).clamp(1, 1_000);
+    let most = most(page.limit)?;
     let more = items.len() > most;
     items.truncate(most);
     let next = items.last().filter(|_| more).map(|one| one.id.clone());
@@ -171,6 +172,9 @@ pub(crate) async fn made(
     let credentials = wanted.credentials(secret).map_err(mistaken)?;
     let kept = kept(door)?;
     let there = kept.accounts(&who.tenant).await.map_err(unopened)?;
+    if kept.is_declared(&who.tenant, &wanted.id) {
+        return Err(Problem::declared());
+    }
     if there.iter().any(|one| one.id == wanted.id) {
         return Err(Problem::exists("connection"));
     }

@@ -45,6 +45,7 @@ pub(crate) struct Filter {
     /// For events on record; a stream goes on after `Last-Event-ID`.
     after: Option<u64>,
     /// At most so many, up to 1,000; 100 where absent. For events on record.
+    #[param(minimum = 1)]
     limit: Option<usize>,
 }
 

@@ -17,8 +17,8 @@ const USUAL: usize = 100;
 pub(crate) struct Paging(usize);
 
 impl Paging {
-    pub(crate) fn new(limit: Option<usize>) -> Self {
-        Self(limit.unwrap_or(USUAL).clamp(1, MOST))
+    pub(crate) fn new(limit: Option<usize>) -> Result<Self, Problem> {
+        most(limit).map(Self)
     }
 
     /// How many to look for: one more than are shown says whether there are more.
@@ -49,6 +49,24 @@ impl Paging {
     }
 }
 
+/// How many a page has. Nobody who asks for none means it.
+pub(crate) fn most(limit: Option<usize>) -> Result<usize, Problem> {
+    match limit.unwrap_or(USUAL) {
+        0 => {
+            let advice = format!("ask for 1 to {MOST}, or leave it out for {USUAL}");
+            Err(Problem::malformed("`limit`: a page has at least one").advise(&advice))
+        }
+        wanted => Ok(wanted.min(MOST)),
+    }
+}
+
+/// What is not in a list cannot be gone on after.
+pub(crate) fn no_place(after: impl std::fmt::Display) -> Problem {
+    let why = format!("`after`: there is nothing with the id `{after}`");
+    Problem::malformed(why)
+        .advise("follow the `Link` of the page before, or leave `after` out to begin at the newest")
+}
+
 /// An empty page is the end of a list only where there is what it is to come after.
 pub(crate) async fn placed<T, U>(
     found: &[T],
@@ -57,12 +75,7 @@ pub(crate) async fn placed<T, U>(
 ) -> Result<(), Problem> {
     let Some(after) = after.filter(|_| found.is_empty()) else { return Ok(()) };
     match last.await {
-        Err(problem) if problem.status() == StatusCode::NOT_FOUND => {
-            let why = format!("`after`: there is nothing with the id `{after}`");
-            Err(Problem::malformed(why).advise(
-                "follow the `Link` of the page before, or leave `after` out to begin at the newest",
-            ))
-        }
+        Err(problem) if problem.status() == StatusCode::NOT_FOUND => Err(no_place(after)),
         Err(problem) => Err(problem),
         Ok(_) => Ok(()),
     }
@@ -97,9 +110,10 @@ mod tests {
 
     #[test]
     fn a_page_has_as_many_as_were_asked_for_within_bounds() {
-        for (limit, wanted) in [(None, 101), (Some(0), 2), (Some(7), 8), (Some(usize::MAX), 1_001)]
+        for (limit, wanted) in [(None, 101), (Some(1), 2), (Some(7), 8), (Some(usize::MAX), 1_001)]
         {
-            assert_eq!(Paging::new(limit).wanted(), wanted, "{limit:?}");
+            assert_eq!(Paging::new(limit).unwrap().wanted(), wanted, "{limit:?}");
         }
+        assert!(Paging::new(Some(0)).is_err());
     }
 }

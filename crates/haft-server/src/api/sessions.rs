@@ -65,6 +65,7 @@ pub(crate) struct Part {
     /// Only those after this one in the list: `Link` says the address of the next page.
     after: Option<String>,
     /// At most so many, up to 1,000; 100 where absent.
+    #[param(minimum = 1)]
     limit: Option<usize>,
 }
 
@@ -84,7 +85,7 @@ pub(crate) async fn list(
     Params(part): Params<Part>,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let page = Paging::new(part.limit);
+    let page = Paging::new(part.limit)?;
     let found = found(&door, &who, part.after.as_deref(), Some(page.wanted())).await?;
     let after = part.after.as_deref();
     placed(&found, after, one(&door, &who, after.unwrap_or_default())).await?;

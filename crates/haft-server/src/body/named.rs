@@ -1,8 +1,8 @@
 //! JSON whose objects are objects. Serde also takes a list for a struct, field by field: then a
 //! value means whatever stands at its place, and an order of fields that nobody promised decides.
 
-use serde::de::value::{MapDeserializer, SeqDeserializer};
-use serde::de::{Error as _, IntoDeserializer, Visitor};
+use serde::de::value::{SeqDeserializer, StrDeserializer};
+use serde::de::{DeserializeSeed, Error as _, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserializer, forward_to_deserialize_any};
 use serde_json::{Error, Value};
 
@@ -34,6 +34,47 @@ impl IntoDeserializer<'_, Error> for Named {
     }
 }
 
+/// The members of an object. What is wrong with the value of one is said with its name.
+struct Members {
+    fields: serde_json::map::IntoIter,
+    at: Option<(String, Value)>,
+}
+
+impl<'de> MapAccess<'de> for Members {
+    type Error = Error;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Error> {
+        self.at = self.fields.next();
+        let name = self.at.as_ref().map(|(name, _)| name.as_str().into_deserializer());
+        name.map(|name: StrDeserializer<'_, Error>| seed.deserialize(name)).transpose()
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Error> {
+        let (name, value) =
+            self.at.take().ok_or_else(|| Error::custom("a value without a name"))?;
+        seed.deserialize(Named(value)).map_err(|error| within(&name, &error))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.fields.len())
+    }
+}
+
+/// What is wrong, with the name of the member that it is wrong with.
+fn within(name: &str, error: &Error) -> Error {
+    let said = error.to_string();
+    let inner = said.strip_prefix('`').and_then(|rest| rest.split_once("`: "));
+    match inner.filter(|(path, _)| !path.contains('`')) {
+        Some((path, why)) => Error::custom(format!("`{name}.{path}`: {why}")),
+        // Some messages of ours begin with the name.
+        None if said.starts_with(&format!("`{name}`")) => Error::custom(said),
+        None => Error::custom(format!("`{name}`: {said}")),
+    }
+}
+
 impl<'de> Deserializer<'de> for Named {
     type Error = Error;
 
@@ -46,11 +87,8 @@ impl<'de> Deserializer<'de> for Named {
                 Ok(read)
             }
             Value::Object(fields) => {
-                let fields = fields.into_iter().map(|(name, value)| (name, Named(value)));
-                let mut fields = MapDeserializer::new(fields);
-                let read = visitor.visit_map(&mut fields)?;
-                fields.end()?;
-                Ok(read)
+                let fields = fields.into_iter();
+                visitor.visit_map(Members { fields, at: None })
             }
             plain @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
                 plain.deserialize_any(visitor)
@@ -164,6 +202,9 @@ mod tests {
         check(json!({ "words": [] }), Err("a list stands where"));
         check(json!({ "one": { "kind": "odd" } }), Err("unknown variant `odd`"));
         check(json!({ "two": 1 }), Err("unknown field `two`"));
+        check(json!({ "words": { "a": "b" } }), Err("`words.a`: invalid type: string \"b\""));
+        check(json!({ "list": [{ "id": -1 }] }), Err("`list.id`: invalid value"));
+        check(json!({ "one": { "kind": "odd" } }), Err("`one.kind`: unknown variant `odd`"));
         check(json!({ "pair": [1, 2, 3] }), Err("invalid length 3"));
     }
 }

@@ -1,4 +1,5 @@
-//! The last events, with their places, so that a watcher whose connection broke goes on where it was.
+//! The last events of one tenant, with their places: a watcher reads on from where it is, and one whose
+//! connection broke goes on where it was.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -11,7 +12,7 @@ use haft_core::call::MAX_ID;
 use haft_core::record::Event;
 use serde_json::{Value, json};
 
-/// So many events are kept, and so many bytes of them.
+/// So many events of one tenant are kept, and so many bytes of them.
 const EVENTS: usize = 4_096;
 const BYTES: usize = 8 << 20;
 
@@ -25,7 +26,7 @@ const EVENT: usize = 512;
 /// as a caller likes, and every watcher has many of them waiting.
 const ONE: usize = 64 << 10;
 
-/// An event at its place.
+/// An event at its place, which is one among those of its tenant: nobody sees by it what others do.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Seen {
     pub(crate) mark: Mark,
@@ -77,8 +78,8 @@ pub(crate) struct Lost {
     pub(crate) since_ms: i64,
 }
 
-/// What is kept.
-#[derive(Debug, Default)]
+/// What is kept of one tenant.
+#[derive(Debug)]
 pub(super) struct Kept {
     run: u64,
     last: u64,
@@ -88,51 +89,68 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Begins a new run.
-    pub(super) fn begin(&mut self) {
+    /// Begins a run.
+    pub(super) fn begin() -> Self {
         let mut random = [0; 8];
         // Without random numbers, the clock tells two runs apart.
-        self.run = match getrandom::fill(&mut random) {
+        let run = match getrandom::fill(&mut random) {
             Ok(()) => u64::from_ne_bytes(random),
             Err(_) => std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs()),
         };
-        self.last = 0;
-        self.bytes = 0;
-        self.events.clear();
+        Self { run, last: 0, events: VecDeque::new(), bytes: 0, awaited: None }
     }
 
     /// Gives an event its place, and keeps it; the oldest make room.
-    pub(super) fn take(&mut self, event: &Event) -> Arc<Seen> {
+    pub(super) fn take(&mut self, event: Event) -> Arc<Seen> {
         self.last += 1;
         let mark = Mark { run: self.run, number: self.last, at_ms: event.at_ms };
-        let event = cut(event);
         let size = taken(&event);
         let seen = Arc::new(Seen { mark, event });
         self.events.push_back((size, seen.clone()));
         self.bytes += size;
         while self.events.len() > EVENTS || (self.bytes > BYTES && self.events.len() > 1) {
-            let Some((size, _)) = self.events.pop_front() else { break };
-            self.bytes -= size;
+            self.drop_oldest();
         }
         seen
     }
 
-    /// Lets go of what nobody will come back for.
-    pub(super) fn end(&mut self) {
-        self.bytes = 0;
-        self.events = VecDeque::new();
+    /// Lets go of the oldest, and says how many bytes that were.
+    pub(super) fn drop_oldest(&mut self) -> usize {
+        let size = self.events.pop_front().map_or(0, |(size, _)| size);
+        self.bytes -= size;
+        size
     }
 
-    /// What came after an event, and what of it is lost.
-    pub(super) fn after(&self, mark: &Mark) -> (Option<Lost>, Vec<Arc<Seen>>) {
-        if mark.run != self.run || mark.number > self.last {
-            return (Some(Lost { events: None, since_ms: mark.at_ms }), Vec::new());
+    /// How many bytes are kept.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// The number of the newest.
+    pub(super) fn last(&self) -> u64 {
+        self.last
+    }
+
+    /// The number from which a watcher reads on after an event that it has seen, and what it can no
+    /// longer be told where that is of another run.
+    pub(super) fn after(&self, mark: &Mark) -> (Option<Lost>, u64) {
+        match mark.run == self.run && mark.number <= self.last {
+            true => (None, mark.number),
+            false => (Some(Lost { events: None, since_ms: mark.at_ms }), self.last),
         }
-        let rest = self.events.iter().map(|(_, seen)| seen);
-        let rest: Vec<_> = rest.filter(|seen| seen.mark.number > mark.number).cloned().collect();
-        let lost = (self.last - mark.number).saturating_sub(rest.len() as u64);
-        let lost = (lost > 0).then_some(Lost { events: Some(lost), since_ms: mark.at_ms });
-        (lost, rest)
+    }
+
+    /// The next event after a number: itself, or how many before it are lost. None when there is none.
+    pub(super) fn next(&self, after: u64) -> Option<Result<Arc<Seen>, u64>> {
+        if after >= self.last {
+            return None;
+        }
+        // The last so many numbers are kept, one behind the other.
+        let gone = self.last - self.events.len() as u64;
+        match after.checked_sub(gone).and_then(|place| usize::try_from(place).ok()) {
+            Some(place) => self.events.get(place).map(|(_, seen)| Ok(seen.clone())),
+            None => Some(Err(gone - after)),
+        }
     }
 
     /// Somebody has gone who may come back.
@@ -146,7 +164,7 @@ impl Kept {
 }
 
 /// The event, or what can be told of one that is too large.
-fn cut(event: &Event) -> Event {
+pub(super) fn cut(event: &Event) -> Event {
     let bytes = taken(event);
     if bytes <= ONE {
         return event.clone();
@@ -206,66 +224,72 @@ mod tests {
         }
     }
 
-    fn times(seen: &[Arc<Seen>]) -> Vec<i64> {
-        seen.iter().map(|one| one.at_ms).collect()
+    fn take(kept: &mut Kept, at_ms: i64, payload: Value) -> Mark {
+        kept.take(cut(&event(at_ms, payload))).mark
+    }
+
+    /// What a watcher is told that goes on after an event: the times of events, and what is lost.
+    fn told(kept: &Kept, after: &Mark) -> (Option<Lost>, Vec<Result<i64, u64>>) {
+        let (lost, mut at) = kept.after(after);
+        let mut told = Vec::new();
+        while let Some(next) = kept.next(at) {
+            at += next.as_ref().map_or_else(|lost| *lost, |_| 1);
+            told.push(next.map(|seen| seen.at_ms));
+        }
+        (lost, told)
     }
 
     #[test]
     fn whoever_comes_back_is_told_what_came_meanwhile() {
-        let mut kept = Kept::default();
-        kept.begin();
-        let marks: Vec<Mark> = (1..=4).map(|at| kept.take(&event(at, json!(at))).mark).collect();
-        let (lost, rest) = kept.after(&marks[1]);
-        assert_eq!((lost, times(&rest)), (None, vec![3, 4]));
-        assert_eq!(kept.after(&marks[3]), (None, Vec::new()));
+        let mut kept = Kept::begin();
+        let marks: Vec<Mark> = (1..=4).map(|at| take(&mut kept, at, json!(at))).collect();
+        assert_eq!(told(&kept, &marks[1]), (None, vec![Ok(3), Ok(4)]));
+        assert_eq!(told(&kept, &marks[3]), (None, Vec::new()));
     }
 
     #[test]
     fn what_is_no_longer_kept_is_counted() {
-        let mut kept = Kept::default();
-        kept.begin();
-        let first = kept.take(&event(1, json!(1))).mark;
+        let mut kept = Kept::begin();
+        let first = take(&mut kept, 1, json!(1));
         for at in 0..EVENTS as i64 + 2 {
-            kept.take(&event(2 + at, json!(at)));
+            take(&mut kept, 2 + at, json!(at));
         }
-        let (lost, rest) = kept.after(&first);
-        assert_eq!((lost, rest.len()), (Some(Lost { events: Some(2), since_ms: 1 }), EVENTS));
+        let (lost, rest) = told(&kept, &first);
+        assert_eq!((lost, rest.len(), &rest[..2]), (None, EVENTS + 1, &[Err(2), Ok(4)][..]));
         let large = json!("x".repeat(ONE / 2));
         for at in 0..EVENTS as i64 {
-            kept.take(&event(at, large.clone()));
+            take(&mut kept, at, large.clone());
         }
         assert!(kept.bytes <= BYTES && kept.events.len() < EVENTS / 8, "{}", kept.events.len());
-        kept.end();
-        assert_eq!((kept.bytes, kept.events.capacity()), (0, 0));
+        while kept.drop_oldest() > 0 {}
+        assert_eq!((kept.bytes, kept.events.len()), (0, 0));
+        assert_eq!(told(&kept, &first).1, [Err(kept.last - 1)]);
     }
 
     #[test]
     fn an_event_is_as_large_as_it_may_be_whatever_a_caller_says() {
-        let mut kept = Kept::default();
-        kept.begin();
+        let mut kept = Kept::begin();
         let long = "x".repeat(ONE);
         let texts = Event { session: Some(long.clone()), ..event(1, json!(1)) };
         let texts = Event { model_call: Some(long.clone()), call: "c".into(), ..texts };
         for event in [texts, event(2, json!({"result": long}))] {
-            let seen = kept.take(&event);
+            let seen = kept.take(cut(&event));
             assert_eq!(seen.payload["withheld"], "too large");
             assert_eq!((&seen.session, &seen.model_call), (&None, &None));
             assert_eq!((&seen.call, seen.at_ms), (&event.call, event.at_ms));
         }
         assert!(kept.bytes < 4 * EVENT, "{}", kept.bytes);
         let fits = Event { model_call: Some("call_1".into()), ..event(3, json!({"ok": true})) };
-        assert_eq!(**kept.take(&fits), fits);
+        assert_eq!(**kept.take(cut(&fits)), fits);
     }
 
     #[test]
     fn an_event_of_another_run_says_only_from_where_to_read() {
-        let mut kept = Kept::default();
-        kept.begin();
-        let mark = kept.take(&event(7, json!(1))).mark;
-        kept.begin();
-        kept.take(&event(8, json!(2)));
-        let (lost, rest) = kept.after(&mark);
-        assert_eq!((lost, times(&rest)), (Some(Lost { events: None, since_ms: 7 }), vec![]));
+        let mark = take(&mut Kept::begin(), 7, json!(1));
+        let mut kept = Kept::begin();
+        take(&mut kept, 8, json!(2));
+        let lost = Some(Lost { events: None, since_ms: 7 });
+        assert_eq!(told(&kept, &mark), (lost, Vec::new()));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Calls: one, several, later, watched, and in a provider's words.
 
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::client::Served;
 
@@ -325,4 +326,103 @@ async fn a_tool_is_described_in_the_words_in_which_it_is_shown() {
     // Programs are told of the contract.
     let contract = &reply["outcomes"][0]["data"]["parameters"];
     assert_eq!(contract["additionalProperties"], false, "{reply}");
+}
+
+/// Begins work that is answered later, and gives its address.
+async fn begun(served: &Served, key: &str, body: Value) -> String {
+    let later = [("Prefer", "respond-async"), ("Idempotency-Key", key)];
+    let reply = served.send(&served.agent, "POST", CALLS, &later, Some(body)).await;
+    assert_eq!(reply.status, 202, "{reply:?}");
+    reply.header("location").unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn what_has_not_begun_is_called_off_and_what_has_is_carried_out() {
+    let served = Served::new().await;
+    // Of a batch, one has ended, one has begun to send, and one has not begun.
+    let calls = json!({"calls": [
+        {"tool": "echo", "arguments": {"text": "one"}},
+        {"tool": "send", "id": "s", "arguments": {"text": "wait"}},
+        {"tool": "send", "arguments": {"text": "never"}},
+    ]});
+    let place = begun(&served, "k", calls).await;
+    served.ran(2).await;
+    for (key, why) in [(&served.stranger, "another tenant"), (&served.companion, "another agent")] {
+        let reply = served.send(key, "DELETE", &place, &[], None).await;
+        assert!(matches!(reply.status, 403 | 404), "{why}: {reply:?}");
+    }
+    let reply = served.send(&served.agent, "DELETE", &place, &[], None).await;
+    let said = reply.json();
+    assert_eq!((reply.status, &said["status"]), (200, &json!("cancelled")), "{said}");
+    assert_eq!(said["ended"].as_array().unwrap().len(), 1, "{said}");
+    assert_eq!(said["ended"][0]["end"]["ok"], true, "{said}");
+    assert_eq!(said["begun"].as_array().unwrap().len(), 1, "{said}");
+    assert_eq!(
+        (&said["begun"][0]["id"], &said["begun"][0]["tool"]),
+        (&json!("s"), &json!("shop__send"))
+    );
+    // It says the same whenever it is asked.
+    assert_eq!(served.send(&served.agent, "DELETE", &place, &[], None).await.json(), said);
+    assert_eq!(served.get(&served.agent, &place).await.json(), said);
+    // The effect goes on to its recorded end.
+    served.gate()(1);
+    let state = async || {
+        let all = served.get(&served.operator, "/v1/effects").await.json();
+        let own =
+            all.as_array().unwrap().iter().find(|one| one["call"] == said["begun"][0]["call"]);
+        own.unwrap_or_else(|| panic!("{all}"))["state"].clone()
+    };
+    while state().await == "started" {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(state().await, "succeeded");
+    assert_eq!(served.runs(), 2, "the third never ran");
+}
+
+#[tokio::test]
+async fn an_operator_calls_off_too_and_what_has_ended_is_not_called_off() {
+    let served = Served::new().await;
+    let wait = json!({"tool": "echo", "arguments": {"text": "wait"}});
+    let place = begun(&served, "a", wait).await;
+    served.ran(1).await;
+    let said = served.send(&served.operator, "DELETE", &place, &[], None).await.json();
+    assert_eq!((&said["status"], &said["begun"]), (&json!("cancelled"), &json!([])), "{said}");
+    let place = begun(&served, "b", json!({"tool": "echo", "arguments": {"text": "x"}})).await;
+    while served.get(&served.agent, &place).await.status == 202 {
+        tokio::task::yield_now().await;
+    }
+    let reply = served.send(&served.agent, "DELETE", &place, &[], None).await;
+    assert_eq!((reply.status, &reply.json()["code"]), (409, &json!("ended")), "{reply:?}");
+    let nowhere = format!("{CALLS}/later-none");
+    assert_eq!(served.send(&served.agent, "DELETE", &nowhere, &[], None).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_body_that_says_that_it_is_too_large_is_not_awaited() {
+    let served = Served::new().await;
+    let head = format!(
+        "POST {CALLS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+         Content-Type: application/json\r\nContent-Length: 99999999\r\n\r\n{{",
+        served.agent
+    );
+    // Nothing more is sent, and the connection stays open.
+    let mut socket = served.connect().await;
+    socket.write_all(head.as_bytes()).await.unwrap();
+    let mut read = [0; 16];
+    let count = socket.read(&mut read).await.unwrap();
+    assert!(read[..count].starts_with(b"HTTP/1.1 413"), "{}", String::from_utf8_lossy(&read));
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_body_is_said_with_the_name_of_the_member() {
+    let served = Served::new().await;
+    for (body, says) in [
+        (json!({"tool": 7}), "`tool`: invalid type"),
+        (json!({"calls": [{"tool": "echo", "dry_run": "yes"}]}), "`calls.dry_run`: invalid type"),
+        (json!({"tool": "echo", "occurrence": 0}), "`occurrence` is a whole number"),
+    ] {
+        let reply = served.post(&served.agent, CALLS, body).await;
+        let said = reply.json()["detail"].clone();
+        assert!(said.as_str().is_some_and(|said| said.starts_with(says)), "{says}: {said}");
+    }
 }

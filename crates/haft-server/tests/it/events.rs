@@ -140,7 +140,11 @@ async fn a_filter_that_cannot_be_meant_is_refused_by_its_name() {
         ("since_ms=yesterday", false, "since_ms"),
         ("since_ms=5&until_ms=4", false, "`since_ms`"),
         ("after=x", false, "after"),
+        ("after=999999999", false, "`after`"),
+        ("after=0", false, "`after`"),
+        ("after=18446744073709551615", false, "`after`"),
         ("limit=-1", false, "limit"),
+        ("limit=0", false, "`limit`"),
         ("since_ms=5", true, "`since_ms`"),
         ("after=5", true, "`after`"),
     ] {
@@ -151,6 +155,11 @@ async fn a_filter_that_cannot_be_meant_is_refused_by_its_name() {
         assert_eq!(reply.status, 400, "{query}: {reply:?}");
         let why = reply.json()["detail"].as_str().unwrap().to_owned();
         assert!(why.contains(names), "{query}: {why}");
+    }
+    for list in ["calls", "effects", "sessions", "confirmations", "admin/agents", "admin/policies"]
+    {
+        let reply = served.get(&served.admin, &format!("/v1/{list}?limit=0")).await;
+        assert!(reply.status == 400 && reply.body.contains("at least one"), "{list}: {reply:?}");
     }
     for query in ["kind=nonsense", "since_ms=5&until_ms=4", "colour=red", "before=x"] {
         let reply = served.get(&served.operator, &format!("/v1/audit?{query}")).await;

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use haft_runtime::Runtime;
-use haft_runtime::policy::Problem;
+use haft_runtime::policy::{Policy, Problem};
 use haft_server::who::Keys;
 use haft_server::who::jwt::Issuers;
 use haft_store::Memory;
@@ -15,10 +15,10 @@ use super::serve::{LISTEN, hosts};
 use crate::assembly::{block_on, plain};
 use crate::cli::Check;
 use crate::commands::lint::counted;
-use crate::config::Config;
 use crate::config::sections;
+use crate::config::{Checked, Config};
 use crate::output::{Exit, Output, misuse};
-use crate::source::Place;
+use crate::source::{Place, compiled};
 
 /// One thing that somebody should look at.
 #[derive(Debug, Serialize)]
@@ -65,7 +65,7 @@ pub(crate) fn run(at: &Place, options: &Check, out: &mut Output) -> anyhow::Resu
 
 fn found(at: &Place, file: &Path, out: &Output) -> anyhow::Result<Vec<Finding>> {
     let name = file.display().to_string();
-    let (config, mistakes) = Config::check(file)?;
+    let Checked { config, is_whole, mistakes } = Config::check(file)?;
     let mut all: Vec<Finding> = mistakes
         .into_iter()
         .map(|one| Finding {
@@ -81,7 +81,12 @@ fn found(at: &Place, file: &Path, out: &Output) -> anyhow::Result<Vec<Finding>> 
     let mut inspection = Inspection { file: &name, text: &text, found: Vec::new() };
     inspection.parts(&config);
     inspection.secrets(&config);
-    inspection.tools(at, &config, out);
+    // What is named may stand in what could not be read.
+    if is_whole {
+        inspection.known(&config);
+        inspection.models(&config);
+        inspection.tools(at, &config, out);
+    }
     all.append(&mut inspection.found);
     Ok(all)
 }
@@ -120,11 +125,44 @@ impl Inspection<'_> {
     fn parts(&mut self, config: &Config) {
         self.tell(config.kb(), "");
         self.tell(config.calendar(), "");
-        self.tell(config.otlp.collector(|name| std::env::var(name).ok()), "`otlp.endpoint`");
-        self.tell(Keys::load(&config.server.keys), "`keys`");
-        self.tell(Issuers::load(&config.server.issuers), "`issuers`");
+        let variable = |name: &str| std::env::var(name).ok();
+        if let Err(why) = config.otlp.collector(variable) {
+            self.say("warning", &format!("`otlp.headers`: {why:#}"));
+        }
+        // The address is wrong or right wherever the values of its headers are.
+        let otel = |name: &str| name.starts_with("OTEL_");
+        let found =
+            config.otlp.collector(|name| variable(name).or((!otel(name)).then(|| "-".into())));
+        let checked = found.ok().flatten().map_or(Ok(()), |one| one.check());
+        self.tell(checked.map_err(anyhow::Error::msg), "");
+        self.keys(config);
         self.tell(hosts(config, config.server.listen.unwrap_or(LISTEN)), "");
-        self.known(config);
+        self.tell(writable(&config.database()), "`store.path`");
+    }
+
+    /// Keys and issuers: each of them, though the first that is wrong keeps the server from starting.
+    fn keys(&mut self, config: &Config) {
+        let now = jiff::Timestamp::now().as_millisecond();
+        let mut good = Vec::new();
+        for key in &config.server.keys {
+            good.push(key.clone());
+            if let Err(why) = Keys::load(&good) {
+                good.pop();
+                self.say("error", &format!("`keys`, `{}`: {why}", key.id));
+            }
+            if key.expires.is_some_and(|at| at.0 <= now) {
+                let what = "it has ended and opens nothing; make another with `haft keys new`";
+                self.say("warning", &format!("`keys`, `{}`: {what}", key.id));
+            }
+        }
+        let mut good = Vec::new();
+        for issuer in &config.server.issuers {
+            good.push(issuer.clone());
+            if let Err(why) = Issuers::load(&good) {
+                good.pop();
+                self.say("error", &format!("`issuers`: {why}"));
+            }
+        }
     }
 
     /// Agents and keys of tenants that there are not.
@@ -132,25 +170,83 @@ impl Inspection<'_> {
         let records = config.records();
         let is = |tenant: &str| records.tenants.iter().any(|one| one.id == tenant);
         let accounts = config.outside.accounts.iter().map(|one| one.account());
-        let named =
-            accounts.map(|one| (one.tenant, format!("`connections.accounts`, `{}`", one.id)));
+        let mut named: Vec<(String, String)> = accounts
+            .map(|one| (one.tenant, format!("`connections.accounts`, `{}`", one.id)))
+            .collect();
         let keys = config.server.keys.iter();
-        let named =
-            named.chain(keys.map(|one| (one.tenant.clone(), format!("`keys`, `{}`", one.id))));
+        named.extend(keys.map(|one| (one.tenant.clone(), format!("`keys`, `{}`", one.id))));
         let rules = records.policies.iter();
-        let named =
-            named.chain(rules.map(|one| (one.tenant.clone(), format!("`policies`, `{}`", one.id))));
-        for (tenant, what) in named.filter(|(tenant, _)| !is(tenant)).collect::<Vec<_>>() {
+        named.extend(rules.map(|one| (one.tenant.clone(), format!("`policies`, `{}`", one.id))));
+        let shared = config.common_model().tenants.iter().flatten().filter(|one| *one != "*");
+        named.extend(shared.map(|one| (one.clone(), "`model.tenants`".to_owned())));
+        named.retain(|(tenant, _)| !is(tenant));
+        for (tenant, what) in named {
             let help = "it may be one of the store; declare it under [[tenants]] where it is not";
             self.say("warning", &format!("{what}: no tenant `{tenant}` is declared; {help}"));
         }
+        for (tenant, agent) in config.agents_with_models() {
+            if !records.agents.iter().any(|one| one.tenant == *tenant && one.id == *agent) {
+                let what = format!("no agent `{agent}` of tenant `{tenant}` is declared");
+                let help =
+                    "it may be one of the store; declare it under [[agents]] where it is not";
+                self.say(
+                    "warning",
+                    &format!("{}: {what}; {help}", section(tenant, agent, self.text)),
+                );
+            }
+        }
+    }
+
+    /// The models that agents talk to: where they are, and the connections that have their keys.
+    fn models(&mut self, config: &Config) {
+        let home = config.first_tenant();
+        let mut all = vec![("`model".to_owned(), config.common_model().clone(), home)];
+        for (tenant, agent) in config.agents_with_models() {
+            let name = section(tenant, agent, self.text);
+            let own = config.model(tenant, agent);
+            all.push((name.trim_end_matches('`').to_owned(), own, config.pays(tenant, agent)));
+        }
+        for (name, model, tenant) in all {
+            // One that is not its own is said once, where it stands.
+            let own = name == "`model" || model.url != config.common_model().url;
+            if let Err(why) = model.place()
+                && own
+            {
+                self.say("error", &format!("{name}.url`: {why}"));
+            }
+            let missing =
+                model.connection.as_ref().filter(|id| !config.declares(&tenant, id.as_str()));
+            if let Some(id) = missing {
+                self.unconnected(&format!("{name}.connection`"), &tenant, id);
+            }
+        }
+        for agent in &config.records.agents {
+            let Some(model) = &agent.model else { continue };
+            if !config.declares(&agent.tenant, &model.connection) {
+                let name = format!("`agents`, `{}`: `model`", agent.id);
+                self.unconnected(&name, &agent.tenant, &model.connection);
+            }
+        }
+    }
+
+    fn unconnected(&mut self, what: &str, tenant: &str, id: &str) {
+        let help = "it may be one of the store (`haft connections list`); declare it under \
+                    [[connections.accounts]] where it is not";
+        let why = format!("no connection `{id}` of tenant `{tenant}` is declared");
+        self.say("warning", &format!("{what}: {why}; {help}"));
     }
 
     /// What is needed beside the file: it may be there where the server runs, and not here.
     fn secrets(&mut self, config: &Config) {
         for one in &config.outside.accounts {
+            let id = one.account().id;
             if let Err(why) = one.credentials() {
-                let id = one.account().id;
+                self.say("warning", &format!("`connections.accounts`, `{id}`: {why}"));
+            }
+            if let Some(path) = one.exposed() {
+                let path = path.display();
+                let why =
+                    format!("everybody on this machine can read `{path}`; `chmod 600 {path}`");
                 self.say("warning", &format!("`connections.accounts`, `{id}`: {why}"));
             }
         }
@@ -164,21 +260,24 @@ impl Inspection<'_> {
         }
         for (tenant, agent) in config.agents_with_models() {
             if let Err(why) = config.model(tenant, agent).endpoint(variable) {
-                self.say("warning", &format!("the model of `{tenant}/{agent}`: {why}"));
+                self.say("warning", &format!("{}: {why}", section(tenant, agent, self.text)));
             }
         }
     }
 
     /// The tools, and what is said about them.
     fn tools(&mut self, at: &Place, config: &Config, out: &Output) {
-        let registry = match at.registry(None, out) {
+        let toolset = at.toolset_beside(config.toolset.clone()).ok().flatten();
+        let registry = toolset.map_or_else(|| at.registry(None, out), |one| compiled(&one, out));
+        let registry = match registry {
             Ok(registry) => registry,
             Err(why) => return self.say("error", &format!("`toolset`: {why:#}")),
         };
-        let policy = match config.policy(&registry) {
-            Ok(policy) => policy,
-            Err(problems) => return problems.iter().for_each(|one| self.problem(one)),
-        };
+        // What is wrong with the common rules hides nothing that is wrong with a tenant's.
+        let policy = config.policy(&registry).unwrap_or_else(|problems| {
+            problems.iter().for_each(|one| self.problem(one));
+            Policy::deny_all("the policy is broken")
+        });
         policy.warnings().iter().for_each(|one| self.problem(one));
         let made = block_on(async {
             let store = Arc::new(Memory::new());
@@ -207,7 +306,17 @@ impl Inspection<'_> {
     /// this file is looked for.
     fn problem(&mut self, one: &Problem) {
         let help = one.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
-        let message = format!("{}{help}", one.message);
+        let mut message = format!("{}{help}", one.message);
+        // Rules of a tenant: their Cedar texts count their own lines.
+        if let Some(id) = one.file.strip_prefix("haft.toml:").filter(|id| !id.starts_with(' ')) {
+            message = match one.line {
+                Some(line) => {
+                    format!("`policies`, `{id}`: line {line} of its Cedar rules: {message}")
+                }
+                None => format!("`policies`, `{id}`: {message}"),
+            };
+            return self.say(if one.is_error() { "error" } else { "warning" }, &message);
+        }
         let own = one.file == self.file || one.file.is_empty() || one.file == "store";
         let place = sections::place(self.text, &message).filter(|_| own && one.line.is_none());
         self.found.push(Finding {
@@ -218,4 +327,28 @@ impl Inspection<'_> {
             message,
         });
     }
+}
+
+/// The section of an agent's model, as the file has it.
+fn section(tenant: &str, agent: &str, text: &str) -> String {
+    let whole = format!("models.\"{tenant}/{agent}\"");
+    match text.contains(&whole) {
+        true => format!("`{whole}`"),
+        false => format!("`models.{agent}`"),
+    }
+}
+
+/// Whether the database can be opened or made, without doing so.
+fn writable(path: &Path) -> anyhow::Result<()> {
+    let shown = path.display();
+    if path.is_dir() {
+        bail!("`{shown}` is a folder; name a file in it, `{shown}/haft.db` say");
+    }
+    let existing = path.ancestors().find(|one| one.exists());
+    let place = existing.filter(|one| !one.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if place != path && !place.is_dir() {
+        bail!("`{shown}` cannot be made: `{}` is no folder", place.display());
+    }
+    nix::unistd::access(place, nix::unistd::AccessFlags::W_OK)
+        .with_context(|| format!("`{}` cannot be written", place.display()))
 }

@@ -82,11 +82,12 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
             let (left, verb) = (counted(left, "effect"), if left == 1 { "was" } else { "were" });
             out.note(&format!("{left} {verb} still running; see `haft effects`"));
         }
+        let end = if left > 0 { Exit::Findings } else { Exit::Done };
         if let Some(traces) = &traces {
             traces.flush(Duration::from_secs(3)).await;
         }
         haft_core::port::Journal::flush(&*desk.store).await.context("the last records")?;
-        Ok(Exit::Done)
+        Ok(end)
     })
 }
 

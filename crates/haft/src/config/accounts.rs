@@ -123,8 +123,30 @@ impl Declared {
         (self.account(), Arc::new(move || own.credentials()))
     }
 
+    /// The file with its secret, where others than its owner may read it.
+    pub(crate) fn exposed(&self) -> Option<&Path> {
+        match &self.secret {
+            SecretPlace::File(path) if is_exposed(path) => Some(path),
+            SecretPlace::File(_) | SecretPlace::Env(_) | SecretPlace::Nowhere => None,
+        }
+    }
+
     pub(crate) fn is(&self, tenant: &str, id: &str) -> bool {
         self.tenant == tenant && self.wanted.id == id
+    }
+}
+
+/// Whether everybody on this machine may read a file.
+fn is_exposed(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::metadata(path).is_ok_and(|file| file.permissions().mode() & 0o004 != 0)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        false
     }
 }
 
@@ -133,20 +155,21 @@ pub(super) fn resolve(
     raw: Vec<RawAccount>,
     home: &str,
     folder: &Path,
-) -> anyhow::Result<Vec<Declared>> {
+    wrong: &mut Vec<anyhow::Error>,
+) -> Vec<Declared> {
     let mut seen = BTreeSet::new();
     let mut all = Vec::new();
     for one in raw {
         let id = one.id.clone();
-        let declared = one
-            .resolve(home, folder)
-            .map_err(|why| anyhow!("`connections.accounts`, `{id}`: {why}"))?;
-        if !seen.insert((declared.tenant.clone(), id.clone())) {
-            bail!("`connections.accounts`: `{id}` is there twice");
+        match one.resolve(home, folder) {
+            Ok(one) if !seen.insert((one.tenant.clone(), id.clone())) => {
+                wrong.push(anyhow!("`connections.accounts`: `{id}` is there twice"));
+            }
+            Ok(one) => all.push(one),
+            Err(why) => wrong.push(anyhow!("`connections.accounts`, `{id}`: {why}")),
         }
-        all.push(declared);
     }
-    Ok(all)
+    all
 }
 
 impl RawAccount {

@@ -22,37 +22,45 @@ pub(super) struct RawDefinitions {
 impl RawDefinitions {
     /// Puts the numbers into the settings, and gives the addresses that tenants' tools may reach
     /// although they are not public.
-    pub(super) fn resolve(self, settings: &mut Settings) -> anyhow::Result<Vec<Range>> {
+    pub(super) fn resolve(
+        self,
+        settings: &mut Settings,
+        wrong: &mut Vec<anyhow::Error>,
+    ) -> Vec<Range> {
         settings.max_own_tools = self.max_tools.unwrap_or(settings.max_own_tools);
         settings.max_definition_bytes = self.max_bytes.unwrap_or(settings.max_definition_bytes);
         match self.max_runtime_ms {
-            Some(0) => bail!("`definitions.max_runtime_ms`: nothing could be called; 1 or more"),
+            Some(0) => wrong
+                .push(anyhow!("`definitions.max_runtime_ms`: nothing could be called; 1 or more")),
             Some(ms) => settings.max_own_runtime = Duration::from_millis(ms),
             None => {}
         }
         if settings.max_definition_bytes > haft_core::config::MAX_ENTRY_BYTES {
             let most = haft_core::config::MAX_ENTRY_BYTES;
-            bail!("`definitions.max_bytes`: an entry of the store has {most} bytes at most");
+            wrong.push(anyhow!(
+                "`definitions.max_bytes`: an entry of the store has {most} bytes at most"
+            ));
         }
-        let range =
-            |text: &String| text.parse().map_err(|why| anyhow!("`definitions.allow`: {why}"));
-        self.allow.iter().map(range).collect()
+        super::ranges("definitions.allow", &self.allow, wrong)
     }
 }
 
 /// Reads the folders of tools that are declared with one.
-pub(super) fn folders(tenants: &mut [Tenant], beside: &Path) -> anyhow::Result<()> {
+pub(super) fn folders(tenants: &mut [Tenant], beside: &Path, wrong: &mut Vec<anyhow::Error>) {
     for tenant in tenants {
         for one in &mut tenant.definitions {
             let Some(folder) = one.folder.take() else { continue };
             let place = format!("definition `{}` of tenant `{}`", one.tool, tenant.id);
             if one.contract.is_some() || one.summary.is_some() || one.doc.is_some() {
-                bail!("{place}: contract and documents stand in `folder`; leave the others out");
+                wrong.push(anyhow!(
+                    "{place}: contract and documents stand in `folder`; leave the others out"
+                ));
+                continue;
             }
-            read(one, &beside.join(&folder)).with_context(|| format!("{place}: `{folder}`"))?;
+            let read = read(one, &beside.join(&folder));
+            wrong.extend(read.with_context(|| format!("{place}: `{folder}`")).err());
         }
     }
-    Ok(())
 }
 
 fn read(definition: &mut Definition, folder: &Path) -> anyhow::Result<()> {
@@ -97,8 +105,12 @@ mod tests {
         let tenant: Tenant = toml::from_str(&text).map_err(|error| error.message().to_owned())?;
         let mut tenants = vec![tenant];
         let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../toolsets/studio/tools");
-        folders(&mut tenants, &beside).map_err(|error| format!("{error:#}"))?;
-        Ok(tenants.remove(0))
+        let mut wrong = Vec::new();
+        folders(&mut tenants, &beside, &mut wrong);
+        match wrong.first() {
+            Some(error) => Err(format!("{error:#}")),
+            None => Ok(tenants.remove(0)),
+        }
     }
 
     #[test]
@@ -130,14 +142,16 @@ mod tests {
     fn numbers_and_ranges_are_checked() {
         let resolve = |text: &str| {
             let raw: RawDefinitions = toml::from_str(text).unwrap();
-            let mut settings = Settings::default();
-            let found = raw.resolve(&mut settings).map_err(|error| error.to_string());
-            (found.map(|all| all.len()), settings.max_own_tools)
+            let (mut settings, mut wrong) = (Settings::default(), Vec::new());
+            let found = raw.resolve(&mut settings, &mut wrong);
+            let wrong: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+            (found.len(), settings.max_own_tools, wrong.join("; "))
         };
-        assert_eq!(resolve(""), (Ok(0), 100));
-        assert_eq!(resolve("max_tools = 3\nallow = [\"10.0.0.0/8\"]"), (Ok(1), 3));
-        assert!(resolve("allow = [\"ten\"]").0.unwrap_err().contains("definitions.allow"));
-        assert!(resolve("max_runtime_ms = 0").0.unwrap_err().contains("max_runtime_ms"));
-        assert!(resolve("max_bytes = 9999999").0.unwrap_err().contains("max_bytes"));
+        assert_eq!(resolve(""), (0, 100, String::new()));
+        assert_eq!(resolve("max_tools = 3\nallow = [\"10.0.0.0/8\"]"), (1, 3, String::new()));
+        let said = resolve("allow = [\"ten\", \"x\"]\nmax_runtime_ms = 0\nmax_bytes = 9999999").2;
+        for (name, often) in [("definitions.allow", 2), ("max_runtime_ms", 1), ("max_bytes", 1)] {
+            assert_eq!(said.matches(name).count(), often, "{said}");
+        }
     }
 }

@@ -45,33 +45,37 @@ pub(super) fn by_agent(
     raw: BTreeMap<String, Model>,
     agents: &[(String, String)],
     home: &str,
-) -> anyhow::Result<BTreeMap<(String, String), Model>> {
+    wrong: &mut Vec<anyhow::Error>,
+) -> BTreeMap<(String, String), Model> {
     let mut all = BTreeMap::new();
     for (name, model) in raw {
         if model.tenants.is_some() {
-            bail!(
+            wrong.push(anyhow!(
                 "`models.{name}.tenants`: whose agents share a model is said under [model] alone"
-            );
+            ));
         }
         let key = match name.split_once('/') {
             Some((tenant, agent)) => (tenant.to_owned(), agent.to_owned()),
             None => {
                 let mut named = agents.iter().filter(|(_, agent)| *agent == name);
                 match (named.next(), named.next()) {
-                    (Some((first, _)), Some((second, _))) => bail!(
-                        "`models.{name}`: `{first}` and `{second}` have an agent of this name; write \
-                         `models.\"{first}/{name}\"` or `models.\"{second}/{name}\"`"
-                    ),
+                    (Some((first, _)), Some((second, _))) => {
+                        wrong.push(anyhow!(
+                            "`models.{name}`: `{first}` and `{second}` have an agent of this name; \
+                             write `models.\"{first}/{name}\"` or `models.\"{second}/{name}\"`"
+                        ));
+                        continue;
+                    }
                     (Some((tenant, _)), None) => (tenant.clone(), name.clone()),
                     (None, _) => (home.to_owned(), name.clone()),
                 }
             }
         };
         if all.insert(key, model).is_some() {
-            bail!("`models`: the agent `{name}` is there twice");
+            wrong.push(anyhow!("`models`: the agent `{name}` is there twice"));
         }
     }
-    Ok(all)
+    all
 }
 
 impl Model {
@@ -148,6 +152,16 @@ impl Model {
             },
         };
         Ok(Endpoint { provider, url: self.url.clone(), model, key })
+    }
+
+    /// Says what is wrong with its address, whether its key is at hand or not.
+    pub(crate) fn place(&self) -> anyhow::Result<()> {
+        let Some(provider) = self.provider.as_ref().and_then(|name| name.parse().ok()) else {
+            return Ok(());
+        };
+        let keyed = self.key_env.is_some() || self.connection.is_some();
+        let model = self.name.clone().unwrap_or_default();
+        Ok(Endpoint { provider, url: self.url.clone(), model, key: None }.check(keyed)?)
     }
 
     /// How the loop runs.

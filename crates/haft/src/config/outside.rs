@@ -63,23 +63,18 @@ pub(super) fn resolve(
     http: RawHttp,
     connections: RawConnections,
     images: RawImages,
-    home: &str,
-    folder: &Path,
-) -> anyhow::Result<Outside> {
+    (home, folder): (&str, &Path),
+    wrong: &mut Vec<anyhow::Error>,
+) -> Outside {
     let mut settings = Settings::default();
-    for range in &http.allow {
-        let range = range.parse().map_err(|why| anyhow!("`http.allow`: {why}"))?;
-        settings.allow.push(range);
-    }
+    settings.allow.extend(super::ranges("http.allow", &http.allow, wrong));
     settings.connect = http.connect_ms.map_or(settings.connect, Duration::from_millis);
     settings.response_bytes = http.max_response_bytes.unwrap_or(settings.response_bytes);
     for file in &http.roots {
-        let path = folder.join(file);
-        let pem = std::fs::read(&path)
-            .with_context(|| format!("`http.roots`: `{}` cannot be read", path.display()))?;
-        let found = http::certificates(&pem)
-            .map_err(|why| anyhow!("`http.roots`: `{}`: {why}", path.display()))?;
-        settings.roots.extend(found);
+        match roots(&folder.join(file)) {
+            Ok(found) => settings.roots.extend(found),
+            Err(why) => wrong.push(why),
+        }
     }
     let mut drawn = images::Settings::default();
     drawn.url = images.url.unwrap_or(drawn.url);
@@ -87,13 +82,20 @@ pub(super) fn resolve(
     drawn.folder =
         images.folder.map_or_else(|| folder.join(".haft/images"), |own| folder.join(own));
     drawn.public_url = images.public_url;
-    Ok(Outside {
+    Outside {
         http: settings,
         images: drawn,
-        accounts: accounts::resolve(connections.accounts, home, folder)?,
+        accounts: accounts::resolve(connections.accounts, home, folder, wrong),
         key_env: connections.key_env,
         key_file: connections.key_file.map(|file| folder.join(file)),
-    })
+    }
+}
+
+/// The certificates in a file.
+fn roots(path: &Path) -> anyhow::Result<Vec<Vec<u8>>> {
+    let pem = std::fs::read(path)
+        .with_context(|| format!("`http.roots`: `{}` cannot be read", path.display()))?;
+    http::certificates(&pem).map_err(|why| anyhow!("`http.roots`: `{}`: {why}", path.display()))
 }
 
 impl Outside {

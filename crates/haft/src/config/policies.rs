@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow};
+use haft_core::names::{PLAIN_ID, is_plain_id};
 use haft_runtime::config::PolicyText;
 use haft_runtime::toolbox::TenantPolicy;
 use serde::Deserialize;
@@ -31,29 +32,30 @@ pub(super) fn resolve(
     raw: Vec<RawPolicy>,
     home: &str,
     folder: &Path,
-) -> anyhow::Result<Vec<TenantPolicy>> {
+    wrong: &mut Vec<anyhow::Error>,
+) -> Vec<TenantPolicy> {
     let mut seen = BTreeSet::new();
     let mut all = Vec::new();
     for one in raw {
         let tenant = one.tenant.unwrap_or_else(|| home.to_owned());
-        let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-        let begins = one.id.starts_with(|c: char| c.is_ascii_alphanumeric());
-        if !begins || one.id.len() > 64 || !one.id.chars().all(plain) {
-            bail!("`policies`: an id has 1 to 64 of `a-z A-Z 0-9 . _ -`, a letter or digit first");
+        if !is_plain_id(&one.id) {
+            wrong.push(anyhow!("`policies`, `{}`: {PLAIN_ID}", one.id));
         }
         if !seen.insert((tenant.clone(), one.id.clone())) {
-            bail!("`policies`: `{}` of `{tenant}` is there twice", one.id);
+            wrong.push(anyhow!("`policies`, `{}`: it is there twice for `{tenant}`", one.id));
         }
         let mut cedar = String::new();
         for file in &one.cedar {
             let text = std::fs::read_to_string(folder.join(file));
             let named = || format!("`policies`, `{}`: `{file}` cannot be read", one.id);
-            cedar.push_str(&text.with_context(named)?);
-            cedar.push('\n');
+            match text.with_context(named) {
+                Ok(text) => cedar.push_str(&format!("{text}\n")),
+                Err(why) => wrong.push(why),
+            }
         }
         let (description, allow, deny) = (one.description, one.allow, one.deny);
         let text = PolicyText { description, cedar, allow, deny, approve: one.approve };
         all.push(TenantPolicy { tenant, id: one.id, text });
     }
-    Ok(all)
+    all
 }

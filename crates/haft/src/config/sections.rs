@@ -15,19 +15,55 @@ pub(crate) struct Mistake {
     pub(crate) why: String,
 }
 
-/// Every part of the file that cannot be read. Where its parts cannot be told apart, the first mistake.
-pub(crate) fn mistakes(text: &str) -> Vec<Mistake> {
-    let Some(whole) = mistake(text) else { return Vec::new() };
+/// Everything in the file that cannot be read, and the file without it, its lines where they were. Where
+/// its parts cannot be told apart, the first mistake and nothing.
+pub(crate) fn mistakes(text: &str) -> (Vec<Mistake>, Option<String>) {
+    let Some(whole) = mistake(text) else { return (Vec::new(), Some(text.to_owned())) };
     // Only a file that is TOML has parts.
     if text.parse::<toml::Table>().is_err() {
-        return vec![whole];
+        return (vec![whole], None);
     }
-    let mut found: Vec<Mistake> = parts(text).iter().filter_map(|part| mistake(part)).collect();
+    let mut found = Vec::new();
+    let mut rest: Vec<&str> = text.lines().collect();
+    for (part, lines) in parts(text) {
+        let unread = mend(part, &mut found);
+        for at in lines.into_iter().filter(|at| unread.as_ref().is_none_or(|of| of.contains(at))) {
+            if let Some(line) = rest.get_mut(at) {
+                *line = "";
+            }
+        }
+    }
     if !found.contains(&whole) {
         found.insert(0, whole);
     }
     found.sort_by_key(|one| (one.line, one.column));
-    found
+    (found, Some(rest.iter().map(|line| format!("{line}\n")).collect()))
+}
+
+/// Finds the mistakes of a part by leaving out the line of each. Gives the lines that were left out;
+/// none where that does not help, and all of it has to be.
+fn mend(mut part: String, found: &mut Vec<Mistake>) -> Option<Vec<usize>> {
+    let mut without = Vec::new();
+    while let Some(one) = mistake(&part) {
+        // What is missing may be what was left out.
+        if !without.is_empty() && one.why.starts_with("missing field") {
+            return None;
+        }
+        let at = one.line - 1;
+        let is_key =
+            part.lines().nth(at).is_some_and(|line| header(line).is_none() && !line.is_empty());
+        found.push(one);
+        let line =
+            |(number, line)| if number == at { "\n".to_owned() } else { format!("{line}\n") };
+        let shorter: String = part.lines().enumerate().map(line).collect();
+        // What goes on over several lines, or is not there at all, cannot be left out by a line.
+        if !is_key || shorter.parse::<toml::Table>().is_err() {
+            return None;
+        }
+        part = shorter;
+        without.push(at);
+    }
+    Some(without)
 }
 
 fn mistake(text: &str) -> Option<Mistake> {
@@ -39,8 +75,8 @@ fn mistake(text: &str) -> Option<Mistake> {
 }
 
 /// The file once for each of its tables and each element of its lists, everything else left blank: so
-/// each part stands in its own lines.
-fn parts(text: &str) -> Vec<String> {
+/// each part stands in its own lines. With the numbers of those lines.
+fn parts(text: &str) -> Vec<(String, Vec<usize>)> {
     let mut all: Vec<(String, Vec<usize>)> = vec![(String::new(), Vec::new())];
     for (at, line) in text.lines().enumerate() {
         if let Some(name) = header(line) {
@@ -62,7 +98,7 @@ fn parts(text: &str) -> Vec<String> {
         };
         text.lines().enumerate().map(line).collect::<String>()
     };
-    all.iter().map(|(_, lines)| keep(lines)).collect()
+    all.into_iter().map(|(_, lines)| (keep(&lines), lines)).collect()
 }
 
 /// The name in `[name]` and `[[name]]`.
@@ -122,21 +158,30 @@ mod tests {
 
     #[test]
     fn every_part_that_is_wrong_is_named_where_it_stands() {
-        let text = "toolset = 3\n\n[server]\nlisten = \"127.0.0.1:1\"\n  max_requests = \"many\"\n\n\
+        let text = "toolset = 3\n\n[server]\nlisten = \"127.0.0.1:1\"\n  max_requests = \"many\"\nlog = 1\n\
                     [[agents]]\nid = \"a\"\ntenant = \"t\"\ntolls = []\n\n[[agents]]\nid = \"b\"\n\
                     tenant = \"t\"\n\n[[agents.activations]]\ntool = 5\n";
+        let (mistakes, rest) = mistakes(text);
         let found: Vec<(usize, usize)> =
-            mistakes(text).iter().map(|one| (one.line, one.column)).collect();
-        assert_eq!(found, [(1, 11), (5, 18), (10, 1), (17, 8)], "{:?}", mistakes(text));
-        let first = mistakes(text).remove(0);
-        assert!(first.why.contains("`toolset` must be a text"), "{first:?}");
+            mistakes.iter().map(|one| (one.line, one.column)).collect();
+        assert_eq!(found, [(1, 11), (5, 18), (6, 7), (10, 1), (17, 8)], "{mistakes:?}");
+        assert!(mistakes[0].why.contains("`toolset` must be a text"), "{mistakes:?}");
+        // What is right is read all the same, where it stands.
+        let rest = rest.unwrap();
+        assert!(mistake(&rest).is_none(), "{rest}");
+        assert_eq!(rest.lines().nth(3), Some("listen = \"127.0.0.1:1\""));
     }
 
     #[test]
     fn what_is_no_toml_is_said_once() {
-        assert_eq!(mistakes("[server\nlisten = 1\n").len(), 1);
-        assert_eq!(mistakes("").len(), 0);
-        assert_eq!(mistakes("[policy]\nallow = [\"core__*\"]\n").len(), 0);
+        let check = |text: &str, count: usize, is_read: bool| {
+            let (found, rest) = mistakes(text);
+            assert_eq!((found.len(), rest.is_some()), (count, is_read), "{text}: {found:?}");
+        };
+        check("[server\nlisten = 1\n", 1, false);
+        check("", 0, true);
+        check("[policy]\nallow = [\"core__*\"]\n", 0, true);
+        check("[[agents]]\ntools = []\n[server]\nhosts = [\n1,\n2]\n", 3, true);
     }
 
     #[test]

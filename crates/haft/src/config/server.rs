@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::anyhow;
 use haft_server::Limits;
 use haft_server::metrics::MOST_LABEL_SETS;
 use haft_server::who::Key;
@@ -46,31 +46,39 @@ pub(crate) enum Logging {
 }
 
 impl RawServer {
-    pub(super) fn resolve(self, keys: Vec<Key>, issuers: Vec<Issuer>) -> anyhow::Result<Serving> {
+    pub(super) fn resolve(
+        self,
+        keys: Vec<Key>,
+        issuers: Vec<Issuer>,
+        wrong: &mut Vec<anyhow::Error>,
+    ) -> Serving {
         let counted = [
             ("max_body_bytes", self.max_body_bytes),
             ("max_requests", self.max_requests),
             ("max_connections", self.max_connections),
+            ("max_streams", self.max_streams),
             ("max_label_sets", self.max_label_sets),
         ];
-        if let Some((name, _)) = counted.iter().find(|(_, most)| *most == Some(0)) {
-            bail!(
+        for (name, _) in counted.iter().filter(|(_, most)| *most == Some(0)) {
+            wrong.push(anyhow!(
                 "`server.{name}` must be at least 1: with 0, nothing would be answered or counted"
-            );
+            ));
+        }
+        if self.tend_s == Some(0) {
+            wrong.push(anyhow!("`server.tend_s` must be at least 1: never without a pause"));
         }
         let mut limits = Limits::default();
         limits.body_bytes = self.max_body_bytes.unwrap_or(limits.body_bytes);
         limits.at_once = self.max_requests.unwrap_or(limits.at_once);
         limits.connections = self.max_connections.unwrap_or(limits.connections);
         limits.watchers = self.max_streams.unwrap_or(limits.watchers);
-        // Never without a pause.
-        limits.tend = self.tend_s.map_or(limits.tend, |s| Duration::from_secs(s.max(1)));
+        limits.tend = self.tend_s.map_or(limits.tend, Duration::from_secs);
         let keep_alive = self.keep_alive_s.map(Duration::from_secs);
         limits.keep_alive = keep_alive.unwrap_or(limits.keep_alive);
         limits.leave = Duration::from_secs(self.leave_s.unwrap_or(LEAVE_S));
         let (listen, hosts, log) = (self.listen, self.hosts, self.log);
         let label_sets = self.max_label_sets.unwrap_or(MOST_LABEL_SETS);
-        Ok(Serving { listen, hosts, limits, keys, issuers, label_sets, log })
+        Serving { listen, hosts, limits, keys, issuers, label_sets, log }
     }
 }
 
@@ -134,7 +142,11 @@ mod tests {
 
     #[test]
     fn a_server_that_could_answer_nobody_is_refused() {
-        for name in ["max_body_bytes", "max_requests", "max_connections", "max_label_sets"] {
+        for name in
+            ["max_body_bytes", "max_requests", "max_connections", "max_streams", "max_label_sets"]
+                .into_iter()
+                .chain(["tend_s"])
+        {
             refuses(&format!("[server]\n{name} = 0\n"), &format!("`server.{name}` must be"));
         }
         for url in ["not a url", "tools.example.org", "ftp://x", "https://x/?a=b", "file:///x"] {

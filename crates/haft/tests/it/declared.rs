@@ -247,3 +247,115 @@ fn agents_are_described_and_keys_have_names_and_ends() {
     let listed = project.run(&["keys", "list", "--tenant", "acme"]);
     assert!(listed.out.contains("at night") && listed.out.contains("2999-01-31"), "{listed:?}");
 }
+
+/// The messages of `haft check` and the lines that they are about, in the order of the lines.
+fn checked(text: &str) -> (i32, Vec<(u64, String, String)>) {
+    let project = Project::new();
+    let own = "toolset = \".\"\n[policy]\nallow = [\"shop__*\"]\n";
+    project.write("haft.toml", &format!("{own}{text}"));
+    let (code, found) = project.json(&["check", "--json"]);
+    let before = own.lines().count();
+    let text = |one: &Value, name: &str| one[name].as_str().unwrap_or_default().to_owned();
+    let line = |one: &Value| one["line"].as_u64().unwrap_or_default().saturating_sub(before as u64);
+    let found = found.as_array().unwrap().iter();
+    let mut all: Vec<_> =
+        found.map(|one| (line(one), text(one, "severity"), text(one, "message"))).collect();
+    all.sort();
+    (code, all)
+}
+
+/// A project that makes all of these mistakes: by line, how grave it is and what is said of it.
+#[track_caller]
+fn finds(text: &str, expected: &[(u64, &str, &str)]) {
+    let (code, found) = checked(text);
+    for (at, severity, said) in expected {
+        let is = |one: &&(u64, String, String)| {
+            one.0 == *at && one.1 == *severity && one.2.contains(said)
+        };
+        assert!(found.iter().any(|one| is(&one)), "line {at}, {severity}: {said}: {found:#?}");
+    }
+    assert_eq!(found.len(), expected.len(), "{found:#?}");
+    let wrong = expected.iter().any(|(_, severity, _)| *severity == "error");
+    assert_eq!(code, if wrong { 2 } else { 0 }, "{found:#?}");
+}
+
+#[test]
+fn everything_that_a_server_would_stumble_over_is_said_at_once() {
+    finds(
+        "[server]\nmax_streams = 0\ntend_s = 0\nmax_requests = 0\n\n\
+         [store]\npath = \"haft.toml/haft.db\"\n\n\
+         [model]\nprovider = \"openai\"\nname = \"m\"\nurl = \"no address\"\ntenants = [\"nobody\"]\n\n\
+         [models.ghost]\nname = \"m\"\nconnection = \"nowhere\"\n\n\
+         [otlp]\nendpoint = \"collector:4317\"\nheaders = { a = \"HAFT_TEST_NOT_SET\" }\n\n\
+         [http]\nallow = [\"ten\", \"eleven\"]\n\n\
+         [[connections.accounts]]\nid = \"x\"\nprovider = \"p\"\nkind = \"bearer\"\n\n\
+         [[connections.accounts]]\nid = \"y\"\nprovider = \"p\"\nkind = \"header\"\nsecret_env = \"Y\"\n",
+        &[
+            (2, "error", "`server.max_streams` must be at least 1"),
+            (3, "error", "`server.tend_s` must be at least 1"),
+            (4, "error", "`server.max_requests` must be at least 1"),
+            (7, "error", "is no folder"),
+            (12, "error", "no address"),
+            (13, "warning", "no tenant `nobody` is declared"),
+            (15, "warning", "no agent `ghost`"),
+            (17, "warning", "no connection `nowhere`"),
+            (0, "warning", "connections.key"),
+            (20, "error", "`otlp.endpoint`"),
+            (21, "warning", "HAFT_TEST_NOT_SET"),
+            (24, "error", "`http.allow`"),
+            (24, "error", "`http.allow`"),
+            (26, "error", "where is its secret?"),
+            (31, "error", "`name`: this kind needs it"),
+        ],
+    );
+}
+
+#[test]
+fn names_keys_and_rules_that_do_not_hold_are_said_with_their_lines() {
+    let hash = "0".repeat(64);
+    let key = |id: &str, more: &str| {
+        format!(
+            "[[keys]]\nid = \"{id}\"\nsha256 = \"{hash}\"\ntenant = \"default\"\n\
+             principal = \"user:eve\"\nroles = [\"operator\"]\n{more}\n"
+        )
+    };
+    let keys =
+        key("old", "expires = \"2001-01-01T00:00:00Z\"") + &key("O D D", "") + &key("odd_", "");
+    let (_, found) = checked(&keys);
+    let of = |line: u64| found.iter().filter(|one| one.0 == line).count();
+    assert_eq!((of(1), of(8), of(15), found.len()), (1, 1, 1, 3), "{found:#?}");
+    let project = with("[[policies]]\nid = \"house\"\ncedar = [\"house.cedar\"]\n");
+    project.write("house.cedar", "// House rules\npermit(everybody);\n");
+    let said = project.run(&["check"]);
+    assert!(said.code == 2 && said.out.contains("`house`: line 2 of its Cedar"), "{said:?}");
+    finds(
+        "[[tenants]]\nid = \"a b\"\n\n[[tenants]]\nid = \"default\"\n\n\
+         [[agents]]\nid = \"..\"\ntenant = \"default\"\n\n\
+         [[policies]]\nid = \"house\"\ntenant = \"default\"\nallow = [\"shop__nowhere\"]\n\
+         cedar = [\"none.cedar\"]\n",
+        &[
+            (1, "error", "`tenants`, `a b`: an id has 1 to 64"),
+            (7, "error", "`agents`, `..`: an id has 1 to 64"),
+            (11, "error", "`none.cedar` cannot be read"),
+            (0, "error", "there is no tool `shop__nowhere`"),
+        ],
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_secret_that_everybody_can_read_is_a_warning() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = with(
+        "[[connections.accounts]]\nid = \"crm\"\nprovider = \"crm\"\nkind = \"bearer\"\n\
+         secret_file = \"crm.token\"\n",
+    );
+    project.write("crm.token", "canary-5e1f0b7a9c3d");
+    let token = project.folder.join("crm.token");
+    for (mode, warned) in [(0o644, true), (0o600, false)] {
+        std::fs::set_permissions(&token, std::fs::Permissions::from_mode(mode)).unwrap();
+        let said = project.run(&["check"]);
+        assert_eq!(said.out.contains("everybody on this machine can read"), warned, "{said:?}");
+        assert!(said.code == 0 && !said.out.contains("canary"), "{said:?}");
+    }
+}

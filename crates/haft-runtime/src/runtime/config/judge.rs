@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use haft_core::config::{Change, Entry, Kind};
+use haft_core::names::{PLAIN_ID, is_plain_id};
 use haft_core::nearest;
 
 use super::super::Runtime;
@@ -193,16 +194,13 @@ fn empty(entries: &[Entry], tenant: &str) -> Result<Vec<Problem>, ChangeError> {
 
 /// Names that people choose are plain, so that they can stand in addresses, records and commands.
 fn well_named(change: &Change) -> Result<(), ChangeError> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let wrong = |message: &str| {
         Err(ChangeError::Invalid(vec![Problem::error("request", message.to_owned())]))
     };
     match change.kind {
         Kind::Tenant | Kind::Agent | Kind::Policy | Kind::Delegation | Kind::Grant => {
-            let id = change.id.as_str();
-            let begins = id.starts_with(|c: char| c.is_ascii_alphanumeric());
-            if !begins || id.len() > 64 || !id.chars().all(plain) {
-                return wrong("an id has 1 to 64 of `a-z A-Z 0-9 . _ -`, a letter or digit first");
+            if !is_plain_id(&change.id) {
+                return wrong(PLAIN_ID);
             }
             if change.kind == Kind::Tenant && change.tenant != change.id {
                 return wrong("a tenant belongs to itself");

@@ -62,7 +62,7 @@ pub(crate) async fn list(
         items.extend(listing.items.into_iter().filter_map(|one| of_agent(one, &agent)));
         match listing.next {
             Some(next) => after = Page { after: Some(next), limit: Some(1_000) },
-            None => return Ok(Json(cut(items, &page))),
+            None => return cut(items, &page).map(Json),
         }
     }
 }

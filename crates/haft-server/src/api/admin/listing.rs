@@ -8,6 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::Thing;
 use crate::api::need;
+use crate::api::paging::most;
 use crate::door::Door;
 use crate::problem::Problem;
 use crate::who::{Role, Who};
@@ -20,6 +21,7 @@ pub(crate) struct Page {
     /// Only those after this id: `next` of the page before.
     pub(crate) after: Option<String>,
     /// At most so many, up to 1,000; 100 where absent.
+    #[param(minimum = 1)]
     pub(crate) limit: Option<usize>,
 }
 
@@ -49,12 +51,12 @@ pub(crate) async fn list(
     let stored = entries.iter().filter(|one| !shadowed(&one.id)).map(Thing::stored);
     let mut items: Vec<Thing> = stored.collect();
     items.extend(declared.into_iter().map(|(id, value)| Thing::declared(id, value)));
-    Ok(cut(items, page))
+    cut(items, page)
 }
 
 /// One page of things.
-pub(crate) fn cut(mut items: Vec<Thing>, page: &Page) -> Listing {
-    let most = page.limit.unwrap_or(100).clamp(1, 1_000);
+pub(crate) fn cut(mut items: Vec<Thing>, page: &Page) -> Result<Listing, Problem> {
+    let most = most(page.limit)?;
     items.sort_by(|one, other| one.id.cmp(&other.id));
     if let Some(after) = &page.after {
         items.retain(|one| one.id > *after);
@@ -62,7 +64,7 @@ pub(crate) fn cut(mut items: Vec<Thing>, page: &Page) -> Listing {
     let more = items.len() > most;
     items.truncate(most);
     let next = items.last().filter(|_| more).map(|one| one.id.clone());
-    Listing { items, next }
+    Ok(Listing { items, next })
 }
 
 /// What `haft.toml` declares of one kind for a tenant, by id.

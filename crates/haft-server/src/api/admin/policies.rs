@@ -38,6 +38,7 @@ pub(crate) struct Part {
     /// Before this version: `Link` says the address of the next page.
     pub(crate) before: Option<u64>,
     /// At most so many, up to 1,000; 100 where absent.
+    #[param(minimum = 1)]
     limit: Option<usize>,
 }
 
@@ -58,7 +59,7 @@ pub(crate) async fn versions(
     Params(part): Params<Part>,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let page = Paging::new(part.limit);
+    let page = Paging::new(part.limit)?;
     let found = earlier(&door, &who, &id, part.before, page.wanted()).await?;
     // A page beyond the last is empty; a policy that never was is none.
     if found.is_empty() && (part.before.is_none() || !is_known(&door, &who, &id).await?) {

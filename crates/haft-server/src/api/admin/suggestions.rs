@@ -57,6 +57,7 @@ pub(crate) struct Part {
     /// After this place in the list: `Link` says the address of the next page.
     pub(crate) after: Option<String>,
     /// At most so many, up to 1,000; 100 where absent.
+    #[param(minimum = 1)]
     limit: Option<usize>,
 }
 
@@ -77,7 +78,7 @@ pub(crate) async fn list(
     Params(part): Params<Part>,
     uri: Uri,
 ) -> Result<Response, Problem> {
-    let page = Paging::new(part.limit);
+    let page = Paging::new(part.limit)?;
     let found = wishes(&door, &who, &part, page.wanted())?;
     Ok(page.respond(&uri, "after", found, |(place, _)| place.clone(), |(_, wish)| json!(wish)))
 }

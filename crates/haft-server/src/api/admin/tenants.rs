@@ -59,7 +59,7 @@ pub(crate) async fn list(
     let declared =
         declared.iter().flat_map(|one| super::listing::declared(&door, Kind::Tenant, &one.id));
     items.extend(declared.map(|(id, value)| Thing::declared(id, value)));
-    Ok(Json(cut(items, &page)))
+    cut(items, &page).map(Json)
 }
 
 /// Whoever may look at or change a tenant, as if they were in it.

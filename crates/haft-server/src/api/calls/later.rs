@@ -1,19 +1,26 @@
 //! Accepting work and answering under its own address.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Json;
+use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use haft_core::Digest;
-use serde_json::json;
+use haft_core::record::EventKind;
+use haft_core::trace::Trace;
+use serde_json::{Value, json};
 
 use super::fresh;
+use super::watched::Wanted;
 use super::work::Work;
 use crate::door::Door;
-use crate::later::Begun;
-use crate::problem::Problem;
-use crate::who::Who;
+use crate::hub::Watching;
+use crate::later::{Begun, CalledOff, Doing};
+use crate::problem::{NoKey, Problem};
+use crate::shapes;
+use crate::who::{Role, Who};
 
 /// Accepts work. It counts as work until it has ended. What is the `same` as work that is being done
 /// has its address.
@@ -21,33 +28,133 @@ pub(super) fn begin(
     door: &Arc<Door>,
     who: &Who,
     agent: &str,
-    work: Work,
+    mut work: Work,
     same: Option<Digest>,
 ) -> Result<Response, Problem> {
     let room = door.work(&who.tenant)?;
     let id = fresh("later")?;
-    match door.later.begin(&id, who, agent, same) {
+    let doing = match door.later.begin(&id, who, agent, same) {
         Begun::Full => return Err(Problem::overloaded()),
         Begun::Already(id) => return Ok(accepted(agent, &id)),
-        Begun::New => {}
-    }
+        Begun::New(doing) => doing,
+    };
+    let begun = Begins::new(door, &mut work)?;
     let (door, slot) = (door.clone(), id.clone());
     let trace = haft_runtime::trace::current();
     tokio::spawn(async move {
-        let runtime = door.runtime.clone();
-        let work = async move { work.run(&runtime, &|_, _| {}).await };
-        let end = tokio::spawn(haft_runtime::trace::within(trace, work)).await;
-        let answer = match end {
-            Ok(Ok(done)) => serde_json::to_vec(&done).ok(),
-            Ok(Err(_)) | Err(_) => None,
-        };
-        match answer {
-            Some(answer) => door.later.end(&slot, answer.into()),
-            None => door.later.drop_out(&slot),
-        }
+        run(&door, &slot, work, (begun, doing), trace).await;
         drop(room);
     });
     Ok(accepted(agent, &id))
+}
+
+/// Does the work to its end, or until it is called off: then nothing more of it begins.
+async fn run(
+    door: &Door,
+    id: &str,
+    work: Work,
+    (mut begun, mut doing): (Begins, Doing),
+    trace: Option<Trace>,
+) {
+    let (runtime, ends) = (door.runtime.clone(), Arc::new(Mutex::new(BTreeMap::new())));
+    let told = ends.clone();
+    let work = async move {
+        let tell = |place: usize, end: Value| {
+            told.lock().unwrap_or_else(PoisonError::into_inner).insert(place, end);
+        };
+        work.run(&runtime, &tell).await
+    };
+    let mut working = tokio::spawn(haft_runtime::trace::within(trace, work));
+    let end = tokio::select! {
+        biased;
+        end = &mut working => end,
+        Ok(()) = &mut doing.called_off => {
+            working.abort();
+            working.await
+        }
+    };
+    let answer = match end {
+        Ok(Ok(done)) => serde_json::to_vec(&done).ok(),
+        Err(why) if why.is_cancelled() => {
+            let ends = ends.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            door.later.end_early(id, begun.left(id, &ends).to_string().into());
+            return;
+        }
+        Ok(Err(_)) | Err(_) => None,
+    };
+    match answer {
+        Some(answer) => door.later.end(id, answer.into()),
+        None => door.later.drop_out(id),
+    }
+}
+
+/// The side effects of some calls, as they begin and end.
+struct Begins {
+    wanted: Wanted,
+    events: Watching,
+}
+
+impl Begins {
+    fn new(door: &Door, work: &mut Work) -> Result<Self, Problem> {
+        let (wanted, tenant) = Wanted::of(work)?;
+        Ok(Self { wanted, events: door.hub.watch(&tenant) })
+    }
+
+    /// What is said of work that was called off: what had ended, and what had begun and cannot be
+    /// called off. Where more happened than is kept, that is not known.
+    fn left(&mut self, id: &str, ends: &BTreeMap<usize, Value>) -> Value {
+        let (mut begun, mut is_known) = (BTreeMap::new(), true);
+        while let Some(next) = self.events.ready() {
+            let Ok(event) = next else {
+                is_known = false;
+                continue;
+            };
+            match event.kind {
+                EventKind::ToolSideEffectStarted if self.wanted.takes(&event) => {
+                    let what =
+                        json!({ "call": event.call, "tool": event.tool, "id": event.model_call });
+                    begun.insert(event.call.clone(), what);
+                }
+                EventKind::ToolSideEffectCompleted | EventKind::ToolSideEffectFailed => {
+                    begun.remove(&event.call);
+                }
+                _ => {}
+            }
+        }
+        let ends = ends.iter().map(|(place, end)| json!({ "index": place, "end": end }));
+        let begun = is_known.then(|| begun.into_values().collect::<Vec<_>>());
+        json!({ "id": id, "status": "cancelled", "ended": ends.collect::<Vec<_>>(), "begun": begun })
+    }
+}
+
+/// Calls off work that was to be answered later. Nothing more of it begins; a side effect that has begun
+/// is carried out, and its outcome recorded.
+#[utoipa::path(delete, path = "/v1/agents/{agent}/calls/{call}", tag = "calls",
+    operation_id = "cancel_call",
+    params(("agent" = String, Path, description = "The agent."),
+        ("call" = String, Path, description = "The id under which it was accepted.")),
+    responses(
+        (status = 200, description = "It goes no further.", body = shapes::CalledOff),
+        NoKey,
+        (status = 404, description = "No such call of yours.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 409, description = "It has ended by itself.", body = Problem,
+            content_type = "application/problem+json")))]
+pub(crate) async fn cancel(
+    State(door): State<Arc<Door>>,
+    Extension(who): Extension<Who>,
+    Path((agent, call)): Path<(String, String)>,
+) -> Result<Response, Problem> {
+    if !who.is(Role::Operator) {
+        super::caller(&door, &who, &agent)?;
+    }
+    match door.later.call_off(&call, &who, &agent).await {
+        None => Err(Problem::missing("call")),
+        Some(CalledOff::TooLate) => Err(Problem::ended()),
+        Some(CalledOff::Answer(answer)) => {
+            Ok(([(header::CONTENT_TYPE, "application/json")], answer).into_response())
+        }
+    }
 }
 
 fn accepted(agent: &str, id: &str) -> Response {

@@ -10,14 +10,12 @@ use axum::response::{IntoResponse as _, Response};
 use haft_core::Caller;
 use haft_core::record::Event;
 use serde_json::{Value, json};
-use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::TryRecvError;
 use tokio::sync::mpsc;
 
 use super::work::{Done, Work};
 use super::{Notes, fresh};
 use crate::door::Door;
-use crate::hub::Seen;
+use crate::hub::{Missed, Watching};
 use crate::problem::Problem;
 use crate::who::Who;
 
@@ -33,18 +31,10 @@ const LAST: usize = usize::MAX;
 /// answer would have been. Whoever stops watching, or cannot keep up, does not stop them.
 pub(super) fn stream(door: Arc<Door>, who: &Who, mut work: Work) -> Result<Response, Problem> {
     let room = door.work(&who.tenant)?;
-    let mut wanted = Wanted::default();
-    for call in work.calls() {
-        let id = match &call.id {
-            Some(id) => id.clone(),
-            None => fresh("call")?,
-        };
-        call.id = Some(id.clone());
-        wanted.add(&call.caller, call.session.clone(), id);
-    }
+    let (wanted, _) = Wanted::of(&mut work)?;
     let ids = work.ids();
-    let mut wake = door.hub.watch();
-    let (teller, lines) = Teller::new(wanted, door.hub.watch());
+    let mut wake = door.hub.watch(&who.tenant);
+    let (teller, lines) = Teller::new(wanted, door.hub.watch(&who.tenant));
     for (id, call) in work.known() {
         let teller = teller.clone();
         call.client = Some(Arc::new(Notes::new(&id, move |name, said| teller.note(name, &said))));
@@ -57,7 +47,7 @@ pub(super) fn stream(door: Arc<Door>, who: &Who, mut work: Work) -> Result<Respo
             loop {
                 tokio::select! {
                     biased;
-                    _ = wake.recv() => teller.catch_up(),
+                    _ = wake.next() => teller.catch_up(),
                     done = running.as_mut() => break done,
                 }
             }
@@ -85,20 +75,35 @@ fn tagged(place: usize, ids: &[String], end: Value) -> Value {
 
 /// Which events are those of the calls. An id is the client's own word: others may use the same.
 #[derive(Default)]
-struct Wanted {
+pub(super) struct Wanted {
     caller: Option<Caller>,
     sessions: HashSet<Option<String>>,
     ids: Vec<String>,
 }
 
 impl Wanted {
+    /// Those of all calls of some work, each of which has an id from here on; and whose they are.
+    pub(super) fn of(work: &mut Work) -> Result<(Self, Arc<str>), Problem> {
+        let (mut wanted, mut tenant) = (Self::default(), Arc::from(""));
+        for call in work.calls() {
+            let id = match &call.id {
+                Some(id) => id.clone(),
+                None => fresh("call")?,
+            };
+            call.id = Some(id.clone());
+            tenant = call.caller.tenant.clone();
+            wanted.add(&call.caller, call.session.clone(), id);
+        }
+        Ok((wanted, tenant))
+    }
+
     fn add(&mut self, caller: &Caller, session: Option<String>, id: String) {
         self.caller = Some(caller.clone());
         self.sessions.insert(session);
         self.ids.push(id);
     }
 
-    fn takes(&self, event: &Event) -> bool {
+    pub(super) fn takes(&self, event: &Event) -> bool {
         let own =
             |caller: &Caller| *event.tenant == *caller.tenant && *event.agent == *caller.agent;
         self.caller.as_ref().is_some_and(own)
@@ -110,7 +115,7 @@ impl Wanted {
 /// What tells a client.
 struct Teller {
     wanted: Wanted,
-    events: Mutex<Receiver<Arc<Seen>>>,
+    events: Mutex<Watching>,
     to: mpsc::Sender<(usize, Line)>,
     /// How many bytes wait.
     waiting: Arc<AtomicUsize>,
@@ -119,7 +124,7 @@ struct Teller {
 }
 
 impl Teller {
-    fn new(wanted: Wanted, events: Receiver<Arc<Seen>>) -> (Arc<Self>, Lines) {
+    fn new(wanted: Wanted, events: Watching) -> (Arc<Self>, Lines) {
         let (to, from) = mpsc::channel(LINES);
         let (waiting, lost) = (Arc::<AtomicUsize>::default(), AtomicU64::new(0));
         let lines = Lines { from, waiting: waiting.clone() };
@@ -129,16 +134,15 @@ impl Teller {
     /// Tells the events that have come.
     fn catch_up(&self) {
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        loop {
-            match events.try_recv() {
+        while let Some(next) = events.ready() {
+            match next {
                 Ok(event) if self.wanted.takes(&event) => {
                     self.tell(event.kind.as_str(), &json!(**event));
                 }
                 Ok(_) => {}
-                Err(TryRecvError::Lagged(lost)) => {
+                Err(Missed(lost)) => {
                     self.lost.fetch_add(lost, Ordering::Relaxed);
                 }
-                Err(TryRecvError::Empty | TryRecvError::Closed) => return,
             }
         }
     }

@@ -7,6 +7,7 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, Uri};
+use haft_core::ErrorKind;
 use haft_core::connection::Account;
 use haft_core::port::Want;
 use serde::{Deserialize, Serialize};
@@ -192,6 +193,11 @@ async fn tried(
             let detail = format!("the service answers {status}, which says nothing about them");
             (Verdict::Unclear, Some(status), detail)
         }
+        // Before anything was sent: the address itself is refused.
+        Err(error) if error.kind == ErrorKind::Permanent => failed(
+            "the address is not allowed here, and nothing was sent; whoever runs this server may allow it \
+             (`definitions.allow` in haft.toml)",
+        ),
         Err(error) => failed(&error.message),
     }
 }

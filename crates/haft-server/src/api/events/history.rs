@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::Filter;
 use crate::api::audit::{ordered, said};
 use crate::api::confirmations::unreadable;
-use crate::api::paging::Paging;
+use crate::api::paging::{Paging, no_place};
 use crate::api::records::named;
 use crate::door::Door;
 use crate::problem::Problem;
@@ -22,7 +22,7 @@ pub(super) async fn page(
     filter: Filter,
     uri: &Uri,
 ) -> Result<Response, Problem> {
-    let page = Paging::new(filter.limit);
+    let page = Paging::new(filter.limit)?;
     let mut kinds: Vec<&str> = Vec::new();
     for kind in filter.kinds()? {
         match on_record(kind) {
@@ -46,8 +46,31 @@ pub(super) async fn page(
         before: filter.after,
         limit: page.wanted(),
     };
+    placed(door, who, filter.after).await?;
     let found = door.runtime.store().trail(wanted).await.map_err(unreadable)?;
     Ok(page.respond(uri, "after", found, |one| one.number.to_string(), told))
+}
+
+/// Whether there is an event after which a page is to come. Numbers are in order, so a page after one
+/// that the tenant does not have would look like any other.
+async fn placed(door: &Door, who: &Who, after: Option<u64>) -> Result<(), Problem> {
+    let Some(after) = after else { return Ok(()) };
+    let wanted = TrailFilter {
+        tenant: who.tenant.to_string(),
+        kinds: EventKind::ALL
+            .into_iter()
+            .flat_map(on_record)
+            .map(|&kind| kind.to_owned())
+            .collect(),
+        before: after.checked_add(1),
+        limit: 1,
+        ..TrailFilter::default()
+    };
+    let found = door.runtime.store().trail(wanted).await.map_err(unreadable)?;
+    match found.first().is_some_and(|one| one.number == after) {
+        true => Ok(()),
+        false => Err(no_place(after)),
+    }
 }
 
 /// The entries of the trail that tell of events of a kind.

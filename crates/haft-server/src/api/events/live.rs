@@ -10,12 +10,11 @@ use futures_util::stream::{self, Stream, StreamExt as _};
 use haft_core::names::SEPARATOR;
 use haft_core::record::{Event, EventKind};
 use serde_json::json;
-use tokio::sync::broadcast::error::RecvError;
 
 use super::Filter;
 use crate::door::Door;
 use crate::guard::Credential;
-use crate::hub::{Following, Lost, Mark, Seen};
+use crate::hub::{Following, Lost, Mark, Missed, Seen};
 use crate::places::Place;
 use crate::problem::Problem;
 use crate::who::Who;
@@ -111,7 +110,8 @@ pub(super) fn stream(
     let after = last(headers)?;
     let place = door.places.take(&who)?;
     let at_ms = door.runtime.store().now_ms();
-    let told = Telling { wanted, at_ms, from: door.hub.follow(after.as_ref()), _place: place };
+    let from = door.hub.follow(&who.tenant, after.as_ref());
+    let told = Telling { wanted, at_ms, from, _place: place };
     let shut = door.clone().shut(credential, who);
     let lines = lines(told);
     let lines = lines.take_until(Box::pin(door.stopped())).take_until(Box::pin(shut));
@@ -148,22 +148,17 @@ impl Telling {
             return Some(self.wanted.lost(lost));
         }
         loop {
-            let seen = match self.from.first.pop_front() {
-                Some(seen) => Ok(seen),
-                None => self.from.from.recv().await,
-            };
-            match seen {
+            match self.from.from.next().await? {
                 Ok(seen) => {
                     self.at_ms = seen.at_ms;
                     if self.wanted.takes(&seen) {
                         return Some(placed(&seen));
                     }
                 }
-                Err(RecvError::Lagged(events)) => {
+                Err(Missed(events)) => {
                     let lost = Lost { events: Some(events), since_ms: self.at_ms };
                     return Some(self.wanted.lost(lost));
                 }
-                Err(RecvError::Closed) => return None,
             }
         }
     }

@@ -128,7 +128,7 @@ async fn a_declared_connection_is_listed_tested_and_read_only() {
     check(&delete(&served, key, path, "").await, 409, "declared");
     let same =
         json!({"id": "fixed", "provider": "p", "kind": "bearer", "secret": "other-secret-71"});
-    check(&served.post(key, "/v1/connections", same).await, 409, "exists");
+    check(&served.post(key, "/v1/connections", same).await, 409, "declared");
     check(&served.get(&served.stranger, path).await, 404, "not_found");
 }
 
