@@ -19,6 +19,7 @@ pub mod content;
 pub mod contract;
 pub mod digest;
 pub mod error;
+pub mod hop;
 pub mod ledger;
 pub mod names;
 pub mod nearest;

@@ -224,7 +224,7 @@ pub struct AuditEntry {
     pub tenant: String,
     /// What: `call`, `effect`, `confirmation`, `settle`, `note`.
     pub kind: String,
-    /// What it says, JSON. The hash is over this very text.
+    /// What it says, JSON. The hash is over the text as it is stored, which may be sealed.
     pub body: String,
     /// The hash of the entry before.
     pub previous: Digest,

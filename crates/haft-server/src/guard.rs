@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
+use haft_core::hop;
 use haft_core::trace::Trace;
 use haft_runtime::trace;
 
@@ -108,6 +109,10 @@ fn check(door: &Door, request: &Request) -> Result<(), Problem> {
         if headers.get_all(name).iter().nth(1).is_some() {
             return Err(Problem::malformed(format!("`{name}` is there twice")));
         }
+    }
+    let marks = headers.get_all(hop::HEADER).iter().filter_map(|mark| mark.to_str().ok());
+    if hop::is_own(marks) {
+        return Err(Problem::looped());
     }
     let named = request.uri().authority().map(|authority| authority.as_str());
     let host = named.or_else(|| text(headers, &header::HOST));

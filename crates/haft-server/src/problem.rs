@@ -125,6 +125,13 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, "foreign_host", detail, fix)
     }
 
+    /// A tool of this server that calls this server.
+    pub(crate) fn looped() -> Self {
+        let detail = "the request comes from this server itself, through a tool";
+        let fix = "point the tool's address at the service that it is meant for";
+        Self::new(StatusCode::LOOP_DETECTED, "loop", detail, fix)
+    }
+
     /// No room for more work now.
     pub(crate) fn overloaded() -> Self {
         let detail = "the server has as much work as it takes at once";
@@ -245,6 +252,7 @@ impl Problem {
             Self::too_large(0),
             Self::unsupported("the body is not in a form that is read here", "send plain JSON"),
             Self::foreign("the request is for another host, or from a page of another origin"),
+            Self::looped(),
             Self::overloaded(),
             Self::wrong_method(),
             Self::too_slow(),

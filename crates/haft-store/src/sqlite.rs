@@ -17,6 +17,7 @@ mod read;
 mod reader;
 mod row;
 mod schema;
+mod sealing;
 mod shared;
 mod tx;
 mod verify;
@@ -40,6 +41,7 @@ use crate::clock::{Clock, Steady, System, Times};
 use crate::machine::Owner;
 use crate::tables::{Res, Tables as _};
 use crate::trail::{self, Checkpoint, Signing};
+use crate::vault::{KeyPlace, Ring};
 use owner::Owners;
 use reader::Readers;
 use shared::{Shared, Suspicion};
@@ -65,6 +67,9 @@ pub struct Options {
     pub verify_on_open: bool,
     /// The largest size of the database in bytes; beyond, it is full like a disk.
     pub max_bytes: Option<u64>,
+    /// Where the key is that what callers wrote is sealed with. Where there is none yet, it is written
+    /// as it is.
+    pub seal_with: Option<KeyPlace>,
 }
 
 impl Default for Options {
@@ -76,6 +81,7 @@ impl Default for Options {
             checkpoint_every: 4_096,
             verify_on_open: false,
             max_bytes: None,
+            seal_with: None,
         }
     }
 }
@@ -101,6 +107,7 @@ pub struct Sqlite {
     path: PathBuf,
     owner: Owner,
     shared: Arc<Shared>,
+    ring: Arc<Ring>,
     queue: Option<mpsc::Sender<Box<dyn Task>>>,
     writer: Option<JoinHandle<()>>,
     readers: Readers,
@@ -128,15 +135,16 @@ impl Sqlite {
             shared.looked(verify::looked_at_ms(&conn)?);
             shared.suspect(verify::suspicion(&conn, &key, &Self::checkpoints(&path))?);
         }
-        let readers = Readers::start(&path, options.busy)?;
+        let ring = Arc::new(ring(&conn, &options)?);
+        let readers = Readers::start(&path, options.busy, &ring)?;
         let (queue, tasks) = mpsc::channel(options.queue.max(1));
         let thread = std::thread::Builder::new().name("haft-store-write".to_owned());
-        let for_writer = Arc::clone(&shared);
+        let (for_writer, keys) = (Arc::clone(&shared), Arc::clone(&ring));
         let log = log_of(&path);
         let writer = thread.spawn(move || {
-            let shared = for_writer;
+            let (shared, ring) = (for_writer, keys);
             let log_was = 0;
-            Writer { conn, owners, alive, shared, signing, checkpointed_at: 0, log, log_was }
+            Writer { conn, ring, owners, alive, shared, signing, checkpointed_at: 0, log, log_was }
                 .work(tasks);
         });
         let writer = writer.map_err(|error| {
@@ -146,6 +154,7 @@ impl Sqlite {
             path,
             owner,
             shared,
+            ring,
             queue: Some(queue),
             writer: Some(writer),
             readers,
@@ -226,7 +235,7 @@ impl Sqlite {
     /// or in another process.
     async fn trusting(&self, tenant: &str) -> Result<(), StoreError> {
         let Err(touched) = self.shared.trusts(tenant) else { return Ok(()) };
-        let looked = self.readers.ask(verify::looked_at_ms).await;
+        let looked = self.readers.ask(|conn| verify::looked_at_ms(conn)).await;
         self.shared.looked(looked.map_err(|_| touched)?);
         self.shared.trusts(tenant)
     }
@@ -321,6 +330,17 @@ fn share(conn: &Connection, path: &Path, options: &Options) -> Res<Shared> {
     let stored = stored.unwrap_or_default();
     let clock = Steady::new(Arc::clone(&options.clock), stored);
     Ok(Shared::new(clock, beside(path, "blocks"), read::any_blocks(conn)?))
+}
+
+fn ring(conn: &Connection, options: &Options) -> Res<Ring> {
+    let ring = match &options.seal_with {
+        Some(place) => {
+            Ring::at(place.clone()).map_err(|why| StoreError::Unavailable(why.to_string()))?
+        }
+        None => Ring::default(),
+    };
+    sealing::check(conn, &ring)?;
+    Ok(ring)
 }
 
 fn signing(conn: &Connection, path: &Path, options: &Options, now_ms: i64) -> Res<Option<Signing>> {

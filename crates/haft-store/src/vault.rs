@@ -9,7 +9,8 @@ mod declared;
 mod keys;
 mod memory;
 mod place;
-mod seal;
+mod ring;
+pub(crate) mod seal;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,7 +18,6 @@ use std::sync::Arc;
 use haft_core::Principal;
 use haft_core::connection::{Account, Credentials, Grant};
 use haft_core::port::{Boxed, Connections, Expect, StoreError};
-use parking_lot::Mutex;
 
 use crate::sqlite::{Kept, Sqlite};
 use crate::tables::Res;
@@ -27,22 +27,21 @@ pub use keys::{BadKey, Key, Keyring};
 pub use memory::Accounts;
 pub(crate) use memory::expected;
 pub use place::KeyPlace;
+pub(crate) use ring::Ring;
 
 type Answer<'a, T> = Boxed<'a, Res<T>>;
 
 /// Connections in a SQLite store.
 pub struct Vault {
     store: Arc<Sqlite>,
-    keys: Mutex<Arc<Keyring>>,
-    /// Where others may have put another key since.
-    place: Option<KeyPlace>,
+    keys: Ring,
 }
 
 impl Vault {
     /// Over a store, with the keys that open it.
     #[must_use]
     pub fn new(store: Arc<Sqlite>, keys: Keyring) -> Self {
-        Self { store, keys: Mutex::new(Arc::new(keys)), place: None }
+        Self { store, keys: Ring::of(keys) }
     }
 
     /// Over a store, with the keys of a place, where they are looked for again when a record was
@@ -52,8 +51,7 @@ impl Vault {
     ///
     /// The keys cannot be read.
     pub fn at(store: Arc<Sqlite>, place: KeyPlace) -> std::io::Result<Self> {
-        let keys = Mutex::new(Arc::new(place.read()?));
-        Ok(Self { store, keys, place: Some(place) })
+        Ok(Self { store, keys: Ring::at(place)? })
     }
 
     /// Makes the first key where there is none, and gives the file that it was put into.
@@ -62,58 +60,27 @@ impl Vault {
     ///
     /// It cannot be made.
     pub fn prepare(&self) -> std::io::Result<Option<PathBuf>> {
-        let Some(place) = &self.place else { return Ok(None) };
-        let (keys, made) = place.make()?;
-        self.learn(&keys);
-        Ok(made.cloned())
-    }
-
-    fn keys(&self) -> Arc<Keyring> {
-        self.keys.lock().clone()
-    }
-
-    /// The keys as they are now: those of the place, and after them whatever was known before. A
-    /// record that was read a moment ago still opens.
-    fn learn(&self, now: &Keyring) -> Arc<Keyring> {
-        let mut keys = self.keys.lock();
-        *keys = Arc::new(now.before(&keys));
-        keys.clone()
-    }
-
-    fn keys_anew(&self) -> std::io::Result<Arc<Keyring>> {
-        match &self.place {
-            Some(place) => Ok(self.learn(&place.read()?)),
-            None => Ok(self.keys()),
-        }
-    }
-
-    /// The keys to open a record with.
-    fn keys_for(&self, kept: &Kept) -> Res<Arc<Keyring>> {
-        let known = self.keys();
-        if known.knows(&kept.key_id) {
-            return Ok(known);
-        }
-        self.keys_anew().map_err(|why| StoreError::WrongState(why.to_string()))
+        self.keys.prepare()
     }
 
     /// The keys to seal with. Where they cannot be looked for now, those that are known: what is to be
     /// kept may be the only copy of a token.
     fn keys_to_seal(&self) -> Res<Arc<Keyring>> {
-        if self.keys().is_empty() {
+        if self.keys.known().is_empty() {
             self.prepare().map_err(|why| StoreError::WrongState(why.to_string()))?;
         }
-        Ok(self.keys_anew().unwrap_or_else(|_| self.keys()))
+        Ok(self.keys.anew().unwrap_or_else(|_| self.keys.known()))
     }
 
-    /// Seals everything under the first key that is not yet: all of it, or nothing where one record
-    /// cannot be opened. Gives how many were sealed anew.
+    /// Seals everything under the first key that is not yet, the keys of tenants first: all of it, or
+    /// nothing where one record cannot be opened. Gives how many connections were sealed anew.
     ///
     /// # Errors
     ///
     /// A record cannot be opened with the keys that there are, or the store cannot be written.
     pub async fn reseal(&self) -> Res<usize> {
         let all = self.store.kept_connections(None).await?;
-        let keys = self.keys();
+        let keys = self.keys.known();
         let current = keys.current()?.id().to_owned();
         let mut anew = Vec::new();
         for kept in all.into_iter().filter(|kept| kept.key_id != current) {
@@ -122,6 +89,7 @@ impl Vault {
             anew.push((seal::seal(&keys, kept.account, &credentials)?, revision));
         }
         let count = anew.len();
+        self.store.rewrap(keys).await?;
         self.store.reseal_connections(anew).await?;
         Ok(count)
     }
@@ -168,7 +136,7 @@ impl Connections for Vault {
     fn open<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, (Account, Credentials)> {
         Box::pin(async move {
             let kept: Kept = self.store.kept_connection(tenant.to_owned(), id.to_owned()).await?;
-            let credentials = seal::open(&*self.keys_for(&kept)?, &kept)?;
+            let credentials = seal::open(&*self.keys.with(&kept.key_id)?, &kept)?;
             Ok((kept.account, credentials))
         })
     }

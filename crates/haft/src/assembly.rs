@@ -308,10 +308,15 @@ pub(crate) fn open_store(config: &Config) -> anyhow::Result<Sqlite> {
     if let Some(folder) = path.parent().filter(|folder| !folder.exists()) {
         make(folder).with_context(|| format!("`{}` cannot be made", folder.display()))?;
     }
-    let options = Options { verify_on_open: config.verify, ..Options::default() };
+    let seal_with = Some(config.outside.key_place(&path));
+    let options = Options { verify_on_open: config.verify, seal_with, ..Options::default() };
     Sqlite::open(&path, options)
         .with_context(|| format!("the store `{}` cannot be opened", path.display()))
 }
+
+/// Said where nothing seals what callers write.
+pub(crate) const IN_THE_CLEAR: &str = "note: answers and arguments are kept in the store as they are; \
+    with a key for connections they are sealed (docs/sealing.md)";
 
 /// A folder for what is nobody else's business: readable by its owner, and not to be committed.
 pub(crate) fn make(folder: &Path) -> std::io::Result<()> {

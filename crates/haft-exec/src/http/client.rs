@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
+use haft_core::hop;
 use http_body_util::Full;
 use hyper::client::conn::http1;
 use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
@@ -283,6 +284,9 @@ fn written(request: Request) -> Result<hyper::Request<Full<Bytes>>, String> {
     made.headers_mut().insert(HOST, host);
     made.headers_mut()
         .insert(HeaderName::from_static("connection"), HeaderValue::from_static("close"));
+    // Whatever a contract says: a server that gets its own request back refuses it.
+    let mark = HeaderValue::from_static(hop::own());
+    made.headers_mut().insert(HeaderName::from_static(hop::HEADER), mark);
     let agent = concat!("haft/", env!("CARGO_PKG_VERSION"));
     made.headers_mut().entry(USER_AGENT).or_insert(HeaderValue::from_static(agent));
     Ok(made)

@@ -1,20 +1,22 @@
 //! Meetings, in SQLite. The writer's transaction decides who gets a time.
 
-use haft_core::calendar::{Booked, Booking, BookingStatus, Draft, Span, Which};
+use haft_core::calendar::{Booked, Booking, BookingStatus, Draft, Meeting, Span, Which};
 use haft_core::port::{Boxed, Calendar, StoreError};
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension as _, Row};
 use serde_json::json;
 
 use super::fault::of_read;
+use super::sealing::{Nothing, Place, Seals};
 use super::tx::Tx;
 use super::{Sqlite, read};
 use crate::calendar::{LATE_MS, cancelled};
+use crate::steps::journal::written;
 use crate::tables::{Res, Tables as _};
 
 type Answer<'a, T> = Boxed<'a, Res<T>>;
 
-const BY_EVENT: &str = "SELECT body FROM bookings WHERE tenant = ?1 AND event = ?2";
-const BY_DRAFT: &str = "SELECT body FROM bookings WHERE tenant = ?1 AND draft = ?2";
+const BY_EVENT: &str = "SELECT event, body FROM bookings WHERE tenant = ?1 AND event = ?2";
+const BY_DRAFT: &str = "SELECT event, body FROM bookings WHERE tenant = ?1 AND draft = ?2";
 const DRAFT: &str =
     "SELECT meeting, expires_ms FROM drafts WHERE tenant = ?1 AND id = ?2 AND expires_ms > ?3";
 const TAKEN: &str = "SELECT 1 FROM booked_time WHERE tenant = ?1 AND person = ?2 \
@@ -22,7 +24,7 @@ const TAKEN: &str = "SELECT 1 FROM booked_time WHERE tenant = ?1 AND person = ?2
     AND (held_until_ms IS NULL OR held_until_ms > ?6) LIMIT 1";
 const BUSY: &str = "SELECT start_ms, end_ms FROM booked_time WHERE tenant = ?1 AND person = ?2 \
     AND start_ms < ?4 AND end_ms > ?3 AND (held_until_ms IS NULL OR held_until_ms > ?5)";
-const BOOKINGS: &str = "SELECT body FROM bookings WHERE tenant = ?1 \
+const BOOKINGS: &str = "SELECT event, body FROM bookings WHERE tenant = ?1 \
     AND body ->> '$.meeting.span.start_ms' < ?3 AND body ->> '$.meeting.span.end_ms' > ?2 \
     AND (?4 IS NULL OR EXISTS (SELECT 1 FROM json_each(body, '$.meeting.attendees') WHERE value = ?4)) \
     ORDER BY body ->> '$.meeting.span.start_ms', body ->> '$.meeting.span.end_ms', event LIMIT ?5";
@@ -37,7 +39,8 @@ impl Calendar for Sqlite {
             tx.execute("DELETE FROM drafts WHERE expires_ms < ?1", (old,))?;
             let sql = "INSERT OR REPLACE INTO drafts (tenant, id, expires_ms, meeting) \
                        VALUES (?1, ?2, ?3, ?4)";
-            let meeting = json!(draft.meeting).to_string();
+            let place = Place::draft(&draft.tenant, &draft.id);
+            let meeting = tx.sealed(place, Nothing {}, written(&draft.meeting)?)?;
             tx.execute(sql, (&draft.tenant, &draft.id, draft.expires_ms, meeting)).map(drop)
         }))
     }
@@ -45,10 +48,11 @@ impl Calendar for Sqlite {
     fn draft<'a>(&'a self, tenant: &'a str, id: &'a str, now_ms: i64) -> Answer<'a, Option<Draft>> {
         let (tenant, id) = (tenant.to_owned(), id.to_owned());
         Box::pin(self.readers.ask(move |conn| {
-            let raw = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get(1)?));
+            let place = Place::draft(&tenant, &id);
+            let raw = |row: &Row<'_>| Ok((conn.json(row, 0, place)?, row.get(1)?));
             let found = read::one(conn, DRAFT, (&tenant, &id, now_ms), raw)?;
             let Some((meeting, expires_ms)) = found else { return Ok(None) };
-            let meeting = serde_json::from_str(&meeting).map_err(|why| touched(&why))?;
+            let meeting = meeting.ok_or_else(touched)?;
             Ok(Some(Draft { tenant, id, meeting, expires_ms }))
         }))
     }
@@ -115,8 +119,7 @@ impl Calendar for Sqlite {
         };
         let (tenant, id) = (tenant.to_owned(), id.to_owned());
         Box::pin(self.readers.ask(move |conn| {
-            let found = read::one(conn, sql, (&tenant, &id), |row| row.get::<_, String>(0))?;
-            found.map(|text| parsed(&text)).transpose()
+            Ok(read::one(conn, sql, (&tenant, &id), |row| booking(row, conn, &tenant))?.flatten())
         }))
     }
 
@@ -150,9 +153,9 @@ impl Calendar for Sqlite {
         let (tenant, person) = (tenant.to_owned(), person.map(str::to_owned));
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         Box::pin(self.readers.ask(move |conn| {
-            let params = (tenant, within.start_ms, within.end_ms, person, limit);
-            let texts = all(conn, BOOKINGS, params, |row| row.get::<_, String>(0));
-            texts.map_err(|error| of_read(&error))?.iter().map(|text| parsed(text)).collect()
+            let params = (&tenant, within.start_ms, within.end_ms, person, limit);
+            let found = read::all(conn, BOOKINGS, params, |row| booking(row, conn, &tenant))?;
+            Ok(found.into_iter().flatten().collect())
         }))
     }
 
@@ -165,24 +168,19 @@ impl Calendar for Sqlite {
         let tenant = tenant.to_owned();
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         Box::pin(self.readers.ask(move |conn| {
-            let raw = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?));
-            let found = all(conn, DRAFTS, (&tenant, limit, open_at_ms), raw);
-            let draft = |(id, meeting, expires_ms): (String, String, i64)| {
-                let meeting = serde_json::from_str(&meeting).map_err(|why| touched(&why))?;
+            let raw = |row: &Row<'_>| {
+                let id: String = row.get(0)?;
+                let meeting = conn.json(row, 1, Place::draft(&tenant, &id))?;
+                Ok((id, meeting, row.get(2)?))
+            };
+            let found = read::all(conn, DRAFTS, (&tenant, limit, open_at_ms), raw)?;
+            let draft = |(id, meeting, expires_ms): (String, Option<Meeting>, i64)| {
+                let meeting = meeting.ok_or_else(touched)?;
                 Ok(Draft { tenant: tenant.clone(), id, meeting, expires_ms })
             };
-            found.map_err(|error| of_read(&error))?.into_iter().rev().map(draft).collect()
+            found.into_iter().rev().map(draft).collect()
         }))
     }
-}
-
-fn all<T>(
-    conn: &Connection,
-    sql: &str,
-    params: impl rusqlite::Params,
-    row: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-) -> rusqlite::Result<Vec<T>> {
-    conn.prepare_cached(sql)?.query_map(params, row)?.collect()
 }
 
 fn book(tx: &mut Tx<'_>, booking: &Booking, now_ms: i64, hold_ms: i64) -> Res<Booked> {
@@ -203,7 +201,8 @@ fn book(tx: &mut Tx<'_>, booking: &Booking, now_ms: i64, hold_ms: i64) -> Res<Bo
     }
     let sql =
         "INSERT OR REPLACE INTO bookings (tenant, event, draft, body) VALUES (?1, ?2, ?3, ?4)";
-    tx.execute(sql, (tenant, &booking.event, &booking.draft, json!(booking).to_string()))?;
+    let body = sealed(tx, booking)?;
+    tx.execute(sql, (tenant, &booking.event, &booking.draft, body))?;
     let until = (booking.status == BookingStatus::Held).then_some(now_ms.saturating_add(hold_ms));
     let sql = "INSERT OR REPLACE INTO booked_time \
                (tenant, person, start_ms, event, end_ms, held_until_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
@@ -214,13 +213,28 @@ fn book(tx: &mut Tx<'_>, booking: &Booking, now_ms: i64, hold_ms: i64) -> Res<Bo
 }
 
 fn find(tx: &mut Tx<'_>, sql: &str, tenant: &str, id: &str) -> Res<Option<Booking>> {
-    let found = tx.one(sql, (tenant, id), |row| row.get::<_, String>(0))?;
-    found.map(|text| parsed(&text)).transpose()
+    let statement = tx.conn.prepare_cached(sql);
+    let read = |row: &Row<'_>| self::booking(row, &tx.seals, tenant);
+    let found = statement.and_then(|mut it| it.query_row((tenant, id), read).optional());
+    Ok(tx.try_(found)?.flatten())
+}
+
+/// Whose time it takes and when stays clear, as it does among [`TAKEN`] times: bookings are found by it.
+fn sealed(tx: &mut Tx<'_>, booking: &Booking) -> Res<String> {
+    let Meeting { span, attendees, .. } = &booking.meeting;
+    let clear = json!({ "meeting": { "span": span, "attendees": attendees } });
+    tx.sealed(Place::booking(&booking.tenant, &booking.event), clear, written(booking)?)
+}
+
+/// `event, body`.
+fn booking(row: &Row<'_>, seals: &Seals<'_>, tenant: &str) -> rusqlite::Result<Option<Booking>> {
+    seals.json(row, 1, Place::booking(tenant, row.get_ref(0)?.as_str()?))
 }
 
 fn update(tx: &mut Tx<'_>, booking: &Booking) -> Res<()> {
     let sql = "UPDATE bookings SET body = ?3 WHERE tenant = ?1 AND event = ?2";
-    tx.execute(sql, (&booking.tenant, &booking.event, json!(booking).to_string())).map(drop)
+    let body = sealed(tx, booking)?;
+    tx.execute(sql, (&booking.tenant, &booking.event, body)).map(drop)
 }
 
 fn free(tx: &mut Tx<'_>, tenant: &str, event: &str) -> Res<()> {
@@ -240,10 +254,6 @@ fn busy(
     conn.prepare_cached(BUSY)?.query_map(params, span)?.collect()
 }
 
-fn parsed(text: &str) -> Res<Booking> {
-    serde_json::from_str(text).map_err(|why| touched(&why))
-}
-
-fn touched(why: &serde_json::Error) -> StoreError {
-    StoreError::Tampered(format!("a meeting: {why}"))
+fn touched() -> StoreError {
+    StoreError::Tampered("a meeting cannot be read".to_owned())
 }

@@ -73,11 +73,18 @@ impl Configs for Sqlite {
     }
 
     fn change<'a>(&'a self, change: Change) -> Answer<'a, Entry> {
-        Box::pin(self.write(move |tx| steps::configs::change(tx, &change)))
+        let tenant_goes = change.kind == Kind::Tenant && change.to.is_none();
+        Box::pin(async move {
+            let changed = self.write(move |tx| steps::configs::change(tx, &change)).await?;
+            if tenant_goes && self.is_sealing() {
+                self.empty_log().await;
+            }
+            Ok(changed)
+        })
     }
 
     fn changes<'a>(&'a self) -> Answer<'a, u64> {
-        Box::pin(self.readers.ask(changes))
+        Box::pin(self.readers.ask(|conn| changes(conn)))
     }
 
     fn snapshot<'a>(&'a self) -> Answer<'a, Snapshot> {
@@ -155,6 +162,9 @@ impl Tx<'_> {
                 " FROM configs WHERE kind = ?1 AND tenant = ?2 AND id = ?3 AND body IS NOT NULL"
             );
             self.execute(keep, (kind, &entry.tenant, &entry.id))?;
+        }
+        if removed && entry.kind == Kind::Tenant {
+            self.shred(&entry.id)?;
         }
         let body = match removed {
             true => None,

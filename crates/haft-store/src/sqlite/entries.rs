@@ -4,11 +4,12 @@ use std::cmp::Reverse;
 
 use haft_core::port::{StoreError, TrailFilter};
 use haft_core::record::AuditEntry;
-use rusqlite::{Connection, Row};
+use rusqlite::Row;
 
 use super::fault::of_read;
 use super::read::{Where, one};
 use super::row::{self, signed};
+use super::sealing::Seals;
 use crate::figures;
 use crate::tables::Res;
 
@@ -21,9 +22,9 @@ const RARE: &str = " AND kind <> 'call' AND kind <> 'settle' AND kind <> 'late'"
 
 /// A tenant's entries, newest first. Their numbers are found first: bodies are long, and few of those
 /// that are looked through are wanted.
-pub(super) fn trail(conn: &Connection, filter: &TrailFilter) -> Res<Vec<AuditEntry>> {
+pub(super) fn trail(conn: &Seals<'_>, filter: &TrailFilter) -> Res<Vec<AuditEntry>> {
     // One view of both tables: what is old may be forgotten meanwhile.
-    let conn = &conn.unchecked_transaction().map_err(|error| of_read(&error))?;
+    let _view = conn.unchecked_transaction().map_err(|error| of_read(&error))?;
     let number = |found: &Row<'_>| found.get::<_, i64>(0);
     let mut numbers = match filter.is_about_something() {
         false => plain(filter).all(conn, number)?,
@@ -37,9 +38,10 @@ pub(super) fn trail(conn: &Connection, filter: &TrailFilter) -> Res<Vec<AuditEnt
     numbers.truncate(figures::limit(filter.limit));
     let entry = |number| {
         let found = one(conn, ENTRY, (number,), row::audit)?;
-        found.ok_or_else(|| {
+        let found = found.ok_or_else(|| {
             StoreError::Tampered(format!("entry {number} of the audit trail is missing"))
-        })
+        });
+        conn.opened(found?)
     };
     numbers.into_iter().map(entry).collect()
 }

@@ -42,6 +42,9 @@ pub(super) fn judge(error: &Error, during: During) -> Judgement {
 
 /// An error of a read, or of a row that is not as we write them.
 pub(super) fn of_read(error: &Error) -> StoreError {
+    if let Some(own) = own(error) {
+        return own;
+    }
     let not_ours = matches!(
         error,
         Error::FromSqlConversionFailure(..)
@@ -54,6 +57,12 @@ pub(super) fn of_read(error: &Error) -> StoreError {
     } else {
         StoreError::Unavailable(in_words(error))
     }
+}
+
+/// An error of ours that came through the database's hands.
+pub(super) fn own(error: &Error) -> Option<StoreError> {
+    let Error::FromSqlConversionFailure(_, _, why) = error else { return None };
+    why.downcast_ref::<StoreError>().cloned()
 }
 
 fn in_words(error: &Error) -> String {

@@ -13,6 +13,7 @@ use serde_json::Value as Json;
 
 use super::fault::of_read;
 use super::row::{self, effect_columns, signed};
+use super::sealing::{Place, Seals};
 use crate::figures::{self, Series, Timed};
 use crate::machine::Owner;
 use crate::steps::journal;
@@ -20,10 +21,7 @@ use crate::tables::Res;
 
 pub(super) const EFFECT_BY_ID: &str =
     concat!("SELECT ", effect_columns!(), " FROM effects WHERE id = ?1");
-pub(super) const CONFIRMATION: &str =
-    "SELECT body FROM confirmations WHERE tenant = ?1 AND id = ?2";
-pub(super) const BLOCK: &str =
-    "SELECT until_ms, reason FROM blocks WHERE tenant = ?1 AND principal = ?2";
+const BLOCK: &str = "SELECT until_ms, reason FROM blocks WHERE tenant = ?1 AND principal = ?2";
 
 /// Conditions, and the values in them.
 pub(super) struct Where {
@@ -89,21 +87,21 @@ impl Where {
     }
 }
 
-pub(super) fn effect(conn: &Connection, tenant: &str, call: &str) -> Res<EffectRecord> {
+pub(super) fn effect(conn: &Seals<'_>, tenant: &str, call: &str) -> Res<EffectRecord> {
     let sql = concat!(
         "SELECT ",
         effect_columns!(),
         " FROM effects WHERE call = ?1 AND tenant = ?2 ORDER BY id DESC LIMIT 1"
     );
-    one(conn, sql, (call, tenant), row::effect)?.ok_or(StoreError::Missing)
+    one(conn, sql, (call, tenant), |found| row::effect(found, conn))?.ok_or(StoreError::Missing)
 }
 
-pub(super) fn by_key(conn: &Connection, key: &[u8; 32]) -> Res<EffectRecord> {
+pub(super) fn by_key(conn: &Seals<'_>, key: &[u8; 32]) -> Res<EffectRecord> {
     let sql = concat!("SELECT ", effect_columns!(), " FROM effects WHERE key = ?1");
-    one(conn, sql, (key,), row::effect)?.ok_or(StoreError::Missing)
+    one(conn, sql, (key,), |found| row::effect(found, conn))?.ok_or(StoreError::Missing)
 }
 
-pub(super) fn effects(conn: &Connection, filter: &EffectFilter) -> Res<Vec<EffectRecord>> {
+pub(super) fn effects(conn: &Seals<'_>, filter: &EffectFilter) -> Res<Vec<EffectRecord>> {
     let select = concat!("SELECT ", effect_columns!(), " FROM effects");
     let mut query = Where::new(select, &filter.tenant);
     let needs_attention =
@@ -124,7 +122,7 @@ pub(super) fn effects(conn: &Connection, filter: &EffectFilter) -> Res<Vec<Effec
     query.after("id", "effects", "call", filter.after.as_deref());
     query.sql.push_str(" ORDER BY id DESC");
     query.limit(filter.limit);
-    query.all(conn, row::effect)
+    query.all(conn, |found| row::effect(found, conn))
 }
 
 fn of_calls(select: &str, filter: &CallFilter) -> Where {
@@ -140,18 +138,20 @@ fn of_calls(select: &str, filter: &CallFilter) -> Where {
     query
 }
 
-pub(super) fn calls(conn: &Connection, filter: &CallFilter) -> Res<Vec<InvocationRecord>> {
+pub(super) fn calls(conn: &Seals<'_>, filter: &CallFilter) -> Res<Vec<InvocationRecord>> {
     let mut query = of_calls("SELECT number FROM calls", filter);
     query.after("started_at_ms, number", "calls", "call", filter.after.as_deref());
     query.sql.push_str(" ORDER BY started_at_ms DESC, number DESC");
     query.limit(filter.limit);
     // One view of both tables: what is old may be forgotten meanwhile.
-    let conn = &conn.unchecked_transaction().map_err(|error| of_read(&error))?;
+    let _view = conn.unchecked_transaction().map_err(|error| of_read(&error))?;
     let numbers = query.all(conn, |found| found.get::<_, i64>(0))?;
     let body = |number| -> Res<InvocationRecord> {
         let sql = "SELECT kind, body FROM audit WHERE number = ?1";
         let found = one(conn, sql, (number,), |row| {
-            Ok(journal::recorded(row.get_ref(0)?.as_str()?, row.get_ref(1)?.as_str()?))
+            let kind = row.get_ref(0)?.as_str()?;
+            let place = Place::entry(&filter.tenant, kind);
+            Ok(journal::recorded(kind, &conn.open(place, row.get_ref(1)?.as_str()?)?))
         })?;
         found.unwrap_or_else(|| {
             Err(StoreError::Tampered(format!("entry {number} of the audit trail is missing")))
@@ -193,65 +193,71 @@ pub(super) fn series(conn: &Connection, filter: &CallFilter, step_ms: u64) -> Re
     Ok(series.end())
 }
 
-pub(super) fn audit(conn: &Connection, from: u64, limit: usize) -> Res<Vec<AuditEntry>> {
+pub(super) fn audit(conn: &Seals<'_>, from: u64, limit: usize) -> Res<Vec<AuditEntry>> {
     let sql = "SELECT number, at_ms, tenant, kind, body, previous, hash FROM audit \
                WHERE number >= ?1 ORDER BY number LIMIT ?2";
     let limit = signed(figures::limit(limit) as u64);
-    all(conn, sql, (signed(from), limit), row::audit)
+    let found = all(conn, sql, (signed(from), limit), row::audit)?;
+    found.into_iter().map(|entry| conn.opened(entry)).collect()
 }
 
-pub(super) fn confirmation(conn: &Connection, tenant: &str, id: &str) -> Res<Confirmation> {
-    let body = one(conn, CONFIRMATION, (tenant, id), |found| row::json(found, 0))?;
+pub(super) fn confirmation(conn: &Seals<'_>, tenant: &str, id: &str) -> Res<Confirmation> {
+    let sql = "SELECT id, body FROM confirmations WHERE tenant = ?1 AND id = ?2";
+    let body = one(conn, sql, (tenant, id), |found| row::confirmation(found, conn, tenant))?;
     body.flatten().ok_or(StoreError::Missing)
 }
 
 pub(super) fn confirmations(
-    conn: &Connection,
+    conn: &Seals<'_>,
     filter: &ConfirmationFilter,
 ) -> Res<Vec<Confirmation>> {
-    let mut query = Where::new("SELECT body FROM confirmations", &filter.tenant);
+    let mut query = Where::new("SELECT id, body FROM confirmations", &filter.tenant);
     query.and_some("status =", filter.status.map(|status| status.as_str().to_owned()));
     query.and_some("iif(json_valid(body), body ->> '$.session', NULL) =", filter.session.clone());
     query.after("asked_at_ms, id", "confirmations", "id", filter.after.as_deref());
     query.sql.push_str(" ORDER BY asked_at_ms DESC, id DESC");
     query.limit(filter.limit);
-    Ok(query.all(conn, |found| row::json(found, 0))?.into_iter().flatten().collect())
+    let read = |found: &Row<'_>| row::confirmation(found, conn, &filter.tenant);
+    Ok(query.all(conn, read)?.into_iter().flatten().collect())
 }
 
-pub(super) fn session(conn: &Connection, tenant: &str, id: &str) -> Res<Session> {
+pub(super) fn session(conn: &Seals<'_>, tenant: &str, id: &str) -> Res<Session> {
     let sql = "SELECT body FROM sessions WHERE tenant = ?1 AND id = ?2";
-    let body = one(conn, sql, (tenant, id), |found| row::json(found, 0))?;
+    let place = Place::session(tenant, id);
+    let body = one(conn, sql, (tenant, id), |found| conn.json(found, 0, place))?;
     body.flatten().ok_or(StoreError::Missing)
 }
 
-pub(super) fn answer(conn: &Connection, tenant: &str, session: &str, id: &str) -> Res<Json> {
+pub(super) fn answer(conn: &Seals<'_>, tenant: &str, session: &str, id: &str) -> Res<Json> {
     let sql = "SELECT body FROM session_answers WHERE tenant = ?1 AND session = ?2 AND call = ?3";
-    let body = one(conn, sql, (tenant, session, id), |found| row::json(found, 0))?;
+    let place = Place::answer(tenant, id);
+    let body = one(conn, sql, (tenant, session, id), |found| conn.json(found, 0, place))?;
     body.flatten().ok_or(StoreError::Missing)
 }
 
 pub(super) fn sessions(
-    conn: &Connection,
+    conn: &Seals<'_>,
     tenant: &str,
     after: Option<&str>,
     limit: usize,
 ) -> Res<Vec<Session>> {
-    let mut query = Where::new("SELECT body FROM sessions", tenant);
+    let mut query = Where::new("SELECT id, body FROM sessions", tenant);
     query.after("rowid", "sessions", "id", after);
     // Rows stay where they were put when the session began.
     query.sql.push_str(" ORDER BY rowid DESC");
     query.limit(limit);
-    Ok(query.all(conn, |found| row::json(found, 0))?.into_iter().flatten().collect())
+    let read =
+        |found: &Row<'_>| conn.json(found, 1, Place::session(tenant, found.get_ref(0)?.as_str()?));
+    Ok(query.all(conn, read)?.into_iter().flatten().collect())
 }
 
 pub(super) fn blocked(
-    conn: &Connection,
+    conn: &Seals<'_>,
     tenant: &str,
     principal: &Principal,
     now_ms: i64,
 ) -> Res<Option<Block>> {
-    let params = (tenant, principal.to_string());
-    let found = one(conn, BLOCK, params, |found| block(found, tenant, principal))?;
+    let found = block(conn, tenant, principal).map_err(|error| of_read(&error))?;
     Ok(found.filter(|block| block.until_ms > now_ms))
 }
 
@@ -268,16 +274,21 @@ pub(super) fn any_blocks(conn: &Connection) -> Res<bool> {
 }
 
 pub(super) fn block(
-    found: &Row<'_>,
+    conn: &Seals<'_>,
     tenant: &str,
     principal: &Principal,
-) -> rusqlite::Result<Block> {
-    Ok(Block {
-        tenant: tenant.to_owned(),
-        principal: principal.clone(),
-        until_ms: found.get(0)?,
-        reason: found.get(1)?,
-    })
+) -> rusqlite::Result<Option<Block>> {
+    let name = principal.to_string();
+    let read = |found: &Row<'_>| {
+        let reason = conn.open(Place::block(tenant, &name), found.get_ref(1)?.as_str()?)?;
+        Ok(Block {
+            tenant: tenant.to_owned(),
+            principal: principal.clone(),
+            until_ms: found.get(0)?,
+            reason: reason.into_owned(),
+        })
+    };
+    conn.prepare_cached(BLOCK)?.query_row((tenant, &name), read).optional()
 }
 
 pub(super) fn one<T>(

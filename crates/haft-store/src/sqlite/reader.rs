@@ -11,9 +11,11 @@ use rusqlite::{Connection, OpenFlags};
 use tokio::sync::{mpsc, oneshot};
 
 use super::fault::of_read;
+use super::sealing::Seals;
 use crate::tables::Res;
+use crate::vault::Ring;
 
-type Query = Box<dyn FnOnce(&Connection) + Send>;
+type Query = Box<dyn FnOnce(&Seals<'_>) + Send>;
 
 /// How many read at once.
 const READERS: usize = 2;
@@ -27,20 +29,20 @@ pub(super) struct Readers {
 }
 
 impl Readers {
-    pub(super) fn start(path: &Path, busy: Duration) -> Res<Self> {
+    pub(super) fn start(path: &Path, busy: Duration, ring: &Arc<Ring>) -> Res<Self> {
         let (queue, queries) = mpsc::channel::<Query>(WAITING);
         let queries = Arc::new(Mutex::new(queries));
         let mut threads = Vec::with_capacity(READERS);
         for _ in 0..READERS {
             let conn = open(path, busy)?;
-            let queries = Arc::clone(&queries);
+            let (queries, ring) = (Arc::clone(&queries), Arc::clone(ring));
             let thread = thread::Builder::new().name("haft-store-read".to_owned());
             let spawned = thread.spawn(move || {
                 loop {
                     // Whoever waits for a query holds the lock; the others wait for the lock.
                     let query = queries.lock().blocking_recv();
                     let Some(query) = query else { return };
-                    query(&conn);
+                    query(&Seals::new(&conn, &ring));
                 }
             });
             threads.push(spawned.map_err(|error| {
@@ -52,7 +54,7 @@ impl Readers {
 
     pub(super) async fn ask<T: Send + 'static>(
         &self,
-        query: impl FnOnce(&Connection) -> Res<T> + Send + 'static,
+        query: impl FnOnce(&Seals<'_>) -> Res<T> + Send + 'static,
     ) -> Res<T> {
         let gone = || StoreError::Unavailable("the store is closed".to_owned());
         let (answer, wait) = oneshot::channel();

@@ -3,11 +3,12 @@
 use haft_core::Digest;
 use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{EffectRecord, Keep, State};
-use haft_core::record::AuditEntry;
+use haft_core::record::{AuditEntry, Confirmation};
 use rusqlite::types::Type;
 use rusqlite::{Error, Result, Row};
 use serde::de::DeserializeOwned;
 
+use super::sealing::{Place, Seals};
 use crate::machine::Head;
 
 /// The columns of [`head`], in its order.
@@ -39,31 +40,44 @@ pub(super) fn head(row: &Row<'_>) -> Result<Head> {
 macro_rules! effect_columns {
     () => {
         "effect, key, fingerprint, state, epoch, started_at_ms, ended_at_ms, result, error, \
-         intents, confirmation, resolution, compensation_id, compensation_result"
+         intents, confirmation, resolution, compensation_id, compensation_result, tenant"
     };
 }
 pub(super) use effect_columns;
 
-pub(super) fn effect(row: &Row<'_>) -> Result<EffectRecord> {
+pub(super) fn effect(row: &Row<'_>, seals: &Seals<'_>) -> Result<EffectRecord> {
+    let (key, tenant) = (digest(row, 1)?, row.get_ref(14)?.as_str()?);
+    let at = |column| Place::effect(column, tenant, key.hex());
     Ok(EffectRecord {
-        effect: json(row, 0)?.ok_or_else(|| unreadable(0, "no effect"))?,
-        key: digest(row, 1)?,
+        effect: seals
+            .json(row, 0, at("effects.effect"))?
+            .ok_or_else(|| unreadable(0, "no effect"))?,
+        key: key.clone(),
         fingerprint: digest(row, 2)?,
         state: word(row, 3, State::parse)?,
         epoch: unsigned(row, 4)?,
         started_at_ms: row.get(5)?,
         ended_at_ms: row.get(6)?,
-        result: json(row, 7)?,
-        error: json(row, 8)?,
-        intents: json(row, 9)?.unwrap_or_default(),
+        result: seals.json(row, 7, at("effects.result"))?,
+        error: seals.json(row, 8, at("effects.error"))?,
+        intents: seals.json(row, 9, at("effects.intents"))?.unwrap_or_default(),
         confirmation: row.get(10)?,
-        resolution: json(row, 11)?,
+        resolution: seals.json(row, 11, at("effects.resolution"))?,
         compensation_id: row.get(12)?,
-        compensation_result: json(row, 13)?,
+        compensation_result: seals.json(row, 13, at("effects.compensation_result"))?,
     })
 }
 
-/// `number, at_ms, tenant, kind, body, previous, hash`.
+/// `id, body`.
+pub(super) fn confirmation(
+    row: &Row<'_>,
+    seals: &Seals<'_>,
+    tenant: &str,
+) -> Result<Option<Confirmation>> {
+    seals.json(row, 1, Place::confirmation(tenant, row.get_ref(0)?.as_str()?))
+}
+
+/// As it is stored: `number, at_ms, tenant, kind, body, previous, hash`.
 pub(super) fn audit(row: &Row<'_>) -> Result<AuditEntry> {
     Ok(AuditEntry {
         number: unsigned(row, 0)?,

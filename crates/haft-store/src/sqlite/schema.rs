@@ -17,6 +17,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/clock.sql"),
     include_str!("schema/answers.sql"),
     include_str!("schema/finding.sql"),
+    include_str!("schema/sealing.sql"),
 ];
 
 /// How a connection that writes is set up. Checkpoints of the write-ahead log are made by the
@@ -30,6 +31,7 @@ pub(super) const PRAGMAS: &str = "
     PRAGMA cache_size = -32768;
     PRAGMA temp_store = MEMORY;
     PRAGMA trusted_schema = OFF;
+    PRAGMA secure_delete = FAST;
 ";
 
 /// Brings the file to the newest version, one step per transaction: killed in between, it goes on

@@ -2,6 +2,7 @@
 
 use haft_core::call::Principal;
 use haft_core::config::{Entry, Kind};
+use haft_core::digest::hex;
 use haft_core::ledger::{Claim, EffectRecord, Ending};
 use haft_core::port::StoreError;
 use haft_core::record::{Confirmation, ConfirmationStatus, InvocationRecord};
@@ -12,6 +13,7 @@ use serde::Serialize;
 use super::fault;
 use super::owner::Owners;
 use super::row::{self, head_columns, signed};
+use super::sealing::{MARK, Nothing, Place, Seals};
 use crate::machine::{Head, Owner, later};
 use crate::steps::journal::written;
 use crate::tables::{Due, Res, Tables};
@@ -20,6 +22,7 @@ use crate::trail::Link;
 /// A transaction.
 pub(super) struct Tx<'c> {
     pub(super) conn: &'c Connection,
+    pub(super) seals: Seals<'c>,
     pub(super) owners: &'c Owners,
     pub(super) owner: Owner,
     pub(super) now_ms: i64,
@@ -35,6 +38,9 @@ impl Tx<'_> {
     /// Takes an error's full story for the writer, and gives the short one to the step.
     pub(super) fn try_<T>(&mut self, result: rusqlite::Result<T>) -> Res<T> {
         result.map_err(|error| {
+            if let Some(own) = fault::own(&error) {
+                return own;
+            }
             let said = fault::of_read(&error);
             self.failure.get_or_insert(error);
             said
@@ -69,13 +75,58 @@ impl Tx<'_> {
     }
 }
 
-/// JSON text for a column that may be empty.
-fn text<T: Serialize>(value: Option<&T>) -> Res<Option<String>> {
-    value.map(written).transpose()
+/// What is written of an entry of the ledger, each in a seal of its own.
+struct Columns<'a> {
+    tenant: &'a str,
+    key: String,
 }
 
-fn intents<T: Serialize>(intents: &[T]) -> Res<Option<String>> {
-    if intents.is_empty() { Ok(None) } else { written(&intents).map(Some) }
+impl<'a> Columns<'a> {
+    fn of(tenant: &'a str, key: &[u8; 32]) -> Self {
+        Self { tenant, key: hex(key) }
+    }
+
+    /// JSON text for a column that may be empty.
+    fn text<T: Serialize>(
+        &self,
+        tx: &mut Tx<'_>,
+        column: &str,
+        value: Option<&T>,
+    ) -> Res<Option<String>> {
+        let Some(value) = value else { return Ok(None) };
+        let place = Place::effect(column, self.tenant, &self.key);
+        tx.sealed(place, Nothing {}, written(value)?).map(Some)
+    }
+}
+
+fn any<T>(list: &Vec<T>) -> Option<&Vec<T>> {
+    (!list.is_empty()).then_some(list)
+}
+
+/// What of a confirmation it is found and forgotten by.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Asked<'a> {
+    session: &'a Option<String>,
+    expires_at_ms: i64,
+}
+
+/// What of a session it is forgotten by.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Begun {
+    created_at_ms: i64,
+}
+
+impl Tx<'_> {
+    /// Confirmations of a tenant: `id, body`.
+    fn asked(&mut self, sql: &str, tenant: &str, params: impl Params) -> Res<Vec<Confirmation>> {
+        let read = |row: &Row<'_>| row::confirmation(row, &self.seals, tenant);
+        let statement = self.conn.prepare_cached(sql);
+        let found: rusqlite::Result<Vec<Option<Confirmation>>> =
+            statement.and_then(|mut it| it.query_map(params, read)?.collect());
+        Ok(self.try_(found)?.into_iter().flatten().collect())
+    }
 }
 
 impl Tables for Tx<'_> {
@@ -102,7 +153,10 @@ impl Tables for Tx<'_> {
     }
 
     fn effect(&mut self, id: i64) -> Res<EffectRecord> {
-        self.one(super::read::EFFECT_BY_ID, (id,), row::effect)?.ok_or(StoreError::Missing)
+        let statement = self.conn.prepare_cached(super::read::EFFECT_BY_ID);
+        let read = |found: &Row<'_>| row::effect(found, &self.seals);
+        let found = statement.and_then(|mut it| it.query_row((id,), read).optional());
+        self.try_(found)?.ok_or(StoreError::Missing)
     }
 
     fn asked(&mut self, id: i64) -> Res<String> {
@@ -148,6 +202,8 @@ impl Tables for Tx<'_> {
                    ?16, ?17)";
         let effect = &claim.effect;
         let (owner, now_ms) = (self.owner, self.now_ms);
+        let columns = Columns::of(&effect.tenant, &claim.key.raw());
+        let text = columns.text(self, "effects.effect", Some(effect))?;
         let params = params![
             claim.key.raw(),
             claim.fingerprint.raw(),
@@ -164,7 +220,7 @@ impl Tables for Tx<'_> {
             signed(claim.keep.result_ms),
             signed(claim.keep.key_ms),
             now_ms,
-            written(effect)?,
+            text,
             claim.confirmation.as_ref().map(|spend| &spend.id),
         ];
         self.execute(sql, params).map(drop)
@@ -174,13 +230,14 @@ impl Tables for Tx<'_> {
         let sql = "UPDATE effects SET state = ?2, ended_at_ms = ?3, result = ?4, error = ?5, \
                    intents = ?6, due_at_ms = ?7 WHERE id = ?1";
         let now_ms = self.now_ms;
+        let columns = Columns::of(&head.tenant, &head.key);
         let params = params![
             head.id,
             ending.state.as_str(),
             now_ms,
-            text(ending.result.as_ref())?,
-            text(ending.error.as_ref())?,
-            intents(&ending.intents)?,
+            columns.text(self, "effects.result", ending.result.as_ref())?,
+            columns.text(self, "effects.error", ending.error.as_ref())?,
+            columns.text(self, "effects.intents", any(&ending.intents))?,
             due_at_ms,
         ];
         self.execute(sql, params).map(drop)
@@ -190,16 +247,18 @@ impl Tables for Tx<'_> {
         let sql = "UPDATE effects SET state = ?2, ended_at_ms = ?3, result = ?4, error = ?5, \
                    intents = ?6, resolution = ?7, compensation_id = ?8, compensation_result = ?9, \
                    due_at_ms = ?10 WHERE id = ?1";
+        let columns = Columns::of(&record.effect.tenant, &record.key.raw());
+        let undone = record.compensation_result.as_ref();
         let params = params![
             id,
             record.state.as_str(),
             record.ended_at_ms,
-            text(record.result.as_ref())?,
-            text(record.error.as_ref())?,
-            intents(&record.intents)?,
-            text(record.resolution.as_ref())?,
+            columns.text(self, "effects.result", record.result.as_ref())?,
+            columns.text(self, "effects.error", record.error.as_ref())?,
+            columns.text(self, "effects.intents", any(&record.intents))?,
+            columns.text(self, "effects.resolution", record.resolution.as_ref())?,
             record.compensation_id,
-            text(record.compensation_result.as_ref())?,
+            columns.text(self, "effects.compensation_result", undone)?,
             due_at_ms,
         ];
         self.execute(sql, params).map(drop)
@@ -218,35 +277,35 @@ impl Tables for Tx<'_> {
     }
 
     fn confirmation(&mut self, tenant: &str, id: &str) -> Res<Option<Confirmation>> {
-        let body =
-            self.one(super::read::CONFIRMATION, (tenant, id), |found| row::json(found, 0))?;
-        Ok(body.flatten())
+        let sql = "SELECT id, body FROM confirmations WHERE tenant = ?1 AND id = ?2";
+        Ok(self.asked(sql, tenant, (tenant, id))?.pop())
     }
 
     fn bound(&mut self, tenant: &str, binding: &[u8; 32]) -> Res<Vec<Confirmation>> {
-        let sql = "SELECT body FROM confirmations WHERE tenant = ?1 AND binding = ?2";
-        let bodies = self.all(sql, (tenant, binding), |found| row::json(found, 0))?;
-        Ok(bodies.into_iter().flatten().collect())
+        let sql = "SELECT id, body FROM confirmations WHERE tenant = ?1 AND binding = ?2";
+        self.asked(sql, tenant, (tenant, binding))
     }
 
     fn approved(&mut self, tenant: &str) -> Res<Vec<Confirmation>> {
-        let sql = "SELECT body FROM confirmations WHERE tenant = ?1 AND status = ?2";
-        let approved = ConfirmationStatus::Approved.as_str();
-        let bodies = self.all(sql, (tenant, approved), |found| row::json(found, 0))?;
-        Ok(bodies.into_iter().flatten().collect())
+        let sql = "SELECT id, body FROM confirmations WHERE tenant = ?1 AND status = ?2";
+        self.asked(sql, tenant, (tenant, ConfirmationStatus::Approved.as_str()))
     }
 
     fn put_confirmation(&mut self, confirmation: &Confirmation) -> Res<()> {
         let sql = "INSERT INTO confirmations (tenant, id, binding, status, asked_at_ms, body) \
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (tenant, id) DO UPDATE SET \
                    status = excluded.status, body = excluded.body";
+        let clear =
+            Asked { session: &confirmation.session, expires_at_ms: confirmation.expires_at_ms };
+        let place = Place::confirmation(&confirmation.tenant, &confirmation.id);
+        let body = self.sealed(place, clear, written(confirmation)?)?;
         let params = params![
             confirmation.tenant,
             confirmation.id,
             confirmation.binding.raw(),
             confirmation.status.as_str(),
             confirmation.asked_at_ms,
-            written(confirmation)?,
+            body,
         ];
         self.execute(sql, params).map(drop)
     }
@@ -261,7 +320,9 @@ impl Tables for Tx<'_> {
                    (?1, ?2, ?3, ?4, ?5) ON CONFLICT (tenant, id) DO UPDATE SET \
                    revision = excluded.revision, body = excluded.body, \
                    touched_at_ms = excluded.touched_at_ms";
-        let (body, now_ms) = (written(session)?, self.now_ms);
+        let place = Place::session(&session.tenant, &session.id);
+        let clear = Begun { created_at_ms: session.created_at_ms };
+        let (body, now_ms) = (self.sealed(place, clear, written(session)?)?, self.now_ms);
         let params = (&session.tenant, &session.id, signed(session.revision), body, now_ms);
         self.execute(sql, params).map(drop)
     }
@@ -269,11 +330,14 @@ impl Tables for Tx<'_> {
     fn put_answer(&mut self, session: &Session, call: &str, body: String) -> Res<()> {
         let sql = "INSERT OR REPLACE INTO session_answers (tenant, session, call, body) VALUES \
                    (?1, ?2, ?3, ?4)";
+        let body = self.sealed(Place::answer(&session.tenant, call), Nothing {}, body)?;
         self.execute(sql, (&session.tenant, &session.id, call, body)).map(drop)
     }
 
     fn answers(&mut self, session: &Session) -> Res<Vec<(i64, String, usize)>> {
-        let sql = "SELECT place, call, octet_length(body) FROM session_answers \
+        // As long as they were before they were sealed: that makes three bytes four.
+        let sql = "SELECT place, call, \
+                   octet_length(body) * iif(substr(body, 1, 1) = ' ', 3, 4) / 4 FROM session_answers \
                    WHERE tenant = ?1 AND session = ?2 ORDER BY place DESC";
         self.all(sql, (&session.tenant, &session.id), |found| {
             let length = usize::try_from(found.get::<_, i64>(2)?).unwrap_or(usize::MAX);
@@ -286,8 +350,8 @@ impl Tables for Tx<'_> {
     }
 
     fn block(&mut self, tenant: &str, principal: &Principal) -> Res<Option<Block>> {
-        let params = (tenant, principal.to_string());
-        self.one(super::read::BLOCK, params, |found| super::read::block(found, tenant, principal))
+        let found = super::read::block(&self.seals, tenant, principal);
+        self.try_(found)
     }
 
     fn put_block(&mut self, block: &Block) -> Res<()> {
@@ -295,7 +359,11 @@ impl Tables for Tx<'_> {
                    (?1, ?2, ?3, ?4) ON CONFLICT (tenant, principal) DO UPDATE SET \
                    until_ms = excluded.until_ms, reason = excluded.reason";
         let principal = block.principal.to_string();
-        self.execute(sql, (&block.tenant, principal, block.until_ms, &block.reason)).map(drop)
+        // No reason can be taken for a sealed one.
+        let reason = block.reason.trim_start_matches(MARK).to_owned();
+        let place = Place::block(&block.tenant, &principal);
+        let reason = self.sealed(place, Nothing {}, reason)?;
+        self.execute(sql, (&block.tenant, &principal, block.until_ms, reason)).map(drop)
     }
 
     fn drop_block(&mut self, tenant: &str, principal: &Principal) -> Res<bool> {
@@ -312,6 +380,7 @@ impl Tables for Tx<'_> {
     }
 
     fn append(&mut self, tenant: &str, kind: &str, body: String) -> Res<u64> {
+        let body = self.sealed_entry(tenant, kind, body)?;
         let entry = self.link.next(self.now_ms, tenant, kind, body);
         let sql = "INSERT INTO audit (number, at_ms, tenant, kind, body, previous, hash) VALUES \
                    (?1, ?2, ?3, ?4, ?5, ?6, ?7)";

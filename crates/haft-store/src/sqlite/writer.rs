@@ -15,12 +15,14 @@ use super::Shared;
 use super::fault::{During, judge};
 use super::owner::{Alive, Owners};
 use super::row;
+use super::sealing::Seals;
 use super::tx::Tx;
 use crate::clock::Times;
 use crate::fail::{self, fail_point};
 use crate::steps::journal;
 use crate::tables::Res;
 use crate::trail::{Link, Signing};
+use crate::vault::Ring;
 
 /// At most so many tasks share a commit.
 const GROUP: usize = 256;
@@ -145,6 +147,8 @@ impl Last {
 /// What the thread works with.
 pub(super) struct Writer {
     pub(super) conn: Connection,
+    /// The keys that tenants' keys are sealed with.
+    pub(super) ring: Arc<Ring>,
     pub(super) owners: Owners,
     pub(super) alive: Alive,
     pub(super) shared: Arc<Shared>,
@@ -269,6 +273,7 @@ impl Writer {
         let times = self.shared.clock.not_before(stored_ms);
         let tx = Tx {
             conn: &self.conn,
+            seals: Seals::new(&self.conn, &self.ring),
             owners: &self.owners,
             owner: self.alive.owner,
             now_ms: times.now,

@@ -69,7 +69,7 @@ impl Key {
         Ok(Self::of(bytes))
     }
 
-    fn of(bytes: Zeroizing<[u8; 32]>) -> Self {
+    pub(crate) fn of(bytes: Zeroizing<[u8; 32]>) -> Self {
         let digest = Digest::of_bytes(&[b"haft connections key".as_slice(), &*bytes].concat());
         Self { id: digest.short().to_owned(), bytes }
     }
@@ -80,7 +80,7 @@ impl Key {
         &self.id
     }
 
-    pub(super) fn bytes(&self) -> &[u8; 32] {
+    pub(crate) fn bytes(&self) -> &[u8; 32] {
         &self.bytes
     }
 
@@ -195,7 +195,7 @@ impl Keyring {
         })
     }
 
-    pub(super) fn named(&self, id: &str) -> Res<&Key> {
+    pub(crate) fn named(&self, id: &str) -> Res<&Key> {
         self.0.iter().find(|key| key.id == id).ok_or_else(|| {
             let known: Vec<&str> = self.0.iter().map(|key| key.id.as_str()).collect();
             let here = match known.as_slice() {

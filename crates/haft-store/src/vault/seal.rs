@@ -8,9 +8,48 @@ use haft_core::port::StoreError;
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use super::keys::Keyring;
+use super::keys::{Key, Keyring};
 use crate::sqlite::Kept;
 use crate::tables::Res;
+
+/// How many bytes a nonce has.
+pub(crate) const NONCE: usize = 24;
+
+/// Seals bytes, bound to what they are about, under a nonce of their own.
+pub(crate) fn close(key: &Key, about: &[u8], plain: &[u8]) -> Res<([u8; NONCE], Vec<u8>)> {
+    let mut nonce = [0; NONCE];
+    getrandom::fill(&mut nonce)
+        .map_err(|why| StoreError::Unavailable(format!("no random numbers: {why}")))?;
+    let payload = Payload { msg: plain, aad: about };
+    let sealed = XChaCha20Poly1305::new(key.bytes().into())
+        .encrypt(&XNonce::from(nonce), payload)
+        .map_err(|_| StoreError::Unavailable("it cannot be sealed".to_owned()))?;
+    Ok((nonce, sealed))
+}
+
+/// What was sealed, unless anything of it was touched.
+pub(crate) fn reveal(
+    key: &Key,
+    about: &[u8],
+    nonce: [u8; NONCE],
+    sealed: &[u8],
+) -> Option<Zeroizing<Vec<u8>>> {
+    let payload = Payload { msg: sealed, aad: about };
+    let cipher = XChaCha20Poly1305::new(key.bytes().into());
+    cipher.decrypt(&XNonce::from(nonce), payload).ok().map(Zeroizing::new)
+}
+
+/// Says of what there is no key.
+pub(crate) fn of(what: &str, why: StoreError) -> StoreError {
+    match why {
+        StoreError::WrongState(why) => StoreError::WrongState(format!("{what}: {why}")),
+        StoreError::Unavailable(_)
+        | StoreError::InDoubt(_)
+        | StoreError::Stale
+        | StoreError::Missing
+        | StoreError::Tampered(_) => why,
+    }
+}
 
 /// What a record is bound to: whatever of the account would change where its credentials go.
 fn bound_to(account: &Account) -> String {
@@ -19,36 +58,16 @@ fn bound_to(account: &Account) -> String {
 
 pub(super) fn seal(keys: &Keyring, account: Account, credentials: &Credentials) -> Res<Kept> {
     let key = keys.current()?;
-    let mut nonce = [0; 24];
-    getrandom::fill(&mut nonce)
-        .map_err(|why| StoreError::Unavailable(format!("no random numbers: {why}")))?;
-    let plain = credentials.write();
-    let about = bound_to(&account);
-    let payload = Payload { msg: &plain, aad: about.as_bytes() };
-    let sealed = XChaCha20Poly1305::new(key.bytes().into())
-        .encrypt(&XNonce::from(nonce), payload)
-        .map_err(|_| StoreError::Unavailable("the credentials cannot be sealed".to_owned()))?;
+    let (nonce, sealed) = close(key, bound_to(&account).as_bytes(), &credentials.write())?;
     Ok(Kept { account, key_id: key.id().to_owned(), nonce, sealed })
 }
 
 pub(super) fn open(keys: &Keyring, kept: &Kept) -> Res<Credentials> {
-    let named = |why: StoreError| match why {
-        StoreError::WrongState(why) => {
-            StoreError::WrongState(format!("the connection `{}`: {why}", kept.account.id))
-        }
-        StoreError::Unavailable(_)
-        | StoreError::InDoubt(_)
-        | StoreError::Stale
-        | StoreError::Missing
-        | StoreError::Tampered(_) => why,
-    };
-    let key = keys.named(&kept.key_id).map_err(named)?;
-    let touched =
-        || StoreError::Tampered(format!("the connection `{}` does not open", kept.account.id));
+    let whose = format!("the connection `{}`", kept.account.id);
+    let key = keys.named(&kept.key_id).map_err(|why| of(&whose, why))?;
     let about = bound_to(&kept.account);
-    let payload = Payload { msg: &kept.sealed, aad: about.as_bytes() };
-    let plain = XChaCha20Poly1305::new(key.bytes().into())
-        .decrypt(&XNonce::from(kept.nonce), payload)
-        .map_err(|_| touched())?;
-    Credentials::read(&Zeroizing::new(plain)).ok_or_else(touched)
+    let plain = reveal(key, about.as_bytes(), kept.nonce, &kept.sealed);
+    plain
+        .and_then(|plain| Credentials::read(&plain))
+        .ok_or_else(|| StoreError::Tampered(format!("{whose} does not open")))
 }

@@ -11,6 +11,7 @@ use haft_core::ledger::{
 };
 use haft_core::port::{Boxed, Store};
 use haft_core::record::{Confirmation, ConfirmationStatus, InvocationRecord, Stage};
+use haft_store::vault::KeyPlace;
 use haft_store::{Manual, Memory, Options, Sqlite};
 use serde_json::{Value, json};
 
@@ -28,7 +29,7 @@ pub(crate) struct Bed {
 
 enum Kind {
     Memory(Memory),
-    Sqlite(tempfile::TempDir),
+    Sqlite { dir: tempfile::TempDir, sealed: bool },
 }
 
 impl Bed {
@@ -39,35 +40,54 @@ impl Bed {
     }
 
     pub(crate) fn sqlite() -> Self {
-        Self { clock: Manual::at(START), kind: Kind::Sqlite(tempfile::tempdir().unwrap()) }
+        Self::on_disk(false)
+    }
+
+    /// What callers write is sealed.
+    pub(crate) fn sealed() -> Self {
+        let bed = Self::on_disk(true);
+        bed.key_place().make().unwrap();
+        bed
+    }
+
+    fn on_disk(sealed: bool) -> Self {
+        let kind = Kind::Sqlite { dir: tempfile::tempdir().unwrap(), sealed };
+        Self { clock: Manual::at(START), kind }
+    }
+
+    pub(crate) fn key_place(&self) -> KeyPlace {
+        KeyPlace::File(self.path().with_file_name("keys"))
     }
 
     /// One more process; dropping it is its death.
     pub(crate) fn open(&self) -> Box<dyn Store> {
         match &self.kind {
             Kind::Memory(memory) => Box::new(memory.join()),
-            Kind::Sqlite(_) => Box::new(self.open_sqlite(|_| ())),
+            Kind::Sqlite { .. } => Box::new(self.open_sqlite(|_| ())),
         }
     }
 
     pub(crate) fn path(&self) -> PathBuf {
         match &self.kind {
             Kind::Memory(_) => panic!("a store in memory has no path"),
-            Kind::Sqlite(dir) => dir.path().join("haft.db"),
+            Kind::Sqlite { dir, .. } => dir.path().join("haft.db"),
         }
     }
 
     pub(crate) fn open_sqlite(&self, set: impl FnOnce(&mut Options)) -> Sqlite {
         let mut options = Options { clock: self.clock.clone(), ..Options::default() };
+        if matches!(self.kind, Kind::Sqlite { sealed: true, .. }) {
+            options.seal_with = Some(self.key_place());
+        }
         set(&mut options);
         Sqlite::open(self.path(), options).unwrap()
     }
 }
 
-/// Runs a test on both stores.
+/// Runs a test on every store.
 pub(crate) fn on_every_store(test: impl for<'a> Fn(&'a Bed) -> Boxed<'a, ()>) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    for bed in [Bed::memory(), Bed::sqlite()] {
+    for bed in [Bed::memory(), Bed::sqlite(), Bed::sealed()] {
         runtime.block_on(test(&bed));
     }
 }

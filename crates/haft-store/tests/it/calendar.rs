@@ -9,7 +9,7 @@ use haft_store::{Appointments, Options, Sqlite};
 const NOW: i64 = 1_800_000_000_000;
 const HOLD: i64 = 1_000;
 
-fn meeting(people: &[&str], start_ms: i64, end_ms: i64) -> Meeting {
+pub(crate) fn meeting(people: &[&str], start_ms: i64, end_ms: i64) -> Meeting {
     Meeting {
         title: "Budget".to_owned(),
         attendees: people.iter().map(|one| (*one).to_owned()).collect(),
@@ -21,12 +21,12 @@ fn meeting(people: &[&str], start_ms: i64, end_ms: i64) -> Meeting {
     }
 }
 
-fn draft(id: &str, meeting: &Meeting) -> Draft {
+pub(crate) fn draft(id: &str, meeting: &Meeting) -> Draft {
     let (tenant, id) = ("a".to_owned(), id.to_owned());
     Draft { tenant, id, meeting: meeting.clone(), expires_ms: NOW + 10_000 }
 }
 
-fn booking(draft: &Draft, status: BookingStatus) -> Booking {
+pub(crate) fn booking(draft: &Draft, status: BookingStatus) -> Booking {
     Booking {
         tenant: draft.tenant.clone(),
         event: format!("evt_{}", draft.id),

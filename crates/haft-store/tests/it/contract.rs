@@ -11,3 +11,5 @@ mod settling;
 mod time;
 mod undoing;
 mod unknown;
+
+pub(crate) use sessions::{recent, session};

@@ -28,7 +28,7 @@ async fn a_full_database_refuses_and_goes_on_once_there_is_room() {
     let full = StoreError::Unavailable("the disk is full; make room".into());
     assert_eq!(refused, Some(full.clone()));
     assert!(!store.is_writable());
-    let result = Some(large.clone());
+    let result = Some(json!("x".repeat(60_000)));
     let settling = store.settle(&waits, ending(State::Succeeded, result.clone()), None).await;
     assert_eq!(settling, Err(full), "an outcome that cannot be written is not answered");
     let read = store.effect("acme", "call of before").await.unwrap();

@@ -19,6 +19,8 @@ mod files;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
+mod sealing;
+#[cfg(test)]
 mod tampering;
 #[cfg(test)]
 mod trail;

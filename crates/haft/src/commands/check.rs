@@ -12,7 +12,7 @@ use haft_store::Memory;
 use serde::Serialize;
 
 use super::serve::{LISTEN, hosts};
-use crate::assembly::{block_on, plain};
+use crate::assembly::{IN_THE_CLEAR, block_on, plain};
 use crate::cli::Check;
 use crate::commands::lint::counted;
 use crate::config::sections;
@@ -59,8 +59,18 @@ pub(crate) fn run(at: &Place, options: &Check, out: &mut Output) -> anyhow::Resu
         let warnings = counted(findings.len() - errors, "warning");
         let name = plain(&file.display().to_string());
         out.note(&format!("{name}: {}, {warnings}", counted(errors, "error")));
+        if in_the_clear(&file) {
+            out.note(IN_THE_CLEAR);
+        }
     }
     Ok(if errors == 0 { Exit::Done } else { Exit::Misused })
+}
+
+/// Whether nothing seals what callers write. What keeps the key from being read is found elsewhere.
+fn in_the_clear(file: &Path) -> bool {
+    let Ok((Some(config), _)) = Config::check(file) else { return false };
+    let keys = config.outside.key_place(&config.database()).read();
+    keys.is_ok_and(|keys| keys.is_empty())
 }
 
 fn found(at: &Place, file: &Path, out: &Output) -> anyhow::Result<Vec<Finding>> {

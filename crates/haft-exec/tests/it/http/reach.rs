@@ -1,11 +1,13 @@
 //! Where requests may go: addresses, names, redirects.
 
+use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use haft_core::port::Ended;
+use haft_core::port::{Boxed, Ended};
 use haft_exec::Http;
-use haft_exec::http::{Client, Settings};
+use haft_exec::http::{Client, Resolve, Settings};
 use serde_json::{Value, json};
 
 use super::end;
@@ -113,6 +115,100 @@ async fn a_name_is_what_it_stands_for() {
     // Where it is allowed, the name is kept for whoever answers under it.
     data(get(named(local(), &["127.0.0.1"]), &url).await);
     assert!(server.seen()[0].contains(&format!("host: api.example.com:{}\r\n", server.at.port())));
+}
+
+/// A name that stands for something else each time, and how often it was asked for.
+struct Rebinding(AtomicUsize, Vec<Vec<IpAddr>>);
+
+impl Resolve for Rebinding {
+    fn resolve<'a>(&'a self, _: &'a str) -> Boxed<'a, std::io::Result<Vec<IpAddr>>> {
+        let turn = self.0.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async move { Ok(self.1[turn.min(self.1.len() - 1)].clone()) })
+    }
+}
+
+fn rebinding(settings: Settings, answers: &[&[&str]]) -> (Arc<Client>, Arc<Rebinding>) {
+    let one = |set: &&[&str]| set.iter().map(|text| text.parse().unwrap()).collect();
+    let names = Arc::new(Rebinding(AtomicUsize::new(0), answers.iter().map(one).collect()));
+    (Arc::new(Client::resolving(settings, names.clone())), names)
+}
+
+/// What was judged is what is connected to: nobody asks the name server a second time in between. The
+/// next request asks anew, and what it finds is judged anew.
+#[tokio::test]
+async fn a_name_is_asked_for_once_and_again_for_the_next_request() {
+    let server = Server::saying(says("200 OK", "{}")).await;
+    let url = format!("http://api.example.com:{}/", server.at.port());
+    let get = || tool(json!({"method": "GET", "url": url.clone()}));
+    let call = |client: &Arc<Client>| within(client.clone(), get(), json!({}), TIME, None);
+    let (client, names) =
+        rebinding(local(), &[&["127.0.0.1"], &["10.0.0.1"], &["169.254.169.254"]]);
+    data(call(&client).await);
+    assert_eq!((names.0.load(Ordering::SeqCst), server.seen().len()), (1, 1));
+    // It stands for something inside now; and then for where credentials are to be had.
+    for asked in [2, 3] {
+        assert_eq!(end(call(&client).await), "not begun, permanent");
+        assert_eq!((names.0.load(Ordering::SeqCst), server.seen().len()), (asked, 1));
+    }
+    // A public address first does not make the next one public; nor does one among many.
+    let (client, _) = rebinding(Settings::default(), &[&["127.0.0.1"]]);
+    assert_eq!(end(call(&client).await), "not begun, permanent");
+    let (client, _) = rebinding(Settings::default(), &[&["93.184.216.34", "127.0.0.1"]]);
+    assert_eq!(end(call(&client).await), "not begun, permanent");
+    let many = vec!["127.0.0.1"; 10_000];
+    let (client, _) = rebinding(local(), &[&many]);
+    assert_eq!(end(call(&client).await), "not begun, permanent");
+    assert_eq!(server.seen().len(), 1);
+}
+
+/// Never answers.
+struct Silent;
+
+impl Resolve for Silent {
+    fn resolve<'a>(&'a self, _: &'a str) -> Boxed<'a, std::io::Result<Vec<IpAddr>>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+/// The clock stands still but for what is waited for, so that nobody waits.
+#[tokio::test(start_paused = true)]
+async fn a_slow_name_server_is_not_waited_for() {
+    let client = Client::resolving(local(), Arc::new(Silent));
+    let (how, error) = error(get(client, "http://api.example.com/").await);
+    assert_eq!((how, error.message.as_str()), ("not begun", "the service cannot be reached"));
+    assert!(error.source.unwrap().contains("was not resolved in time"));
+}
+
+#[tokio::test]
+async fn what_is_sent_carries_the_mark_of_its_sender() {
+    let server = Server::saying(says("200 OK", "{}")).await;
+    let own =
+        json!({"method": "GET", "url": server.url("/"), "headers": {"haft-hop": {"value": "x"}}});
+    data(within(client(), tool(own), json!({}), TIME, None).await);
+    let mark = format!("haft-hop: {}\r\n", haft_core::hop::own());
+    let seen = server.seen();
+    assert!(seen[0].contains(&mark) && seen[0].matches("haft-hop").count() == 1, "{seen:?}");
+}
+
+/// Each request has a connection of its own, whoever makes it, and knows nothing of those before.
+#[tokio::test]
+async fn no_connection_and_no_cookie_is_shared() {
+    let headers = "set-cookie: session=of-the-first\r\nconnection: keep-alive\r\n\
+                   www-authenticate: Basic\r\n";
+    let server = Server::new(move |_, _| response("200 OK", headers, "{}")).await;
+    let shared = client();
+    let get = || tool(json!({"method": "GET", "url": server.url("/")}));
+    for token in ["tok-of-acme", "tok-of-other"] {
+        let auth = Some(auth(bearer(token), &["127.0.0.1"]));
+        data(within(shared.clone(), get(), json!({}), TIME, auth).await);
+    }
+    data(within(shared, get(), json!({}), TIME, None).await);
+    let seen = server.seen();
+    // The server takes one request from each connection.
+    assert_eq!(seen.len(), 3);
+    assert!(seen.iter().all(|one| one.contains("connection: close\r\n")), "{seen:?}");
+    assert!(seen.iter().all(|one| !one.contains("cookie")), "{seen:?}");
+    assert!(!seen[1].contains("tok-of-acme") && !seen[2].contains("authorization"), "{seen:?}");
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::bed::{START, contract, digest};
 
-pub(super) fn session() -> Session {
+pub(crate) fn session() -> Session {
     Session {
         id: "s1".into(),
         tenant: "acme".into(),
@@ -43,7 +43,7 @@ pub(super) fn session() -> Session {
     }
 }
 
-fn recent(id: &str) -> Recent {
+pub(crate) fn recent(id: &str) -> Recent {
     Recent { id: id.to_owned(), fingerprint: digest("call"), answered: true, superseded: false }
 }
 

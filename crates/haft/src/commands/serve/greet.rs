@@ -8,7 +8,7 @@ use haft_core::{Caller, Tool};
 use serde_json::{Map, Value, json};
 
 use super::administrator::{Administrator, quoted};
-use crate::assembly::Desk;
+use crate::assembly::{Desk, IN_THE_CLEAR};
 use crate::output::Output;
 
 pub(crate) fn greet(
@@ -46,6 +46,9 @@ pub(crate) fn greet(
     next.push(("read the API:", format!("curl -s {base}/v1/openapi.json")));
     for (title, line) in next {
         out.line(&format!("\n{title}\n  {line}"));
+    }
+    if !desk.store.is_sealing() {
+        out.note(IN_THE_CLEAR);
     }
 }
 
