@@ -26,8 +26,8 @@ pub(crate) trait Tables {
     /// The whole entry.
     fn effect(&mut self, id: i64) -> Res<EffectRecord>;
 
-    /// What it asks for, as it is written.
-    fn asked(&mut self, id: i64) -> Res<String>;
+    /// What it asks for and its answer, as they are written.
+    fn texts(&mut self, id: i64) -> Res<(String, Option<String>)>;
 
     /// Started and unknown effects of the same act.
     fn open_acts(&mut self, tenant: &str, act: &[u8; 32]) -> Res<Vec<Head>>;

@@ -177,8 +177,9 @@ impl Tables for Rows {
         Ok(self.row(id)?.record.clone())
     }
 
-    fn asked(&mut self, id: i64) -> Res<String> {
-        written(&self.row(id)?.record.effect)
+    fn texts(&mut self, id: i64) -> Res<(String, Option<String>)> {
+        let record = &self.row(id)?.record;
+        Ok((written(&record.effect)?, record.result.as_ref().map(written).transpose()?))
     }
 
     fn open_acts(&mut self, tenant: &str, act: &[u8; 32]) -> Res<Vec<Head>> {

@@ -10,6 +10,7 @@ use rusqlite::Connection;
 use serde::Deserialize;
 
 use super::fault::of_read;
+use super::sealing::SHRED;
 use crate::steps::proof::Proof;
 use crate::tables::Res;
 use crate::trail::{Broken, Fault};
@@ -71,6 +72,9 @@ impl Words {
         {
             let name = (said.kind, entry.tenant.clone(), said.id);
             self.configs.insert(name, (entry.number, said.digest));
+        }
+        if entry.kind == SHRED {
+            self.kept.retain(|_, kept| kept.tenant != entry.tenant);
         }
         if !matches!(entry.kind.as_str(), "settle" | "unknown" | "resolve" | "undo") {
             return;

@@ -27,7 +27,8 @@ use super::fault::of_read;
 use super::row::unreadable;
 use super::tx::Tx;
 use super::{Sqlite, verify};
-use crate::tables::Res;
+use crate::steps::proof::Proof;
+use crate::tables::{Res, Tables as _};
 use crate::vault::seal::{self, NONCE};
 use crate::vault::{Key, Keyring, Ring};
 
@@ -36,6 +37,9 @@ pub(super) const MARK: char = ' ';
 
 /// So long others are waited for before the log is emptied.
 const BUSY: Duration = Duration::from_secs(2);
+
+/// The entry of the audit trail that says that a tenant's rows were dropped.
+pub(super) const SHRED: &str = "shred";
 
 const KEY: &str = "SELECT id, sealed_with, nonce, sealed FROM tenant_keys WHERE tenant = ?1";
 
@@ -122,6 +126,8 @@ struct Found {
     tool: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
+    #[serde(flatten)]
+    proof: Option<Proof>,
 }
 
 /// A connection to the database that can read what is sealed in it, for one transaction or one query:
@@ -350,7 +356,7 @@ impl Tx<'_> {
     /// The same for an entry of the audit trail. What operators did is theirs to be read, and none of
     /// it was written by callers.
     pub(super) fn sealed_entry(&mut self, tenant: &str, kind: &str, body: String) -> Res<String> {
-        if matches!(kind, "config" | "connection" | "confirmation" | "acknowledge") {
+        if matches!(kind, "config" | "connection" | "confirmation" | "acknowledge" | SHRED) {
             return Ok(body);
         }
         let clear = || serde_json::from_str::<Found>(&body).unwrap_or_default();
@@ -389,6 +395,6 @@ impl Tx<'_> {
             self.execute(&format!("DELETE FROM {table} WHERE tenant = ?1"), (tenant,))?;
         }
         self.seals.keys.borrow_mut().remove(tenant);
-        Ok(())
+        self.append(tenant, SHRED, "{}".to_owned()).map(drop)
     }
 }

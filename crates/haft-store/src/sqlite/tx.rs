@@ -159,9 +159,9 @@ impl Tables for Tx<'_> {
         self.try_(found)?.ok_or(StoreError::Missing)
     }
 
-    fn asked(&mut self, id: i64) -> Res<String> {
-        let sql = "SELECT effect FROM effects WHERE id = ?1";
-        self.one(sql, (id,), |found| found.get(0))?.ok_or(StoreError::Missing)
+    fn texts(&mut self, id: i64) -> Res<(String, Option<String>)> {
+        let sql = "SELECT effect, result FROM effects WHERE id = ?1";
+        self.one(sql, (id,), |found| Ok((found.get(0)?, found.get(1)?)))?.ok_or(StoreError::Missing)
     }
 
     fn open_acts(&mut self, tenant: &str, act: &[u8; 32]) -> Res<Vec<Head>> {

@@ -51,7 +51,7 @@ pub(crate) fn settled(
     let late = crate::machine::on_settle(head, ticket.epoch, ending.state)
         != crate::machine::Settling::Write;
     let ended = (ending.state, Some(on.now_ms()));
-    let proof = Proof::of(on, head, ended, ending.result.as_ref())?;
+    let proof = Proof::of(on, head, ended)?;
     written(&Settlement {
         call: &ticket.call,
         epoch: ticket.epoch,

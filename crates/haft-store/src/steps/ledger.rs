@@ -179,7 +179,7 @@ pub(crate) fn drop_body(record: &mut EffectRecord) {
 fn about(on: &mut impl Tables, head: &Head, record: &EffectRecord, mut body: Value) -> Res<String> {
     let effect = &record.effect;
     let ended = (record.state, record.ended_at_ms);
-    let proof = serde_json::to_value(Proof::of(on, head, ended, record.result.as_ref())?);
+    let proof = serde_json::to_value(Proof::of(on, head, ended)?);
     if let Some(body) = body.as_object_mut() {
         body.extend(proof.ok().and_then(|proof| proof.as_object().cloned()).unwrap_or_default());
         body.insert("agent".to_owned(), json!(effect.agent));
@@ -222,18 +222,19 @@ pub(crate) fn settle(
             )));
         }
     };
+    let is_late = settling == Settling::TooLate;
+    if !is_late {
+        let has_body = ending.result.is_some() || !ending.intents.is_empty();
+        let due = machine::due_at_ms(ending.state, on.now_ms(), head.keep, has_body);
+        on.end(&head, ending, due)?;
+    }
+    // The trail says what was written.
     let body = journal::settled(on, ticket, ending, record, &head)?;
     let number = on.append(&head.tenant, kind, body)?;
     if let Some(record) = record {
         on.put_call(number, record)?;
     }
-    if settling == Settling::TooLate {
-        return Ok(Settled::TooLate(head.state));
-    }
-    let has_body = ending.result.is_some() || !ending.intents.is_empty();
-    let due = machine::due_at_ms(ending.state, on.now_ms(), head.keep, has_body);
-    on.end(&head, ending, due)?;
-    Ok(Settled::Written)
+    Ok(if is_late { Settled::TooLate(head.state) } else { Settled::Written })
 }
 
 /// An effect that somebody asks about. One that nobody carries out any more is unknown, whether or

@@ -3,13 +3,11 @@
 use haft_core::Digest;
 use haft_core::ledger::State;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
-use super::journal::written;
 use crate::machine::{self, Head};
 use crate::tables::{Res, Tables};
 
-/// What must be true of the entry under a key from then on.
+/// What must be true of the entry under a key from then on: of its texts as they are stored, sealed or not.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Proof {
@@ -23,18 +21,17 @@ pub(crate) struct Proof {
 }
 
 impl Proof {
-    /// Of an entry that is to be in this state, since then, with this answer.
+    /// Of an entry as it was just written, in this state since then.
     pub(crate) fn of(
         on: &mut impl Tables,
         head: &Head,
         (state, ended_at_ms): (State, Option<i64>),
-        answer: Option<&Value>,
     ) -> Res<Self> {
-        let answer = answer.map(written).transpose()?;
+        let (asked, answer) = on.texts(head.id)?;
         let forget = |ended| machine::due_at_ms(state, ended, head.keep, false);
         Ok(Self {
             key: Digest::from_raw(&head.key),
-            asked: digest(&on.asked(head.id)?),
+            asked: digest(&asked),
             answer: answer.as_deref().map(digest),
             forget_at_ms: ended_at_ms.and_then(forget),
         })
