@@ -224,6 +224,15 @@ pub struct Call {
     pub client: Option<Arc<dyn Client>>,
 }
 
+/// The longest idempotency key that a caller may send.
+pub const LONGEST_KEY: usize = 255;
+
+/// Whether a text can be an idempotency key: visible ASCII characters, at least one and not too many.
+#[must_use]
+pub fn is_key(text: &str) -> bool {
+    (1..=LONGEST_KEY).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
 /// What an idempotency key was given to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keyed {

@@ -1159,6 +1159,30 @@ mod the_handler {
         }
     }
 
+    /// Code that somebody else's engine has compiled is not taken for what it was compiled from.
+    #[test]
+    fn compiled_code_is_no_source() {
+        // QuickJS's own format, a module that was compiled ahead of time, and a cut-off module.
+        let bytecode = b"\x43\x02\x0eexecute\x08args\x0d\xc8\x03\x00\xff";
+        for (file, bytes) in [
+            ("handler.js", &bytecode[..]),
+            ("handler.js", b"\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00"),
+            ("handler.js", b"\0asm\x01\0\0\0"),
+            ("handler.wasm", b"\x7fELF\x02\x01\x01\xc8\x00\x00\x00\x00"),
+            ("handler.wasm", bytecode),
+            ("handler.wasm", b"\0as"),
+        ] {
+            let workshop = Workshop::new();
+            workshop.remove("tools/echo/handler.js");
+            workshop.write(&format!("tools/echo/{file}"), bytes);
+            let lines = workshop.lines();
+            assert!(
+                lines.iter().any(|line| line.contains("error: ")),
+                "{file} {bytes:?}: {lines:?}"
+            );
+        }
+    }
+
     #[test]
     fn its_tests_would_run() {
         check(

@@ -164,6 +164,8 @@ async fn there_is_no_way_out_of_the_realm() {
         "typeof fetch !== 'undefined'",
         "typeof console !== 'undefined'",
         "typeof setTimeout !== 'undefined'",
+        "typeof setInterval !== 'undefined' || typeof setImmediate !== 'undefined'",
+        "typeof requestAnimationFrame !== 'undefined' || typeof scheduler !== 'undefined'",
         "typeof performance !== 'undefined'",
         "typeof SharedArrayBuffer !== 'undefined'",
         "typeof Atomics !== 'undefined'",

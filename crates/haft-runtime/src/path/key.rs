@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use haft_core::call::Keyed;
+use haft_core::call::{Keyed, LONGEST_KEY, is_key};
 use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{EffectRecord, OtherKey};
 use haft_core::port::StoreError;
@@ -14,9 +14,6 @@ use super::authorize::Authorized;
 use super::{Refusal, act};
 use crate::runtime::Inner;
 use crate::settings::millis;
-
-/// The longest key that a caller may send.
-const MAX_KEY: usize = 255;
 
 /// What makes two calls the same act.
 pub(crate) struct Key {
@@ -158,12 +155,12 @@ fn business(call: &Authorized) -> Value {
 }
 
 fn well_formed(key: &str) -> Result<(), ToolError> {
-    if !key.is_empty() && key.len() <= MAX_KEY && key.bytes().all(|b| b.is_ascii_graphic()) {
+    if is_key(key) {
         return Ok(());
     }
     Err(ToolError::new(
         ErrorKind::InvalidArguments,
-        format!("an idempotency key has 1 to {MAX_KEY} visible ASCII characters"),
+        format!("an idempotency key has 1 to {LONGEST_KEY} visible ASCII characters"),
     )
     .suggest("send a random id of 32 hexadecimal digits, and the same one when you retry"))
 }

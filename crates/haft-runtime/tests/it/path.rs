@@ -2,6 +2,7 @@
 
 mod alike;
 mod confirm;
+mod edges;
 mod effects;
 mod faults;
 pub(crate) mod faulty;

@@ -13,7 +13,7 @@ use axum::body::Body;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use haft_core::call::{Call, Caller, MOST_OCCURRENCES, RawArguments};
+use haft_core::call::{Call, Caller, LONGEST_KEY, MOST_OCCURRENCES, RawArguments, is_key};
 use haft_core::{Digest, Envelope};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -226,9 +226,15 @@ pub(crate) async fn make(
 pub(crate) fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let Some(value) = headers.get(KEY) else { return Ok(None) };
     let text = value.to_str().map_err(|_| Problem::malformed("`Idempotency-Key` is not text"))?;
-    match text.trim().trim_matches('"') {
+    let text = text.trim();
+    // A header of that name may be a string in quotes. Only a pair of them is no part of the key.
+    let bare = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    match bare.unwrap_or(text) {
         "" => Err(Problem::malformed("`Idempotency-Key` is empty")),
-        text => Ok(Some(text.to_owned())),
+        text if is_key(text) => Ok(Some(text.to_owned())),
+        _ => Err(Problem::malformed(format!(
+            "`Idempotency-Key` is not made of 1 to {LONGEST_KEY} visible ASCII characters"
+        ))),
     }
 }
 

@@ -254,7 +254,9 @@ impl Asking<'_> {
         call.dry_run = self.said.dry_run;
         // A message that is posted again has its calls at the same places.
         if let Sent::Keyed(key) = &self.sent {
-            call.key = Some(format!("{key}/{place}"));
+            // Of fixed length, and not a key that a caller may give to a call of its own.
+            let own = Digest::of_json(&json!(["message", key, place]));
+            call.key = Some(own.hex().to_owned());
         }
         call
     }

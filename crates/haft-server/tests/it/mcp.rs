@@ -49,7 +49,7 @@ pub(crate) async fn asked(
     served.send(key, "POST", "/mcp", &headers, Some(body)).await
 }
 
-async fn call(served: &Served, tool: &str, arguments: Value, with: Value) -> Value {
+pub(crate) async fn call(served: &Served, tool: &str, arguments: Value, with: Value) -> Value {
     call_with(served, &served.agent, tool, arguments, with).await
 }
 

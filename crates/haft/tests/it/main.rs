@@ -9,6 +9,8 @@ mod declared;
 #[cfg(test)]
 mod import;
 #[cfg(test)]
+mod lines;
+#[cfg(test)]
 mod project;
 #[cfg(test)]
 mod server;

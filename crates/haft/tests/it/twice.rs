@@ -64,6 +64,6 @@ fn an_approval_that_two_processes_use_at_once_is_one_effect() {
         let refused = told.iter().find(|one| one["ok"] == false).unwrap();
         assert_eq!(refused["error"]["kind"], "confirmation_refused", "{refused}");
     }
-    servers.map(Server::stop);
+    servers.into_iter().for_each(Server::stop);
     assert_eq!(seen.try_iter().count(), ROUNDS, "so often something was ordered");
 }

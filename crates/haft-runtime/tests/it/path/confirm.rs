@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 use super::world::{Does, World, call, failed, kind, lost, tools};
 use crate::policy::world::registry;
 
-fn asked(envelope: &Envelope) -> String {
+pub(super) fn asked(envelope: &Envelope) -> String {
     let error = envelope.result.as_ref().unwrap_err();
     assert_eq!(error.kind, ErrorKind::ConfirmationRequired, "{error}");
     error.details.as_ref().unwrap()["confirmation"]["id"].as_str().unwrap().to_owned()
 }
 
-async fn approve(runtime: &Runtime, id: &str) -> String {
+pub(super) async fn approve(runtime: &Runtime, id: &str) -> String {
     let by = Principal::user("mara");
     runtime.confirm("default", id, true, &by).await.unwrap().token.unwrap()
 }

@@ -151,6 +151,51 @@ async fn whoever_goes_away_before_anything_was_done_wanted_nothing() {
     assert_eq!(world.acts("order"), 1);
 }
 
+/// Where a caller leaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Leaves {
+    OnTheWayIntoTheLedger,
+    WhileItIsDone,
+    OnTheWayOut,
+}
+
+#[tokio::test]
+async fn a_caller_that_leaves_anywhere_calls_off_nothing_or_all_of_it() {
+    let each = [
+        (Leaves::OnTheWayIntoTheLedger, 0, Some(ErrorKind::Cancelled)),
+        (Leaves::WhileItIsDone, 1, None),
+        (Leaves::OnTheWayOut, 1, None),
+    ];
+    for tool in ["put", "book", "order"] {
+        for (leaves, acts, ended) in each {
+            let (world, runtime, store) = faulty();
+            let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+            let held = Some((begun.clone(), go.clone()));
+            match leaves {
+                Leaves::OnTheWayIntoTheLedger => *store.held.lock() = held,
+                Leaves::WhileItIsDone => world.next(tool, Does::Waits(begun.clone(), go.clone())),
+                Leaves::OnTheWayOut => *store.held_outcome.lock() = held,
+            }
+            let asked = tokio::spawn({
+                let runtime = runtime.clone();
+                async move { runtime.invoke(call(tool, "k")).await }
+            });
+            begun.notified().await;
+            asked.abort();
+            assert!(asked.await.unwrap_err().is_cancelled());
+            go.notify_one();
+            assert_eq!(runtime.drain(Duration::from_secs(5)).await, 0);
+            assert_eq!(world.acts(tool), acts, "{tool} {leaves:?}");
+            let found = records(&world).await;
+            assert_eq!((found.len(), found[0].error), (1, ended), "{tool} {leaves:?}");
+            // The same key attaches to what was done, and does what was not.
+            let again = runtime.invoke(call(tool, "k")).await;
+            assert_eq!((again.is_ok(), again.meta.cached), (true, acts == 1), "{tool} {leaves:?}");
+            assert_eq!(world.acts(tool), 1, "{tool} {leaves:?}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_duplicate_follows_the_attempt_that_was_begun_anew() {
     let world = World::new();

@@ -44,6 +44,8 @@ pub(crate) struct Faulty {
     pub(crate) settled: AtomicUsize,
     /// The next claim says that it has begun, and waits to be let go.
     pub(crate) held: Mutex<Option<(Arc<Notify>, Arc<Notify>)>>,
+    /// The next outcome, too.
+    pub(crate) held_outcome: Mutex<Option<(Arc<Notify>, Arc<Notify>)>>,
 }
 
 impl Faulty {
@@ -56,6 +58,7 @@ impl Faulty {
             claimed: AtomicUsize::new(0),
             settled: AtomicUsize::new(0),
             held: Mutex::default(),
+            held_outcome: Mutex::default(),
         })
     }
 }
@@ -73,14 +76,19 @@ async fn with<'a, T>(
     }
 }
 
+/// Says that somebody is here, and waits to be let go, where a test wants that.
+async fn hold(place: &Mutex<Option<(Arc<Notify>, Arc<Notify>)>>) {
+    let held = place.lock().take();
+    if let Some((begun, go)) = held {
+        begun.notify_one();
+        go.notified().await;
+    }
+}
+
 impl Ledger for Faulty {
     fn claim<'a>(&'a self, claim: Claim) -> Answer<'a, Claimed> {
         Box::pin(async move {
-            let held = self.held.lock().take();
-            if let Some((begun, go)) = held {
-                begun.notify_one();
-                go.notified().await;
-            }
+            hold(&self.held).await;
             let fault = self.claims.lock().pop_front();
             self.claimed.fetch_add(1, Ordering::SeqCst);
             with(fault, || self.inner.claim(claim)).await
@@ -94,6 +102,7 @@ impl Ledger for Faulty {
         record: Option<InvocationRecord>,
     ) -> Answer<'a, Settled> {
         Box::pin(async move {
+            hold(&self.held_outcome).await;
             let fault = match self.takes_no_outcome.load(Ordering::SeqCst) {
                 true => Some(Fault::Refuses),
                 false => self.settles.lock().pop_front(),

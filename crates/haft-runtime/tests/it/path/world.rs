@@ -308,7 +308,15 @@ impl World {
 
     /// The same tools on another store.
     pub(crate) fn on(&self, store: Arc<dyn Store>) -> Runtime {
-        let registry = tools();
+        self.running(tools(), store)
+    }
+
+    /// Another process on the same store, with other tools.
+    pub(crate) fn with_tools(&self, registry: Registry) -> Runtime {
+        self.running(registry, Arc::new(self.store.join()))
+    }
+
+    fn running(&self, registry: Registry, store: Arc<dyn Store>) -> Runtime {
         let rules = Rules { allow: vec!["shop__*".into()], ..Rules::default() };
         let source = Source { rules: rules.clone(), ..Source::default() };
         let policy = Policy::load(&source, &[&registry]).unwrap();

@@ -1,0 +1,62 @@
+//! Idempotency keys at every door: what can be one, and that no two are one.
+
+use serde_json::{Value, json};
+
+use crate::client::Served;
+use crate::mcp;
+
+const CALLS: &str = "/v1/agents/helper/calls";
+
+fn send() -> Value {
+    json!({"tool": "send", "arguments": {"text": "hi"}})
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_key_is_refused_at_every_door() {
+    let served = Served::new().await;
+    let long = "x".repeat(4096);
+    for key in ["a b", "a\tb", long.as_str(), &"x".repeat(256), "\"a b\""] {
+        let header = [("Idempotency-Key", key)];
+        let reply = served.send(&served.agent, "POST", CALLS, &header, Some(send())).await;
+        assert_eq!(reply.status, 400, "{reply:?}");
+        assert!(reply.body.contains("1 to 255 visible ASCII"), "{reply:?}");
+    }
+    for key in ["", " ", "a b", "a\nb", "a\r\nb", "\0", "é", "🔑", "\u{1b}[2J", &long] {
+        let mut body = send();
+        body["idempotency_key"] = json!(key);
+        let reply = served.post(&served.agent, CALLS, body.clone()).await;
+        assert_eq!(reply.json()["error"]["kind"], "invalid_arguments", "{key:?}: {reply:?}");
+        assert!(reply.body.contains("1 to 255 visible ASCII"), "{reply:?}");
+        let batch = served.post(&served.agent, CALLS, json!({"calls": [body]})).await;
+        assert!(batch.body.contains("1 to 255 visible ASCII"), "{key:?}: {batch:?}");
+        let mut meta = mcp::meta(json!({}));
+        meta["haft/idempotencyKey"] = json!(key);
+        let with = json!({"_meta": meta});
+        let told = mcp::call(&served, "send", json!({"text": "hi"}), with).await.to_string();
+        assert!(told.contains("1 to 255 visible ASCII"), "{key:?}: {told}");
+    }
+    assert_eq!(served.runs(), 0);
+}
+
+#[tokio::test]
+async fn keys_that_look_alike_are_different_keys() {
+    let served = Served::new().await;
+    let longest = "x".repeat(255);
+    // A pair of quotes is the header's way to write a text; all else is part of the key.
+    let keys = ["a", "A", "a:b", "a/0", "\"a", "a\"", "\"\"a\"\"", longest.as_str()];
+    for key in keys {
+        for cached in [false, true] {
+            let header = [("Idempotency-Key", key)];
+            let reply = served.send(&served.agent, "POST", CALLS, &header, Some(send())).await;
+            assert_eq!(
+                (reply.status, &reply.json()["meta"]["cached"]),
+                (200, &json!(cached)),
+                "{key}"
+            );
+        }
+    }
+    let quoted = [("Idempotency-Key", "\"a\"")];
+    let reply = served.send(&served.agent, "POST", CALLS, &quoted, Some(send())).await;
+    assert_eq!(reply.json()["meta"]["cached"], true, "the same as without");
+    assert_eq!(served.runs(), keys.len());
+}
