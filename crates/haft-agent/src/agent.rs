@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use haft_core::contract::Mode;
 use haft_core::session::Session;
-use haft_core::{Caller, Principal, Tool, ToolError};
+use haft_core::{Caller, ErrorKind, Principal, Tool, ToolError};
 use haft_runtime::Runtime;
 use haft_wire::{Dialect, render};
 
 use crate::approve::{Approve, Nobody};
+use crate::budget::{Spending, Standing};
 use crate::chat::Chat;
 use crate::model::Model;
 use crate::offer::Shelf;
@@ -26,6 +27,7 @@ pub struct Agent {
     /// By provider, the connection that calls may use.
     pub(crate) connections: Arc<BTreeMap<String, String>>,
     pub(crate) shelf: Arc<Shelf>,
+    spending: Arc<Spending>,
 }
 
 impl Agent {
@@ -39,7 +41,21 @@ impl Agent {
             approve: Arc::new(Nobody(Principal::user("nobody"))),
             connections: Arc::default(),
             shelf: Arc::default(),
+            spending: Arc::default(),
         }
+    }
+
+    /// Where a tenant stands with its tokens; none where it may use as many as it likes.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read.
+    pub async fn budget(&self, tenant: &str) -> Result<Option<Standing>, ToolError> {
+        let found = self.spending.of(&self.runtime, tenant).await;
+        found.map_err(|why| {
+            let message = "it cannot be read how many tokens were used";
+            ToolError::new(ErrorKind::StoreUnavailable, message).caused_by(why)
+        })
     }
 
     /// With somebody who can be asked.

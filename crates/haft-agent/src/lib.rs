@@ -19,6 +19,7 @@
 
 mod agent;
 pub mod approve;
+pub mod budget;
 mod calls;
 mod cancel;
 mod chat;

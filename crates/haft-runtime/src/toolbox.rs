@@ -23,7 +23,8 @@ pub use directory::Directory;
 pub use effective::{EffectiveTool, Metadata};
 pub use overrides::Overrides;
 pub use records::{
-    Activation, Agent, Definition, McpAccess, ModelChoice, Origin, Records, Tenant, TenantPolicy,
+    Activation, Agent, Definition, McpAccess, ModelChoice, Origin, Period, Records, Tenant,
+    TenantPolicy, TokenBudget,
 };
 pub use stock::{Shelf, Stock, Stocked, Stocks};
 pub use suggestions::{Suggestion, Suggestions};

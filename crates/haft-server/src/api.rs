@@ -14,6 +14,7 @@ mod paging;
 pub(crate) mod records;
 pub(crate) mod sessions;
 pub(crate) mod tools;
+pub(crate) mod usage;
 
 use haft_core::Caller;
 use haft_core::contract::Mode;

@@ -116,6 +116,8 @@ pub struct Door {
     pub(crate) visits: Visits,
     /// What came of testing connections.
     pub(crate) tests: Tests,
+    /// How many tokens tenants have used.
+    pub(crate) spending: haft_agent::budget::Spending,
     /// A tenant's first key is made by one at a time.
     pub(crate) founding: Mutex<()>,
     /// The audit trail is checked by one at a time.
@@ -168,6 +170,7 @@ impl Door {
             lines: Lines::default(),
             visits: Visits::default(),
             tests: Tests::default(),
+            spending: haft_agent::budget::Spending::default(),
             founding: Mutex::new(()),
             verifying: Semaphore::new(1),
             state: watch::Sender::new(State::Open),

@@ -82,6 +82,7 @@ fn routes() -> (OpenApiRouter<Arc<Door>>, OpenApiRouter<Arc<Door>>) {
         .routes(routes!(api::tools::of_tenant::one_of_tenant))
         .routes(routes!(api::tools::of_tenant::doc_of_tenant))
         .routes(routes!(api::tools::registry::registry))
+        .routes(routes!(api::usage::show))
         .routes(routes!(api::calls::make))
         .routes(routes!(api::calls::poll, api::calls::later::cancel))
         .routes(routes!(api::completions::complete))

@@ -237,6 +237,17 @@ impl Problem {
         self
     }
 
+    /// With how many seconds to wait.
+    pub(crate) fn again_after(mut self, seconds: u64) -> Self {
+        self.retry_after = Some(seconds);
+        self
+    }
+
+    /// How many seconds to wait, where that is known.
+    pub(crate) fn retry_after(&self) -> Option<u64> {
+        self.retry_after
+    }
+
     /// With more for programs.
     pub(crate) fn with_details(mut self, details: Value) -> Self {
         self.details = Some(details);

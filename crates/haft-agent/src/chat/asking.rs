@@ -1,11 +1,13 @@
 //! One request of a round, and its record.
 
 use haft_core::{Digest, ErrorKind, ToolError};
+use haft_runtime::Runtime;
 use haft_wire::{Finish, Turn};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Chat;
 use super::rounds::{Run, refused, word};
+use crate::budget::REQUEST;
 use crate::event::{Limit, Listen, Reason};
 use crate::offer::Offer;
 use crate::request;
@@ -15,6 +17,8 @@ impl Run<'_> {
     /// Asks the model, and records each attempt.
     pub(super) async fn ask(&mut self, offer: &Offer, to: &mut dyn Listen) -> Result<Turn, Reason> {
         let agent = self.chat.agent.clone();
+        let standing = agent.budget(&self.chat.caller.tenant).await.map_err(refused)?;
+        standing.map_or(Ok(()), |one| one.allows_more()).map_err(refused)?;
         let (model, settings) = (&*agent.model, &agent.settings);
         let failed = |message: String| Reason::ModelFailed { message };
         let Chat { history, wishes, .. } = &*self.chat;
@@ -47,7 +51,9 @@ impl Run<'_> {
             cancel: self.cancel,
         };
         let mut attempts = Vec::new();
+        let mut unheard = Unheard::new(self.chat, &ask);
         let asked = ask.run(to, &mut attempts).await;
+        unheard.body = None;
         attempts.iter().for_each(|attempt| self.spent.add(attempt.usage()));
         for attempt in &attempts {
             self.record(&ask, attempt).await.map_err(refused)?;
@@ -97,9 +103,54 @@ impl Run<'_> {
             "durationMs": u64::try_from(attempt.took.as_millis()).unwrap_or(u64::MAX),
         });
         let store = self.chat.agent.runtime.store();
-        store.note(&self.chat.caller.tenant, "model_request", body).await.map_err(|why| {
+        store.note(&self.chat.caller.tenant, REQUEST, body).await.map_err(|why| {
             ToolError::new(ErrorKind::StoreUnavailable, "the model request could not be recorded")
                 .caused_by(why)
         })
+    }
+}
+
+/// A byte of a request is at least so much of a token, roughly.
+const BYTES_OF_A_TOKEN: usize = 4;
+
+/// A request whose answer nobody waits for any more: whoever asked is gone. It was sent all the same, so
+/// it goes on record, and counts with what it must have cost at least.
+struct Unheard {
+    runtime: Runtime,
+    tenant: String,
+    body: Option<Value>,
+}
+
+impl Unheard {
+    fn new(chat: &Chat, ask: &turn::Ask<'_>) -> Self {
+        let body = json!({
+            "session": chat.session,
+            "agent": &*chat.caller.agent,
+            "model": ask.model.name(),
+            "provider": ask.model.dialect().as_str(),
+            "place": ask.model.place(),
+            "round": ask.round,
+            "prompt": ask.prompt,
+            "request": Digest::of_bytes(ask.body.as_bytes()),
+            "error": "whoever asked did not wait for the answer",
+            "inputTokens": ask.body.len() / BYTES_OF_A_TOKEN,
+            "estimated": true,
+        });
+        let tenant = chat.caller.tenant.to_string();
+        Self { runtime: chat.agent.runtime.clone(), tenant, body: Some(body) }
+    }
+}
+
+impl Drop for Unheard {
+    fn drop(&mut self) {
+        let (Some(body), Ok(handle)) = (self.body.take(), tokio::runtime::Handle::try_current())
+        else {
+            return;
+        };
+        let (runtime, tenant) = (self.runtime.clone(), std::mem::take(&mut self.tenant));
+        handle.spawn(async move {
+            // Nobody is left to be told that it could not be written.
+            let _ = runtime.store().note(&tenant, REQUEST, body).await;
+        });
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use haft_agent::http::Provider as Api;
 use haft_agent::{Cancel, Reason};
 use haft_core::ledger::State;
-use haft_core::port::{EffectFilter, Ledger as _};
+use haft_core::port::{EffectFilter, Journal as _, Ledger as _, TrailFilter};
 use tokio::sync::Notify;
 
 use crate::provider::{Reply, says};
@@ -105,4 +105,30 @@ async fn a_dropped_run_leaves_nothing_half_done() {
     let told = answers(api, &world.provider.requests()[1].body);
     assert!(told[0].contains("may have happened"), "{told:?}");
     assert!(told[1].contains("nothing was done"), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_request_whose_caller_is_gone_is_on_record_with_what_it_cost_at_least() {
+    let api = Api::ALL[0];
+    let mut first = says(api, "I think that", &[]);
+    let rest = first.split_off(first.len() - 1);
+    let (sent, never) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let world = World::new(api, vec![Reply::Gated(first, sent.clone(), never, rest)]).await;
+    let mut chat = world.chat().await;
+    tokio::select! {
+        _ = say(&mut chat, "go") => panic!("it never ends"),
+        () = sent.notified() => {}
+    }
+    drop(chat);
+    let kinds = vec!["model_request".to_owned()];
+    let wanted =
+        TrailFilter { tenant: "default".into(), kinds, limit: 9, ..TrailFilter::default() };
+    let mut found = Vec::new();
+    while found.is_empty() {
+        found = world.store.trail(wanted.clone()).await.unwrap();
+        tokio::task::yield_now().await;
+    }
+    let said: serde_json::Value = serde_json::from_str(&found[0].body).unwrap();
+    assert_eq!((found.len(), &said["estimated"]), (1, &true.into()), "{said}");
+    assert!(said["inputTokens"].as_u64().unwrap() > 10, "{said}");
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::policy::{Instant, Problem, suggest};
-use crate::toolbox::{McpAccess, ModelChoice, Origin, Overrides};
+use crate::toolbox::{McpAccess, ModelChoice, Origin, Overrides, TokenBudget};
 
 /// The body of an entry of one kind.
 pub trait Body: Serialize + DeserializeOwned {
@@ -82,6 +82,9 @@ pub struct Tenant {
     /// How its tools may be used over MCP.
     #[serde(skip_serializing_if = "McpAccess::is_whole")]
     pub mcp: McpAccess,
+    /// How many tokens of models its agents may use; as many as they like when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<TokenBudget>,
 }
 
 /// An agent.

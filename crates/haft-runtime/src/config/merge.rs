@@ -138,6 +138,7 @@ impl Merging<'_> {
             id: entry.id.clone(),
             administrators: said.administrators,
             mcp: said.mcp,
+            tokens: said.tokens,
             definitions: Vec::new(),
         });
     }

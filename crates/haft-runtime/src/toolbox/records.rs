@@ -67,6 +67,45 @@ pub struct Tenant {
     /// How its tools may be used over MCP.
     #[serde(default, skip_serializing_if = "McpAccess::is_whole")]
     pub mcp: McpAccess,
+    /// How many tokens of models its agents may use; as many as they like when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<TokenBudget>,
+}
+
+/// How many tokens of models a tenant may use, in and out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TokenBudget {
+    /// So many.
+    pub most: u64,
+    /// In this time.
+    #[serde(default)]
+    pub per: Period,
+}
+
+/// A time of the calendar, in UTC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Period {
+    /// From one full hour to the next.
+    Hour,
+    /// From midnight to midnight.
+    #[default]
+    Day,
+    /// From the first of a month to the first of the next.
+    Month,
+}
+
+impl Period {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Hour => "hour",
+            Self::Day => "day",
+            Self::Month => "month",
+        }
+    }
 }
 
 /// How a tenant's tools may be used over MCP.

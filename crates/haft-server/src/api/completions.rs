@@ -48,6 +48,8 @@ const AGAIN: Duration = Duration::from_secs(15 * 60);
             content_type = "application/problem+json"),
         (status = 404, description = "No such agent.", body = Object),
         (status = 409, description = "The key was used for another request.", body = Object),
+        (status = 429, description = "The tenant's tokens are used up; `Retry-After` says until when.",
+            body = Object),
         (status = 502, description = "The model did not answer.", body = Object)))]
 pub(crate) async fn complete(
     State(door): State<Arc<Door>>,
@@ -97,6 +99,8 @@ pub(crate) async fn models(
             content_type = "application/problem+json"),
         (status = 404, description = "No such agent.", body = Object),
         (status = 409, description = "The key was used for another request.", body = Object),
+        (status = 429, description = "The tenant's tokens are used up; `Retry-After` says until when.",
+            body = Object),
         (status = 502, description = "The model did not answer.", body = Object)))]
 pub(crate) async fn of_agent(
     State(door): State<Arc<Door>>,
@@ -126,6 +130,7 @@ async fn talk(
     asked: Asked,
 ) -> Result<Response, Failure> {
     let agent = agent(&door, &caller)?;
+    within_budget(&agent, &caller, door.runtime.store().now_ms()).await?;
     let (name, request) = name(calls::key(headers)?, &asked);
     let catalog = catalog(&door, &caller, agent.mode(), &name).await?;
     let told = asked.told(agent.dialect(), &catalog)?;
@@ -145,6 +150,15 @@ async fn talk(
         false => whole(&door, chat, pieces).await,
         true => streamed(door, &tenant, chat, pieces),
     }
+}
+
+/// Before anything is begun: a stream could only say so in its first piece.
+async fn within_budget(agent: &Agent, caller: &Caller, now_ms: i64) -> Result<(), Problem> {
+    let Some(standing) = agent.budget(&caller.tenant).await? else { return Ok(()) };
+    standing.allows_more().map_err(|error| {
+        let wait = standing.resets_at_ms.saturating_sub(now_ms).max(0).unsigned_abs();
+        Problem::from(error).again_after(wait.div_ceil(1000).max(1))
+    })
 }
 
 /// The tools as the session has them: it may be pinned to another registry, and rules may ask for it.

@@ -51,6 +51,7 @@ pub(crate) async fn metrics(
     let home = door.is_home(&who);
     let mut text = door.metrics.render((!home).then_some(&*who.tenant));
     effects(&door, (!home).then_some(&*who.tenant), &mut text).await;
+    tokens(&door, (!home).then_some(&*who.tenant), &mut text).await;
     if home {
         whole(&door, &mut text).await;
     }
@@ -92,6 +93,30 @@ async fn effects(door: &Door, tenant: Option<&str>, text: &mut String) {
     line(Standing::Stuck, stuck);
     if tenant.is_none() {
         line(Standing::Started, door.runtime.effects_running());
+    }
+}
+
+/// What tenants that have a budget of tokens have used of it. What the store cannot say is left out.
+async fn tokens(door: &Door, tenant: Option<&str>, text: &mut String) {
+    let configured = door.runtime.configured();
+    let all = configured.records.tenants.iter().filter(|one| one.tokens.is_some());
+    let mut lines = [String::new(), String::new()];
+    for one in all.filter(|one| tenant.is_none_or(|tenant| tenant == one.id)).take(COUNTED) {
+        let Ok(Some(standing)) = door.spending.of(&door.runtime, &one.id).await else { continue };
+        let [used, most] = &mut lines;
+        let labels =
+            format!("{{tenant=\"{}\",period=\"{}\"}}", one.id, standing.budget.per.as_str());
+        let _ = writeln!(used, "haft_tenant_tokens_used{labels} {}", standing.used);
+        let _ = writeln!(most, "haft_tenant_tokens_budget{labels} {}", standing.budget.most);
+    }
+    let [used, most] = lines;
+    for (name, help, lines) in [
+        ("haft_tenant_tokens_used", "Tokens of models that were used in the period", used),
+        ("haft_tenant_tokens_budget", "Tokens of models that may be used in it", most),
+    ] {
+        if !lines.is_empty() {
+            let _ = write!(text, "# HELP {name} {help}\n# TYPE {name} gauge\n{lines}");
+        }
     }
 }
 

@@ -6,6 +6,9 @@ use std::sync::{Arc, Mutex};
 use haft_agent::model::{Model, Stream};
 use haft_agent::{Agent, Refusal, Settings};
 use haft_core::port::Boxed;
+use haft_runtime::toolbox::{Period, Records, TokenBudget};
+use haft_server::{Door, Limits};
+use haft_store::Memory;
 use haft_wire::Dialect;
 use serde_json::{Value, json};
 
@@ -380,4 +383,64 @@ async fn a_tool_that_is_only_had_in_a_session_may_be_chosen() {
     }
     assert_eq!(world.heard()[0]["tool_choice"], echo);
     assert_eq!(world.served.runs(), 1);
+}
+
+#[tokio::test]
+async fn a_tenant_whose_tokens_are_used_up_waits_for_the_next_period() {
+    let model = Arc::new(Scripted {
+        says: Mutex::new([says("One."), says("Two."), says("Three.")].into()),
+        ..Scripted::default()
+    });
+    let mut records = Records::of_one("ours", "helper");
+    records.tenants.extend(Records::of_one("theirs", "spy").tenants);
+    let budget = TokenBudget { most: 15, per: Period::Month };
+    records.tenants[0].tokens = Some(budget);
+    let store: Arc<Memory> = Arc::new(Memory::new());
+    let serve = async || {
+        let (talks, records) = (model.clone(), records.clone());
+        let add = move |door: Door| {
+            let agent = Agent::new(door.runtime.clone(), talks, Settings::default());
+            door.with_models(Arc::new(move |_, _| Ok(agent.clone())))
+        };
+        Served::build(store.clone(), Limits::default(), |builder| builder.records(records), add)
+            .await
+    };
+    let first = serve().await;
+    let ask = async |served: &Served, text: &str, stream: bool| {
+        let messages = json!([{ "role": "user", "content": text }]);
+        let body = json!({ "model": "helper", "stream": stream, "messages": messages });
+        served.post(&served.agent, CHAT, body).await
+    };
+    // Each answer costs 10: the second begins within the budget, and ends beyond it.
+    assert_eq!(ask(&first, "a", false).await.status, 200);
+    assert_eq!(ask(&first, "b", false).await.status, 200);
+    // What was used is known after a restart.
+    for served in [first, serve().await] {
+        for stream in [false, true] {
+            let refused = ask(&served, "c", stream).await;
+            assert_eq!(refused.status, 429, "{refused:?}");
+            let error = &refused.json()["error"];
+            assert_eq!(
+                (&error["type"], &error["code"]),
+                (&json!("rate_limit_error"), &json!("budget_exceeded"))
+            );
+            let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+            assert!((1..=31 * 24 * 60 * 60).contains(&wait), "{wait}");
+        }
+        let tokens = &served.get(&served.operator, "/v1/usage").await.json()["tokens"];
+        assert_eq!(
+            (&tokens["used"], &tokens["most"], &tokens["per"]),
+            (&json!(20), &json!(15), &json!("month"))
+        );
+        let figures = served.get(&served.operator, "/metrics").await.body;
+        for line in [
+            "haft_tenant_tokens_used{tenant=\"ours\",period=\"month\"} 20",
+            "haft_tenant_tokens_budget",
+        ] {
+            assert!(figures.contains(line), "{figures}");
+        }
+        let theirs = served.get(&served.stranger, "/v1/usage").await.json();
+        assert_eq!(theirs, json!({}), "another tenant has no budget");
+    }
+    assert_eq!(model.heard.lock().unwrap().len(), 2, "the model was not asked again");
 }

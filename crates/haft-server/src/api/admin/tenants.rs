@@ -34,6 +34,19 @@ pub(crate) struct Said {
     administrators: Option<Vec<String>>,
     /// How its tools may be used over MCP: `whole`, `discovery` or `off`.
     mcp: Option<String>,
+    /// How many tokens of models its agents may use: as many as they like where absent.
+    tokens: Option<Tokens>,
+}
+
+/// How many tokens of models a tenant may use, in and out.
+#[derive(Deserialize, ToSchema)]
+#[schema(as = TokenBudget)]
+#[expect(dead_code, reason = "describes the body in the OpenAPI document; the runtime reads it")]
+pub(crate) struct Tokens {
+    /// So many.
+    most: u64,
+    /// In an `hour`, a `day` or a `month` of the calendar, in UTC; a day where absent.
+    per: Option<String>,
 }
 
 /// The tenants that the key's holder may know of: their own, or all for the home tenant's.

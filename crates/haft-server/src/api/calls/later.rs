@@ -109,16 +109,12 @@ impl Begins {
                 is_known = false;
                 continue;
             };
-            match event.kind {
-                EventKind::ToolSideEffectStarted if self.wanted.takes(&event) => {
-                    let what =
-                        json!({ "call": event.call, "tool": event.tool, "id": event.model_call });
-                    begun.insert(event.call.clone(), what);
-                }
-                EventKind::ToolSideEffectCompleted | EventKind::ToolSideEffectFailed => {
-                    begun.remove(&event.call);
-                }
-                _ => {}
+            let ended = [EventKind::ToolSideEffectCompleted, EventKind::ToolSideEffectFailed];
+            if event.kind == EventKind::ToolSideEffectStarted && self.wanted.takes(&event) {
+                let (call, tool, id) = (&event.call, &event.tool, &event.model_call);
+                begun.insert(call.clone(), json!({ "call": call, "tool": tool, "id": id }));
+            } else if ended.contains(&event.kind) {
+                begun.remove(&event.call);
             }
         }
         let ends = ends.iter().map(|(place, end)| json!({ "index": place, "end": end }));

@@ -3,6 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::Json;
+use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use haft_agent::{Decision, Done, Event, Handed, Listen, Reason};
 use haft_core::port::Boxed;
@@ -41,7 +42,11 @@ impl Failure {
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        (self.0.status(), Json(self.body())).into_response()
+        let mut response = (self.0.status(), Json(self.body())).into_response();
+        if let Some(seconds) = self.0.retry_after() {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
     }
 }
 
