@@ -99,6 +99,25 @@ async fn foreign_names_and_pages_are_turned_away() {
     }
 }
 
+/// A tool whose address leads back to the server it runs in.
+#[tokio::test]
+async fn a_server_refuses_its_own_requests() {
+    let served = Served::new().await;
+    let key = &served.agent;
+    let ask = |mark: &str| {
+        format!(
+            "POST /v1/agents/helper/calls HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+             Authorization: Bearer {key}\r\nContent-Type: application/json\r\nhaft-hop: {mark}\r\n\
+             Content-Length: 15\r\n\r\n{{\"tool\":\"echo\"}}"
+        )
+    };
+    let other = served.raw(ask("0123456789abcdef0123456789abcdef").as_bytes()).await;
+    assert_eq!(other.status, 200, "{other:?}");
+    let own = served.raw(ask(haft_core::hop::own()).as_bytes()).await;
+    assert_eq!((own.status, own.json()["code"].clone()), (508, json!("loop")), "{own:?}");
+    assert_eq!(served.get(&served.operator, "/v1/calls").await.json().as_array().unwrap().len(), 1);
+}
+
 #[tokio::test]
 async fn what_two_readers_could_take_differently_is_refused() {
     let served = Served::new().await;

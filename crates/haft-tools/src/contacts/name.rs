@@ -4,6 +4,7 @@
 //! a title or a word that announces one, the address beside it, or a place of its own at a letter's
 //! end.
 
+mod caseless;
 mod han;
 
 use std::ops::Range;
@@ -205,6 +206,7 @@ pub(super) fn find(text: &str, finds: &mut Finds) {
         }
     }
     han::find(text, finds);
+    caseless::find(text, finds);
 }
 
 /// The part of a run of capitals that is a name, where one is.

@@ -9,7 +9,7 @@ use tantivy::{TantivyDocument, Term};
 use super::record::Record;
 
 /// Changes whenever an index of before cannot be used any more.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 /// The name of our words' reader.
 pub(super) const READER: &str = "haft";

@@ -16,7 +16,7 @@ use super::rank::{Ranked, Scored, Scorer, bent};
 use super::record::Record;
 use super::snippet;
 use super::vectors::Asked;
-use super::words::{Reader, is_small};
+use super::words::{Reader, is_single, is_small};
 
 /// Longer questions are cut here: what is looked for stands at their beginning.
 const MAX_QUERY: usize = 2_000;
@@ -89,12 +89,14 @@ impl Base {
         let question = Question { words: &words, filter: &filter, asked: asked.as_ref(), limit };
         let (ranked, total) = ranked(&open, &mut reader, &question)?;
         let wanted: HashSet<String> = words.into_iter().map(|(word, _)| word).collect();
+        reader.singles = wanted.iter().any(|word| is_single(word));
         let mut hits = Vec::with_capacity(ranked.len());
         for (value, record) in ranked {
             let snippet =
                 search.snippets.then(|| snippet::best(&mut reader, &record.body, &wanted));
             hits.push(Hit { snippet, score: score(value), record });
         }
+        reader.singles = false;
         open.memory.give_back_reader(reader);
         // Equal ones by their id, so that the order does not depend on where they are kept.
         hits.sort_by(|a, b| {

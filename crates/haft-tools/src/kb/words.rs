@@ -1,8 +1,9 @@
 //! Text as the words that are indexed and searched for.
 //!
 //! Both sides go through the same steps, so that *Festivals* finds *festival's*: runs of letters
-//! and digits, lower case, without accents, reduced to their stem. Scripts that write no spaces
-//! are taken two characters at a time.
+//! and digits, lower case, without accents, reduced to their stem; Korean ones without the particle
+//! that is written onto them. Scripts that write no spaces are taken two characters at a time; what is
+//! indexed, also one at a time, so that a single character is found.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -132,11 +133,13 @@ pub(super) struct Reader {
     language: Language,
     known: HashMap<String, String, RandomState>,
     plain: String,
+    /// Whether single characters of scripts without spaces are words beside their pairs.
+    pub(super) singles: bool,
 }
 
 impl Clone for Reader {
     fn clone(&self) -> Self {
-        Self::new(self.language)
+        Self { singles: self.singles, ..Self::new(self.language) }
     }
 }
 
@@ -147,6 +150,7 @@ impl Reader {
             language,
             known: HashMap::default(),
             plain: String::new(),
+            singles: false,
         }
     }
 
@@ -185,7 +189,7 @@ impl Reader {
         }
         if is_unspaced(first) {
             let end = start + length(&is_unspaced);
-            pairs(text, start..end, take);
+            pairs(text, start..end, self.singles, take);
             return end;
         }
         let goes_on = |c: char| !is_unspaced(c) && (c.is_alphanumeric() || is_combining_mark(c));
@@ -196,7 +200,8 @@ impl Reader {
 
     fn word(&mut self, text: &str, place: Range<usize>, take: &mut impl FnMut(Word<'_>)) {
         if let Some(word) = text.get(place.clone()).filter(|word| word.len() <= LONGEST) {
-            self.one(word, place, take);
+            let word = without_particle(word);
+            self.one(word, place.start..place.start + word.len(), take);
         }
     }
 
@@ -267,14 +272,55 @@ fn is_unspaced(c: char) -> bool {
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
 }
 
-fn pairs(text: &str, place: Range<usize>, take: &mut impl FnMut(Word<'_>)) {
+/// Whether a word of a question is one character of a script without spaces.
+pub(super) fn is_single(word: &str) -> bool {
+    let mut letters = word.chars();
+    letters.next().is_some_and(is_unspaced) && letters.next().is_none()
+}
+
+/// Particles after a syllable that ends in a consonant, the longest first.
+const AFTER_CONSONANT: [&str; 5] = ["으로", "은", "이", "을", "과"];
+/// Particles after one that ends in a vowel.
+const AFTER_VOWEL: [&str; 5] = ["는", "가", "를", "와", "로"];
+/// Particles after any, the longest first.
+const AFTER_ANY: [&str; 9] = ["에서는", "에서", "에게", "까지", "부터", "에", "의", "도", "만"];
+
+/// A Korean word without its particle: 조명을 is 조명. Two syllables must be left, and the particle must be
+/// the one that such a syllable takes: 회의 and 전문가 end in none. Some words lose an end of their own
+/// (고양이); they do so on both sides.
+fn without_particle(word: &str) -> &str {
+    let is_hangul = |c: char| ('\u{ac00}'..='\u{d7a3}').contains(&c);
+    if word.is_ascii() || !word.ends_with(is_hangul) {
+        return word;
+    }
+    let left = |particle: &&str, fits: &dyn Fn(u32) -> bool| {
+        let stem = word.strip_suffix(*particle)?;
+        let last = stem.chars().next_back().filter(|c| is_hangul(*c))?;
+        // Syllables stand in the order of their 28 ends, none first; the eighth is ㄹ.
+        let end = (u32::from(last) - 0xac00) % 28;
+        (stem.chars().filter(|c| is_hangul(*c)).count() >= 2 && fits(end)).then_some(stem)
+    };
+    let any = AFTER_ANY.iter().find_map(|one| left(one, &|_| true));
+    let any = any.or_else(|| AFTER_CONSONANT.iter().find_map(|one| left(one, &|end| end != 0)));
+    let any = any.or_else(|| {
+        AFTER_VOWEL.iter().find_map(|one| left(one, &|end| end == 0 || *one == "로" && end == 8))
+    });
+    any.unwrap_or(word)
+}
+
+fn pairs(text: &str, place: Range<usize>, singles: bool, take: &mut impl FnMut(Word<'_>)) {
     let run = text.get(place.clone()).unwrap_or_default();
     let starts: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([run.len()]).collect();
-    let single = starts.len() == 2;
-    for window in starts.windows(if single { 2 } else { 3 }) {
-        if let (Some(&from), Some(&to)) = (window.first(), window.last()) {
-            let pair = run.get(from..to).unwrap_or_default();
-            take(Word { stem: pair, plain: pair, place: place.start + from..place.start + to });
+    let alone = starts.len() == 2;
+    let mut give = |from: usize, to: Option<&usize>| {
+        let Some(word) = to.and_then(|to| run.get(from..*to)) else { return };
+        let from = place.start + from;
+        take(Word { stem: word, plain: word, place: from..from + word.len() });
+    };
+    for (at, from) in starts.iter().enumerate() {
+        give(*from, starts.get(at + 2));
+        if singles || alone {
+            give(*from, starts.get(at + 1));
         }
     }
 }
@@ -291,7 +337,7 @@ pub(super) struct Indexed {
 impl Indexed {
     pub(super) fn new(language: Language) -> Self {
         Self {
-            reader: Reader::new(language),
+            reader: Reader { singles: true, ..Reader::new(language) },
             text: String::new(),
             ends: Vec::new(),
             token: Token::default(),
@@ -382,6 +428,37 @@ mod tests {
         check(Language::English, "港の祭り", &["港の", "の祭", "祭り"]);
         check(Language::English, "灯", &["灯"]);
         check(Language::English, "LED灯を3台", &["led", "灯を", "3", "台"]);
+    }
+
+    #[test]
+    fn what_is_indexed_of_them_is_found_by_one_character() {
+        let mut found = Vec::new();
+        let mut reader = Reader { singles: true, ..Reader::new(Language::English) };
+        reader.each("港の祭", |word| found.push((word.stem.to_owned(), word.place)));
+        let expected = [("港の", 0..6), ("港", 0..3), ("の祭", 3..9), ("の", 3..6), ("祭", 6..9)];
+        assert_eq!(found, expected.map(|(stem, place)| (stem.to_owned(), place)));
+        assert!(is_single("灯") && !is_single("灯を") && !is_single("a") && !is_single(""));
+    }
+
+    #[test]
+    fn a_korean_word_is_taken_without_its_particle() {
+        let check = |written: &str, word: &str| assert_eq!(without_particle(written), word);
+        for particle in
+            ["은", "이", "을", "과", "으로", "의", "에", "에서", "도", "만", "까지", "부터"]
+        {
+            check(&format!("조명{particle}"), "조명");
+        }
+        for particle in ["는", "가", "를", "와", "로", "의", "에게", "에서는"] {
+            check(&format!("카메라{particle}"), "카메라");
+        }
+        check("서울로", "서울");
+        // No particle of theirs, or too little would be left.
+        for word in ["회의", "전문가", "가을", "지도", "조명", "조명를", "빛을", "LED", "", "조명2"]
+        {
+            check(word, word);
+        }
+        check("LED조명을", "LED조명");
+        assert_eq!(words(Language::English, "조명을"), words(Language::English, "조명"));
     }
 
     #[test]
