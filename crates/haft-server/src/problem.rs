@@ -255,7 +255,7 @@ impl Problem {
     }
 
     /// One of each that is no kind of a call's end.
-    pub(crate) fn own() -> [Self; 21] {
+    pub(crate) fn own() -> [Self; 22] {
         [
             Self::malformed("the request is not one that this server reads"),
             Self::unauthenticated(),
