@@ -103,6 +103,9 @@ pub struct Agent {
     /// Only these tools in a mode.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub modes: BTreeMap<Mode, Vec<String>>,
+    /// The connections that its calls use which name none, by provider. They have to be granted still.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub connections: BTreeMap<String, String>,
 }
 
 /// What a tenant says about a tool. The entry's id is the tool's.

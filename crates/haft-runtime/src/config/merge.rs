@@ -156,7 +156,7 @@ impl Merging<'_> {
             model: said.model,
             tools: said.tools,
             modes: said.modes,
-            connections: BTreeMap::new(),
+            connections: said.connections,
             activations: Vec::new(),
         });
     }

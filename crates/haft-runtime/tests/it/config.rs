@@ -101,6 +101,20 @@ async fn what_is_declared_counts_whatever_is_stored() {
     assert_eq!(refused, Err(ChangeError::Declared));
 }
 
+/// As those do that are declared.
+#[tokio::test]
+async fn a_stored_agent_has_connections_of_its_own() {
+    let world = world();
+    let body = json!({"connections": {"github": "work"}});
+    world.runtime.change(change(Kind::Agent, "night", 0, body)).await.unwrap();
+    let configured = world.runtime.configured();
+    let night = configured.records.agents.iter().find(|one| one.id == "night").unwrap();
+    assert_eq!(night.connections.get("github").map(String::as_str), Some("work"));
+    let nameless = json!({"connections": {"github": ""}});
+    let refused = world.runtime.change(change(Kind::Agent, "dawn", 0, nameless)).await;
+    assert!(matches!(refused, Err(ChangeError::Invalid(_))), "{refused:?}");
+}
+
 #[tokio::test]
 async fn two_who_change_the_same_do_not_overwrite_each_other() {
     let world = world();

@@ -68,7 +68,7 @@ pub(crate) fn run(at: &Place, options: &Check, out: &mut Output) -> anyhow::Resu
 
 /// Whether nothing seals what callers write. What keeps the key from being read is found elsewhere.
 fn in_the_clear(file: &Path) -> bool {
-    let Ok((Some(config), _)) = Config::check(file) else { return false };
+    let Ok(Checked { config: Some(config), .. }) = Config::check(file) else { return false };
     let keys = config.outside.key_place(&config.database()).read();
     keys.is_ok_and(|keys| keys.is_empty())
 }

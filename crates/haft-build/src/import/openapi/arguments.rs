@@ -93,6 +93,11 @@ pub(super) fn gather(operation: &Operation<'_>, log: &mut Log) -> Result<Argumen
     }
     let mut arguments = Arguments::default();
     for (parameter, name, place) in found {
+        if place == "path" && !operation.path.contains(&format!("{{{name}}}")) {
+            let what = format!("the path parameter `{name}`: the path has no slot `{{{name}}}`");
+            log.note(Severity::Dropped, &pointer::step("/parameters", name), what);
+            continue;
+        }
         one(operation.source, parameter, (name, place), &mut arguments, log)?;
     }
     Ok(arguments)

@@ -203,6 +203,38 @@ paths:
     );
 }
 
+#[test]
+fn parameters_of_the_path_and_its_slots_belong_together() {
+    let parameter = |name: &str| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}});
+    let document = json!({
+        "openapi": "3.1.0", "servers": [{"url": "https://h.example"}],
+        "paths": {
+            "/a/{id}": {
+                "parameters": [parameter("lost")],
+                "get": {"operationId": "more", "summary": "More", "parameters": [parameter("id"), parameter("idx")]},
+            },
+            "/b/{id}/{part}": {
+                "get": {"operationId": "less", "summary": "Less", "parameters": [parameter("id")]},
+            },
+        },
+    });
+    let import = openapi(&document.to_string(), Given::default()).unwrap();
+    assert_eq!(
+        said(&import, Severity::Dropped),
+        [
+            "more: the path parameter `lost`: the path has no slot `{lost}`",
+            "more: the path parameter `idx`: the path has no slot `{idx}`",
+        ]
+    );
+    assert_eq!(
+        said(&import, Severity::Error),
+        ["less: the path has a slot `part` and no parameter for it; add one"]
+    );
+    let more = contract(&import, "more");
+    assert_eq!(more["parameters"]["required"], json!(["id"]));
+    assert_eq!(more["parameters"]["properties"].as_object().unwrap().len(), 1);
+}
+
 /// The gateway of the one operation that these lines describe, or why there is none.
 #[track_caller]
 fn gateway_of(method: &str, path: &str, operation: Value) -> Result<Value, String> {
