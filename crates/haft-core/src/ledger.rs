@@ -114,6 +114,8 @@ pub struct Claim {
     /// Tenant, tool, connection and arguments, whatever the key: while one such act has an unknown
     /// outcome, another is not begun.
     pub act: Digest,
+    /// The same as an earlier version of haft wrote it: what it left open counts too.
+    pub act_before: Option<Digest>,
     /// After so long without an outcome nobody waits for it any more. For liveness, never for
     /// safety.
     pub lease_ms: u64,

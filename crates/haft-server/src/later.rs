@@ -87,8 +87,8 @@ pub(crate) enum Begun {
 
 /// What became of a request to call work off.
 pub(crate) enum CalledOff {
-    /// It goes no further; this is what can be said of it.
-    Answer(Bytes),
+    /// It goes no further; this is what can be said of it, to whoever made it or to others.
+    Answer { answer: Bytes, own: bool },
     /// It has ended by itself.
     TooLate,
 }
@@ -151,7 +151,9 @@ impl Later {
         let calls = self.calls();
         let call = calls.by_id.get(id)?;
         Some(match (&call.answer, call.work.called_off) {
-            (Some(answer), true) => CalledOff::Answer(answer.clone()),
+            (Some(answer), true) => {
+                CalledOff::Answer { answer: answer.clone(), own: call.is_of(who, agent) }
+            }
             (Some(_) | None, _) => CalledOff::TooLate,
         })
     }

@@ -195,8 +195,8 @@ pub(crate) struct CalledOff {
 pub(crate) struct EndedBefore {
     /// Its place.
     index: usize,
-    /// How it ended.
-    end: Step,
+    /// How it ended; for its caller alone.
+    end: Option<Step>,
 }
 
 /// A side effect that cannot be called off any more.

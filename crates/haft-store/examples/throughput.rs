@@ -128,6 +128,7 @@ async fn call<L: Ledger>(store: &L, caller: u64, number: u64) -> Outcome<()> {
     let claim = Claim {
         fingerprint: key.clone(),
         act: key.clone(),
+        act_before: None,
         key: key.clone(),
         other: None,
         lease_ms: 30_000,

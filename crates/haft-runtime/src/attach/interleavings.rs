@@ -45,6 +45,7 @@ fn claim(call: &str) -> Claim {
         other: None,
         fingerprint: key(),
         act: key(),
+        act_before: None,
         lease_ms: 60_000,
         again_within_ms: 0,
         keep: Keep { result_ms: 60_000, key_ms: 60_000 },

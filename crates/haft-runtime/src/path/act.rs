@@ -5,6 +5,8 @@
 //! attempt, all of these are the same act. What really differs is another act, also where only one
 //! letter or digit does.
 
+use std::borrow::Cow;
+
 use haft_core::contract::Contract;
 use haft_core::digest::canonical;
 use haft_core::ledger::EffectRecord;
@@ -18,8 +20,17 @@ use crate::redact::is_hidden;
 /// The act of a call, by which the ledger finds it.
 pub(super) fn of(call: &Authorized) -> Digest {
     let (tenant, tool) = (&*call.call.caller.tenant, &call.tool.tool);
-    let gist = gist(&tool.contract, call.effective());
+    let gist = gist(&tool.contract, &counted(call));
     Digest::of_json(&json!([tenant, tool.id, call.call.connection, gist]))
+}
+
+/// What was asked for, so that a clamp that has changed since, or that only one mode has, makes no other
+/// act. Declared fields count as the tool gets them.
+fn counted(call: &Authorized) -> Cow<'_, Value> {
+    match call.tool.tool.contract.idempotency_key_fields {
+        Some(_) => Cow::Borrowed(call.effective()),
+        None => call.accepted(),
+    }
 }
 
 /// Whether what is on record, of the same tool, was the same act.

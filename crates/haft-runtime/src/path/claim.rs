@@ -204,6 +204,7 @@ fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
         other: key.other.clone(),
         fingerprint: key.fingerprint.clone(),
         act: key.act.clone(),
+        act_before: Some(key.act_before.clone()),
         lease_ms: millis(lease),
         again_within_ms: joined.tool.limits.again_within_ms(),
         keep: inner.settings.keep(joined.class()),

@@ -23,6 +23,8 @@ pub(crate) struct Key {
     pub(super) fingerprint: Digest,
     /// The act itself, whatever the key.
     pub(super) act: Digest,
+    /// The same as earlier versions wrote it: to the letter.
+    pub(super) act_before: Digest,
     /// Where the act may have been begun under another key.
     pub(super) other: Option<OtherKey>,
 }
@@ -55,7 +57,13 @@ impl Key {
             }
         };
         let digest = scoped(call, &source);
-        Ok(Some(Self { digest, fingerprint, act: act::of(call), other: None }))
+        Ok(Some(Self {
+            digest,
+            fingerprint,
+            act: act::of(call),
+            act_before: to_the_letter(call),
+            other: None,
+        }))
     }
 
     /// The key that a caller gave, to this call or to the request that it is part of. Whoever sends
@@ -70,7 +78,7 @@ impl Key {
             Keyed::Batch => (among(), Some(alone)),
         };
         let other = other.map(|key| OtherKey { key, within_ms: None });
-        Self { digest, fingerprint, act: act::of(call), other }
+        Self { digest, fingerprint, act: act::of(call), act_before: to_the_letter(call), other }
     }
 
     /// The key of a caller that sends again what it thinks lost, and has no key to say so: the act
@@ -85,7 +93,7 @@ impl Key {
         };
         let other = Some(OtherKey { key: key(span - 1), within_ms: Some(millis(within)) });
         let (digest, fingerprint) = (key(span), Digest::of_json(&business));
-        Self { digest, fingerprint, act: act::of(call), other }
+        Self { digest, fingerprint, act: act::of(call), act_before: to_the_letter(call), other }
     }
 
     /// Whether an entry under this key is about the same arguments.
@@ -141,6 +149,11 @@ fn scoped(call: &Authorized, source: &Value) -> Digest {
     let caller = &call.call.caller;
     let tool = &call.tool.tool.id;
     Digest::of_json(&json!([&*caller.tenant, caller.principal(), tool, source]))
+}
+
+fn to_the_letter(call: &Authorized) -> Digest {
+    let (tenant, tool) = (&*call.call.caller.tenant, &call.tool.tool.id);
+    Digest::of_json(&json!([tenant, tool, call.call.connection, business(call)]))
 }
 
 /// The arguments that make two calls the same act: the declared ones, else all.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use haft_agent::describe::as_shown;
-use haft_core::call::{Call, Caller};
+use haft_core::call::{Call, Caller, is_key};
 use haft_core::port::Invoke as _;
 use haft_core::{Digest, Envelope};
 use haft_runtime::Runtime;
@@ -254,9 +254,11 @@ impl Asking<'_> {
         call.dry_run = self.said.dry_run;
         // A message that is posted again has its calls at the same places.
         if let Sent::Keyed(key) = &self.sent {
-            // Of fixed length, and not a key that a caller may give to a call of its own.
-            let own = Digest::of_json(&json!(["message", key, place]));
-            call.key = Some(own.hex().to_owned());
+            // What an earlier version carried out stands under this spelling; where it is too long
+            // for a key, none could.
+            let own = format!("{key}/{place}");
+            let long = || Digest::of_json(&json!(["message", key, place])).hex().to_owned();
+            call.key = Some(if is_key(&own) { own } else { long() });
         }
         call
     }

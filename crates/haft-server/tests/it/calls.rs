@@ -372,7 +372,10 @@ async fn what_has_not_begun_is_called_off_and_what_has_is_carried_out() {
             all.as_array().unwrap().iter().find(|one| one["call"] == said["begun"][0]["call"]);
         own.unwrap_or_else(|| panic!("{all}"))["state"].clone()
     };
+    let mut asked = 0;
     while state().await == "started" {
+        asked += 1;
+        assert!(asked < 100_000, "it does not end");
         tokio::task::yield_now().await;
     }
     assert_eq!(state().await, "succeeded");
@@ -382,13 +385,23 @@ async fn what_has_not_begun_is_called_off_and_what_has_is_carried_out() {
 #[tokio::test]
 async fn an_operator_calls_off_too_and_what_has_ended_is_not_called_off() {
     let served = Served::new().await;
-    let wait = json!({"tool": "echo", "arguments": {"text": "wait"}});
-    let place = begun(&served, "a", wait).await;
-    served.ran(1).await;
+    let calls = json!({"calls": [
+        {"tool": "echo", "arguments": {"text": "mine"}},
+        {"tool": "echo", "arguments": {"text": "wait"}},
+    ]});
+    let place = begun(&served, "a", calls).await;
+    served.ran(2).await;
     let said = served.send(&served.operator, "DELETE", &place, &[], None).await.json();
     assert_eq!((&said["status"], &said["begun"]), (&json!("cancelled"), &json!([])), "{said}");
+    // What a call gave is its caller's.
+    assert_eq!(said["ended"], json!([{"index": 0}]), "{said}");
+    let own = served.get(&served.agent, &place).await.json();
+    assert_eq!(own["ended"][0]["end"]["ok"], true, "{own}");
     let place = begun(&served, "b", json!({"tool": "echo", "arguments": {"text": "x"}})).await;
+    let mut asked = 0;
     while served.get(&served.agent, &place).await.status == 202 {
+        asked += 1;
+        assert!(asked < 100_000, "it does not end");
         tokio::task::yield_now().await;
     }
     let reply = served.send(&served.agent, "DELETE", &place, &[], None).await;

@@ -96,6 +96,7 @@ fn begun() -> Claim {
         key: digest("key"),
         fingerprint: digest("arguments"),
         act: digest("act"),
+        act_before: None,
         lease_ms: 30_000,
         again_within_ms: 0,
         keep: Keep { result_ms: 60_000, key_ms: 60_000 },

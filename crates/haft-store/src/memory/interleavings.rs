@@ -48,6 +48,7 @@ fn claim(key: u8, call: String, class: SideEffectPolicy) -> Claim {
         other: None,
         fingerprint: digest.clone(),
         act: digest.clone(),
+        act_before: None,
         lease_ms: LEASE_MS as u64,
         again_within_ms: u64::MAX,
         keep: Keep { result_ms: 15, key_ms: 1_000_000 },

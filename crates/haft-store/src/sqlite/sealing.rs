@@ -219,14 +219,16 @@ impl<'c> Seals<'c> {
         String::from_utf8(plain.to_vec()).map(Cow::Owned).map_err(|_| touched())
     }
 
-    /// An entry of the audit trail as it was written. What a tenant wrote whose key is gone stays
-    /// sealed: the entry is there.
+    /// An entry of the audit trail as it was written. What a tenant wrote whose key is gone, and what
+    /// somebody touched, stays sealed: the entry is there, and whoever looks for the fault sees it.
     pub(super) fn opened(&self, mut entry: AuditEntry) -> Res<AuditEntry> {
         let opened = match self.open(Place::entry(&entry.tenant, &entry.kind), &entry.body) {
             Ok(Cow::Owned(opened)) => opened,
             Ok(Cow::Borrowed(_)) => return Ok(entry),
             Err(error) => match of_read(&error) {
-                why if why == gone(&entry.tenant) => return Ok(entry),
+                why if why == gone(&entry.tenant) || matches!(why, StoreError::Tampered(_)) => {
+                    return Ok(entry);
+                }
                 why => return Err(why),
             },
         };
@@ -300,8 +302,8 @@ fn put(conn: &Connection, tenant: &str, key: &Key, ring: &Keyring) -> rusqlite::
     statement.execute((tenant, key.id(), with.id(), nonce, sealed)).map(drop)
 }
 
-/// Every tenant's key has to open before anything is done: whoever lost the key is told at once, and
-/// nothing is written in the clear meanwhile.
+/// One tenant's key for each key that seals them has to open before anything is done: whoever lost one
+/// is told at once, and nothing is written in the clear meanwhile.
 pub(super) fn check(conn: &Connection, ring: &Ring) -> Res<()> {
     let sql = "SELECT tenant, id, sealed_with, nonce, sealed FROM tenant_keys \
                GROUP BY sealed_with";
@@ -379,6 +381,13 @@ impl Tx<'_> {
     /// Destroys a tenant's key, and drops the rows that nobody can read any more. What the audit trail
     /// has of it stays, sealed for good. A tenant without a key keeps what it has.
     pub(super) fn shred(&mut self, tenant: &str) -> Res<()> {
+        let open = "SELECT 1 FROM effects WHERE tenant = ?1 \
+                    AND state IN ('started', 'unknown', 'compensating', 'stuck') LIMIT 1";
+        if self.one(open, (tenant,), |row| row.get::<_, i64>(0))?.is_some() {
+            return Err(StoreError::WrongState(format!(
+                "the tenant `{tenant}` has effects whose outcome is open; settle them first"
+            )));
+        }
         if self.execute("DELETE FROM tenant_keys WHERE tenant = ?1", (tenant,))? == 0 {
             return Ok(());
         }

@@ -102,7 +102,11 @@ fn begin(
 /// One whose process is gone counts, whether or not anybody has noticed before.
 fn similar(on: &mut impl Tables, claim: &Claim) -> Res<Option<Box<EffectRecord>>> {
     let key = claim.key.raw();
-    for head in on.open_acts(&claim.effect.tenant, &claim.act.raw())? {
+    let mut open = on.open_acts(&claim.effect.tenant, &claim.act.raw())?;
+    if let Some(before) = &claim.act_before {
+        open.extend(on.open_acts(&claim.effect.tenant, &before.raw())?);
+    }
+    for head in open {
         let harmless = machine::may_run_again(head.class.max(claim.effect.policy));
         if head.key == key || harmless {
             continue;

@@ -116,6 +116,7 @@ pub(crate) fn claim(key: &str) -> Claim {
         other: None,
         fingerprint: digest("arguments"),
         act: digest(&format!("act of {key}")),
+        act_before: None,
         lease_ms: LEASE as u64,
         again_within_ms: AGAIN as u64,
         keep: KEEP,

@@ -11,12 +11,15 @@ use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use haft_core::config::Kind;
+use haft_core::ledger::State as Outcome;
+use haft_core::port::EffectFilter;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::keys::{self, NewKey};
 use super::listing::cut;
 use super::{Listing, Page, Thing};
+use crate::api::confirmations::unreadable;
 use crate::api::need;
 use crate::body::{self, Params};
 use crate::door::Door;
@@ -146,6 +149,18 @@ pub(crate) async fn remove(
     // Whoever makes a tenant of the same name later must not find its accounts.
     if crate::api::connections::any(&door, &id).await? {
         return Err(Problem::not_empty("the tenant still has its connections"));
+    }
+    // What it wrote goes with it, and nobody could settle this any more.
+    let open = EffectFilter {
+        tenant: id.clone(),
+        states: vec![Outcome::Started, Outcome::Unknown, Outcome::Compensating, Outcome::Stuck],
+        limit: 1,
+        ..EffectFilter::default()
+    };
+    if !door.runtime.store().effects(open).await.map_err(unreadable)?.is_empty() {
+        return Err(Problem::not_empty(
+            "the tenant has effects whose outcome is open; settle them first (`haft effects`)",
+        ));
     }
     super::remove(&door, &inside, Kind::Tenant, &id, &headers).await
 }

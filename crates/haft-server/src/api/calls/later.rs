@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Json;
+use axum::body::Bytes;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
@@ -33,12 +34,12 @@ pub(super) fn begin(
 ) -> Result<Response, Problem> {
     let room = door.work(&who.tenant)?;
     let id = fresh("later")?;
+    let begun = Begins::new(door, &mut work)?;
     let doing = match door.later.begin(&id, who, agent, same) {
         Begun::Full => return Err(Problem::overloaded()),
         Begun::Already(id) => return Ok(accepted(agent, &id)),
         Begun::New(doing) => doing,
     };
-    let begun = Begins::new(door, &mut work)?;
     let (door, slot) = (door.clone(), id.clone());
     let trace = haft_runtime::trace::current();
     tokio::spawn(async move {
@@ -147,10 +148,21 @@ pub(crate) async fn cancel(
     match door.later.call_off(&call, &who, &agent).await {
         None => Err(Problem::missing("call")),
         Some(CalledOff::TooLate) => Err(Problem::ended()),
-        Some(CalledOff::Answer(answer)) => {
+        Some(CalledOff::Answer { answer, own }) => {
+            let answer = if own { answer } else { without_ends(&answer) };
             Ok(([(header::CONTENT_TYPE, "application/json")], answer).into_response())
         }
     }
+}
+
+/// What calls gave is their caller's: an operator is told that they ended.
+fn without_ends(answer: &[u8]) -> Bytes {
+    let mut said: Value = serde_json::from_slice(answer).unwrap_or_default();
+    let ended = said.get_mut("ended").and_then(Value::as_array_mut);
+    for one in ended.into_iter().flatten().filter_map(Value::as_object_mut) {
+        one.remove("end");
+    }
+    said.to_string().into()
 }
 
 fn accepted(agent: &str, id: &str) -> Response {

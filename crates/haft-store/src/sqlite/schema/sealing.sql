@@ -7,3 +7,5 @@ CREATE TABLE tenant_keys (
     nonce BLOB NOT NULL,
     sealed BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
+-- Texts that begin with a space are sealed ones. Reasons were the only texts that somebody else began.
+UPDATE blocks SET reason = ltrim(reason);

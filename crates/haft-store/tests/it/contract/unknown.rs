@@ -26,6 +26,16 @@ contract! {
         assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "unknown");
     }
 
+    what_an_earlier_version_left_open_is_not_begun_again(bed) {
+        let store = bed.open();
+        settled(&*store, same_act("first"), State::Unknown).await;
+        let anew = |before: &str| haft_core::ledger::Claim {
+            act_before: Some(digest(before)), ..claim("second")
+        };
+        assert_eq!(word(&store.claim(anew("one act")).await.unwrap()), "similar");
+        assert_eq!(word(&store.claim(anew("another")).await.unwrap()), "fresh 1");
+    }
+
     what_does_no_harm_twice_is_asked_for_again_while_the_provider_knows_its_key(bed) {
         let idempotent = |call: &str| {
             let mut claim = of_class("k", Class::Idempotent);
