@@ -52,12 +52,22 @@ impl Asked {
     }
 }
 
+/// A token is about so many bytes of a request or an answer, or fewer.
+const BYTES_OF_A_TOKEN: usize = 4;
+
+fn said_by(turn: &Turn) -> usize {
+    let calls = turn.calls.iter().map(|call| call.arguments.len());
+    turn.text.len() + turn.reasoning.len() + calls.sum::<usize>()
+}
+
 /// One attempt, for the record.
 #[derive(Debug)]
 pub(crate) struct Attempt {
     pub(crate) number: u32,
     pub(crate) request: Digest,
     pub(crate) end: Result<End, String>,
+    /// What it must have cost at least, where it was sent and the provider has not said.
+    pub(crate) least: Option<Usage>,
     pub(crate) took: Duration,
 }
 
@@ -95,7 +105,12 @@ impl Ask<'_> {
                 Err(asked) => Err(asked.unheard().to_owned()),
             };
             let took = begun.elapsed();
-            attempts.push(Attempt { number, request: request.clone(), end, took });
+            let least = match &ended {
+                Ok(Ok(turn)) if turn.end.usage.is_none() => Some(self.least(said_by(turn))),
+                Err(_) => Some(self.least(0)),
+                Ok(Ok(_) | Err(_)) => None,
+            };
+            attempts.push(Attempt { number, request: request.clone(), end, least, took });
             let refusal = match ended {
                 Err(asked) => return asked,
                 Ok(Ok(turn)) => match failure(&turn) {
@@ -115,6 +130,12 @@ impl Ask<'_> {
             }
         }
         Asked::Late
+    }
+
+    /// What asking this costs at least, when so many bytes were answered.
+    pub(crate) fn least(&self, answered: usize) -> Usage {
+        let tokens = |bytes: usize| u64::try_from(bytes / BYTES_OF_A_TOKEN).unwrap_or(u64::MAX);
+        Usage { input: tokens(self.body.len()), output: tokens(answered) }
     }
 
     async fn wait(&self, pause: Duration, why: &Refusal, to: &mut dyn Listen) -> Option<Asked> {

@@ -58,6 +58,11 @@ impl Run<'_> {
         for attempt in &attempts {
             self.record(&ask, attempt).await.map_err(refused)?;
         }
+        self.heard(asked)
+    }
+
+    fn heard(&mut self, asked: turn::Asked) -> Result<Turn, Reason> {
+        let limits = &self.chat.agent.settings.limits;
         match asked {
             turn::Asked::Turn(turn) => {
                 self.text.clone_from(&turn.text);
@@ -65,15 +70,11 @@ impl Run<'_> {
                 self.unread = if failed { self.unread + 1 } else { 0 };
                 Ok(*turn)
             }
-            turn::Asked::Failed(refusal) => Err(failed(refusal.to_string())),
+            turn::Asked::Failed(why) => Err(Reason::ModelFailed { message: why.to_string() }),
             turn::Asked::Cancelled => Err(Reason::Cancelled),
-            turn::Asked::Spent => {
-                let most = settings.limits.tokens;
-                Err(Reason::Limit { limit: Limit::Tokens, most })
-            }
+            turn::Asked::Spent => Err(Reason::Limit { limit: Limit::Tokens, most: limits.tokens }),
             turn::Asked::Late => {
-                let most = settings.limits.time.as_secs();
-                Err(Reason::Limit { limit: Limit::Time, most })
+                Err(Reason::Limit { limit: Limit::Time, most: limits.time.as_secs() })
             }
         }
     }
@@ -86,6 +87,7 @@ impl Run<'_> {
             }
             Err(why) => (None, Some(why.clone()), None),
         };
+        let counted = usage.or(attempt.least);
         let body = json!({
             "session": self.chat.session,
             "agent": &*self.chat.caller.agent,
@@ -98,8 +100,9 @@ impl Run<'_> {
             "request": attempt.request,
             "finish": finish,
             "error": error,
-            "inputTokens": usage.map(|usage| usage.input),
-            "outputTokens": usage.map(|usage| usage.output),
+            "inputTokens": counted.map(|usage| usage.input),
+            "outputTokens": counted.map(|usage| usage.output),
+            "estimated": usage.is_none() && counted.is_some(),
             "durationMs": u64::try_from(attempt.took.as_millis()).unwrap_or(u64::MAX),
         });
         let store = self.chat.agent.runtime.store();
@@ -109,9 +112,6 @@ impl Run<'_> {
         })
     }
 }
-
-/// A byte of a request is at least so much of a token, roughly.
-const BYTES_OF_A_TOKEN: usize = 4;
 
 /// A request whose answer nobody waits for any more: whoever asked is gone. It was sent all the same, so
 /// it goes on record, and counts with what it must have cost at least.
@@ -133,7 +133,7 @@ impl Unheard {
             "prompt": ask.prompt,
             "request": Digest::of_bytes(ask.body.as_bytes()),
             "error": "whoever asked did not wait for the answer",
-            "inputTokens": ask.body.len() / BYTES_OF_A_TOKEN,
+            "inputTokens": ask.least(0).input,
             "estimated": true,
         });
         let tenant = chat.caller.tenant.to_string();

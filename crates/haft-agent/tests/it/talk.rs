@@ -143,6 +143,22 @@ async fn what_each_request_cost_and_was_prompted_with_is_on_record() {
 }
 
 #[tokio::test]
+async fn what_a_provider_does_not_say_of_its_cost_is_estimated() {
+    let api = Api::ALL[0];
+    let mut pieces = says(api, "twelve bytes", &[]);
+    pieces.retain(|piece| !piece.contains("\"usage\""));
+    let world = World::new(api, vec![Reply::Stream(pieces)]).await;
+    world.say("go").await;
+    let all = world.store.audit(0, 100).await.unwrap();
+    let note = all.iter().find(|entry| entry.kind == "model_request").unwrap();
+    let note: Value = serde_json::from_str(&note.body).unwrap();
+    assert_eq!((&note["estimated"], &note["outputTokens"]), (&json!(true), &json!(3)), "{note}");
+    let sent = world.provider.requests()[0].body.to_string().len() as u64;
+    let counted = note["inputTokens"].as_u64().unwrap();
+    assert!((sent / 8..sent).contains(&counted), "{counted} of {sent} bytes");
+}
+
+#[tokio::test]
 async fn the_prompt_is_the_toolsets_with_the_agents_tools() {
     let world = World::new(Api::OpenAi, vec![stream(Api::OpenAi, "x", &[])]).await;
     world.say("go").await;
