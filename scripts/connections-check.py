@@ -11,6 +11,7 @@ import http.server
 import json
 import pathlib
 import secrets
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -343,9 +344,12 @@ for _ in range(3):
 serving.terminate()
 serving.wait(timeout=60)
 
-# A server that began before there was any connection, and so without a key.
+# What was sealed does not open without its key, and says so.
 haft("connections", "remove", "demo")
 next(work.rglob("connections.key")).unlink()
+haft("calls", code=3, says=["there is no key here; nothing is lost"])
+# A server that began before there was any connection, and so without a key.
+shutil.rmtree(work / ".haft")
 serving, place, key = serve()
 token = ["connections", "add", "late", "--provider", "demo", "--kind", "bearer", "--secret-file", "token"]
 (work / "token").write_text(Provider.access)

@@ -12,6 +12,7 @@ use haft_core::digest::canonical;
 use haft_core::ledger::EffectRecord;
 use haft_core::{Digest, ToolError};
 use serde_json::{Map, Value, json};
+use unicode_normalization::UnicodeNormalization as _;
 
 use super::authorize::Authorized;
 use super::replay;
@@ -74,8 +75,9 @@ fn plain(value: &Value) -> Value {
     match value {
         Value::String(text) => {
             let seen: String =
-                text.chars().filter(|one| one.is_whitespace() || !is_hidden(*one)).collect();
-            Value::String(seen.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase())
+                text.nfkc().filter(|one| one.is_whitespace() || !is_hidden(*one)).collect();
+            // Capitals fold more than small letters do: ß and ss, both forms of sigma.
+            Value::String(seen.split_whitespace().collect::<Vec<_>>().join(" ").to_uppercase())
         }
         Value::Array(list) => {
             let mut list: Vec<Value> = list.iter().map(plain).collect();
@@ -117,6 +119,9 @@ mod tests {
         let same = [
             (json!({ "to": "Mara" }), json!({ "to": " mara\u{200b}\n" })),
             (json!({ "to": "a  b" }), json!({ "to": "a\tb" })),
+            (json!({ "to": "caf\u{e9}" }), json!({ "to": "cafe\u{301}" })),
+            (json!({ "to": "Straße" }), json!({ "to": "STRASSE" })),
+            (json!({ "to": "ΟΔΟΣ" }), json!({ "to": "οδοσ" })),
             (json!({ "sum": 50 }), json!({ "sum": 50.0 })),
             (json!({ "to": ["b", "A"] }), json!({ "to": ["a", "b"] })),
             (

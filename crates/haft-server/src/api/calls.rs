@@ -212,7 +212,10 @@ pub(crate) async fn make(
             let read = dialects::read(&door, caller, &format, said, key.into(), &bytes).await?;
             Work::Message(Box::new(read))
         }
-        None => Work::read(&door, &caller, body::object(&bytes, &door.limits)?, key, sees_rules)?,
+        None => {
+            said.refuse_for_own()?;
+            Work::read(&door, &caller, body::object(&bytes, &door.limits)?, key, sees_rules)?
+        }
     };
     if later {
         return later::begin(&door, &who, &agent, work, same);

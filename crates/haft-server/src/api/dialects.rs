@@ -47,6 +47,22 @@ pub(crate) struct Said {
 }
 
 impl Said {
+    /// What is said here of calls that say it themselves: those of ours do in the body.
+    pub(crate) fn refuse_for_own(&self) -> Result<(), Problem> {
+        let said = [
+            ("session", self.session.is_some()),
+            ("mode", matches!(self.mode, ModeName::Voice)),
+            ("strict", self.strict),
+            ("connection", self.connection.is_some()),
+            ("dry_run", self.dry_run),
+        ];
+        let Some((name, _)) = said.into_iter().find(|(_, is_said)| *is_said) else { return Ok(()) };
+        Err(Problem::malformed(format!(
+            "`{name}` in the address is for a provider's message, with `format`; a call of ours has it \
+             in its body"
+        )))
+    }
+
     /// Of a session, whose mode is set.
     pub(crate) fn in_session(format: &str, session: &str) -> Self {
         let (format, session) = (Some(format.to_owned()), Some(session.to_owned()));

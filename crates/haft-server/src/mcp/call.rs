@@ -32,6 +32,8 @@ const OCCURRENCE: &str = "haft/occurrence";
 const DRY_RUN: &str = "haft/dryRun";
 const CONNECTION: &str = "haft/connection";
 const ISSUED_AT: &str = "haft/issuedAtMs";
+/// What `_meta` can say of a call.
+const WORDS: [&str; 5] = [KEY, OCCURRENCE, DRY_RUN, CONNECTION, ISSUED_AT];
 
 pub(super) const METHOD: &str = "tools/call";
 
@@ -225,6 +227,14 @@ fn settle_words(call: &mut Call, meta: &RequestMetaObject) -> Result<(), ErrorDa
     let wrong = |name: &str, what: &str| {
         ErrorData::invalid_params(format!("`_meta`: `{name}` must be {what}"), None)
     };
+    // A dry run that is misspelt must not become a real one.
+    let odd =
+        words.keys().find(|name| name.starts_with("haft/") && !WORDS.contains(&name.as_str()));
+    if let Some(name) = odd {
+        let all = WORDS.join("`, `");
+        let message = format!("`_meta`: `{name}` is not known; there are `{all}`");
+        return Err(ErrorData::invalid_params(message, None));
+    }
     let text = |name: &str| match words.get(name) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),

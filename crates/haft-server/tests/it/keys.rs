@@ -39,6 +39,30 @@ async fn what_cannot_be_a_key_is_refused_at_every_door() {
 }
 
 #[tokio::test]
+async fn what_is_said_in_the_wrong_place_or_twice_does_nothing() {
+    let served = Served::new().await;
+    for query in ["dry_run=true", "session=s", "mode=voice", "connection=c"] {
+        let at = format!("{CALLS}?{query}");
+        for body in [send(), json!({"calls": [send()]})] {
+            let reply = served.post(&served.agent, &at, body).await;
+            assert_eq!(reply.status, 400, "{query}: {reply:?}");
+            assert!(reply.body.contains("in its body"), "{query}: {reply:?}");
+        }
+    }
+    let mut body = send();
+    body["idempotency_key"] = json!("one");
+    let header = [("Idempotency-Key", "another")];
+    let reply = served.send(&served.agent, "POST", CALLS, &header, Some(body)).await;
+    assert_eq!(reply.status, 400, "{reply:?}");
+    let mut meta = mcp::meta(json!({}));
+    meta["haft/dry_run"] = json!(true);
+    let with = json!({"_meta": meta});
+    let told = mcp::call(&served, "send", json!({"text": "hi"}), with).await.to_string();
+    assert!(told.contains("`haft/dry_run` is not known"), "{told}");
+    assert_eq!(served.runs(), 0);
+}
+
+#[tokio::test]
 async fn keys_that_look_alike_are_different_keys() {
     let served = Served::new().await;
     let longest = "x".repeat(255);

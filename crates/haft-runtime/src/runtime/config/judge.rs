@@ -180,9 +180,13 @@ fn with(entries: &[Entry], change: &Change) -> Vec<Entry> {
     then
 }
 
-/// A tenant goes when nothing of it is left.
+/// A tenant goes when nothing of it is left. Keys that were revoked stay on the list, and open nothing.
 fn empty(entries: &[Entry], tenant: &str) -> Result<Vec<Problem>, ChangeError> {
+    let is_over = |one: &Entry| {
+        one.kind == Kind::Key && one.body.get("revoked_at_ms").is_some_and(|at| !at.is_null())
+    };
     let left = entries.iter().filter(|one| one.tenant == tenant && one.kind != Kind::Tenant);
+    let left = left.filter(|one| !is_over(one));
     let kinds: BTreeSet<&str> = left.map(|one| one.kind.as_str()).collect();
     match kinds.is_empty() {
         true => Ok(Vec::new()),

@@ -39,8 +39,15 @@ impl Work {
             None => {
                 let mut call = One::read(value)?.call(caller.clone());
                 call.sees_rules = sees_rules;
-                if call.key.is_none() {
-                    (call.key, call.keyed) = (key, Keyed::Request);
+                match (&call.key, key) {
+                    (None, key) => (call.key, call.keyed) = (key, Keyed::Request),
+                    (Some(own), Some(key)) if *own != key => {
+                        return Err(Problem::malformed(
+                            "`Idempotency-Key` and `idempotency_key` differ: which of them is the \
+                             act's key is not known",
+                        ));
+                    }
+                    (Some(_), _) => {}
                 }
                 return Ok(Self::One(Box::new(call)));
             }

@@ -129,5 +129,12 @@ async fn the_home_tenant_makes_others_and_does_not_see_into_them() {
     assert_eq!(calls.as_array().unwrap().len(), 1);
     assert_eq!(calls[0]["agent"], "first"); // Who has thrown their own key away is let in again.
     check(&delete(&served, &eve, made.header("location").unwrap(), "").await, 200, "");
-    check(&served.post(key, &place, wanted).await, 201, "");
+    let again = served.post(key, &place, wanted).await;
+    check(&again, 201, "");
+    // A tenant whose keys are all revoked can go, though they stay on the list.
+    let eve = again.json()["key"].as_str().unwrap().to_owned();
+    check(&delete(&served, &eve, "/v1/admin/agents/first", "*").await, 204, "");
+    check(&delete(&served, key, path, "*").await, 409, "not_empty");
+    check(&delete(&served, &eve, again.header("location").unwrap(), "").await, 200, "");
+    check(&delete(&served, key, path, "*").await, 204, "");
 }
