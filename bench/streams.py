@@ -59,7 +59,10 @@ def write(folder):
 
 
 def measure(file, seconds):
-    import httpx
+    try:
+        import httpx2 as httpx  # What newer SDKs bring.
+    except ImportError:
+        import httpx
     import openai
 
     body = Path(file).read_bytes()
