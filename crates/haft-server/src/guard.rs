@@ -5,18 +5,21 @@ mod host;
 
 use std::sync::Arc;
 
-use axum::body::HttpBody as _;
-use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
-use axum::middleware::Next;
+use axum::body::{Bytes, HttpBody};
+use axum::extract::Request;
+use axum::http::{self, HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse as _, Response};
+use axum::{BoxError, Router};
+use tower_service::Service as _;
 
 use haft_core::hop;
 use haft_core::trace::Trace;
 use haft_runtime::trace;
 
 use self::host::Host;
+use crate::console::HOME;
 use crate::door::Door;
+use crate::mcp::metadata;
 use crate::problem::Problem;
 use crate::seat::{Seat, Seated};
 use crate::whole::Whole;
@@ -33,27 +36,95 @@ const ONCE: [HeaderName; 6] = [
 
 const TRACE: HeaderName = HeaderName::from_static("traceparent");
 
-/// For every route.
-pub(crate) async fn outer(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response {
-    let bare = request.body().is_end_stream();
-    let admitted = check(&door, &request).and_then(|()| place(&door, request.uri().path()));
-    let (mut response, was_read) = match admitted {
-        Err(problem) => (problem.into_response(), bare),
-        Ok(seat) => {
-            let seated = Seated(seat);
-            let (mut request, whole) = Whole::of(request, &seated.0);
-            request.extensions_mut().insert(seated.0.clone());
-            let trace = text(request.headers(), &TRACE).and_then(Trace::parse);
-            let response = trace::within(trace, next.run(request)).await;
-            (response, whole.was_read())
-        }
-    };
-    door.metrics.answered(response.status().as_u16());
-    // What is left of a body is not read, so the connection ends: the client must not count on it.
-    if !was_read {
-        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+/// The routes, and before them what every request must pass. (No layers of the router's: each would
+/// copy the request and what is behind it once more.)
+#[derive(Clone)]
+pub(crate) struct Guarded {
+    door: Arc<Door>,
+    routes: Router,
+}
+
+impl Guarded {
+    pub(crate) fn new(door: Arc<Door>, routes: Router) -> Self {
+        Self { door, routes }
     }
-    dressed(response)
+
+    pub(crate) async fn answer<B>(self, request: http::Request<B>) -> Response
+    where
+        B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
+    {
+        let bare = request.body().is_end_stream();
+        let admitted = check(&self.door, &request);
+        let admitted = admitted.and_then(|()| place(&self.door, request.uri().path()));
+        let (mut response, was_read) = match admitted {
+            Err(problem) => (problem.into_response(), bare),
+            Ok(seat) => {
+                let seated = Seated(seat);
+                let (request, whole) = Whole::of(request, &seated.0);
+                let trace = text(request.headers(), &TRACE).and_then(Trace::parse);
+                let response = trace::within(trace, self.admit(&seated.0, request)).await;
+                (response, whole.was_read())
+            }
+        };
+        self.door.metrics.answered(response.status().as_u16());
+        // What is left of a body is not read, so the connection ends: the client must not count on it.
+        if !was_read {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        dressed(response)
+    }
+
+    /// Lets a request through to its route, once it is known whose it is.
+    async fn admit(&self, seat: &Seat, mut request: Request) -> Response {
+        let path = request.uri().path();
+        if !is_open(path) {
+            let credential = bearer(request.headers()).or_else(|| offered(request.headers()));
+            let Some(credential) = credential.map(|text| Credential(text.into())) else {
+                return self.refused(&request);
+            };
+            let Some(who) = self.door.identify(&credential.0).await else {
+                return self.refused(&request);
+            };
+            if !asks_how_it_does(request.uri().path())
+                && let Err(problem) = seat.is_of(&who.tenant)
+            {
+                return problem.into_response();
+            }
+            request.extensions_mut().insert(who);
+            request.extensions_mut().insert(credential);
+        }
+        request.extensions_mut().insert(seat.clone());
+        let mut routes = self.routes.clone();
+        match routes.call(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        }
+    }
+
+    /// Tells whoever has no valid key so, where to get one, and that the one they sent is what is
+    /// wrong (RFC 6750).
+    fn refused(&self, request: &Request) -> Response {
+        let mut response = Problem::unauthenticated().into_response();
+        let headers = response.headers_mut();
+        if let Some(told) = metadata::challenge(&self.door, request) {
+            headers.insert(header::WWW_AUTHENTICATE, told);
+        }
+        if bearer(request.headers()).is_some()
+            && let Some(told) = headers.get_mut(header::WWW_AUTHENTICATE)
+        {
+            let why = [told.as_bytes(), b", error=\"invalid_token\""].concat();
+            *told = HeaderValue::from_bytes(&why).unwrap_or_else(|_| told.clone());
+        }
+        response
+    }
+}
+
+/// What takes no key: how the server does, what it speaks, and the console, which has a way in of its
+/// own. Everything else does, whether it exists or not.
+fn is_open(path: &str) -> bool {
+    let below = |place: &str| path.strip_prefix(place).is_some_and(|rest| rest.starts_with('/'));
+    matches!(path, "/" | "/healthz" | "/readyz" | "/v1/openapi.json" | HOME | metadata::PLACE)
+        || ["/errors", HOME, metadata::PLACE].into_iter().any(below)
 }
 
 /// Turned away at once: a queue would only make everybody late. Whoever is not in yet takes nobody's
@@ -74,36 +145,11 @@ fn asks_how_it_does(path: &str) -> bool {
     matches!(path, "/healthz" | "/readyz" | "/metrics")
 }
 
-/// For every route that is not open to all.
-pub(crate) async fn inner(
-    State(door): State<Arc<Door>>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let credential = bearer(request.headers()).or_else(|| offered(request.headers()));
-    let Some(credential) = credential.map(|text| Credential(text.into())) else {
-        return Problem::unauthenticated().into_response();
-    };
-    match door.identify(&credential.0).await {
-        Some(who) => {
-            let seat = request.extensions().get::<Seat>();
-            let seat = seat.filter(|_| !asks_how_it_does(request.uri().path()));
-            if let Some(Err(problem)) = seat.map(|seat| seat.is_of(&who.tenant)) {
-                return problem.into_response();
-            }
-            request.extensions_mut().insert(who);
-            request.extensions_mut().insert(credential);
-            next.run(request).await
-        }
-        None => Problem::unauthenticated().into_response(),
-    }
-}
-
 /// What a request was let in with, for answers that last: it is looked at again while they do.
 #[derive(Clone)]
 pub(crate) struct Credential(pub(crate) Arc<str>);
 
-fn check(door: &Door, request: &Request) -> Result<(), Problem> {
+fn check<B>(door: &Door, request: &http::Request<B>) -> Result<(), Problem> {
     let headers = request.headers();
     for name in &ONCE {
         if headers.get_all(name).iter().nth(1).is_some() {

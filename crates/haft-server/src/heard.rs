@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
-use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{Request, Response, StatusCode};
 use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::service::{Service, service_fn};
-use hyper_util::service::TowerToHyperService;
+
+use crate::guard::Guarded;
 
 /// How many requests a connection has begun, and how many of them are answered to the end.
 #[derive(Default)]
@@ -76,17 +76,16 @@ impl HttpBody for Answer {
 
 /// The application with its requests counted.
 pub(crate) fn counted(
-    app: Router,
+    app: Guarded,
     requests: Arc<Requests>,
 ) -> impl Service<Request<Incoming>, Response = Response<Answer>, Error = Infallible, Future: Send>
 {
-    let app = TowerToHyperService::new(app);
     service_fn(move |request| {
         requests.begun.fetch_add(1, Ordering::AcqRel);
         let mut open = Open { requests: requests.clone(), ends: true };
-        let answered = app.call(request);
+        let answered = app.clone().answer(request);
         async move {
-            let response = answered.await?;
+            let response = answered.await;
             open.ends = response.status() != StatusCode::SWITCHING_PROTOCOLS;
             Ok(response.map(|body| Answer { body, _open: open }))
         }

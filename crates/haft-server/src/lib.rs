@@ -34,13 +34,15 @@ mod whole;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::extract::Request;
 use axum::http::header;
-use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::IntoResponse as _;
 use axum::routing::get;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
+
+use guard::Guarded;
 
 pub use door::{Door, Limits, Models};
 pub use hub::Hub;
@@ -159,8 +161,14 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
     api
 }
 
-/// Everything behind one door.
+/// Everything behind one door, for another program's routes.
 pub fn router(door: Arc<Door>) -> Router {
+    let guarded = guarded(door);
+    Router::new().fallback(move |request: Request| guarded.clone().answer(request))
+}
+
+/// Every route, with what must be passed before it.
+fn guarded(door: Arc<Door>) -> Guarded {
     let document = openapi().to_json().unwrap_or_default();
     let (open, keyed) = routes();
     let (open, _) = open.split_for_parts();
@@ -168,15 +176,13 @@ pub fn router(door: Arc<Door>) -> Router {
     let described = get(move || async move {
         ([(header::CONTENT_TYPE, "application/json")], document).into_response()
     });
-    keyed
-        .layer(from_fn_with_state(door.clone(), guard::inner))
+    let routes = keyed
         .merge(open)
         .merge(console::routes(&door))
         .merge(mcp::routes(&door))
         .route("/v1/openapi.json", described)
         .fallback(|| async { problem::Problem::missing("page") })
         .method_not_allowed_fallback(|| async { problem::Problem::wrong_method() })
-        .layer(from_fn(who::refused))
-        .layer(from_fn_with_state(door.clone(), guard::outer))
-        .with_state(door)
+        .with_state(door.clone());
+    Guarded::new(door, routes)
 }

@@ -4,7 +4,6 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use hyper::server::conn::http1::Builder;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
@@ -12,6 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use crate::door::{Door, Limits};
+use crate::guard::Guarded;
 use crate::heard::{Requests, counted};
 use crate::patient::Patient;
 use crate::tending;
@@ -31,7 +31,7 @@ pub async fn serve(
     stop: impl Future<Output = ()> + Send,
     hurry: impl Future<Output = ()> + Send,
 ) -> usize {
-    let app = crate::router(door.clone());
+    let app = crate::guarded(door.clone());
     let most = door.limits.connections.min(Semaphore::MAX_PERMITS);
     let room = Arc::new(Semaphore::new(most));
     let following = tokio::spawn(follow(door.clone()));
@@ -70,7 +70,7 @@ async fn admit(
     listener: &TcpListener,
     room: &Arc<Semaphore>,
     door: &Arc<Door>,
-    app: &Router,
+    app: &Guarded,
     until: impl Future<Output = ()>,
 ) {
     tokio::pin!(until);
@@ -95,7 +95,7 @@ async fn follow(door: Arc<Door>) {
 }
 
 /// One connection, to its end. A connection that breaks is the client's affair.
-async fn connection(door: Arc<Door>, app: Router, stream: TcpStream, _place: OwnedSemaphorePermit) {
+async fn connection(door: Arc<Door>, app: Guarded, stream: TcpStream, _place: OwnedSemaphorePermit) {
     let requests = Arc::new(Requests::default());
     let stream = Patient::new(stream, &door.limits, requests.clone());
     let app = counted(app, requests);

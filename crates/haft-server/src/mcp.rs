@@ -14,7 +14,7 @@ mod handler;
 mod http;
 mod lines;
 mod listed;
-mod metadata;
+pub(crate) mod metadata;
 mod prompts;
 mod resources;
 mod seat;

@@ -10,10 +10,6 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use axum::extract::Request;
-use axum::http::{HeaderValue, StatusCode, header};
-use axum::middleware::Next;
-use axum::response::Response;
 use haft_core::call::{Caller, Principal, PrincipalKind};
 use haft_runtime::policy::Instant;
 use serde::{Deserialize, Serialize};
@@ -137,22 +133,6 @@ impl Who {
             user: Arc::default(),
         })
     }
-}
-
-/// Tells whoever sent a token that is not good that this is what is wrong (RFC 6750).
-pub(crate) async fn refused(request: Request, next: Next) -> Response {
-    let sent = request.headers().get(header::AUTHORIZATION);
-    let sent = sent.and_then(|sent| sent.to_str().ok()).and_then(|sent| sent.split_once(' '));
-    let is_token = sent.is_some_and(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    let mut response = next.run(request).await;
-    if is_token
-        && response.status() == StatusCode::UNAUTHORIZED
-        && let Some(told) = response.headers_mut().get_mut(header::WWW_AUTHENTICATE)
-    {
-        let why = [told.as_bytes(), b", error=\"invalid_token\""].concat();
-        *told = HeaderValue::from_bytes(&why).unwrap_or_else(|_| told.clone());
-    }
-    response
 }
 
 /// Why a set of keys is refused.

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
+use axum::BoxError;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
+use axum::http;
 use hyper::body::{Frame, SizeHint};
 
 use crate::problem::Problem;
@@ -18,9 +20,12 @@ pub(crate) struct Whole(Option<Arc<AtomicBool>>);
 
 impl Whole {
     /// A request whose body is watched.
-    pub(crate) fn of(request: Request, seat: &Seat) -> (Request, Self) {
+    pub(crate) fn of<B>(request: http::Request<B>, seat: &Seat) -> (Request, Self)
+    where
+        B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
+    {
         if request.body().is_end_stream() {
-            return (request, Self(None));
+            return (request.map(|_| Body::empty()), Self(None));
         }
         let read = Arc::new(AtomicBool::new(false));
         let (seat, known) = (seat.clone(), read.clone());
@@ -33,13 +38,13 @@ impl Whole {
     }
 }
 
-struct Watched {
-    body: Body,
+struct Watched<B> {
+    body: B,
     read: Arc<AtomicBool>,
     seat: Seat,
 }
 
-impl Watched {
+impl<B: HttpBody<Data = Bytes>> Watched<B> {
     /// What a piece, or the end, means for the place.
     fn came(&self, piece: Option<&Frame<Bytes>>) -> Result<(), Problem> {
         if let Some(data) = piece.and_then(Frame::data_ref) {
@@ -53,7 +58,10 @@ impl Watched {
     }
 }
 
-impl HttpBody for Watched {
+impl<B> HttpBody for Watched<B>
+where
+    B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Unpin,
+{
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -67,7 +75,7 @@ impl HttpBody for Watched {
         };
         let frame = match frame.transpose() {
             Ok(frame) => frame,
-            Err(error) => return Poll::Ready(Some(Err(error))),
+            Err(error) => return Poll::Ready(Some(Err(axum::Error::new(error)))),
         };
         match self.came(frame.as_ref()) {
             Ok(()) => Poll::Ready(frame.map(Ok)),

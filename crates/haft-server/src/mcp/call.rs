@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use haft_core::call::{Call, MOST_OCCURRENCES, RawArguments};
 use haft_core::contract::Mode;
-use haft_core::port::Invoke as _;
+use haft_core::port::{Can, Client as _, Invoke as _};
 use haft_core::trace::Trace;
 use haft_core::{Envelope, ErrorKind};
 use haft_runtime::toolbox::Found;
@@ -122,10 +122,16 @@ pub(super) async fn take(
     if let Some(id) = round.state.confirmation.take() {
         approval::decide(&handler.door, &handler.seat, &id, Said::of(round.talk.answers())).await;
     }
-    let mut envelope = handler.door.runtime.invoke(call.clone()).await;
-    if let Some(waiting) = approval::waiting(&handler.door, &handler.seat, &round.talk, &envelope) {
+    // Only for a client that can be asked something is a call made again.
+    let again = (round.talk.can() != Can::default()).then(|| call.clone());
+    let name = call.tool.clone();
+    let mut envelope = handler.door.runtime.invoke(call).await;
+    if let Some(call) = &again
+        && let Some(waiting) =
+            approval::waiting(&handler.door, &handler.seat, &round.talk, &envelope)
+    {
         if round.talk.by_result {
-            return round.ask_for(handler, asked(&call), waiting).map(Ended::Asks);
+            return round.ask_for(handler, asked(call), waiting).map(Ended::Asks);
         }
         let said = approval::ask(&round.talk, &waiting).await;
         if approval::decide(&handler.door, &handler.seat, &waiting.id, said).await {
@@ -136,11 +142,14 @@ pub(super) async fn take(
         if let Some(lacking) = round.talk.lacking() {
             return Err(ErrorData::missing_required_client_capability(lacking));
         }
-        if round.talk.by_result && !round.talk.unanswered().is_empty() {
-            return round.ask(handler, asked(&call)).map(Ended::Asks);
+        if let Some(call) = &again
+            && round.talk.by_result
+            && !round.talk.unanswered().is_empty()
+        {
+            return round.ask(handler, asked(call)).map(Ended::Asks);
         }
     }
-    answer(handler, &call, &envelope).map(Ended::Told)
+    answer(handler, &name, &envelope).map(Ended::Told)
 }
 
 /// What a call asks for.
@@ -266,15 +275,15 @@ fn settle_words(call: &mut Call, meta: &RequestMetaObject) -> Result<(), ErrorDa
 
 /// The end of a call as a result. That there is no such tool is the protocol's affair; everything
 /// else is for the model to read.
-fn answer(handler: &Handler, call: &Call, envelope: &Envelope) -> Result<Value, ErrorData> {
+fn answer(handler: &Handler, name: &str, envelope: &Envelope) -> Result<Value, ErrorData> {
     if envelope.result.as_ref().is_err_and(|error| error.kind == ErrorKind::Unavailable) {
-        let catalog = handler.door.runtime.catalog(&call.caller, Mode::Text);
-        if let Found::Unknown = catalog.find(&call.tool) {
+        let catalog = handler.door.runtime.catalog(&handler.seat.caller, Mode::Text);
+        if let Found::Unknown = catalog.find(name) {
             let name = &envelope.meta.tool;
             return Err(ErrorData::invalid_params(format!("unknown tool: {name}"), None));
         }
     }
-    let answer = Answer { id: None, name: &call.tool, envelope };
+    let answer = Answer { id: None, name, envelope };
     let mut told = results(Dialect::Mcp, &[answer]).into_iter().next().unwrap_or_default();
     if let Some(told) = told.as_object_mut() {
         let mut meta = Map::new();

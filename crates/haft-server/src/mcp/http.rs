@@ -7,7 +7,6 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Extension, Path, Request};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get};
 use futures_util::StreamExt as _;
@@ -21,7 +20,7 @@ use super::handler::Handler;
 use super::{Seat, lines, metadata};
 use crate::body;
 use crate::door::Door;
-use crate::guard::{self, Credential};
+use crate::guard::Credential;
 use crate::places::Place;
 use crate::problem::Problem;
 use crate::who::Who;
@@ -44,7 +43,7 @@ struct Endpoint {
     sessions: Arc<LocalSessionManager>,
 }
 
-/// The routes, with what must be passed before them.
+/// The routes.
 pub(crate) fn routes(door: &Arc<Door>) -> Router<Arc<Door>> {
     let endpoint = Arc::new(Endpoint::new(door));
     let only = |endpoint: Arc<Endpoint>| {
@@ -62,8 +61,6 @@ pub(crate) fn routes(door: &Arc<Door>) -> Router<Arc<Door>> {
     Router::new()
         .route("/mcp", only(endpoint.clone()))
         .route("/mcp/{agent}", named(endpoint))
-        .layer(from_fn_with_state(door.clone(), guard::inner))
-        .layer(from_fn_with_state(door.clone(), metadata::challenge))
         .route(metadata::PLACE, get(metadata::root))
         .route(&format!("{}/{{*path}}", metadata::PLACE), get(metadata::below))
 }

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::middleware::Next;
-use axum::response::Response;
+use axum::http::{HeaderMap, HeaderValue, header};
 use serde_json::{Value, json};
 
 use crate::door::Door;
@@ -55,22 +53,13 @@ fn described(door: &Door, headers: &HeaderMap, path: &str) -> Result<Json<Value>
     })))
 }
 
-/// Tells whoever came without a valid key where to ask for one.
-pub(crate) async fn challenge(
-    State(door): State<Arc<Door>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    if door.mcp.authorization_servers.is_empty() {
-        return next.run(request).await;
+/// Where whoever came to `/mcp` without a valid key may ask for one.
+pub(crate) fn challenge(door: &Door, request: &Request) -> Option<HeaderValue> {
+    let path = request.uri().path();
+    let ours = path.strip_prefix("/mcp").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    if !ours || door.mcp.authorization_servers.is_empty() {
+        return None;
     }
-    let place = format!("{}{PLACE}{}", base(&door, request.headers()), request.uri().path());
-    let mut response = next.run(request).await;
-    if response.status() == StatusCode::UNAUTHORIZED {
-        let told = format!("Bearer realm=\"haft\", resource_metadata=\"{place}\"");
-        if let Ok(told) = HeaderValue::from_str(&told) {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, told);
-        }
-    }
-    response
+    let place = format!("{}{PLACE}{path}", base(door, request.headers()));
+    HeaderValue::from_str(&format!("Bearer realm=\"haft\", resource_metadata=\"{place}\"")).ok()
 }

@@ -97,7 +97,11 @@ impl Ledger for Memory {
     }
 
     fn recover<'a>(&'a self) -> Answer<'a, Vec<EffectRecord>> {
-        self.write(steps::ledger::recover)
+        // Asked every second: what waits to be written need not be written for that.
+        match self.on(|rows| rows.has_open()) {
+            true => self.write(steps::ledger::recover),
+            false => answer(Ok(Vec::new())),
+        }
     }
 
     fn purge<'a>(&'a self) -> Answer<'a, u64> {
