@@ -186,7 +186,8 @@ async fn an_answer_to_a_body_that_was_not_read_says_that_the_connection_ends() {
         ("/v1/agents/helper/calls", format!("Authorization: Bearer {key}\r\n"), 415, true),
         ("/v1/agents/helper/calls", json.to_owned(), 401, true),
         ("/v1/agents/nobody/calls", format!("Authorization: Bearer {key}\r\n{json}"), 404, true),
-        ("/nowhere", json.to_owned(), 404, true),
+        ("/nowhere", json.to_owned(), 401, true),
+        ("/nowhere", format!("Authorization: Bearer {key}\r\n{json}"), 404, true),
     ] {
         let body = r#"{"tool":"echo"}"#;
         let text = format!(

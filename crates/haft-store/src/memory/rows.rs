@@ -20,7 +20,7 @@ use crate::tables::{Due, Res, Tables};
 use crate::trail::{Gap, Link};
 
 /// At most so many records of calls wait for somebody to look.
-const WAITING: usize = 1_024;
+const WAITING: usize = 4_096;
 
 #[derive(Default)]
 pub(crate) struct Rows {
@@ -121,11 +121,6 @@ impl Rows {
         }
         self.now_ms = now_ms;
         Ok(())
-    }
-
-    /// Whether there is any effect whose end is not known.
-    pub(super) fn has_open(&self) -> bool {
-        !self.open.is_empty()
     }
 
     fn open_heads(&self, meant: impl Fn(&Row) -> bool) -> Vec<Head> {
