@@ -93,7 +93,6 @@ impl Guarded {
             request.extensions_mut().insert(who);
             request.extensions_mut().insert(credential);
         }
-        request.extensions_mut().insert(seat.clone());
         let mut routes = self.routes.clone();
         match routes.call(request).await {
             Ok(response) => response,
