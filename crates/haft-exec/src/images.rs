@@ -84,6 +84,7 @@ impl Images {
         })?;
         let auth = binding.auth.ok_or_else(unconnected)?;
         let mut request = self.request(&asked)?;
+        request.via = binding.scope.caller.via.clone();
         attach(&mut request, auth).await?;
         let sent = self.client.send(request, Instant::now() + PATIENCE).await;
         let response = sent.map_err(unanswered)?;
@@ -130,7 +131,7 @@ impl Images {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         let body = Bytes::from(body.to_string());
-        Ok(Request { method: Method::POST, url, headers, body, most: LONGEST })
+        Ok(Request::new(Method::POST, url, headers, body, LONGEST))
     }
 
     fn read(&self, response: &Response, asked: &Asked) -> Result<Value, ToolError> {

@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
-use haft_core::hop;
+use haft_core::hop::{self, Chain};
 use haft_core::trace::Trace;
 use haft_runtime::trace;
 
@@ -84,8 +84,13 @@ pub(crate) async fn inner(
     let Some(credential) = credential.map(|text| Credential(text.into())) else {
         return Problem::unauthenticated().into_response();
     };
+    let via = match came_via(request.headers()) {
+        Ok(via) => via,
+        Err(problem) => return problem.into_response(),
+    };
     match door.identify(&credential.0).await {
-        Some(who) => {
+        Some(mut who) => {
+            who.via = via;
             let seat = request.extensions().get::<Seat>();
             let seat = seat.filter(|_| !asks_how_it_does(request.uri().path()));
             if let Some(Err(problem)) = seat.map(|seat| seat.is_of(&who.tenant)) {
@@ -110,10 +115,7 @@ fn check(door: &Door, request: &Request) -> Result<(), Problem> {
             return Err(Problem::malformed(format!("`{name}` is there twice")));
         }
     }
-    let marks = headers.get_all(hop::HEADER).iter().filter_map(|mark| mark.to_str().ok());
-    if hop::is_own(marks) {
-        return Err(Problem::looped());
-    }
+    came_via(headers)?;
     let named = request.uri().authority().map(|authority| authority.as_str());
     let host = named.or_else(|| text(headers, &header::HOST));
     let host = host.ok_or_else(|| Problem::malformed("the request names no host"))?;
@@ -129,6 +131,12 @@ fn check(door: &Door, request: &Request) -> Result<(), Problem> {
         return Err(Problem::unsupported("compressed bodies are not read", fix));
     }
     Ok(())
+}
+
+/// The servers that a request came through.
+fn came_via(headers: &HeaderMap) -> Result<Chain, Problem> {
+    let values = headers.get_all(hop::HEADER).iter().filter_map(|value| value.to_str().ok());
+    Chain::read(values).map_err(Problem::looped)
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {

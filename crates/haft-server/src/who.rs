@@ -15,6 +15,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use haft_core::call::{Caller, Principal, PrincipalKind};
+use haft_core::hop::Chain;
 use haft_runtime::policy::Instant;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -76,6 +77,8 @@ pub struct Who {
     pub principal: Principal,
     /// For whom.
     pub subject: Option<Principal>,
+    /// The servers that the request came through.
+    pub(crate) via: Chain,
     roles: Arc<[Role]>,
     agents: Option<Arc<[String]>>,
 }
@@ -92,7 +95,8 @@ impl Who {
         let agent = principal.kind == PrincipalKind::Agent;
         let agents = agent.then(|| [principal.id.to_string()].into());
         let (key, tenant) = (issuer.into(), tenant.into());
-        Self { key, tenant, principal, subject, roles: roles.into(), agents }
+        let via = Chain::default();
+        Self { key, tenant, principal, subject, via, roles: roles.into(), agents }
     }
 
     /// Whether the role is held. An administrator holds every one but an agent's; like an operator,
@@ -135,6 +139,7 @@ impl Who {
             actor: self.principal.clone(),
             subject: self.subject.clone(),
             user: Arc::default(),
+            via: self.via.clone(),
         })
     }
 }
@@ -275,6 +280,7 @@ fn holder(key: &Key) -> Who {
         tenant: key.tenant.as_str().into(),
         principal: key.principal.clone(),
         subject: key.subject.clone(),
+        via: Chain::default(),
         roles: key.roles.clone().into(),
         agents: key.agents.clone().or(own).map(Into::into),
     }
