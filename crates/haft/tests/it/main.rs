@@ -12,7 +12,7 @@ mod hops;
 mod import;
 #[cfg(test)]
 mod lines;
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod project;

@@ -1,5 +1,7 @@
 //! What stays in a server's memory of the secrets that its calls were made with.
 
+#![cfg(target_os = "linux")]
+
 use std::fs::File;
 use std::io::BufRead as _;
 use std::os::unix::fs::FileExt as _;
