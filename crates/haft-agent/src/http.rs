@@ -12,6 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use haft_core::hop::{self, Chain};
 use haft_core::port::Boxed;
 use haft_core::secret::SecretText;
 use haft_wire::Dialect;
@@ -164,14 +165,19 @@ impl Http {
         }
     }
 
-    async fn send(&self, body: String) -> Result<Box<dyn Stream>, Refusal> {
+    async fn send(&self, body: String, marks: String) -> Result<Box<dyn Stream>, Refusal> {
         let used = self.used().await;
         let used = used.map_err(|why| self.hidden().refusal(Refusal::lasting(why)))?;
         let hidden = used.hidden.clone();
-        self.post(body, used).await.map_err(|why| hidden.refusal(why))
+        self.post(body, marks, used).await.map_err(|why| hidden.refusal(why))
     }
 
-    async fn post(&self, body: String, used: Used) -> Result<Box<dyn Stream>, Refusal> {
+    async fn post(
+        &self,
+        body: String,
+        marks: String,
+        used: Used,
+    ) -> Result<Box<dyn Stream>, Refusal> {
         let Used { header, hidden, .. } = used;
         let request = self
             .client
@@ -179,6 +185,7 @@ impl Http {
             .headers(header.into_iter().collect())
             .header("content-type", "application/json")
             .header("accept", "text/event-stream")
+            .header(hop::HEADER, marks)
             .body(body);
         let response = request.send().await.map_err(|why| self.unsent(why))?;
         match response.status().is_success() {
@@ -273,7 +280,15 @@ impl Model for Http {
     }
 
     fn ask<'a>(&'a self, body: String) -> Boxed<'a, Result<Box<dyn Stream>, Refusal>> {
-        Box::pin(self.send(body))
+        Box::pin(self.send(body, Chain::default().and_own()))
+    }
+
+    fn ask_via<'a>(
+        &'a self,
+        body: String,
+        via: &'a Chain,
+    ) -> Boxed<'a, Result<Box<dyn Stream>, Refusal>> {
+        Box::pin(self.send(body, via.and_own()))
     }
 
     fn hide(&self, text: String) -> String {

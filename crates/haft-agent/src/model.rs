@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use haft_core::hop::Chain;
 use haft_core::port::Boxed;
 use haft_wire::Dialect;
 
@@ -19,6 +20,15 @@ pub trait Model: Send + Sync {
 
     /// Sends a request's body. Dropping the future, or what it gives, ends the request.
     fn ask<'a>(&'a self, body: String) -> Boxed<'a, Result<Box<dyn Stream>, Refusal>>;
+
+    /// The same for a request that came through other servers, which is said to the model's.
+    fn ask_via<'a>(
+        &'a self,
+        body: String,
+        _via: &'a Chain,
+    ) -> Boxed<'a, Result<Box<dyn Stream>, Refusal>> {
+        self.ask(body)
+    }
 
     /// A text in which the provider may have repeated the key, without it. Errors in mid-stream are
     /// shown and recorded only after they went through here.

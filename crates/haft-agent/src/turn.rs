@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use haft_core::Digest;
+use haft_core::hop::Chain;
 use haft_wire::results::unreadable;
 use haft_wire::{Close, Decoder, End, Fault, Finish, Said, Turn, Usage, decode};
 use tokio::time::{Instant, timeout};
@@ -18,6 +19,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) model: &'a dyn Model,
     pub(crate) patience: &'a Patience,
     pub(crate) body: String,
+    /// The servers that the request came through.
+    pub(crate) via: Chain,
     pub(crate) prompt: Digest,
     pub(crate) round: u32,
     pub(crate) tools: usize,
@@ -150,7 +153,8 @@ impl Ask<'_> {
     }
 
     async fn attempt(&self, to: &mut dyn Listen, shown: &mut bool) -> Result<Box<Turn>, Refusal> {
-        let asked = timeout(self.patience.first_byte, self.model.ask(self.body.clone()));
+        let asked =
+            timeout(self.patience.first_byte, self.model.ask_via(self.body.clone(), &self.via));
         let mut stream = match asked.await {
             Ok(Ok(stream)) => stream,
             Ok(Err(refusal)) => return unread(refusal),

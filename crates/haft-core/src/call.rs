@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::Digest;
 use crate::contract::Mode;
+use crate::hop::Chain;
 use crate::port::Client;
 
 /// The last of several deliberate repetitions; the first is 1.
@@ -123,6 +124,8 @@ pub struct Caller {
     pub subject: Option<Principal>,
     /// What is known about the user: `context.user` in conditions.
     pub user: Arc<Map<String, Value>>,
+    /// The servers that the request came through. What its calls send goes on from there.
+    pub via: Chain,
 }
 
 impl Caller {
@@ -135,6 +138,7 @@ impl Caller {
             actor: Principal::agent(agent),
             subject: None,
             user: Arc::new(Map::new()),
+            via: Chain::default(),
         }
     }
 

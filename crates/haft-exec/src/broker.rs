@@ -180,9 +180,11 @@ fn presented(credentials: &Credentials) -> Option<Presented> {
     })
 }
 
+/// Name and password as the header has them.
 fn basic(user: &str, password: &SecretText) -> SecretText {
     let pair = SecretText::new(format!("{user}:{}", password.expose()));
-    SecretText::new(format!("Basic {}", STANDARD.encode(pair.expose())))
+    let encoded = SecretText::new(STANDARD.encode(pair.expose()));
+    SecretText::new(format!("Basic {}", encoded.expose()))
 }
 
 fn is_fresh(access: &Access) -> bool {

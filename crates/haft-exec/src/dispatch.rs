@@ -5,6 +5,7 @@ use std::sync::Arc;
 use haft_core::error::{ErrorKind, ToolError};
 use haft_core::port::{Boxed, Ended, Execute, Job};
 use haft_core::registry::{Implementation, Tool};
+use serde_json::Value;
 
 /// A list of executors, asked in order.
 #[derive(Clone, Default)]
@@ -32,6 +33,10 @@ impl Executors {
 impl Execute for Executors {
     fn can_run(&self, tool: &Tool) -> bool {
         self.for_tool(tool).is_some()
+    }
+
+    fn vet(&self, tool: &Tool, arguments: &Value) -> Result<(), ToolError> {
+        self.for_tool(tool).map_or(Ok(()), |executor| executor.vet(tool, arguments))
     }
 
     fn execute<'a>(&'a self, job: Job) -> Boxed<'a, Ended> {

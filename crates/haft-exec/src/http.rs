@@ -15,6 +15,7 @@ mod client;
 mod exchange;
 mod fetch;
 mod follow;
+mod late;
 mod pages;
 mod resolve;
 mod template;
@@ -95,7 +96,7 @@ pub async fn ask_with(client: &Client, url: &str, lease: &Lease) -> Result<u16, 
     let headers = hyper::header::HeaderMap::new();
     let most = client.settings().response_bytes;
     let method = hyper::Method::GET;
-    let mut request = Request { method, url, headers, body: bytes::Bytes::new(), most };
+    let mut request = Request::new(method, url, headers, bytes::Bytes::new(), most);
     present(&mut request, &lease.presented)?;
     let end = Instant::now() + Duration::from_secs(20);
     match client.send(request, end).await {
@@ -119,6 +120,11 @@ fn gateway(tool: &Tool) -> Option<&HttpGateway> {
 impl Execute for Http {
     fn can_run(&self, tool: &Tool) -> bool {
         gateway(tool).is_some()
+    }
+
+    /// Puts the request together: what cannot be sent need not be approved.
+    fn vet(&self, tool: &Tool, arguments: &Value) -> Result<(), ToolError> {
+        gateway(tool).map_or(Ok(()), |one| template::request(one, arguments, 0).map(drop))
     }
 
     fn execute<'a>(&'a self, job: Job) -> Boxed<'a, Ended> {
@@ -150,6 +156,7 @@ impl Http {
         let most = self.most(job, gateway);
         let mut request =
             template::request(gateway, &job.arguments, most).map_err(Ended::NotBegun)?;
+        request.via = job.scope.caller.via.clone();
         if let (Some(name), Some(key)) = (&gateway.idempotency_header, &job.provider_key)
             && let (Ok(name), Ok(key)) =
                 (HeaderName::from_bytes(name.as_bytes()), HeaderValue::from_str(key))

@@ -8,6 +8,7 @@
 mod picture;
 mod shelf;
 
+use std::cmp::Ordering;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -84,6 +85,7 @@ impl Images {
         })?;
         let auth = binding.auth.ok_or_else(unconnected)?;
         let mut request = self.request(&asked)?;
+        request.via = binding.scope.caller.via.clone();
         attach(&mut request, auth).await?;
         let sent = self.client.send(request, Instant::now() + PATIENCE).await;
         let response = sent.map_err(unanswered)?;
@@ -130,7 +132,7 @@ impl Images {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
         let body = Bytes::from(body.to_string());
-        Ok(Request { method: Method::POST, url, headers, body, most: LONGEST })
+        Ok(Request::new(Method::POST, url, headers, body, LONGEST))
     }
 
     fn read(&self, response: &Response, asked: &Asked) -> Result<Value, ToolError> {
@@ -142,16 +144,30 @@ impl Images {
             error.partial_side_effects = matches!(response.status, 408 | 500..=599);
             return Err(error);
         }
-        let told: Told = serde_json::from_slice(&response.body)
-            .map_err(|why| lie("is not what an image service says", why))?;
+        let told: Told = serde_json::from_slice(&response.body).map_err(|why| {
+            // Some say with a success that there was none.
+            match own_words(&response.body) {
+                Some(text) => lie(&format!("holds no image: {text}"), why),
+                None => lie("is not what an image service says", why),
+            }
+        })?;
+        if told.data.is_empty() {
+            return Err(lie("holds no image", ""));
+        }
         let count = usize::from(asked.count);
         let made = told.data.iter().take(count).map(|one| self.image(one));
         let images = made.collect::<Result<Vec<Made>, ToolError>>()?;
         let mut notes: Vec<String> =
             images.iter().filter_map(|made| made.differs(&asked.size)).collect();
-        if told.data.len() > count {
-            let sent = told.data.len();
-            notes.push(format!("the service sent {sent} images; {count} of them asked for"));
+        let sent = told.data.len();
+        match sent.cmp(&count) {
+            Ordering::Greater => {
+                notes.push(format!("the service sent {sent} images; {count} of them asked for"));
+            }
+            Ordering::Less => {
+                notes.push(format!("the service sent {sent} of the {count} images asked for"));
+            }
+            Ordering::Equal => {}
         }
         let images: Vec<Value> = images.into_iter().map(|made| made.shown).collect();
         Ok(match notes.is_empty() {
@@ -266,9 +282,12 @@ fn elsewhere(url: &str) -> Result<Value, ToolError> {
         return Err(lie("names an address that is not `https`", ""));
     }
     // Who opens it must not be sent to a machine nearby, nor be given somebody's name and password.
-    let named = matches!(parsed.host(), Some(Host::Domain(_)));
+    let named = match parsed.host() {
+        Some(Host::Domain(name)) => !is_nearby(name),
+        Some(Host::Ipv4(_) | Host::Ipv6(_)) | None => false,
+    };
     if !named || !parsed.username().is_empty() || parsed.password().is_some() {
-        return Err(lie("names an address without a host's name, or with a password", ""));
+        return Err(lie("names an address without a public host's name, or with a password", ""));
     }
     let media_type = match parsed.path().rsplit('.').next() {
         Some("jpg" | "jpeg") => "image/jpeg",
@@ -278,6 +297,13 @@ fn elsewhere(url: &str) -> Result<Value, ToolError> {
     let digest = haft_core::Digest::of_bytes(url.as_bytes());
     let id = format!("img_{}", digest.hex().get(..24).unwrap_or_default());
     Ok(json!({ "id": id, "url": url, "mediaType": media_type }))
+}
+
+/// Names that mean another machine to everybody who asks for them, or this one.
+fn is_nearby(name: &str) -> bool {
+    const LAST: [&str; 7] = ["localhost", "local", "internal", "lan", "home", "corp", "arpa"];
+    let name = name.trim_end_matches('.').to_ascii_lowercase();
+    name.rsplit_once('.').is_none_or(|(_, last)| LAST.contains(&last))
 }
 
 fn unconnected() -> ToolError {

@@ -35,6 +35,8 @@
 
 pub mod broker;
 pub mod dispatch;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod filter;
 pub mod http;
 pub mod images;
 pub mod js;

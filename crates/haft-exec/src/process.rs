@@ -13,6 +13,8 @@
 mod home;
 #[cfg(target_os = "linux")]
 mod keep;
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod shield;
 mod start;
 mod talk;
 mod worker;

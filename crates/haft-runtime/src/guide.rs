@@ -71,6 +71,10 @@ impl Execute for Guide {
         is_ours(tool) || self.others.can_run(tool)
     }
 
+    fn vet(&self, tool: &Tool, arguments: &Value) -> Result<(), ToolError> {
+        self.others.vet(tool, arguments)
+    }
+
     fn execute<'a>(&'a self, job: Job) -> Boxed<'a, Ended> {
         if !is_ours(&job.tool) {
             return self.others.execute(job);

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use haft_agent::Agent;
+use haft_core::hop::Chain;
 use haft_runtime::Runtime;
 use tokio::sync::{Mutex, Semaphore, watch};
 
@@ -256,6 +257,8 @@ impl Door {
     /// Resolves when a credential no longer opens what it did: revoked, expired, or of another role.
     /// Whoever visits the console holds the key that they came in with.
     pub(crate) async fn shut(self: Arc<Self>, credential: Option<Credential>, who: Who) {
+        // However the request came, the credential is what is looked at.
+        let who = who.through(Chain::default());
         loop {
             tokio::time::sleep(Duration::from_secs(1)).await;
             let now = match &credential {

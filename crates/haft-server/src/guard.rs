@@ -12,7 +12,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::{BoxError, Router};
 use tower_service::Service as _;
 
-use haft_core::hop;
+use haft_core::hop::{self, Chain};
 use haft_core::trace::Trace;
 use haft_runtime::trace;
 
@@ -54,15 +54,15 @@ impl Guarded {
         B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
     {
         let bare = request.body().is_end_stream();
-        let admitted = check(&self.door, &request);
-        let admitted = admitted.and_then(|()| place(&self.door, request.uri().path()));
+        let admitted = check(&self.door, &request)
+            .and_then(|via| Ok((via, place(&self.door, request.uri().path())?)));
         let (mut response, was_read) = match admitted {
             Err(problem) => (problem.into_response(), bare),
-            Ok(seat) => {
+            Ok((via, seat)) => {
                 let seated = Seated(seat);
                 let (request, whole) = Whole::of(request, &seated.0);
                 let trace = text(request.headers(), &TRACE).and_then(Trace::parse);
-                let response = trace::within(trace, self.admit(&seated.0, request)).await;
+                let response = trace::within(trace, self.admit(&seated.0, via, request)).await;
                 (response, whole.was_read())
             }
         };
@@ -75,7 +75,7 @@ impl Guarded {
     }
 
     /// Lets a request through to its route, once it is known whose it is.
-    async fn admit(&self, seat: &Seat, mut request: Request) -> Response {
+    async fn admit(&self, seat: &Seat, via: Chain, mut request: Request) -> Response {
         let path = request.uri().path();
         if !is_open(path) {
             let credential = bearer(request.headers()).or_else(|| offered(request.headers()));
@@ -85,6 +85,7 @@ impl Guarded {
             let Some(who) = self.door.identify(&credential.0).await else {
                 return self.refused(&request);
             };
+            let who = who.through(via);
             if !asks_how_it_does(request.uri().path())
                 && let Err(problem) = seat.is_of(&who.tenant)
             {
@@ -148,17 +149,15 @@ fn asks_how_it_does(path: &str) -> bool {
 #[derive(Clone)]
 pub(crate) struct Credential(pub(crate) Arc<str>);
 
-fn check<B>(door: &Door, request: &http::Request<B>) -> Result<(), Problem> {
+/// Checks the head of a request, and says which servers it came through.
+fn check<B>(door: &Door, request: &http::Request<B>) -> Result<Chain, Problem> {
     let headers = request.headers();
     for name in &ONCE {
         if headers.get_all(name).iter().nth(1).is_some() {
             return Err(Problem::malformed(format!("`{name}` is there twice")));
         }
     }
-    let marks = headers.get_all(hop::HEADER).iter().filter_map(|mark| mark.to_str().ok());
-    if hop::is_own(marks) {
-        return Err(Problem::looped());
-    }
+    let via = came_via(headers)?;
     let named = request.uri().authority().map(|authority| authority.as_str());
     let host = named.or_else(|| text(headers, &header::HOST));
     let host = host.ok_or_else(|| Problem::malformed("the request names no host"))?;
@@ -173,7 +172,13 @@ fn check<B>(door: &Door, request: &http::Request<B>) -> Result<(), Problem> {
         let fix = "send the body as it is, without `Content-Encoding`";
         return Err(Problem::unsupported("compressed bodies are not read", fix));
     }
-    Ok(())
+    Ok(via)
+}
+
+/// The servers that a request came through.
+fn came_via(headers: &HeaderMap) -> Result<Chain, Problem> {
+    let values = headers.get_all(hop::HEADER).iter().filter_map(|value| value.to_str().ok());
+    Chain::read(values).map_err(Problem::looped)
 }
 
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {

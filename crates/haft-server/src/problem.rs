@@ -4,6 +4,7 @@ use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use haft_core::hop::Looped;
 use haft_core::{ErrorKind, ToolError};
 use haft_runtime::config::ChangeError;
 use serde::Serialize;
@@ -126,9 +127,14 @@ impl Problem {
     }
 
     /// A tool of this server that calls this server.
-    pub(crate) fn looped() -> Self {
-        let detail = "the request comes from this server itself, through a tool";
-        let fix = "point the tool's address at the service that it is meant for";
+    pub(crate) fn looped(how: Looped) -> Self {
+        let detail = match how {
+            Looped::Back => "the request comes from this server itself, through a tool or a model",
+            Looped::TooLong => {
+                "the request has come through too many servers, from one to the next"
+            }
+        };
+        let fix = "point the address of the tool or the model at the service that it is meant for";
         Self::new(StatusCode::LOOP_DETECTED, "loop", detail, fix)
     }
 
@@ -263,7 +269,7 @@ impl Problem {
             Self::too_large(0),
             Self::unsupported("the body is not in a form that is read here", "send plain JSON"),
             Self::foreign("the request is for another host, or from a page of another origin"),
-            Self::looped(),
+            Self::looped(Looped::Back),
             Self::overloaded(),
             Self::wrong_method(),
             Self::too_slow(),

@@ -11,6 +11,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use haft_core::call::{Caller, Principal, PrincipalKind};
+use haft_core::hop::Chain;
 use haft_runtime::policy::Instant;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -72,6 +73,8 @@ pub struct Who {
     pub principal: Principal,
     /// For whom.
     pub subject: Option<Principal>,
+    /// The servers that the request came through.
+    pub(crate) via: Chain,
     roles: Arc<[Role]>,
     agents: Option<Arc<[String]>>,
 }
@@ -88,7 +91,8 @@ impl Who {
         let agent = principal.kind == PrincipalKind::Agent;
         let agents = agent.then(|| [principal.id.to_string()].into());
         let (key, tenant) = (issuer.into(), tenant.into());
-        Self { key, tenant, principal, subject, roles: roles.into(), agents }
+        let via = Chain::default();
+        Self { key, tenant, principal, subject, via, roles: roles.into(), agents }
     }
 
     /// Whether the role is held. An administrator holds every one but an agent's; like an operator,
@@ -100,6 +104,12 @@ impl Who {
         let held = self.roles.contains(&role)
             || (role != Role::Agent && self.roles.contains(&Role::Administrator));
         held && (role != Role::Approver || person)
+    }
+
+    /// The same one, of a request that came through other servers.
+    pub(crate) fn through(mut self, via: Chain) -> Self {
+        self.via = via;
+        self
     }
 
     /// The same person with another tenant's things before them. Only for who may: the door asks.
@@ -131,6 +141,7 @@ impl Who {
             actor: self.principal.clone(),
             subject: self.subject.clone(),
             user: Arc::default(),
+            via: self.via.clone(),
         })
     }
 }
@@ -255,6 +266,7 @@ fn holder(key: &Key) -> Who {
         tenant: key.tenant.as_str().into(),
         principal: key.principal.clone(),
         subject: key.subject.clone(),
+        via: Chain::default(),
         roles: key.roles.clone().into(),
         agents: key.agents.clone().or(own).map(Into::into),
     }

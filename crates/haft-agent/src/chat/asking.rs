@@ -43,6 +43,7 @@ impl Run<'_> {
             model,
             patience: &settings.patience,
             body,
+            via: self.chat.caller.via.clone(),
             prompt: Digest::of_bytes(prompt.as_bytes()),
             round: self.spent.rounds,
             tools: request::shown(&offer.rendering) + wishes.theirs.count(),

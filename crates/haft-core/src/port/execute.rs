@@ -182,6 +182,16 @@ pub trait Execute: Send + Sync {
     /// Whether it can run this tool.
     fn can_run(&self, tool: &Tool) -> bool;
 
+    /// Whether it can do anything with these arguments, which the schema has accepted: asked before
+    /// anybody is asked to approve the call.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with them.
+    fn vet(&self, _tool: &Tool, _arguments: &Value) -> Result<(), ToolError> {
+        Ok(())
+    }
+
     /// Runs a handler. Dropping the future stops it.
     fn execute<'a>(&'a self, job: Job) -> Boxed<'a, Ended>;
 }

@@ -4,20 +4,20 @@
 use std::time::Duration;
 
 use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
-use haft_core::connection::{Access, ClientAuth, OAuth, OAuthGrant};
+use haft_core::connection::{Access, ClientAuth, OAuth, OAuthGrant, Presented};
 use haft_core::error::{ErrorKind, ToolError};
 use haft_core::secret::SecretText;
 use hyper::Method;
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue};
+use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 use url::Url;
 use zeroize::Zeroizing;
 
-use crate::http::{Client, Fault, Request, Response, encoded};
+use crate::http::{Client, Fault, Request, Response, encoded, present};
 use crate::said::shortened;
 
 /// How long a provider may take to give a token.
@@ -122,7 +122,10 @@ async fn ask(
 ) -> Result<OAuth, ToolError> {
     let request = request(oauth, fields)?;
     let response = client.send(request, Instant::now() + PATIENCE).await.map_err(unanswered)?;
-    let told = read(&response)?;
+    let told = read(&response);
+    // Whatever it was, there may be tokens in it.
+    drop(Zeroizing::new(response.body));
+    let told = told?;
     let mut fresh = oauth.clone();
     let life = told.expires_in.map(|s| s.clamp(0, LONGEST_LIFE_S).saturating_mul(1000));
     fresh.access = Some(Access {
@@ -139,34 +142,49 @@ async fn ask(
 fn request(oauth: &OAuth, fields: &[(&str, &str)]) -> Result<Request, ToolError> {
     let url = Url::parse(&oauth.token_url)
         .map_err(|why| fault("the address for tokens is not a URL").caused_by(why))?;
-    let mut body = Zeroizing::new(String::new());
-    let mut add = |name: &str, value: &str| {
-        let mark = if body.is_empty() { "" } else { "&" };
-        body.push_str(&format!("{mark}{name}={}", encoded(value)));
-    };
-    for (name, value) in fields {
-        add(name, value);
-    }
-    let mut headers = HeaderMap::new();
+    let mut fields = fields.to_vec();
+    let mut in_header = None;
     match (&oauth.client_secret, oauth.client_auth) {
         (Some(secret), ClientAuth::Basic) => {
-            let pair = format!("{}:{}", encoded(&oauth.client_id), encoded(secret.expose()));
-            let mut value = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(pair)))
-                .map_err(|_| fault("the client's secret cannot be sent"))?;
-            value.set_sensitive(true);
-            headers.insert(AUTHORIZATION, value);
+            let secret = SecretText::new(encoded(secret.expose()));
+            let value = super::basic(&encoded(&oauth.client_id), &secret);
+            in_header = Some(Presented::Header { name: "authorization".to_owned(), value });
         }
         (Some(secret), ClientAuth::Body) => {
-            add("client_id", &oauth.client_id);
-            add("client_secret", secret.expose());
+            fields.push(("client_id", &oauth.client_id));
+            fields.push(("client_secret", secret.expose()));
         }
-        (None, _) => add("client_id", &oauth.client_id),
+        (None, _) => fields.push(("client_id", &oauth.client_id)),
     }
+    let mut headers = HeaderMap::new();
     headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
-    let form = HeaderValue::from_static("application/x-www-form-urlencoded");
-    headers.insert(CONTENT_TYPE, form);
-    let body = Bytes::copy_from_slice(body.as_bytes());
-    Ok(Request { method: Method::POST, url, headers, body, most: LONGEST })
+    let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
+    headers.insert(CONTENT_TYPE, kind);
+    let body = Bytes::from_owner(form(&fields));
+    let mut request = Request::new(Method::POST, url, headers, body, LONGEST);
+    if let Some(presented) = in_header {
+        present(&mut request, &presented)?;
+    }
+    Ok(request)
+}
+
+/// Fields as forms write them; wiped when they go.
+fn form(fields: &[(&str, &str)]) -> Zeroizing<Vec<u8>> {
+    let written = |(name, value): &(&str, &str)| {
+        let value = Zeroizing::new(encoded(value));
+        Zeroizing::new(format!("{name}={}", *value))
+    };
+    let fields: Vec<Zeroizing<String>> = fields.iter().map(written).collect();
+    // As long as it becomes: what grows leaves copies behind.
+    let length = fields.iter().map(|field| field.len() + 1).sum();
+    let mut body = Zeroizing::new(Vec::with_capacity(length));
+    for field in &fields {
+        if !body.is_empty() {
+            body.push(b'&');
+        }
+        body.extend_from_slice(field.as_bytes());
+    }
+    body
 }
 
 #[derive(Deserialize)]

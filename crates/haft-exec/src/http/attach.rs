@@ -4,8 +4,10 @@ use haft_core::connection::{Lease, Presented};
 use haft_core::error::{ErrorKind, ToolError};
 use haft_core::port::{Auth, Job};
 use hyper::header::{HeaderName, HeaderValue};
+use zeroize::Zeroizing;
 
 use super::client::Request;
+use super::late::Late;
 use super::template::encoded;
 
 /// Signs the requests of one call.
@@ -57,16 +59,21 @@ impl<'a> Signer<'a> {
     }
 }
 
-/// Puts credentials into a request.
+/// Puts credentials into a request, or rather what stands for them until it is written.
 pub(crate) fn present(request: &mut Request, presented: &Presented) -> Result<(), ToolError> {
     let unusable =
         || ToolError::new(ErrorKind::Auth, "the connection's credentials cannot be sent");
     match presented {
         Presented::Header { name, value } => {
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unusable())?;
-            let mut value = HeaderValue::from_str(value.expose()).map_err(|_| unusable())?;
-            value.set_sensitive(true);
-            request.headers.insert(name, value);
+            // One line, and of characters that every server reads the same.
+            if !value.expose().bytes().all(|byte| byte == b'\t' || (b' '..=b'~').contains(&byte)) {
+                return Err(unusable());
+            }
+            let late = late(Zeroizing::new(value.expose().to_owned()))?;
+            let mark = HeaderValue::from_str(late.mark()).map_err(|_| unusable())?;
+            request.headers.insert(name, mark);
+            request.late = Some(late);
         }
         Presented::Query { name, value } => {
             // Of two values under one name, services take whichever they like.
@@ -75,15 +82,25 @@ pub(crate) fn present(request: &mut Request, presented: &Presented) -> Result<()
                 return Err(ToolError::new(ErrorKind::InvalidArguments, message)
                     .suggest("leave it out of the arguments"));
             }
-            let pair = format!("{}={}", encoded(name), encoded(value.expose()));
+            let late = late(Zeroizing::new(encoded(value.expose())))?;
+            let pair = format!("{}={}", encoded(name), late.mark());
             let query = match request.url.query() {
                 Some(query) if !query.is_empty() => format!("{query}&{pair}"),
                 Some(_) | None => pair,
             };
             request.url.set_query(Some(&query));
+            request.late = Some(late);
         }
     }
     Ok(())
+}
+
+/// For a secret that goes in when the request is written.
+fn late(secret: Zeroizing<String>) -> Result<Late, ToolError> {
+    Late::new(secret).map_err(|why| {
+        let message = "the system gives no random numbers";
+        ToolError::new(ErrorKind::Internal, message).caused_by(why)
+    })
 }
 
 fn missing(provider: &str) -> ToolError {

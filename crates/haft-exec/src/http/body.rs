@@ -7,6 +7,9 @@ use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap};
 
+/// No more room is made than this before anything has come.
+const BELIEVED: u64 = 64 << 10;
+
 /// Reads a body of at most so many bytes, counted after it was unpacked.
 pub(super) async fn read(
     mut body: Incoming,
@@ -18,8 +21,8 @@ pub(super) async fn read(
         return Err(too_long(most));
     }
     let mut unpacked = match encoding(headers)?.as_str() {
-        "" | "identity" => Unpack::Plain(Limited::new(most)),
-        "gzip" | "x-gzip" => Unpack::Gzip(Box::new(GzDecoder::new(Limited::new(most)))),
+        "" | "identity" => Unpack::Plain(Limited::new(most, said.unwrap_or_default())),
+        "gzip" | "x-gzip" => Unpack::Gzip(Box::new(GzDecoder::new(Limited::new(most, 0)))),
         other => {
             return Err(format!("the response is packed as `{other}`, which was not asked for"));
         }
@@ -82,8 +85,11 @@ struct Limited {
 }
 
 impl Limited {
-    fn new(most: u64) -> Self {
-        Self { bytes: Vec::new(), most }
+    /// With room for what was said to come, as far as that is believed: what need not grow is copied
+    /// less often, and leaves nothing of itself behind.
+    fn new(most: u64, said: u64) -> Self {
+        let room = usize::try_from(said.min(most).min(BELIEVED)).unwrap_or_default();
+        Self { bytes: Vec::with_capacity(room), most }
     }
 }
 

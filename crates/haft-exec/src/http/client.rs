@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use haft_core::hop;
+use haft_core::hop::{self, Chain};
 use http_body_util::Full;
 use hyper::client::conn::http1;
 use hyper::header::{HOST, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
@@ -25,6 +25,7 @@ use url::Url;
 
 use super::address::Range;
 use super::body;
+use super::late::{Exchanged, Late};
 use super::resolve::{Nowhere, Resolve, System, addresses};
 
 /// How requests are made.
@@ -66,9 +67,24 @@ pub(crate) struct Request {
     pub(crate) body: Bytes,
     /// The longest response.
     pub(crate) most: u64,
+    /// The secret in it, which goes in when it is written.
+    pub(crate) late: Option<Late>,
+    /// The servers that led to it.
+    pub(crate) via: Chain,
 }
 
 impl Request {
+    /// One without credentials.
+    pub(crate) fn new(
+        method: hyper::Method,
+        url: Url,
+        headers: HeaderMap,
+        body: Bytes,
+        most: u64,
+    ) -> Self {
+        Self { method, url, headers, body, most, late: None, via: Chain::default() }
+    }
+
     /// The same once more, for a second request of the same call.
     pub(crate) fn copy(&self) -> Self {
         Self {
@@ -77,6 +93,8 @@ impl Request {
             headers: self.headers.clone(),
             body: self.body.clone(),
             most: self.most,
+            late: self.late.clone(),
+            via: self.via.clone(),
         }
     }
 }
@@ -222,11 +240,12 @@ fn tls(extra: &[Vec<u8>]) -> Result<Arc<ClientConfig>, String> {
 /// From here on the other side may act on what it gets.
 async fn exchange(
     stream: Box<dyn Stream>,
-    request: Request,
+    mut request: Request,
     seen: &mut Option<u16>,
 ) -> Result<Response, Fault> {
     let most = request.most;
     let head = request.method == hyper::Method::HEAD;
+    let stream = Exchanged::new(stream, request.late.take());
     let request = written(request).map_err(Fault::unsent)?;
     let lost = |why: String, status| Fault::Lost { why, timeout: false, status };
     let (mut sender, connection) = http1::Builder::new()
@@ -267,7 +286,7 @@ impl Drop for Abort {
 }
 
 fn written(request: Request) -> Result<hyper::Request<Full<Bytes>>, String> {
-    let Request { method, url, headers, body, .. } = request;
+    let Request { method, url, headers, body, via, .. } = request;
     let mut target = url.path().to_owned();
     if let Some(query) = url.query() {
         let _ = write!(target, "?{query}");
@@ -285,8 +304,8 @@ fn written(request: Request) -> Result<hyper::Request<Full<Bytes>>, String> {
     made.headers_mut()
         .insert(HeaderName::from_static("connection"), HeaderValue::from_static("close"));
     // Whatever a contract says: a server that gets its own request back refuses it.
-    let mark = HeaderValue::from_static(hop::own());
-    made.headers_mut().insert(HeaderName::from_static(hop::HEADER), mark);
+    let marks = HeaderValue::from_str(&via.and_own()).map_err(|why| why.to_string())?;
+    made.headers_mut().insert(HeaderName::from_static(hop::HEADER), marks);
     let agent = concat!("haft/", env!("CARGO_PKG_VERSION"));
     made.headers_mut().entry(USER_AGENT).or_insert(HeaderValue::from_static(agent));
     Ok(made)

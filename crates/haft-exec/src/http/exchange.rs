@@ -114,7 +114,7 @@ fn request(question: Question<'_>) -> Result<Request, Unanswered> {
         headers.insert(HeaderName::from_static(name), value);
     }
     let body = Bytes::copy_from_slice(question.body.as_bytes());
-    Ok(Request { method, url, headers, body, most: question.most })
+    Ok(Request::new(method, url, headers, body, question.most))
 }
 
 fn reply(response: Response) -> Reply {

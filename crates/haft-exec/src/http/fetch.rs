@@ -116,6 +116,7 @@ impl Fetch {
         let method = verb(method)?;
         let mut request =
             request(method, asked(arguments)?, self.client.settings().response_bytes)?;
+        request.via = binding.scope.caller.via.clone();
         if !is_declared(&binding.tool.contract, &request.url) {
             return Err(fault("the contract does not list this host")
                 .caused_by(format!("`{}`", request.url.origin().ascii_serialization())));
@@ -186,7 +187,7 @@ fn request(method: Method, asked: Asked, most: u64) -> Result<Request, ToolError
     if let Some(kind) = kind {
         headers.entry(CONTENT_TYPE).or_insert(HeaderValue::from_static(kind));
     }
-    Ok(Request { method, url, headers, body: Bytes::from(body), most })
+    Ok(Request::new(method, url, headers, Bytes::from(body), most))
 }
 
 fn pairs(map: &Map<String, Value>) -> Result<String, ToolError> {

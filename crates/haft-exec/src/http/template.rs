@@ -30,7 +30,7 @@ pub(super) fn request(
     let body = body(gateway, arguments, &mut headers)?;
     let method = Method::from_bytes(gateway.method.as_str().as_bytes())
         .map_err(|why| broken(&why.to_string()))?;
-    Ok(Request { method, url: url(gateway, arguments)?, headers, body, most })
+    Ok(Request::new(method, url(gateway, arguments)?, headers, body, most))
 }
 
 /// The address, checked to be the one that was put together: a URL that means something else once
@@ -95,13 +95,14 @@ fn path(template: &str, gateway: &HttpGateway, arguments: &Value) -> Result<Stri
 
 /// Everything but letters, digits and `-._~` is escaped, so that nothing ends the place it is in.
 pub(crate) fn encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~".contains(byte);
+    let escaped = text.bytes().filter(|byte| !plain(byte)).count();
+    // As long as it becomes: what grows leaves copies behind, and this may be a secret.
+    let mut out = String::with_capacity(text.len() + 2 * escaped);
     for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                out.push(char::from(byte));
-            }
-            _ => out.push_str(&format!("%{byte:02X}")),
+        match plain(&byte) {
+            true => out.push(char::from(byte)),
+            false => out.push_str(&format!("%{byte:02X}")),
         }
     }
     out

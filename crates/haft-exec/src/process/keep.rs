@@ -161,7 +161,7 @@ fn below(me: Pid) -> BTreeSet<Pid> {
 }
 
 /// A process and its parent. Its name stands in brackets and may hold anything.
-fn parent(folder: &Path) -> Option<(Pid, Pid)> {
+pub(super) fn parent(folder: &Path) -> Option<(Pid, Pid)> {
     let id: i32 = folder.file_name()?.to_str()?.parse().ok()?;
     let stat = fs::read(folder.join("stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);

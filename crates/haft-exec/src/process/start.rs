@@ -145,6 +145,7 @@ pub(crate) fn become_if_asked() {
         // Not having these is no reason not to run.
         let _ = prctl::set_pdeathsig(Signal::SIGKILL);
         let _ = prctl::set_no_new_privs();
+        guard();
     }
     // The keeper's own signals are blocked in it, and what is blocked is inherited.
     let _ = SigSet::empty().thread_set_mask();
@@ -160,3 +161,18 @@ pub(crate) fn become_if_asked() {
     let _ = std::io::stderr().write_all(format!("{UNSTARTED}: {why}\n").as_bytes());
     std::process::exit(4);
 }
+
+/// Keeps the keeper and haft, which started it, from what is about to run. Where that cannot be done,
+/// whoever kills its keeper is killed itself, and what it has started is not.
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+fn guard() {
+    let keeper = nix::unistd::getppid();
+    let above = super::keep::parent(&Path::new("/proc").join(keeper.to_string()));
+    // The first process of a machine or of a container is nobody's keeper.
+    let all = [Some(keeper), above.map(|(_, haft)| haft)].into_iter().flatten();
+    let guarded: Vec<i32> = all.map(nix::unistd::Pid::as_raw).filter(|id| *id > 1).collect();
+    let _ = super::shield::raise(&guarded);
+}
+
+#[cfg(all(target_os = "linux", not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
+fn guard() {}

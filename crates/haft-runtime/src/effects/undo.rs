@@ -262,6 +262,7 @@ fn compensating(effect: &EffectRecord, tool: &str, arguments: serde_json::Value)
         actor: effect.actor.clone(),
         subject: effect.subject.clone(),
         user: std::sync::Arc::default(),
+        via: haft_core::hop::Chain::default(),
     };
     let mut call = Call::new(caller, tool, arguments);
     call.mode = effect.mode;

@@ -8,6 +8,7 @@ use haft_core::call::RawArguments;
 use haft_core::contract::SideEffectPolicy;
 use haft_core::port::{Ask, Standing};
 use haft_core::record::{Stage, Written};
+use haft_core::registry::Implementation;
 use serde_json::Value;
 
 use super::gate::Admitted;
@@ -80,6 +81,7 @@ pub(crate) fn arguments(
         Ok(Arguments { effective, warnings, clamps, came }) => {
             trip.warnings = warnings;
             trip.clamps = clamps;
+            vet(inner, &admitted, &effective)?;
             let effective = Arc::new(effective);
             if pure {
                 trip.arguments = seen_later(inner, &admitted, &effective, raw);
@@ -94,6 +96,21 @@ pub(crate) fn arguments(
             Err(Refusal::at(Stage::Arguments, invalid.into()))
         }
     }
+}
+
+/// What a schema cannot say: whether a request can be made of it. Handlers say so themselves when they
+/// run.
+fn vet(inner: &Inner, call: &Admitted, effective: &Value) -> Result<(), Refusal> {
+    let tool = &call.tool.tool;
+    match tool.handler {
+        Implementation::Gateway => inner.executors.vet(tool, effective),
+        Implementation::Native
+        | Implementation::Js { .. }
+        | Implementation::Wasm { .. }
+        | Implementation::Process { .. }
+        | Implementation::Unbound => Ok(()),
+    }
+    .map_err(|error| Refusal::at(Stage::Arguments, error))
 }
 
 /// What is larger is not kept to be looked at later.

@@ -56,9 +56,11 @@ impl Seat {
         self.agents.as_ref().is_none_or(|agents| agents.iter().any(|one| one == agent))
     }
 
-    /// Whether it is the same place: whoever holds another key has no part in it.
+    /// Whether it is the same place: whoever holds another key has no part in it. Which servers a
+    /// request came through makes no difference.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        self.caller == other.caller && self.person == other.person
+        let caller = Caller { via: self.caller.via.clone(), ..other.caller.clone() };
+        self.caller == caller && self.person == other.person
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use haft_core::Principal;
 use haft_core::connection::{Account, Credentials, Grant};
 use haft_core::port::{Boxed, Connections, Expect, StoreError};
+use haft_core::secret::SecretText;
 use parking_lot::Mutex;
 
 use super::memory::{expected, now_ms};
@@ -86,10 +87,8 @@ fn is_of(tokens: &Credentials, written: &Credentials) -> bool {
     let (Credentials::OAuth(tokens), Credentials::OAuth(written)) = (tokens, written) else {
         return false;
     };
-    let secret = |one: &Option<haft_core::secret::SecretText>| {
-        one.as_ref().map(|text| text.expose().to_owned())
-    };
-    secret(&tokens.client_secret) == secret(&written.client_secret)
+    let (one, other) = (&tokens.client_secret, &written.client_secret);
+    one.as_ref().map(SecretText::expose) == other.as_ref().map(SecretText::expose)
 }
 
 fn read_only<'a, T: Send + 'a>(id: &str) -> Answer<'a, T> {

@@ -70,7 +70,8 @@ impl Key {
     }
 
     pub(crate) fn of(bytes: Zeroizing<[u8; 32]>) -> Self {
-        let digest = Digest::of_bytes(&[b"haft connections key".as_slice(), &*bytes].concat());
+        let named = Zeroizing::new([b"haft connections key".as_slice(), &*bytes].concat());
+        let digest = Digest::of_bytes(&named);
         Self { id: digest.short().to_owned(), bytes }
     }
 

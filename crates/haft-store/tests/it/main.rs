@@ -5,6 +5,8 @@ mod agree;
 #[cfg(test)]
 mod bed;
 #[cfg(test)]
+mod before;
+#[cfg(test)]
 mod calendar;
 #[cfg(test)]
 mod connections;

@@ -21,22 +21,22 @@ use crate::bed::{Bed, START, call_record, claim, confirmation, digest, fresh, of
 use crate::calendar::{booking, draft, meeting};
 use crate::contract::{recent, session};
 
-const CANARY: &str = "canary-5f1c";
+pub(crate) const CANARY: &str = "canary-5f1c";
 
 /// How often the canary stands in any file beside the database.
-fn seen(bed: &Bed, what: &[u8]) -> usize {
+pub(crate) fn seen(bed: &Bed, what: &[u8]) -> usize {
     let folder = bed.path().parent().unwrap().to_owned();
     let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
     let bytes = files.filter(|path| path.is_file()).map(|path| fs::read(path).unwrap());
     bytes.map(|bytes| bytes.windows(what.len()).filter(|one| *one == what).count()).sum()
 }
 
-fn said() -> Value {
+pub(crate) fn said() -> Value {
     json!({ "said": CANARY })
 }
 
 /// Effects that were settled, given up, settled by hand, undone, and told of too late.
-async fn act(store: &Sqlite, clock: &haft_store::Manual) {
+pub(crate) async fn act(store: &Sqlite, clock: &haft_store::Manual) {
     let mut first = of_class("first", haft_core::contract::SideEffectPolicy::Compensatable);
     first.effect.arguments = said();
     first.effect.raw_arguments = Some(said());
@@ -75,7 +75,7 @@ async fn act(store: &Sqlite, clock: &haft_store::Manual) {
     store.note("acme", "note", said()).await.unwrap();
 }
 
-async fn ask_and_talk(store: &Sqlite) {
+pub(crate) async fn ask_and_talk(store: &Sqlite) {
     let mut asked = confirmation("c1", "binding");
     asked.session = Some("s1".to_owned());
     (asked.arguments, asked.preview) = (said(), CANARY.to_owned());
@@ -98,6 +98,12 @@ async fn ask_and_talk(store: &Sqlite) {
 
 /// All of it, as whoever may see it does.
 async fn all_of_it(store: &Sqlite) -> String {
+    parts(store).await.concat()
+}
+
+/// Calls, effects, approvals, what the trail says of a session and in all, sessions, an answer, a block,
+/// meetings and a draft.
+pub(crate) async fn parts(store: &Sqlite) -> [String; 10] {
     let calls = store
         .calls(CallFilter { tenant: "acme".into(), limit: 9, ..CallFilter::default() })
         .await
@@ -127,12 +133,21 @@ async fn all_of_it(store: &Sqlite) -> String {
     let span = haft_core::calendar::Span { start_ms: START, end_ms: START + 1 };
     let booked = store.bookings("a", span, Some("bo@example.com"), 9).await.unwrap();
     let draft = store.draft("a", "d1", START).await.unwrap();
-    format!(
-        "{calls:#?}{effects:#?}{asked:#?}{trail:#?}{audit:#?}{sessions:#?}{answer:#?}{block:#?}{booked:#?}{draft:#?}"
-    )
+    [
+        format!("{calls:#?}"),
+        format!("{effects:#?}"),
+        format!("{asked:#?}"),
+        format!("{trail:#?}"),
+        format!("{audit:#?}"),
+        format!("{sessions:#?}"),
+        format!("{answer:#?}"),
+        format!("{block:#?}"),
+        format!("{booked:#?}"),
+        format!("{draft:#?}"),
+    ]
 }
 
-async fn verified(bed: &Bed) -> Verified {
+pub(crate) async fn verified(bed: &Bed) -> Verified {
     let key = Sqlite::signing_key(&bed.path()).unwrap().public();
     let checked = haft_store::sqlite::verify(&bed.path(), &key, &Sqlite::checkpoints(&bed.path()));
     checked.unwrap().unwrap()
@@ -225,7 +240,7 @@ async fn another_key_takes_over_and_the_old_one_opens_nothing() {
     );
 }
 
-fn tenant(name: &str, from: u64, to: Option<Value>) -> Change {
+pub(crate) fn tenant(name: &str, from: u64, to: Option<Value>) -> Change {
     Change {
         kind: Kind::Tenant,
         tenant: name.to_owned(),

@@ -40,7 +40,12 @@ Sylvia Sylvie Tamara Tanja Tatiana Teresa Thabo Theo Theodor Theresa Thiago Thom
 Tomáš Tomasz Torsten Tracy Tristan Tudor Udo Ulrich Ulrike Ursula Uwe Valentina Valérie Vanessa Vera Verena Veronica \
 Veronika Victor Victoria Viktor Vincent Vincenzo Viola Virginia Vlad Vladimir Walter Wanda Wei Werner Wiebke Wilhelm \
 William Wojciech Wolfgang Xavier Xiomara Yasmin Yuki Yusuf Yvonne Zoe Zoé Zofia Александр Алексей Анна Андрей Дмитрий \
-Екатерина Елена Иван Мария Михаил Наталья Николай Ольга Сергей Татьяна Юлия Ștefan Ștefania Ionuț Mădălina Răzvan";
+Екатерина Елена Иван Мария Михаил Наталья Николай Ольга Сергей Татьяна Юлия Ștefan Ștefania Ionuț Mădălina Răzvan \
+Пётр Павел Игорь Владимир Алексей Светлана Ирина Дарья Анастасия Виктор Максим \
+Γιώργος Γιώργο Γιάννης Δημήτρης Κώστας Νίκος Παναγιώτης Μαρία Ελένη Άννα Κατερίνα Σοφία Βασίλης Χρήστος \
+Ahmet Ali Ayşe Burak Can Cem Deniz Emine Emre Esra Fatma Gülşen Hakan Hatice Hüseyin İbrahim İsmail Kemal Merve Murat \
+Mustafa Osman Ömer Özlem Selin Serkan Zeynep \
+Nguyễn Trần Lê Phạm Huỳnh Phan Vũ Võ Đặng Bùi Ngô Łukasz Marek Paweł Żaneta Agata Kamil Marcin Ewelina";
 
 pub(super) fn is_given(word: &str) -> bool {
     // Jean-Luc is as usual as Jean.

@@ -30,12 +30,16 @@ static ANNOUNCED: LazyLock<Regex> = LazyLock::new(|| {
         r"(?ix)(?:^|[\s(,;:>])(?:
             (?:mr|mrs|ms|mx|miss|dr|prof|professor|sir|madam|herr|herrn|frau|m|mme|mlle|monsieur|madame|
             sr|sra|srta|dra|señor|señora|señorita|don|doña|dña|signor|signore|signora|signorina|sig|sig\.ra|sig\.na|dott|dott\.ssa|avv|
-            ing|inż|mgr|lic|lord|lady|maître|dl|dna|domnul|doamna|pan|pana|panu|panem|pani|panią|państwo|
-            господин\p{L}*|госпож\p{L}*|г-н|г-на|г-ну|г-жа|г-жу|г-же|доктор\p{L}*|профессор\p{L}*)\.?|
-            (?:name|contact|kontakt|ansprechpartner|ansprechpartnerin|attn|nome|nombre|nom|nume|nazwisko|имя)\s?[:：]|
+            ing|inż|mgr|lic|lord|lady|maître|dl|dna|domnul|doamna|pan|pana|panu|panem|panie|pani|panią|państwo|
+            господин\p{L}*|госпож\p{L}*|г-н|г-на|г-ну|г-жа|г-жу|г-же|доктор\p{L}*|профессор\p{L}*|
+            κ|κος|κα|κύριο[ςυ]?|κύριε|κυρία[ς]?|sayın|ông|bà|anh|chị|cô|thầy|bác\s sĩ)\.?|
+            (?:name|contact|kontakt|ansprechpartner|ansprechpartnerin|attn|nome|nombre|nom|nume|nazwisko|imię|имя|фио|контакт|
+            όνομα|ονοματεπώνυμο|ad\s soyad|adı\s soyadı|isim|họ\s (?:và\s )?tên|tên)\s?[:：]|
             hi|hello|hey|dear|liebe|lieber|hallo|cher|chère|bonjour|hola|estimad[oa]|querid[oa]|dragă|bună|stimat[eă]|ciao|cara|caro|
+            уважаем(?:ый|ая)|дорог(?:ой|ая)|αγαπητ(?:έ|ή)|sevgili|
             my\s name\s is|mein\s name\s ist|ich\s heiße|je\s m['’]appelle|me\s llamo|
-            mi\s chiamo|mă\s numesc|mă\s cheamă|numele\s meu\s este|меня\s зовут
+            mi\s chiamo|mă\s numesc|mă\s cheamă|numele\s meu\s este|меня\s зовут|nazywam\s się|mam\s na\s imię|
+            με\s λένε|ονομάζομαι|το\s όνομά\s μου\s είναι|(?:benim\s )?adım|tôi\s tên\s là|tên\s tôi\s là|tên\s em\s là
         )\s?$",
     )
 });
@@ -46,7 +50,8 @@ static EXPECTED: LazyLock<Regex> = LazyLock::new(|| {
         r"(?ix)(?:^|[\s(,;:>])(?:
             call|ring|phone|e-?mail|meet|met|ask|ask\s for|tell|contact|with|speak\s (?:to|with)|i\s am|i['’]m|this\s is|
             ich\s bin|mit|ruf|je\s suis|avec|appelez|contactez|joignez|soy|con|llame\s a|llama\s a|sono|chiami|chiamare|contatti|contattare|
-            dzwonić\s do|zadzwoń\s do|kontakt\s z|позвоните|свяжитесь\s с|sunt|sunați\s pe|cu|pe|from:|von:|cc:?
+            dzwonić\s do|zadzwoń\s do|kontakt\s z|позвоните|свяжитесь\s с|это|sunt|sunați\s pe|cu|pe|tôi\s là|em\s là|liên\s hệ|
+            from:|von:|cc:?
         )\s$",
     )
 });
@@ -164,7 +169,13 @@ const NOT: &[&str] = &[
     "Or",
     "But",
     "If",
+    "Lütfen",
+    "Merhaba",
+    "Proszę",
 ];
+
+/// What Turkish puts behind a given name, as other languages put a title before.
+const BEHIND: &[&str] = &["Bey", "Hanım", "Hoca"];
 
 /// What ends a letter; the line after it is who wrote it.
 const CLOSINGS: &[&str] = &[
@@ -192,6 +203,13 @@ const CLOSINGS: &[&str] = &[
     "cumprimentos",
     "уважением",
     "pozdrawiam",
+    "poważaniem",
+    "saygılarımla",
+    "saygılar",
+    "sevgiler",
+    "εκτίμηση",
+    "χαιρετισμούς",
+    "trọng",
 ];
 
 pub(super) fn find(text: &str, finds: &mut Finds) {
@@ -227,6 +245,12 @@ fn person(text: &str, run: Range<usize>, boxes: &[Vec<String>]) -> Option<Range<
     for start in starts {
         let place = start..start + before_title(text.get(start..run.end)?).len();
         let words: Vec<&str> = text.get(place.clone())?.split([' ', '\u{a0}']).collect();
+        if let [name, behind, ..] = words.as_slice()
+            && BEHIND.contains(behind)
+            && !is_no_name(name)
+        {
+            return Some(start..start + name.len());
+        }
         let (first, last) = (words.first()?, words.last()?);
         if !first.starts_with(char::is_uppercase)
             || is_no_name(first)

@@ -51,7 +51,7 @@ static CALLED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r"(?ix)(?:\b(?:tel|tél|telefon\p{L}*|téléphone|telefono|teléfono|telefone|phone|ph|mobil\p{L}*|móvil|portable|
             cell\p{L}*|cellulare|handy\p{L}*|fax|call|ring|dial|llam\p{L}*|appel\p{L}*|chiam\p{L}*|zadzwoń|dzwoni\p{L}*|kom|komórk\p{L}*|
-            whatsapp|anruf\p{L}*|erreich\p{L}*|тел|телефон\p{L}*|моб|звон\p{L}*)|電話|电话|携帯|手机|전화)[^\p{Nd}\n]{0,24}$",
+            whatsapp|anruf\p{L}*|erreich\p{L}*|тел|телефон\p{L}*|моб|звон\p{L}*)|هاتف|جوال|رقم|اتصل|טלפון|נייד|फ़ोन|फोन|मोबाइल|τηλ|κινητό|điện\s thoại|電話|电话|携帯|手机|전화)[^\p{Nd}\n]{0,24}$",
     )
 });
 

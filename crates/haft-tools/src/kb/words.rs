@@ -133,7 +133,8 @@ pub(super) struct Reader {
     language: Language,
     known: HashMap<String, String, RandomState>,
     plain: String,
-    /// Whether single characters of scripts without spaces are words beside their pairs.
+    /// Whether single characters of scripts without spaces are words beside their pairs, and Korean
+    /// syllables beside what they are with a particle.
     pub(super) singles: bool,
 }
 
@@ -200,8 +201,13 @@ impl Reader {
 
     fn word(&mut self, text: &str, place: Range<usize>, take: &mut impl FnMut(Word<'_>)) {
         if let Some(word) = text.get(place.clone()).filter(|word| word.len() <= LONGEST) {
-            let word = without_particle(word);
-            self.one(word, place.start..place.start + word.len(), take);
+            let whole = without_particle(word, 2).unwrap_or(word);
+            self.one(whole, place.start..place.start + whole.len(), take);
+            // 빛을 may be 빛 with its particle, 지도 is none of 지: what is asked for decides.
+            let alone = if self.singles { without_particle(word, 1) } else { None };
+            if let Some(alone) = alone.filter(|alone| alone.chars().count() == 1) {
+                self.one(alone, place.start..place.start + alone.len(), take);
+            }
         }
     }
 
@@ -272,10 +278,15 @@ fn is_unspaced(c: char) -> bool {
         | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{323af}')
 }
 
-/// Whether a word of a question is one character of a script without spaces.
+/// Whether a word of a question is one character of a script without spaces, or one Korean syllable.
 pub(super) fn is_single(word: &str) -> bool {
-    let mut letters = word.chars();
-    letters.next().is_some_and(is_unspaced) && letters.next().is_none()
+    // Syllables are indexed in their parts.
+    let mut letters = word.nfc();
+    letters.next().is_some_and(|c| is_unspaced(c) || is_syllable(c)) && letters.next().is_none()
+}
+
+fn is_syllable(c: char) -> bool {
+    ('\u{ac00}'..='\u{d7a3}').contains(&c)
 }
 
 /// Particles after a syllable that ends in a consonant, the longest first.
@@ -285,27 +296,25 @@ const AFTER_VOWEL: [&str; 5] = ["는", "가", "를", "와", "로"];
 /// Particles after any, the longest first.
 const AFTER_ANY: [&str; 9] = ["에서는", "에서", "에게", "까지", "부터", "에", "의", "도", "만"];
 
-/// A Korean word without its particle: 조명을 is 조명. Two syllables must be left, and the particle must be
+/// A Korean word without its particle: 조명을 is 조명. So many syllables must be left, and the particle must be
 /// the one that such a syllable takes: 회의 and 전문가 end in none. Some words lose an end of their own
 /// (고양이); they do so on both sides.
-fn without_particle(word: &str) -> &str {
-    let is_hangul = |c: char| ('\u{ac00}'..='\u{d7a3}').contains(&c);
-    if word.is_ascii() || !word.ends_with(is_hangul) {
-        return word;
+fn without_particle(word: &str, least: usize) -> Option<&str> {
+    if word.is_ascii() || !word.ends_with(is_syllable) {
+        return None;
     }
     let left = |particle: &&str, fits: &dyn Fn(u32) -> bool| {
         let stem = word.strip_suffix(*particle)?;
-        let last = stem.chars().next_back().filter(|c| is_hangul(*c))?;
+        let last = stem.chars().next_back().filter(|c| is_syllable(*c))?;
         // Syllables stand in the order of their 28 ends, none first; the eighth is ㄹ.
         let end = (u32::from(last) - 0xac00) % 28;
-        (stem.chars().filter(|c| is_hangul(*c)).count() >= 2 && fits(end)).then_some(stem)
+        (stem.chars().filter(|c| is_syllable(*c)).count() >= least && fits(end)).then_some(stem)
     };
     let any = AFTER_ANY.iter().find_map(|one| left(one, &|_| true));
     let any = any.or_else(|| AFTER_CONSONANT.iter().find_map(|one| left(one, &|end| end != 0)));
-    let any = any.or_else(|| {
+    any.or_else(|| {
         AFTER_VOWEL.iter().find_map(|one| left(one, &|end| end == 0 || *one == "로" && end == 8))
-    });
-    any.unwrap_or(word)
+    })
 }
 
 fn pairs(text: &str, place: Range<usize>, singles: bool, take: &mut impl FnMut(Word<'_>)) {
@@ -442,7 +451,9 @@ mod tests {
 
     #[test]
     fn a_korean_word_is_taken_without_its_particle() {
-        let check = |written: &str, word: &str| assert_eq!(without_particle(written), word);
+        let check = |written: &str, word: &str| {
+            assert_eq!(without_particle(written, 2).unwrap_or(written), word);
+        };
         for particle in
             ["은", "이", "을", "과", "으로", "의", "에", "에서", "도", "만", "까지", "부터"]
         {
@@ -459,6 +470,30 @@ mod tests {
         }
         check("LED조명을", "LED조명");
         assert_eq!(words(Language::English, "조명을"), words(Language::English, "조명"));
+    }
+
+    #[test]
+    fn one_korean_syllable_is_found_with_its_particle() {
+        let mut reader = Reader { singles: true, ..Reader::new(Language::English) };
+        let mut check = |text: &str, expected: &[&str]| {
+            let mut found = Vec::new();
+            reader.each(text, |word| {
+                let whole: String = word.stem.nfc().collect();
+                assert_eq!(text.get(word.place), Some(whole.as_str()), "{text}");
+                found.push(whole);
+            });
+            assert_eq!(found, expected, "{text}");
+        };
+        check("빛", &["빛"]);
+        check("빛을", &["빛을", "빛"]);
+        check("빛에서는", &["빛에서", "빛"]);
+        check("물로", &["물로", "물"]);
+        // Two or more are taken without, and what no particle fits stays whole.
+        check("조명을", &["조명"]);
+        check("빛를 빛나다", &["빛를", "빛나다"]);
+        let [stem] = &words(Language::English, "빛")[..] else { panic!("one word") };
+        assert!(is_single(stem) && is_single("빛") && !is_single("빛을"));
+        assert_eq!(words(Language::English, "빛을").len(), 1);
     }
 
     #[test]

@@ -161,15 +161,19 @@ fn one_character_finds_and_korean_particles_do_not_hide() {
     rig.write(
         "kb/a.jsonl",
         r#"{"id": "doc:lamps", "title": "LED灯を三台", "body": "港の祭りの灯", "last_updated": "2024-01-01"}
-{"id": "doc:light", "title": "무대", "body": "무대 조명을 설치합니다", "last_updated": "2024-01-01"}
+{"id": "doc:light", "title": "무대", "body": "무대 조명을 설치합니다. 빛이 밝다", "last_updated": "2024-01-01"}
 {"id": "doc:other", "title": "Other", "body": "nothing of the kind", "last_updated": "2024-01-01"}
 "#,
     );
     rig.import();
     let base = rig.base();
-    for (query, id) in
-        [("灯", "doc:lamps"), ("祭", "doc:lamps"), ("조명", "doc:light"), ("조명은", "doc:light")]
-    {
+    for (query, id) in [
+        ("灯", "doc:lamps"),
+        ("祭", "doc:lamps"),
+        ("조명", "doc:light"),
+        ("조명은", "doc:light"),
+        ("빛", "doc:light"),
+    ] {
         let found = base.search(&Search { snippets: true, ..ask(query) }).unwrap();
         let ids: Vec<&str> = found.hits.iter().map(|hit| hit.record.id.as_str()).collect();
         assert_eq!(ids, [id], "{query}");

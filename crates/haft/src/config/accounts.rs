@@ -69,14 +69,16 @@ enum SecretPlace {
 
 impl SecretPlace {
     fn read(&self) -> Result<Option<SecretText>, String> {
-        let text = match self {
+        let whole = match self {
             Self::Nowhere => return Ok(None),
-            Self::Env(name) => std::env::var(name)
-                .map_err(|_| format!("the environment variable `{name}` is not set"))?,
+            Self::Env(name) => SecretText::new(
+                std::env::var(name)
+                    .map_err(|_| format!("the environment variable `{name}` is not set"))?,
+            ),
             Self::File(path) => read(path)?,
         };
         // A line end belongs to the file, not to the secret.
-        let text = text.trim_end_matches(['\r', '\n']);
+        let text = whole.expose().trim_end_matches(['\r', '\n']);
         if text.is_empty() {
             return Err("its secret is empty".to_owned());
         }
@@ -84,17 +86,21 @@ impl SecretPlace {
     }
 }
 
-fn read(path: &Path) -> Result<String, String> {
+fn read(path: &Path) -> Result<SecretText, String> {
     use std::io::Read as _;
     let unread = |why: std::io::Error| format!("its secret, `{}`: {why}", path.display());
     // Whoever opens a pipe waits for a writer.
-    if !std::fs::metadata(path).map_err(unread)?.is_file() {
+    let about = std::fs::metadata(path).map_err(unread)?;
+    if !about.is_file() {
         return Err(format!("its secret, `{}`: that is no file", path.display()));
     }
     let file = std::fs::File::open(path).map_err(unread)?;
-    let mut text = String::new();
-    file.take(LONGEST_SECRET as u64 + 2).read_to_string(&mut text).map_err(unread)?;
-    Ok(text)
+    // Room for all of it, and to see its end: a text that grows leaves copies of itself behind.
+    let most = LONGEST_SECRET as u64 + 2;
+    let mut text = String::with_capacity(about.len().min(most) as usize + 64);
+    let read = file.take(most).read_to_string(&mut text);
+    let secret = SecretText::new(text);
+    read.map_err(unread).map(|_| secret)
 }
 
 /// A declared connection.

@@ -127,6 +127,39 @@ fn imported_tools_send_what_their_document_says() {
 }
 
 #[test]
+fn what_no_request_can_be_made_of_is_nobodys_to_approve() {
+    let project = Project::new();
+    let (port, seen) = service();
+    project.write("api.json", &document(port).to_string());
+    project.write(
+        "haft.toml",
+        "toolset = \"api\"\n[policy]\nallow = [\"*\"]\n[http]\nallow = [\"127.0.0.1\"]\n",
+    );
+    assert_eq!(project.run(&["import", "api.json", "--toolset", "api"]).code, 1);
+    let call = |body: &str, more: &[&str]| {
+        let arguments = json!({"body": body}).to_string();
+        let call = ["call", "upload", "--args", &arguments, "--toolset", "api", "--json"];
+        let (_, envelope) = project.json(&[&call, more].concat());
+        envelope["error"].clone()
+    };
+    let asked = || {
+        let (_, all) = project.json(&["confirmations", "--json"]);
+        all.as_array().unwrap().len()
+    };
+    for bad in ["not base64!", "aGVsbG8", "aGVsbG8=\n"] {
+        for more in [&[][..], &["--dry-run"]] {
+            let error = call(bad, more);
+            assert_eq!(error["kind"], "invalid_arguments", "{bad:?} {more:?}: {error}");
+            assert!(error["message"].as_str().unwrap().contains("base64"), "{error}");
+        }
+    }
+    assert_eq!(asked(), 0);
+    assert_eq!(call("aGVsbG8=", &[])["kind"], "confirmation_required");
+    assert_eq!(asked(), 1);
+    assert!(seen.try_recv().is_err(), "nothing was sent");
+}
+
+#[test]
 fn a_provider_is_a_name_and_belongs_to_requests() {
     let project = Project::new();
     project.write("api.json", &document(1).to_string());

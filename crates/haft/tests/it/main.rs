@@ -7,9 +7,13 @@ mod connections;
 #[cfg(test)]
 mod declared;
 #[cfg(test)]
+mod hops;
+#[cfg(test)]
 mod import;
 #[cfg(test)]
 mod lines;
+#[cfg(test)]
+mod memory;
 #[cfg(test)]
 mod project;
 #[cfg(test)]
@@ -18,6 +22,8 @@ mod server;
 mod service;
 #[cfg(test)]
 mod sessions;
+#[cfg(test)]
+mod tenants;
 #[cfg(test)]
 mod twice;
 #[cfg(test)]

@@ -39,7 +39,7 @@ impl<'a> Server<'a> {
         self.send_as(&key, method, path, body)
     }
 
-    fn send_as(
+    pub(crate) fn send_as(
         &self,
         key: &str,
         method: &str,
@@ -80,6 +80,14 @@ impl<'a> Server<'a> {
     fn tell(&self, signal: &str) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.address.rsplit(':').next().unwrap().parse().unwrap()
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     pub(crate) fn stop(mut self) {

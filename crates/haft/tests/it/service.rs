@@ -13,7 +13,8 @@ pub(crate) fn service() -> (u16, Receiver<String>) {
     thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
-            if send.send(request(&mut stream)).is_err() {
+            let Some(request) = request(&mut stream) else { continue };
+            if send.send(request).is_err() {
                 return;
             }
             let _ = stream.write_all(
@@ -25,7 +26,32 @@ pub(crate) fn service() -> (u16, Receiver<String>) {
     (port, seen)
 }
 
-fn request(stream: &mut TcpStream) -> String {
+/// Answers every request with a cookie, and keeps connections open for more. Passes on the number of the
+/// connection with what came over it.
+pub(crate) fn keeping_service() -> (u16, Receiver<(usize, String)>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (send, seen) = channel();
+    thread::spawn(move || {
+        for (number, stream) in listener.incoming().enumerate() {
+            let (mut stream, send) = (stream.unwrap(), send.clone());
+            thread::spawn(move || {
+                while let Some(request) = request(&mut stream) {
+                    let _ = send.send((number, request));
+                    let answer = format!(
+                        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\
+                         connection: keep-alive\r\nset-cookie: visit={number}; Path=/\r\n\r\n{{}}"
+                    );
+                    let _ = stream.write_all(answer.as_bytes());
+                }
+            });
+        }
+    });
+    (port, seen)
+}
+
+/// The next request; none where the connection ends instead.
+pub(crate) fn request(stream: &mut TcpStream) -> Option<String> {
     let mut bytes = Vec::new();
     let mut part = [0; 4096];
     loop {
@@ -33,10 +59,13 @@ fn request(stream: &mut TcpStream) -> String {
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
             let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
             if body.len() >= length.map_or(0, |length| length.parse().unwrap()) {
-                return text;
+                return Some(text);
             }
         }
-        let read = stream.read(&mut part).unwrap();
+        let read = stream.read(&mut part).unwrap_or(0);
+        if read == 0 && text.is_empty() {
+            return None;
+        }
         assert!(read > 0, "the request breaks off: {text}");
         bytes.extend_from_slice(&part[..read]);
     }

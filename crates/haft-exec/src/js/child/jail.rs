@@ -100,12 +100,9 @@ fn own_process(missing: &mut Vec<String>) {
 
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod filter {
-    use std::collections::BTreeMap;
+    use seccompiler::{Error, SeccompAction};
 
-    use seccompiler::{
-        BpfProgram, Error, SeccompAction, SeccompCmpArgLen as Len, SeccompCmpOp as Op,
-        SeccompCondition as Condition, SeccompFilter, SeccompRule, TargetArch, apply_filter,
-    };
+    use crate::filter::{Condition, Len, Op, Rule, Rules, apply, refuse};
 
     /// What memory, time and the end of a process need.
     const ALWAYS: &[i64] = &[
@@ -150,28 +147,15 @@ mod filter {
     /// Two filters, of which the kernel takes the harder answer: one kills, one says no.
     pub(super) fn install() -> Result<(), Error> {
         apply(rules()?, SeccompAction::KillProcess, SeccompAction::Allow)?;
-        let refused = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
-        let no = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-        apply(refused, SeccompAction::Allow, no)
+        refuse(REFUSED.iter().map(|call| (*call, Vec::new())).collect())
     }
 
-    fn apply(
-        rules: BTreeMap<i64, Vec<SeccompRule>>,
-        otherwise: SeccompAction,
-        matched: SeccompAction,
-    ) -> Result<(), Error> {
-        let arch = TargetArch::try_from(std::env::consts::ARCH)?;
-        let program: BpfProgram =
-            SeccompFilter::new(rules, otherwise, matched, arch)?.try_into()?;
-        apply_filter(&program)
-    }
-
-    fn rules() -> Result<BTreeMap<i64, Vec<SeccompRule>>, Error> {
-        let mut rules: BTreeMap<i64, Vec<SeccompRule>> =
+    fn rules() -> Result<Rules, Error> {
+        let mut rules: Rules =
             ALWAYS.iter().chain(REFUSED).map(|call| (*call, Vec::new())).collect();
-        let only = |argument, op, value| -> Result<Vec<SeccompRule>, Error> {
+        let only = |argument, op, value| -> Result<Vec<Rule>, Error> {
             let condition = Condition::new(argument, Len::Dword, op, value)?;
-            Ok(vec![SeccompRule::new(vec![condition])?])
+            Ok(vec![Rule::new(vec![condition])?])
         };
         rules.insert(libc::SYS_read, only(0, Op::Eq, STDIN)?);
         rules.insert(libc::SYS_write, only(0, Op::Eq, STDOUT)?);

@@ -123,14 +123,39 @@ async fn an_endpoint_that_lies_is_found_out() {
         (
             says("200 OK", r#"{"data": [{"url": "https://[::1]/y.png"}]}"#),
             ErrorKind::Permanent,
-            "without a host's name",
+            "without a public host's name",
             true,
         ),
         (
             says("200 OK", r#"{"data": [{"url": "https://0x7f.1/y.png"}]}"#),
             ErrorKind::Permanent,
-            "without a host's name",
+            "without a public host's name",
             true,
+        ),
+        (
+            says("200 OK", r#"{"data": [{"url": "https://localhost/y.png"}]}"#),
+            ErrorKind::Permanent,
+            "without a public host's name",
+            true,
+        ),
+        (
+            says("200 OK", r#"{"data": [{"url": "https://Printer.local./y.png"}]}"#),
+            ErrorKind::Permanent,
+            "without a public host's name",
+            true,
+        ),
+        (
+            says("200 OK", r#"{"error": {"message": "not with this prompt"}}"#),
+            ErrorKind::Permanent,
+            "holds no image: not with this prompt",
+            true,
+        ),
+        (says("200 OK", r#"{"data": []}"#), ErrorKind::Permanent, "holds no image", true),
+        (
+            response("302 There", "location: http://127.0.0.1/x.png\r\n", ""),
+            ErrorKind::Permanent,
+            "refused (302)",
+            false,
         ),
         (says("408 Slow", "{}"), ErrorKind::Timeout, "refused (408)", true),
         (
@@ -184,7 +209,8 @@ async fn without_a_connection_it_says_what_to_set_up() {
 
 #[tokio::test]
 async fn another_endpoint_is_one_that_the_connection_lists() {
-    let server = Server::saying(says("200 OK", r#"{"data": [{"url": "https://x/y.png"}]}"#)).await;
+    let server =
+        Server::saying(says("200 OK", r#"{"data": [{"url": "https://x.example/y.png"}]}"#)).await;
     let connected = |hosts: &[&str]| {
         let hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
         let asked = parking_lot::Mutex::default();

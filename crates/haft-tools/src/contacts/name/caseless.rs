@@ -10,48 +10,62 @@ use super::super::{Confidence, Find, Finds, Kind, pattern};
 /// Where a phrase ends.
 const END: &str = r"\s*(?:$|[\n.,:;!?،؛؟।()<>@|/+\-–—0-9])";
 
-/// One to three words of a script after what announces them.
-fn announced(script: &str, words: &str, end: &str) -> Regex {
+/// One to three words of a script after what announces them, up to the end of the phrase or a word that
+/// is in no name.
+fn announced(script: &str, words: &str, others: &str) -> Regex {
     let word = format!(r"[\p{{{script}}}\p{{M}}'’׳״-]{{2,}}");
+    let other = format!(r" (?:{others})(?:[^\p{{{script}}}\p{{M}}]|$)");
     pattern(&format!(
-        r"(?m)(?:^|[^\p{{{script}}}\p{{M}}])(?:{words})[ \u{{a0}}]?((?:{word}[ \u{{a0}}]){{0,2}}?{word})(?:{end}|{END})"
+        r"(?m)(?:^|[^\p{{{script}}}\p{{M}}])(?:{words})[ \u{{a0}}]?((?:{word}[ \u{{a0}}]){{0,2}}?{word})(?:{other}|{END})"
     ))
 }
+
+/// Prepositions and pronouns, and whatever "and" is written onto.
+const NOT_ARABIC: &str = r"على|في|من|إلى|عن|مع|هو|هي|لدى|عند|و\p{Arabic}+";
+
+/// The same, and the verbs that most often follow a name: Hebrew puts them right behind it, and nothing
+/// tells them from a family name.
+const NOT_HEBREW: &str = "הוא|היא|לא|של|על|עם|אל|את|כי|גם|היום|מחר|אתמול|ו\\p{Hebrew}+|\
+    אמרה?|אומרת?|היה|היתה|הייתה|יהיה|תהיה|[יה]?גיעה?|[ית]גיע|בא|באה|[ית]בוא|חזרה?|[ית]חזור|כתבה?|[ית]כתוב|שלחה?|[ית]שלח|\
+    ביקשה?|מבקשת?|שאלה?|התקשרה?|[ית]תקשר|דיברה?|[ית]דבר|פתחה?|[ית]פתח|סגרה?|הרצה|הרצתה|הודיעה?|הציעה?|עובדת?|גרה?|[ית]שמח|\
+    מנהלת?|נמצאת?|אישרה?|[ית]אשר|הזמינה?|ענתה|ענה|[ית]ענה|עזבה?|טיפלה?|[ית]טפל";
+
+/// What stands between a name and the verb, and the parts of verbs that stand there first.
+const NOT_HINDI: &str = "है|हैं|हूँ|हूं|जी|से|को|ने|का|के|की|में|पर|और|तक|कल|आज|अब|भी|तो|कर|करते|करता|करती|किया|\
+    रहे|रहा|रही|गए|गया|गई|आए|आया|आई|आएँगे|आएँगी|आएंगे|आएंगी|द्वारा";
 
 /// "My name is", "name:", and titles of men and women.
 static ARABIC: LazyLock<Regex> = LazyLock::new(|| {
     announced(
         "Arabic",
         r"(?:اسمي(?: هو)?|السيدة?|الدكتورة?|الأستاذة?|المهندسة?|الآنسة) |د\. ?|(?:الاسم|المسؤول|جهة الاتصال) ?[:：]",
-        "$",
+        NOT_ARABIC,
     )
 });
 
 static HEBREW: LazyLock<Regex> = LazyLock::new(|| {
     announced(
         "Hebrew",
-        r#"(?:שמי|קוראים לי|מר|גברת|גב['׳]|ד["״]ר|פרופ['׳]) |(?:שם|איש קשר|אשת קשר) ?:"#,
-        "$",
+        r#"(?:שמי(?: הוא)?|קוראים לי|מר|גברת|גב['׳]|ד["״]ר|פרופ['׳]) |(?:שם|איש קשר|אשת קשר) ?:"#,
+        NOT_HEBREW,
     )
 });
 
-/// The verb ends the sentence.
 static HINDI: LazyLock<Regex> = LazyLock::new(|| {
-    announced(
-        "Devanagari",
-        r"(?:मेरा नाम|श्रीमती|श्री|सुश्री|डॉ\.?|प्रो\.?) |(?:नाम|संपर्क) ?:",
-        r" (?:है|हैं|जी|से|को|ने)(?:[^\p{Devanagari}\p{M}]|$)",
-    )
+    announced("Devanagari", r"(?:मेरा नाम|श्रीमती|श्री|सुश्री|डॉ\.?|प्रो\.?) |(?:नाम|संपर्क) ?:", NOT_HINDI)
 });
 
 /// A family name and a given name of two syllables, and what politeness puts behind them; or a form, or
 /// how people introduce themselves.
 static KOREAN: LazyLock<Regex> = LazyLock::new(|| {
     let name = format!(r"(?:{FAMILIES})\p{{Hangul}}{{2}}");
+    // A form says where the name begins and ends: it may be of one syllable, or stand apart.
+    let entered = format!(r"(?:{FAMILIES})\s?\p{{Hangul}}{{1,2}}");
     let behind = "씨|님|선생님|교수님|대표님|부장님|과장님|팀장님|이사님|작가님|감독님";
-    let before = r"(?:이름|성명|담당자|연락처)\s?[:：]\s?|제\s?이름은\s|저는\s";
+    let form = r"(?:이름|성함|성명|담당자|연락처)\s?[:：]\s?";
+    let before = r"제\s?이름은\s|저는\s";
     pattern(&format!(
-        r"(?:^|[^\p{{Hangul}}])(?:({name})\s?(?:{behind})|(?:{before})({name})(?:입니다|이에요|예요|이고|라고|[^\p{{Hangul}}]|$))"
+        r"(?:^|[^\p{{Hangul}}])(?:({name})\s?(?:{behind})|{form}({entered})(?:[^\p{{Hangul}}]|$)|(?:{form}|{before})({name})(?:입니다|이에요|예요|이고|이라고|라고|[^\p{{Hangul}}]|$))"
     ))
 });
 
