@@ -7,17 +7,23 @@ mod connections;
 #[cfg(test)]
 mod declared;
 #[cfg(test)]
+mod fresh;
+#[cfg(test)]
 mod import;
 #[cfg(test)]
 mod lines;
 #[cfg(test)]
 mod project;
 #[cfg(test)]
+mod scarce;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod service;
 #[cfg(test)]
 mod sessions;
+#[cfg(test)]
+mod signals;
 #[cfg(test)]
 mod twice;
 #[cfg(test)]
