@@ -1,5 +1,7 @@
 //! One answer of a model: asked for, streamed, and asked for again where nothing of it was shown.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use haft_core::Digest;
@@ -28,6 +30,48 @@ pub(crate) struct Ask<'a> {
     pub(crate) tokens: u64,
     pub(crate) deadline: Instant,
     pub(crate) cancel: &'a Cancel,
+    pub(crate) heard: Arc<Heard>,
+}
+
+/// What an attempt that is under way has brought so far: whoever asked may leave before it ends, and it
+/// was paid for all the same.
+#[derive(Debug, Default)]
+pub(crate) struct Heard {
+    /// Which attempt; 0 while none is under way.
+    number: AtomicU32,
+    bytes: AtomicUsize,
+}
+
+impl Heard {
+    fn begin(&self, number: u32) {
+        self.bytes.store(0, Ordering::Relaxed);
+        self.number.store(number, Ordering::Relaxed);
+    }
+
+    fn add(&self, said: &Said) {
+        let bytes = match said {
+            Said::Text { delta, .. } | Said::Refusal { delta } | Said::Reasoning { delta } => {
+                delta.len()
+            }
+            Said::Call(call) => call.arguments.len(),
+            Said::Broken(_) | Said::Cancelled { .. } | Said::End(_) => 0,
+        };
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn end(&self) {
+        self.number.store(0, Ordering::Relaxed);
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// The attempt that is under way, and how much it has brought.
+    pub(crate) fn under_way(&self) -> Option<(u32, usize)> {
+        let number = self.number.load(Ordering::Relaxed);
+        (number > 0).then(|| (number, self.bytes()))
+    }
 }
 
 /// What came of it.
@@ -58,6 +102,11 @@ impl Asked {
 /// A token is about so many bytes of a request or an answer, or fewer.
 const BYTES_OF_A_TOKEN: usize = 4;
 
+/// So many bytes in tokens.
+pub(crate) fn tokens(bytes: usize) -> u64 {
+    u64::try_from(bytes / BYTES_OF_A_TOKEN).unwrap_or(u64::MAX)
+}
+
 fn said_by(turn: &Turn) -> usize {
     let calls = turn.calls.iter().map(|call| call.arguments.len());
     turn.text.len() + turn.reasoning.len() + calls.sum::<usize>()
@@ -67,7 +116,6 @@ fn said_by(turn: &Turn) -> usize {
 #[derive(Debug)]
 pub(crate) struct Attempt {
     pub(crate) number: u32,
-    pub(crate) request: Digest,
     pub(crate) end: Result<End, String>,
     /// What it must have cost at least, where it was sent and the provider has not said.
     pub(crate) least: Option<Usage>,
@@ -96,6 +144,7 @@ impl Ask<'_> {
             .await;
             let begun = Instant::now();
             let mut shown = false;
+            self.heard.begin(number);
             let ended = tokio::select! {
                 biased;
                 () = self.cancel.cancelled() => Err(Asked::Cancelled),
@@ -110,10 +159,11 @@ impl Ask<'_> {
             let took = begun.elapsed();
             let least = match &ended {
                 Ok(Ok(turn)) if turn.end.usage.is_none() => Some(self.least(said_by(turn))),
-                Err(_) => Some(self.least(0)),
+                Err(_) => Some(self.least(self.heard.bytes())),
                 Ok(Ok(_) | Err(_)) => None,
             };
-            attempts.push(Attempt { number, request: request.clone(), end, least, took });
+            self.heard.end();
+            attempts.push(Attempt { number, end, least, took });
             let refusal = match ended {
                 Err(asked) => return asked,
                 Ok(Ok(turn)) => match failure(&turn) {
@@ -136,8 +186,7 @@ impl Ask<'_> {
     }
 
     /// What asking this costs at least, when so many bytes were answered.
-    pub(crate) fn least(&self, answered: usize) -> Usage {
-        let tokens = |bytes: usize| u64::try_from(bytes / BYTES_OF_A_TOKEN).unwrap_or(u64::MAX);
+    fn least(&self, answered: usize) -> Usage {
         Usage { input: tokens(self.body.len()), output: tokens(answered) }
     }
 
@@ -169,6 +218,7 @@ impl Ask<'_> {
                 Ok(None) => decoder.close(Close::Eof, &mut said),
                 Err(_) => decoder.close(Close::Reset, &mut said),
             }
+            said.iter().for_each(|one| self.heard.add(one));
             for one in said.drain(..) {
                 *shown |= show(one, to).await;
             }

@@ -142,6 +142,19 @@ pub struct OAuth {
     pub access: Option<Access>,
 }
 
+/// A person's consent that is asked for: where their browser goes, and what proves later that it was us.
+#[derive(Clone)]
+pub struct Consent {
+    /// Where the browser goes.
+    pub url: String,
+    /// What must come back with it.
+    pub state: String,
+    /// What the code is redeemed with.
+    pub verifier: SecretText,
+    /// Where the browser comes back to.
+    pub redirect: String,
+}
+
 /// A token and its end.
 #[derive(Clone)]
 pub struct Access {

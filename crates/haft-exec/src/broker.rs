@@ -15,7 +15,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use haft_core::connection::{Access, Account, Credentials, Lease, Origin, Presented};
+use haft_core::connection::{
+    Access, Account, Consent, Credentials, Lease, OAuth, Origin, Presented,
+};
 use haft_core::error::{ErrorKind, ToolError};
 use haft_core::port::{Boxed, Broker as Port, Connections, StoreError, Want};
 use haft_core::secret::SecretText;
@@ -134,6 +136,24 @@ impl Port for Broker {
 
     fn ask<'a>(&'a self, lease: &'a Lease, url: &'a str) -> Boxed<'a, Result<u16, ToolError>> {
         Box::pin(crate::http::ask_with(&self.0.tenants, url, lease))
+    }
+
+    fn consent(
+        &self,
+        authorize_url: &str,
+        oauth: &OAuth,
+        redirect: &str,
+    ) -> Result<Consent, ToolError> {
+        oauth::consent(authorize_url, oauth, redirect)
+    }
+
+    fn redeem<'a>(
+        &'a self,
+        oauth: &'a OAuth,
+        consent: &'a Consent,
+        code: &'a str,
+    ) -> Boxed<'a, Result<OAuth, ToolError>> {
+        Box::pin(oauth::redeem(&self.0.tenants, oauth, consent, code, now_ms()))
     }
 
     fn rest<'a>(&'a self) -> Boxed<'a, ()> {

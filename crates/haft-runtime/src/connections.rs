@@ -214,6 +214,15 @@ impl Wanted {
     }
 }
 
+/// Whether a person's browser may be sent to an address for their consent.
+///
+/// # Errors
+///
+/// It may not.
+pub fn check_authorize_url(url: &str) -> Result<(), Wrong> {
+    address::check("authorize_url", needed("authorize_url", Some(url))?)
+}
+
 /// The same credentials with another secret; a token that was had with the old one is dropped.
 ///
 /// # Errors

@@ -389,6 +389,21 @@ impl Runtime {
         self.inner.rules.load().directory.tenants() > 1
     }
 
+    /// What a tenant knows an entry of the audit trail by. The number itself counts those of all
+    /// tenants, and would tell each how much the others do.
+    #[must_use]
+    pub fn place_of(&self, tenant: &str, number: u64) -> String {
+        format!("e{:016x}", self.inner.tokens.hide_number(&trail_of(tenant), number))
+    }
+
+    /// The entry that a tenant knows by this.
+    #[must_use]
+    pub fn entry_at(&self, tenant: &str, place: &str) -> Option<u64> {
+        let digits = place.strip_prefix('e').filter(|digits| digits.len() == 16)?;
+        let hidden = u64::from_str_radix(digits, 16).ok()?;
+        Some(self.inner.tokens.show_number(&trail_of(tenant), hidden))
+    }
+
     /// The names of a tenant's agents, in order.
     #[must_use]
     pub fn agents(&self, tenant: &str) -> Vec<String> {
@@ -524,6 +539,11 @@ impl Invoke for Runtime {
 }
 
 /// An instant as others read it.
+/// What the numbers of a tenant's entries are hidden for.
+fn trail_of(tenant: &str) -> String {
+    format!("trail of {tenant}")
+}
+
 pub(crate) fn rfc3339(at_ms: i64) -> String {
     jiff::Timestamp::from_millisecond(at_ms).map_or_else(|_| at_ms.to_string(), |at| at.to_string())
 }

@@ -63,6 +63,33 @@ impl TokenKey {
         String::from_utf8(text).ok()
     }
 
+    /// A number as another one, which says neither how large it is nor which of two is larger to whoever
+    /// does not hold the key. Each has its own, and the same one back: a permutation, in rounds.
+    #[must_use]
+    pub(crate) fn hide_number(&self, purpose: &str, number: u64) -> u64 {
+        let (mut left, mut right) = halves(number);
+        for round in 0..ROUNDS {
+            (left, right) = (right, left ^ self.round(purpose, round, right));
+        }
+        whole(left, right)
+    }
+
+    /// The number that was hidden so.
+    #[must_use]
+    pub(crate) fn show_number(&self, purpose: &str, hidden: u64) -> u64 {
+        let (mut left, mut right) = halves(hidden);
+        for round in (0..ROUNDS).rev() {
+            (left, right) = (right ^ self.round(purpose, round, left), left);
+        }
+        whole(left, right)
+    }
+
+    fn round(&self, purpose: &str, round: u8, half: u32) -> u32 {
+        let [a, b, c, d] = half.to_be_bytes();
+        let mac = self.mac(&named(purpose), &[round, a, b, c, d]).finalize().into_bytes();
+        mac.iter().take(4).fold(0, |all, byte| all << 8 | u32::from(*byte))
+    }
+
     fn mac(&self, purpose: &[u8], payload: &[u8]) -> Hmac<Sha256> {
         // Any length of key is accepted, so the fallback is never taken; were it, nothing would
         // verify.
@@ -72,6 +99,18 @@ impl TokenKey {
         mac.update(payload);
         mac
     }
+}
+
+/// Fewer would let somebody who has seen many pairs tell it from chance.
+const ROUNDS: u8 = 8;
+
+fn halves(number: u64) -> (u32, u32) {
+    let [a, b, c, d, e, f, g, h] = number.to_be_bytes();
+    (u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]))
+}
+
+fn whole(left: u32, right: u32) -> u64 {
+    u64::from(left) << 32 | u64::from(right)
 }
 
 /// What the signature of an approval is for.
@@ -121,6 +160,22 @@ mod tests {
             let changed = String::from_utf8_lossy(&bytes).into_owned();
             assert_eq!(key.open_text("a", &changed), None, "byte {at}");
         }
+    }
+
+    #[test]
+    fn a_hidden_number_is_its_own_and_comes_back() {
+        let key = TokenKey::from_bytes([7; 32]);
+        let all: Vec<u64> = (0..200).chain([u64::MAX, 1 << 32, u64::from(u32::MAX)]).collect();
+        let hidden: Vec<u64> = all.iter().map(|one| key.hide_number("a", *one)).collect();
+        let back: Vec<u64> = hidden.iter().map(|one| key.show_number("a", *one)).collect();
+        assert_eq!(back, all);
+        let mut apart = hidden.clone();
+        apart.sort_unstable();
+        apart.dedup();
+        assert_eq!(apart.len(), all.len());
+        assert!(!hidden.is_sorted() && hidden[1] > 1 << 32, "{hidden:?}");
+        assert_ne!(key.hide_number("b", 1), hidden[1]);
+        assert_ne!(TokenKey::from_bytes([8; 32]).hide_number("a", 1), hidden[1]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub(crate) mod calls;
 pub(crate) mod completions;
 pub(crate) mod confirmations;
 pub(crate) mod connections;
+pub(crate) mod consents;
 pub(crate) mod dialects;
 pub(crate) mod effects;
 pub(crate) mod events;

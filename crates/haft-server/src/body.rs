@@ -23,9 +23,28 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Params<T> {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let Query(read) = Query::try_from_uri(&parts.uri)
-            .map_err(|error| Problem::malformed(error.body_text()))?;
+            .map_err(|error| Problem::malformed(mistaken(&error.body_text())))?;
         Ok(Self(read))
     }
+}
+
+/// What is wrong with a parameter, by its name, without the words of the libraries that read it.
+fn mistaken(said: &str) -> String {
+    let said = said.strip_prefix("Failed to deserialize query string: ").unwrap_or(said);
+    let Some((name, why)) = said.split_once(": ").filter(|(name, _)| !name.contains(' ')) else {
+        return said.to_owned();
+    };
+    let why = match why {
+        "invalid digit found in string" => "it is not a whole number from 0 on",
+        "number too large to fit in target type" | "number too small to fit in target type" => {
+            "it is a number that there is no room for"
+        }
+        "cannot parse integer from empty string" => "it is empty",
+        "provided string was not `true` or `false`" => "it is neither `true` nor `false`",
+        other if other.starts_with("unknown field") => return other.to_owned(),
+        other => other,
+    };
+    format!("`{name}`: {why}")
 }
 
 /// The body's bytes.
@@ -110,4 +129,46 @@ pub(crate) fn object(bytes: &[u8], limits: &Limits) -> Result<Value, Problem> {
 /// The body as one of our shapes.
 pub(crate) fn shape<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
     T::deserialize(Named(value)).map_err(|error| Problem::malformed(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Request;
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Part {
+        #[serde(default)]
+        limit: usize,
+        #[serde(default)]
+        since: i64,
+        #[serde(default)]
+        ok: bool,
+    }
+
+    async fn check(query: &str, expected: &str) {
+        let request = Request::get(format!("/?{query}")).body(()).unwrap();
+        let (mut parts, ()) = request.into_parts();
+        let read = Params::<Part>::from_request_parts(&mut parts, &()).await;
+        let said = match read {
+            Ok(Params(part)) => format!("{} {} {}", part.limit, part.since, part.ok),
+            Err(problem) => problem.detail().to_owned(),
+        };
+        assert_eq!(said, expected, "{query}");
+    }
+
+    #[tokio::test]
+    async fn a_parameter_that_cannot_be_read_is_named_in_our_words() {
+        check("limit=3&since=-2&ok=true", "3 -2 true").await;
+        check("limit=-1", "`limit`: it is not a whole number from 0 on").await;
+        check("limit=x", "`limit`: it is not a whole number from 0 on").await;
+        check("limit=", "`limit`: it is empty").await;
+        let huge = "limit=99999999999999999999999";
+        check(huge, "`limit`: it is a number that there is no room for").await;
+        check("ok=perhaps", "`ok`: it is neither `true` nor `false`").await;
+        check("colour=red", "unknown field `colour`, expected one of `limit`, `since`, `ok`").await;
+    }
 }

@@ -8,6 +8,7 @@ mod audit;
 mod catalog;
 mod confirmations;
 mod connections;
+mod consent;
 mod cookie;
 mod effects;
 mod events;
@@ -81,6 +82,7 @@ pub(crate) fn routes(door: &Arc<Door>) -> Router<Arc<Door>> {
     let open = Router::new()
         .route("/console/sign-in", get(sign_in::ask).post(sign_in::enter))
         .route("/console/sign-in/{text}", get(sign_in::invited))
+        .route(crate::api::consents::CALLBACK, get(consent::back))
         .route("/console/assets/{name}", get(assets::file));
     let home = get(|| async { Redirect::to(HOME).into_response() });
     inside.merge(open).layer(from_fn(guard::outer)).route("/", home)

@@ -1,7 +1,7 @@
 //! What every route may answer, added to the OpenAPI document once instead of to each.
 
 use utoipa::openapi::path::{Operation, PathItem};
-use utoipa::openapi::{Content, Object, OpenApi, Ref, RefOr, ResponseBuilder};
+use utoipa::openapi::{Content, OpenApi, Ref, RefOr, ResponseBuilder};
 
 /// Before anything reads the request.
 const ALWAYS: [(&str, &str); 3] = [
@@ -23,7 +23,8 @@ pub(crate) fn complete(api: &mut OpenApi) {
         for operation in operations(item) {
             let body: &[_] = if operation.request_body.is_some() { &WITH_BODY } else { &[] };
             // Clients of others' APIs are told what goes wrong in the shape that they read.
-            let theirs = operation.tags.iter().flatten().any(|tag| tag == "chat");
+            let chat = operation.tags.iter().flatten().any(|tag| tag == "chat");
+            let theirs = chat && operation.request_body.is_some();
             for (status, description) in ALWAYS.iter().chain(body) {
                 let known = operation.responses.responses.entry((*status).to_owned());
                 let answer = known.or_insert_with(|| {
@@ -34,8 +35,9 @@ pub(crate) fn complete(api: &mut OpenApi) {
                     let content = &mut response.content;
                     content.entry("application/problem+json".into()).or_insert_with(problem);
                     if theirs {
-                        let any = || RefOr::T(Content::new(Some(Object::new())));
-                        content.entry("application/json".into()).or_insert_with(any);
+                        let error =
+                            || RefOr::T(Content::new(Some(Ref::from_schema_name("ChatError"))));
+                        content.entry("application/json".into()).or_insert_with(error);
                     }
                 }
             }

@@ -10,6 +10,7 @@ use haft_runtime::Runtime;
 use tokio::sync::{Mutex, Semaphore, watch};
 
 use crate::api::connections::Tests;
+use crate::api::consents::Consents;
 use crate::arriving::Arriving;
 use crate::console::Visits;
 use crate::guard::Credential;
@@ -117,6 +118,8 @@ pub struct Door {
     pub(crate) visits: Visits,
     /// What came of testing connections.
     pub(crate) tests: Tests,
+    /// People who are asked for their consent.
+    pub(crate) consents: Consents,
     /// How many tokens tenants have used.
     pub(crate) spending: haft_agent::budget::Spending,
     /// A tenant's first key is made by one at a time.
@@ -171,6 +174,7 @@ impl Door {
             lines: Lines::default(),
             visits: Visits::default(),
             tests: Tests::default(),
+            consents: Consents::default(),
             spending: haft_agent::budget::Spending::default(),
             founding: Mutex::new(()),
             verifying: Semaphore::new(1),
@@ -255,20 +259,25 @@ impl Door {
     }
 
     /// Resolves when a credential no longer opens what it did: revoked, expired, or of another role.
-    /// Whoever visits the console holds the key that they came in with.
     pub(crate) async fn shut(self: Arc<Self>, credential: Option<Credential>, who: Who) {
         // However the request came, the credential is what is looked at.
         let who = who.through(Chain::default());
         loop {
             tokio::time::sleep(Duration::from_secs(1)).await;
-            let now = match &credential {
-                Some(credential) => self.identify(&credential.0).await,
-                None => self.holder(&who.key),
-            };
-            if now.as_ref() != Some(&who) {
+            if !self.still_opens(credential.as_ref(), &who).await {
                 return;
             }
         }
+    }
+
+    /// Whether a credential still opens what it did. Whoever visits the console holds the key that they
+    /// came in with.
+    pub(crate) async fn still_opens(&self, credential: Option<&Credential>, who: &Who) -> bool {
+        let now = match credential {
+            Some(credential) => self.identify(&credential.0).await,
+            None => self.holder(&who.key),
+        };
+        now.as_ref() == Some(who)
     }
 
     /// The stored keys, as they are now.

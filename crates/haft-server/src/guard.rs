@@ -152,6 +152,9 @@ pub(crate) struct Credential(pub(crate) Arc<str>);
 /// Checks the head of a request, and says which servers it came through.
 fn check<B>(door: &Door, request: &http::Request<B>) -> Result<Chain, Problem> {
     let headers = request.headers();
+    if !is_text(request.uri().path()) {
+        return Err(Problem::malformed("the path is not UTF-8 once its `%` are resolved"));
+    }
     for name in &ONCE {
         if headers.get_all(name).iter().nth(1).is_some() {
             return Err(Problem::malformed(format!("`{name}` is there twice")));
@@ -181,6 +184,22 @@ fn came_via(headers: &HeaderMap) -> Result<Chain, Problem> {
     Chain::read(values).map_err(Problem::looped)
 }
 
+/// Whether a path is text when its `%` are resolved; most have none.
+fn is_text(path: &str) -> bool {
+    let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
+    let (mut bytes, mut resolved) = (path.as_bytes(), Vec::new());
+    if !bytes.contains(&b'%') {
+        return true;
+    }
+    while let Some((first, rest)) = bytes.split_first() {
+        let pair = digit(rest.first()).zip(digit(rest.get(1))).filter(|_| *first == b'%');
+        let byte = pair.and_then(|(high, low)| u8::try_from(high * 16 + low).ok());
+        resolved.push(byte.unwrap_or(*first));
+        bytes = rest.get(if byte.is_some() { 2 } else { 0 }..).unwrap_or_default();
+    }
+    std::str::from_utf8(&resolved).is_ok()
+}
+
 fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
@@ -208,4 +227,26 @@ fn dressed(mut response: Response) -> Response {
     set(header::REFERRER_POLICY, "no-referrer");
     set(header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'");
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_text;
+
+    #[track_caller]
+    fn check(path: &str, expected: bool) {
+        assert_eq!(is_text(path), expected, "{path}");
+    }
+
+    #[test]
+    fn a_path_is_text_however_it_is_written() {
+        check("/v1/tools", true);
+        check("/v1/tools/%C3%A4", true);
+        check("/v1/tools/%41%", true);
+        check("/v1/tools/%4", true);
+        check("/v1/tools/%zz", true);
+        check("/v1/tools/%ff", false);
+        check("/v1/tools/%C3", false);
+        check("/v1/tools/a%fFb", false);
+    }
 }

@@ -46,7 +46,7 @@ use guard::Guarded;
 
 pub use door::{Door, Limits, Models};
 pub use hub::Hub;
-pub use listen::serve;
+pub use listen::{Left, serve};
 pub use metrics::Metrics;
 
 #[derive(OpenApi)]
@@ -150,6 +150,7 @@ fn connected() -> OpenApiRouter<Arc<Door>> {
         .routes(routes!(test::run))
         .routes(routes!(grants::list, grants::make, grants::revoke_all))
         .routes(routes!(grants::revoke))
+        .routes(routes!(api::consents::show, api::consents::cancel))
 }
 
 /// The OpenAPI document that is served under `/v1/openapi.json`.

@@ -23,14 +23,14 @@ const DRAIN: Duration = Duration::from_secs(25);
 const FOLLOW: Duration = Duration::from_secs(1);
 
 /// Serves until `stop` resolves. Then it says for a moment that it is not ready, so that whoever
-/// shares out work sends none; takes no more connections, finishes what has begun, and returns how
-/// many effects were still running when time was up, or when `hurry` resolved.
+/// shares out work sends none; takes no more connections, finishes what has begun, and returns what was
+/// not done when time was up, or when `hurry` resolved.
 pub async fn serve(
     listener: TcpListener,
     door: Arc<Door>,
     stop: impl Future<Output = ()> + Send,
     hurry: impl Future<Output = ()> + Send,
-) -> usize {
+) -> Left {
     let app = crate::guarded(door.clone());
     let most = door.limits.connections.min(Semaphore::MAX_PERMITS);
     let room = Arc::new(Semaphore::new(most));
@@ -61,8 +61,18 @@ pub async fn serve(
             () = &mut hurry => {}
         }
     }
+    let requests = door.room.taken();
     door.close();
-    door.runtime.effects_running()
+    Left { effects: door.runtime.effects_running(), requests }
+}
+
+/// What a server that has stopped did not finish.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// Effects that are carried out without anybody to see how they end.
+    pub effects: usize,
+    /// Requests that were not answered to their end.
+    pub requests: usize,
 }
 
 /// Lets connections in until it is told to stop.

@@ -31,6 +31,7 @@ pub use extra::{Argument, Message, Prompt, Prompts, Resource, Resources, Speaker
 pub(crate) use http::routes;
 pub use lines::serve as serve_lines;
 pub(crate) use listed::Lists;
+pub(crate) use metadata::base;
 pub use seat::Seat;
 pub(crate) use seat::beside;
 pub(crate) use sessions::Owners;

@@ -32,7 +32,7 @@ pub struct Problem {
     suggestion: String,
     /// More, for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<crate::shapes::Open>)]
     details: Option<Value>,
     /// Seconds to wait.
     #[serde(skip)]

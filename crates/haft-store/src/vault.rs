@@ -27,9 +27,18 @@ pub use keys::{BadKey, Key, Keyring};
 pub use memory::Accounts;
 pub(crate) use memory::expected;
 pub use place::KeyPlace;
-pub(crate) use ring::Ring;
+pub(crate) use ring::{Ring, unread};
 
 type Answer<'a, T> = Boxed<'a, Res<T>>;
+
+/// What was sealed with another key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resealed {
+    /// How many connections.
+    pub connections: usize,
+    /// Of how many tenants the key that seals what callers wrote.
+    pub tenants: usize,
+}
 
 /// Connections in a SQLite store.
 pub struct Vault {
@@ -67,18 +76,18 @@ impl Vault {
     /// kept may be the only copy of a token.
     fn keys_to_seal(&self) -> Res<Arc<Keyring>> {
         if self.keys.known().is_empty() {
-            self.prepare().map_err(|why| StoreError::WrongState(why.to_string()))?;
+            self.prepare().map_err(|why| unread(&why))?;
         }
         Ok(self.keys.anew().unwrap_or_else(|_| self.keys.known()))
     }
 
     /// Seals everything under the first key that is not yet, the keys of tenants first: all of it, or
-    /// nothing where one record cannot be opened. Gives how many connections were sealed anew.
+    /// nothing where one record cannot be opened. Gives what was sealed anew.
     ///
     /// # Errors
     ///
     /// A record cannot be opened with the keys that there are, or the store cannot be written.
-    pub async fn reseal(&self) -> Res<usize> {
+    pub async fn reseal(&self) -> Res<Resealed> {
         let all = self.store.kept_connections(None).await?;
         let keys = self.keys.known();
         let current = keys.current()?.id().to_owned();
@@ -88,10 +97,10 @@ impl Vault {
             let revision = kept.account.revision;
             anew.push((seal::seal(&keys, kept.account, &credentials)?, revision));
         }
-        let count = anew.len();
-        self.store.rewrap(keys).await?;
+        let connections = anew.len();
+        let tenants = self.store.rewrap(keys).await?;
         self.store.reseal_connections(anew).await?;
-        Ok(count)
+        Ok(Resealed { connections, tenants })
     }
 
     async fn write(
@@ -159,6 +168,10 @@ impl Connections for Vault {
 
     fn grants<'a>(&'a self) -> Answer<'a, Vec<Grant>> {
         Box::pin(self.store.connection_grants())
+    }
+
+    fn grants_in<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<Grant>> {
+        Box::pin(self.store.connection_grants_in(tenant.to_owned()))
     }
 
     fn grant<'a>(&'a self, grant: Grant, by: &'a Principal) -> Answer<'a, ()> {

@@ -136,6 +136,17 @@ impl RawRuntime {
         settings.max_depth = self.max_depth.unwrap_or(settings.max_depth);
         settings.max_pending_confirmations =
             self.max_pending_confirmations.unwrap_or(settings.max_pending_confirmations);
+        none_of(
+            "runtime",
+            &[
+                ("default_timeout_ms", self.default_timeout_ms),
+                ("default_result_bytes", self.default_result_bytes),
+                ("confirmation_ttl_s", self.confirmation_ttl_s),
+                ("request_max_age_s", self.request_max_age_s),
+                ("max_batch", self.max_batch.and_then(|most| u64::try_from(most).ok())),
+            ],
+            wrong,
+        );
         if settings.request_max_age >= settings.keep_idempotent_keys {
             wrong.push(anyhow!(
                 "`runtime.request_max_age_s` must be below the day for which keys are kept"
@@ -237,6 +248,13 @@ fn or_default<T: Default>(found: anyhow::Result<T>, wrong: &mut Vec<anyhow::Erro
         wrong.push(why);
         T::default()
     })
+}
+
+/// Refuses numbers of which 0 would mean that nothing works.
+fn none_of(section: &str, numbers: &[(&str, Option<u64>)], wrong: &mut Vec<anyhow::Error>) {
+    for (name, _) in numbers.iter().filter(|(_, number)| *number == Some(0)) {
+        wrong.push(anyhow!("`{section}.{name}` must be at least 1: with 0, nothing would work"));
+    }
 }
 
 /// Ranges of addresses.
@@ -456,32 +474,53 @@ impl Config {
 
     /// The policy, checked against the tools that there are.
     pub(crate) fn policy(&self, registry: &Registry) -> Result<Policy, Vec<Problem>> {
+        self.policy_of(&self.source()?, registry)
+    }
+
+    /// The same, of what it is made from.
+    pub(crate) fn policy_of(
+        &self,
+        source: &Source,
+        registry: &Registry,
+    ) -> Result<Policy, Vec<Problem>> {
         // Tools that tenants bring along are named by nobody's mistake.
         let own = self.records.tenants.iter().flat_map(|one| &one.definitions);
         let own: Vec<String> = own.filter(|one| one.is_own()).map(|one| one.tool.clone()).collect();
-        Policy::load_among(&self.source()?, &[registry], &own)
+        Policy::load_among(source, &[registry], &own)
     }
 
     /// What the policy is made from.
     pub(crate) fn source(&self) -> Result<Source, Vec<Problem>> {
+        match self.readable_source() {
+            (source, missing) if missing.is_empty() => Ok(source),
+            (_, missing) => Err(missing),
+        }
+    }
+
+    /// The same as far as it can be read, and what cannot.
+    pub(crate) fn readable_source(&self) -> (Source, Vec<Problem>) {
         let folder = self.folder.clone().unwrap_or_default();
-        let mut cedar = Vec::new();
+        let (mut cedar, mut missing) = (Vec::new(), Vec::new());
         for file in &self.rules.cedar {
             match std::fs::read_to_string(folder.join(file)) {
                 Ok(text) => cedar.push(Text { file: file.clone(), text }),
                 Err(error) => {
-                    let message = format!("`{file}` cannot be read: {error}");
-                    return Err(vec![Problem::error(&self.file, message)]);
+                    let why = crate::output::in_words(&error);
+                    let message = format!("`policy.cedar`: `{file}` cannot be read: {why}");
+                    missing.push(Problem::error(&self.file, message));
                 }
             }
         }
-        Ok(Source {
+        let mut rules = self.rules.clone();
+        rules.cedar.retain(|file| cedar.iter().any(|one| one.file == *file));
+        let source = Source {
             file: self.file.clone(),
-            rules: self.rules.clone(),
+            rules,
             cedar,
             delegations: self.records.delegations.clone(),
             grants: self.records.grants.clone(),
-        })
+        };
+        (source, missing)
     }
 
     /// Where the last accepted registry is remembered. Only a project with a configuration has

@@ -37,6 +37,27 @@ pub(crate) fn misuse(why: impl Into<String>) -> anyhow::Error {
     Misuse(why.into()).into()
 }
 
+/// Why files cannot be read or written, most often.
+const IN_WORDS: [(io::ErrorKind, &str); 7] = [
+    (io::ErrorKind::NotFound, "there is no such file or folder"),
+    (io::ErrorKind::PermissionDenied, "whoever runs this may not"),
+    (io::ErrorKind::IsADirectory, "it is a folder"),
+    (io::ErrorKind::NotADirectory, "something on the way to it is no folder"),
+    (io::ErrorKind::ReadOnlyFilesystem, "nothing can be written there"),
+    (io::ErrorKind::StorageFull, "the disk is full"),
+    (io::ErrorKind::InvalidData, "it is not text"),
+];
+
+/// Why a file could not be read or written, for people.
+pub(crate) fn in_words(why: &io::Error) -> String {
+    let known = IN_WORDS.iter().find(|(kind, _)| *kind == why.kind());
+    known.map_or_else(
+        // The system's own words, without its number for them.
+        || why.to_string().split(" (os error").next().unwrap_or_default().to_owned(),
+        |(_, words)| (*words).to_owned(),
+    )
+}
+
 /// A value from the command line.
 pub(crate) trait Given<T> {
     /// Says which option holds it, where it is wrong.

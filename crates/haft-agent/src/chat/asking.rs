@@ -1,9 +1,13 @@
 //! One request of a round, and its record.
 
+use std::sync::Arc;
+
 use haft_core::{Digest, ErrorKind, ToolError};
 use haft_runtime::Runtime;
 use haft_wire::{Finish, Turn};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 
 use super::Chat;
 use super::rounds::{Run, refused, word};
@@ -11,7 +15,7 @@ use crate::budget::REQUEST;
 use crate::event::{Limit, Listen, Reason};
 use crate::offer::Offer;
 use crate::request;
-use crate::turn::{self, Attempt};
+use crate::turn::{self, Attempt, Heard};
 
 impl Run<'_> {
     /// Asks the model, and records each attempt.
@@ -50,15 +54,12 @@ impl Run<'_> {
             tokens: settings.limits.tokens.saturating_sub(self.spent.tokens()),
             deadline: self.deadline,
             cancel: self.cancel,
+            heard: Arc::default(),
         };
-        let mut attempts = Vec::new();
-        let mut unheard = Unheard::new(self.chat, &ask);
-        let asked = ask.run(to, &mut attempts).await;
-        unheard.body = None;
-        attempts.iter().for_each(|attempt| self.spent.add(attempt.usage()));
-        for attempt in &attempts {
-            self.record(&ask, attempt).await.map_err(refused)?;
-        }
+        let mut unrecorded = Unrecorded::new(self.chat, &ask);
+        let asked = ask.run(to, &mut unrecorded.attempts).await;
+        unrecorded.attempts.iter().for_each(|attempt| self.spent.add(attempt.usage()));
+        unrecorded.write().await.map_err(refused)?;
         self.heard(asked)
     }
 
@@ -79,52 +80,24 @@ impl Run<'_> {
             }
         }
     }
-
-    /// What a request cost and what its prompt was, into the audit trail.
-    async fn record(&self, ask: &turn::Ask<'_>, attempt: &Attempt) -> Result<(), ToolError> {
-        let (finish, error, usage) = match &attempt.end {
-            Ok(end) => {
-                (Some(word(&end.finish)), end.fault.as_ref().map(|f| f.message.clone()), end.usage)
-            }
-            Err(why) => (None, Some(why.clone()), None),
-        };
-        let counted = usage.or(attempt.least);
-        let body = json!({
-            "session": self.chat.session,
-            "agent": &*self.chat.caller.agent,
-            "model": ask.model.name(),
-            "provider": ask.model.dialect().as_str(),
-            "place": ask.model.place(),
-            "round": ask.round,
-            "attempt": attempt.number,
-            "prompt": ask.prompt,
-            "request": attempt.request,
-            "finish": finish,
-            "error": error,
-            "inputTokens": counted.map(|usage| usage.input),
-            "outputTokens": counted.map(|usage| usage.output),
-            "estimated": usage.is_none() && counted.is_some(),
-            "durationMs": u64::try_from(attempt.took.as_millis()).unwrap_or(u64::MAX),
-        });
-        let store = self.chat.agent.runtime.store();
-        store.note(&self.chat.caller.tenant, REQUEST, body).await.map_err(|why| {
-            ToolError::new(ErrorKind::StoreUnavailable, "the model request could not be recorded")
-                .caused_by(why)
-        })
-    }
 }
 
-/// A request whose answer nobody waits for any more: whoever asked is gone. It was sent all the same, so
-/// it goes on record, and counts with what it must have cost at least.
-struct Unheard {
+/// Attempts that are not on record yet, and the one that is under way. Whoever asked may leave at any
+/// moment: what was sent and what came of it until then was paid for, so it goes on record, and counts with
+/// what it must have cost at least.
+struct Unrecorded {
     runtime: Runtime,
     tenant: String,
-    body: Option<Value>,
+    /// What is the same of all of them.
+    common: Map<String, Value>,
+    request_bytes: usize,
+    heard: Arc<Heard>,
+    attempts: Vec<Attempt>,
 }
 
-impl Unheard {
+impl Unrecorded {
     fn new(chat: &Chat, ask: &turn::Ask<'_>) -> Self {
-        let body = json!({
+        let common = json!({
             "session": chat.session,
             "agent": &*chat.caller.agent,
             "model": ask.model.name(),
@@ -133,25 +106,85 @@ impl Unheard {
             "round": ask.round,
             "prompt": ask.prompt,
             "request": Digest::of_bytes(ask.body.as_bytes()),
-            "error": "whoever asked did not wait for the answer",
-            "inputTokens": ask.least(0).input,
-            "estimated": true,
         });
-        let tenant = chat.caller.tenant.to_string();
-        Self { runtime: chat.agent.runtime.clone(), tenant, body: Some(body) }
+        Self {
+            runtime: chat.agent.runtime.clone(),
+            tenant: chat.caller.tenant.to_string(),
+            common: common.as_object().cloned().unwrap_or_default(),
+            request_bytes: ask.body.len(),
+            heard: ask.heard.clone(),
+            attempts: Vec::new(),
+        }
+    }
+
+    /// What a request cost and what its prompt was, into the audit trail. Who leaves meanwhile does not
+    /// stop that.
+    async fn write(mut self) -> Result<(), ToolError> {
+        let Some(writing) = self.written() else { return Ok(()) };
+        let written = writing.await.unwrap_or_else(|why| Err(why.to_string()));
+        written.map_err(|why| {
+            ToolError::new(ErrorKind::StoreUnavailable, "the model request could not be recorded")
+                .caused_by(why)
+        })
+    }
+
+    /// Writes by itself what is not on record; none where there is nothing.
+    fn written(&mut self) -> Option<JoinHandle<Result<(), String>>> {
+        let mut all: Vec<Value> = self.attempts.iter().map(|one| self.ended(one)).collect();
+        all.extend(self.heard.under_way().map(|(number, bytes)| self.left(number, bytes)));
+        self.attempts.clear();
+        let handle = Handle::try_current().ok().filter(|_| !all.is_empty())?;
+        let (runtime, tenant) = (self.runtime.clone(), self.tenant.clone());
+        Some(handle.spawn(async move {
+            for body in all {
+                let noted = runtime.store().note(&tenant, REQUEST, body).await;
+                noted.map_err(|why| why.to_string())?;
+            }
+            Ok(())
+        }))
+    }
+
+    fn with(&self, own: Value) -> Value {
+        let mut all = self.common.clone();
+        if let Value::Object(own) = own {
+            all.extend(own);
+        }
+        Value::Object(all)
+    }
+
+    fn ended(&self, attempt: &Attempt) -> Value {
+        let (finish, error, usage) = match &attempt.end {
+            Ok(end) => {
+                (Some(word(&end.finish)), end.fault.as_ref().map(|f| f.message.clone()), end.usage)
+            }
+            Err(why) => (None, Some(why.clone()), None),
+        };
+        let counted = usage.or(attempt.least);
+        self.with(json!({
+            "attempt": attempt.number,
+            "finish": finish,
+            "error": error,
+            "inputTokens": counted.map(|usage| usage.input),
+            "outputTokens": counted.map(|usage| usage.output),
+            "estimated": usage.is_none() && counted.is_some(),
+            "durationMs": u64::try_from(attempt.took.as_millis()).unwrap_or(u64::MAX),
+        }))
+    }
+
+    fn left(&self, number: u32, bytes: usize) -> Value {
+        self.with(json!({
+            "attempt": number,
+            "error": "whoever asked did not wait for the answer",
+            "inputTokens": turn::tokens(self.request_bytes),
+            "outputTokens": turn::tokens(bytes),
+            "estimated": true,
+        }))
     }
 }
 
-impl Drop for Unheard {
+impl Drop for Unrecorded {
     fn drop(&mut self) {
-        let (Some(body), Ok(handle)) = (self.body.take(), tokio::runtime::Handle::try_current())
-        else {
-            return;
-        };
-        let (runtime, tenant) = (self.runtime.clone(), std::mem::take(&mut self.tenant));
-        handle.spawn(async move {
-            // Nobody is left to be told that it could not be written.
-            let _ = runtime.store().note(&tenant, REQUEST, body).await;
-        });
+        // Nobody is left to be told that it could not be written.
+        drop(self.written());
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use haft_agent::http::Provider as Api;
-use haft_agent::{Cancel, Reason};
+use haft_agent::{Cancel, Event, Reason};
 use haft_core::ledger::State;
 use haft_core::port::{EffectFilter, Journal as _, Ledger as _, TrailFilter};
 use tokio::sync::Notify;
@@ -115,9 +115,21 @@ async fn a_request_whose_caller_is_gone_is_on_record_with_what_it_cost_at_least(
     let (sent, never) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let world = World::new(api, vec![Reply::Gated(first, sent.clone(), never, rest)]).await;
     let mut chat = world.chat().await;
-    tokio::select! {
-        _ = say(&mut chat, "go") => panic!("it never ends"),
-        () = sent.notified() => {}
+    let read = Arc::new(Notify::new());
+    {
+        let (cancel, told, mut text) = (Cancel::new(), read.clone(), String::new());
+        let mut hear = |event| {
+            if let Event::Text { delta } = event {
+                text += &delta;
+            }
+            if text == "I think that" {
+                told.notify_one();
+            }
+        };
+        tokio::select! {
+            _ = chat.say("go", &mut hear, &cancel) => panic!("it never ends"),
+            () = read.notified() => {}
+        }
     }
     drop(chat);
     let kinds = vec!["model_request".to_owned()];
@@ -131,4 +143,5 @@ async fn a_request_whose_caller_is_gone_is_on_record_with_what_it_cost_at_least(
     let said: serde_json::Value = serde_json::from_str(&found[0].body).unwrap();
     assert_eq!((found.len(), &said["estimated"]), (1, &true.into()), "{said}");
     assert!(said["inputTokens"].as_u64().unwrap() > 10, "{said}");
+    assert_eq!(said["outputTokens"], 3, "what was read until then: {said}");
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use haft_agent::http::Provider as Api;
 use haft_agent::{Limit, Limits, Reason, Settings};
+use haft_core::port::{EffectFilter, Ledger as _};
 use tokio::sync::Notify;
 
 use crate::provider::{Reply, says};
@@ -58,6 +59,29 @@ async fn calls_end() {
         assert_eq!(answers.len(), 3, "{api}");
         assert!(answers[2].contains("allowance of 2 calls"), "{api}: {}", answers[2]);
     }
+}
+
+#[tokio::test]
+async fn a_model_in_a_loop_is_stopped_before_the_next_effect_is_claimed() {
+    const ROUNDS: usize = 50;
+    const EACH: usize = 20;
+    let api = Api::OpenAi;
+    let reply = |round: usize| {
+        let calls: Vec<(String, String)> = (0..EACH)
+            .map(|at| (format!("c{at}"), format!(r#"{{"item":"{round} {at}"}}"#)))
+            .collect();
+        let calls: Vec<_> =
+            calls.iter().map(|(id, item)| (id.as_str(), "shop__order", item.as_str())).collect();
+        Reply::Stream(says(api, "", &calls))
+    };
+    let limits = Limits { calls: 45, rounds: 1_000, ..settings().limits };
+    let world = World::set(api, (0..ROUNDS).map(reply).collect(), limited(limits)).await;
+    let (done, _, _) = world.say("go").await;
+    assert_eq!(done.reason, Reason::Limit { limit: Limit::Calls, most: 45 });
+    assert_eq!((done.spent.calls, world.hands.acts("order")), (45, 45));
+    let filter = EffectFilter { tenant: "default".into(), limit: 1_000, ..EffectFilter::default() };
+    assert_eq!(world.store.effects(filter).await.unwrap().len(), 45, "no more were begun");
+    assert_eq!(world.provider.requests().len(), 3, "and the model was not asked again");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Boxed, StoreError};
 use crate::call::Principal;
-use crate::connection::{Account, Credentials, Grant, Lease};
+use crate::connection::{Account, Consent, Credentials, Grant, Lease, OAuth};
 use crate::error::{ErrorKind, ToolError};
 use crate::secret::SecretText;
 
@@ -49,6 +49,9 @@ pub trait Connections: Send + Sync {
 
     /// Every grant of every tenant.
     fn grants<'a>(&'a self) -> Answer<'a, Vec<Grant>>;
+
+    /// Every grant of one tenant.
+    fn grants_in<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<Grant>>;
 
     /// Adds a grant to an account that there is.
     fn grant<'a>(&'a self, grant: Grant, by: &'a Principal) -> Answer<'a, ()>;
@@ -94,6 +97,32 @@ pub trait Broker: Send + Sync {
     /// own.
     fn ask<'a>(&'a self, _lease: &'a Lease, _url: &'a str) -> Boxed<'a, Result<u16, ToolError>> {
         let message = "nothing here can ask a service";
+        Box::pin(std::future::ready(Err(ToolError::new(ErrorKind::Internal, message))))
+    }
+
+    /// Prepares to ask a person for consent, in a browser that comes back to `redirect`.
+    ///
+    /// # Errors
+    ///
+    /// The address is none, or the system gives no random numbers.
+    fn consent(
+        &self,
+        _authorize_url: &str,
+        _oauth: &OAuth,
+        _redirect: &str,
+    ) -> Result<Consent, ToolError> {
+        Err(ToolError::new(ErrorKind::Internal, "nothing here can ask for consent"))
+    }
+
+    /// Makes tokens out of the code that came back. A tenant chose the address of tokens, so it is
+    /// reached as tenants' tools reach theirs.
+    fn redeem<'a>(
+        &'a self,
+        _oauth: &'a OAuth,
+        _consent: &'a Consent,
+        _code: &'a str,
+    ) -> Boxed<'a, Result<OAuth, ToolError>> {
+        let message = "nothing here can redeem a code";
         Box::pin(std::future::ready(Err(ToolError::new(ErrorKind::Internal, message))))
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
-use haft_core::connection::{Access, ClientAuth, OAuth, OAuthGrant, Presented};
+use haft_core::connection::{Access, ClientAuth, Consent, OAuth, OAuthGrant, Presented};
 use haft_core::error::{ErrorKind, ToolError};
 use haft_core::secret::SecretText;
 use hyper::Method;
@@ -26,16 +26,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const LONGEST: u64 = 256 << 10;
 /// No token is believed to live longer than ten years.
 const LONGEST_LIFE_S: i64 = 315_360_000;
-
-/// What a person's browser is sent with, and what proves later that it was us.
-pub struct Consent {
-    /// Where the browser goes.
-    pub url: String,
-    /// What must come back with it.
-    pub state: String,
-    verifier: SecretText,
-    redirect: String,
-}
 
 /// Prepares to ask a person for consent.
 ///

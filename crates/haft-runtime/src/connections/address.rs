@@ -1,4 +1,4 @@
-//! Addresses that tokens are asked for at. Where one leads is judged when it is asked; this says early
+//! Addresses that tokens and consent are asked for at. Where one leads is judged when it is asked; this says early
 //! what could never be right.
 
 use std::net::IpAddr;
@@ -22,7 +22,7 @@ pub(super) fn check(part: &'static str, url: &str) -> Result<(), Wrong> {
         "https" => Ok(()),
         "http" if is_here(host(authority)) => Ok(()),
         "http" => wrong(part, "a secret is not sent unencrypted; use `https`"),
-        _ => wrong(part, "only `https` addresses are asked for tokens"),
+        _ => wrong(part, "only `https` addresses are asked"),
     }
 }
 

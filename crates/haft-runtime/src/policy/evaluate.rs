@@ -38,6 +38,9 @@ pub(crate) struct Open {
     allowed: String,
 }
 
+/// So many connections are named to whoever has named none.
+const NAMED: usize = 8;
+
 impl Policy {
     /// Everything that does not need the arguments, and until when it holds.
     pub(crate) fn before(&self, ask: &Ask<'_>) -> (Before, i64) {
@@ -118,15 +121,34 @@ impl Policy {
         let Some(needed) = &ask.tool.contract.connection else { return Ok(()) };
         let provider = &needed.provider;
         let Some(id) = ask.connection else {
-            let connect = connect(ask.caller, provider, &ask.tool.id);
-            let why = format!("`{}` needs a connection to {provider}", ask.tool.id);
-            let missing = deny("connection:missing", why, connect);
-            return if needed.required { Err(Box::new(missing)) } else { Ok(()) };
+            return match needed.required {
+                true => Err(Box::new(self.unnamed(ask, provider))),
+                false => Ok(()),
+            };
         };
         let principal = ask.caller.principal();
         let said = self.grants.access(&ask.caller.tenant, principal, id, provider, &ask.tool.id);
         access(said, ask.caller, ask.tool, provider)
             .map_or(Ok(()), |decision| Err(Box::new(decision)))
+    }
+
+    /// A call that names no connection: it may name one that it may use, or there is none.
+    fn unnamed(&self, ask: &Ask<'_>, provider: &str) -> Decision {
+        let (caller, tool) = (ask.caller, &ask.tool.id);
+        let usable = self.grants.usable(&caller.tenant, caller.principal(), provider, tool);
+        if usable.is_empty() {
+            let why = format!("`{tool}` needs a connection to {provider}");
+            return deny("connection:missing", why, connect(caller, provider, tool));
+        }
+        let named: Vec<String> = usable.iter().take(NAMED).map(|id| format!("`{id}`")).collect();
+        let more = if usable.len() > NAMED { ", …" } else { "" };
+        let why = format!("`{tool}` needs a connection to {provider}, and the call names none");
+        let named = named.join(", ");
+        let enable = format!(
+            "name one that may be used: {named}{more}; as the call's `connection`, or for all calls as the \
+             agent's own (`connections` of the agent, `haft mcp --connection {provider}=<id>`)"
+        );
+        deny("connection:unnamed", why, enable)
     }
 
     fn delegation(&self, ask: &Ask<'_>) -> Result<i64, Box<Decision>> {

@@ -221,7 +221,8 @@ fn a_connection_is_used_only_where_it_is_granted() {
         &connected(),
         &[
             ("mcp__mail__send", mara().through("c1"), "allow allow:*"),
-            ("mcp__mail__send", mara(), "deny connection:missing"),
+            ("mcp__mail__send", mara(), "deny connection:unnamed"),
+            ("mcp__mail__send", mara().actor("user:ole"), "deny connection:missing"),
             ("mcp__mail__send", mara().through("gone"), "deny connection:not-granted"),
             ("mcp__mail__send", mara().through("c2"), "deny connection:provider"),
             ("mcp__mail__send", mara().through("c3"), "deny connection:tool"),

@@ -21,7 +21,6 @@ use haft_core::port::StoreError;
 use haft_runtime::config::Changed;
 use serde::Serialize;
 use serde_json::{Value, json};
-use utoipa::ToSchema;
 
 pub(crate) use listing::{Listing, Page, list};
 
@@ -30,8 +29,8 @@ use crate::door::Door;
 use crate::problem::Problem;
 use crate::who::{Role, Who};
 
-/// One thing that is configured.
-#[derive(Clone, Debug, Serialize, ToSchema)]
+/// One thing that is configured; the OpenAPI document has a `Configured` for each kind.
+#[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Thing {
     /// Its id.
@@ -48,7 +47,6 @@ pub(crate) struct Thing {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) changed_by: Option<String>,
     /// What it says.
-    #[schema(value_type = Object)]
     pub(crate) value: Value,
     /// What is probably not what was meant.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -197,7 +195,7 @@ fn expected(headers: &HeaderMap, now: Option<u64>) -> Result<u64, Problem> {
 
 /// The four routes of a kind: all, one, write, remove.
 macro_rules! crud {
-    ($kind:ident, $said:ident, $all:tt, $one:tt, $what:tt,
+    ($kind:ident, $said:ty, $kept:ty, $all:tt, $one:tt, $what:tt,
      $list_id:tt, $show_id:tt, $put_id:tt, $remove_id:tt) => {
         use std::sync::Arc;
 
@@ -208,15 +206,16 @@ macro_rules! crud {
         use axum::response::Response;
         use haft_core::config::Kind;
 
-        use super::{Listing, Page, Thing};
+        use super::{Listing, Page};
         use crate::body::{self, Params};
         use crate::door::Door;
         use crate::problem::{Absent, NoKey, NoRole, Problem, Unchanged};
+        use crate::shapes::{Configurations, Configured};
         use crate::who::Who;
 
         #[utoipa::path(get, path = $all, tag = "administration", operation_id = $list_id,
             summary = $what, description = "Declared and stored ones, by id.", params(Page),
-            responses((status = 200, description = "Some of them.", body = Listing),
+            responses((status = 200, description = "Some of them.", body = Configurations<$kept>),
                 NoKey, NoRole))]
         pub(crate) async fn list(
             State(door): State<Arc<Door>>,
@@ -228,7 +227,7 @@ macro_rules! crud {
 
         #[utoipa::path(get, path = $one, tag = "administration", operation_id = $show_id,
             summary = "One of them.", params(("id" = String, Path, description = "Its id.")),
-            responses((status = 200, description = "With its version as `ETag`.", body = Thing),
+            responses((status = 200, description = "With its version as `ETag`.", body = Configured<$kept>),
                 NoKey, NoRole, Absent))]
         pub(crate) async fn show(
             State(door): State<Arc<Door>>,
@@ -244,8 +243,8 @@ macro_rules! crud {
                 ("If-Match" = Option<String>, Header, description = "The `ETag` that was read."),
                 ("If-None-Match" = Option<String>, Header, description = "`*`: only a new one.")),
             request_body = $said,
-            responses((status = 200, description = "Changed.", body = Thing),
-                (status = 201, description = "New.", body = Thing),
+            responses((status = 200, description = "Changed.", body = Configured<$kept>),
+                (status = 201, description = "New.", body = Configured<$kept>),
                 NoKey, NoRole, Absent, Unchanged))]
         pub(crate) async fn put(
             State(door): State<Arc<Door>>,

@@ -43,10 +43,10 @@ pub(crate) struct Part {
     pub(crate) since_ms: Option<i64>,
     /// Written not after.
     pub(crate) until_ms: Option<i64>,
-    /// Before this entry, by its number.
-    pub(crate) before: Option<u64>,
+    /// Before this entry, by its `id`; by its `number`, too, for the tenant that runs the server.
+    pub(crate) before: Option<String>,
     /// At most so many, up to 1,000; 100 where absent.
-    #[param(minimum = 1)]
+    #[param(minimum = 1, maximum = 1000)]
     pub(crate) limit: Option<usize>,
 }
 
@@ -69,6 +69,7 @@ const KINDS: [&str; 12] = [
 impl Part {
     async fn of(self, door: &Door, who: &Who) -> Result<TrailFilter, Problem> {
         ordered(self.since_ms, self.until_ms)?;
+        let before = self.before.as_deref().map(|place| number(door, who, place)).transpose()?;
         let named = self.kind.iter().flat_map(|kinds| kinds.split(',')).map(str::trim);
         let kinds: Vec<String> = named.map(str::to_owned).collect();
         if let Some(odd) = kinds.iter().find(|kind| !KINDS.contains(&kind.as_str())) {
@@ -85,10 +86,21 @@ impl Part {
             call: self.call,
             since_ms: self.since_ms,
             until_ms: self.until_ms,
-            before: self.before,
+            before,
             limit: self.limit.unwrap_or(100).clamp(1, 1_001),
         })
     }
+}
+
+/// The number of an entry. It counts those of all tenants, which is nobody's business but of who runs the
+/// server.
+fn number(door: &Door, who: &Who, place: &str) -> Result<u64, Problem> {
+    let own = door.runtime.entry_at(&who.tenant, place);
+    let plain = || place.parse().ok().filter(|_| door.is_home(who));
+    own.or_else(plain).ok_or_else(|| {
+        let fix = "follow the `Link` of the page before, or leave it out to begin at the newest";
+        Problem::malformed("`before`: this is no entry's `id`").advise(fix)
+    })
 }
 
 /// Nothing is both after and before a time: whoever asks for that has mixed them up.
@@ -120,19 +132,25 @@ pub(crate) async fn list(
     let page = Paging::new(part.limit)?;
     let wanted = Part { limit: Some(page.wanted()), ..part };
     let entries = entries(&door, &who, wanted).await?;
-    Ok(page.respond(&uri, "before", entries, |one| one.number.to_string(), seen))
+    let place = |one: &AuditEntry| door.runtime.place_of(&who.tenant, one.number);
+    let seen = |one: &AuditEntry| seen(one, place(one), door.is_home(&who));
+    Ok(page.respond(&uri, "before", entries, place, seen))
 }
 
 /// What is seen of an entry.
-fn seen(entry: &AuditEntry) -> Value {
-    json!({
-        "number": entry.number,
+fn seen(entry: &AuditEntry, place: String, at_home: bool) -> Value {
+    let mut seen = json!({
+        "id": place,
         "atMs": entry.at_ms,
         "kind": entry.kind,
         "body": said(entry),
         "previous": entry.previous,
         "hash": entry.hash,
-    })
+    });
+    if let Some(seen) = seen.as_object_mut().filter(|_| at_home) {
+        seen.insert("number".to_owned(), json!(entry.number));
+    }
+    seen
 }
 
 /// What an entry says, without results that nobody has made safe. Those of calls are.
@@ -159,7 +177,7 @@ pub(crate) async fn entries(
 }
 
 /// Checks every entry's hash, the chain between them and the signed checkpoints. One check at a
-/// time: it reads the whole trail.
+/// time: it reads the whole trail. How long that is, only the tenant that runs the server is told.
 #[utoipa::path(post, path = "/v1/audit/verify", tag = "records",
     responses(
         (status = 200, description = "What was found; `broken` where it is not intact.",
@@ -172,7 +190,15 @@ pub(crate) async fn verify(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
 ) -> Result<Json<Value>, Problem> {
-    Ok(Json(json!(verified(&door, &who).await?)))
+    let checked = verified(&door, &who).await?;
+    if door.is_home(&who) {
+        return Ok(Json(json!(checked)));
+    }
+    let broken = checked.broken.map(|(_, why)| json!([null, why]));
+    Ok(Json(match broken {
+        Some(broken) => json!({ "broken": broken }),
+        None => json!({}),
+    }))
 }
 
 /// Checks the trail.

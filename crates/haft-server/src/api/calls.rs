@@ -63,7 +63,6 @@ pub(crate) struct One {
     tool: String,
     /// What it is asked: an object, or a text that holds one.
     #[serde(default)]
-    #[schema(value_type = Object)]
     arguments: Option<Value>,
     /// The model's id for the call.
     id: Option<String>,
@@ -246,22 +245,29 @@ fn prefers(headers: &HeaderMap, word: &str) -> bool {
     all.flat_map(|value| value.split([',', ';'])).any(|one| one.trim().eq_ignore_ascii_case(word))
 }
 
-/// Whether a client takes a stream of events. `q=0` is a no.
+/// Whether a client takes a stream of events, and would not rather have JSON. `q=0` is a no; a range such
+/// as `*/*` asks for no stream.
 pub(super) fn accepts_events(headers: &HeaderMap) -> bool {
     let all = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    all.flat_map(|value| value.split(',')).any(|one| {
+    let (mut events, mut json) = (0.0_f32, 0.0_f32);
+    for one in all.flat_map(|value| value.split(',')) {
         let mut parts = one.split(';').map(str::trim);
-        let is_it = parts.next().is_some_and(|it| it.eq_ignore_ascii_case("text/event-stream"));
-        is_it && !parts.any(is_no)
-    })
+        let kind = parts.next().unwrap_or_default();
+        let quality = parts.find_map(quality).unwrap_or(1.0);
+        if kind.eq_ignore_ascii_case("text/event-stream") {
+            events = events.max(quality);
+        } else if kind.eq_ignore_ascii_case("application/json") {
+            json = json.max(quality);
+        }
+    }
+    events > 0.0 && events >= json
 }
 
-/// `q=0`, `Q=0.000`
-fn is_no(parameter: &str) -> bool {
-    parameter.split_once('=').is_some_and(|(name, value)| {
-        let none = value.trim().parse::<f32>().is_ok_and(|quality| quality <= 0.0);
-        name.trim().eq_ignore_ascii_case("q") && none
-    })
+/// `q=0.5`, `Q=0.000`
+fn quality(parameter: &str) -> Option<f32> {
+    let (name, value) = parameter.split_once('=')?;
+    let named = name.trim().eq_ignore_ascii_case("q");
+    named.then(|| value.trim().parse().unwrap_or(1.0))
 }
 
 /// The envelope under the status of its end.
@@ -341,7 +347,11 @@ mod tests {
     fn a_stream_is_for_whoever_takes_one() {
         check("text/event-stream", true);
         check("Text/Event-Stream", true);
-        check("application/json, text/event-stream;q=0.1", true);
+        check("application/json, text/event-stream", true);
+        check("application/json, text/event-stream;q=0.1", false);
+        check("application/json;q=0.1, text/event-stream;q=0.2", true);
+        check("*/*, text/event-stream;q=0.1", true);
+        check("text/event-stream;q=odd", true);
         check("text/event-stream; q=0", false);
         check("text/event-stream;level=1;Q=0.000, application/json", false);
         check("text/event-streams", false);

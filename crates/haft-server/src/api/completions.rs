@@ -19,14 +19,17 @@ use haft_core::contract::Mode;
 use haft_core::{Caller, Digest};
 use haft_runtime::toolbox::Catalog;
 use haft_wire::Dialect;
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::Sender;
+use utoipa::ToSchema;
 
 use super::{caller, calls};
 use crate::body;
 use crate::door::Door;
 use crate::problem::{NoKey, Problem};
 use crate::room::Work;
+use crate::shapes::{ChatCompletion, ChatError, ChatRequest};
 use crate::who::Who;
 use asked::Asked;
 use told::{Answer, Failure, Pieces};
@@ -40,17 +43,19 @@ const AGAIN: Duration = Duration::from_secs(15 * 60);
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "chat",
     params(("Idempotency-Key" = Option<String>, Header,
         description = "The same key for the same request: what it does is done once.")),
-    request_body = Object,
+    request_body = ChatRequest,
     responses(
-        (status = 200, description = "A chat completion, or a stream of its chunks.", body = Object),
-        (status = 400, description = "Not a request that this agent's model can answer.", body = Object),
+        (status = 200, description = "A chat completion, or a stream of its chunks.",
+            content((ChatCompletion = "application/json"), (String = "text/event-stream"))),
+        (status = 400, description = "Not a request that this agent's model can answer.",
+            body = ChatError),
         (status = 401, description = "No valid key.", body = Problem,
             content_type = "application/problem+json"),
-        (status = 404, description = "No such agent.", body = Object),
-        (status = 409, description = "The key was used for another request.", body = Object),
+        (status = 404, description = "No such agent.", body = ChatError),
+        (status = 409, description = "The key was used for another request.", body = ChatError),
         (status = 429, description = "The tenant's tokens are used up; `Retry-After` says until when.",
-            body = Object),
-        (status = 502, description = "The model did not answer.", body = Object)))]
+            body = ChatError),
+        (status = 502, description = "The model did not answer.", body = ChatError)))]
 pub(crate) async fn complete(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
@@ -67,23 +72,44 @@ pub(crate) async fn complete(
     talk(door, caller, &headers, asked).await
 }
 
+/// What `model` may name.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ModelList)]
+pub(crate) struct Listed {
+    /// `list`.
+    object: &'static str,
+    /// The agents.
+    data: Vec<Model>,
+}
+
+/// An agent that has a model to talk to.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct Model {
+    /// The agent.
+    id: String,
+    /// `model`.
+    object: &'static str,
+    /// 0: nobody knows.
+    created: u64,
+    /// `haft`.
+    owned_by: &'static str,
+}
+
 /// What `model` may name: the agents of the key that have a model to talk to.
 #[utoipa::path(get, path = "/v1/models", tag = "chat",
     responses(
-        (status = 200, description = "A list as OpenAI's clients read it.", body = Object),
+        (status = 200, description = "A list as OpenAI's clients read it.", body = Listed),
         NoKey))]
 pub(crate) async fn models(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
-) -> Json<Value> {
+) -> Json<Listed> {
     let has_model =
         |agent: &str| door.models.as_ref().is_some_and(|models| models(&who.tenant, agent).is_ok());
     let agents = door.runtime.agents(&who.tenant).into_iter();
     let talking = agents.filter(|agent| who.may_call(agent) && has_model(agent));
-    let listed: Vec<Value> = talking
-        .map(|id| json!({ "id": id, "object": "model", "created": 0, "owned_by": "haft" }))
-        .collect();
-    Json(json!({ "object": "list", "data": listed }))
+    let data = talking.map(|id| Model { id, object: "model", created: 0, owned_by: "haft" });
+    Json(Listed { object: "list", data: data.collect() })
 }
 
 /// The same for the agent in the path, whatever `model` says.
@@ -91,17 +117,19 @@ pub(crate) async fn models(
     params(("agent" = String, Path, description = "The agent."),
         ("Idempotency-Key" = Option<String>, Header,
             description = "The same key for the same request: what it does is done once.")),
-    request_body = Object,
+    request_body = ChatRequest,
     responses(
-        (status = 200, description = "A chat completion, or a stream of its chunks.", body = Object),
-        (status = 400, description = "Not a request that this agent's model can answer.", body = Object),
+        (status = 200, description = "A chat completion, or a stream of its chunks.",
+            content((ChatCompletion = "application/json"), (String = "text/event-stream"))),
+        (status = 400, description = "Not a request that this agent's model can answer.",
+            body = ChatError),
         (status = 401, description = "No valid key.", body = Problem,
             content_type = "application/problem+json"),
-        (status = 404, description = "No such agent.", body = Object),
-        (status = 409, description = "The key was used for another request.", body = Object),
+        (status = 404, description = "No such agent.", body = ChatError),
+        (status = 409, description = "The key was used for another request.", body = ChatError),
         (status = 429, description = "The tenant's tokens are used up; `Retry-After` says until when.",
-            body = Object),
-        (status = 502, description = "The model did not answer.", body = Object)))]
+            body = ChatError),
+        (status = 502, description = "The model did not answer.", body = ChatError)))]
 pub(crate) async fn of_agent(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,

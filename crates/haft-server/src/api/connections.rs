@@ -14,7 +14,7 @@ use axum::body::Body;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use haft_core::connection::{Account, AuthKind, Origin};
+use haft_core::connection::{Account, AuthKind, Credentials, Origin};
 use haft_core::port::{Connections as Port, Expect, StoreError};
 use haft_core::secret::SecretText;
 use haft_runtime::connections::{Wanted, Wrong, doubt, with_secret};
@@ -26,10 +26,12 @@ use wanted::{NewConnection, NewSecret};
 
 use self::grants::Given;
 use super::admin::Page;
+use super::consents::{self, Asks, Consent};
 use super::need;
 use super::paging::most;
 use crate::body::{self, Params};
 use crate::door::Door;
+use crate::guard::Credential;
 use crate::problem::{Absent, NoKey, NoRole, Problem};
 use crate::who::{Role, Who};
 
@@ -53,6 +55,9 @@ pub(crate) struct Connection {
     pub(crate) kind: &'static str,
     /// The only hosts that its credentials go to; those of each tool's contract where empty.
     pub(crate) hosts: Vec<String>,
+    /// What is known of how its tokens are had, where they are: nothing of it is secret.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) oauth: Option<Tokens>,
     /// Raised by every change, and whenever a token is renewed.
     pub(crate) version: u64,
     /// When it was made, in milliseconds of the Unix epoch; absent where it is declared.
@@ -69,6 +74,34 @@ pub(crate) struct Connection {
     /// What is probably not what was meant.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) warnings: Vec<String>,
+}
+
+/// How the tokens of a connection are had.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = ConnectionTokens)]
+pub(crate) struct Tokens {
+    /// Where.
+    pub(crate) token_url: String,
+    /// Who the program is to the provider.
+    pub(crate) client_id: String,
+    /// What is asked for.
+    pub(crate) scopes: Vec<String>,
+    /// What the token is for, where the provider wants to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) audience: Option<String>,
+}
+
+impl Tokens {
+    fn of(credentials: &Credentials) -> Option<Self> {
+        let Credentials::OAuth(oauth) = credentials else { return None };
+        Some(Self {
+            token_url: oauth.token_url.clone(),
+            client_id: oauth.client_id.clone(),
+            scopes: oauth.scopes.clone(),
+            audience: oauth.audience.clone(),
+        })
+    }
 }
 
 /// A part of a list.
@@ -108,7 +141,20 @@ pub(crate) async fn all(door: &Door, who: &Who) -> Result<Vec<Connection>, Probl
     let mut accounts = kept.accounts(&who.tenant).await.map_err(unopened)?;
     accounts.sort_by(|one, other| one.id.cmp(&other.id));
     let grants = grants::all(door, who).await?;
-    Ok(accounts.iter().map(|one| shown(door, &**kept, one, &grants)).collect())
+    let mut all = Vec::with_capacity(accounts.len());
+    for account in &accounts {
+        let mut one = shown(door, &**kept, account, &grants);
+        one.oauth = match account.kind {
+            AuthKind::ClientCredentials | AuthKind::AuthorizationCode => {
+                // Sealed with the secret; where the key is not there, the rest is shown without it.
+                let opened = kept.open(&who.tenant, &account.id).await.ok();
+                opened.and_then(|(_, credentials)| Tokens::of(&credentials))
+            }
+            AuthKind::Bearer | AuthKind::Header | AuthKind::Query | AuthKind::Basic => None,
+        };
+        all.push(one);
+    }
+    Ok(all)
 }
 
 fn shown(
@@ -125,6 +171,7 @@ fn shown(
         provider: account.provider.clone(),
         kind: account.kind.as_str(),
         hosts: account.hosts.clone(),
+        oauth: None,
         version: account.revision,
         made_at_ms: (!declared).then_some(account.made_ms),
         changed_at_ms: (!declared).then_some(account.changed_ms),
@@ -135,10 +182,13 @@ fn shown(
 }
 
 /// Makes a connection. Its secret is sealed and never shown again; nobody may use it until it is
-/// granted. One of a person (`authorization-code`) takes a browser: the answer names the command.
+/// granted. One of a person (`authorization-code`) takes a browser: the answer is the address at which
+/// they agree, and the connection is made when the browser comes back.
 #[utoipa::path(post, path = "/v1/connections", tag = "connections",
     operation_id = "make_connection", request_body = NewConnection,
     responses((status = 201, description = "The connection.", body = Connection),
+        (status = 202, description = "A person is asked; `Location` says how that stands.",
+            body = Consent),
         NoKey, NoRole,
         (status = 409, description = "There is one of this id, or as many as there may be.",
             body = Problem, content_type = "application/problem+json"),
@@ -147,12 +197,26 @@ fn shown(
 pub(crate) async fn make(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
+    Extension(credential): Extension<Credential>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Problem> {
     need(&who, Role::Administrator)?;
-    let (new, secret) = NewConnection::read(body::json(&headers, body, &door.limits).await?)?;
-    let made = made(&door, &who, &new.wanted(), secret).await?;
+    let (mut new, secret) = NewConnection::read(body::json(&headers, body, &door.limits).await?)?;
+    let authorize_url = new.authorize_url.take();
+    let wanted = new.wanted();
+    if wanted.kind == AuthKind::AuthorizationCode {
+        let base = crate::mcp::base(&door, &headers);
+        let asks = Asks { who, credential: Some(credential), base, wanted, authorize_url };
+        let asked = consents::begun(&door, asks, secret).await?;
+        let place = format!("/v1/consents/{}", asked.state);
+        return Ok((StatusCode::ACCEPTED, [(header::LOCATION, place)], Json(asked)).into_response());
+    }
+    if authorize_url.is_some() {
+        let why = "this is for `authorization-code`, where a person agrees".to_owned();
+        return Err(mistaken(Wrong { part: "authorize_url", why }));
+    }
+    let made = made(&door, &who, &wanted, secret).await?;
     let place = format!("/v1/connections/{}", made.id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(made)).into_response())
 }
@@ -165,32 +229,46 @@ pub(crate) async fn made(
     secret: Option<SecretText>,
 ) -> Result<Connection, Problem> {
     need(who, Role::Administrator)?;
-    wanted.check().map_err(mistaken)?;
-    if wanted.kind == AuthKind::AuthorizationCode {
-        return Err(by_command(wanted, &who.tenant));
-    }
     let credentials = wanted.credentials(secret).map_err(mistaken)?;
+    let account = written(door, who, wanted, &credentials).await?;
+    let mut made = shown(door, &**kept(door)?, &account, &grants::all(door, who).await?);
+    made.oauth = Tokens::of(&credentials);
+    made.warnings.extend(doubt(&wanted.id, &credentials));
+    Ok(made)
+}
+
+/// Writes a connection that there is not yet.
+pub(super) async fn written(
+    door: &Door,
+    who: &Who,
+    wanted: &Wanted,
+    credentials: &Credentials,
+) -> Result<Account, Problem> {
+    is_free(door, who, &wanted.id).await?;
+    let account = wanted.account(&who.tenant, Origin::Tenant);
+    let by = Some(&who.principal);
+    let put = kept(door)?.put(account, credentials, Expect::Nothing, by).await;
+    put.map_err(|why| match why == StoreError::Stale {
+        true => Problem::exists("connection"),
+        false => unsealed(why),
+    })
+}
+
+/// Whether a connection of this id can be made.
+pub(super) async fn is_free(door: &Door, who: &Who, id: &str) -> Result<(), Problem> {
     let kept = kept(door)?;
     let there = kept.accounts(&who.tenant).await.map_err(unopened)?;
-    if kept.is_declared(&who.tenant, &wanted.id) {
+    if kept.is_declared(&who.tenant, id) {
         return Err(Problem::declared());
     }
-    if there.iter().any(|one| one.id == wanted.id) {
+    if there.iter().any(|one| one.id == id) {
         return Err(Problem::exists("connection"));
     }
     if there.len() >= MOST {
         let why = format!("the tenant has {MOST} connections, which is as many as there may be");
         return Err(Problem::full(why));
     }
-    let account = wanted.account(&who.tenant, Origin::Tenant);
-    let put = kept.put(account, &credentials, Expect::Nothing, Some(&who.principal)).await;
-    let account = put.map_err(|why| match why == StoreError::Stale {
-        true => Problem::exists("connection"),
-        false => unsealed(why),
-    })?;
-    let mut made = shown(door, &**kept, &account, &grants::all(door, who).await?);
-    made.warnings.extend(doubt(&wanted.id, &credentials));
-    Ok(made)
+    Ok(())
 }
 
 /// One connection, without its secret.
@@ -253,6 +331,7 @@ pub(crate) async fn changed(
             Ok(account) => {
                 door.tests.forget(&who.tenant, id);
                 let mut now = shown(door, &**kept, &account, &grants::all(door, who).await?);
+                now.oauth = Tokens::of(&after);
                 now.warnings.extend(doubt(id, &after));
                 return Ok(now);
             }
@@ -322,7 +401,7 @@ async fn in_force(door: &Door) {
 }
 
 /// What makes no sense, by the name of the field.
-fn mistaken(wrong: Wrong) -> Problem {
+pub(super) fn mistaken(wrong: Wrong) -> Problem {
     Problem::invalid_configuration(format!("`{}`: {}", wrong.part, wrong.why))
         .advise("correct the field that is named; nothing was changed")
 }
@@ -347,16 +426,4 @@ fn unsealed(why: StoreError) -> Problem {
     let StoreError::WrongState(said) = &why else { return unopened(why) };
     tracing::warn!(event = "connection_not_sealed", why = %said);
     Problem::no_sealing_key("this server has no key to seal secrets with")
-}
-
-/// A person agrees in a browser that comes back to the machine of whoever asked.
-fn by_command(wanted: &Wanted, tenant: &str) -> Problem {
-    let id = &wanted.id;
-    let detail = "`kind`: an account of a person takes their consent in a browser, which only the \
-                  command can ask for";
-    let fix = format!(
-        "whoever runs the server adds it there: `haft connections --tenant {tenant} add {id} --provider \
-         <provider> --kind authorization-code --authorize-url <url> --token-url <url> --client-id <id>`"
-    );
-    Problem::invalid_configuration(detail).advise(&fix)
 }

@@ -112,7 +112,7 @@ impl From<Option<String>> for Sent {
 #[derive(Serialize, ToSchema)]
 pub(crate) struct Answered {
     /// The provider's own messages or items, in order: append them to what was sent.
-    #[schema(value_type = Vec<Object>)]
+    #[schema(value_type = Vec<crate::shapes::Open>)]
     messages: Vec<Value>,
     /// The envelope of each call, for programs that want more than the model is told.
     #[schema(value_type = Vec<crate::shapes::Envelope>)]

@@ -43,9 +43,9 @@ pub(crate) struct Filter {
     until_ms: Option<i64>,
     /// Only those after this one in the list, by its `id`: `Link` says the address of the next page.
     /// For events on record; a stream goes on after `Last-Event-ID`.
-    after: Option<u64>,
+    after: Option<String>,
     /// At most so many, up to 1,000; 100 where absent. For events on record.
-    #[param(minimum = 1)]
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
 }
 

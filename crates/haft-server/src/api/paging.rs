@@ -49,14 +49,15 @@ impl Paging {
     }
 }
 
-/// How many a page has. Nobody who asks for none means it.
+/// How many a page has. Nobody who asks for none means it, and whoever asks for more than there may be
+/// would take a part for the whole.
 pub(crate) fn most(limit: Option<usize>) -> Result<usize, Problem> {
     match limit.unwrap_or(USUAL) {
-        0 => {
+        wanted @ 1..=MOST => Ok(wanted),
+        _ => {
             let advice = format!("ask for 1 to {MOST}, or leave it out for {USUAL}");
-            Err(Problem::malformed("`limit`: a page has at least one").advise(&advice))
+            Err(Problem::malformed(format!("`limit`: a page has 1 to {MOST}")).advise(&advice))
         }
-        wanted => Ok(wanted.min(MOST)),
     }
 }
 
@@ -110,10 +111,11 @@ mod tests {
 
     #[test]
     fn a_page_has_as_many_as_were_asked_for_within_bounds() {
-        for (limit, wanted) in [(None, 101), (Some(1), 2), (Some(7), 8), (Some(usize::MAX), 1_001)]
-        {
+        for (limit, wanted) in [(None, 101), (Some(1), 2), (Some(7), 8), (Some(1_000), 1_001)] {
             assert_eq!(Paging::new(limit).unwrap().wanted(), wanted, "{limit:?}");
         }
-        assert!(Paging::new(Some(0)).is_err());
+        for limit in [0, 1_001, usize::MAX] {
+            assert!(Paging::new(Some(limit)).is_err(), "{limit}");
+        }
     }
 }

@@ -46,7 +46,7 @@ pub(crate) struct Filter {
     /// Only those after this one in the list: `Link` says the address of the next page.
     pub(crate) after: Option<String>,
     /// At most so many, up to 1,000; 100 where absent.
-    #[param(minimum = 1)]
+    #[param(minimum = 1, maximum = 1000)]
     pub(crate) limit: Option<usize>,
 }
 

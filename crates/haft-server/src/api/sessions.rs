@@ -65,7 +65,7 @@ pub(crate) struct Part {
     /// Only those after this one in the list: `Link` says the address of the next page.
     after: Option<String>,
     /// At most so many, up to 1,000; 100 where absent.
-    #[param(minimum = 1)]
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
 }
 
@@ -169,7 +169,6 @@ pub(crate) async fn close(
 #[serde(deny_unknown_fields)]
 pub(crate) struct Message {
     /// What the user said.
-    #[schema(value_type = Object)]
     message: Value,
 }
 

@@ -42,12 +42,14 @@ async fn shown(
 ) -> Result<Response, Failed> {
     let part = audit::Part { limit: Some(part.limit.unwrap_or(100)), ..part };
     let entries = audit::entries(door, &visitor.who, part).await?;
-    let last = entries.last().map(|entry| entry.number).filter(|_| entries.len() >= 100);
+    let at_home = door.is_home(&visitor.who);
+    let place = |number: u64| door.runtime.place_of(&visitor.who.tenant, number);
+    let last = entries.last().map(|entry| place(entry.number)).filter(|_| entries.len() >= 100);
     let rows = entries.iter().map(|entry| {
         let said = audit::said(entry);
         html! {
             tr role="row" {
-                td .number role="cell" data-label="Entry" { (entry.number) }
+                td .number role="cell" data-label="Entry" { @if at_home { (entry.number) } @else { (page::id(&place(entry.number))) } }
                 td role="cell" data-label="Time (UTC)" { (page::time(entry.at_ms)) }
                 td role="cell" data-label="Kind" { (visible(&entry.kind)) }
                 td role="cell" data-label="About" { (about(&said)) }
@@ -66,7 +68,7 @@ async fn shown(
             }
         }
         p { "Every entry holds the hash of the one before it, across all tenants. You see your tenant's." }
-        @if let Some(checked) = &checked { (verdict(checked)) }
+        @if let Some(checked) = &checked { (verdict(checked, at_home)) }
         @if entries.is_empty() { (page::nothing("No entries.")) } @else {
             (page::table("Audit trail", &["Entry#", "Time (UTC)", "Kind", "About", "Hash and content"], rows))
         }
@@ -89,13 +91,14 @@ fn about(said: &Value) -> Markup {
     }
 }
 
-fn verdict(checked: &Checked) -> Markup {
+fn verdict(checked: &Checked, at_home: bool) -> Markup {
     match &checked.broken {
         Some((_, why)) => html! {
             p .notice.bad role="alert" {
                 "Not intact: " (visible(why)) ". See " code { "haft audit verify" } "."
             }
         },
+        None if !at_home => html! { p .notice.good role="status" { "Intact." } },
         None => html! {
             p .notice.good role="status" {
                 "Intact: " (checked.entries) " entries, " (checked.checkpoints) " signed checkpoints agree."

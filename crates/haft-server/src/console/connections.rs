@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Extension, Path, State};
+use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use haft_core::connection::AuthKind;
 use haft_core::secret::SecretText;
@@ -17,18 +18,21 @@ use super::posted::Posted;
 use super::visible::visible;
 use crate::api::connections::grants::{self, Given, NewGrant};
 use crate::api::connections::{self as api, Connection, Tested, test};
+use crate::api::consents::{self, Asks, Consent};
 use crate::door::Door;
+use crate::guard::Credential;
 use crate::problem::Problem;
 
 const PLACE: &str = "/console/connections";
 
 /// The kinds that can be made on a page, and what each sends.
-const KINDS: [(AuthKind, &str); 5] = [
+const KINDS: [(AuthKind, &str); 6] = [
     (AuthKind::Bearer, "a token, as Authorization: Bearer"),
     (AuthKind::Header, "a key in a header"),
     (AuthKind::Query, "a key in the query"),
     (AuthKind::Basic, "a name and a password"),
     (AuthKind::ClientCredentials, "OAuth 2, as the program itself"),
+    (AuthKind::AuthorizationCode, "OAuth 2, as a person who agrees in a browser"),
 ];
 
 /// Where the secret of an OAuth client goes.
@@ -39,9 +43,10 @@ const PROOFS: [(Proof, &str, &str); 3] = [
 ];
 
 /// Fields of one line: name, label, and what to say about it.
-const FIELDS: [(&str, &str, &str); 4] = [
+const FIELDS: [(&str, &str, &str); 5] = [
     ("name", "Header or parameter", "for a key in a header or in the query, such as X-Api-Key"),
     ("user", "User", "for a name and a password"),
+    ("authorize_url", "Address for consent", "for a person who agrees, with https"),
     ("token_url", "Address for tokens", "for OAuth 2, with https"),
     ("client_id", "Client", "for OAuth 2: who the program is to the provider"),
 ];
@@ -154,10 +159,21 @@ pub(crate) async fn make(
     State(door): State<Arc<Door>>,
     Extension(visitor): Extension<Visitor>,
     Extension(posted): Extension<Posted>,
+    headers: HeaderMap,
 ) -> Result<Response, Failed> {
     crate::api::need(&visitor.who, crate::who::Role::Administrator)?;
     let secret = posted.filled("secret").map(SecretText::new);
     let made = match wanted(&posted) {
+        Ok(wanted) if wanted.kind == AuthKind::AuthorizationCode => {
+            let authorize_url = posted.filled("authorize_url").map(|url| url.trim().to_owned());
+            let credential = visitor.token.clone().map(Credential);
+            let base = crate::mcp::base(&door, &headers);
+            let asks = Asks { who: visitor.who.clone(), credential, base, wanted, authorize_url };
+            return match consents::begun(&door, asks, secret).await {
+                Ok(asked) => Ok(agreeing(&visitor, &asked)),
+                Err(problem) => listed(&door, &visitor, wrong(&problem), &posted).await,
+            };
+        }
         Ok(wanted) => api::made(&door, &visitor.who, &wanted, secret).await,
         Err(problem) => Err(problem),
     };
@@ -173,6 +189,24 @@ pub(crate) async fn make(
         }
         Err(problem) => listed(&door, &visitor, wrong(&problem), &posted).await,
     }
+}
+
+/// Where a person agrees. It is a link that they follow: no form leads to another host.
+fn agreeing(visitor: &Visitor, asked: &Consent) -> Response {
+    let url = asked.url.as_deref().unwrap_or_default();
+    let content = html! {
+        p .path { a href=(PLACE) { "Connections" } }
+        h1 { "Agree at the provider" }
+        p .lead { "The account " (page::id(&asked.connection)) " is kept as soon as its owner has agreed, within ten minutes." }
+        p { a href=(url) rel="noreferrer" { "Agree" } }
+        dl .facts {
+            div { dt { "Leads to" } dd { (visible(url.split('?').next().unwrap_or_default())) } }
+            @if let Some(back) = &asked.redirect_uri {
+                div { dt { "Comes back to" } dd { (visible(back)) span .about { "the provider must know this address as allowed" } } }
+            }
+        }
+    };
+    page::page(visitor, "/connections", "Agree", &content)
 }
 
 /// What the form asks for.
@@ -241,6 +275,11 @@ fn about(one: &Connection) -> Markup {
             div { dt { "Provider" } dd { (visible(&one.provider)) } }
             div { dt { "Kind" } dd { (one.kind) } }
             div { dt { "Hosts" } dd { (hosts(&one.hosts)) } }
+            @if let Some(tokens) = &one.oauth {
+                div { dt { "Tokens from" } dd { (visible(&tokens.token_url)) } }
+                div { dt { "Client" } dd { (visible(&tokens.client_id)) } }
+                @if !tokens.scopes.is_empty() { div { dt { "Scopes" } dd { (visible(&tokens.scopes.join(" "))) } } }
+            }
             div { dt { "Version" } dd { (one.version) } }
             @if let Some(at) = one.changed_at_ms { div { dt { "Changed (UTC)" } dd { (page::time(at)) } } }
             div { dt { "Last test" } dd { (outcome(one.last_test.as_ref())) } }

@@ -13,7 +13,7 @@ use crate::problem::Problem;
 pub(crate) const PLACE: &str = "/.well-known/oauth-protected-resource";
 
 /// This server's address as the client knows it. The host has been checked against our names.
-fn base(door: &Door, headers: &HeaderMap) -> String {
+pub(crate) fn base(door: &Door, headers: &HeaderMap) -> String {
     if let Some(url) = &door.mcp.public_url {
         return url.trim_end_matches('/').to_owned();
     }

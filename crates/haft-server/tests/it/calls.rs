@@ -383,6 +383,22 @@ async fn what_has_not_begun_is_called_off_and_what_has_is_carried_out() {
 }
 
 #[tokio::test]
+async fn a_call_of_a_provider_that_has_begun_is_named_as_the_model_named_it() {
+    let served = Served::new().await;
+    let message = json!({"role": "assistant", "content": null, "tool_calls": [
+        {"id": "call_7", "type": "function",
+         "function": {"name": "shop__send", "arguments": "{\"text\": \"wait\"}"}}]});
+    let later = [("Prefer", "respond-async"), ("Idempotency-Key", "k")];
+    let path = format!("{CALLS}?format=openai");
+    let reply = served.send(&served.agent, "POST", &path, &later, Some(message)).await;
+    served.ran(1).await;
+    let place = reply.header("location").unwrap();
+    let said = served.send(&served.agent, "DELETE", place, &[], None).await.json();
+    assert_eq!(said["begun"][0]["id"], "call_7", "{said}");
+    served.gate()(1);
+}
+
+#[tokio::test]
 async fn an_operator_calls_off_too_and_what_has_ended_is_not_called_off() {
     let served = Served::new().await;
     let calls = json!({"calls": [

@@ -17,7 +17,7 @@ use haft_runtime::runtime::Builder;
 use haft_runtime::toolbox::Records;
 use haft_server::who::jwt::Issuers;
 use haft_server::who::{Key, Keys, Role, mint};
-use haft_server::{Door, Hub, Limits, Metrics};
+use haft_server::{Door, Hub, Left, Limits, Metrics};
 use haft_store::Memory;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -158,7 +158,7 @@ pub(crate) struct Served {
     ran: Arc<Counting>,
     stop: Option<oneshot::Sender<()>>,
     hurry: Option<oneshot::Sender<()>>,
-    stopped: tokio::task::JoinHandle<usize>,
+    stopped: tokio::task::JoinHandle<Left>,
     pub(crate) agent: String,
     pub(crate) operator: String,
     pub(crate) stranger: String,
@@ -302,13 +302,13 @@ impl Served {
     }
 
     /// Tells it a second time, and waits until it has stopped.
-    pub(crate) async fn hurry(mut self) -> usize {
+    pub(crate) async fn hurry(mut self) -> Left {
         drop(self.hurry.take());
         self.stopped.await.unwrap()
     }
 
     /// Tells the server to stop, and waits until it has.
-    pub(crate) async fn stop(mut self) -> usize {
+    pub(crate) async fn stop(mut self) -> Left {
         drop(self.stop.take());
         self.stopped.await.unwrap()
     }
@@ -351,7 +351,9 @@ impl Served {
             text += "Content-Type: application/json\r\n";
             text += &format!("Content-Length: {}\r\n", body.len());
         }
-        self.raw(format!("{text}\r\n{body}").as_bytes()).await
+        let reply = self.raw(format!("{text}\r\n{body}").as_bytes()).await;
+        crate::said::hold(method, path, &reply);
+        reply
     }
 }
 

@@ -1,5 +1,7 @@
 //! Connections over HTTP: kept sealed, granted, used at once, and their secrets seen by nobody.
 
+mod consent;
+
 use std::sync::Arc;
 
 use haft_exec::Broker;
@@ -266,12 +268,6 @@ async fn what_makes_no_sense_is_refused_by_the_name_of_its_field() {
         check(&reply, 422, "invalid_configuration");
         assert!(reply.json()["detail"].as_str().unwrap().starts_with(field), "{reply:?}");
     }
-    let person = json!({"id": "me", "provider": "p", "kind": "authorization-code",
-                        "client_id": "me", "token_url": "https://a.example/", "secret": SECRET});
-    let reply = world.post(ALL, person).await;
-    check(&reply, 422, "invalid_configuration");
-    let fix = reply.json()["suggestion"].as_str().unwrap().to_owned();
-    assert!(fix.contains("haft connections --tenant ours add me"), "{fix}");
     world.add().await;
     for to in [
         json!({"principals": ["nobody"], "tools": ["*"]}),

@@ -2,6 +2,7 @@
 
 mod browser;
 mod cdp;
+mod others;
 mod pages;
 mod settings;
 mod signing;

@@ -401,7 +401,7 @@ async fn told_to_stop_it_finishes_what_it_has() {
     let mut answer = [0; 15];
     open.read_exact(&mut answer).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 200 OK");
-    assert_eq!(stop.await.unwrap(), 0);
+    assert_eq!(stop.await.unwrap().effects, 0);
 }
 
 #[tokio::test]
@@ -418,7 +418,7 @@ async fn who_only_listens_does_not_hold_up_the_end() {
     open.read_exact(&mut answer).await.unwrap();
     assert_eq!(&answer, b"HTTP/1.1 200 OK");
     let stopped = tokio::time::timeout(Duration::from_secs(10), served.stop()).await;
-    assert_eq!(stopped.expect("it waits for the listener"), 0);
+    assert_eq!(stopped.expect("it waits for the listener").effects, 0);
 }
 
 #[tokio::test]
@@ -437,7 +437,8 @@ async fn told_to_stop_it_says_so_before_it_closes_its_door() {
     assert_eq!(reply.status, 200, "who comes meanwhile is served");
     let port = served.port();
     let stopped = tokio::time::timeout(Duration::from_secs(20), served.hurry()).await;
-    assert_eq!(stopped.expect("the second word shortens the hour"), 0);
+    let left = stopped.expect("the second word shortens the hour");
+    assert_eq!((left.effects, left.requests), (0, 0));
     assert!(TcpStream::connect(("127.0.0.1", port)).await.is_err());
 }
 
@@ -457,5 +458,6 @@ async fn told_twice_it_does_not_wait_for_effects_and_says_how_many_there_are() {
     served.ran(1).await;
     served.tell_to_stop();
     let stopped = tokio::time::timeout(Duration::from_secs(10), served.hurry()).await;
-    assert_eq!(stopped.expect("it waits for the effect"), 1);
+    let left = stopped.expect("it waits for the effect");
+    assert_eq!((left.effects, left.requests), (1, 1));
 }

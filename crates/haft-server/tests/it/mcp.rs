@@ -363,7 +363,7 @@ async fn told_to_stop_it_answers_the_calls_of_sessions_first() {
     gate(1);
     let told = rest(call).await;
     assert!(told.contains("said"), "{told}");
-    assert_eq!(stop.await.unwrap(), 0);
+    assert_eq!(stop.await.unwrap().effects, 0);
 }
 
 #[tokio::test]

@@ -111,7 +111,7 @@ async fn lists_that_grow_are_read_a_page_at_a_time() {
         ("/v1/effects?state=succeeded", "call", 5),
         ("/v1/confirmations?status=pending", "id", 5),
         ("/v1/sessions", "id", 5),
-        ("/v1/audit", "number", 0),
+        ("/v1/audit", "id", 0),
         ("/v1/events?tool=send", "id", 5),
         ("/v1/admin/policies/p/versions", "version", 5),
         ("/v1/admin/suggestions", "tool", 5),

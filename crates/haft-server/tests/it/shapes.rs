@@ -72,6 +72,8 @@ async fn mistakes_are_answered_as_problems() {
     for (method, path, body, status, code) in [
         ("GET", "/nowhere", None, 404, "not_found"),
         ("PUT", "/healthz", None, 405, "wrong_method"),
+        ("GET", "/v1/agents/%ff/tools", None, 400, "malformed_request"),
+        ("GET", "/console/connections/%ff", None, 400, "malformed_request"),
         ("POST", calls, Some(json!({"tol": "echo"})), 400, "malformed_request"),
         ("POST", calls, Some(json!([])), 400, "malformed_request"),
         ("GET", "/v1/agents/helper/tools?colour=red", None, 400, "malformed_request"),

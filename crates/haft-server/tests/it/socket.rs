@@ -324,7 +324,7 @@ async fn a_server_that_stops_says_so() {
     line.until("ready").await;
     let stopping = tokio::spawn(served.stop());
     assert_eq!(line.hear().await, Err(1001));
-    assert_eq!(stopping.await.unwrap(), 0);
+    assert_eq!(stopping.await.unwrap().effects, 0);
 }
 
 #[tokio::test]

@@ -22,6 +22,7 @@ use serde_json::Value;
 use super::{Memory, about};
 use crate::figures::{self, Series, Timed};
 use crate::steps;
+use crate::steps::configs::SHRED;
 use crate::steps::forget::{Hand, Order};
 use crate::tables::{Res, Tables as _};
 use crate::trail;
@@ -169,8 +170,11 @@ impl Journal for Memory {
 
     fn trail<'a>(&'a self, filter: TrailFilter) -> Answer<'a, Vec<AuditEntry>> {
         self.write(|rows| {
+            let ends = |entry: &&AuditEntry| entry.tenant == filter.tenant && entry.kind == SHRED;
+            let removed = rows.audit.iter().rev().find(ends).map_or(0, |entry| entry.number);
             let meant = |entry: &&AuditEntry| {
-                about::is_meant(&filter, entry, || rows.calls.get(&entry.number))
+                entry.number > removed
+                    && about::is_meant(&filter, entry, || rows.calls.get(&entry.number))
             };
             let entries = rows.audit.iter().rev().filter(meant);
             Ok(entries.take(figures::limit(filter.limit)).cloned().collect())

@@ -51,6 +51,23 @@ pub(crate) struct Rows {
     waiting: VecDeque<(i64, InvocationRecord)>,
 }
 
+impl Rows {
+    /// Drops what is a tenant's own, but for what the trail has of it.
+    fn shred(&mut self, tenant: &str) {
+        self.by_call.retain(|(of, _), _| of != tenant);
+        self.effects.retain(|_, row| row.record.effect.tenant != tenant);
+        let effects = &self.effects;
+        self.open.retain(|id| effects.contains_key(id));
+        self.by_key.retain(|_, id| effects.contains_key(id));
+        self.confirmations.retain(|(of, _), _| of != tenant);
+        self.sessions.retain(|(of, _), _| of != tenant);
+        self.touched.retain(|(of, _), _| of != tenant);
+        self.answers.retain(|(of, _), _| of != tenant);
+        self.blocks.retain(|(of, _), _| of != tenant);
+        self.calls.retain(|_, record| *record.tenant != *tenant);
+    }
+}
+
 /// An effect, and what the rules need to know besides its record.
 pub(super) struct Row {
     pub(super) record: EffectRecord,
@@ -351,6 +368,9 @@ impl Tables for Rows {
 
     fn put_config(&mut self, entry: &Entry, removed: bool) -> Res<()> {
         self.things.put(entry, removed);
+        if removed && entry.kind == Kind::Tenant {
+            self.shred(&entry.id);
+        }
         Ok(())
     }
 

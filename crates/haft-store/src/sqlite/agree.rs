@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use serde::Deserialize;
 
 use super::fault::of_read;
-use super::sealing::SHRED;
+use crate::steps::configs::SHRED;
 use crate::steps::proof::Proof;
 use crate::tables::Res;
 use crate::trail::{Broken, Fault};

@@ -113,6 +113,17 @@ impl Sqlite {
             .await
     }
 
+    pub(crate) async fn connection_grants_in(&self, tenant: String) -> Res<Vec<Grant>> {
+        self.readers
+            .ask(move |conn| {
+                let sql = "SELECT body FROM connection_grants WHERE tenant = ?1 \
+                           ORDER BY connection, body";
+                let texts = texts(conn, sql, (&tenant,))?;
+                texts.iter().map(|text| grant(text)).collect()
+            })
+            .await
+    }
+
     pub(crate) async fn grant_connection(&self, grant: Grant, by: Principal) -> Res<()> {
         self.write(move |tx| {
             if revision(tx, &grant.tenant, &grant.connection)?.is_none() {

@@ -20,17 +20,26 @@ const ENTRY: &str = "SELECT number, at_ms, tenant, kind, body, previous, hash FR
 /// ended. Those have no row among the calls, and say themselves what they are about.
 const RARE: &str = " AND kind <> 'call' AND kind <> 'settle' AND kind <> 'late'";
 
+/// When a tenant of this name was removed last: nothing before it is for whoever is called so now. Looked
+/// for only where there can have been another: one was made, removed, and made again.
+const REMOVED: &str = "SELECT MAX(number) FROM audit INDEXED BY audit_rare WHERE tenant = ?1 \
+                       AND kind = 'shred' AND kind <> 'call' AND kind <> 'settle' AND kind <> 'late' \
+                       AND EXISTS (SELECT 1 FROM configs \
+                                   WHERE kind = 'tenant' AND tenant = ?1 AND id = ?1 AND version > 2)";
+
 /// A tenant's entries, newest first. Their numbers are found first: bodies are long, and few of those
 /// that are looked through are wanted.
 pub(super) fn trail(conn: &Seals<'_>, filter: &TrailFilter) -> Res<Vec<AuditEntry>> {
     // One view of both tables: what is old may be forgotten meanwhile.
     let _view = conn.unchecked_transaction().map_err(|error| of_read(&error))?;
     let number = |found: &Row<'_>| found.get::<_, i64>(0);
+    let removed = one(conn, REMOVED, (&filter.tenant,), |found| found.get::<_, Option<i64>>(0))?;
+    let removed = removed.flatten().unwrap_or_default();
     let mut numbers = match filter.is_about_something() {
-        false => plain(filter).all(conn, number)?,
+        false => plain(filter, removed).all(conn, number)?,
         true => {
-            let mut both = of_calls(filter).all(conn, number)?;
-            both.extend(of_others(filter).all(conn, number)?);
+            let mut both = of_calls(filter, removed).all(conn, number)?;
+            both.extend(of_others(filter, removed).all(conn, number)?);
             both
         }
     };
@@ -50,15 +59,16 @@ fn is_rare(kind: &str) -> bool {
     !matches!(kind, "call" | "settle" | "late")
 }
 
-fn newest(mut query: Where, filter: &TrailFilter) -> Where {
+fn newest(mut query: Where, filter: &TrailFilter, removed: i64) -> Where {
     query.and_some("number <", filter.before.map(signed));
+    query.and_some("number >", Some(removed).filter(|number| *number > 0));
     query.sql.push_str(" ORDER BY number DESC");
     query.limit(filter.limit);
     query
 }
 
 /// Entries whatever they are about.
-fn plain(filter: &TrailFilter) -> Where {
+fn plain(filter: &TrailFilter, removed: i64) -> Where {
     let rare = !filter.kinds.is_empty() && filter.kinds.iter().all(|kind| is_rare(kind));
     let in_time = filter.since_ms.is_some() || filter.until_ms.is_some();
     let from = match (rare, in_time) {
@@ -74,11 +84,11 @@ fn plain(filter: &TrailFilter) -> Where {
     query.and_one_of("kind", &filter.kinds);
     query.and_some("at_ms >=", filter.since_ms);
     query.and_some("at_ms <=", filter.until_ms);
-    newest(query, filter)
+    newest(query, filter, removed)
 }
 
 /// Entries that tell how a call ended.
-fn of_calls(filter: &TrailFilter) -> Where {
+fn of_calls(filter: &TrailFilter, removed: i64) -> Where {
     let mut query = Where::new("SELECT number FROM calls", &filter.tenant);
     query.and_some("agent =", filter.agent.clone());
     query.and_some("tool =", filter.tool.clone());
@@ -88,11 +98,11 @@ fn of_calls(filter: &TrailFilter) -> Where {
     query.and_one_of(&entry("kind"), &filter.kinds);
     query.and_some(&format!("{} >=", entry("at_ms")), filter.since_ms);
     query.and_some(&format!("{} <=", entry("at_ms")), filter.until_ms);
-    newest(query, filter)
+    newest(query, filter, removed)
 }
 
 /// The others. What somebody has touched may not be JSON any more, and is about nothing then.
-fn of_others(filter: &TrailFilter) -> Where {
+fn of_others(filter: &TrailFilter, removed: i64) -> Where {
     let mut query = Where::new("SELECT number FROM audit INDEXED BY audit_rare", &filter.tenant);
     query.sql.push_str(RARE);
     // Before anything of a body is read.
@@ -108,5 +118,5 @@ fn of_others(filter: &TrailFilter) -> Where {
         let says = format!("iif(json_valid(body), body ->> '$.{name}', NULL) =");
         query.and_some(&says, wanted.clone());
     }
-    newest(query, filter)
+    newest(query, filter, removed)
 }

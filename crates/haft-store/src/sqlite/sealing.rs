@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Deref;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,19 +28,17 @@ use super::fault::of_read;
 use super::row::unreadable;
 use super::tx::Tx;
 use super::{Sqlite, verify};
+use crate::steps::configs::SHRED;
 use crate::steps::proof::Proof;
-use crate::tables::{Res, Tables as _};
+use crate::tables::Res;
 use crate::vault::seal::{self, NONCE};
-use crate::vault::{Key, Keyring, Ring};
+use crate::vault::{Key, Keyring, Ring, unread};
 
 /// Sealed texts begin with it, which nothing does that is written as JSON.
 pub(super) const MARK: char = ' ';
 
 /// So long others are waited for before the log is emptied.
 const BUSY: Duration = Duration::from_secs(2);
-
-/// The entry of the audit trail that says that a tenant's rows were dropped.
-pub(super) const SHRED: &str = "shred";
 
 const KEY: &str = "SELECT id, sealed_with, nonce, sealed FROM tenant_keys WHERE tenant = ?1";
 
@@ -173,7 +172,7 @@ impl<'c> Seals<'c> {
         }
         // Looked for again while nobody else writes: were another key to have taken over, whoever did
         // that would not see this one.
-        let ring = self.ring.anew().map_err(|why| own(StoreError::WrongState(why.to_string())))?;
+        let ring = self.ring.anew().map_err(|why| own(unread(&why)))?;
         let key = Key::random().map_err(own)?;
         put(self.conn, tenant, &key, &ring)?;
         self.keys.borrow_mut().insert(tenant.to_owned(), Some(key.clone()));
@@ -318,6 +317,21 @@ pub(super) fn check(conn: &Connection, ring: &Ring) -> Res<()> {
 }
 
 impl Sqlite {
+    /// The keys that anything in a database was sealed with, by name; none where there is no database.
+    /// Nothing is made, changed or waited for.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or has nothing that is sealed like this.
+    pub fn sealed_with(path: &Path) -> Res<Vec<String>> {
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let conn = super::reader::open(path, Duration::ZERO)?;
+        let sql = "SELECT sealed_with FROM tenant_keys UNION SELECT key_id FROM connections";
+        super::read::all(&conn, sql, (), |row| row.get(0))
+    }
+
     /// Whether what callers write is sealed.
     #[must_use]
     pub fn is_sealing(&self) -> bool {
@@ -337,8 +351,8 @@ impl Sqlite {
         .await;
     }
 
-    /// Seals the keys of all tenants with the first key, in one step.
-    pub(crate) async fn rewrap(&self, keys: Arc<Keyring>) -> Res<()> {
+    /// Seals the keys of all tenants with the first key, in one step. Gives how many.
+    pub(crate) async fn rewrap(&self, keys: Arc<Keyring>) -> Res<usize> {
         self.write(move |tx| tx.rewrap(&keys)).await
     }
 }
@@ -366,20 +380,21 @@ impl Tx<'_> {
         Ok(self.try_(sealed)?.unwrap_or(body))
     }
 
-    fn rewrap(&mut self, keys: &Keyring) -> Res<()> {
+    fn rewrap(&mut self, keys: &Keyring) -> Res<usize> {
         let current = keys.current()?.id().to_owned();
         let sql = "SELECT tenant FROM tenant_keys WHERE sealed_with <> ?1";
-        for tenant in self.all(sql, (&current,), |row| row.get::<_, String>(0))? {
-            let Some(wrapped) = self.one(KEY, (&tenant,), wrapped)? else { continue };
-            let key = wrapped.open_with(&tenant, keys)?;
-            let done = put(self.conn, &tenant, &key, keys);
+        let tenants = self.all(sql, (&current,), |row| row.get::<_, String>(0))?;
+        for tenant in &tenants {
+            let Some(wrapped) = self.one(KEY, (tenant,), wrapped)? else { continue };
+            let key = wrapped.open_with(tenant, keys)?;
+            let done = put(self.conn, tenant, &key, keys);
             self.try_(done)?;
         }
-        Ok(())
+        Ok(tenants.len())
     }
 
-    /// Destroys a tenant's key, and drops the rows that nobody can read any more. What the audit trail
-    /// has of it stays, sealed for good. A tenant without a key keeps what it has.
+    /// Destroys a tenant's key, and drops its rows: nobody can read them any more, or may. What the audit
+    /// trail has of it stays, sealed for good where there was a key.
     pub(super) fn shred(&mut self, tenant: &str) -> Res<()> {
         let open = "SELECT 1 FROM effects WHERE tenant = ?1 \
                     AND state IN ('started', 'unknown', 'compensating', 'stuck') LIMIT 1";
@@ -388,10 +403,8 @@ impl Tx<'_> {
                 "the tenant `{tenant}` has effects whose outcome is open; settle them first"
             )));
         }
-        if self.execute("DELETE FROM tenant_keys WHERE tenant = ?1", (tenant,))? == 0 {
-            return Ok(());
-        }
         for table in [
+            "tenant_keys",
             "effects",
             "calls",
             "confirmations",
@@ -404,6 +417,6 @@ impl Tx<'_> {
             self.execute(&format!("DELETE FROM {table} WHERE tenant = ?1"), (tenant,))?;
         }
         self.seals.keys.borrow_mut().remove(tenant);
-        self.append(tenant, SHRED, "{}".to_owned()).map(drop)
+        Ok(())
     }
 }

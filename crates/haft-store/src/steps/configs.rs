@@ -8,6 +8,10 @@ use serde::Serialize;
 use super::journal::written;
 use crate::tables::{Res, Tables};
 
+/// A tenant was removed, and with it what was its own. What the trail has of it is for nobody who is called
+/// the same later.
+pub(crate) const SHRED: &str = "shred";
+
 /// The audit entry of a change. What an entry says may hold a hash or a sealed credential, so only
 /// its digest is here.
 #[derive(Serialize)]
@@ -51,6 +55,10 @@ pub(crate) fn change(on: &mut impl Tables, change: &Change) -> Res<Entry> {
         digest: change.to.as_ref().map(Digest::of_json),
     };
     on.append(&change.tenant, "config", written(&line)?)?;
+    if change.kind == Kind::Tenant && change.to.is_none() {
+        // Whoever is called so later begins after this.
+        on.append(&change.id, SHRED, "{}".to_owned())?;
+    }
     match before {
         Some(before) if change.to.is_none() => Ok(before),
         Some(_) | None => Ok(entry),

@@ -149,6 +149,14 @@ impl Connections for Declared {
         })
     }
 
+    fn grants_in<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<Grant>> {
+        Box::pin(async move {
+            let mut all = self.under.grants_in(tenant).await?;
+            all.retain(|one| self.of(&one.tenant, &one.connection).is_none());
+            Ok(all)
+        })
+    }
+
     fn grant<'a>(&'a self, grant: Grant, by: &'a Principal) -> Answer<'a, ()> {
         match self.of(&grant.tenant, &grant.connection) {
             Some(_) => read_only(&grant.connection),

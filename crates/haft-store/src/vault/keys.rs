@@ -162,7 +162,9 @@ impl Keyring {
         Self(all.take(MOST).cloned().collect())
     }
 
-    pub(super) fn knows(&self, id: &str) -> bool {
+    /// Whether one of this name is among them.
+    #[must_use]
+    pub fn knows(&self, id: &str) -> bool {
         self.0.iter().any(|key| key.id == id)
     }
 

@@ -98,6 +98,11 @@ impl Connections for Accounts {
         self.answer(|rows| Ok(rows.grants.clone()))
     }
 
+    fn grants_in<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<Grant>> {
+        let own = |one: &&Grant| one.tenant == tenant;
+        self.answer(|rows| Ok(rows.grants.iter().filter(own).cloned().collect()))
+    }
+
     fn grant<'a>(&'a self, grant: Grant, _: &'a Principal) -> Answer<'a, ()> {
         self.answer(|rows| {
             rows.accounts.get(&key(&grant.tenant, &grant.connection)).ok_or_else(missing)?;

@@ -2,7 +2,7 @@
 //! key is made when the first connection is added, and another one takes over when somebody says so.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::keys::{BadKey, Key, Keyring};
 
@@ -11,8 +11,10 @@ use super::keys::{BadKey, Key, Keyring};
 pub enum KeyPlace {
     /// A variable that holds one, or several in order, separated by commas.
     Env(String),
-    /// A file with one on each line.
+    /// A file with one on each line, made where there is none yet.
     File(PathBuf),
+    /// A file that somebody has named: what they meant to be sealed is not written without it.
+    Named(PathBuf),
 }
 
 impl KeyPlace {
@@ -20,15 +22,37 @@ impl KeyPlace {
     ///
     /// # Errors
     ///
-    /// The variable is not set, the file cannot be read or can be read by others, or something else
-    /// is in it.
+    /// The variable is not set, the file cannot be read or can be read by others, something else is in
+    /// it, or there is none in a file that was named.
     pub fn read(&self) -> io::Result<Keyring> {
         match self {
             Self::Env(name) => of_variable(name),
-            Self::File(path) => Keyring::read(path).map_err(|why| {
-                let path = path.display();
-                io::Error::new(why.kind(), format!("the key of connections, `{path}`: {why}"))
-            }),
+            Self::File(path) => of_file(path),
+            Self::Named(path) => {
+                let keys = of_file(path)?;
+                if keys.is_empty() {
+                    let what = if path.exists() { "it is empty" } else { "there is no such file" };
+                    let path = path.display();
+                    return Err(io::Error::new(
+                        io::ErrorKind::NotFound,
+                        format!(
+                            "the key of connections, `{path}`: {what}, and nothing is kept in the clear \
+                             instead; put the key there, or make one: `(umask 077; openssl rand -hex 32 \
+                             > {path})`"
+                        ),
+                    ));
+                }
+                Ok(keys)
+            }
+        }
+    }
+
+    /// The file, where it is one.
+    #[must_use]
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) | Self::Named(path) => Some(path),
+            Self::Env(_) => None,
         }
     }
 
@@ -50,10 +74,17 @@ impl KeyPlace {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok((self.read()?, None)),
             Err(why) => {
                 let path = path.display();
-                Err(io::Error::new(why.kind(), format!("`{path}` cannot be written: {why}")))
+                Err(io::Error::other(format!("`{path}` cannot be written: {why}")))
             }
         }
     }
+}
+
+fn of_file(path: &Path) -> io::Result<Keyring> {
+    Keyring::read(path).map_err(|why| {
+        let path = path.display();
+        io::Error::new(why.kind(), format!("the key of connections, `{path}`: {why}"))
+    })
 }
 
 fn of_variable(name: &str) -> io::Result<Keyring> {

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use haft_runtime::Runtime;
 use haft_runtime::policy::{Policy, Problem};
 use haft_server::who::Keys;
 use haft_server::who::jwt::Issuers;
-use haft_store::Memory;
+use haft_store::vault::{KeyPlace, Keyring};
+use haft_store::{Memory, Sqlite};
 use serde::Serialize;
 
 use super::serve::{LISTEN, hosts};
@@ -17,7 +18,7 @@ use crate::cli::Check;
 use crate::commands::lint::counted;
 use crate::config::sections;
 use crate::config::{Checked, Config};
-use crate::output::{Exit, Output, misuse};
+use crate::output::{Exit, Output, in_words, misuse};
 use crate::source::{Place, compiled};
 
 /// One thing that somebody should look at.
@@ -66,11 +67,13 @@ pub(crate) fn run(at: &Place, options: &Check, out: &mut Output) -> anyhow::Resu
     Ok(if errors == 0 { Exit::Done } else { Exit::Misused })
 }
 
-/// Whether nothing seals what callers write. What keeps the key from being read is found elsewhere.
+/// Whether nothing seals what callers write. What keeps the key from being read is found elsewhere, and so
+/// is a key that was lost.
 fn in_the_clear(file: &Path) -> bool {
     let Ok(Checked { config: Some(config), .. }) = Config::check(file) else { return false };
     let keys = config.outside.key_place(&config.database()).read();
-    keys.is_ok_and(|keys| keys.is_empty())
+    let sealed = Sqlite::sealed_with(&config.database()).unwrap_or_default();
+    sealed.is_empty() && keys.is_ok_and(|keys| keys.is_empty())
 }
 
 fn found(at: &Place, file: &Path, out: &Output) -> anyhow::Result<Vec<Finding>> {
@@ -260,8 +263,16 @@ impl Inspection<'_> {
                 self.say("warning", &format!("`connections.accounts`, `{id}`: {why}"));
             }
         }
-        if let Err(why) = config.outside.key_place(&config.database()).read() {
-            self.say("warning", &format!("`connections.key_env`: {why}"));
+        let place = config.outside.key_place(&config.database());
+        if let Err(why) = place.read() {
+            let name = match place {
+                KeyPlace::Env(_) => "`connections.key_env`",
+                KeyPlace::File(_) => "`connections`",
+                KeyPlace::Named(_) => "`connections.key_file`",
+            };
+            self.say("warning", &format!("{name}: {why}"));
+        } else if let Ok(keys) = place.read() {
+            self.lost_keys(config, &keys);
         }
         let variable = |name: &str| std::env::var(name).ok();
         let common = config.common_model();
@@ -275,16 +286,35 @@ impl Inspection<'_> {
         }
     }
 
+    /// Keys that something in the store was sealed with, and that are not here.
+    fn lost_keys(&mut self, config: &Config, keys: &Keyring) {
+        let database = config.database();
+        let sealed = match Sqlite::sealed_with(&database) {
+            Ok(sealed) => sealed,
+            // It may be of another version; whoever opens it says more.
+            Err(_) => return,
+        };
+        for id in sealed.iter().filter(|id| !keys.knows(id)) {
+            let what =
+                format!("something in `{}` was sealed with the key {id}", database.display());
+            let help = "it is not here, and without it the store does not open; put it back";
+            self.say("error", &format!("`connections`: {what}; {help}"));
+        }
+    }
+
     /// The tools, and what is said about them.
     fn tools(&mut self, at: &Place, config: &Config, out: &Output) {
         let toolset = at.toolset_beside(config.toolset.clone()).ok().flatten();
         let registry = toolset.map_or_else(|| at.registry(None, out), |one| compiled(&one, out));
+        let (source, missing) = config.readable_source();
+        missing.iter().for_each(|one| self.problem(one));
         let registry = match registry {
             Ok(registry) => registry,
             Err(why) => return self.say("error", &format!("`toolset`: {why:#}")),
         };
-        // What is wrong with the common rules hides nothing that is wrong with a tenant's.
-        let policy = config.policy(&registry).unwrap_or_else(|problems| {
+        // What is wrong with the common rules hides nothing that is wrong with a tenant's, and a file
+        // that is not there nothing that is wrong with the others.
+        let policy = config.policy_of(&source, &registry).unwrap_or_else(|problems| {
             problems.iter().for_each(|one| self.problem(one));
             Policy::deny_all("the policy is broken")
         });
@@ -292,16 +322,14 @@ impl Inspection<'_> {
         let made = block_on(async {
             let store = Arc::new(Memory::new());
             let executors = Arc::new(haft_exec::Executors::new());
-            let mut builder = Runtime::builder(registry, store, executors)
+            let builder = Runtime::builder(registry, store, executors)
                 .policy(Arc::new(policy))
                 .rules(config.rules.clone())
                 .records(config.records())
                 .settings(config.settings.clone())
                 .define(Arc::new(haft_build::Drafts))
+                .source(source)
                 .guide();
-            if let Ok(source) = config.source() {
-                builder = builder.source(source);
-            }
             let runtime = builder.build()?;
             runtime.refresh().await?;
             Ok(runtime.configured().problems.clone())
@@ -348,7 +376,8 @@ fn section(tenant: &str, agent: &str, text: &str) -> String {
     }
 }
 
-/// Whether the database can be opened or made, without doing so.
+/// Whether the database can be opened or made, without doing so: an empty file is made beside it, and taken
+/// away at once. Some folders look as if they could be written and cannot.
 fn writable(path: &Path) -> anyhow::Result<()> {
     let shown = path.display();
     if path.is_dir() {
@@ -359,6 +388,14 @@ fn writable(path: &Path) -> anyhow::Result<()> {
     if place != path && !place.is_dir() {
         bail!("`{shown}` cannot be made: `{}` is no folder", place.display());
     }
-    nix::unistd::access(place, nix::unistd::AccessFlags::W_OK)
-        .with_context(|| format!("`{}` cannot be written", place.display()))
+    let failed = |why: std::io::Error| {
+        anyhow!("`{}` cannot be written: {}", place.display(), in_words(&why))
+    };
+    if place == path {
+        return std::fs::OpenOptions::new().append(true).open(path).map(drop).map_err(failed);
+    }
+    let probe = place.join(format!(".haft-check-{}", std::process::id()));
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).open(&probe);
+    made.map_err(failed)?;
+    std::fs::remove_file(&probe).map_err(failed)
 }

@@ -13,7 +13,7 @@ use haft_core::port::{Broker as _, Connections, Expect, StoreError, Want};
 use haft_core::{Principal, Tool};
 use haft_exec::http::Client;
 use haft_runtime::connections::{Proof, Wanted, Wrong, check_grant, doubt, with_secret};
-use haft_store::vault::{Key, KeyPlace, Keyring};
+use haft_store::vault::{Key, KeyPlace, Keyring, Resealed};
 use haft_store::{Sqlite, Vault};
 use serde_json::json;
 
@@ -263,7 +263,7 @@ impl Desk {
         let before = place.read()?;
         let new = match (&rotate.new_key_env, &place) {
             (Some(name), _) => KeyPlace::Env(name.clone()).read()?.current()?.clone(),
-            (None, KeyPlace::File(_)) => Key::random()?,
+            (None, KeyPlace::File(_) | KeyPlace::Named(_)) => Key::random()?,
             (None, KeyPlace::Env(_)) => {
                 bail!(
                     "the key is in the environment; name the new one's variable with `--new-key-env`"
@@ -271,20 +271,19 @@ impl Desk {
             }
         };
         let both = before.led_by(new);
-        if let KeyPlace::File(path) = &place {
+        if let Some(path) = place.file() {
             both.write(path).with_context(|| format!("`{}`", path.display()))?;
         }
-        let count = Vault::new(self.store.clone(), both.clone()).reseal().await?;
+        let sealed = resealed(Vault::new(self.store.clone(), both.clone()).reseal().await?);
         let id = both.current()?.id().to_owned();
         match &place {
-            KeyPlace::File(path) => {
+            KeyPlace::File(path) | KeyPlace::Named(path) => {
                 both.first_only().write(path).with_context(|| format!("`{}`", path.display()))?;
-                out.line(&format!("{} sealed with the new key {id}", connections(count)));
+                out.line(&format!("{sealed} sealed with the new key {id}"));
             }
             KeyPlace::Env(name) => out.line(&format!(
-                "{} sealed with the new key {id}; put it into `{name}` now, and restart whatever \
-                 runs with the old one alone",
-                connections(count)
+                "{sealed} sealed with the new key {id}; put it into `{name}` now, and restart whatever \
+                 runs with the old one alone"
             )),
         }
         Ok(())
@@ -298,9 +297,9 @@ fn warn(id: &str, credentials: &Credentials, out: &Output) {
     }
 }
 
-fn connections(count: usize) -> String {
-    let verb = if count == 1 { "is" } else { "are" };
-    format!("{} {verb}", counted(count, "connection"))
+fn resealed(all: Resealed) -> String {
+    let tenants = counted(all.tenants, "tenant");
+    format!("{} and the keys of {tenants} are", counted(all.connections, "connection"))
 }
 
 /// What is wanted, as every other way in says it.

@@ -78,11 +78,16 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         let (told, again) = told()?;
         let left = haft_server::serve(listener, door, heard(told), heard(again)).await;
         drop(watching);
-        if left > 0 {
-            let (left, verb) = (counted(left, "effect"), if left == 1 { "was" } else { "were" });
-            out.note(&format!("{left} {verb} still running; see `haft effects`"));
+        if left.effects > 0 {
+            let verb = if left.effects == 1 { "was" } else { "were" };
+            let effects = counted(left.effects, "effect");
+            out.note(&format!("{effects} {verb} still running; see `haft effects`"));
         }
-        let end = if left > 0 { Exit::Findings } else { Exit::Done };
+        if left.requests > 0 {
+            let verb = if left.requests == 1 { "was" } else { "were" };
+            out.note(&format!("{} {verb} not answered", counted(left.requests, "request")));
+        }
+        let end = if left.effects + left.requests > 0 { Exit::Findings } else { Exit::Done };
         if let Some(traces) = &traces {
             traces.flush(Duration::from_secs(3)).await;
         }
@@ -152,12 +157,15 @@ fn is_with_port(host: &str) -> bool {
 fn told() -> anyhow::Result<(Told, Told)> {
     let (mut terminate, mut interrupt) =
         (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    // The terminal was closed: what has begun is finished all the same.
+    let mut hangup = signal(SignalKind::hangup())?;
     let ((first, told), (second, again)) = (oneshot::channel(), oneshot::channel());
     tokio::spawn(async move {
         for tell in [first, second] {
             tokio::select! {
                 _ = terminate.recv() => {}
                 _ = interrupt.recv() => {}
+                _ = hangup.recv() => {}
             }
             // Whoever is gone need not be told.
             let _ = tell.send(());

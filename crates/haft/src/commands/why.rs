@@ -24,6 +24,9 @@ pub(crate) fn run(at: &Place, options: &Why, out: &mut Output) -> anyhow::Result
         let catalog = desk.runtime.catalog(&caller, mode(options.mode));
         let Some(name) = &options.tool else { return all(&catalog, options, out) };
         let mut answer = one(&catalog, name);
+        if let (Found::Tool(tool), None) = (catalog.find(name), &options.connection) {
+            own_connection(&mut answer, &desk.runtime.connections(&caller, &tool.tool));
+        }
         if let Some(arguments) = arguments
             && !matches!(catalog.find(name), Found::Unknown)
         {
@@ -38,6 +41,27 @@ pub(crate) fn run(at: &Place, options: &Why, out: &mut Output) -> anyhow::Result
         }
         Ok(if is_allowed(&answer) { Exit::Done } else { Exit::Findings })
     })
+}
+
+/// A call that names no connection uses the agent's own, and is refused where that is not granted,
+/// whatever others are.
+fn own_connection(answer: &mut Value, granted: &[String]) {
+    let Some(answer) = answer.as_object_mut() else { return };
+    let own = answer.get("connection").and_then(Value::as_str).map(str::to_owned);
+    let Some(own) = own.filter(|own| !granted.contains(own)) else { return };
+    let mut say = |key: &str, value: Value| drop(answer.insert(key.to_owned(), value));
+    say("allowed", json!(false));
+    say("why", json!("connection_missing"));
+    let words = format!(
+        "a call that names none uses the agent's own connection `{own}`, which is not granted"
+    );
+    say("inWords", json!(words));
+    say("rule", json!("connection:not-granted"));
+    let help = match granted {
+        [] => format!("grant it with `haft connections grant {own} --to <who> --tools <tools>`"),
+        granted => format!("grant it, or have the call name one that is: {}", granted.join(", ")),
+    };
+    say("enable", json!(help));
 }
 
 async fn asked(

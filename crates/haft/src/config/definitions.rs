@@ -10,6 +10,8 @@ use haft_runtime::toolbox::{Definition, Tenant};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::output::in_words;
+
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawDefinitions {
@@ -67,7 +69,7 @@ fn read(definition: &mut Definition, folder: &Path) -> anyhow::Result<()> {
     let text = |name: &str| match std::fs::read_to_string(folder.join(name)) {
         Ok(text) => Ok(Some(text.replace("\r\n", "\n"))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("`{name}` cannot be read")),
+        Err(error) => Err(anyhow!("`{name}` cannot be read: {}", in_words(&error))),
     };
     let Some(contract) = text("schema.json")? else {
         bail!("it has no `schema.json`");

@@ -9,7 +9,7 @@ pub(super) fn mistake(said: &str, before: &str) -> String {
         let (found, expected) = said.strip_prefix(start)?.rsplit_once(", expected ")?;
         Some((found, expected, *start))
     });
-    let Some((found, expected, start)) = types else { return suggest(said) };
+    let Some((found, expected, start)) = types else { return otherwise(said, before) };
     let found = match start {
         "invalid type: " => kind(found),
         _ => out_of_range(found),
@@ -24,6 +24,22 @@ pub(super) fn mistake(said: &str, before: &str) -> String {
         (None, written) => format!(": write {written}"),
     };
     format!("{name} must be {wanted}, and is {found}{example}")
+}
+
+/// What libraries say in words of their own, in ours.
+fn otherwise(said: &str, before: &str) -> String {
+    let name = key(before).map_or_else(|| "this".to_owned(), |key| format!("`{key}`"));
+    match said {
+        "invalid socket address syntax" => {
+            format!(
+                "{name} must be an address of this machine with a port: write \"127.0.0.1:7411\""
+            )
+        }
+        _ if said.starts_with("data did not match any variant") => {
+            format!("{name} has a shape that is not known here")
+        }
+        _ => suggest(said),
+    }
 }
 
 /// A whole number that there is no room for: below the least, or above the most.
@@ -112,6 +128,18 @@ mod tests {
         check(
             "[runtime]\nmax_depth = 1.5\n",
             "`max_depth` must be a whole number from 0 on, and is a fraction: write `max_depth = 1`",
+        );
+    }
+
+    #[test]
+    fn libraries_do_not_speak_for_themselves() {
+        check(
+            "[server]\nlisten = \"here\"\n",
+            "`listen` must be an address of this machine with a port: write \"127.0.0.1:7411\"",
+        );
+        check(
+            "[server]\nlog = \"loud\"\n",
+            "unknown word `loud`; use one of `auto`, `json`, `text`, `off`",
         );
     }
 

@@ -43,7 +43,7 @@ impl RawMcp {
 }
 
 /// Whether paths can be put behind it.
-fn is_base(url: &str) -> bool {
+pub(super) fn is_base(url: &str) -> bool {
     Url::parse(url).is_ok_and(|url| {
         matches!(url.scheme(), "http" | "https")
             && url.has_host()

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use haft_exec::http::{self, Settings};
 use haft_exec::images;
 use haft_store::vault::KeyPlace;
 use serde::Deserialize;
 
 use super::accounts::{self, Declared, RawAccount};
+use crate::output::in_words;
 
 /// The variable that a key is looked for in where the file does not say.
 const KEY_ENV: &str = "HAFT_CONNECTIONS_KEY";
@@ -76,6 +77,16 @@ pub(super) fn resolve(
             Err(why) => wrong.push(why),
         }
     }
+    let numbers =
+        [("connect_ms", http.connect_ms), ("max_response_bytes", http.max_response_bytes)];
+    super::none_of("http", &numbers, wrong);
+    for (name, url) in [("url", &images.url), ("public_url", &images.public_url)] {
+        if let Some(url) = url.as_deref().filter(|url| !super::mcp::is_base(url)) {
+            wrong.push(anyhow!(
+                "`images.{name}`: `{url}` must be an address, `https://images.example.com/v1` say"
+            ));
+        }
+    }
     let mut drawn = images::Settings::default();
     drawn.url = images.url.unwrap_or(drawn.url);
     drawn.model = images.model.unwrap_or(drawn.model);
@@ -93,8 +104,9 @@ pub(super) fn resolve(
 
 /// The certificates in a file.
 fn roots(path: &Path) -> anyhow::Result<Vec<Vec<u8>>> {
-    let pem = std::fs::read(path)
-        .with_context(|| format!("`http.roots`: `{}` cannot be read", path.display()))?;
+    let pem = std::fs::read(path).map_err(|why| {
+        anyhow!("`http.roots`: `{}` cannot be read: {}", path.display(), in_words(&why))
+    })?;
     http::certificates(&pem).map_err(|why| anyhow!("`http.roots`: `{}`: {why}", path.display()))
 }
 
@@ -104,7 +116,7 @@ impl Outside {
     pub(crate) fn key_place(&self, database: &Path) -> KeyPlace {
         match (&self.key_env, &self.key_file) {
             (Some(name), _) => KeyPlace::Env(name.clone()),
-            (None, Some(file)) => KeyPlace::File(file.clone()),
+            (None, Some(file)) => KeyPlace::Named(file.clone()),
             (None, None) if std::env::var_os(KEY_ENV).is_some() => {
                 KeyPlace::Env(KEY_ENV.to_owned())
             }

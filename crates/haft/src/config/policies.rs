@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use haft_core::names::{PLAIN_ID, is_plain_id};
 use haft_runtime::config::PolicyText;
 use haft_runtime::toolbox::TenantPolicy;
 use serde::Deserialize;
+
+use crate::output::in_words;
 
 /// As it is written.
 #[derive(Deserialize)]
@@ -47,10 +49,13 @@ pub(super) fn resolve(
         let mut cedar = String::new();
         for file in &one.cedar {
             let text = std::fs::read_to_string(folder.join(file));
-            let named = || format!("`policies`, `{}`: `{file}` cannot be read", one.id);
-            match text.with_context(named) {
+            match text {
                 Ok(text) => cedar.push_str(&format!("{text}\n")),
-                Err(why) => wrong.push(why),
+                Err(why) => wrong.push(anyhow!(
+                    "`policies`, `{}`: `{file}` cannot be read: {}",
+                    one.id,
+                    in_words(&why)
+                )),
             }
         }
         let (description, allow, deny) = (one.description, one.allow, one.deny);

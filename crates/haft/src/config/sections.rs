@@ -19,11 +19,11 @@ pub(crate) struct Mistake {
 /// its parts cannot be told apart, the first mistake and nothing.
 pub(crate) fn mistakes(text: &str) -> (Vec<Mistake>, Option<String>) {
     let Some(whole) = mistake(text) else { return (Vec::new(), Some(text.to_owned())) };
-    // Only a file that is TOML has parts.
-    if text.parse::<toml::Table>().is_err() {
-        return (vec![whole], None);
-    }
     let mut found = Vec::new();
+    // Only a file that is TOML has parts.
+    let Some(text) = countable(text, &mut found) else { return (vec![whole], None) };
+    let text = text.as_str();
+    let Some(whole) = mistake(text) else { return (found, Some(text.to_owned())) };
     let mut rest: Vec<&str> = text.lines().collect();
     for (part, lines) in parts(text) {
         let unread = mend(part, &mut found);
@@ -40,30 +40,56 @@ pub(crate) fn mistakes(text: &str) -> (Vec<Mistake>, Option<String>) {
     (found, Some(rest.iter().map(|line| format!("{line}\n")).collect()))
 }
 
+/// The file without the numbers that TOML has no room for, which would hide everything else. None where
+/// it is no TOML for another reason.
+fn countable(text: &str, found: &mut Vec<Mistake>) -> Option<String> {
+    let mut text = text.to_owned();
+    while let Err(error) = text.parse::<toml::Table>() {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        let at = before.matches('\n').count();
+        let (key, value) = text.lines().nth(at)?.split_once('=')?;
+        let digits = value.split('#').next().unwrap_or_default().trim();
+        let digits = digits.trim_start_matches(['-', '+']);
+        if digits.len() < 19 || !digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_') {
+            return None;
+        }
+        let column = key.chars().count() + 2 + value.len() - value.trim_start().len();
+        let key = key.trim();
+        let why = format!("`{key}` is more than can be counted here: write `{key} = 1`");
+        found.push(Mistake { line: at + 1, column, why });
+        text = without(&text, at);
+    }
+    Some(text)
+}
+
+/// The file without a line, the others where they were.
+fn without(text: &str, at: usize) -> String {
+    let line = |(number, line)| if number == at { "\n".to_owned() } else { format!("{line}\n") };
+    text.lines().enumerate().map(line).collect()
+}
+
 /// Finds the mistakes of a part by leaving out the line of each. Gives the lines that were left out;
 /// none where that does not help, and all of it has to be.
 fn mend(mut part: String, found: &mut Vec<Mistake>) -> Option<Vec<usize>> {
-    let mut without = Vec::new();
+    let mut left_out = Vec::new();
     while let Some(one) = mistake(&part) {
         // What is missing may be what was left out.
-        if !without.is_empty() && one.why.starts_with("missing field") {
+        if !left_out.is_empty() && one.why.starts_with("missing field") {
             return None;
         }
         let at = one.line - 1;
         let is_key =
             part.lines().nth(at).is_some_and(|line| header(line).is_none() && !line.is_empty());
         found.push(one);
-        let line =
-            |(number, line)| if number == at { "\n".to_owned() } else { format!("{line}\n") };
-        let shorter: String = part.lines().enumerate().map(line).collect();
+        let shorter = without(&part, at);
         // What goes on over several lines, or is not there at all, cannot be left out by a line.
         if !is_key || shorter.parse::<toml::Table>().is_err() {
             return None;
         }
         part = shorter;
-        without.push(at);
+        left_out.push(at);
     }
-    Some(without)
+    Some(left_out)
 }
 
 fn mistake(text: &str) -> Option<Mistake> {
@@ -178,6 +204,10 @@ mod tests {
             let (found, rest) = mistakes(text);
             assert_eq!((found.len(), rest.is_some()), (count, is_read), "{text}: {found:?}");
         };
+        let huge = "99999999999999999999";
+        check(&format!("[server]\nmax_requests = {huge} # many\nlog = 1\n"), 2, true);
+        check(&format!("[server]\ntend_s = {huge}\nleave_s = -{huge}\n[store]\n"), 2, true);
+        check(&format!("[server]\nhosts = [{huge}]\n"), 1, false);
         check("[server\nlisten = 1\n", 1, false);
         check("", 0, true);
         check("[policy]\nallow = [\"core__*\"]\n", 0, true);

@@ -118,7 +118,7 @@ fn over_mcp(project: &Project, more: &[&str]) -> (Option<i32>, String) {
 fn an_mcp_server_is_given_its_connections() {
     let (project, seen) = tracked();
     let (_, said) = over_mcp(&project, &["--agent", "plain"]);
-    assert!(said.contains("haft connections grant") && said.contains("\"isError\":true"), "{said}");
+    assert!(said.contains("may be used: `home`") && said.contains("\"isError\":true"), "{said}");
     let (_, said) = over_mcp(&project, &["--agent", "plain", "--connection", "tracker=home"]);
     assert!(seen.recv().unwrap().contains("authorization: Bearer home-secret-1234\r\n"), "{said}");
     let (code, said) = over_mcp(&project, &["--agent", "nobody", "--connection", "tracker=home"]);

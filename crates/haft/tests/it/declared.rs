@@ -311,6 +311,91 @@ fn everything_that_a_server_would_stumble_over_is_said_at_once() {
 }
 
 #[test]
+fn what_cannot_be_counted_reached_or_found_hides_nothing() {
+    finds(
+        "[runtime]\nmax_depth = 99999999999999999999\ndefault_timeout_ms = 0\nconfirmation_ttl_s = 0\n\n\
+         [http]\nconnect_ms = 0\n\n[images]\nurl = \"images\"\npublic_url = \"ftp://x/\"\n\n\
+         [server]\nlisten = \"here\"\n\n[store]\npath = \"/proc/x/haft.db\"\n",
+        &[
+            (2, "error", "`max_depth` is more than can be counted here"),
+            (3, "error", "`runtime.default_timeout_ms` must be at least 1"),
+            (4, "error", "`runtime.confirmation_ttl_s` must be at least 1"),
+            (7, "error", "`http.connect_ms` must be at least 1"),
+            (10, "error", "`images.url`: `images` must be an address"),
+            (11, "error", "`images.public_url`: `ftp://x/` must be an address"),
+            (14, "error", "`listen` must be an address of this machine"),
+            (17, "error", "`/proc` cannot be written"),
+        ],
+    );
+    // Two files that are not there, and a mistake in one that is.
+    let project = Project::new();
+    let head = "[policy]\nallow = [\"shop__*\"]\ncedar = [\"a.cedar\", \"b.cedar\", \"c.cedar\"]\n";
+    project.write("haft.toml", &format!("toolset = \".\"\n{head}"));
+    project.write("b.cedar", "permit(everybody);\n");
+    let said = project.run(&["check"]);
+    for file in ["`a.cedar` cannot be read", "b.cedar:1", "`c.cedar` cannot be read"] {
+        assert!(said.out.contains(file), "{file}: {said:?}");
+    }
+    assert!(!said.out.contains("os error"), "{said:?}");
+    // Nor does a toolset that is not there.
+    std::fs::remove_file(project.folder.join("toolset.toml")).unwrap();
+    project.write("haft.toml", &format!("toolset = \"nowhere\"\n{head}"));
+    let said = project.run(&["check"]);
+    for part in ["`toolset`: ", "`a.cedar` cannot be read", "`c.cedar` cannot be read"] {
+        assert!(said.out.contains(part), "{part}: {said:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_key_that_is_named_and_missing_lost_or_open_to_all_is_said_as_such() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = with("[connections]\nkey_file = \"seal.key\"\n");
+    let key = project.folder.join("seal.key");
+    for (text, what) in [(None, "there is no such file"), (Some("\n"), "it is empty")] {
+        if let Some(text) = text {
+            project.write("seal.key", text);
+            std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+        }
+        let said = project.run(&["check"]);
+        assert!(said.out.contains("`connections.key_file`") && said.out.contains(what), "{said:?}");
+        for command in [&["connections", "list"][..], &["serve", "--listen", "127.0.0.1:0"]] {
+            let refused = project.run(command);
+            assert!(refused.code != 0 && refused.err.contains(what), "{command:?}: {refused:?}");
+        }
+    }
+    project.write("seal.key", &"ab".repeat(32));
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let said = project.run(&["check"]);
+    assert!(
+        said.out.contains("`connections.key_file`") && said.out.contains("chmod 600"),
+        "{said:?}"
+    );
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(project.run(&["check"]).out, "");
+    let add = [
+        "connections",
+        "add",
+        "crm",
+        "--provider",
+        "crm",
+        "--kind",
+        "bearer",
+        "--secret-env",
+        "HAFT_TEST_CRM",
+    ];
+    let kept = run(&project, &add, Some("canary-5e1f0b7a9c3d"));
+    assert_eq!(kept.code, 0, "{kept:?}");
+    let rotated = project.run(&["connections", "rotate", "--key"]);
+    assert!(rotated.out.contains("1 connection and the keys of 0 tenants"), "{rotated:?}");
+    // Another key is not the one that was lost.
+    project.write("seal.key", &"cd".repeat(32));
+    let said = project.run(&["check"]);
+    assert!(said.code == 2 && said.out.contains("was sealed with the key"), "{said:?}");
+    assert!(!said.err.contains("are kept in the store as they are"), "{said:?}");
+}
+
+#[test]
 fn names_keys_and_rules_that_do_not_hold_are_said_with_their_lines() {
     let hash = "0".repeat(64);
     let key = |id: &str, more: &str| {

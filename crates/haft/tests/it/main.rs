@@ -7,6 +7,8 @@ mod connections;
 #[cfg(test)]
 mod declared;
 #[cfg(test)]
+mod fresh;
+#[cfg(test)]
 mod hops;
 #[cfg(test)]
 mod import;
@@ -17,11 +19,15 @@ mod memory;
 #[cfg(test)]
 mod project;
 #[cfg(test)]
+mod scarce;
+#[cfg(test)]
 mod server;
 #[cfg(test)]
 mod service;
 #[cfg(test)]
 mod sessions;
+#[cfg(test)]
+mod signals;
 #[cfg(test)]
 mod tenants;
 #[cfg(test)]

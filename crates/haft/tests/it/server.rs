@@ -16,17 +16,36 @@ pub(crate) struct Server<'a> {
 
 impl<'a> Server<'a> {
     pub(crate) fn start(project: &'a Project) -> Self {
-        let mut child = project
-            .command()
-            .args(["serve", "--listen", "127.0.0.1:0"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut command = project.command();
+        command.args(["serve", "--listen", "127.0.0.1:0"]);
+        Self::started(project, command).expect("it does not start")
+    }
+
+    /// A server that a command has started; none where it has ended instead.
+    pub(crate) fn started(project: &'a Project, mut command: Command) -> Option<Self> {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().rsplit("http://").next().unwrap().to_owned();
-        Self { project, child, address }
+        let Some((_, address)) = line.trim().rsplit_once("http://") else {
+            child.wait().unwrap();
+            return None;
+        };
+        Some(Self { project, address: address.to_owned(), child })
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Ends it without a word.
+    pub(crate) fn kill(mut self) {
+        let _ = self.child.kill();
+        self.child.wait().unwrap();
+    }
+
+    /// The code that it ends with, once it has.
+    pub(crate) fn ended(mut self) -> Option<i32> {
+        self.child.wait().unwrap().code()
     }
 
     pub(crate) fn send(
@@ -77,7 +96,7 @@ impl<'a> Server<'a> {
         envelope["meta"]["registryVersion"].clone()
     }
 
-    fn tell(&self, signal: &str) {
+    pub(crate) fn tell(&self, signal: &str) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
     }

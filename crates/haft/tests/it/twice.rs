@@ -5,37 +5,17 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::project::Project;
 use crate::server::Server;
-use crate::service::service;
+use crate::service::{service, shop};
 
 const ORDERS: &str = "/v1/agents/default/calls";
-
-/// A tool that orders something elsewhere once a person has approved, and what arrives there.
-fn shop() -> (Project, std::sync::mpsc::Receiver<String>) {
-    let project = Project::new();
-    let (port, seen) = service();
-    let item = json!({"type": "object", "required": ["item"], "additionalProperties": false,
-        "properties": {"item": {"type": "string"}}});
-    let document = json!({"openapi": "3.1.0", "servers": [{"url": format!("http://127.0.0.1:{port}")}],
-        "paths": {"/orders": {"post": {"operationId": "buy", "requestBody": {"required": true,
-            "content": {"application/json": {"schema": item}}}}}}});
-    project.write("api.json", &document.to_string());
-    project.write(
-        "haft.toml",
-        "toolset = \"api\"\n[policy]\nallow = [\"*\"]\napprove = [\"external_side_effect\"]\n\
-         [http]\nallow = [\"127.0.0.1\"]\n[server]\nlog = \"json\"\n",
-    );
-    let said = project.run(&["import", "api.json", "--toolset", "api"]);
-    assert_eq!(said.code, 0, "{said:?}");
-    std::fs::remove_file(project.folder.join("toolset.toml")).unwrap();
-    (project, seen)
-}
 
 #[test]
 fn an_approval_that_two_processes_use_at_once_is_one_effect() {
     const ROUNDS: usize = 8;
-    let (project, seen) = shop();
+    // A person has to approve first.
+    let (port, seen) = service();
+    let project = shop(port, "approve = [\"external_side_effect\"]", "");
     let servers = [Server::start(&project), Server::start(&project)];
     for round in 0..ROUNDS {
         let order = |key: &str, token: Option<&Value>| {

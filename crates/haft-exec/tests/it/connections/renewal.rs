@@ -280,6 +280,10 @@ impl Connections for Flaky {
         self.accounts.grants()
     }
 
+    fn grants_in<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<Grant>> {
+        self.accounts.grants_in(tenant)
+    }
+
     fn grant<'a>(&'a self, grant: Grant, by: &'a Principal) -> Answer<'a, ()> {
         self.accounts.grant(grant, by)
     }

@@ -194,7 +194,16 @@ async fn tools_that_call_tools_go_the_same_way() {
     // Nor does a tool call itself, or what it was called by.
     world.next("compute", uses("compute"));
     assert_eq!(kind(&world.call(call("compute", "k")).await), ErrorKind::Denied);
+    // Nor are they called through more of them than the settings allow.
+    let through = |tools: usize| {
+        let mut call = call("order", &format!("through {tools}"));
+        call.through = (0..tools).map(|n| format!("shop__t{n}").into()).collect();
+        call
+    };
+    assert_eq!(kind(&world.call(through(5)).await), ErrorKind::Denied);
     assert_eq!(world.acts("order"), 1);
+    assert!(world.call(through(4)).await.is_ok());
+    assert_eq!(world.acts("order"), 2);
 }
 
 #[tokio::test]

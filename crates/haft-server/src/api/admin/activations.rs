@@ -21,6 +21,7 @@ use crate::api::need;
 use crate::body::{self, Params};
 use crate::door::Door;
 use crate::problem::{Absent, NoKey, NoRole, Problem, Unchanged};
+use crate::shapes::{self, ActivationKept, Configurations, Configured};
 use crate::who::{Role, Who};
 
 /// What is said about one tool of one agent.
@@ -34,7 +35,7 @@ pub(crate) struct Said {
     /// `allowed_modes`, `latency_budget_ms`, `max_runtime_ms`, `max_result_bytes`, `rate`,
     /// `arguments`. What is left out is as the contract says.
     #[serde(default)]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<shapes::Overrides>)]
     overrides: Overrides,
     /// Takes it on oneself that the overrides are looser than the contract. It goes on record.
     #[serde(default)]
@@ -45,7 +46,7 @@ pub(crate) struct Said {
 #[utoipa::path(get, path = "/v1/admin/agents/{agent}/activations", tag = "administration",
     operation_id = "list_activations",
     params(("agent" = String, Path, description = "The agent."), Page),
-    responses((status = 200, description = "By tool.", body = Listing),
+    responses((status = 200, description = "By tool.", body = Configurations<ActivationKept>),
         NoKey, NoRole, Absent))]
 pub(crate) async fn list(
     State(door): State<Arc<Door>>,
@@ -82,7 +83,7 @@ fn of_agent(mut thing: Thing, agent: &str) -> Option<Thing> {
     operation_id = "show_activation",
     params(("agent" = String, Path, description = "The agent."),
         ("tool" = String, Path, description = "The tool's id.")),
-    responses((status = 200, description = "With its version as `ETag`.", body = Thing),
+    responses((status = 200, description = "With its version as `ETag`.", body = Configured<ActivationKept>),
         NoKey, NoRole, Absent))]
 pub(crate) async fn show(
     State(door): State<Arc<Door>>,
@@ -101,8 +102,8 @@ pub(crate) async fn show(
         ("If-Match" = Option<String>, Header, description = "The `ETag` that was read."),
         ("If-None-Match" = Option<String>, Header, description = "`*`: only a new one.")),
     request_body = Said,
-    responses((status = 200, description = "Changed.", body = Thing),
-        (status = 201, description = "New.", body = Thing),
+    responses((status = 200, description = "Changed.", body = Configured<ActivationKept>),
+        (status = 201, description = "New.", body = Configured<ActivationKept>),
         NoKey, NoRole, Absent, Unchanged))]
 pub(crate) async fn put(
     State(door): State<Arc<Door>>,
@@ -154,7 +155,7 @@ pub(crate) struct Switch {
     params(("agent" = String, Path, description = "The agent."),
         ("tool" = String, Path, description = "The tool's id.")),
     request_body = Switch,
-    responses((status = 200, description = "How it stands now.", body = Object),
+    responses((status = 200, description = "How it stands now.", body = shapes::ToolState),
         NoKey, NoRole,
         (status = 404, description = "No such agent or tool.", body = Problem,
             content_type = "application/problem+json"),

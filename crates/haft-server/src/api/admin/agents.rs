@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 /// What is said of an agent.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[schema(as = AgentSettings)]
 #[expect(dead_code, reason = "describes the body in the OpenAPI document; the runtime reads it")]
 pub(crate) struct Said {
@@ -19,11 +20,16 @@ pub(crate) struct Said {
     /// Only these tools: ids, short names, patterns; all that the tenant has when left out.
     tools: Option<Vec<String>>,
     /// Only these tools in a mode, `text` or `voice`.
-    modes: Option<BTreeMap<String, Vec<String>>>,
+    #[serde(default)]
+    modes: BTreeMap<String, Vec<String>>,
+    /// Provider and the connection that a call uses which names none.
+    #[serde(default)]
+    connections: BTreeMap<String, String>,
 }
 
 /// A model of a provider, at the provider's own address.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[schema(as = AgentModel)]
 #[expect(dead_code, reason = "describes the body in the OpenAPI document; the runtime reads it")]
 pub(crate) struct ModelSaid {
@@ -51,6 +57,6 @@ pub(super) fn check(said: &Value) -> Result<(), Problem> {
 }
 
 super::crud! {
-    Agent, Said, "/v1/admin/agents", "/v1/admin/agents/{id}", "The tenant's agents.",
+    Agent, Said, Said, "/v1/admin/agents", "/v1/admin/agents/{id}", "The tenant's agents.",
     "list_agents", "show_agent", "put_agent", "remove_agent"
 }

@@ -1,11 +1,14 @@
 //! What the tenant has taken, and what it brings along: tier 1 to tier 2.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use utoipa::ToSchema;
+
+use crate::shapes::{DefinitionKept, Open};
 
 /// What the tenant says about a tool; the entry's id is the tool's.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[schema(as = DefinitionSettings)]
 #[expect(dead_code, reason = "describes the body in the OpenAPI document; the runtime reads it")]
 pub(crate) struct Said {
@@ -14,11 +17,11 @@ pub(crate) struct Said {
     /// Whether the tenant has it. Left out, it has what is its own, and nothing discovered.
     enabled: Option<bool>,
     /// `own` or `discovered`.
-    source: Option<String>,
+    #[serde(default)]
+    source: String,
     /// The contract of a tool that the tenant brings along, as the `schema.json` of a tool's folder,
     /// with an `http` gateway. The entry's id is then a new tool's: `<namespace>__<toolId>`.
-    #[schema(value_type = Option<Object>)]
-    contract: Option<Value>,
+    contract: Option<Open>,
     /// What is always in the prompt of a tool that the tenant brings along, at most 250 characters;
     /// the contract's description when left out.
     summary: Option<String>,
@@ -27,7 +30,7 @@ pub(crate) struct Said {
 }
 
 super::crud! {
-    Definition, Said, "/v1/admin/definitions", "/v1/admin/definitions/{id}",
+    Definition, Said, DefinitionKept, "/v1/admin/definitions", "/v1/admin/definitions/{id}",
     "What the tenant has taken or left, and the tools that it brings along.",
     "list_definitions", "show_definition", "put_definition", "remove_definition"
 }

@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 
 /// That somebody may act for somebody else.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[schema(as = DelegationSettings)]
 #[expect(dead_code, reason = "describes the body in the OpenAPI document; the runtime reads it")]
 pub(crate) struct Said {
@@ -15,13 +16,14 @@ pub(crate) struct Said {
     /// With which tools: ids, short names, patterns.
     tools: Vec<String>,
     /// Through which of the subject's connections; none when left out.
-    connections: Option<Vec<String>>,
+    #[serde(default)]
+    connections: Vec<String>,
     /// Until when, as RFC 3339.
     until: String,
 }
 
 super::crud! {
-    Delegation, Said, "/v1/admin/delegations", "/v1/admin/delegations/{id}",
+    Delegation, Said, Said, "/v1/admin/delegations", "/v1/admin/delegations/{id}",
     "Who may act for whom.",
     "list_delegations", "show_delegation", "put_delegation", "remove_delegation"
 }

@@ -20,6 +20,7 @@ use crate::api::need;
 use crate::body::{self, Params};
 use crate::door::Door;
 use crate::problem::{Absent, NoKey, NoRole, Problem};
+use crate::shapes::{Configurations, Configured, KeyKept};
 use crate::who::stored::{self, Wanted};
 use crate::who::{Key, Role, Who};
 
@@ -53,13 +54,14 @@ pub(crate) struct Minted {
     /// Its text, shown this once.
     pub(crate) key: String,
     /// What is kept of it.
+    #[schema(value_type = Configured<KeyKept>)]
     pub(crate) entry: Thing,
 }
 
 /// The tenant's keys, without what opens anything.
 #[utoipa::path(get, path = "/v1/admin/keys", tag = "administration", operation_id = "list_keys",
     params(Page),
-    responses((status = 200, description = "Declared and stored ones, by id.", body = Listing),
+    responses((status = 200, description = "Declared and stored ones, by id.", body = Configurations<KeyKept>),
         NoKey, NoRole))]
 pub(crate) async fn list(
     State(door): State<Arc<Door>>,
@@ -158,7 +160,7 @@ pub(crate) async fn minted(door: &Door, who: &Who, new: NewKey) -> Result<Minted
 /// One key, without what opens anything.
 #[utoipa::path(get, path = "/v1/admin/keys/{id}", tag = "administration",
     operation_id = "show_key", params(("id" = String, Path, description = "Its id.")),
-    responses((status = 200, description = "With its version as `ETag`.", body = Thing),
+    responses((status = 200, description = "With its version as `ETag`.", body = Configured<KeyKept>),
         NoKey, NoRole, Absent))]
 pub(crate) async fn show(
     State(door): State<Arc<Door>>,
@@ -178,7 +180,7 @@ pub(crate) async fn show(
 /// Revokes a key: it opens nothing from now on. It stays listed.
 #[utoipa::path(delete, path = "/v1/admin/keys/{id}", tag = "administration",
     operation_id = "revoke_key", params(("id" = String, Path, description = "Its id.")),
-    responses((status = 200, description = "Revoked, now or before.", body = Thing),
+    responses((status = 200, description = "Revoked, now or before.", body = Configured<KeyKept>),
         NoKey, NoRole, Absent,
         (status = 409, description = "Declared in `haft.toml`.", body = Problem,
             content_type = "application/problem+json")))]

@@ -4,7 +4,7 @@ use haft_core::config::Kind;
 use haft_runtime::toolbox::Agent;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::IntoParams;
 
 use super::Thing;
 use crate::api::need;
@@ -21,12 +21,12 @@ pub(crate) struct Page {
     /// Only those after this id: `next` of the page before.
     pub(crate) after: Option<String>,
     /// At most so many, up to 1,000; 100 where absent.
-    #[param(minimum = 1)]
+    #[param(minimum = 1, maximum = 1000)]
     pub(crate) limit: Option<usize>,
 }
 
 /// A part of a list.
-#[derive(Serialize, ToSchema)]
+#[derive(Serialize)]
 pub(crate) struct Listing {
     /// By id.
     pub(crate) items: Vec<Thing>,

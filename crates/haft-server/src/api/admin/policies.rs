@@ -5,27 +5,34 @@ use haft_core::config::Entry;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
+use super::Thing;
 use crate::api::paging::Paging;
+use crate::shapes::Versions;
 
 /// Rules beside those of `haft.toml`, for this tenant alone.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[schema(as = PolicySettings)]
 #[expect(dead_code, reason = "describes the body in the OpenAPI document; the runtime reads it")]
 pub(crate) struct Said {
     /// For people.
     description: Option<String>,
     /// Cedar policies.
-    cedar: Option<String>,
+    #[serde(default)]
+    cedar: String,
     /// Tools that may be used.
-    allow: Option<Vec<String>>,
+    #[serde(default)]
+    allow: Vec<String>,
     /// Tools that may not be used, whatever else is said.
-    deny: Option<Vec<String>>,
+    #[serde(default)]
+    deny: Vec<String>,
     /// What a person must approve: effects, tools, patterns.
-    approve: Option<Vec<String>>,
+    #[serde(default)]
+    approve: Vec<String>,
 }
 
 super::crud! {
-    Policy, Said, "/v1/admin/policies", "/v1/admin/policies/{id}",
+    Policy, Said, Said, "/v1/admin/policies", "/v1/admin/policies/{id}",
     "The tenant's own rules.",
     "list_policies", "show_policy", "put_policy", "remove_policy"
 }
@@ -38,7 +45,7 @@ pub(crate) struct Part {
     /// Before this version: `Link` says the address of the next page.
     pub(crate) before: Option<u64>,
     /// At most so many, up to 1,000; 100 where absent.
-    #[param(minimum = 1)]
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
 }
 
@@ -47,7 +54,7 @@ pub(crate) struct Part {
     operation_id = "list_policy_versions",
     params(("id" = String, Path, description = "Its id."), Part),
     responses(
-        (status = 200, description = "Some of them.", body = Vec<Thing>,
+        (status = 200, description = "Some of them.", body = Versions<Said>,
             headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
         (status = 400, description = "Not numbers.", body = Problem,
             content_type = "application/problem+json"),

@@ -19,6 +19,7 @@ use crate::api::paging::Paging;
 use crate::body::{self, Params};
 use crate::door::Door;
 use crate::problem::{NoKey, NoRole, Problem};
+use crate::shapes;
 use crate::who::{Role, Who};
 
 /// A tool that an agent asked for.
@@ -57,7 +58,7 @@ pub(crate) struct Part {
     /// After this place in the list: `Link` says the address of the next page.
     pub(crate) after: Option<String>,
     /// At most so many, up to 1,000; 100 where absent.
-    #[param(minimum = 1)]
+    #[param(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
 }
 
@@ -144,7 +145,7 @@ pub(crate) struct Which {
 /// still lacks something, the wish stays.
 #[utoipa::path(post, path = "/v1/admin/suggestions/accept", tag = "administration",
     operation_id = "accept_suggestion", request_body = Which,
-    responses((status = 200, description = "How the tool stands now.", body = Object),
+    responses((status = 200, description = "How the tool stands now.", body = shapes::ToolState),
         NoKey, NoRole,
         (status = 404, description = "No such agent or tool.", body = Problem,
             content_type = "application/problem+json"),

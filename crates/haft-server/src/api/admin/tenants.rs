@@ -24,38 +24,44 @@ use crate::api::need;
 use crate::body::{self, Params};
 use crate::door::Door;
 use crate::problem::{Absent, NoKey, NoRole, Problem, Unchanged};
+use crate::shapes::{Configurations, Configured};
 use crate::who::{Role, Who};
 
 /// What is said of a tenant.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[schema(as = TenantSettings)]
 #[expect(dead_code, reason = "describes the body in the OpenAPI document; the runtime reads it")]
 pub(crate) struct Said {
     /// For people.
     description: Option<String>,
     /// Who may approve that an agent's rules are looser than a contract: `user:mara`.
-    administrators: Option<Vec<String>>,
+    #[serde(default)]
+    administrators: Vec<String>,
     /// How its tools may be used over MCP: `whole`, `discovery` or `off`.
-    mcp: Option<String>,
+    #[serde(default)]
+    mcp: String,
     /// How many tokens of models its agents may use: as many as they like where absent.
     tokens: Option<Tokens>,
 }
 
 /// How many tokens of models a tenant may use, in and out.
 #[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[schema(as = TokenBudget)]
 #[expect(dead_code, reason = "describes the body in the OpenAPI document; the runtime reads it")]
 pub(crate) struct Tokens {
     /// So many.
     most: u64,
     /// In an `hour`, a `day` or a `month` of the calendar, in UTC; a day where absent.
-    per: Option<String>,
+    #[serde(default)]
+    per: String,
 }
 
 /// The tenants that the key's holder may know of: their own, or all for the home tenant's.
 #[utoipa::path(get, path = "/v1/admin/tenants", tag = "administration",
     operation_id = "list_tenants", params(Page),
-    responses((status = 200, description = "Some of them.", body = Listing),
+    responses((status = 200, description = "Some of them.", body = Configurations<Said>),
         NoKey, NoRole))]
 pub(crate) async fn list(
     State(door): State<Arc<Door>>,
@@ -99,7 +105,7 @@ fn home(door: &Door, who: &Who, tenant: &str) -> Result<Who, Problem> {
 /// One tenant.
 #[utoipa::path(get, path = "/v1/admin/tenants/{id}", tag = "administration",
     operation_id = "show_tenant", params(("id" = String, Path, description = "Its id.")),
-    responses((status = 200, description = "With its version as `ETag`.", body = Thing),
+    responses((status = 200, description = "With its version as `ETag`.", body = Configured<Said>),
         NoKey, NoRole, Absent))]
 pub(crate) async fn show(
     State(door): State<Arc<Door>>,
@@ -118,8 +124,8 @@ pub(crate) async fn show(
         ("If-Match" = Option<String>, Header, description = "The `ETag` that was read."),
         ("If-None-Match" = Option<String>, Header, description = "`*`: only a new one.")),
     request_body = Said,
-    responses((status = 200, description = "Changed.", body = Thing),
-        (status = 201, description = "New.", body = Thing),
+    responses((status = 200, description = "Changed.", body = Configured<Said>),
+        (status = 201, description = "New.", body = Configured<Said>),
         NoKey, NoRole, Absent, Unchanged))]
 pub(crate) async fn put(
     State(door): State<Arc<Door>>,

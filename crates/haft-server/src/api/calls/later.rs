@@ -1,6 +1,6 @@
 //! Accepting work and answering under its own address.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Json;
@@ -9,6 +9,7 @@ use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use haft_core::Digest;
+use haft_core::call::Call;
 use haft_core::record::EventKind;
 use haft_core::trace::Trace;
 use serde_json::{Value, json};
@@ -93,12 +94,16 @@ async fn run(
 struct Begins {
     wanted: Wanted,
     events: Watching,
+    /// The ids that clients know calls by, of those that are known here by another: a provider's calls.
+    known: HashMap<String, String>,
 }
 
 impl Begins {
     fn new(door: &Door, work: &mut Work) -> Result<Self, Problem> {
         let (wanted, tenant) = Wanted::of(work)?;
-        Ok(Self { wanted, events: door.hub.watch(&tenant) })
+        let own = |(id, call): (String, &mut Call)| Some((call.id.clone()?, id));
+        let known = work.known().into_iter().filter_map(own).collect();
+        Ok(Self { wanted, events: door.hub.watch(&tenant), known })
     }
 
     /// What is said of work that was called off: what had ended, and what had begun and cannot be
@@ -112,7 +117,8 @@ impl Begins {
             };
             let ended = [EventKind::ToolSideEffectCompleted, EventKind::ToolSideEffectFailed];
             if event.kind == EventKind::ToolSideEffectStarted && self.wanted.takes(&event) {
-                let (call, tool, id) = (&event.call, &event.tool, &event.model_call);
+                let (call, tool) = (&event.call, &event.tool);
+                let id = event.model_call.as_ref().map(|id| self.known.get(id).unwrap_or(id));
                 begun.insert(call.clone(), json!({ "call": call, "tool": tool, "id": id }));
             } else if ended.contains(&event.kind) {
                 begun.remove(&event.call);

@@ -77,10 +77,11 @@ pub(super) async fn all(door: &Door, who: &Who) -> Result<Vec<(String, Given)>, 
     let mut all: Vec<_> = declared
         .map(|one| (one.connection.clone(), given("declared", &one.principals, &one.tools)))
         .collect();
-    let stored = kept(door)?.grants().await.map_err(unopened)?;
-    let stored = stored.iter().filter(|one| one.tenant == *who.tenant);
+    let stored = kept(door)?.grants_in(&who.tenant).await.map_err(unopened)?;
     all.extend(
-        stored.map(|one| (one.connection.clone(), given("stored", &one.principals, &one.tools))),
+        stored
+            .iter()
+            .map(|one| (one.connection.clone(), given("stored", &one.principals, &one.tools))),
     );
     Ok(all)
 }

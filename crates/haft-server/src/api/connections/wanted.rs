@@ -39,6 +39,8 @@ pub(crate) struct NewConnection {
     name: Option<String>,
     /// For `basic`: the user's name.
     user: Option<String>,
+    /// For `authorization-code`: where a person agrees, in a browser. Encrypted, or on this machine.
+    pub(crate) authorize_url: Option<String>,
     /// For OAuth: where tokens are had. Encrypted, or on this machine.
     token_url: Option<String>,
     /// For OAuth: who the program is to the provider.

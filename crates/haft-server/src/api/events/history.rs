@@ -34,6 +34,7 @@ pub(super) async fn page(
         kinds.extend(EventKind::ALL.into_iter().flat_map(on_record));
     }
     ordered(filter.since_ms, filter.until_ms)?;
+    let after = placed(door, who, filter.after.as_deref()).await?;
     let wanted = TrailFilter {
         tenant: who.tenant.to_string(),
         kinds: kinds.into_iter().map(str::to_owned).collect(),
@@ -43,18 +44,19 @@ pub(super) async fn page(
         call: filter.call,
         since_ms: filter.since_ms,
         until_ms: filter.until_ms,
-        before: filter.after,
+        before: after,
         limit: page.wanted(),
     };
-    placed(door, who, filter.after).await?;
     let found = door.runtime.store().trail(wanted).await.map_err(unreadable)?;
-    Ok(page.respond(uri, "after", found, |one| one.number.to_string(), told))
+    let place = |one: &AuditEntry| door.runtime.place_of(&who.tenant, one.number);
+    Ok(page.respond(uri, "after", found, place, |one| told(one, place(one))))
 }
 
-/// Whether there is an event after which a page is to come. Numbers are in order, so a page after one
-/// that the tenant does not have would look like any other.
-async fn placed(door: &Door, who: &Who, after: Option<u64>) -> Result<(), Problem> {
-    let Some(after) = after else { return Ok(()) };
+/// The entry of the event after which a page is to come. Numbers are in order, so a page after one that
+/// the tenant does not have would look like any other.
+async fn placed(door: &Door, who: &Who, place: Option<&str>) -> Result<Option<u64>, Problem> {
+    let Some(place) = place else { return Ok(None) };
+    let after = door.runtime.entry_at(&who.tenant, place).ok_or_else(|| no_place(place))?;
     let wanted = TrailFilter {
         tenant: who.tenant.to_string(),
         kinds: EventKind::ALL
@@ -68,8 +70,8 @@ async fn placed(door: &Door, who: &Who, after: Option<u64>) -> Result<(), Proble
     };
     let found = door.runtime.store().trail(wanted).await.map_err(unreadable)?;
     match found.first().is_some_and(|one| one.number == after) {
-        true => Ok(()),
-        false => Err(no_place(after)),
+        true => Ok(Some(after)),
+        false => Err(no_place(place)),
     }
 }
 
@@ -101,7 +103,7 @@ fn not_kept(kind: EventKind) -> Problem {
 }
 
 /// An entry as the event that it tells of. What somebody has touched may say nothing.
-fn told(entry: &AuditEntry) -> Value {
+fn told(entry: &AuditEntry, place: String) -> Value {
     let body = said(entry);
     let of_call = EventKind::ALL.into_iter().find(|kind| on_record(*kind).contains(&&*entry.kind));
     let kind = of_call.unwrap_or(EventKind::AuditNote);
@@ -121,7 +123,7 @@ fn told(entry: &AuditEntry) -> Value {
     };
     let mut told = json!(event);
     if let Value::Object(told) = &mut told {
-        told.insert("id".to_owned(), json!(entry.number.to_string()));
+        told.insert("id".to_owned(), json!(place));
     }
     told
 }

@@ -48,16 +48,15 @@ pub(crate) struct Which {
 pub(crate) struct Tools {
     /// Changes whenever the list might.
     version: String,
-    /// The tools: objects of ours, or what the named format takes as its `tools`.
-    #[schema(value_type = Vec<Object>)]
+    /// The tools: a list of `Tool`, or what the named format takes as its `tools`.
     tools: Value,
     /// What the format could not say, tool by tool.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Vec<Object>>)]
+    #[schema(value_type = Option<Vec<shapes::Loss>>)]
     losses: Option<Value>,
     /// Tools that the format cannot express, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Vec<Object>>)]
+    #[schema(value_type = Option<Vec<shapes::Quarantined>>)]
     quarantined: Option<Value>,
 }
 

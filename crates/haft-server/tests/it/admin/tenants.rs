@@ -1,5 +1,10 @@
 //! Who may administer whom: every route, from the document that is served.
 
+use std::sync::Arc;
+
+use haft_core::port::Store;
+use haft_server::Limits;
+use haft_store::{Memory, Options, Sqlite};
 use serde_json::{Value, json};
 
 use super::{check, delete, echo, put};
@@ -137,4 +142,94 @@ async fn the_home_tenant_makes_others_and_does_not_see_into_them() {
     check(&delete(&served, key, path, "*").await, 409, "not_empty");
     check(&delete(&served, &eve, again.header("location").unwrap(), "").await, 200, "");
     check(&delete(&served, key, path, "*").await, 204, "");
+}
+
+/// Makes a tenant with an administrator, whose key this is.
+async fn founded(served: &Served, path: &str) -> String {
+    check(&put(served, &served.admin, path, "", json!({})).await, 201, "");
+    let first = json!({"principal": "user:eve", "roles": ["administrator"]});
+    let made = served.post(&served.admin, &format!("{path}/keys"), first).await;
+    made.json()["key"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_tenant_of_an_old_name_knows_nothing_of_the_one_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let sqlite = Sqlite::open(folder.path().join("haft.db"), Options::default()).unwrap();
+    let stores: [Arc<dyn Store>; 2] = [Arc::new(Memory::new()), Arc::new(sqlite)];
+    for store in stores {
+        let served = Served::on(store, Limits::default()).await;
+        let path = "/v1/admin/tenants/acme";
+        let eve = founded(&served, path).await;
+        check(&put(&served, &eve, "/v1/admin/agents/elder", "", json!({})).await, 201, "");
+        assert_eq!(echo(&served, &eve, "elder").await.status, 200);
+        let send = json!({"tool": "send", "arguments": {"text": "x"}, "idempotency_key": "k"});
+        let sent = served.post(&eve, "/v1/agents/elder/calls", send.clone()).await;
+        assert_eq!(sent.status, 200, "{sent:?}");
+        let lists = ["/v1/calls", "/v1/effects", "/v1/events", "/v1/audit", "/v1/stats"];
+        for list in lists {
+            let found = served.get(&eve, list).await;
+            assert!(found.body.contains("shop__send") || found.body.contains("elder"), "{found:?}");
+        }
+        check(&delete(&served, &eve, "/v1/admin/agents/elder", "*").await, 204, "");
+        let key = served.get(&eve, "/v1/admin/keys").await.json();
+        let key = format!("/v1/admin/keys/{}", key["items"][0]["id"].as_str().unwrap());
+        check(&delete(&served, &eve, &key, "").await, 200, "");
+        check(&delete(&served, &served.admin, path, "*").await, 204, "");
+        let eve = founded(&served, path).await;
+        for list in lists {
+            let found = served.get(&eve, list).await;
+            assert_eq!(found.status, 200, "{list}: {found:?}");
+            for old in ["elder", "shop__", "\"shred\""] {
+                assert!(!found.body.contains(old), "{list} has `{old}`: {}", found.body);
+            }
+        }
+        // Its keys are free again.
+        check(&put(&served, &eve, "/v1/admin/agents/elder", "", json!({})).await, 201, "");
+        let runs = served.runs();
+        let again = served.post(&eve, "/v1/agents/elder/calls", send).await;
+        assert_eq!((again.status, served.runs()), (200, runs + 1), "{again:?}");
+        let verified = served.post(&served.admin, "/v1/audit/verify", json!({})).await.json();
+        assert_eq!(verified["broken"], Value::Null, "{verified}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_tenant_sees_of_the_trail_tells_nothing_of_how_much_others_do() {
+    let served = Served::new().await;
+    let eve = founded(&served, "/v1/admin/tenants/acme").await;
+    check(&put(&served, &eve, "/v1/admin/agents/first", "", json!({})).await, 201, "");
+    for _ in 0..3 {
+        echo(&served, &served.agent, "helper").await;
+        echo(&served, &eve, "first").await;
+    }
+    let ids = async |path: &str| {
+        let found = served.get(&eve, path).await.json();
+        let found = found.as_array().unwrap().clone();
+        assert!(found.iter().all(|one| one.get("number").is_none()), "{found:?}");
+        found.iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    for list in ["/v1/events", "/v1/audit?kind=call"] {
+        let all = ids(list).await;
+        assert_eq!(all.len(), 3, "{list}");
+        assert!(all.iter().all(|id| id.len() == 17 && id.starts_with('e')), "{all:?}");
+        let (mark, by) = if list.contains('?') { ('&', "before") } else { ('?', "after") };
+        assert_eq!(ids(&format!("{list}{mark}{by}={}", all[0])).await, all[1..], "{list}");
+        for odd in ["1", "e0000000000000001", "nonsense"] {
+            let reply = served.get(&eve, &format!("/v1/events?after={odd}")).await;
+            check(&reply, 400, "malformed_request");
+        }
+    }
+    check(&served.get(&eve, "/v1/audit?before=3").await, 400, "malformed_request");
+    // An id of one tenant is none of another's.
+    let own = served.get(&served.admin, "/v1/events").await.json();
+    let place = format!("/v1/events?after={}", own[0]["id"].as_str().unwrap());
+    assert_eq!(served.get(&served.admin, &place).await.status, 200);
+    check(&served.get(&eve, &place).await, 400, "malformed_request");
+    assert_eq!(served.post(&eve, "/v1/audit/verify", json!({})).await.json(), json!({}));
+    let whole = served.post(&served.admin, "/v1/audit/verify", json!({})).await.json();
+    assert!(whole["entries"].as_u64().unwrap() > 6, "{whole}");
+    let numbered = served.get(&served.admin, "/v1/audit").await.json();
+    let before = format!("/v1/audit?before={}", numbered[0]["number"]);
+    assert_eq!(served.get(&served.admin, &before).await.status, 200);
 }

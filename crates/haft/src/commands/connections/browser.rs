@@ -7,9 +7,11 @@ use anyhow::{Context as _, anyhow, bail};
 use haft_core::connection::OAuth;
 use haft_exec::broker::oauth;
 use haft_exec::http::Client;
+use haft_runtime::connections::check_authorize_url;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
+use super::mistaken;
 use crate::assembly::said;
 use crate::cli::AddConnection;
 use crate::output::Output;
@@ -28,6 +30,7 @@ pub(super) async fn consent(
     let Some(authorize_url) = &add.authorize_url else {
         bail!("this kind needs `--authorize-url`");
     };
+    check_authorize_url(authorize_url).map_err(|wrong| mistaken(&wrong))?;
     let listener = TcpListener::bind(("127.0.0.1", add.port))
         .await
         .with_context(|| format!("port {} cannot be listened on", add.port))?;

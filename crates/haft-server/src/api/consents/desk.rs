@@ -1,0 +1,237 @@
+//! Consents that people are asked for, in memory: few, each good once and for a while.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use haft_core::connection::{Consent as Asked, OAuth};
+use haft_runtime::connections::Wanted;
+use tokio::time::Instant;
+
+use super::{Consent, Standing};
+use crate::guard::Credential;
+use crate::problem::Problem;
+use crate::who::Who;
+
+/// So long a person may take.
+const PATIENCE: Duration = Duration::from_secs(10 * 60);
+/// So long it is known afterwards how it ended.
+const KNOWN: Duration = Duration::from_secs(10 * 60);
+/// So many are known at once, and so many of one tenant.
+const MOST: usize = 1_000;
+const OF_TENANT: usize = 100;
+
+/// What the answer is waited for with.
+pub(super) struct Pending {
+    pub(super) who: Who,
+    pub(super) credential: Option<Credential>,
+    pub(super) wanted: Wanted,
+    pub(super) oauth: Box<OAuth>,
+    pub(super) consent: Asked,
+}
+
+/// How one ended.
+pub(super) struct Seen {
+    pub(super) status: Standing,
+    pub(super) detail: Option<String>,
+}
+
+struct Kept {
+    who: Who,
+    connection: String,
+    began: Instant,
+    expires_at_ms: i64,
+    stage: Stage,
+}
+
+enum Stage {
+    Waiting(Box<Pending>),
+    Redeeming,
+    Ended(Seen),
+}
+
+/// All of them, by state.
+#[derive(Default)]
+pub(crate) struct Consents(Mutex<HashMap<String, Kept>>);
+
+impl Consents {
+    fn all(&self) -> MutexGuard<'_, HashMap<String, Kept>> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, one| one.began.elapsed() < PATIENCE + KNOWN);
+        all
+    }
+
+    pub(super) fn begin(&self, pending: Pending, now_ms: i64) -> Result<Consent, Problem> {
+        let mut all = self.all();
+        let own = all.values().filter(|one| one.who.tenant == pending.who.tenant).count();
+        if own >= OF_TENANT {
+            return Err(Problem::too_many_open("the tenant"));
+        }
+        if all.len() >= MOST {
+            return Err(Problem::overloaded());
+        }
+        let state = pending.consent.state.clone();
+        let patience = i64::try_from(PATIENCE.as_millis()).unwrap_or(i64::MAX);
+        let kept = Kept {
+            who: pending.who.clone(),
+            connection: pending.wanted.id.clone(),
+            began: Instant::now(),
+            expires_at_ms: now_ms.saturating_add(patience),
+            stage: Stage::Waiting(Box::new(pending)),
+        };
+        let shown = kept.shown(&state);
+        all.insert(state, kept);
+        Ok(shown)
+    }
+
+    /// What a state stands for: once, and in time.
+    pub(super) fn take(&self, state: &str) -> Option<Pending> {
+        let mut all = self.all();
+        let kept = all.get_mut(state).filter(|one| one.is_open())?;
+        match std::mem::replace(&mut kept.stage, Stage::Redeeming) {
+            Stage::Waiting(pending) => Some(*pending),
+            other @ (Stage::Redeeming | Stage::Ended(_)) => {
+                kept.stage = other;
+                None
+            }
+        }
+    }
+
+    pub(super) fn settle(&self, state: &str, seen: Seen) {
+        if let Some(kept) = self.all().get_mut(state) {
+            kept.stage = Stage::Ended(seen);
+        }
+    }
+
+    /// One that the same principal of the same tenant has asked for.
+    pub(super) fn of(&self, who: &Who, state: &str) -> Option<Consent> {
+        let all = self.all();
+        all.get(state).filter(|one| one.is_of(who)).map(|one| one.shown(state))
+    }
+
+    pub(super) fn cancel(&self, who: &Who, state: &str) -> Result<(), Problem> {
+        let mut all = self.all();
+        let kept = all.get(state).filter(|one| one.is_of(who));
+        match kept.ok_or_else(|| Problem::missing("consent"))?.stage {
+            Stage::Waiting(_) => drop(all.remove(state)),
+            Stage::Redeeming | Stage::Ended(_) => return Err(Problem::ended()),
+        }
+        Ok(())
+    }
+}
+
+impl Kept {
+    fn is_of(&self, who: &Who) -> bool {
+        self.who.tenant == who.tenant && self.who.principal == who.principal
+    }
+
+    fn is_open(&self) -> bool {
+        matches!(self.stage, Stage::Waiting(_)) && self.began.elapsed() < PATIENCE
+    }
+
+    fn shown(&self, state: &str) -> Consent {
+        let (status, detail) = match &self.stage {
+            Stage::Waiting(_) if !self.is_open() => {
+                (Standing::Failed, Some("nobody agreed within ten minutes".to_owned()))
+            }
+            Stage::Waiting(_) => (Standing::Waiting, None),
+            Stage::Redeeming => (Standing::Redeeming, None),
+            Stage::Ended(seen) => (seen.status, seen.detail.clone()),
+        };
+        let asked = match &self.stage {
+            Stage::Waiting(pending) if self.is_open() => Some(&pending.consent),
+            Stage::Waiting(_) | Stage::Redeeming | Stage::Ended(_) => None,
+        };
+        Consent {
+            state: state.to_owned(),
+            connection: self.connection.clone(),
+            status,
+            url: asked.map(|one| one.url.clone()),
+            redirect_uri: asked.map(|one| one.redirect.clone()),
+            detail,
+            expires_at_ms: self.expires_at_ms,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_core::Principal;
+    use haft_core::connection::{AuthKind, Credentials};
+    use haft_core::secret::SecretText;
+    use haft_runtime::connections::Proof;
+
+    use super::*;
+    use crate::who::Role;
+
+    fn who(tenant: &str, user: &str) -> Who {
+        Who::by_token("issuer", tenant, Principal::user(user), None, vec![Role::Administrator])
+    }
+
+    fn pending(who: Who, state: &str) -> Pending {
+        let wanted = Wanted {
+            id: "me".into(),
+            provider: "p".into(),
+            kind: AuthKind::AuthorizationCode,
+            hosts: Vec::new(),
+            name: None,
+            user: None,
+            token_url: Some("https://auth.example/token".into()),
+            client_id: Some("c".into()),
+            proof: Proof::None,
+            scopes: Vec::new(),
+            audience: None,
+        };
+        let Credentials::OAuth(oauth) = wanted.credentials(None).unwrap() else { panic!() };
+        let consent = Asked {
+            url: "https://auth.example/agree".into(),
+            state: state.into(),
+            verifier: SecretText::new("v".repeat(43)),
+            redirect: "http://localhost/console/consent".into(),
+        };
+        Pending { who, credential: None, wanted, oauth, consent }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_state_is_good_once_in_time_and_known_to_who_asked() {
+        let (desk, mara) = (Consents::default(), who("a", "mara"));
+        let begin = |who: &Who, state| desk.begin(pending(who.clone(), state), 0);
+        assert_eq!(begin(&mara, "one").unwrap().status, Standing::Waiting);
+        for other in [who("a", "eve"), who("b", "mara")] {
+            assert!(desk.of(&other, "one").is_none());
+            assert!(desk.cancel(&other, "one").is_err());
+        }
+        assert!(desk.take("none").is_none());
+        assert!(desk.take("one").is_some());
+        assert!(desk.take("one").is_none(), "twice");
+        assert_eq!(desk.of(&mara, "one").unwrap().status, Standing::Redeeming);
+        assert!(desk.cancel(&mara, "one").is_err(), "it was answered");
+        desk.settle("one", Seen { status: Standing::Connected, detail: None });
+        assert_eq!(desk.of(&mara, "one").unwrap().status, Standing::Connected);
+        begin(&mara, "two").unwrap();
+        desk.cancel(&mara, "two").unwrap();
+        assert!(desk.take("two").is_none(), "it was called off");
+        begin(&mara, "three").unwrap();
+        tokio::time::advance(PATIENCE).await;
+        assert!(desk.take("three").is_none(), "too late");
+        let late = desk.of(&mara, "three").unwrap();
+        assert_eq!((late.status, late.url), (Standing::Failed, None));
+        tokio::time::advance(KNOWN).await;
+        assert!(desk.of(&mara, "three").is_none(), "forgotten");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn no_tenant_takes_the_others_places() {
+        let desk = Consents::default();
+        let begin = |tenant: &str, at: usize| {
+            desk.begin(pending(who(tenant, "mara"), &format!("{tenant}{at}")), 0)
+        };
+        for at in 0..OF_TENANT {
+            begin("a", at).unwrap();
+        }
+        assert_eq!(begin("a", OF_TENANT).unwrap_err().code(), "rate_limited");
+        begin("b", 0).unwrap();
+        tokio::time::advance(PATIENCE + KNOWN).await;
+        begin("a", OF_TENANT).unwrap();
+    }
+}
