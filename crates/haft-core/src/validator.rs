@@ -19,11 +19,15 @@
 #[cfg(test)]
 mod tests;
 mod words;
+mod work;
 
 use std::ops::Deref;
 
-use jsonschema::{Draft, PatternOptions};
+use jsonschema::{Draft, PatternOptions, ValidationError};
 use serde_json::Value;
+
+use work::Cost;
+pub use work::expanded;
 
 /// The formats that are known; any other is refused.
 pub const FORMATS: &[&str] = &[
@@ -56,6 +60,40 @@ pub struct Validator {
     compiled: jsonschema::Validator,
     /// What the names in it are, for suggestions.
     schema: Value,
+    /// Of each value that is checked.
+    cost: Cost,
+}
+
+impl Validator {
+    /// Why a value is not checked at all: it has so many parts, and so many schemas may be tried on
+    /// each, that checking could take too long. Costs nothing where the schema has few branches.
+    #[must_use]
+    pub fn too_much(&self, value: &Value) -> Option<String> {
+        // No more values come in one call.
+        const MOST_VALUES: u64 = 100_000;
+        if self.cost.steps <= work::MOST_STEPS / MOST_VALUES {
+            return None;
+        }
+        let (values, steps) = (work::values(value), self.cost.steps);
+        (values.saturating_mul(steps) > work::MOST_STEPS).then(|| {
+            let most = work::MOST_STEPS / steps;
+            format!(
+                "there are {values} values, and the schema has so many branches that at most {most} \
+                 are checked; send fewer"
+            )
+        })
+    }
+
+    /// What is wrong with a value; only the first of it where there could be very much.
+    fn faults<'v>(
+        &'v self,
+        value: &'v Value,
+    ) -> Box<dyn Iterator<Item = ValidationError<'v>> + 'v> {
+        match work::values(value).saturating_mul(self.cost.faults) > work::MOST_FAULTS {
+            true => Box::new(self.compiled.validate(value).err().into_iter()),
+            false => Box::new(self.compiled.iter_errors(value)),
+        }
+    }
 }
 
 impl Deref for Validator {
@@ -82,15 +120,15 @@ pub fn compile(schema: &Value) -> Result<Validator, String> {
         .with_pattern_options(patterns)
         .build(schema)
         .map_err(|error| words::about_schema(&error))?;
-    Ok(Validator { compiled, schema: schema.clone() })
+    Ok(Validator { compiled, schema: schema.clone(), cost: Cost::of(schema) })
 }
 
-/// Everything that keeps `value` from being valid: a JSON pointer into it, and why.
+/// Everything that keeps `value` from being valid: a JSON pointer into it, and why. Of a long value
+/// of which very much could be wrong, the first thing alone.
 #[must_use]
 pub fn errors(validator: &Validator, value: &Value) -> Vec<(String, String)> {
     validator
-        .compiled
-        .iter_errors(value)
+        .faults(value)
         .flat_map(|error| words::about_value(&error, &validator.schema))
         .collect()
 }
@@ -130,7 +168,7 @@ impl Problem {
 /// in every element.
 #[must_use]
 pub fn problems(validator: &Validator, value: &Value, most: usize) -> Vec<Problem> {
-    let each = validator.compiled.iter_errors(value).flat_map(|error| {
+    let each = validator.faults(value).flat_map(|error| {
         let keyword = error.kind().keyword().to_owned();
         let expected = words::expectation(&error, &validator.schema);
         words::about_value(&error, &validator.schema).into_iter().map(move |(path, message)| {

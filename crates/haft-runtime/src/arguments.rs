@@ -222,6 +222,11 @@ impl Reader {
         let held = parsed.take_held();
         let mut prepared = self.complete(parsed.value, mode);
         prepared.warnings = parsed.warnings;
+        if let Some(why) = self.validator.too_much(&prepared.effective) {
+            let problems = vec![Problem::new(String::new(), "too_many_values", why)];
+            let (reason, warnings) = (Reason::Validation, prepared.warnings);
+            return Err(Invalid { reason, problems, warnings });
+        }
         // A whole float where an integer is due is valid and still respelled, so it is looked at.
         let valid = self.validator.is_valid(&prepared.effective);
         if valid && !seen.whole_floats && !seen.large_integers {

@@ -8,6 +8,7 @@ use haft_core::record::{AuditEntry, Confirmation, InvocationRecord};
 use haft_core::session::{Block, Session};
 
 use crate::machine::{Head, Owner};
+use crate::steps::proof::Stored;
 use crate::trail::{Gap, Link};
 
 pub(crate) type Res<T> = Result<T, StoreError>;
@@ -26,8 +27,8 @@ pub(crate) trait Tables {
     /// The whole entry.
     fn effect(&mut self, id: i64) -> Res<EffectRecord>;
 
-    /// What it asks for and its answer, as they are written.
-    fn texts(&mut self, id: i64) -> Res<(String, Option<String>)>;
+    /// The entry as it is stored; nothing where nobody could edit that.
+    fn stored(&mut self, id: i64) -> Res<Option<Stored>>;
 
     /// Started and unknown effects of the same act.
     fn open_acts(&mut self, tenant: &str, act: &[u8; 32]) -> Res<Vec<Head>>;
@@ -39,8 +40,8 @@ pub(crate) trait Tables {
     /// time that can be trusted.
     fn due(&mut self, limit: usize) -> Res<Vec<(i64, Due)>>;
 
-    /// Writes a new attempt, in place of the earlier one where there is one.
-    fn start(&mut self, claim: &Claim, epoch: u64) -> Res<()>;
+    /// Writes a new attempt, in place of the earlier one where there is one. Returns its id.
+    fn start(&mut self, claim: &Claim, epoch: u64) -> Res<i64>;
 
     /// Writes the outcome of an attempt.
     fn end(&mut self, head: &Head, ending: &Ending, due_at_ms: Option<i64>) -> Res<()>;

@@ -133,6 +133,8 @@ pub enum Fault {
     /// The ledger says something else about an effect than its entry does, or has one that no entry
     /// knows.
     Ledger,
+    /// The ledger no longer has an effect that has to be there.
+    Removed,
     /// What is configured is not what its last entry was written for.
     Config,
 }
@@ -164,11 +166,15 @@ impl fmt::Display for Broken {
                 write!(f, "what is configured is not what entry {number} says: it was changed")
             }
             Fault::Ledger if number == 0 => {
-                f.write_str("the ledger has an outcome that no entry of the trail knows")
+                f.write_str("the ledger has an effect that no entry of the trail knows")
             }
             Fault::Ledger => {
                 write!(f, "the ledger does not say what entry {number} says: it was changed")
             }
+            Fault::Removed => write!(
+                f,
+                "the ledger no longer has the effect that entry {number} tells of: it was removed"
+            ),
         }
     }
 }

@@ -15,6 +15,7 @@ use super::{resolve, sealed};
 use crate::code::{self, Severity};
 use crate::contract_shape;
 use crate::diagnostic::{At, File, Finding, Findings};
+use crate::folder::Limit;
 use crate::lint;
 use crate::shape;
 
@@ -75,6 +76,12 @@ fn compiled(draft: &Draft<'_>, out: &mut Findings) -> Option<Tool> {
     if is_deeper(whole, MAX_DEPTH) {
         let message = format!("the contract is nested more than {MAX_DEPTH} deep");
         out.contract(&code::TOO_DEEP, "", message);
+        return None;
+    }
+    let (size, most) = (whole.to_string().len() as u64, Limit::CONTRACT.bytes());
+    if size > most {
+        let message = format!("the contract has {size} bytes; at most {most} are read");
+        out.contract(&code::TOO_LARGE, "", message);
         return None;
     }
     if !lint::patterns::fit(whole, out) {

@@ -20,6 +20,10 @@ impl Limit {
     pub(crate) const DOC: Self = Self(1 << 20);
     /// A component or an executable: 64 MiB.
     pub(crate) const BINARY: Self = Self(64 << 20);
+
+    pub(crate) fn bytes(self) -> u64 {
+        self.0
+    }
 }
 
 /// The file's text, with line endings as LF and without a byte order mark.

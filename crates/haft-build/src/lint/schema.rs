@@ -26,6 +26,8 @@ pub(crate) enum Role {
 
 /// More subschemas than this are nobody's tool, and cost every call.
 const MAX_SUBSCHEMAS: usize = 2_000;
+/// So many lists or objects can be told apart by comparing each with each.
+const MAX_UNIQUE: f64 = 1_000.0;
 /// Keywords that not every provider can say.
 pub(crate) const UNPORTABLE: &[&str] =
     &["oneOf", "anyOf", "allOf", "not", "if", "then", "else", "patternProperties"];
@@ -85,7 +87,7 @@ impl<'a> Walk<'a> {
     }
 
     fn references(&mut self) {
-        if references::expanded(self.root) > references::MAX_EXPANDED {
+        if haft_core::validator::expanded(self.root) > references::MAX_EXPANDED {
             self.out
                 .contract(
                     &code::TOO_COMPLEX,
@@ -97,9 +99,10 @@ impl<'a> Walk<'a> {
             let message = format!(
                 "`{name}` contains itself by two ways at one place: checking doubles with every level"
             );
-            self.out
-                .contract(&code::TOO_COMPLEX, self.at, message)
-                .help("let one branch of `allOf`, `anyOf` or `oneOf` lead back at most");
+            self.out.contract(&code::TOO_COMPLEX, self.at, message).help(
+                "let one branch of `allOf`, `anyOf` or `oneOf` lead back at most, none beside \
+                 `unevaluatedProperties`, and no pattern beside a property",
+            );
         }
     }
 
@@ -155,6 +158,7 @@ impl<'a> Walk<'a> {
         self.portability(schema, &at);
         keyword::applies(schema, &at, self.out);
         keyword::bounds(schema, &at, self.out);
+        self.unique(schema, &at);
         self.members(schema, &at);
         self.open(schema, &at);
     }
@@ -248,6 +252,26 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Texts and numbers are told apart by looking them up, lists and objects may have to be compared
+    /// each with each.
+    fn unique(&mut self, schema: &Map<String, Value>, at: &str) {
+        let bounded =
+            schema.get("maxItems").and_then(Value::as_f64).is_some_and(|n| n <= MAX_UNIQUE);
+        if schema.get("uniqueItems") != Some(&Value::Bool(true)) || bounded {
+            return;
+        }
+        let first = schema.get("prefixItems").and_then(Value::as_array).into_iter().flatten();
+        let plain = |schema: &Value| is_plain(schema, self.root);
+        if schema.get("items").is_some_and(plain) && first.into_iter().all(plain) {
+            return;
+        }
+        let message =
+            format!("`uniqueItems` of lists or objects needs a `maxItems` of at most {MAX_UNIQUE}");
+        self.out.contract(&code::TOO_COMPLEX, format!("{at}/uniqueItems"), message).help(
+            "each may have to be compared with each; bound them, or make them texts or numbers",
+        );
+    }
+
     /// Places that take more than their author may have thought.
     fn open(&mut self, schema: &Map<String, Value>, at: &str) {
         let object = schema.get("type").is_some_and(|name| name == "object");
@@ -338,6 +362,19 @@ impl<'a> Walk<'a> {
 
 fn name(at: &str) -> String {
     format!("`{}`", at.trim_start_matches('/'))
+}
+
+/// Whether what fits a schema is no list and no object, or one of a few.
+fn is_plain(schema: &Value, root: &Value) -> bool {
+    let target = schema.get("$ref").and_then(Value::as_str);
+    let target = target.and_then(|target| root.pointer(target.strip_prefix('#')?));
+    let Some(map) = target.unwrap_or(schema).as_object() else {
+        return schema == &Value::Bool(false);
+    };
+    let plain = |types: Vec<&str>| !types.iter().any(|one| matches!(*one, "array" | "object"));
+    map.contains_key("enum")
+        || map.contains_key("const")
+        || keyword::types_of(map).is_some_and(plain)
 }
 
 /// Whether a schema says nothing about the value itself.

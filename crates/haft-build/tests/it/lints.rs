@@ -950,7 +950,7 @@ mod the_schemas {
                         "$defs": {"node": node},
                         "properties": {"x": {"description": "X", "$ref": "#/$defs/node"}}
                     },
-                    "portability": {"allow": ["allOf", "anyOf"]}
+                    "portability": {"allow": ["allOf", "anyOf", "patternProperties"]}
                 }),
             );
             workshop.lines().iter().any(|line| line.ends_with("[H313]"))
@@ -959,6 +959,28 @@ mod the_schemas {
         let object = |child: Value| json!({"type": "object", "additionalProperties": false, "properties": {"c": child}});
         assert!(with(object(json!({"description": "X", "allOf": [again, again]}))));
         assert!(with(object(json!({"description": "X", "anyOf": [again], "allOf": [again]}))));
+        // By a member and by a branch that has the same member; by a name and by a pattern.
+        let mut twice = object(again.clone());
+        twice["allOf"] = json!([{"properties": {"c": again}}]);
+        assert!(with(twice));
+        let mut named = object(again.clone());
+        named["patternProperties"] = json!({"^c": again});
+        assert!(with(named));
+        // A branch is tried again to find out what it has looked at.
+        let inherits = json!({"type": "object", "allOf": [{"properties": {"c": again}}]});
+        assert!(!with(inherits.clone()));
+        let mut closed = inherits;
+        closed["unevaluatedProperties"] = json!(false);
+        assert!(with(closed));
+        let list = |schema: Value| json!({"type": "array", "description": "X", "items": schema});
+        let mut contains = list(again.clone());
+        contains["contains"] = again.clone();
+        assert!(with(contains));
+        assert!(!with(list(again.clone())));
+        // Two members are two values.
+        let mut tree = object(again.clone());
+        tree["properties"]["d"] = again.clone();
+        assert!(!with(tree));
         assert!(!with(object(json!({"description": "X", "anyOf": [again, {"type": "null"}]}))));
         assert!(!with(object(again.clone())));
     }
@@ -1064,6 +1086,41 @@ mod the_schemas {
             json!({"portability": {"allow": ["oneOf"]}}),
             &["schema.json:51:7: warning: `oneOf` is allowed but not used in `parameters` [H602]"],
         );
+    }
+
+    #[test]
+    fn what_is_compared_each_with_each_is_bounded() {
+        let refused = |list: Value| {
+            let workshop = Workshop::new();
+            workshop.patch("echo", json!({ "parameters": { "properties": { "x": list } } }));
+            workshop.lines().iter().any(|line| line.ends_with("at most 1000 [H313]"))
+        };
+        let unique = |items: Value, most: Value| {
+            refused(json!({
+                "type": "array", "description": "X", "uniqueItems": true, "items": items,
+                "maxItems": most,
+            }))
+        };
+        let object = json!({"type": "object", "additionalProperties": false, "properties": {}});
+        let any = json!(100_000);
+        assert!(unique(object.clone(), any.clone()));
+        assert!(unique(json!({"type": ["string", "array"]}), any.clone()));
+        assert!(unique(json!({}), any.clone()));
+        assert!(!unique(object, json!(1_000)));
+        for plain in ["string", "integer", "number", "boolean"] {
+            assert!(!unique(json!({"type": plain}), any.clone()), "{plain}");
+        }
+        assert!(!unique(json!({"enum": [[1], [2]]}), any));
+    }
+
+    #[test]
+    fn a_list_of_ten_megabytes_is_not_read() {
+        let words: Vec<String> = (0..1_000_000).map(|n| format!("word{n:06}")).collect();
+        let workshop = Workshop::new();
+        let x = json!({"type": "string", "description": "X", "enum": words});
+        workshop.patch("echo", json!({ "parameters": { "properties": { "x": x } } }));
+        let lines = workshop.lines();
+        assert!(lines[0].contains("at most 262144 are read"), "{lines:#?}");
     }
 
     #[test]

@@ -270,3 +270,58 @@ fn a_problem_says_what_was_expected() {
     assert!(found.contains(&names), "{found:?}");
     assert_eq!(problems(&validator, &json!({"size": 4, "colour": "blue"}), 1).len(), 1);
 }
+
+/// A list whose elements are one of this many things.
+fn one_of_many(branches: usize) -> Validator {
+    let any: Vec<Value> = (0..branches).map(|n| json!({"const": n})).collect();
+    compile(&json!({"type": "array", "items": {"anyOf": any}})).unwrap()
+}
+
+#[test]
+fn what_checking_could_cost_is_counted_before_it_is_done() {
+    let list = |count: usize| json!(vec![-1; count]);
+    let many = one_of_many(1_000);
+    assert_eq!(many.too_much(&list(19_000)), None);
+    let why = many.too_much(&list(20_000)).unwrap();
+    assert!(
+        why.starts_with("there are 20001 values, and the schema has so many branches"),
+        "{why}"
+    );
+    // Few branches, or texts that are looked up, and nothing is counted.
+    assert_eq!(one_of_many(100).too_much(&list(99_999)), None);
+    let words: Vec<String> = (0..10_000).map(|n| format!("word {n}")).collect();
+    let looked_up = compile(&json!({"items": {"enum": words}})).unwrap();
+    assert_eq!(looked_up.too_much(&list(99_999)), None);
+    let compared = compile(&json!({"items": {"enum": (0..10_000).collect::<Vec<_>>()}})).unwrap();
+    assert!(compared.too_much(&list(2_000)).is_some());
+    // Wherever the branches stand.
+    let behind = json!({
+        "$defs": {"any": {"oneOf": (0..1_000).map(|n| json!({"const": n})).collect::<Vec<_>>()}},
+        "properties": {"a": {"items": {"$ref": "#/$defs/any"}}},
+    });
+    assert!(compile(&behind).unwrap().too_much(&json!({"a": list(20_000)})).is_some());
+}
+
+#[test]
+fn of_very_much_that_is_wrong_the_first_is_told() {
+    let names: Vec<String> = (0..100).map(|n| format!("n{n}")).collect();
+    let schema = compile(&json!({"items": {"required": names}})).unwrap();
+    assert_eq!(errors(&schema, &json!([{}, {}])).len(), 200);
+    let told = errors(&schema, &json!(vec![json!({}); 90_000]));
+    assert_eq!(told, [("/0".to_owned(), "`0.n0` is missing".to_owned())]);
+    assert_eq!(problems(&schema, &json!(vec![json!({}); 90_000]), 64).len(), 1);
+}
+
+#[test]
+fn a_schema_that_contains_itself_is_followed_as_deep_as_a_value_goes() {
+    let node = json!({
+        "type": "object", "additionalProperties": false,
+        "properties": {"next": {"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]}},
+    });
+    let schema = compile(&json!({"$defs": {"node": node}, "$ref": "#/$defs/node"})).unwrap();
+    let deep = |end: Value| (0..64).fold(end, |inner, _| json!({ "next": inner }));
+    assert!(schema.is_valid(&deep(Value::Null)));
+    assert_eq!(schema.too_much(&deep(Value::Null)), None);
+    let told = errors(&schema, &deep(json!("no end")));
+    assert_eq!(told.len(), 1, "{told:?}");
+}

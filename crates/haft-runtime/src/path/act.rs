@@ -55,7 +55,7 @@ pub(super) fn open(call: &Authorized, record: &EffectRecord) -> ToolError {
     replay::unknown(record, &message).suggest(format!(
         "do not repeat it: it may have been done; tell the user that it is being checked. Whoever runs \
          haft finds out with `haft effects probe {open}` or says what happened with `haft effects \
-         settle {open}`; what is meant to be done besides is called with `--despite-unknown`"
+         settle {open}`; what is meant to be done besides, an operator calls with `despite_unknown`"
     ))
 }
 

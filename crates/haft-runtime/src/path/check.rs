@@ -102,6 +102,11 @@ fn fits(inner: &Inner, call: &Joined, data: &Value) -> Result<(), ToolError> {
         .suggest("ask for less: fewer results, fewer fields"));
     }
     let Some(schema) = &call.loaded.output else { return Ok(()) };
+    if let Some(why) = schema.too_much(data) {
+        let why = format!("the answer is too long to be checked: {why}");
+        return Err(ToolError::new(ErrorKind::InvalidOutput, why)
+            .suggest("ask for less: fewer results, fewer fields"));
+    }
     if schema.is_valid(data) {
         return Ok(());
     }

@@ -393,6 +393,31 @@ fn hostile_sizes_are_refused_at_once() {
 }
 
 #[test]
+fn what_would_take_too_long_to_check_is_refused_unchecked() {
+    let branches: Vec<Value> = (0..1_900).map(|n| json!({"type": "integer", "const": n})).collect();
+    let schema = object(json!({"a": {"type": "array", "items": {"anyOf": branches}}}));
+    for rules in [LENIENT, STRICT] {
+        let list = |count: usize| json!({"a": vec![1_899; count]});
+        assert!(read(&schema, rules, list(1_000)).is_ok());
+        let invalid = read(&schema, rules, list(90_000)).unwrap_err();
+        assert_eq!(invalid.reason, Reason::Validation);
+        let [problem] = invalid.problems.as_slice() else { panic!("{invalid:?}") };
+        assert_eq!((problem.path.as_str(), problem.code.as_str()), ("", "too_many_values"));
+        assert!(problem.message.ends_with("are checked; send fewer"), "{problem:?}");
+    }
+    // Each is looked up, however many there are.
+    let unique =
+        object(json!({"a": {"type": "array", "uniqueItems": true, "items": {"type": "integer"}}}));
+    let all: Vec<i64> = (0..99_990).collect();
+    assert!(read(&unique, STRICT, json!({ "a": all })).is_ok());
+    let twice: Vec<i64> = (0..99_990).chain([7]).collect();
+    assert_eq!(
+        read(&unique, STRICT, json!({ "a": twice })).unwrap_err().problems[0].code,
+        "unique_items"
+    );
+}
+
+#[test]
 fn a_list_that_is_wrong_throughout_is_told_in_part() {
     let schema = object(json!({"a": {"type": "array", "items": {"type": "string"}}}));
     let floats = vec!["1.5"; 20_000].join(",");

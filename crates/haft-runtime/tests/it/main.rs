@@ -7,6 +7,8 @@ mod config;
 #[cfg(test)]
 mod corpus;
 #[cfg(test)]
+mod dialects;
+#[cfg(test)]
 mod guide;
 #[cfg(test)]
 mod one_way;

@@ -27,8 +27,8 @@ use crate::who::{Role, Who};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Part {
-    /// Of these kinds, with commas between them: `call`, `settle`, `late`, `unknown`, `resolve`,
-    /// `undo`, `confirmation`, `confirmation_mismatch`, `note`, `model_request`, `config`,
+    /// Of these kinds, with commas between them: `call`, `begin`, `settle`, `late`, `unknown`,
+    /// `resolve`, `undo`, `confirmation`, `confirmation_mismatch`, `note`, `model_request`, `config`,
     /// `connection`; all where absent.
     pub(crate) kind: Option<String>,
     /// About this agent.
@@ -51,8 +51,9 @@ pub(crate) struct Part {
 }
 
 /// What a tenant's entries tell of.
-const KINDS: [&str; 12] = [
+const KINDS: [&str; 13] = [
     "call",
+    "begin",
     "settle",
     "late",
     "unknown",

@@ -32,6 +32,10 @@ pub(crate) use notes::Notes;
 use work::Work;
 
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// A model that is told to be careful tries again at once, so its client alone cannot say so.
+const OVERRULES: &str = "`despite_unknown` needs the role `operator`: whoever may settle what is not \
+                         known may also have it done besides";
+
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 
 /// One call, or several. For the document alone: which of the two it is decides `calls`, so that
@@ -85,6 +89,9 @@ pub(crate) struct One {
     /// Decide everything and do nothing.
     #[serde(default)]
     dry_run: bool,
+    /// Do it although the outcome of the same act under another key is not known. For operators.
+    #[serde(default)]
+    despite_unknown: bool,
     /// When the request was made, in milliseconds of the Unix epoch.
     issued_at_ms: Option<i64>,
     /// In a batch: whether the rest is left alone when this one does not end well.
@@ -100,7 +107,11 @@ impl One {
         Ok(one)
     }
 
-    pub(crate) fn call(self, caller: Caller) -> Call {
+    /// The call, by someone who may decide about effects or may not.
+    pub(crate) fn call(self, caller: Caller, operates: bool) -> Result<Call, Problem> {
+        if self.despite_unknown && !operates {
+            return Err(Problem::forbidden(OVERRULES));
+        }
         let arguments = match self.arguments {
             None => RawArguments::Text(String::new()),
             Some(Value::String(text)) => RawArguments::Text(text),
@@ -117,8 +128,9 @@ impl One {
         call.confirmation = self.confirmation;
         call.only = self.only;
         call.dry_run = self.dry_run;
+        call.overrule.similar_unknown = self.despite_unknown;
         call.issued_at_ms = self.issued_at_ms;
-        call
+        Ok(call)
     }
 }
 
@@ -198,7 +210,7 @@ pub(crate) async fn make(
 ) -> Result<Response, Problem> {
     let caller = caller(&door, &who, &agent)?;
     let key = key(&headers)?;
-    let sees_rules = who.is(Role::Operator);
+    let operates = who.is(Role::Operator);
     let later = prefers(&headers, "respond-async");
     let bytes = body::json_bytes(&headers, body, &door.limits).await?;
     // What is sent again under its key while it is worked on is the same work.
@@ -213,7 +225,7 @@ pub(crate) async fn make(
         }
         None => {
             said.refuse_for_own()?;
-            Work::read(&door, &caller, body::object(&bytes, &door.limits)?, key, sees_rules)?
+            Work::read(&door, &caller, body::object(&bytes, &door.limits)?, key, operates)?
         }
     };
     if later {

@@ -160,7 +160,10 @@ pub(crate) async fn settled(
     happened: bool,
     note: &str,
 ) -> Result<EffectRecord, Problem> {
-    need(who, Role::Operator)?;
+    one(door, who, call).await?;
+    if note.trim().is_empty() {
+        return Err(Problem::malformed("`note`: say how that is known; it stands on record"));
+    }
     Ok(door.runtime.settle(&operator(who), call, happened, note).await?)
 }
 
@@ -201,7 +204,7 @@ pub(crate) struct Settle {
     /// Whether it happened.
     happened: bool,
     /// How that is known.
-    #[serde(default)]
+    #[schema(min_length = 1)]
     note: String,
 }
 

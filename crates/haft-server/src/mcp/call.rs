@@ -32,8 +32,9 @@ const OCCURRENCE: &str = "haft/occurrence";
 const DRY_RUN: &str = "haft/dryRun";
 const CONNECTION: &str = "haft/connection";
 const ISSUED_AT: &str = "haft/issuedAtMs";
+const DESPITE_UNKNOWN: &str = "haft/despiteUnknown";
 /// What `_meta` can say of a call.
-const WORDS: [&str; 5] = [KEY, OCCURRENCE, DRY_RUN, CONNECTION, ISSUED_AT];
+const WORDS: [&str; 6] = [KEY, OCCURRENCE, DRY_RUN, CONNECTION, ISSUED_AT, DESPITE_UNKNOWN];
 
 pub(super) const METHOD: &str = "tools/call";
 
@@ -117,7 +118,7 @@ pub(super) async fn take(
     let mut call = Call::new(handler.seat.caller.clone(), request.name, arguments);
     let (sealed, said) = (request.request_state.as_deref(), request.input_responses);
     let mut round = Round::open(handler, line, asked(&call), sealed, said)?;
-    settle_words(&mut call, meta)?;
+    settle_words(&mut call, meta, handler.seat.operates())?;
     call.client = Some(round.talk.clone());
     if let Some(id) = round.state.confirmation.take() {
         approval::decide(&handler.door, &handler.seat, &id, Said::of(round.talk.answers())).await;
@@ -231,7 +232,11 @@ impl Round {
 }
 
 /// What `_meta` says in our words.
-fn settle_words(call: &mut Call, meta: &RequestMetaObject) -> Result<(), ErrorData> {
+fn settle_words(
+    call: &mut Call,
+    meta: &RequestMetaObject,
+    operates: bool,
+) -> Result<(), ErrorData> {
     let words: &Map<String, Value> = &meta.0.0;
     let wrong = |name: &str, what: &str| {
         ErrorData::invalid_params(format!("`_meta`: `{name}` must be {what}"), None)
@@ -260,10 +265,16 @@ fn settle_words(call: &mut Call, meta: &RequestMetaObject) -> Result<(), ErrorDa
         let nth = nth.filter(|nth| (1..=MOST_OCCURRENCES).contains(nth));
         call.occurrence = nth.ok_or_else(|| wrong(OCCURRENCE, "a whole number from 1"))?;
     }
-    match words.get(DRY_RUN) {
-        None => {}
-        Some(Value::Bool(dry)) => call.dry_run = *dry,
-        Some(_) => return Err(wrong(DRY_RUN, "true or false")),
+    let flag = |name: &str| match words.get(name) {
+        None => Ok(false),
+        Some(Value::Bool(said)) => Ok(*said),
+        Some(_) => Err(wrong(name, "true or false")),
+    };
+    call.dry_run = flag(DRY_RUN)?;
+    call.overrule.similar_unknown = flag(DESPITE_UNKNOWN)?;
+    if call.overrule.similar_unknown && !operates {
+        let message = format!("`_meta`: `{DESPITE_UNKNOWN}` needs the role `operator`");
+        return Err(ErrorData::invalid_params(message, None));
     }
     match words.get(ISSUED_AT).map(Value::as_i64) {
         None => {}

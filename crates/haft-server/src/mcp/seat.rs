@@ -51,6 +51,12 @@ impl Seat {
         Ok(Self { caller, person, agents })
     }
 
+    /// Whether whoever sits here decides about effects, too: an operator, or the user of a program on
+    /// their own machine. Nobody else looks up the tools of every agent.
+    pub(crate) fn operates(&self) -> bool {
+        self.agents.is_none()
+    }
+
     /// Whether an agent's tools may be looked up from here.
     pub(crate) fn may_look_up(&self, agent: &str) -> bool {
         self.agents.as_ref().is_none_or(|agents| agents.iter().any(|one| one == agent))

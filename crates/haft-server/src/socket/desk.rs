@@ -21,7 +21,7 @@ use crate::api::dialects::{self, Said, Sent};
 use crate::door::Door;
 use crate::mcp::beside;
 use crate::problem::Problem;
-use crate::who::Who;
+use crate::who::{Role, Who};
 
 /// So many frames of one connection are worked on at once.
 const AT_ONCE: usize = 32;
@@ -116,7 +116,7 @@ impl Desk {
         let (runtime, caller) = (&self.door.runtime, &self.caller);
         match asked {
             Asked::Call { call } => {
-                let mut call = call.call(caller.clone());
+                let mut call = call.call(caller.clone(), self.who.is(Role::Operator))?;
                 call.session = Some(self.session.to_string());
                 // The session knows a call again that is sent again, also after a restart.
                 call.id = call.id.take().or_else(|| Some(id.to_owned()));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use haft_runtime::Settings;
 use haft_server::Limits;
 use haft_store::{Manual, Memory};
 use serde_json::{Value, json};
@@ -10,7 +11,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::task::JoinSet;
 
 use crate::client::{Reply, Served, resident_mib};
+use crate::mcp;
 use crate::own::service::Service;
+use crate::socket::Line;
 
 const CALLS: &str = "/v1/agents/helper/calls";
 /// What only our own tenant knows.
@@ -93,7 +96,7 @@ async fn no_route_gives_anything_of_another_tenant() {
 fn any_body(route: &str) -> Value {
     match route.rsplit('/').next().unwrap() {
         "calls" => json!({"tool": "echo", "arguments": {"text": "x"}}),
-        "settle" => json!({"happened": true}),
+        "settle" => json!({"happened": true, "note": "x"}),
         "undo" => json!({"turn_group": "g"}),
         "messages" => json!({"message": "x"}),
         "signals" => json!({"signal": "turn_complete"}),
@@ -320,4 +323,67 @@ async fn a_state_is_for_whoever_was_asked_and_for_a_while() {
     let late = ask(&served.companion, answer(state)).await;
     assert_eq!(late["error"]["code"], -32602, "too late: {late}");
     assert_eq!(served.runs(), 0);
+}
+
+/// What is held back because the same act may have been done is done for an operator who says so, over
+/// each door, and for nobody else.
+#[tokio::test]
+async fn only_an_operator_has_an_act_done_despite_an_unknown_outcome() {
+    let settings = Settings { default_timeout: Duration::from_millis(50), ..Settings::default() };
+    let served = Served::running(|builder| builder.settings(settings)).await;
+    let calls = "/v1/agents/helper/calls";
+    let call = |text: &str, key: &str, despite: Value| {
+        json!({
+            "tool": "send", "arguments": {"text": text}, "idempotency_key": key,
+            "despite_unknown": despite,
+        })
+    };
+    let lost = served.post(&served.agent, calls, call("wait", "k", json!(false))).await.json();
+    assert_eq!(lost["error"]["kind"], "unknown_outcome", "{lost}");
+    let again = served.post(&served.operator, calls, call("WAIT", "k2", json!(false))).await;
+    assert!(again.body.contains("an operator calls with `despite_unknown`"), "{again:?}");
+    let run = served.runs();
+    let told = served.post(&served.agent, calls, call("WAIT", "k2", json!(true))).await;
+    assert_eq!(told.status, 403, "{told:?}");
+    let batch = json!({"calls": [call("WAIT", "k2", json!(true))]});
+    let told = served.post(&served.agent, calls, batch).await;
+    assert_eq!(told.status, 403, "{told:?}");
+    let mut meta = mcp::meta(json!({}));
+    meta["haft/despiteUnknown"] = json!(true);
+    let with = json!({ "_meta": meta });
+    let told = mcp::call(&served, "send", json!({"text": "WAIT"}), with.clone()).await;
+    assert!(told.to_string().contains("needs the role `operator`"), "{told}");
+    let mut line = Line::open(&served, &served.agent, "").await;
+    let frame =
+        |key: &str| json!({"type": "call", "id": key, "call": call("WAIT", key, json!(true))});
+    assert_eq!(line.ask(frame("k2")).await["problem"]["status"], 403);
+    assert_eq!(served.runs(), run, "nothing was done");
+
+    let done = served.post(&served.operator, calls, call("WAIT", "k2", json!(true))).await;
+    assert_eq!(done.status, 200, "{done:?}");
+    let mut line = Line::open(&served, &served.operator, "").await;
+    assert_eq!(line.ask(frame("k3")).await["result"]["ok"], true);
+    let told =
+        mcp::call_with(&served, &served.operator, "send", json!({"text": "WAIT"}), with).await;
+    assert_eq!(told["result"]["isError"], false, "{told}");
+    assert_eq!(served.runs(), run + 3);
+}
+
+/// Whoever says what became of an effect says how that is known.
+#[tokio::test]
+async fn settling_needs_a_note() {
+    let settings = Settings { default_timeout: Duration::from_millis(50), ..Settings::default() };
+    let served = Served::running(|builder| builder.settings(settings)).await;
+    let body = json!({"tool": "send", "arguments": {"text": "wait"}, "idempotency_key": "k"});
+    let reply = served.post(&served.agent, "/v1/agents/helper/calls", body).await;
+    let call = reply.json()["meta"]["recordId"].as_str().unwrap().to_owned();
+    let path = format!("/v1/effects/{call}/settle");
+    for without in [json!({"happened": true}), json!({"happened": true, "note": " \n"})] {
+        let reply = served.post(&served.operator, &path, without).await;
+        assert_eq!(reply.status, 400, "{reply:?}");
+        assert!(reply.body.contains("note"), "{reply:?}");
+    }
+    let reply =
+        served.post(&served.operator, &path, json!({"happened": true, "note": "seen"})).await;
+    assert_eq!(reply.json()["resolution"]["note"], "seen", "{reply:?}");
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::client::Served;
 use crate::mcp;
+use crate::socket::Line;
 
 const CALLS: &str = "/v1/agents/helper/calls";
 
@@ -34,8 +35,36 @@ async fn what_cannot_be_a_key_is_refused_at_every_door() {
         let with = json!({"_meta": meta});
         let told = mcp::call(&served, "send", json!({"text": "hi"}), with).await.to_string();
         assert!(told.contains("1 to 255 visible ASCII"), "{key:?}: {told}");
+        let mut line = Line::open(&served, &served.agent, "").await;
+        let told = line.ask(json!({"type": "call", "id": "1", "call": body})).await;
+        assert_eq!(told["result"]["error"]["kind"], "invalid_arguments", "{key:?}: {told}");
+        assert!(told.to_string().contains("1 to 255 visible ASCII"), "{key:?}: {told}");
     }
     assert_eq!(served.runs(), 0);
+}
+
+/// In one session as over HTTP: a key is the caller's own, whatever is in it.
+#[tokio::test]
+async fn keys_over_a_socket_do_not_run_together() {
+    let served = Served::new().await;
+    let mut line = Line::open(&served, &served.agent, "").await;
+    let longest = "x".repeat(255);
+    let keys = ["a", "A", "a:b", "a/0", "\"a", "a\"", "\\u0000", "{}", longest.as_str()];
+    for (at, key) in keys.into_iter().enumerate() {
+        for cached in [false, true] {
+            let mut call = send();
+            call["idempotency_key"] = json!(key);
+            let frame = json!({"type": "call", "id": format!("{at} {cached}"), "call": call});
+            let told = line.ask(frame).await;
+            assert_eq!(told["result"]["meta"]["cached"], cached, "{key}: {told}");
+        }
+        assert_eq!(served.runs(), at + 1, "{key}");
+    }
+    // The same key over HTTP is the same key.
+    let header = [("Idempotency-Key", "a:b")];
+    let reply = served.send(&served.agent, "POST", CALLS, &header, Some(send())).await;
+    assert_eq!(reply.json()["meta"]["cached"], true, "{reply:?}");
+    assert_eq!(served.runs(), keys.len());
 }
 
 #[tokio::test]

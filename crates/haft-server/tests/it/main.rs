@@ -25,6 +25,8 @@ mod keys;
 #[cfg(test)]
 mod lasting;
 #[cfg(test)]
+mod leaving;
+#[cfg(test)]
 mod mcp;
 #[cfg(test)]
 mod mcp_lines;

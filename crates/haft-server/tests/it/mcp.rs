@@ -58,7 +58,13 @@ async fn call_for(served: &Served, tool: &str, arguments: Value, with: Value) ->
     call_with(served, &served.companion, tool, arguments, with).await
 }
 
-async fn call_with(served: &Served, key: &str, tool: &str, arguments: Value, with: Value) -> Value {
+pub(crate) async fn call_with(
+    served: &Served,
+    key: &str,
+    tool: &str,
+    arguments: Value,
+    with: Value,
+) -> Value {
     let mut params = json!({"name": tool, "arguments": arguments});
     for (name, value) in with.as_object().unwrap() {
         params[name] = value.clone();

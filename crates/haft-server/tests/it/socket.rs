@@ -13,10 +13,10 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 
 use crate::client::Served;
 
-struct Line(WebSocketStream<TcpStream>);
+pub(crate) struct Line(WebSocketStream<TcpStream>);
 
 impl Line {
-    async fn open(served: &Served, key: &str, query: &str) -> Self {
+    pub(crate) async fn open(served: &Served, key: &str, query: &str) -> Self {
         Self::try_open(served, key, query, |_| {}).await.unwrap()
     }
 
@@ -77,7 +77,7 @@ impl Line {
         }
     }
 
-    async fn ask(&mut self, frame: Value) -> Value {
+    pub(crate) async fn ask(&mut self, frame: Value) -> Value {
         let id = frame["id"].clone();
         self.say(frame).await;
         loop {

@@ -4,6 +4,8 @@ use haft_core::port::TrailFilter;
 use haft_core::record::{AuditEntry, InvocationRecord};
 use serde::Deserialize;
 
+use crate::steps::journal::BEGIN;
+
 /// What an entry is about.
 #[derive(Default, Deserialize)]
 struct About {
@@ -35,7 +37,9 @@ fn about(entry: &AuditEntry, record: Option<&InvocationRecord>) -> About {
             session: record.session.clone(),
             call: Some(record.call.to_string()),
         },
-        None if matches!(entry.kind.as_str(), "call" | "settle" | "late") => About::default(),
+        None if matches!(entry.kind.as_str(), "call" | "settle" | "late" | BEGIN) => {
+            About::default()
+        }
         None => serde_json::from_str(&entry.body).unwrap_or_default(),
     }
 }

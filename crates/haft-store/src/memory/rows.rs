@@ -14,8 +14,8 @@ use super::configs::Things;
 use crate::clock::Times;
 use crate::machine::{Head, Owner, later};
 use crate::steps;
-use crate::steps::journal::written;
 use crate::steps::ledger::drop_body;
+use crate::steps::proof::Stored;
 use crate::tables::{Due, Res, Tables};
 use crate::trail::{Gap, Link};
 
@@ -194,9 +194,8 @@ impl Tables for Rows {
         Ok(self.row(id)?.record.clone())
     }
 
-    fn texts(&mut self, id: i64) -> Res<(String, Option<String>)> {
-        let record = &self.row(id)?.record;
-        Ok((written(&record.effect)?, record.result.as_ref().map(written).transpose()?))
+    fn stored(&mut self, _: i64) -> Res<Option<Stored>> {
+        Ok(None)
     }
 
     fn open_acts(&mut self, tenant: &str, act: &[u8; 32]) -> Res<Vec<Head>> {
@@ -222,7 +221,7 @@ impl Tables for Rows {
         Ok(due.take(limit).map(|(id, row)| (*id, what(row))).collect())
     }
 
-    fn start(&mut self, claim: &Claim, epoch: u64) -> Res<()> {
+    fn start(&mut self, claim: &Claim, epoch: u64) -> Res<i64> {
         let key = claim.key.raw();
         if let Some(earlier) = self.by_key.get(&key) {
             self.remove(*earlier);
@@ -258,7 +257,7 @@ impl Tables for Rows {
         };
         self.effects.insert(id, row);
         self.open.insert(id);
-        Ok(())
+        Ok(id)
     }
 
     fn end(&mut self, head: &Head, ending: &Ending, due_at_ms: Option<i64>) -> Res<()> {

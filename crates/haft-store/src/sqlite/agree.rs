@@ -2,44 +2,45 @@
 //! one table does not fit the other, which nobody can edit unseen.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use haft_core::Digest;
-use haft_core::ledger::State;
+use haft_core::ledger::{Keep, State};
 use haft_core::record::AuditEntry;
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 use serde::Deserialize;
 
 use super::fault::of_read;
+use super::row::{self, stored_columns};
+use crate::machine;
 use crate::steps::configs::SHRED;
-use crate::steps::proof::Proof;
+use crate::steps::journal::BEGIN;
+use crate::steps::proof::{Proof, Stored};
 use crate::tables::Res;
 use crate::trail::{Broken, Fault};
 
 /// The last word of the trail on each effect and on each thing that is configured.
 #[derive(Default)]
 pub(super) struct Words {
-    effects: HashMap<String, Word>,
+    effects: HashMap<String, Rc<Word>>,
     /// By key: the last word on what is there.
-    kept: HashMap<Digest, Kept>,
+    kept: HashMap<Digest, Rc<Word>>,
     configs: HashMap<Name, (u64, Option<Digest>)>,
     /// The latest time in the trail: a clock that was ahead for a while forgot by it.
     latest_ms: i64,
+    /// From when on the trail says of each effect that it has begun: an older haft did not.
+    begins_ms: Option<i64>,
 }
 
 /// Kind, tenant and id of a thing that is configured.
 type Name = (String, String, String);
 
+/// What an entry says of an effect.
 struct Word {
     number: u64,
+    tenant: String,
     state: String,
     proof: Option<Proof>,
-}
-
-/// An entry of the ledger that has to be there for a while.
-struct Kept {
-    number: u64,
-    tenant: String,
-    proof: Proof,
 }
 
 /// What a thing says from then on; no digest where it was removed.
@@ -59,10 +60,62 @@ struct Said {
     proof: Option<Proof>,
 }
 
+/// [`found`] reads its columns.
+const ROWS: &str = concat!("SELECT ", stored_columns!(), ", due_at_ms FROM effects ORDER BY id");
+
+/// An entry of the ledger, whatever somebody has made of it.
+struct Found {
+    key: Option<Digest>,
+    call: String,
+    tenant: String,
+    state: String,
+    stored: Stored,
+    /// Of the answer's text alone.
+    answer: Option<Digest>,
+    started_at_ms: i64,
+    /// When its answer may be gone, if ever; and whether it is forgotten when that says so.
+    answer_until_ms: Option<i64>,
+    in_time: bool,
+}
+
+fn found(row: &Row<'_>) -> rusqlite::Result<Found> {
+    let stored = row::stored(row)?;
+    let key = row.get_ref(4)?.as_blob().ok().and_then(|blob| <[u8; 32]>::try_from(blob).ok());
+    let state: String = row.get(13)?;
+    let keep = Keep { result_ms: row::unsigned(row, 17)?, key_ms: row::unsigned(row, 18)? };
+    let ended: Option<i64> = row.get(20)?;
+    let due = |has_body| machine::due_at_ms(State::parse(&state)?, ended?, keep, has_body);
+    let answer = row.get_ref(1)?.as_str_or_null().ok().flatten();
+    Ok(Found {
+        key: key.map(|raw| Digest::from_raw(&raw)),
+        call: row.get(8)?,
+        tenant: row.get(7)?,
+        answer: answer.map(|text| Digest::of_bytes(text.as_bytes())),
+        started_at_ms: row.get(19)?,
+        answer_until_ms: due(true),
+        in_time: due(stored.answer.is_some()) == row.get::<_, Option<i64>>(row::STORED)?,
+        state,
+        stored,
+    })
+}
+
 impl Word {
-    fn fits(&self, state: &str, asked: &str, answer: Option<&str>) -> bool {
-        let fits = |proof: &Proof| proof.fits(asked, answer);
-        self.state == state && self.proof.as_ref().is_none_or(fits)
+    fn fits(&self, found: &Found, now_ms: i64) -> bool {
+        let Some(proof) = &self.proof else { return self.state == found.state };
+        let (told, stored) = (&proof.answer, &found.stored);
+        let same = self.state == found.state && proof.asked == stored.asked;
+        let Some(rest) = &proof.rest else {
+            // An answer that is no longer kept says nothing.
+            return same && (found.answer.is_none() || *told == found.answer);
+        };
+        let gone = || {
+            stored.answer.is_none() && found.answer_until_ms.is_some_and(|until| until <= now_ms)
+        };
+        same && *rest == stored.rest && found.in_time && (*told == stored.answer || gone())
+    }
+
+    fn broken(&self, fault: Fault) -> Broken {
+        Broken { number: self.number, tenant: Some(self.tenant.clone()), fault }
     }
 }
 
@@ -77,32 +130,37 @@ impl Words {
             self.configs.insert(name, (entry.number, said.digest));
         }
         if entry.kind == SHRED {
-            self.kept.retain(|_, kept| kept.tenant != entry.tenant);
+            self.kept.retain(|_, word| word.tenant != entry.tenant);
         }
-        if !matches!(entry.kind.as_str(), "settle" | "unknown" | "resolve" | "undo") {
+        if entry.kind == BEGIN {
+            self.begins_ms.get_or_insert(entry.at_ms);
+        } else if !matches!(entry.kind.as_str(), "settle" | "unknown" | "resolve" | "undo") {
             return;
         }
-        if let Ok(said) = serde_json::from_str::<Said>(&entry.body) {
+        if let Ok(Said { call, state, proof }) = serde_json::from_str(&entry.body) {
             let (number, tenant) = (entry.number, entry.tenant.clone());
-            if let Some(proof) = said.proof.clone() {
-                self.kept.insert(proof.key.clone(), Kept { number, tenant, proof });
+            let word = Rc::new(Word { number, tenant, state, proof });
+            if let Some(proof) = &word.proof {
+                self.kept.insert(proof.key.clone(), Rc::clone(&word));
             }
-            let Said { call, state, proof } = said;
-            self.effects.insert(call, Word { number, state, proof });
+            self.effects.insert(call, word);
         }
     }
 
     /// The first effect of the ledger on which the two do not agree, or that is gone before its time;
     /// else the first such thing that is configured. What a person has looked at is passed over.
     pub(super) fn against(&self, conn: &Connection, looked: u64) -> Res<Option<Broken>> {
-        let counts = |number: u64| number > looked || looked == 0;
-        let (edited, found) = self.edited(conn, counts)?;
+        let counts = |broken: &Broken| broken.number > looked || looked == 0;
+        let clock = "SELECT now_ms FROM clock";
+        let now_ms = super::read::one(conn, clock, (), |row| row.get(0))?.unwrap_or(i64::MAX);
+        let now_ms = self.latest_ms.max(now_ms);
+        let (edited, found) = self.edited(conn, now_ms, counts)?;
         if edited.is_some() {
             return Ok(edited);
         }
-        match self.removed(conn, &found, counts)? {
+        match self.removed(&found, now_ms, counts) {
             Some(broken) => Ok(Some(broken)),
-            None => Ok(self.against_configs(conn)?.filter(|broken| counts(broken.number))),
+            None => Ok(self.against_configs(conn)?.filter(counts)),
         }
     }
 
@@ -110,52 +168,63 @@ impl Words {
     fn edited(
         &self,
         conn: &Connection,
-        counts: impl Fn(u64) -> bool,
+        now_ms: i64,
+        counts: impl Fn(&Broken) -> bool,
     ) -> Res<(Option<Broken>, HashSet<Digest>)> {
-        let mut found = HashSet::new();
+        let mut keys = HashSet::new();
         let mut read = || -> rusqlite::Result<Option<Broken>> {
-            let sql = "SELECT call, tenant, state, key, effect, result FROM effects ORDER BY id";
-            let mut statement = conn.prepare(sql)?;
+            let mut statement = conn.prepare(ROWS)?;
             let mut rows = statement.query(())?;
             while let Some(row) = rows.next()? {
-                let (call, tenant): (String, String) = (row.get(0)?, row.get(1)?);
-                found.insert(Digest::from_raw(&row.get(3)?));
-                let (state, asked): (String, String) = (row.get(2)?, row.get(4)?);
-                let (word, answer) = (self.effects.get(&call), row.get::<_, Option<String>>(5)?);
-                let agrees = match word {
-                    Some(word) => word.fits(&state, &asked, answer.as_deref()),
-                    // Nothing is said of what has only begun.
-                    None => state == State::Started.as_str(),
-                };
-                let number = word.map_or(0, |word| word.number);
-                if !agrees && counts(number) {
-                    return Ok(Some(Broken { number, tenant: Some(tenant), fault: Fault::Ledger }));
+                let found = found(row)?;
+                let broken = self.disagrees(&found, now_ms).filter(&counts);
+                keys.extend(found.key);
+                if broken.is_some() {
+                    return Ok(broken);
                 }
             }
             Ok(None)
         };
         let broken = read().map_err(|error| of_read(&error))?;
-        Ok((broken, found))
+        Ok((broken, keys))
+    }
+
+    fn disagrees(&self, found: &Found, now_ms: i64) -> Option<Broken> {
+        let under_key = found.key.as_ref().and_then(|key| self.kept.get(key));
+        let whole =
+            |word: &&Rc<Word>| word.proof.as_ref().is_some_and(|proof| proof.rest.is_some());
+        match under_key.filter(whole).or_else(|| self.effects.get(&found.call)) {
+            Some(word) => (!word.fits(found, now_ms)).then(|| word.broken(Fault::Ledger)),
+            None if self.was_begun_before(found, under_key) => None,
+            None => Some(Broken {
+                number: under_key.map_or(0, |word| word.number),
+                tenant: Some(found.tenant.clone()),
+                fault: Fault::Ledger,
+            }),
+        }
+    }
+
+    /// Whether an older haft, which said nothing of what has only begun, can have begun it.
+    fn was_begun_before(&self, found: &Found, under_key: Option<&Rc<Word>>) -> bool {
+        let state = |word: &Word| State::parse(&word.state);
+        found.state == State::Started.as_str()
+            && self.begins_ms.is_none_or(|begins| found.started_at_ms < begins)
+            && under_key
+                .is_none_or(|word| matches!(state(word), Some(State::Failed | State::NotHappened)))
     }
 
     /// The first entry that is not there and has to be.
     fn removed(
         &self,
-        conn: &Connection,
         found: &HashSet<Digest>,
-        counts: impl Fn(u64) -> bool,
-    ) -> Res<Option<Broken>> {
-        let clock = "SELECT now_ms FROM clock";
-        let now_ms = super::read::one(conn, clock, (), |row| row.get(0))?.unwrap_or(i64::MAX);
-        let now_ms = self.latest_ms.max(now_ms);
-        let gone = self.kept.iter().filter(|(key, kept)| {
-            !found.contains(*key) && kept.proof.holds_at(now_ms) && counts(kept.number)
-        });
-        Ok(gone.map(|(_, kept)| kept).min_by_key(|kept| kept.number).map(|kept| Broken {
-            number: kept.number,
-            tenant: Some(kept.tenant.clone()),
-            fault: Fault::Ledger,
-        }))
+        now_ms: i64,
+        counts: impl Fn(&Broken) -> bool,
+    ) -> Option<Broken> {
+        let holds =
+            |word: &Rc<Word>| word.proof.as_ref().is_some_and(|proof| proof.holds_at(now_ms));
+        let gone = self.kept.iter().filter(|(key, word)| !found.contains(*key) && holds(word));
+        let gone = gone.map(|(_, word)| word.broken(Fault::Removed));
+        gone.filter(counts).min_by_key(|broken| broken.number)
     }
 
     /// The first thing that is configured and not as it was written, or written and not there.
@@ -195,3 +264,6 @@ fn digest_of(body: &str) -> Digest {
         Err(_) => Digest::of_bytes(body.as_bytes()),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,14 +11,16 @@ use super::read::{Where, one};
 use super::row::{self, signed};
 use super::sealing::Seals;
 use crate::figures;
+use crate::steps::journal::BEGIN;
 use crate::tables::Res;
 
 const ENTRY: &str = "SELECT number, at_ms, tenant, kind, body, previous, hash FROM audit \
                      WHERE number = ?1";
 
 /// Word for word the condition of the index of entries that tell of something else than how a call
-/// ended. Those have no row among the calls, and say themselves what they are about.
-const RARE: &str = " AND kind <> 'call' AND kind <> 'settle' AND kind <> 'late'";
+/// began or ended. Those have no row among the calls, and say themselves what they are about.
+const RARE: &str =
+    " AND kind <> 'call' AND kind <> 'settle' AND kind <> 'late' AND kind <> 'begin'";
 
 /// When a tenant of this name was removed last: nothing before it is for whoever is called so now. Looked
 /// for only where there can have been another: one was made, removed, and made again.
@@ -56,7 +58,7 @@ pub(super) fn trail(conn: &Seals<'_>, filter: &TrailFilter) -> Res<Vec<AuditEntr
 }
 
 fn is_rare(kind: &str) -> bool {
-    !matches!(kind, "call" | "settle" | "late")
+    !matches!(kind, "call" | "settle" | "late" | BEGIN)
 }
 
 fn newest(mut query: Where, filter: &TrailFilter, removed: i64) -> Where {

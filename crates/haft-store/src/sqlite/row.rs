@@ -1,15 +1,18 @@
 //! Rows as our words.
 
+use std::ops::Range;
+
 use haft_core::Digest;
 use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{EffectRecord, Keep, State};
 use haft_core::record::{AuditEntry, Confirmation};
-use rusqlite::types::Type;
+use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Error, Result, Row};
 use serde::de::DeserializeOwned;
 
 use super::sealing::{Place, Seals};
 use crate::machine::Head;
+use crate::steps::proof::Stored;
 
 /// The columns of [`head`], in its order.
 macro_rules! head_columns {
@@ -66,6 +69,56 @@ pub(super) fn effect(row: &Row<'_>, seals: &Seals<'_>) -> Result<EffectRecord> {
         compensation_id: row.get(12)?,
         compensation_result: seals.json(row, 13, at("effects.compensation_result"))?,
     })
+}
+
+/// The columns of [`stored`], in its order: what was asked, what goes before the entry does, the rest.
+macro_rules! stored_columns {
+    () => {
+        "effect, result, intents, compensation_result, key, fingerprint, act, tenant, call, tool, \
+         session, turn_group, class, state, epoch, owner, lease_until_ms, keep_result_ms, \
+         keep_key_ms, started_at_ms, ended_at_ms, error, confirmation, resolution, compensation_id"
+    };
+}
+pub(super) use stored_columns;
+
+/// How many columns there are in [`stored_columns`].
+pub(super) const STORED: usize = 25;
+
+/// Reads any content, also such as nobody of ours would have written.
+pub(super) fn stored(row: &Row<'_>) -> Result<Stored> {
+    let (asked, body, rest) = (0..1, 1..4, 4..STORED);
+    let mut any = false;
+    for at in body.clone() {
+        any |= row.get_ref(at)? != ValueRef::Null;
+    }
+    let answer = any.then(|| of_columns(row, body)).transpose()?;
+    Ok(Stored { asked: of_columns(row, asked)?, answer, rest: of_columns(row, rest)? })
+}
+
+/// The digest of columns; kinds and lengths keep one from running into the next. That of a single text
+/// is the text's.
+fn of_columns(row: &Row<'_>, columns: Range<usize>) -> Result<Digest> {
+    if columns.len() == 1
+        && let ValueRef::Text(text) = row.get_ref(columns.start)?
+    {
+        return Ok(Digest::of_bytes(text));
+    }
+    let mut bytes = Vec::with_capacity(512);
+    for at in columns {
+        let mut put = |kind: u8, value: &[u8]| {
+            bytes.push(kind);
+            bytes.extend((value.len() as u64).to_be_bytes());
+            bytes.extend(value);
+        };
+        match row.get_ref(at)? {
+            ValueRef::Null => put(0, &[]),
+            ValueRef::Integer(number) => put(1, &number.to_be_bytes()),
+            ValueRef::Real(number) => put(2, &number.to_be_bytes()),
+            ValueRef::Text(text) => put(3, text),
+            ValueRef::Blob(blob) => put(4, blob),
+        }
+    }
+    Ok(Digest::of_bytes(&bytes))
 }
 
 /// `id, body`.

@@ -12,10 +12,11 @@ use serde::Serialize;
 
 use super::fault;
 use super::owner::Owners;
-use super::row::{self, head_columns, signed};
+use super::row::{self, head_columns, signed, stored_columns};
 use super::sealing::{MARK, Nothing, Place, Seals};
 use crate::machine::{Head, Owner, later};
 use crate::steps::journal::written;
+use crate::steps::proof::Stored;
 use crate::tables::{Due, Res, Tables};
 use crate::trail::Link;
 
@@ -159,9 +160,9 @@ impl Tables for Tx<'_> {
         self.try_(found)?.ok_or(StoreError::Missing)
     }
 
-    fn texts(&mut self, id: i64) -> Res<(String, Option<String>)> {
-        let sql = "SELECT effect, result FROM effects WHERE id = ?1";
-        self.one(sql, (id,), |found| Ok((found.get(0)?, found.get(1)?)))?.ok_or(StoreError::Missing)
+    fn stored(&mut self, id: i64) -> Res<Option<Stored>> {
+        let sql = concat!("SELECT ", stored_columns!(), " FROM effects WHERE id = ?1");
+        self.one(sql, (id,), row::stored)?.map(Some).ok_or(StoreError::Missing)
     }
 
     fn open_acts(&mut self, tenant: &str, act: &[u8; 32]) -> Res<Vec<Head>> {
@@ -194,7 +195,7 @@ impl Tables for Tx<'_> {
         })
     }
 
-    fn start(&mut self, claim: &Claim, epoch: u64) -> Res<()> {
+    fn start(&mut self, claim: &Claim, epoch: u64) -> Res<i64> {
         let sql = "INSERT OR REPLACE INTO effects (key, fingerprint, act, tenant, call, tool, \
                    session, turn_group, class, state, epoch, owner, lease_until_ms, \
                    keep_result_ms, keep_key_ms, started_at_ms, effect, confirmation) VALUES \
@@ -223,7 +224,8 @@ impl Tables for Tx<'_> {
             text,
             claim.confirmation.as_ref().map(|spend| &spend.id),
         ];
-        self.execute(sql, params).map(drop)
+        self.execute(sql, params)?;
+        Ok(self.conn.last_insert_rowid())
     }
 
     fn end(&mut self, head: &Head, ending: &Ending, due_at_ms: Option<i64>) -> Res<()> {

@@ -138,8 +138,9 @@ fn forged(
 /// entry that is no longer there to say whose it was.
 pub(super) fn suspects(faults: &[Broken]) -> Suspicion {
     let Some(first) = faults.first() else { return Suspicion::None };
-    let its_own =
-        |broken: &Broken| matches!(broken.fault, Fault::Hash | Fault::Ledger | Fault::Config);
+    let its_own = |broken: &Broken| {
+        matches!(broken.fault, Fault::Hash | Fault::Ledger | Fault::Removed | Fault::Config)
+    };
     let owner = |broken: &Broken| broken.tenant.clone().filter(|_| its_own(broken));
     match faults.iter().map(owner).collect::<Option<HashSet<String>>>() {
         Some(tenants) => Suspicion::Of(tenants, in_words(first)),

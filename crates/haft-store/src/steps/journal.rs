@@ -1,7 +1,7 @@
 //! The journal's steps: notes and records of calls.
 
 use haft_core::ToolError;
-use haft_core::ledger::{Ending, State, Ticket};
+use haft_core::ledger::{Claim, Effect, Ending, State, Ticket};
 use haft_core::port::StoreError;
 use haft_core::record::InvocationRecord;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,21 @@ struct Settlement<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     record: Option<&'a InvocationRecord>,
     #[serde(flatten)]
-    proof: Proof,
+    proof: Option<Proof>,
+}
+
+/// The kind of the audit entries of effects that have begun: without one, whoever removed such an effect
+/// from the ledger, or changed its class, could have it done again.
+pub(crate) const BEGIN: &str = "begin";
+
+#[derive(Serialize)]
+struct Begun<'a> {
+    call: &'a str,
+    tool: &'a str,
+    epoch: u64,
+    state: State,
+    #[serde(flatten)]
+    proof: Option<Proof>,
 }
 
 #[derive(Serialize)]
@@ -39,6 +53,12 @@ struct Late<'a> {
 #[derive(Deserialize)]
 struct Recorded {
     record: InvocationRecord,
+}
+
+pub(crate) fn begun(on: &mut impl Tables, claim: &Claim, epoch: u64, id: i64) -> Res<String> {
+    let Effect { call, tool, .. } = &claim.effect;
+    let proof = Proof::under(on, &claim.key.raw(), id)?;
+    written(&Begun { call, tool, epoch, state: State::Started, proof })
 }
 
 pub(crate) fn settled(

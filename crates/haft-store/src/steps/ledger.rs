@@ -86,14 +86,16 @@ fn begin(
     {
         return Ok(Claimed::Unspendable(why));
     }
-    match first_at_ms {
+    let id = match first_at_ms {
         None => on.start(claim, epoch)?,
         Some(_) => {
             let mut claim = claim.clone();
             claim.effect.first_at_ms = first_at_ms;
-            on.start(&claim, epoch)?;
+            on.start(&claim, epoch)?
         }
-    }
+    };
+    let begun = journal::begun(on, claim, epoch, id)?;
+    on.append(&claim.effect.tenant, journal::BEGIN, begun)?;
     let (call, in_doubt) = (claim.effect.call.clone(), first_at_ms.is_some());
     Ok(Claimed::Fresh(Ticket { key: claim.key.clone(), epoch, call, in_doubt }))
 }

@@ -7,48 +7,60 @@ use serde::{Deserialize, Serialize};
 use crate::machine::{self, Head};
 use crate::tables::{Res, Tables};
 
-/// What must be true of the entry under a key from then on: of its texts as they are stored, sealed or not.
+/// What must be true of the entry under a key from then on: of what is stored, sealed or not.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Proof {
     pub(crate) key: Digest,
     /// Of what was asked for.
     pub(crate) asked: Digest,
-    /// Of the answer, where there is one; it goes before the entry does.
+    /// Of what goes before the entry does: the answer and what came with it. An older haft took it of
+    /// the answer's text alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) answer: Option<Digest>,
+    /// Of everything else in the entry; an older haft did not say so much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) rest: Option<Digest>,
     /// From when on the entry may be gone; none for one that has to be there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) forget_at_ms: Option<i64>,
 }
 
+/// An entry as it is stored. When it is due to be forgotten follows from the rest, so that is no part.
+pub(crate) struct Stored {
+    pub(crate) asked: Digest,
+    pub(crate) answer: Option<Digest>,
+    pub(crate) rest: Digest,
+}
+
 impl Proof {
-    /// Of an entry as it was just written, in this state since then.
+    /// Of an entry as it was just written, in this state since then. None in a store that nobody can
+    /// edit.
     pub(crate) fn of(
         on: &mut impl Tables,
         head: &Head,
         (state, ended_at_ms): (State, Option<i64>),
-    ) -> Res<Self> {
-        let (asked, answer) = on.texts(head.id)?;
+    ) -> Res<Option<Self>> {
         let forget = |ended| machine::due_at_ms(state, ended, head.keep, false);
-        Ok(Self {
-            key: Digest::from_raw(&head.key),
-            asked: digest(&asked),
-            answer: answer.as_deref().map(digest),
-            forget_at_ms: ended_at_ms.and_then(forget),
-        })
+        let forget_at_ms = ended_at_ms.and_then(forget);
+        let proof = Self::under(on, &head.key, head.id)?;
+        Ok(proof.map(|proof| Self { forget_at_ms, ..proof }))
     }
 
-    /// Whether an entry asks and answers this. An answer that is no longer kept says nothing.
-    pub(crate) fn fits(&self, asked: &str, answer: Option<&str>) -> bool {
-        self.asked == digest(asked)
-            && answer.is_none_or(|answer| self.answer == Some(digest(answer)))
+    /// Of an entry that has to be there: it has only begun.
+    pub(crate) fn under(on: &mut impl Tables, key: &[u8; 32], id: i64) -> Res<Option<Self>> {
+        let key = || Digest::from_raw(key);
+        Ok(on.stored(id)?.map(|Stored { asked, answer, rest }| Self {
+            key: key(),
+            asked,
+            answer,
+            rest: Some(rest),
+            forget_at_ms: None,
+        }))
     }
 
     /// Whether the entry must be there at this time.
     pub(crate) fn holds_at(&self, now_ms: i64) -> bool {
         self.forget_at_ms.is_none_or(|forget| forget > now_ms)
     }
-}
-
-fn digest(text: &str) -> Digest {
-    Digest::of_bytes(text.as_bytes())
 }

@@ -27,27 +27,22 @@ async fn effects(store: &Sqlite) {
 /// What is compared is what is stored, sealed or not.
 const BEDS: [fn() -> Bed; 2] = [Bed::sqlite, Bed::sealed];
 
-#[tokio::test]
-async fn a_ledger_that_was_edited_or_cut_does_not_fit_the_trail() {
-    let edits = [
-        ("UPDATE effects SET state = 'failed' WHERE call = 'call of done'", 1),
-        ("UPDATE effects SET state = 'started' WHERE call = 'call of done'", 1),
-        ("UPDATE effects SET call = 'call_other' WHERE call = 'call of done'", 0),
-        ("UPDATE effects SET key = zeroblob(32) WHERE call = 'call of done'", 1),
-        ("UPDATE effects SET effect = effect || ' ' WHERE id = 2", 2),
-        ("UPDATE effects SET result = '{\"of\":\"bo\"}' WHERE call = 'call of open'", 2),
-        ("UPDATE effects SET result = '1' WHERE call = 'second'", 4),
-        ("DELETE FROM effects WHERE call = 'call of open'", 2),
-        ("DELETE FROM effects WHERE call = 'second'", 4),
-        ("DELETE FROM effects", 1),
-    ];
-    for (bed, (sql, entry)) in BEDS.iter().flat_map(|bed| edits.map(|edit| (bed, edit))) {
+/// `effects`, and one that is being carried out: entries 1 to 9.
+async fn with_a_running_one(store: &Sqlite) {
+    effects(store).await;
+    fresh(store, claim("running")).await;
+}
+
+/// Whatever was made of a ledger is named, and stops its tenant's effects and nobody else's.
+async fn check(edits: &[(&str, u64)], fault: Fault) {
+    for (bed, (sql, entry)) in BEDS.iter().flat_map(|bed| edits.iter().map(move |edit| (bed, edit)))
+    {
         let bed = bed();
-        effects(&bed.open_sqlite(|_| ())).await;
+        with_a_running_one(&bed.open_sqlite(|_| ())).await;
         assert!(verdict(&bed).is_ok());
         touch(&bed, sql);
         let broken = verdict(&bed).unwrap_err();
-        assert_eq!((broken.fault, broken.number), (Fault::Ledger, entry), "{sql}");
+        assert_eq!((broken.fault, broken.number), (fault, *entry), "{sql}");
         let store = bed.open_sqlite(|options| options.verify_on_open = true);
         let refused = store.claim(claim("other")).await.unwrap_err();
         assert!(matches!(refused, StoreError::Tampered(_)), "{sql}: {refused}");
@@ -58,6 +53,78 @@ async fn a_ledger_that_was_edited_or_cut_does_not_fit_the_trail() {
             "fresh 1",
             "{sql}: its own affair"
         );
+    }
+}
+
+#[tokio::test]
+async fn a_ledger_that_was_edited_or_cut_does_not_fit_the_trail() {
+    let edits = [
+        ("UPDATE effects SET state = 'failed' WHERE call = 'call of done'", 2),
+        ("UPDATE effects SET state = 'started' WHERE call = 'call of done'", 2),
+        ("UPDATE effects SET state = 'undone' WHERE call = 'call of done'", 2),
+        ("UPDATE effects SET call = 'call_other' WHERE call = 'call of done'", 2),
+        ("UPDATE effects SET key = zeroblob(32) WHERE call = 'call of done'", 2),
+        ("UPDATE effects SET key = x'00' WHERE call = 'call of done'", 2),
+        ("UPDATE effects SET effect = effect || ' ' WHERE id = 2", 4),
+        ("UPDATE effects SET result = '{\"of\":\"bo\"}' WHERE call = 'call of open'", 4),
+        ("UPDATE effects SET result = '1' WHERE call = 'second'", 8),
+        ("UPDATE effects SET result = NULL WHERE call = 'call of done'", 2),
+        ("UPDATE effects SET result = NULL, due_at_ms = ended_at_ms + 600000 WHERE id = 1", 2),
+        ("UPDATE effects SET intents = '[]' WHERE call = 'call of done'", 2),
+        ("UPDATE effects SET error = '{}' WHERE call = 'second'", 8),
+        // It would be forgotten, and could be done again.
+        ("UPDATE effects SET due_at_ms = 0 WHERE call = 'call of done'", 2),
+        ("UPDATE effects SET due_at_ms = NULL WHERE call = 'call of done'", 2),
+        ("UPDATE effects SET due_at_ms = 0 WHERE call = 'call of open'", 4),
+        ("UPDATE effects SET keep_key_ms = 0, due_at_ms = ended_at_ms WHERE id = 1", 2),
+        ("UPDATE effects SET ended_at_ms = 0, due_at_ms = 60000 WHERE id = 1", 2),
+        // Another act under its key, the same act under another.
+        ("UPDATE effects SET fingerprint = zeroblob(32) WHERE call = 'call of done'", 2),
+        ("UPDATE effects SET act = zeroblob(32) WHERE call = 'call of open'", 4),
+        ("UPDATE effects SET tenant = 'other' WHERE call = 'call of open'", 4),
+        ("UPDATE effects SET session = NULL WHERE call = 'call of open'", 4),
+        ("UPDATE effects SET confirmation = 'c' WHERE call = 'call of done'", 2),
+        // It could be begun again.
+        ("UPDATE effects SET class = 'pure' WHERE call = 'call of open'", 4),
+        ("UPDATE effects SET class = 'pure' WHERE call = 'call of running'", 9),
+        ("UPDATE effects SET state = 'failed' WHERE call = 'call of running'", 9),
+        ("UPDATE effects SET lease_until_ms = 0 WHERE call = 'call of running'", 9),
+        ("UPDATE effects SET owner = zeroblob(16) WHERE call = 'call of running'", 9),
+        (
+            "UPDATE effects SET state = 'started', class = 'pure', call = 'call_other', \
+             started_at_ms = 0 WHERE call = 'call of done'",
+            2,
+        ),
+        // One that was never begun.
+        (
+            "CREATE TABLE aside AS SELECT * FROM effects WHERE call = 'call of running'; \
+             UPDATE aside SET id = 9, key = zeroblob(32), call = 'call_other'; \
+             INSERT INTO effects SELECT * FROM aside",
+            0,
+        ),
+    ];
+    check(&edits, Fault::Ledger).await;
+    let cuts = [
+        ("DELETE FROM effects WHERE call = 'call of open'", 4),
+        ("DELETE FROM effects WHERE call = 'second'", 8),
+        ("DELETE FROM effects WHERE call = 'call of running'", 9),
+        ("DELETE FROM effects", 2),
+    ];
+    check(&cuts, Fault::Removed).await;
+}
+
+#[tokio::test]
+async fn what_was_changed_and_what_was_removed_is_told_apart() {
+    for (sql, said) in [
+        ("UPDATE effects SET state = 'failed' WHERE id = 1", "entry 2 says: it was changed"),
+        ("UPDATE effects SET key = x'00' WHERE id = 1", "entry 2 says: it was changed"),
+        ("DELETE FROM effects WHERE id = 1", "entry 2 tells of: it was removed"),
+    ] {
+        let bed = Bed::sqlite();
+        effects(&bed.open_sqlite(|_| ())).await;
+        touch(&bed, sql);
+        let broken = verdict(&bed).unwrap_err().to_string();
+        assert!(broken.ends_with(said), "{sql}: {broken}");
     }
 }
 
@@ -83,7 +150,7 @@ async fn forgotten_and_undone(bed: &Bed) {
     assert!(verdict(bed).is_ok());
     store.undo("acme", "call of open", Undo::Begin { by: "user:ines".into() }).await.unwrap();
     touch(bed, "CREATE TABLE aside AS SELECT * FROM effects; DELETE FROM effects");
-    assert_eq!(verdict(bed).unwrap_err().number, 6, "what is being undone has to be there");
+    assert_eq!(verdict(bed).unwrap_err().number, 10, "what is being undone has to be there");
     touch(bed, "INSERT INTO effects SELECT * FROM aside");
     let done = Undo::Done { by: "call_undo".into(), result: json!(1) };
     store.undo("acme", "call of open", done).await.unwrap();

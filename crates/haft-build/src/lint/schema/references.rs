@@ -9,51 +9,8 @@ use super::keyword::{self, Holds};
 /// References may multiply a schema; this bounds what validating it could cost.
 pub(super) const MAX_EXPANDED: u64 = 100_000;
 
-/// How many subschemas there are when every reference is followed, up to the limit.
-///
-/// Each definition is counted once and reused, so the count costs no more than the schema is long,
-/// although what it counts may be 2^40.
-pub(super) fn expanded(root: &Value) -> u64 {
-    Count { root, known: HashMap::new() }.schema(root, 0)
-}
-
-struct Count<'a> {
-    root: &'a Value,
-    known: HashMap<&'a str, Option<u64>>,
-}
-
-impl<'a> Count<'a> {
-    fn schema(&mut self, schema: &'a Value, depth: usize) -> u64 {
-        let Some(map) = schema.as_object() else { return 1 };
-        if depth > 256 {
-            return MAX_EXPANDED + 1;
-        }
-        // A definition counts where it is used.
-        let inner = children(map)
-            .filter(|(keyword, _)| *keyword != "$defs")
-            .map(|(_, child)| self.schema(child, depth + 1))
-            .fold(1, u64::saturating_add);
-        inner.saturating_add(self.reference(map, depth))
-    }
-
-    fn reference(&mut self, map: &'a Map<String, Value>, depth: usize) -> u64 {
-        let Some((target, definition)) = target(self.root, map) else { return 0 };
-        match self.known.get(target) {
-            Some(Some(done)) => *done,
-            // It contains itself: how deep it goes depends on the instance, whose depth is bounded.
-            Some(None) => 1,
-            None => {
-                self.known.insert(target, None);
-                let size = self.schema(definition, depth + 1);
-                self.known.insert(target, Some(size));
-                size
-            }
-        }
-    }
-}
-
 /// A definition that leads back to itself through two or more schemas that are applied to one and
-/// the same value. Each level of the instance then doubles the work.
+/// the same value, or may be. Each level of the instance then doubles the work.
 pub(super) fn forks(root: &Value) -> Option<&str> {
     let definitions = root.get("$defs").and_then(Value::as_object)?;
     let reach: HashMap<&str, HashSet<&str>> =
@@ -70,14 +27,21 @@ pub(super) fn forks(root: &Value) -> Option<&str> {
 
 fn is_forked(schema: &Value, leads_back: &dyn Fn(&Value) -> bool, depth: usize) -> bool {
     let Some(map) = schema.as_object().filter(|_| depth < 256) else { return false };
-    let in_place = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"];
-    let branches = children(map)
-        .filter(|(keyword, _)| in_place.contains(keyword))
-        .filter(|(_, child)| leads_back(child))
-        .count();
+    let back: Vec<&str> =
+        children(map).filter(|(_, child)| leads_back(child)).map(|(keyword, _)| keyword).collect();
+    let count = |keywords: &[&str]| back.iter().filter(|one| keywords.contains(one)).count();
+    let any = |keywords: &[&str]| usize::from(count(keywords) > 0);
     let own = map.get("$ref").map(|target| serde_json::json!({ "$ref": target }));
-    let own = own.is_some_and(|own| leads_back(&own));
-    branches + usize::from(own) > 1
+    let in_place = ["allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas"];
+    let mut branches = count(&in_place) + usize::from(own.is_some_and(|own| leads_back(&own)));
+    // What they have looked at is found out by trying them once more.
+    if ["unevaluatedItems", "unevaluatedProperties"].iter().any(|word| map.contains_key(*word)) {
+        branches *= 2;
+    }
+    // Members and elements, as far as two of these keywords can mean the same one.
+    let elements = any(&["items", "prefixItems"]) + count(&["contains"]);
+    let members = any(&["properties", "additionalProperties"]) + count(&["patternProperties"]);
+    branches + elements.max(members) > 1
         || children(map)
             .filter(|(keyword, _)| *keyword != "$defs")
             .any(|(_, child)| is_forked(child, leads_back, depth + 1))
@@ -108,11 +72,6 @@ fn names(schema: &Value) -> Vec<&str> {
         open.extend(children(map).map(|(_, child)| child));
     }
     found
-}
-
-fn target<'a>(root: &'a Value, map: &'a Map<String, Value>) -> Option<(&'a str, &'a Value)> {
-    let target = map.get("$ref").and_then(Value::as_str)?;
-    Some((target, root.pointer(target.strip_prefix('#')?)?))
 }
 
 /// The schemas right below a schema, with the keyword that each stands under.

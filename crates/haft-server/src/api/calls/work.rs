@@ -32,13 +32,13 @@ impl Work {
         caller: &Caller,
         value: Value,
         key: Option<String>,
-        sees_rules: bool,
+        operates: bool,
     ) -> Result<Self, Problem> {
         let batch: Batch = match value.get("calls") {
             Some(_) => body::shape(value)?,
             None => {
-                let mut call = One::read(value)?.call(caller.clone());
-                call.sees_rules = sees_rules;
+                let mut call = One::read(value)?.call(caller.clone(), operates)?;
+                call.sees_rules = operates;
                 match (&call.key, key) {
                     (None, key) => (call.key, call.keyed) = (key, Keyed::Request),
                     (Some(own), Some(key)) if *own != key => {
@@ -56,15 +56,15 @@ impl Work {
         let keyed = if batch.calls.len() > 1 { Keyed::Batch } else { Keyed::Request };
         let planned = batch.calls.into_iter().map(|one| {
             let critical = one.critical.unwrap_or(true);
-            let mut call = one.call(caller.clone());
-            call.sees_rules = sees_rules;
+            let mut call = one.call(caller.clone(), operates)?;
+            call.sees_rules = operates;
             if call.key.is_none() {
                 // One key for the request: what each call asks for tells them apart.
                 (call.key, call.keyed) = (key.clone(), keyed);
             }
-            Planned { call, critical }
+            Ok(Planned { call, critical })
         });
-        Ok(Self::Batch(planned.collect()))
+        Ok(Self::Batch(planned.collect::<Result<_, Problem>>()?))
     }
 
     /// The calls that may be made.

@@ -106,7 +106,7 @@ contract! {
         let again = store.claim(spending("k2", "c", "b")).await.unwrap();
         assert_eq!(again, Claimed::Unspendable(Unspendable::Spent));
         assert_eq!(store.effect("acme", "call of k2").await, Err(StoreError::Missing));
-        assert_eq!(kinds(&*store).await, ["confirmation", "confirmation"]);
+        assert_eq!(kinds(&*store).await, ["confirmation", "confirmation", "begin"]);
     }
 
     what_cannot_be_spent_writes_nothing_and_burns_nothing(bed) {

@@ -111,7 +111,9 @@ contract! {
         let went = forget(&*store, before).await;
         assert_eq!(went, Forgotten { entries: 1, calls: 1, ..Forgotten::default() });
         assert_eq!(calls(&*store).await, ["call of lost", "call of done"]);
-        assert_eq!(kinds(&*store).await, ["settle", "settle", "settle", "undo", "note"]);
+        let [begun, paid] = [&["begin"][..], &["begin", "settle"]];
+        let kept = [begun, paid, paid, paid, &["undo", "note"]].concat();
+        assert_eq!(kinds(&*store).await, kept);
         // The key that still holds its act is gone with its time; the others are open.
         let before = later(bed, KEEP.key_ms as i64) + 1_000;
         assert_eq!(store.purge().await.unwrap(), 1);
@@ -180,14 +182,15 @@ contract! {
         let before = later(bed, 200_000);
         store.note("acme", "note", json!("the newest")).await.unwrap();
         assert_eq!(forget(&*store, before).await, Forgotten::default());
-        assert_eq!(kinds(&*store).await, ["confirmation", "confirmation", "settle", "note"]);
+        let kept = ["confirmation", "confirmation", "begin", "settle", "note"];
+        assert_eq!(kinds(&*store).await, kept);
         let asked = store.confirmation("acme", "c").await.unwrap();
         assert_eq!(asked.decided_by, Some(Principal::user("ines")));
         bed.clock.advance(KEEP.key_ms as i64);
         assert_eq!(store.purge().await.unwrap(), 1);
         bed.clock.advance(48 * 3_600_000);
         let went = forget(&*store, before).await;
-        assert_eq!((went.entries, went.confirmations), (3, 1));
+        assert_eq!((went.entries, went.confirmations), (4, 1));
     }
 
     sessions_go_when_nobody_has_used_them(bed) {

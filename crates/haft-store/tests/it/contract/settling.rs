@@ -34,7 +34,7 @@ contract! {
         assert_eq!(record.ended_at_ms, Some(START + 250));
         let filter = CallFilter { tenant: "acme".into(), ..CallFilter::default() };
         assert_eq!(store.calls(filter).await.unwrap(), [call]);
-        assert_eq!(kinds(&*store).await, ["settle"]);
+        assert_eq!(kinds(&*store).await, ["begin", "settle"]);
     }
 
     only_the_first_outcome_counts_and_later_ones_are_in_the_trail(bed) {
@@ -47,8 +47,8 @@ contract! {
         }
         let record = store.effect("acme", "call of k").await.unwrap();
         assert_eq!(record.result, Some(json!("first")));
-        assert_eq!(kinds(&*store).await, ["settle", "late", "late", "late"]);
-        let trail = store.audit(2, 1).await.unwrap();
+        assert_eq!(kinds(&*store).await, ["begin", "settle", "late", "late", "late"]);
+        let trail = store.audit(3, 1).await.unwrap();
         assert!(trail[0].body.contains("\"late\":{\"found\":\"succeeded\",\"result\":\"late\""));
     }
 
@@ -89,7 +89,7 @@ contract! {
             assert!(matches!(refused, Err(StoreError::WrongState(_))), "{state:?}");
         }
         assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "in flight");
-        assert!(kinds(&*store).await.is_empty());
+        assert_eq!(kinds(&*store).await, ["begin"]);
     }
 
     what_was_never_claimed_is_not_settled(bed) {

@@ -38,7 +38,7 @@ contract! {
             assert!(matches!(refused, Err(StoreError::WrongState(_))), "{refused:?}");
         }
         assert_eq!(word(&store.claim(of_class("k", Class::Compensatable)).await.unwrap()), "answered");
-        assert_eq!(kinds(&*store).await, ["settle", "undo", "undo"]);
+        assert_eq!(kinds(&*store).await, ["begin", "settle", "undo", "undo"]);
     }
 
     undoing_that_is_stuck_can_be_begun_again_by_a_person(bed) {

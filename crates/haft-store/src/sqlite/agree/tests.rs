@@ -1,0 +1,78 @@
+//! A trail that an older haft has begun: it said less, and that is no fault.
+
+use haft_core::record::AuditEntry;
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::sqlite::schema;
+
+const AT: i64 = 1_000;
+
+/// A ledger with one entry, which asks for `{}` and was begun at [`AT`].
+fn ledger(state: &str, result: Option<&str>) -> Connection {
+    let mut conn = Connection::open_in_memory().unwrap();
+    schema::migrate(&mut conn).unwrap();
+    let sql = "INSERT INTO effects (key, fingerprint, act, tenant, call, tool, class, state, epoch, \
+               owner, lease_until_ms, keep_result_ms, keep_key_ms, started_at_ms, effect, result) \
+               VALUES (?1, ?1, ?1, 'acme', 'call_1', 'core__pay', 'irreversible', ?2, 1, \
+               zeroblob(16), 0, 10, 100, ?3, '{}', ?4)";
+    conn.execute(sql, (key().raw(), state, AT, result)).unwrap();
+    conn
+}
+
+fn key() -> Digest {
+    Digest::of_bytes(b"key")
+}
+
+fn entry(number: u64, kind: &str, body: &Value) -> AuditEntry {
+    let hash = Digest::of_bytes(b"");
+    AuditEntry {
+        number,
+        at_ms: AT,
+        tenant: "acme".into(),
+        kind: kind.into(),
+        body: body.to_string(),
+        previous: hash.clone(),
+        hash,
+    }
+}
+
+fn verdict(trail: &[AuditEntry], conn: &Connection) -> Option<(u64, Fault)> {
+    let mut words = Words::default();
+    trail.iter().for_each(|entry| words.take(entry));
+    words.against(conn, 0).unwrap().map(|broken| (broken.number, broken.fault))
+}
+
+#[test]
+fn an_older_haft_compared_what_was_asked_and_answered() {
+    let settled = |answer: &str| {
+        let proof = |text: &str| Digest::of_bytes(text.as_bytes());
+        let body = json!({
+            "call": "call_1", "state": "succeeded", "key": key(), "asked": proof("{}"),
+            "answer": proof(answer), "forgetAtMs": null,
+        });
+        [entry(1, "settle", &body)]
+    };
+    let ledger = |result| ledger("succeeded", result);
+    assert_eq!(verdict(&settled("1"), &ledger(Some("1"))), None);
+    assert_eq!(verdict(&settled("1"), &ledger(None)), None);
+    assert_eq!(verdict(&settled("1"), &ledger(Some("2"))), Some((1, Fault::Ledger)));
+}
+
+#[test]
+fn an_older_haft_did_not_say_that_an_effect_began() {
+    let conn = ledger("started", None);
+    assert_eq!(verdict(&[], &conn), None);
+    let failed = json!({ "call": "call_0", "state": "failed", "key": key(), "asked": key() });
+    assert_eq!(verdict(&[entry(1, "settle", &failed)], &conn), None, "begun again");
+    let done = json!({ "call": "call_0", "state": "succeeded", "key": key(), "asked": key() });
+    let fault = verdict(&[entry(1, "settle", &done)], &conn);
+    assert_eq!(fault, Some((1, Fault::Ledger)), "what was done is not begun again");
+    // From the first that says so on, all do.
+    let begun = json!({ "call": "call_2", "state": "started" });
+    let mut begins = [entry(2, BEGIN, &begun)];
+    assert_eq!(verdict(&begins, &conn), Some((0, Fault::Ledger)));
+    begins[0].at_ms = AT + 1;
+    assert_eq!(verdict(&begins, &conn), None);
+}
