@@ -64,7 +64,8 @@ fn a_fresh_installation_lets_nobody_in_without_a_key() {
     }
     // What there usually is by mistake.
     for path in ["/debug", "/debug/pprof/", "/v1/debug", "/admin", "/.env", "/.haft/admin.key"] {
-        assert_eq!(bare(address, "GET", path).0, 404, "{path}");
+        assert_eq!(bare(address, "GET", path).0, 401, "{path}");
+        assert_eq!(server.send("GET", path, None).unwrap().0, 404, "{path}");
     }
     // No password that anybody could guess, and the key that there is, is its owner's.
     for guess in ["admin", "haft", "password", "changeme", "haft_admin_", ""] {
