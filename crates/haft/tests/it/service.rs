@@ -5,10 +5,15 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
+/// A port of this machine that nobody else has.
+pub(crate) fn listen() -> (u16, TcpListener) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    (listener.local_addr().unwrap().port(), listener)
+}
+
 /// Answers every request with an empty object, and passes on what it was sent.
 pub(crate) fn service() -> (u16, Receiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let (port, listener) = listen();
     let (send, seen) = channel();
     thread::spawn(move || {
         for stream in listener.incoming() {
@@ -29,8 +34,7 @@ pub(crate) fn service() -> (u16, Receiver<String>) {
 /// Answers every request with a cookie, and keeps connections open for more. Passes on the number of the
 /// connection with what came over it.
 pub(crate) fn keeping_service() -> (u16, Receiver<(usize, String)>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let (port, listener) = listen();
     let (send, seen) = channel();
     thread::spawn(move || {
         for (number, stream) in listener.incoming().enumerate() {
