@@ -355,6 +355,10 @@ impl Config {
         let places = (home.as_str(), folder.as_path());
         let outside = outside::resolve(raw.http, raw.connections, raw.images, places, &mut wrong);
         let server = raw.server.resolve(raw.keys, beside(raw.issuers, &folder), &mut wrong);
+        for (name, model) in raw.models.iter().map(|(name, one)| (format!("models.{name}"), one)) {
+            none_of(&name, &model.times(), &mut wrong);
+        }
+        none_of("model", &raw.model.times(), &mut wrong);
         let models = model::by_agent(raw.models, &agents, &home, &mut wrong);
         let config = Self {
             toolset: raw.toolset.map(|toolset| folder.join(toolset)),

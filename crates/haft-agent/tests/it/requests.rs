@@ -4,10 +4,12 @@ use std::path::Path;
 
 use haft_agent::Settings;
 use haft_agent::http::Provider as Api;
+use haft_core::Caller;
+use haft_core::hop::{self, Chain};
 use serde_json::Value;
 
 use crate::provider::{Reply, says};
-use crate::world::{World, say, settings};
+use crate::world::{World, caller, say, settings};
 
 /// The official types, as JSON Schema. They lie beside the workspace; not everyone has them.
 pub(crate) fn schema(kind: &str) -> Option<jsonschema::Validator> {
@@ -79,6 +81,23 @@ async fn the_key_goes_where_each_provider_looks_for_it() {
         let head = world.provider.requests()[0].head.clone();
         assert!(head.starts_with(path) && head.contains(key), "{head}");
         assert!(!world.provider.requests()[0].body.to_string().contains("sk-very-secret"));
+    }
+}
+
+/// A model may be another server of ours, whose model is this one.
+#[tokio::test]
+async fn a_model_is_told_which_servers_a_request_came_through() {
+    let other = "0123456789abcdef0123456789abcdef";
+    for marks in [&[][..], &[other]] {
+        let api = Api::OpenAi;
+        let world = World::new(api, vec![Reply::Stream(says(api, "x", &[]))]).await;
+        let via = Chain::read(marks.iter().copied()).unwrap();
+        let mut chat = world.agent.chat(Caller { via, ..caller() }).await.unwrap();
+        say(&mut chat, "go").await;
+        let head = world.provider.requests()[0].head.clone();
+        let expected: Vec<&str> = marks.iter().copied().chain([hop::own()]).collect();
+        let line = format!("\r\nhaft-hop: {}\r\n", expected.join(", "));
+        assert!(format!("{head}\r\n").contains(&line), "{head}");
     }
 }
 

@@ -1,6 +1,8 @@
 //! Connections: accounts elsewhere, who may use them, and whether they work. A secret goes into a form and
 //! onto no page.
 
+mod forms;
+
 use std::sync::Arc;
 
 use axum::extract::{Extension, Path, State};
@@ -11,7 +13,7 @@ use haft_core::secret::SecretText;
 use haft_runtime::connections::{Proof, Wanted};
 use maud::{Markup, html};
 
-use super::encode;
+use self::forms::{granting, removing, revoking, rotating, testing};
 use super::guard::Failed;
 use super::page::{self, Visitor, badge};
 use super::posted::Posted;
@@ -301,86 +303,6 @@ fn given(visitor: &Visitor, id: &str, all: &[Given]) -> Markup {
         }
     });
     page::table("Who may use it", &["Who", "Tools", "Take back"], rows)
-}
-
-/// A form of one thing to do with a connection.
-fn doing(visitor: &Visitor, id: &str, what: &str, inside: &Markup) -> Markup {
-    html! {
-        form .row method="post" action={ (PLACE) "/" (encode(id)) } autocomplete="off" {
-            (page::token(visitor))
-            input type="hidden" name="do" value=(what);
-            (inside)
-        }
-    }
-}
-
-fn revoking(visitor: &Visitor, id: &str, who: &str) -> Markup {
-    doing(
-        visitor,
-        id,
-        "revoke",
-        &html! {
-            input type="hidden" name="principal" value=(who);
-            button .quiet type="submit" aria-label={ "Take " (id) " back from " (who) } { "Take back" }
-            @if who.len() < 40 { span .about { (visible(who)) } }
-        },
-    )
-}
-
-fn granting(visitor: &Visitor, id: &str) -> Markup {
-    doing(
-        visitor,
-        id,
-        "grant",
-        &html! {
-            label for="principals" { "Who" }
-            input #principals name="principals" required placeholder="agent:helper, agent:* or user:mara" spellcheck="false";
-            label for="tools" { "Tools" }
-            input #tools name="tools" required placeholder="core__issues_*" spellcheck="false";
-            button type="submit" { "Grant" }
-        },
-    )
-}
-
-fn testing(visitor: &Visitor, one: &Connection) -> Markup {
-    doing(
-        visitor,
-        &one.id,
-        "test",
-        &html! {
-            @if !one.hosts.is_empty() {
-                label for="url" { "Address to ask" }
-                input #url name="url" type="url" placeholder={ "https://" (one.hosts.first().map_or("", String::as_str)) "/" } spellcheck="false";
-            }
-            button type="submit" { "Test" }
-        },
-    )
-}
-
-fn rotating(visitor: &Visitor, id: &str) -> Markup {
-    doing(
-        visitor,
-        id,
-        "secret",
-        &html! {
-            label for="secret" { "New secret" }
-            input #secret name="secret" type="password" autocomplete="new-password" required;
-            button type="submit" { "Replace" }
-        },
-    )
-}
-
-/// Who removes it has said so twice.
-fn removing(visitor: &Visitor, id: &str) -> Markup {
-    doing(
-        visitor,
-        id,
-        "remove",
-        &html! {
-            label .choice { input type="checkbox" name="sure" value="yes" required; " Forget it, its secret and its grants" }
-            button .quiet type="submit" { "Remove" }
-        },
-    )
 }
 
 /// Does what a form of the page says.

@@ -1,6 +1,6 @@
 //! Connections over HTTP: kept sealed, granted, used at once, and their secrets seen by nobody.
 
-mod consent;
+pub(crate) mod consent;
 
 use std::sync::Arc;
 

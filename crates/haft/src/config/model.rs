@@ -39,6 +39,13 @@ pub(crate) struct Model {
     pub(crate) tenants: Option<Vec<String>>,
 }
 
+impl Model {
+    /// The times that it is given: of none, nothing would be answered.
+    pub(super) fn times(&self) -> [(&'static str, Option<u64>); 2] {
+        [("max_seconds", self.max_seconds), ("idle_s", self.idle_s)]
+    }
+}
+
 /// Models by tenant and agent. An agent is written `<tenant>/<agent>`, or by its name alone where only
 /// one tenant has one of that name.
 pub(super) fn by_agent(

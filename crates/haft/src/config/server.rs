@@ -64,6 +64,7 @@ impl RawServer {
                 "`server.{name}` must be at least 1: with 0, nothing would be answered or counted"
             ));
         }
+        super::none_of("server", &[("keep_alive_s", self.keep_alive_s)], wrong);
         if self.tend_s == Some(0) {
             wrong.push(anyhow!("`server.tend_s` must be at least 1: never without a pause"));
         }

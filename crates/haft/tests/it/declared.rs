@@ -315,7 +315,8 @@ fn what_cannot_be_counted_reached_or_found_hides_nothing() {
     finds(
         "[runtime]\nmax_depth = 99999999999999999999\ndefault_timeout_ms = 0\nconfirmation_ttl_s = 0\n\n\
          [http]\nconnect_ms = 0\n\n[images]\nurl = \"images\"\npublic_url = \"ftp://x/\"\n\n\
-         [server]\nlisten = \"here\"\n\n[store]\npath = \"/proc/x/haft.db\"\n",
+         [server]\nlisten = \"here\"\n\n[store]\npath = \"/proc/x/haft.db\"\n\n\
+         [model]\nidle_s = 0\n",
         &[
             (2, "error", "`max_depth` is more than can be counted here"),
             (3, "error", "`runtime.default_timeout_ms` must be at least 1"),
@@ -325,6 +326,7 @@ fn what_cannot_be_counted_reached_or_found_hides_nothing() {
             (11, "error", "`images.public_url`: `ftp://x/` must be an address"),
             (14, "error", "`listen` must be an address of this machine"),
             (17, "error", "`/proc` cannot be written"),
+            (20, "error", "`model.idle_s` must be at least 1"),
         ],
     );
     // Two files that are not there, and a mistake in one that is.

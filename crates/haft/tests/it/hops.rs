@@ -1,7 +1,7 @@
 //! Two servers whose tools call each other.
 
 use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, OnceLock};
@@ -11,14 +11,13 @@ use serde_json::{Value, json};
 
 use crate::project::Project;
 use crate::server::Server;
-use crate::service::request;
+use crate::service::{listen, request};
 
 const CALLS: &str = "/v1/agents/default/calls";
 
 /// Passes requests on to an address that is not known yet, and tells of both sides.
 fn passing_on(to: Arc<OnceLock<String>>) -> (u16, Receiver<(String, String)>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let (port, listener) = listen();
     let (send, seen) = channel();
     thread::spawn(move || {
         for stream in listener.incoming() {

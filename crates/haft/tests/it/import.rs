@@ -4,7 +4,7 @@ use std::sync::mpsc::Receiver;
 
 use serde_json::{Value, json};
 
-use crate::project::Project;
+use crate::project::{Project, Said};
 use crate::service::service;
 
 fn document(port: u16) -> Value {
@@ -48,6 +48,19 @@ fn document(port: u16) -> Value {
     })
 }
 
+/// A project whose calls may go to this machine, with what importing the document said.
+fn imported(port: u16) -> (Project, Said) {
+    let project = Project::new();
+    project.write("api.json", &document(port).to_string());
+    project.write(
+        "haft.toml",
+        "toolset = \"api\"\n[policy]\nallow = [\"*\"]\n[http]\nallow = [\"127.0.0.1\"]\n",
+    );
+    let said = project.run(&["import", "api.json", "--toolset", "api"]);
+    assert_eq!(said.code, 1, "one operation cannot be imported: {said:?}");
+    (project, said)
+}
+
 /// The request line, a header if it is there, and the body.
 fn sent(project: &Project, seen: &Receiver<String>, tool: &str, arguments: &Value) -> String {
     let said = project.run(&[
@@ -71,15 +84,8 @@ fn sent(project: &Project, seen: &Receiver<String>, tool: &str, arguments: &Valu
 
 #[test]
 fn imported_tools_send_what_their_document_says() {
-    let project = Project::new();
     let (port, seen) = service();
-    project.write("api.json", &document(port).to_string());
-    project.write(
-        "haft.toml",
-        "toolset = \"api\"\n[policy]\nallow = [\"*\"]\n[http]\nallow = [\"127.0.0.1\"]\n",
-    );
-    let said = project.run(&["import", "api.json", "--toolset", "api"]);
-    assert_eq!(said.code, 1, "{said:?}");
+    let (project, said) = imported(port);
     assert!(
         said.err.contains("`attach` was not imported: its body is `multipart/form-data`"),
         "{said:?}"
@@ -128,14 +134,8 @@ fn imported_tools_send_what_their_document_says() {
 
 #[test]
 fn what_no_request_can_be_made_of_is_nobodys_to_approve() {
-    let project = Project::new();
     let (port, seen) = service();
-    project.write("api.json", &document(port).to_string());
-    project.write(
-        "haft.toml",
-        "toolset = \"api\"\n[policy]\nallow = [\"*\"]\n[http]\nallow = [\"127.0.0.1\"]\n",
-    );
-    assert_eq!(project.run(&["import", "api.json", "--toolset", "api"]).code, 1);
+    let (project, _) = imported(port);
     let call = |body: &str, more: &[&str]| {
         let arguments = json!({"body": body}).to_string();
         let call = ["call", "upload", "--args", &arguments, "--toolset", "api", "--json"];
@@ -179,15 +179,9 @@ fn a_provider_is_a_name_and_belongs_to_requests() {
 
 #[test]
 fn proxies_of_the_environment_are_not_asked() {
-    let project = Project::new();
     let (port, seen) = service();
     let (proxy, asked) = service();
-    project.write("api.json", &document(port).to_string());
-    project.write(
-        "haft.toml",
-        "toolset = \"api\"\n[policy]\nallow = [\"*\"]\n[http]\nallow = [\"127.0.0.1\"]\n",
-    );
-    assert_eq!(project.run(&["import", "api.json", "--toolset", "api"]).code, 1);
+    let (project, _) = imported(port);
     let proxy = format!("http://127.0.0.1:{proxy}");
     let mut command = project.command();
     for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"]

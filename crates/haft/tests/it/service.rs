@@ -9,10 +9,15 @@ use serde_json::{Value, json};
 
 use crate::project::Project;
 
+/// A port of this machine that nobody else has.
+pub(crate) fn listen() -> (u16, TcpListener) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    (listener.local_addr().unwrap().port(), listener)
+}
+
 /// Answers every request with an empty object, and passes on what it was sent.
 pub(crate) fn service() -> (u16, Receiver<String>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let (port, listener) = listen();
     let (send, seen) = channel();
     thread::spawn(move || {
         for stream in listener.incoming() {
@@ -59,8 +64,7 @@ pub(crate) fn shop(port: u16, policy: &str, server: &str) -> Project {
 /// Answers every request with a cookie, and keeps connections open for more. Passes on the number of the
 /// connection with what came over it.
 pub(crate) fn keeping_service() -> (u16, Receiver<(usize, String)>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
+    let (port, listener) = listen();
     let (send, seen) = channel();
     thread::spawn(move || {
         for (number, stream) in listener.incoming().enumerate() {

@@ -1,6 +1,6 @@
 //! Connections that were granted by a command, beside what is declared and configured.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use haft_core::port::StoreError;
 
@@ -41,21 +41,20 @@ impl Office {
 /// Adds what was granted. What fits no tool, or contradicts what is declared, grants nothing and is
 /// reported: it must not take the rest of its tenant down.
 pub(super) fn add(merged: &mut Merged, granted: &[Grant], stocks: &Stocks<'_>) {
-    for grant in granted {
-        let records = &merged.records;
-        if !records.tenants.iter().any(|one| one.id == grant.tenant) {
-            continue;
-        }
+    let tenants: HashSet<String> =
+        merged.records.tenants.iter().map(|one| one.id.clone()).collect();
+    // What each connection is an account of; looked up, since there may be many grants.
+    let mut providers: HashMap<(String, String), BTreeSet<String>> = HashMap::new();
+    for one in &merged.records.grants {
+        providers.entry(account(one)).or_default().insert(one.provider.clone());
+    }
+    for grant in granted.iter().filter(|one| tenants.contains(&one.tenant)) {
         let place = format!("grant of connection `{}`", grant.connection);
-        let differs = |one: &&Grant| {
-            one.tenant == grant.tenant
-                && one.connection == grant.connection
-                && one.provider != grant.provider
-        };
-        if let Some(other) = records.grants.iter().find(differs) {
+        let others = providers.entry(account(grant)).or_default();
+        if let Some(other) = others.iter().find(|other| **other != grant.provider) {
             let message = format!(
-                "{place}: it is an account of `{}` here and of `{}` elsewhere, so this grant does not count",
-                grant.provider, other.provider
+                "{place}: it is an account of `{}` here and of `{other}` elsewhere, so this grant does not count",
+                grant.provider
             );
             merged.problems.push(Problem::warning("connections", message));
             continue;
@@ -71,7 +70,12 @@ pub(super) fn add(merged: &mut Merged, granted: &[Grant], stocks: &Stocks<'_>) {
             known
         });
         if !grant.tools.is_empty() {
+            others.insert(grant.provider.clone());
             merged.records.grants.push(grant);
         }
     }
+}
+
+fn account(grant: &Grant) -> (String, String) {
+    (grant.tenant.clone(), grant.connection.clone())
 }

@@ -196,7 +196,7 @@ async fn tools_that_call_tools_go_the_same_way() {
     assert_eq!(kind(&world.call(call("compute", "k")).await), ErrorKind::Denied);
     // Nor are they called through more of them than the settings allow.
     let through = |tools: usize| {
-        let mut call = call("order", &format!("through {tools}"));
+        let mut call = call("order", &format!("through-{tools}"));
         call.through = (0..tools).map(|n| format!("shop__t{n}").into()).collect();
         call
     };

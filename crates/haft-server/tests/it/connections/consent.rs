@@ -24,14 +24,14 @@ type Codes = Arc<Mutex<HashMap<String, (String, String)>>>;
 
 /// An authorization server. A code is good once, for the client, the redirect and the challenge that it
 /// was made for.
-struct Provider {
+pub(crate) struct Provider {
     port: u16,
     codes: Codes,
     asked: Arc<Mutex<Vec<String>>>,
 }
 
 impl Provider {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (codes, asked) = (Codes::default(), Arc::<Mutex<Vec<String>>>::default());
@@ -63,7 +63,7 @@ impl Provider {
     }
 
     /// A connection of a person there.
-    fn wanted(&self, id: &str) -> Value {
+    pub(crate) fn wanted(&self, id: &str) -> Value {
         let base = format!("http://127.0.0.1:{}", self.port);
         json!({"id": id, "provider": "crm", "kind": "authorization-code", "hosts": ["127.0.0.1"],
                "client_id": "haft", "secret": CLIENT_SECRET, "scopes": ["read", "write"],
@@ -72,7 +72,7 @@ impl Provider {
     }
 
     /// What somebody is sent back with who agrees at an address.
-    fn agree(&self, url: &str) -> String {
+    pub(crate) fn agree(&self, url: &str) -> String {
         let asked = asked(url);
         assert_eq!(asked["response_type"], "code", "{url}");
         assert_eq!(asked["code_challenge_method"], "S256", "{url}");

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::cdp;
 use super::world::{HOSTILE, Visit, World, field};
+use crate::connections::consent::Provider;
 use crate::own::service::Service;
 
 /// Fills a form in with what its page carries.
@@ -210,6 +211,34 @@ async fn a_connection_is_kept_granted_tested_and_removed_and_its_secret_is_on_no
     assert!(page.contains("not confirmed"), "{page}");
     assert_eq!(sent(&visit, place, &[("do", "remove"), ("sure", "yes")]).await.0, 303);
     assert_eq!(visit.get(place).await.status, 404);
+}
+
+#[tokio::test]
+async fn a_persons_account_is_connected_over_a_link_that_they_follow() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.admin).await;
+    let provider = Provider::new().await;
+    let wanted = provider.wanted("mail");
+    let text = |name: &'static str| (name, wanted[name].as_str().unwrap());
+    let names = ["id", "provider", "kind", "client_id", "secret", "authorize_url", "token_url"];
+    let mut fields: Vec<(&str, &str)> = names.map(text).to_vec();
+    fields.push(("scopes", "read write"));
+    let without: Vec<_> = fields.iter().copied().filter(|one| one.0 != "authorize_url").collect();
+    let (_, page) = sent(&visit, "/console/connections", &without).await;
+    assert!(page.contains("`authorize_url`: this kind needs it"), "{page}");
+    let (status, page) = sent(&visit, "/console/connections", &fields).await;
+    assert!(status == 200 && page.contains("Agree at the provider"), "{page}");
+    assert!(!page.contains(text("secret").1), "{page}");
+    let link = page.split("href=\"").find(|one| one.contains("/authorize?")).unwrap();
+    let link = link.split('"').next().unwrap().replace("&amp;", "&");
+    // The browser comes back from another site, so without the visit's cookie.
+    let back = format!("/console/consent?{}", provider.agree(&link));
+    let page = world.stranger().get(&back).await;
+    assert!(page.status == 200 && page.body.contains("Connected"), "{page:?}");
+    assert!(page.header("content-security-policy").unwrap().contains("frame-ancestors 'none'"));
+    let kept = visit.get("/console/connections/mail").await.body;
+    assert!(kept.contains(text("token_url").1) && kept.contains("authorization-code"), "{kept}");
+    assert_eq!(world.stranger().get(&back).await.status, 400, "once");
 }
 
 #[tokio::test]
