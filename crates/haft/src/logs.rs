@@ -19,11 +19,13 @@ pub(crate) fn start(how: Logging) -> anyhow::Result<()> {
         // Every call is on record in any case. Two lines more for each are for who asks for them.
         Logging::Auto => (!terminal, LevelFilter::WARN),
     };
-    let lines = Lines::to(stderr())?;
+    let lines = Lines::to(stderr())?.coloured(terminal && !json);
     let log = fmt().with_max_level(level).with_target(false).with_writer(move || lines.clone());
     let started = match json {
         true => log.json().flatten_event(true).with_current_span(false).try_init(),
         false => log.with_ansi(terminal).compact().try_init(),
     };
-    started.map_err(|why| anyhow!("the log cannot be started: {why}"))
+    started.map_err(|why| anyhow!("the log cannot be started: {why}"))?;
+    haft_server::logs::panics();
+    Ok(())
 }

@@ -4,6 +4,7 @@ mod keys;
 mod oracle;
 mod renewal;
 mod reversed;
+mod unprintable;
 mod world;
 
 use std::sync::Arc;

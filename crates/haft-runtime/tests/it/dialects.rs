@@ -6,11 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use haft_core::call::RawArguments;
-use haft_core::contract::Contract;
-use haft_core::names::Namespace;
 use haft_core::port::{Boxed, Ended, Execute, Invoke as _, Job};
-use haft_core::registry::{Build, Entry, Implementation, Registry, Tool};
-use haft_core::{Call, Caller, Digest, ErrorKind, parameters};
+use haft_core::registry::Tool;
+use haft_core::{Call, Caller, ErrorKind};
 use haft_runtime::Runtime;
 use haft_runtime::policy::{Policy, Rules, Source};
 use haft_store::Memory;
@@ -18,6 +16,8 @@ use haft_wire::Target;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value, json};
+
+use crate::policy::world::{registry, tool};
 
 /// A schema, a value that it accepts, and one of the same type that it does not.
 type Sample = (Value, Value, Value);
@@ -94,26 +94,13 @@ fn object(one: &Value, two: &Value, both: bool) -> Value {
     })
 }
 
-fn tool(schema: &Value) -> Tool {
-    let contract: Contract = serde_json::from_value(json!({
-        "toolId": "act", "version": "1.0.0", "description": "Does something.",
+fn acting(schema: &Value) -> Tool {
+    let changes = json!({
         "category": "action", "sideEffects": "writes", "effect": "state_change",
-        "sideEffectPolicy": "irreversible", "idempotent": false, "requiresConfirmation": false,
-        "allowedModes": ["text"], "latencyBudgetMs": 800, "parameters": schema,
-        "redaction": {"allow": []}, "arguments": {"mode": "strict", "fraction": "refuse"},
-    }))
-    .unwrap();
-    let mut tool = Tool {
-        id: "test__act".into(),
-        digest: Digest::of_bytes(b""),
-        parameters: parameters::view(&contract.parameters),
-        contract,
-        summary: "s".into(),
-        doc: "d".into(),
-        handler: Implementation::Native,
-    };
-    tool.digest = Entry::seal(&tool).digest;
-    tool
+        "sideEffectPolicy": "irreversible", "idempotent": false, "parameters": schema,
+        "arguments": {"mode": "strict", "fraction": "refuse"},
+    });
+    tool("test__act", changes)
 }
 
 /// Takes anything, and counts.
@@ -132,14 +119,7 @@ impl Execute for Counting {
 }
 
 fn path(tool: Tool) -> (Runtime, Arc<Counting>) {
-    let registry = Registry {
-        version: "1.0.00000000".into(),
-        digest: Digest::of_bytes(b"dialects"),
-        namespace: Namespace::parse("test").unwrap(),
-        prompts: Default::default(),
-        tools: vec![tool],
-        build: Build { at: "2026-01-01T00:00:00Z".into(), by: "test".into(), commit: None },
-    };
+    let registry = registry("test", vec![tool]);
     let rules = Rules { allow: vec!["test__*".into()], ..Rules::default() };
     let source = Source { rules, ..Source::default() };
     let policy = Policy::load(&source, &[&registry]).unwrap();
@@ -164,7 +144,7 @@ thread_local! {
 /// What a model says in each dialect is done if the contract's schema accepts it, and not otherwise.
 fn check(schema: &Value, said: &[Value]) -> Result<(), String> {
     let canonical = jsonschema::options().should_validate_formats(true).build(schema).unwrap();
-    let tool = tool(schema);
+    let tool = acting(schema);
     let (runtime, ran) = path(tool.clone());
     let here = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     for target in Target::ALL {

@@ -3,12 +3,14 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use haft_runtime::redact::{Scrubber, Secret};
 use haft_server::traces::{Collector, Traces};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use crate::client::Served;
+use crate::mcp;
 
 /// Answers every post, and keeps what it was sent.
 async fn collector() -> (String, Arc<Mutex<Vec<String>>>) {
@@ -204,4 +206,45 @@ async fn an_mcp_client_says_its_trace_in_the_message_or_in_the_header() {
     assert_eq!(called(&other, PARENT).await.as_deref(), Some(two), "the message's own counts");
     assert_eq!(called("nonsense", "").await, None);
     assert_eq!(called("", "").await, None);
+}
+
+/// What a client puts where programs look for the trace that they belong to, and into names and ids, is
+/// theirs to say; a secret of ours among it is not passed on.
+#[tokio::test]
+async fn a_secret_is_in_no_span_and_no_label_wherever_a_client_puts_it() {
+    const SECRET: &str = "canary-5e1f0b7a9c3d-token";
+    let (endpoint, got) = collector().await;
+    let traces = traces(&endpoint, 1.0);
+    let served = Served::watched(traces.clone()).await;
+    let own = Secret::new("model-key", SECRET).unwrap();
+    served.door.runtime.guard(&Scrubber::new(&[own]).unwrap()).unwrap();
+    let within = format!("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01-{SECRET}");
+    let baggage = format!("user={SECRET}");
+    for parent in [SECRET, &within, PARENT] {
+        let headers =
+            [("traceparent", parent), ("tracestate", baggage.as_str()), ("baggage", &baggage)];
+        for (tool, id) in [("echo", "toolu_1"), ("echo", SECRET), (SECRET, SECRET)] {
+            let body = json!({"tool": tool, "arguments": {"text": SECRET}, "id": id});
+            served
+                .send(&served.agent, "POST", "/v1/agents/helper/calls", &headers, Some(body))
+                .await;
+        }
+        let mut meta = mcp::meta(json!({}));
+        for (name, value) in headers {
+            meta[name] = json!(value);
+        }
+        let with = json!({ "_meta": meta });
+        mcp::call(&served, "echo", json!({"text": SECRET}), with).await;
+    }
+    traces.flush(Duration::from_secs(10)).await;
+    let calls = spans(&got);
+    let calls = calls.iter().filter(|one| one["name"] == "execute_tool shop__echo").count();
+    assert_eq!(calls, 9, "they are told");
+    let raw = got.lock().unwrap().join("");
+    assert!(!raw.contains("canary"), "{raw}");
+    let figures = served.get(&served.operator, "/metrics").await.body;
+    assert!(
+        figures.contains("tool_name=\"shop__echo\"") && !figures.contains("canary"),
+        "{figures}"
+    );
 }

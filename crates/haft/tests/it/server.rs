@@ -16,14 +16,19 @@ pub(crate) struct Server<'a> {
 
 impl<'a> Server<'a> {
     pub(crate) fn start(project: &'a Project) -> Self {
+        Self::logging(project, Stdio::null())
+    }
+
+    /// With its log written there.
+    pub(crate) fn logging(project: &'a Project, log: Stdio) -> Self {
         let mut command = project.command();
-        command.args(["serve", "--listen", "127.0.0.1:0"]);
+        command.args(["serve", "--listen", "127.0.0.1:0"]).stderr(log);
         Self::started(project, command).expect("it does not start")
     }
 
-    /// A server that a command has started; none where it has ended instead.
+    /// A server that a command starts; none where it has ended instead.
     pub(crate) fn started(project: &'a Project, mut command: Command) -> Option<Self> {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let Some((_, address)) = line.trim().rsplit_once("http://") else {

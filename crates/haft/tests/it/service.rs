@@ -17,6 +17,11 @@ pub(crate) fn listen() -> (u16, TcpListener) {
 
 /// Answers every request with an empty object, and passes on what it was sent.
 pub(crate) fn service() -> (u16, Receiver<String>) {
+    answering("200 OK", "{}".to_owned())
+}
+
+/// The same with another answer.
+pub(crate) fn answering(status: &'static str, body: String) -> (u16, Receiver<String>) {
     let (port, listener) = listen();
     let (send, seen) = channel();
     thread::spawn(move || {
@@ -26,10 +31,13 @@ pub(crate) fn service() -> (u16, Receiver<String>) {
             if send.send(request).is_err() {
                 return;
             }
-            let _ = stream.write_all(
-                b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\
-                  connection: close\r\n\r\n{}",
+            let head = format!(
+                "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
+                 connection: close\r\n\r\n",
+                body.len()
             );
+            let _ = stream.write_all(head.as_bytes());
+            let _ = stream.write_all(body.as_bytes());
         }
     });
     (port, seen)
