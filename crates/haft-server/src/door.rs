@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use haft_agent::Agent;
-use haft_core::hop::Chain;
 use haft_runtime::Runtime;
 use tokio::sync::{Mutex, Semaphore, watch};
 
@@ -260,8 +259,6 @@ impl Door {
 
     /// Resolves when a credential no longer opens what it did: revoked, expired, or of another role.
     pub(crate) async fn shut(self: Arc<Self>, credential: Option<Credential>, who: Who) {
-        // However the request came, the credential is what is looked at.
-        let who = who.through(Chain::default());
         loop {
             tokio::time::sleep(Duration::from_secs(1)).await;
             if !self.still_opens(credential.as_ref(), &who).await {
@@ -277,7 +274,8 @@ impl Door {
             Some(credential) => self.identify(&credential.0).await,
             None => self.holder(&who.key),
         };
-        now.as_ref() == Some(who)
+        // However the request came.
+        now.map(|now| now.through(who.via.clone())).as_ref() == Some(who)
     }
 
     /// The stored keys, as they are now.

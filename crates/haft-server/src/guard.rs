@@ -161,11 +161,14 @@ fn check<B>(door: &Door, request: &http::Request<B>) -> Result<Chain, Problem> {
         }
     }
     let via = came_via(headers)?;
+    // Where the address names one, too, both must be ours: what is made from either leads here.
     let named = request.uri().authority().map(|authority| authority.as_str());
-    let host = named.or_else(|| text(headers, &header::HOST));
+    let said = [named, text(headers, &header::HOST)];
+    if !said.iter().flatten().all(|host| Host::read(host).is_some_and(|host| host.is_of(door))) {
+        return Err(Problem::foreign("the request is for another host"));
+    }
+    let host = said.into_iter().flatten().find_map(Host::read);
     let host = host.ok_or_else(|| Problem::malformed("the request names no host"))?;
-    let host = Host::read(host).filter(|host| host.is_of(door));
-    let host = host.ok_or_else(|| Problem::foreign("the request is for another host"))?;
     if let Some(origin) = headers.get(header::ORIGIN)
         && !host.is_origin(door, origin.to_str().unwrap_or_default())
     {

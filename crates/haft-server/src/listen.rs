@@ -105,7 +105,12 @@ async fn follow(door: Arc<Door>) {
 }
 
 /// One connection, to its end. A connection that breaks is the client's affair.
-async fn connection(door: Arc<Door>, app: Guarded, stream: TcpStream, _place: OwnedSemaphorePermit) {
+async fn connection(
+    door: Arc<Door>,
+    app: Guarded,
+    stream: TcpStream,
+    _place: OwnedSemaphorePermit,
+) {
     let requests = Arc::new(Requests::default());
     let stream = Patient::new(stream, &door.limits, requests.clone());
     let app = counted(app, requests);

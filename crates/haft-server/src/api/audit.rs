@@ -195,11 +195,16 @@ pub(crate) async fn verify(
     if door.is_home(&who) {
         return Ok(Json(json!(checked)));
     }
-    let broken = checked.broken.map(|(_, why)| json!([null, why]));
-    Ok(Json(match broken {
-        Some(broken) => json!({ "broken": broken }),
+    Ok(Json(match checked.broken {
+        Some(broken) => json!({ "broken": [null, without_number(&broken)] }),
         None => json!({}),
     }))
+}
+
+/// What is wrong with the trail, for those who are not to know how long it is.
+pub(crate) fn without_number((number, why): &(u64, String)) -> String {
+    let one = why.replace(&format!("entry {number} "), "an entry ");
+    one.replace(&format!("entries from {number} on "), "some entries ")
 }
 
 /// Checks the trail.
@@ -207,4 +212,28 @@ pub(crate) async fn verified(door: &Door, who: &Who) -> Result<Checked, Problem>
     need(who, Role::Operator)?;
     let _alone = door.verifying.try_acquire().map_err(|_| Problem::overloaded())?;
     door.runtime.store().verify().await.map_err(unreadable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_number;
+
+    #[test]
+    fn what_is_wrong_is_said_without_its_place() {
+        for (why, expected) in [
+            (
+                "entry 7 was changed: its hash does not fit",
+                "an entry was changed: its hash does not fit",
+            ),
+            ("the trail was cut: entry 7 was signed", "the trail was cut: an entry was signed"),
+            ("entries from 7 on are said to be forgotten", "some entries are said to be forgotten"),
+            (
+                "the ledger does not say what entry 7 says",
+                "the ledger does not say what an entry says",
+            ),
+            ("an effect that no entry knows", "an effect that no entry knows"),
+        ] {
+            assert_eq!(without_number(&(7, why.to_owned())), expected);
+        }
+    }
 }

@@ -131,7 +131,11 @@ pub(crate) async fn list(
     let more = items.len() > most;
     items.truncate(most);
     let next = items.last().filter(|_| more).map(|one| one.id.clone());
-    Ok(Json(Connections { items, next }))
+    let mut shown = Vec::with_capacity(items.len());
+    for one in items {
+        shown.push(with_tokens(&door, &who, one).await?);
+    }
+    Ok(Json(Connections { items: shown, next }))
 }
 
 /// Every connection of the tenant, by id.
@@ -141,20 +145,18 @@ pub(crate) async fn all(door: &Door, who: &Who) -> Result<Vec<Connection>, Probl
     let mut accounts = kept.accounts(&who.tenant).await.map_err(unopened)?;
     accounts.sort_by(|one, other| one.id.cmp(&other.id));
     let grants = grants::all(door, who).await?;
-    let mut all = Vec::with_capacity(accounts.len());
-    for account in &accounts {
-        let mut one = shown(door, &**kept, account, &grants);
-        one.oauth = match account.kind {
-            AuthKind::ClientCredentials | AuthKind::AuthorizationCode => {
-                // Sealed with the secret; where the key is not there, the rest is shown without it.
-                let opened = kept.open(&who.tenant, &account.id).await.ok();
-                opened.and_then(|(_, credentials)| Tokens::of(&credentials))
-            }
-            AuthKind::Bearer | AuthKind::Header | AuthKind::Query | AuthKind::Basic => None,
-        };
-        all.push(one);
+    Ok(accounts.iter().map(|account| shown(door, &**kept, account, &grants)).collect())
+}
+
+/// With where its tokens come from. That is sealed with the secret; where the key is not there, the rest is
+/// shown without it.
+async fn with_tokens(door: &Door, who: &Who, mut one: Connection) -> Result<Connection, Problem> {
+    let kinds = [AuthKind::ClientCredentials, AuthKind::AuthorizationCode];
+    if kinds.iter().any(|kind| kind.as_str() == one.kind) {
+        let opened = kept(door)?.open(&who.tenant, &one.id).await.ok();
+        one.oauth = opened.and_then(|(_, credentials)| Tokens::of(&credentials));
     }
-    Ok(all)
+    Ok(one)
 }
 
 fn shown(
@@ -287,7 +289,8 @@ pub(crate) async fn show(
 /// A connection of the tenant.
 pub(crate) async fn one(door: &Door, who: &Who, id: &str) -> Result<Connection, Problem> {
     let mut all = all(door, who).await?.into_iter();
-    all.find(|one| one.id == id).ok_or_else(|| Problem::missing("connection"))
+    let one = all.find(|one| one.id == id).ok_or_else(|| Problem::missing("connection"))?;
+    with_tokens(door, who, one).await
 }
 
 /// Replaces the secret of a connection; the next call uses the new one. It is never shown.

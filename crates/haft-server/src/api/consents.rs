@@ -150,25 +150,26 @@ pub(crate) async fn answered(door: &Arc<Door>, answer: Answer) -> Result<Consent
     let state = answer.state;
     let pending = door.consents.take(&state).ok_or_else(unknown)?;
     let who = pending.who.clone();
-    let made = match door.work(&who.tenant) {
-        Err(problem) => Err(problem.in_words()),
-        Ok(room) => {
-            let (door, code) = (door.clone(), answer.code);
-            let work = tokio::spawn(async move {
-                let made = made(&door, &pending, code).await;
-                drop(room);
-                made
-            });
-            work.await.unwrap_or_else(|_| Err("the server could not finish it".to_owned()))
-        }
+    let room = door.work(&who.tenant);
+    let (told, asked) = ((door.clone(), state.clone()), who.clone());
+    let work = async move {
+        let (door, state) = told;
+        let made = match room {
+            Ok(_room) => made(&door, &pending, answer.code).await,
+            Err(problem) => Err(problem.in_words()),
+        };
+        let seen = match made {
+            Ok(detail) => Seen { status: Standing::Connected, detail },
+            Err(why) => Seen { status: Standing::Failed, detail: Some(why) },
+        };
+        let (tenant, status) = (&*asked.tenant, seen.status);
+        tracing::info!(event = "consent_answered", tenant, by = %asked.principal, ?status);
+        door.consents.settle(&state, seen);
     };
-    let seen = match made {
-        Ok(detail) => Seen { status: Standing::Connected, detail },
-        Err(why) => Seen { status: Standing::Failed, detail: Some(why) },
-    };
-    let (tenant, status) = (&*who.tenant, seen.status);
-    tracing::info!(event = "consent_answered", tenant, by = %who.principal, ?status);
-    door.consents.settle(&state, seen);
+    if tokio::spawn(work).await.is_err() {
+        let why = Some("the server could not finish it".to_owned());
+        door.consents.settle(&state, Seen { status: Standing::Failed, detail: why });
+    }
     door.consents.of(&who, &state).ok_or_else(unknown)
 }
 

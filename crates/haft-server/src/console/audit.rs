@@ -93,9 +93,10 @@ fn about(said: &Value) -> Markup {
 
 fn verdict(checked: &Checked, at_home: bool) -> Markup {
     match &checked.broken {
-        Some((_, why)) => html! {
+        Some(broken) => html! {
             p .notice.bad role="alert" {
-                "Not intact: " (visible(why)) ". See " code { "haft audit verify" } "."
+                @let why = if at_home { broken.1.clone() } else { audit::without_number(broken) };
+                "Not intact: " (visible(&why)) ". See " code { "haft audit verify" } "."
             }
         },
         None if !at_home => html! { p .notice.good role="status" { "Intact." } },

@@ -56,7 +56,8 @@ fn described(door: &Door, headers: &HeaderMap, path: &str) -> Result<Json<Value>
 /// Where whoever came to `/mcp` without a valid key may ask for one.
 pub(crate) fn challenge(door: &Door, request: &Request) -> Option<HeaderValue> {
     let path = request.uri().path();
-    let ours = path.strip_prefix("/mcp").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let ours =
+        path.strip_prefix("/mcp").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     if !ours || door.mcp.authorization_servers.is_empty() {
         return None;
     }

@@ -1,6 +1,6 @@
 //! Little memory, few threads: degraded, never wrong.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn limited(project: &Project, limit: &str) -> Command {
     let mut command = Command::new("sh");
     let haft = env!("CARGO_BIN_EXE_haft");
     let line = format!("ulimit {limit} && exec '{haft}' serve --listen 127.0.0.1:0");
-    command.current_dir(&project.folder).args(["-c", &line]);
+    command.current_dir(&project.folder).args(["-c", &line]).stderr(Stdio::null());
     command
 }
 
