@@ -97,6 +97,16 @@ async fn foreign_names_and_pages_are_turned_away() {
         let reply = served.raw(ask(host, more).as_bytes()).await;
         assert_eq!(reply.status, status, "{host} {more:?}: {reply:?}");
     }
+    // An address that names a host, too.
+    for (address, host, status) in [
+        ("localhost", "localhost", 200),
+        ("localhost", "rebound.example", 403),
+        ("rebound.example", "localhost", 403),
+    ] {
+        let text = ask(host, "").replace("/healthz", &format!("http://{address}/healthz"));
+        let reply = served.raw(text.as_bytes()).await;
+        assert_eq!(reply.status, status, "{address} {host}: {reply:?}");
+    }
 }
 
 /// A tool whose address leads back to the server it runs in.

@@ -162,6 +162,30 @@ async fn a_person_agrees_and_the_connection_has_their_tokens() {
     }
 }
 
+/// Asked for through another server, and with nobody at the page when it comes to its end.
+#[tokio::test]
+async fn a_consent_comes_to_its_end_whoever_asked_and_whoever_looks() {
+    let (world, provider) = (World::new(Tenants::Here).await, Provider::new().await);
+    let mark = "0123456789abcdef".repeat(2);
+    let (via, wanted) = ([("haft-hop", mark.as_str())], provider.wanted("work"));
+    let asked = world.served.send(&world.served.admin, "POST", ALL, &via, Some(wanted)).await;
+    let consent = asked.json();
+    let brought = provider.agree(consent["url"].as_str().unwrap());
+    let text = format!("GET /console/consent?{brought} HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    let mut page = world.served.connect().await;
+    page.write_all(text.as_bytes()).await.unwrap();
+    // It was taken, and then the page is closed.
+    while world.standing(&consent["state"]).await["status"] == "waiting" {
+        tokio::task::yield_now().await;
+    }
+    drop(page);
+    let mut ended = world.standing(&consent["state"]).await;
+    while ended["status"] == "redeeming" {
+        ended = world.standing(&consent["state"]).await;
+    }
+    assert_eq!(ended["status"], "connected", "{ended}");
+}
+
 #[tokio::test]
 async fn what_was_not_waited_for_makes_nothing() {
     let (world, provider) = (World::new(Tenants::Here).await, Provider::new().await);
