@@ -398,13 +398,6 @@ impl Tx<'_> {
     /// Destroys a tenant's key, and drops its rows: nobody can read them any more, or may. What the audit
     /// trail has of it stays, sealed for good where there was a key.
     pub(super) fn shred(&mut self, tenant: &str) -> Res<()> {
-        let open = "SELECT 1 FROM effects WHERE tenant = ?1 \
-                    AND state IN ('started', 'unknown', 'compensating', 'stuck') LIMIT 1";
-        if self.one(open, (tenant,), |row| row.get::<_, i64>(0))?.is_some() {
-            return Err(StoreError::WrongState(format!(
-                "the tenant `{tenant}` has effects whose outcome is open; settle them first"
-            )));
-        }
         for table in [
             "tenant_keys",
             "effects",
