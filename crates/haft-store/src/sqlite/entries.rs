@@ -28,12 +28,13 @@ macro_rules! rare {
 const RARE: &str = rare!();
 
 /// When a tenant of this name was removed last: nothing before it is for whoever is called so now. Looked
-/// for only where one can have been: it was made, and then changed or removed.
+/// for only where one can have been: it was made, and then changed or removed. Whoever is called so now
+/// need not have been made here.
 const REMOVED: &str = concat!(
     "SELECT MAX(number) FROM audit INDEXED BY audit_rare WHERE tenant = ?1",
     rare!(),
     " AND kind = 'shred' AND EXISTS (SELECT 1 FROM configs \
-     WHERE kind = 'tenant' AND tenant = ?1 AND id = ?1 AND version > 2)"
+     WHERE kind = 'tenant' AND tenant = ?1 AND id = ?1 AND version >= 2)"
 );
 
 /// A tenant's entries, newest first. Their numbers are found first: bodies are long, and few of those

@@ -12,6 +12,7 @@ use haft_core::record::{AuditEntry, ConfirmationStatus};
 use haft_core::registry::SigningKey;
 use serde::Deserialize;
 
+use super::configs::SHRED;
 use crate::tables::{Cut, Forgets, Looked, Res};
 use crate::trail::{Broken, Chain, Checkpoint, Fault, Gap, Link};
 
@@ -94,10 +95,11 @@ struct About {
     id: Option<String>,
 }
 
-/// Changes of what is configured are what it is checked against; what says anything of an effect in
+/// Changes of what is configured are what it is checked against; that a tenant was removed is what hides
+/// the changes before from whoever is called so later; what says anything of an effect in
 /// the ledger, who approved it among it, is what that is checked against.
 fn may_go(on: &mut impl Forgets, entry: &AuditEntry) -> Res<bool> {
-    if matches!(entry.kind.as_str(), "config" | "acknowledge") {
+    if matches!(entry.kind.as_str(), "config" | "acknowledge" | SHRED) {
         return Ok(false);
     }
     let about: About = serde_json::from_str(&entry.body).unwrap_or_default();
