@@ -15,7 +15,7 @@ use super::row::{self, stored_columns};
 use crate::machine;
 use crate::steps::configs::SHRED;
 use crate::steps::journal::BEGIN;
-use crate::steps::proof::{Proof, Stored};
+use crate::steps::proof::{Proof, Stored, is_word};
 use crate::tables::Res;
 use crate::trail::{Broken, Fault};
 
@@ -134,10 +134,10 @@ impl Words {
         }
         if entry.kind == BEGIN {
             self.begins_ms.get_or_insert(entry.at_ms);
-        } else if !matches!(entry.kind.as_str(), "settle" | "unknown" | "resolve" | "undo") {
-            return;
         }
-        if let Ok(Said { call, state, proof }) = serde_json::from_str(&entry.body) {
+        if is_word(&entry.kind)
+            && let Ok(Said { call, state, proof }) = serde_json::from_str(&entry.body)
+        {
             let (number, tenant) = (entry.number, entry.tenant.clone());
             let word = Rc::new(Word { number, tenant, state, proof });
             if let Some(proof) = &word.proof {

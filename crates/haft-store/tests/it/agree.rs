@@ -2,12 +2,12 @@
 
 use haft_core::Principal;
 use haft_core::ledger::State;
-use haft_core::port::{Ledger as _, Resolve, StoreError, Undo};
+use haft_core::port::{Journal as _, Ledger as _, Resolve, Store as _, StoreError, Undo};
 use haft_store::Sqlite;
 use haft_store::trail::Fault;
 use serde_json::json;
 
-use crate::bed::{Bed, KEEP, claim, ending, fresh, word};
+use crate::bed::{Bed, KEEP, LEASE, claim, ending, fresh, kinds, word};
 use crate::trail::{touch, verdict};
 
 /// One that was done, one of which nobody knows, one that failed and was then done.
@@ -155,6 +155,36 @@ async fn forgotten_and_undone(bed: &Bed) {
     let done = Undo::Done { by: "call_undo".into(), result: json!(1) };
     store.undo("acme", "call of open", done).await.unwrap();
     assert!(verdict(bed).is_ok());
+}
+
+/// The trail is kept for as long as keys are, and forgets while an effect has begun that long ago and
+/// not ended that long ago.
+#[tokio::test]
+async fn an_effect_that_went_in_its_time_leaves_no_word_that_it_has_to_be_there() {
+    let (keep, day) = (i64::try_from(KEEP.key_ms).unwrap(), 86_400_000);
+    for (bed, first) in BEDS.iter().flat_map(|bed| [(bed, None), (bed, Some(State::Unknown))]) {
+        let bed = bed();
+        let store = bed.open_sqlite(|_| ());
+        let ticket = fresh(&store, claim("long")).await;
+        if let Some(first) = first {
+            store.settle(&ticket, ending(first, None), None).await.unwrap();
+        }
+        bed.clock.advance(LEASE - 1);
+        store.settle(&ticket, ending(State::Succeeded, None), None).await.unwrap();
+        store.note("acme", "note", json!("the newest entry stays")).await.unwrap();
+        let written = kinds(&store).await;
+        for (ms, gone, rest) in [
+            (keep - LEASE + 2, 0, &written[..]),
+            (LEASE, 1, &written[..]),
+            (day, 0, &written[written.len() - 1..]),
+        ] {
+            bed.clock.advance(ms);
+            assert_eq!(store.purge().await, Ok(gone));
+            while store.forget(store.now_ms() - keep).await.unwrap().more {}
+            assert!(verdict(&bed).is_ok(), "{first:?} {ms}: {:?}", verdict(&bed));
+            assert_eq!(kinds(&store).await, rest, "{first:?} {ms}");
+        }
+    }
 }
 
 #[tokio::test]
