@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use haft_core::Digest;
+use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{Keep, State};
 use haft_core::record::AuditEntry;
 use rusqlite::{Connection, Row};
@@ -69,6 +70,7 @@ struct Found {
     call: String,
     tenant: String,
     state: String,
+    class: Option<SideEffectPolicy>,
     stored: Stored,
     /// Of the answer's text alone.
     answer: Option<Digest>,
@@ -90,6 +92,7 @@ fn found(row: &Row<'_>) -> rusqlite::Result<Found> {
         key: key.map(|raw| Digest::from_raw(&raw)),
         call: row.get(8)?,
         tenant: row.get(7)?,
+        class: row.get_ref(12)?.as_str().ok().and_then(row::class),
         answer: answer.map(|text| Digest::of_bytes(text.as_bytes())),
         started_at_ms: row.get(19)?,
         answer_until_ms: due(true),
@@ -206,11 +209,17 @@ impl Words {
 
     /// Whether an older haft, which said nothing of what has only begun, can have begun it.
     fn was_begun_before(&self, found: &Found, under_key: Option<&Rc<Word>>) -> bool {
-        let state = |word: &Word| State::parse(&word.state);
+        let again = |word: &Rc<Word>| match State::parse(&word.state) {
+            Some(State::Failed | State::NotHappened) => true,
+            Some(State::Unknown) => found.class.is_some_and(machine::may_run_again),
+            _ => false,
+        };
+        let was_forgotten = |word: &Rc<Word>| {
+            word.proof.as_ref().is_some_and(|proof| !proof.holds_at(found.started_at_ms))
+        };
         found.state == State::Started.as_str()
             && self.begins_ms.is_none_or(|begins| found.started_at_ms < begins)
-            && under_key
-                .is_none_or(|word| matches!(state(word), Some(State::Failed | State::NotHappened)))
+            && under_key.is_none_or(|word| again(word) || was_forgotten(word))
     }
 
     /// The first entry that is not there and has to be.

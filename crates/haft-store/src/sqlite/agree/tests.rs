@@ -64,15 +64,42 @@ fn an_older_haft_compared_what_was_asked_and_answered() {
 fn an_older_haft_did_not_say_that_an_effect_began() {
     let conn = ledger("started", None);
     assert_eq!(verdict(&[], &conn), None);
-    let failed = json!({ "call": "call_0", "state": "failed", "key": key(), "asked": key() });
-    assert_eq!(verdict(&[entry(1, "settle", &failed)], &conn), None, "begun again");
-    let done = json!({ "call": "call_0", "state": "succeeded", "key": key(), "asked": key() });
-    let fault = verdict(&[entry(1, "settle", &done)], &conn);
-    assert_eq!(fault, Some((1, Fault::Ledger)), "what was done is not begun again");
     // From the first that says so on, all do.
     let begun = json!({ "call": "call_2", "state": "started" });
     let mut begins = [entry(2, BEGIN, &begun)];
     assert_eq!(verdict(&begins, &conn), Some((0, Fault::Ledger)));
     begins[0].at_ms = AT + 1;
     assert_eq!(verdict(&begins, &conn), None);
+}
+
+#[test]
+fn an_older_haft_began_again_what_may_be_begun_again() {
+    let conn = ledger("started", None);
+    let check = |state: &str, forget_at_ms: Option<i64>, class: &str, may: bool| {
+        conn.execute("UPDATE effects SET class = ?1", (class,)).unwrap();
+        let word = json!({
+            "call": "call_0", "state": state, "key": key(), "asked": key(),
+            "forgetAtMs": forget_at_ms,
+        });
+        let fault = (!may).then_some((1, Fault::Ledger));
+        let found = verdict(&[entry(1, "settle", &word)], &conn);
+        assert_eq!(found, fault, "{state} {forget_at_ms:?} {class}");
+    };
+    for state in ["failed", "not_happened"] {
+        check(state, None, "irreversible", true);
+    }
+    for (class, may) in [
+        ("pure", true),
+        ("idempotent", true),
+        ("compensatable", false),
+        ("irreversible", false),
+        ("another", false),
+    ] {
+        check("unknown", None, class, may);
+        check("succeeded", None, class, false);
+    }
+    for state in ["succeeded", "happened", "compensated"] {
+        check(state, Some(AT), "irreversible", true);
+        check(state, Some(AT + 1), "irreversible", false);
+    }
 }
