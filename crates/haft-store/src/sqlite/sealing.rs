@@ -29,7 +29,7 @@ use super::row::unreadable;
 use super::tx::Tx;
 use super::{Sqlite, verify};
 use crate::steps::configs::SHRED;
-use crate::steps::journal::BEGIN;
+use crate::steps::journal::{ACKNOWLEDGE, BEGIN};
 use crate::steps::proof::Proof;
 use crate::tables::Res;
 use crate::vault::seal::{self, NONCE};
@@ -373,8 +373,7 @@ impl Tx<'_> {
     /// The same for an entry of the audit trail. What operators did is theirs to be read, and none of
     /// it was written by callers; nor is what an effect's beginning says.
     pub(super) fn sealed_entry(&mut self, tenant: &str, kind: &str, body: String) -> Res<String> {
-        if matches!(kind, "config" | "connection" | "confirmation" | "acknowledge" | BEGIN | SHRED)
-        {
+        if matches!(kind, "config" | "connection" | "confirmation" | ACKNOWLEDGE | BEGIN | SHRED) {
             return Ok(body);
         }
         let clear = || serde_json::from_str::<Found>(&body).unwrap_or_default();

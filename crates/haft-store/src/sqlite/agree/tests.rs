@@ -2,7 +2,7 @@
 
 use haft_core::record::AuditEntry;
 use rusqlite::Connection;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::*;
 use crate::sqlite::schema;
@@ -41,7 +41,8 @@ fn entry(number: u64, kind: &str, body: &Value) -> AuditEntry {
 fn verdict(trail: &[AuditEntry], conn: &Connection) -> Option<(u64, Fault)> {
     let mut words = Words::default();
     trail.iter().for_each(|entry| words.take(entry));
-    words.against(conn, 0).unwrap().map(|broken| (broken.number, broken.fault))
+    let first = words.against(conn).unwrap().into_iter().next();
+    first.map(|one| (one.broken.number, one.broken.fault))
 }
 
 #[test]
@@ -58,6 +59,26 @@ fn an_older_haft_compared_what_was_asked_and_answered() {
     assert_eq!(verdict(&settled("1"), &ledger(Some("1"))), None);
     assert_eq!(verdict(&settled("1"), &ledger(None)), None);
     assert_eq!(verdict(&settled("1"), &ledger(Some("2"))), Some((1, Fault::Ledger)));
+}
+
+#[test]
+fn whoever_looked_with_an_older_haft_has_seen_what_was_told_before() {
+    let mut words = Words::default();
+    let mut said = entry(3, ACKNOWLEDGE, &json!({ "by": "user:ines", "note": "seen" }));
+    let knows = |words: &Words, number| {
+        let broken = Broken { number, tenant: None, fault: Fault::Ledger };
+        words.knows(&Differing { marks: vec![key()], broken })
+    };
+    words.look(&said);
+    assert!(!knows(&words, 2), "a tenant's own note is nobody's word");
+    said.tenant.clear();
+    words.look(&said);
+    for (number, known) in [(0, false), (1, true), (3, true), (4, false)] {
+        assert_eq!(knows(&words, number), known, "{number}");
+    }
+    said.body = json!({ "by": "user:ines", "note": "seen", "faults": [key()] }).to_string();
+    words.look(&said);
+    assert!(knows(&words, 0) && knows(&words, 4), "by its mark");
 }
 
 #[test]
