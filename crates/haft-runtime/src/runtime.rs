@@ -538,12 +538,12 @@ impl Invoke for Runtime {
     }
 }
 
-/// An instant as others read it.
 /// What the numbers of a tenant's entries are hidden for.
 fn trail_of(tenant: &str) -> String {
     format!("trail of {tenant}")
 }
 
+/// An instant as others read it.
 pub(crate) fn rfc3339(at_ms: i64) -> String {
     jiff::Timestamp::from_millisecond(at_ms).map_or_else(|_| at_ms.to_string(), |at| at.to_string())
 }

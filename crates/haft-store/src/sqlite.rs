@@ -39,6 +39,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::{Clock, Steady, System, Times};
 use crate::machine::Owner;
+use crate::steps::journal::ACKNOWLEDGE;
 use crate::tables::{Res, Tables as _};
 use crate::trail::{self, Checkpoint, Signing};
 use crate::vault::{KeyPlace, Ring};
@@ -47,6 +48,9 @@ use reader::Readers;
 use shared::{Shared, Suspicion};
 use tx::Tx;
 use writer::{Job, Task, Writer};
+
+/// At most so much of what somebody has looked at is in one entry of the trail.
+const MARKS_AT_ONCE: usize = 4_096;
 
 pub(crate) use connections::Kept;
 pub use verify::verify;
@@ -213,16 +217,26 @@ impl Sqlite {
     }
 
     /// Goes on although the audit trail was touched: somebody has looked into it. That they have is
-    /// written into the trail, for every tenant to see.
+    /// written into the trail, for every tenant to see, with what there was to be looked at in the tables:
+    /// what is found there later, they have not seen.
     ///
     /// # Errors
     ///
-    /// When it cannot be written; effects stay stopped.
+    /// When the trail cannot be read or written; effects stay stopped.
     pub async fn acknowledge(&self, by: &Principal, note: &str) -> Result<(), StoreError> {
-        let (by, note) = (by.to_string(), note.to_owned());
+        let (by, note, path) = (by.to_string(), note.to_owned(), self.path.clone());
+        let faults = verify::aside(move || verify::marks(&path)).await?;
         self.write(move |tx| {
-            let body = json!({ "by": by, "note": note }).to_string();
-            let number = tx.append("", "acknowledge", body)?;
+            let mut left = faults.as_slice();
+            let number = loop {
+                let (faults, rest) = left.split_at(left.len().min(MARKS_AT_ONCE));
+                let body = json!({ "by": by, "note": note, "faults": faults }).to_string();
+                let number = tx.append("", ACKNOWLEDGE, body)?;
+                if rest.is_empty() {
+                    break number;
+                }
+                left = rest;
+            };
             let sql = "INSERT INTO acknowledged (number, at_ms, by) VALUES (?1, ?2, ?3)";
             tx.execute(sql, (row::signed(number), tx.now_ms(), &by)).map(drop)
         })

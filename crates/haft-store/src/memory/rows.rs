@@ -12,7 +12,7 @@ use haft_core::session::{Block, Session};
 
 use super::configs::Things;
 use crate::clock::Times;
-use crate::machine::{Head, Owner, later};
+use crate::machine::{self, Head, Owner, later};
 use crate::steps;
 use crate::steps::ledger::drop_body;
 use crate::steps::proof::Stored;
@@ -201,6 +201,11 @@ impl Tables for Rows {
     fn open_acts(&mut self, tenant: &str, act: &[u8; 32]) -> Res<Vec<Head>> {
         let same = |row: &Row| row.act == *act && row.record.effect.tenant == tenant;
         Ok(self.open_heads(same))
+    }
+
+    fn has_open(&mut self, tenant: &str) -> Res<bool> {
+        let mut own = self.effects.values().filter(|row| row.record.effect.tenant == tenant);
+        Ok(own.any(|row| !machine::may_be_forgotten(row.record.state)))
     }
 
     fn started_and_left(&mut self) -> Res<Vec<Head>> {

@@ -2,20 +2,23 @@
 //! one table does not fit the other, which nobody can edit unseen.
 
 use std::collections::{HashMap, HashSet};
+use std::iter;
 use std::rc::Rc;
 
 use haft_core::Digest;
+use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{Keep, State};
 use haft_core::record::AuditEntry;
 use rusqlite::{Connection, Row};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::fault::of_read;
 use super::row::{self, stored_columns};
 use crate::machine;
 use crate::steps::configs::SHRED;
-use crate::steps::journal::BEGIN;
-use crate::steps::proof::{Proof, Stored};
+use crate::steps::journal::{ACKNOWLEDGE, BEGIN};
+use crate::steps::proof::{Proof, Stored, is_word};
 use crate::tables::Res;
 use crate::trail::{Broken, Fault};
 
@@ -30,6 +33,22 @@ pub(super) struct Words {
     latest_ms: i64,
     /// From when on the trail says of each effect that it has begun: an older haft did not.
     begins_ms: Option<i64>,
+    /// What somebody has looked at, by its mark; and by an older haft, everything up to an entry.
+    looked: HashSet<Digest>,
+    looked_to: u64,
+}
+
+/// Something on which the two do not agree.
+pub(super) struct Differing {
+    /// What it is known by once somebody has looked at it: as it is, and as gone, which it may be later.
+    pub(super) marks: Vec<Digest>,
+    pub(super) broken: Broken,
+}
+
+/// The marks of what was there to be looked at. An older haft did not say.
+#[derive(Deserialize)]
+struct Looked {
+    faults: Option<Vec<Digest>>,
 }
 
 /// Kind, tenant and id of a thing that is configured.
@@ -69,6 +88,7 @@ struct Found {
     call: String,
     tenant: String,
     state: String,
+    class: Option<SideEffectPolicy>,
     stored: Stored,
     /// Of the answer's text alone.
     answer: Option<Digest>,
@@ -90,6 +110,7 @@ fn found(row: &Row<'_>) -> rusqlite::Result<Found> {
         key: key.map(|raw| Digest::from_raw(&raw)),
         call: row.get(8)?,
         tenant: row.get(7)?,
+        class: row.get_ref(12)?.as_str().ok().and_then(row::class),
         answer: answer.map(|text| Digest::of_bytes(text.as_bytes())),
         started_at_ms: row.get(19)?,
         answer_until_ms: due(true),
@@ -97,6 +118,14 @@ fn found(row: &Row<'_>) -> rusqlite::Result<Found> {
         state,
         stored,
     })
+}
+
+impl Found {
+    /// Without its answer, which goes in its time.
+    fn marks(&self) -> Vec<Digest> {
+        let row = Digest::of_json(&json!([self.stored.asked, self.stored.rest]));
+        iter::once(row).chain(self.key.clone()).collect()
+    }
 }
 
 impl Word {
@@ -134,10 +163,10 @@ impl Words {
         }
         if entry.kind == BEGIN {
             self.begins_ms.get_or_insert(entry.at_ms);
-        } else if !matches!(entry.kind.as_str(), "settle" | "unknown" | "resolve" | "undo") {
-            return;
         }
-        if let Ok(Said { call, state, proof }) = serde_json::from_str(&entry.body) {
+        if is_word(&entry.kind)
+            && let Ok(Said { call, state, proof }) = serde_json::from_str(&entry.body)
+        {
             let (number, tenant) = (entry.number, entry.tenant.clone());
             let word = Rc::new(Word { number, tenant, state, proof });
             if let Some(proof) = &word.proof {
@@ -147,46 +176,54 @@ impl Words {
         }
     }
 
-    /// The first effect of the ledger on which the two do not agree, or that is gone before its time;
-    /// else the first such thing that is configured. What a person has looked at is passed over.
-    pub(super) fn against(&self, conn: &Connection, looked: u64) -> Res<Option<Broken>> {
-        let counts = |broken: &Broken| broken.number > looked || looked == 0;
-        let clock = "SELECT now_ms FROM clock";
-        let now_ms = super::read::one(conn, clock, (), |row| row.get(0))?.unwrap_or(i64::MAX);
-        let now_ms = self.latest_ms.max(now_ms);
-        let (edited, found) = self.edited(conn, now_ms, counts)?;
-        if edited.is_some() {
-            return Ok(edited);
+    /// Takes in what somebody has looked at.
+    pub(super) fn look(&mut self, entry: &AuditEntry) {
+        if entry.kind != ACKNOWLEDGE || !entry.tenant.is_empty() {
+            return;
         }
-        match self.removed(&found, now_ms, counts) {
-            Some(broken) => Ok(Some(broken)),
-            None => Ok(self.against_configs(conn)?.filter(counts)),
+        match serde_json::from_str(&entry.body) {
+            Ok(Looked { faults: Some(faults) }) => self.looked.extend(faults),
+            Ok(Looked { faults: None }) => self.looked_to = entry.number,
+            Err(_) => {}
         }
     }
 
-    /// The first entry that does not say what the trail says, and the keys of those before it.
-    fn edited(
-        &self,
-        conn: &Connection,
-        now_ms: i64,
-        counts: impl Fn(&Broken) -> bool,
-    ) -> Res<(Option<Broken>, HashSet<Digest>)> {
-        let mut keys = HashSet::new();
-        let mut read = || -> rusqlite::Result<Option<Broken>> {
+    /// Whether somebody has looked at it.
+    pub(super) fn knows(&self, differing: &Differing) -> bool {
+        let number = differing.broken.number;
+        differing.marks.first().is_some_and(|mark| self.looked.contains(mark))
+            || (1..=self.looked_to).contains(&number)
+    }
+
+    /// The effects of the ledger on which the two do not agree, those that are gone before their time, and
+    /// such things that are configured.
+    pub(super) fn against(&self, conn: &Connection) -> Res<Vec<Differing>> {
+        let clock = "SELECT now_ms FROM clock";
+        let now_ms = super::read::one(conn, clock, (), |row| row.get(0))?.unwrap_or(i64::MAX);
+        let now_ms = self.latest_ms.max(now_ms);
+        let (mut differing, found) = self.edited(conn, now_ms)?;
+        differing.extend(self.removed(&found, now_ms));
+        differing.extend(self.against_configs(conn)?);
+        Ok(differing)
+    }
+
+    /// The entries that do not say what the trail says, and the keys of all.
+    fn edited(&self, conn: &Connection, now_ms: i64) -> Res<(Vec<Differing>, HashSet<Digest>)> {
+        let (mut edited, mut keys) = (Vec::new(), HashSet::new());
+        let mut read = || -> rusqlite::Result<()> {
             let mut statement = conn.prepare(ROWS)?;
             let mut rows = statement.query(())?;
             while let Some(row) = rows.next()? {
                 let found = found(row)?;
-                let broken = self.disagrees(&found, now_ms).filter(&counts);
-                keys.extend(found.key);
-                if broken.is_some() {
-                    return Ok(broken);
+                if let Some(broken) = self.disagrees(&found, now_ms) {
+                    edited.push(Differing { marks: found.marks(), broken });
                 }
+                keys.extend(found.key);
             }
-            Ok(None)
+            Ok(())
         };
-        let broken = read().map_err(|error| of_read(&error))?;
-        Ok((broken, keys))
+        read().map_err(|error| of_read(&error))?;
+        Ok((edited, keys))
     }
 
     fn disagrees(&self, found: &Found, now_ms: i64) -> Option<Broken> {
@@ -206,54 +243,61 @@ impl Words {
 
     /// Whether an older haft, which said nothing of what has only begun, can have begun it.
     fn was_begun_before(&self, found: &Found, under_key: Option<&Rc<Word>>) -> bool {
-        let state = |word: &Word| State::parse(&word.state);
+        let again = |word: &Rc<Word>| match State::parse(&word.state) {
+            Some(State::Failed | State::NotHappened) => true,
+            Some(State::Unknown) => found.class.is_some_and(machine::may_run_again),
+            _ => false,
+        };
+        let was_forgotten = |word: &Rc<Word>| {
+            word.proof.as_ref().is_some_and(|proof| !proof.holds_at(found.started_at_ms))
+        };
         found.state == State::Started.as_str()
             && self.begins_ms.is_none_or(|begins| found.started_at_ms < begins)
-            && under_key
-                .is_none_or(|word| matches!(state(word), Some(State::Failed | State::NotHappened)))
+            && under_key.is_none_or(|word| again(word) || was_forgotten(word))
     }
 
-    /// The first entry that is not there and has to be.
-    fn removed(
-        &self,
-        found: &HashSet<Digest>,
-        now_ms: i64,
-        counts: impl Fn(&Broken) -> bool,
-    ) -> Option<Broken> {
+    /// The entries that are not there and have to be.
+    fn removed(&self, found: &HashSet<Digest>, now_ms: i64) -> Vec<Differing> {
         let holds =
             |word: &Rc<Word>| word.proof.as_ref().is_some_and(|proof| proof.holds_at(now_ms));
         let gone = self.kept.iter().filter(|(key, word)| !found.contains(*key) && holds(word));
-        let gone = gone.map(|(_, word)| word.broken(Fault::Removed));
-        gone.filter(counts).min_by_key(|broken| broken.number)
+        let removed = |(key, word): (&Digest, &Rc<Word>)| Differing {
+            marks: vec![key.clone()],
+            broken: word.broken(Fault::Removed),
+        };
+        let mut gone: Vec<_> = gone.map(removed).collect();
+        gone.sort_unstable_by_key(|one| one.broken.number);
+        gone
     }
 
-    /// The first thing that is configured and not as it was written, or written and not there.
-    fn against_configs(&self, conn: &Connection) -> Res<Option<Broken>> {
+    /// The things that are configured and not as they were written, then those written and not there.
+    fn against_configs(&self, conn: &Connection) -> Res<Vec<Differing>> {
         // A file that no newer haft has opened has no such table.
         let table = "SELECT 1 FROM sqlite_schema WHERE name = 'configs'";
         if super::read::one(conn, table, (), |row| row.get::<_, i64>(0))?.is_none() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
         let sql = "SELECT kind, tenant, id, body FROM configs ORDER BY kind, tenant, id";
         let found = super::read::all(conn, sql, (), |row| {
             let name: Name = (row.get(0)?, row.get(1)?, row.get(2)?);
             Ok((name, row.get::<_, Option<String>>(3)?))
         })?;
-        let broken = |name: &Name, number: u64| {
-            Some(Broken { number, tenant: Some(name.1.clone()), fault: Fault::Config })
+        let differing = |name: &Name, now: Option<Digest>, number: u64| {
+            let broken = Broken { number, tenant: Some(name.1.clone()), fault: Fault::Config };
+            Differing { marks: vec![Digest::of_json(&json!([name, now]))], broken }
         };
-        let mut left = self.configs.clone();
+        let (mut left, mut all) = (self.configs.clone(), Vec::new());
         for (name, body) in &found {
-            let said = left.remove(name);
             let now = body.as_deref().map(digest_of);
-            match said {
+            match left.remove(name) {
                 Some((_, digest)) if digest == now => {}
-                Some((number, _)) => return Ok(broken(name, number)),
-                None => return Ok(broken(name, 0)),
+                said => all.push(differing(name, now, said.map_or(0, |(number, _)| number))),
             }
         }
-        let gone = left.iter().map(|(name, (number, _))| (*number, name)).min();
-        Ok(gone.and_then(|(number, name)| broken(name, number)))
+        let mut gone: Vec<_> = left.iter().map(|(name, (number, _))| (*number, name)).collect();
+        gone.sort_unstable();
+        all.extend(gone.into_iter().map(|(number, name)| differing(name, None, number)));
+        Ok(all)
     }
 }
 

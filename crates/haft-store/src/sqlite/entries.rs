@@ -19,15 +19,23 @@ const ENTRY: &str = "SELECT number, at_ms, tenant, kind, body, previous, hash FR
 
 /// Word for word the condition of the index of entries that tell of something else than how a call
 /// began or ended. Those have no row among the calls, and say themselves what they are about.
-const RARE: &str =
-    " AND kind <> 'call' AND kind <> 'settle' AND kind <> 'late' AND kind <> 'begin'";
+macro_rules! rare {
+    () => {
+        " AND kind <> 'call' AND kind <> 'settle' AND kind <> 'late' AND kind <> 'begin'"
+    };
+}
+
+const RARE: &str = rare!();
 
 /// When a tenant of this name was removed last: nothing before it is for whoever is called so now. Looked
-/// for only where there can have been another: one was made, removed, and made again.
-const REMOVED: &str = "SELECT MAX(number) FROM audit INDEXED BY audit_rare WHERE tenant = ?1 \
-                       AND kind = 'shred' AND kind <> 'call' AND kind <> 'settle' AND kind <> 'late' \
-                       AND EXISTS (SELECT 1 FROM configs \
-                                   WHERE kind = 'tenant' AND tenant = ?1 AND id = ?1 AND version > 2)";
+/// for only where one can have been: it was made, and then changed or removed. Whoever is called so now
+/// need not have been made here.
+const REMOVED: &str = concat!(
+    "SELECT MAX(number) FROM audit INDEXED BY audit_rare WHERE tenant = ?1",
+    rare!(),
+    " AND kind = 'shred' AND EXISTS (SELECT 1 FROM configs \
+     WHERE kind = 'tenant' AND tenant = ?1 AND id = ?1 AND version >= 2)"
+);
 
 /// A tenant's entries, newest first. Their numbers are found first: bodies are long, and few of those
 /// that are looked through are wanted.

@@ -49,10 +49,10 @@ impl Sqlite {
         forget::in_time(self.shared.clock.lead_ms())?;
         let key = Self::signing_key(&self.path)?;
         let checkpoints = self.signed_heads().await?;
-        let hand = self.forgetting.lock().hand;
+        let hand = self.forgetting.lock().hand.clone();
         let step = move |tx: &mut Tx<'_>| {
             let (most, checkpoints) = (AT_ONCE, &*checkpoints);
-            forget::some(tx, hand, &Order { before_ms, most, key: &key, checkpoints })
+            forget::some(tx, hand.clone(), &Order { before_ms, most, key: &key, checkpoints })
         };
         match self.write(step).await? {
             Ok((went, hand)) => {

@@ -167,7 +167,7 @@ fn word<T>(row: &Row<'_>, at: usize, parse: impl FnOnce(&str) -> Option<T>) -> R
     parse(word).ok_or_else(|| unreadable(at, format!("`{word}` is no word of ours")))
 }
 
-fn class(word: &str) -> Option<SideEffectPolicy> {
+pub(super) fn class(word: &str) -> Option<SideEffectPolicy> {
     let classes = [
         SideEffectPolicy::Pure,
         SideEffectPolicy::Idempotent,

@@ -29,7 +29,7 @@ use super::row::unreadable;
 use super::tx::Tx;
 use super::{Sqlite, verify};
 use crate::steps::configs::SHRED;
-use crate::steps::journal::BEGIN;
+use crate::steps::journal::{ACKNOWLEDGE, BEGIN};
 use crate::steps::proof::Proof;
 use crate::tables::Res;
 use crate::vault::seal::{self, NONCE};
@@ -373,8 +373,7 @@ impl Tx<'_> {
     /// The same for an entry of the audit trail. What operators did is theirs to be read, and none of
     /// it was written by callers; nor is what an effect's beginning says.
     pub(super) fn sealed_entry(&mut self, tenant: &str, kind: &str, body: String) -> Res<String> {
-        if matches!(kind, "config" | "connection" | "confirmation" | "acknowledge" | BEGIN | SHRED)
-        {
+        if matches!(kind, "config" | "connection" | "confirmation" | ACKNOWLEDGE | BEGIN | SHRED) {
             return Ok(body);
         }
         let clear = || serde_json::from_str::<Found>(&body).unwrap_or_default();
@@ -398,13 +397,6 @@ impl Tx<'_> {
     /// Destroys a tenant's key, and drops its rows: nobody can read them any more, or may. What the audit
     /// trail has of it stays, sealed for good where there was a key.
     pub(super) fn shred(&mut self, tenant: &str) -> Res<()> {
-        let open = "SELECT 1 FROM effects WHERE tenant = ?1 \
-                    AND state IN ('started', 'unknown', 'compensating', 'stuck') LIMIT 1";
-        if self.one(open, (tenant,), |row| row.get::<_, i64>(0))?.is_some() {
-            return Err(StoreError::WrongState(format!(
-                "the tenant `{tenant}` has effects whose outcome is open; settle them first"
-            )));
-        }
         for table in [
             "tenant_keys",
             "effects",

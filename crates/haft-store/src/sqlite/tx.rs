@@ -174,6 +174,12 @@ impl Tables for Tx<'_> {
         self.all(sql, (act, tenant), row::head)
     }
 
+    fn has_open(&mut self, tenant: &str) -> Res<bool> {
+        let sql = "SELECT 1 FROM effects WHERE tenant = ?1 \
+                   AND state IN ('started', 'unknown', 'compensating', 'stuck') LIMIT 1";
+        Ok(self.one(sql, (tenant,), |row| row.get::<_, i64>(0))?.is_some())
+    }
+
     fn started_and_left(&mut self) -> Res<Vec<Head>> {
         let sql = concat!(
             "SELECT ",

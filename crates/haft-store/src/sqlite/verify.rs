@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 use std::time::Duration;
 
+use haft_core::Digest;
 use haft_core::port::{Checked, StoreError};
 use haft_core::record::AuditEntry;
 use haft_core::registry::PublicKey;
@@ -52,7 +53,7 @@ pub fn verify(
         }
     })?;
     if first.is_none() {
-        first = words.against(&conn, 0)?;
+        first = words.against(&conn)?.into_iter().next().map(|one| one.broken);
     }
     Ok(first.map_or_else(|| chain.end(), Err))
 }
@@ -69,6 +70,15 @@ impl Sqlite {
         })
         .await
     }
+}
+
+/// The marks of everything on which the trail and the tables do not agree.
+pub(super) fn marks(path: &Path) -> Res<Vec<Digest>> {
+    let conn = reader::open(path, Duration::from_secs(5))?;
+    let conn = conn.unchecked_transaction().map_err(|error| of_read(&error))?;
+    let mut words = Words::default();
+    each(&conn, |entry| words.take(entry))?;
+    Ok(words.against(&conn)?.into_iter().flat_map(|one| one.marks).collect())
 }
 
 /// Does what takes long on a thread of its own.
@@ -102,14 +112,16 @@ pub(super) fn suspicion(conn: &Connection, key: &PublicKey, path: &Path) -> Res<
     let mut words = Words::default();
     each(conn, |entry| {
         words.take(entry);
-        if let Err(broken) = chain.take(entry)
-            && broken.number > looked.number
-        {
-            faults.push(broken);
+        let fault = chain.take(entry).err();
+        // Whoever changed what somebody has said changed what they have looked at.
+        if fault.as_ref().is_none_or(|broken| broken.fault != Fault::Hash) {
+            words.look(entry);
         }
+        faults.extend(fault.filter(|broken| broken.number > looked.number));
     })?;
     faults.extend(chain.end().err());
-    faults.extend(words.against(conn, looked.number)?);
+    let differing = words.against(conn)?.into_iter().filter(|one| !words.knows(one));
+    faults.extend(differing.map(|one| one.broken));
     Ok(suspects(&faults))
 }
 

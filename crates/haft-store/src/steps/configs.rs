@@ -37,6 +37,13 @@ pub(crate) fn change(on: &mut impl Tables, change: &Change) -> Res<Entry> {
         (Some(before), from) if before.version == from => {}
         (Some(_), _) => return Err(StoreError::Stale),
     }
+    let tenant_goes = change.kind == Kind::Tenant && change.to.is_none();
+    if tenant_goes && on.has_open(&change.id)? {
+        return Err(StoreError::WrongState(format!(
+            "the tenant `{}` has effects whose outcome is open; settle them first",
+            change.id
+        )));
+    }
     let entry = Entry {
         kind: change.kind,
         tenant: change.tenant.clone(),
@@ -55,7 +62,7 @@ pub(crate) fn change(on: &mut impl Tables, change: &Change) -> Res<Entry> {
         digest: change.to.as_ref().map(Digest::of_json),
     };
     on.append(&change.tenant, "config", written(&line)?)?;
-    if change.kind == Kind::Tenant && change.to.is_none() {
+    if tenant_goes {
         // Whoever is called so later begins after this.
         on.append(&change.id, SHRED, "{}".to_owned())?;
     }

@@ -5,13 +5,17 @@
 //! one. Only what is as it was written is signed for: a trail that was touched does not become one
 //! in order by being forgotten.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
+use haft_core::Digest;
 use haft_core::port::{Forgotten, StoreError};
 use haft_core::record::{AuditEntry, ConfirmationStatus};
 use haft_core::registry::SigningKey;
 use serde::Deserialize;
 
+use super::configs::SHRED;
+use super::journal::ACKNOWLEDGE;
+use super::proof::Proof;
 use crate::tables::{Cut, Forgets, Looked, Res};
 use crate::trail::{Broken, Chain, Checkpoint, Fault, Gap, Link};
 
@@ -21,11 +25,13 @@ pub(crate) const AT_ONCE: usize = 256;
 pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// How far the steps before have come.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Hand {
     entry: u64,
     session: i64,
     begun_ms: i64,
+    /// The keys of effects of which the last word that was left behind says that they have to be there.
+    open: HashSet<Digest>,
 }
 
 impl Hand {
@@ -70,7 +76,7 @@ pub(crate) fn some(
     let mut hand = hand.at(on.now_ms());
     let (old, more_entries) = on.old(hand.entry, before_ms, most)?;
     // All of it is checked before anything goes.
-    let cuts = match cuts(on, &old, order)? {
+    let cuts = match cuts(on, &old, &mut hand.open, order)? {
         Ok(cuts) => cuts,
         Err(broken) => return Ok(Err(broken)),
     };
@@ -94,10 +100,11 @@ struct About {
     id: Option<String>,
 }
 
-/// Changes of what is configured are what it is checked against; what says anything of an effect in
+/// Changes of what is configured are what it is checked against; that a tenant was removed is what hides
+/// the changes before from whoever is called so later; what says anything of an effect in
 /// the ledger, who approved it among it, is what that is checked against.
 fn may_go(on: &mut impl Forgets, entry: &AuditEntry) -> Res<bool> {
-    if matches!(entry.kind.as_str(), "config" | "acknowledge") {
+    if matches!(entry.kind.as_str(), "config" | ACKNOWLEDGE | SHRED) {
         return Ok(false);
     }
     let about: About = serde_json::from_str(&entry.body).unwrap_or_default();
@@ -116,11 +123,26 @@ fn may_go(on: &mut impl Forgets, entry: &AuditEntry) -> Res<bool> {
         .is_none_or(|one| one.status == ConfirmationStatus::Spent || one.expires_at_ms <= now_ms))
 }
 
+/// Whether an entry goes. How an effect ended stays while an older word says that the effect has to be
+/// there, although it has gone from the ledger since: alone, that word would tell of a removal.
+fn goes(on: &mut impl Forgets, entry: &AuditEntry, open: &mut HashSet<Digest>) -> Res<bool> {
+    let Some(proof) = Proof::told_by(entry) else { return may_go(on, entry) };
+    if !open.contains(&proof.key) && may_go(on, entry)? {
+        return Ok(true);
+    }
+    match proof.forget_at_ms {
+        None => open.insert(proof.key),
+        Some(_) => open.remove(&proof.key),
+    };
+    Ok(false)
+}
+
 /// What to cut out of old entries. Of what is wrong, what a person has looked at stays for ever, so
 /// that it is still told; the first of the rest ends it.
 fn cuts(
     on: &mut impl Forgets,
     old: &[AuditEntry],
+    open: &mut HashSet<Digest>,
     order: &Order<'_>,
 ) -> Res<Result<Vec<Cut>, Broken>> {
     let (Some(first), Some(last)) = (old.first(), old.last()) else { return Ok(Ok(Vec::new())) };
@@ -138,7 +160,7 @@ fn cuts(
     let (mut cuts, mut run) = (Vec::new(), None);
     for entry in old {
         let goes = match chain.take(entry) {
-            Ok(()) => may_go(on, entry)?,
+            Ok(()) => goes(on, entry, open)?,
             Err(broken) if joint.is_known(&broken) => false,
             Err(broken) => return Ok(Err(broken)),
         };

@@ -31,6 +31,9 @@ struct Settlement<'a> {
 /// from the ledger, or changed its class, could have it done again.
 pub(crate) const BEGIN: &str = "begin";
 
+/// The kind of the audit entries that say that somebody has looked into the trail.
+pub(crate) const ACKNOWLEDGE: &str = "acknowledge";
+
 #[derive(Serialize)]
 struct Begun<'a> {
     call: &'a str,

@@ -2,8 +2,10 @@
 
 use haft_core::Digest;
 use haft_core::ledger::State;
+use haft_core::record::AuditEntry;
 use serde::{Deserialize, Serialize};
 
+use super::journal::BEGIN;
 use crate::machine::{self, Head};
 use crate::tables::{Res, Tables};
 
@@ -33,7 +35,20 @@ pub(crate) struct Stored {
     pub(crate) rest: Digest,
 }
 
+/// Whether entries of this kind say how an effect stands from then on.
+pub(crate) fn is_word(kind: &str) -> bool {
+    matches!(kind, BEGIN | "settle" | "unknown" | "resolve" | "undo")
+}
+
 impl Proof {
+    /// What an entry of the trail says of an effect, if it does. An older haft did not.
+    pub(crate) fn told_by(entry: &AuditEntry) -> Option<Self> {
+        if !is_word(&entry.kind) {
+            return None;
+        }
+        serde_json::from_str(&entry.body).ok()
+    }
+
     /// Of an entry as it was just written, in this state since then. None in a store that nobody can
     /// edit.
     pub(crate) fn of(

@@ -2,12 +2,12 @@
 
 use haft_core::Principal;
 use haft_core::ledger::State;
-use haft_core::port::{Ledger as _, Resolve, StoreError, Undo};
+use haft_core::port::{Journal as _, Ledger as _, Resolve, Store as _, StoreError, Undo};
 use haft_store::Sqlite;
 use haft_store::trail::Fault;
 use serde_json::json;
 
-use crate::bed::{Bed, KEEP, claim, ending, fresh, word};
+use crate::bed::{Bed, KEEP, LEASE, claim, ending, fresh, kinds, word};
 use crate::trail::{touch, verdict};
 
 /// One that was done, one of which nobody knows, one that failed and was then done.
@@ -155,6 +155,111 @@ async fn forgotten_and_undone(bed: &Bed) {
     let done = Undo::Done { by: "call_undo".into(), result: json!(1) };
     store.undo("acme", "call of open", done).await.unwrap();
     assert!(verdict(bed).is_ok());
+}
+
+async fn is_stopped(store: &Sqlite) -> bool {
+    match store.claim(claim("next")).await {
+        Err(StoreError::Tampered(_)) => true,
+        claimed => {
+            assert!(matches!(
+                word(&claimed.unwrap()).as_str(),
+                "fresh 1" | "in flight" | "unknown"
+            ));
+            false
+        }
+    }
+}
+
+/// Also of what came about before somebody looked, and of what the trail does not know.
+#[tokio::test]
+async fn what_is_edited_after_somebody_has_looked_is_noticed() {
+    let stranger = |n: u8| {
+        format!(
+            "CREATE TABLE aside{n} AS SELECT * FROM effects WHERE call = 'call of done'; \
+             UPDATE aside{n} SET id = 9{n}, key = randomblob(32), call = 'stranger {n}'; \
+             INSERT INTO effects SELECT * FROM aside{n}"
+        )
+    };
+    let set = |id: &str| {
+        format!("INSERT INTO configs VALUES ('policy', 'acme', '{id}', 1, '{{}}', 0, 'user:eve')")
+    };
+    let edits = [
+        "DELETE FROM effects WHERE call = 'call of open'".to_owned(),
+        stranger(1),
+        stranger(2),
+        "UPDATE effects SET state = 'failed' WHERE call = 'call of done'".to_owned(),
+        "UPDATE effects SET state = 'unknown' WHERE call = 'call of done'".to_owned(),
+        "DELETE FROM effects WHERE call = 'second'".to_owned(),
+        set("one"),
+        set("two"),
+        "UPDATE configs SET body = '[]' WHERE id = 'one'".to_owned(),
+    ];
+    let bed = Bed::sqlite();
+    effects(&bed.open_sqlite(|_| ())).await;
+    for edit in &edits {
+        touch(&bed, edit);
+        {
+            let store = bed.open_sqlite(|options| options.verify_on_open = true);
+            assert!(is_stopped(&store).await, "{edit}");
+            store.acknowledge(&Principal::user("ines"), "seen").await.unwrap();
+            assert!(!is_stopped(&store).await, "{edit}");
+        }
+        let store = bed.open_sqlite(|options| options.verify_on_open = true);
+        assert!(!is_stopped(&store).await, "{edit}");
+        assert_eq!(verdict(&bed).unwrap_err().tenant.as_deref(), Some("acme"), "still told");
+    }
+}
+
+/// What somebody has looked at goes in its time like anything else, and that is nothing new.
+#[tokio::test]
+async fn what_somebody_has_looked_at_may_be_forgotten() {
+    let bed = Bed::sqlite();
+    let keep = i64::try_from(KEEP.key_ms).unwrap();
+    effects(&bed.open_sqlite(|_| ())).await;
+    let edit = "UPDATE effects SET state = 'failed', due_at_ms = ended_at_ms + 600000 WHERE id = 2";
+    touch(&bed, edit);
+    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    assert!(is_stopped(&store).await);
+    store.acknowledge(&Principal::user("ines"), "seen").await.unwrap();
+    bed.clock.advance(keep);
+    assert_eq!(store.purge().await, Ok(3));
+    drop(store);
+    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    assert!(!is_stopped(&store).await);
+    drop(store);
+    // Whoever changes what was said hides nothing.
+    touch(&bed, "UPDATE audit SET body = body || ' ' WHERE kind = 'acknowledge'");
+    assert!(is_stopped(&bed.open_sqlite(|options| options.verify_on_open = true)).await);
+}
+
+/// The trail is kept for as long as keys are, and forgets while an effect has begun that long ago and
+/// not ended that long ago.
+#[tokio::test]
+async fn an_effect_that_went_in_its_time_leaves_no_word_that_it_has_to_be_there() {
+    let (keep, day) = (i64::try_from(KEEP.key_ms).unwrap(), 86_400_000);
+    for (bed, first) in BEDS.iter().flat_map(|bed| [(bed, None), (bed, Some(State::Unknown))]) {
+        let bed = bed();
+        let store = bed.open_sqlite(|_| ());
+        let ticket = fresh(&store, claim("long")).await;
+        if let Some(first) = first {
+            store.settle(&ticket, ending(first, None), None).await.unwrap();
+        }
+        bed.clock.advance(LEASE - 1);
+        store.settle(&ticket, ending(State::Succeeded, None), None).await.unwrap();
+        store.note("acme", "note", json!("the newest entry stays")).await.unwrap();
+        let written = kinds(&store).await;
+        for (ms, gone, rest) in [
+            (keep - LEASE + 2, 0, &written[..]),
+            (LEASE, 1, &written[..]),
+            (day, 0, &written[written.len() - 1..]),
+        ] {
+            bed.clock.advance(ms);
+            assert_eq!(store.purge().await, Ok(gone));
+            while store.forget(store.now_ms() - keep).await.unwrap().more {}
+            assert!(verdict(&bed).is_ok(), "{first:?} {ms}: {:?}", verdict(&bed));
+            assert_eq!(kinds(&store).await, rest, "{first:?} {ms}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ mod journal;
 mod records;
 mod sessions;
 mod settling;
+mod tenants;
 mod time;
 mod undoing;
 mod unknown;

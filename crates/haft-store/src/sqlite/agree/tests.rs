@@ -2,7 +2,7 @@
 
 use haft_core::record::AuditEntry;
 use rusqlite::Connection;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::*;
 use crate::sqlite::schema;
@@ -41,7 +41,8 @@ fn entry(number: u64, kind: &str, body: &Value) -> AuditEntry {
 fn verdict(trail: &[AuditEntry], conn: &Connection) -> Option<(u64, Fault)> {
     let mut words = Words::default();
     trail.iter().for_each(|entry| words.take(entry));
-    words.against(conn, 0).unwrap().map(|broken| (broken.number, broken.fault))
+    let first = words.against(conn).unwrap().into_iter().next();
+    first.map(|one| (one.broken.number, one.broken.fault))
 }
 
 #[test]
@@ -61,18 +62,65 @@ fn an_older_haft_compared_what_was_asked_and_answered() {
 }
 
 #[test]
+fn whoever_looked_with_an_older_haft_has_seen_what_was_told_before() {
+    let mut words = Words::default();
+    let mut said = entry(3, ACKNOWLEDGE, &json!({ "by": "user:ines", "note": "seen" }));
+    let knows = |words: &Words, number| {
+        let broken = Broken { number, tenant: None, fault: Fault::Ledger };
+        words.knows(&Differing { marks: vec![key()], broken })
+    };
+    words.look(&said);
+    assert!(!knows(&words, 2), "a tenant's own note is nobody's word");
+    said.tenant.clear();
+    words.look(&said);
+    for (number, known) in [(0, false), (1, true), (3, true), (4, false)] {
+        assert_eq!(knows(&words, number), known, "{number}");
+    }
+    said.body = json!({ "by": "user:ines", "note": "seen", "faults": [key()] }).to_string();
+    words.look(&said);
+    assert!(knows(&words, 0) && knows(&words, 4), "by its mark");
+}
+
+#[test]
 fn an_older_haft_did_not_say_that_an_effect_began() {
     let conn = ledger("started", None);
     assert_eq!(verdict(&[], &conn), None);
-    let failed = json!({ "call": "call_0", "state": "failed", "key": key(), "asked": key() });
-    assert_eq!(verdict(&[entry(1, "settle", &failed)], &conn), None, "begun again");
-    let done = json!({ "call": "call_0", "state": "succeeded", "key": key(), "asked": key() });
-    let fault = verdict(&[entry(1, "settle", &done)], &conn);
-    assert_eq!(fault, Some((1, Fault::Ledger)), "what was done is not begun again");
     // From the first that says so on, all do.
     let begun = json!({ "call": "call_2", "state": "started" });
     let mut begins = [entry(2, BEGIN, &begun)];
     assert_eq!(verdict(&begins, &conn), Some((0, Fault::Ledger)));
     begins[0].at_ms = AT + 1;
     assert_eq!(verdict(&begins, &conn), None);
+}
+
+#[test]
+fn an_older_haft_began_again_what_may_be_begun_again() {
+    let conn = ledger("started", None);
+    let check = |state: &str, forget_at_ms: Option<i64>, class: &str, may: bool| {
+        conn.execute("UPDATE effects SET class = ?1", (class,)).unwrap();
+        let word = json!({
+            "call": "call_0", "state": state, "key": key(), "asked": key(),
+            "forgetAtMs": forget_at_ms,
+        });
+        let fault = (!may).then_some((1, Fault::Ledger));
+        let found = verdict(&[entry(1, "settle", &word)], &conn);
+        assert_eq!(found, fault, "{state} {forget_at_ms:?} {class}");
+    };
+    for state in ["failed", "not_happened"] {
+        check(state, None, "irreversible", true);
+    }
+    for (class, may) in [
+        ("pure", true),
+        ("idempotent", true),
+        ("compensatable", false),
+        ("irreversible", false),
+        ("another", false),
+    ] {
+        check("unknown", None, class, may);
+        check("succeeded", None, class, false);
+    }
+    for state in ["succeeded", "happened", "compensated"] {
+        check(state, Some(AT), "irreversible", true);
+        check(state, Some(AT + 1), "irreversible", false);
+    }
 }
