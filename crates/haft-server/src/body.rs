@@ -35,7 +35,7 @@ fn mistaken(said: &str) -> String {
         return said.to_owned();
     };
     let why = match why {
-        "invalid digit found in string" => "it is not a whole number from 0 on",
+        "invalid digit found in string" => "it is no whole number, or one below 0",
         "number too large to fit in target type" | "number too small to fit in target type" => {
             "it is a number that there is no room for"
         }
@@ -163,8 +163,8 @@ mod tests {
     #[tokio::test]
     async fn a_parameter_that_cannot_be_read_is_named_in_our_words() {
         check("limit=3&since=-2&ok=true", "3 -2 true").await;
-        check("limit=-1", "`limit`: it is not a whole number from 0 on").await;
-        check("limit=x", "`limit`: it is not a whole number from 0 on").await;
+        check("limit=-1", "`limit`: it is no whole number, or one below 0").await;
+        check("limit=x", "`limit`: it is no whole number, or one below 0").await;
         check("limit=", "`limit`: it is empty").await;
         let huge = "limit=99999999999999999999999";
         check(huge, "`limit`: it is a number that there is no room for").await;

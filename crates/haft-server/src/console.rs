@@ -82,10 +82,18 @@ pub(crate) fn routes(door: &Arc<Door>) -> Router<Arc<Door>> {
     let open = Router::new()
         .route("/console/sign-in", get(sign_in::ask).post(sign_in::enter))
         .route("/console/sign-in/{text}", get(sign_in::invited))
-        .route(crate::api::consents::CALLBACK, get(consent::back))
+        // Whoever only looks at a link has not followed it.
+        .route(
+            crate::api::consents::CALLBACK,
+            get(consent::back).head(|| async { Problem::wrong_method() }),
+        )
         .route("/console/assets/{name}", get(assets::file));
     let home = get(|| async { Redirect::to(HOME).into_response() });
-    inside.merge(open).layer(from_fn(guard::outer)).route("/", home)
+    inside
+        .merge(open)
+        .layer(from_fn(guard::outer))
+        .route("/", home.clone())
+        .route("/console/", home)
 }
 
 /// A text as a part of an address.
@@ -112,6 +120,7 @@ fn inside(path: Option<&str>) -> &str {
             && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
             && !path.contains("//")
             && !path.contains("..")
+            && !path.to_ascii_lowercase().contains("%2e")
     };
     path.filter(plain).unwrap_or(HOME)
 }
@@ -131,6 +140,7 @@ mod tests {
             "/console//evil.example",
             "/\\evil.example",
             "/console/../../v1",
+            "/console/%2e%2E/v1/tools",
             "/consoles",
             "/v1/openapi.json",
             "javascript:alert(1)",

@@ -215,6 +215,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 /// The key of a WebSocket's client that cannot set headers: a browser, in which scripts of other
 /// origins were turned away before.
 fn offered(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::UPGRADE)?;
     let protocols = text(headers, &header::SEC_WEBSOCKET_PROTOCOL)?;
     protocols.split(',').find_map(|one| one.trim().strip_prefix("haft.key."))
 }

@@ -20,6 +20,16 @@ use zeroize::Zeroizing;
 use crate::http::{Client, Fault, Request, Response, encoded, present};
 use crate::said::shortened;
 
+/// What an address for consent is given; what else it has is the provider's affair.
+const OURS: [&str; 6] = [
+    "response_type",
+    "client_id",
+    "redirect_uri",
+    "state",
+    "code_challenge",
+    "code_challenge_method",
+];
+
 /// How long a provider may take to give a token.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// A token and what is said with it is short.
@@ -38,6 +48,10 @@ pub fn consent(authorize_url: &str, oauth: &OAuth, redirect: &str) -> Result<Con
     let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.expose().as_bytes()));
     let mut url = Url::parse(authorize_url)
         .map_err(|why| fault("the address for consent is not a URL").caused_by(why))?;
+    // Of two values under one name, providers take whichever they like.
+    if let Some((name, _)) = url.query_pairs().find(|(name, _)| OURS.contains(&&**name)) {
+        return Err(fault(&format!("the address for consent has a `{name}` of its own")));
+    }
     {
         let mut query = url.query_pairs_mut();
         query
@@ -222,6 +236,9 @@ fn read(response: &Response) -> Result<Told, ToolError> {
     let bearer = told.token_type.as_deref().is_none_or(|kind| kind.eq_ignore_ascii_case("bearer"));
     if told.access_token.is_empty() || !bearer {
         return Err(fault("the provider gave a token of a kind that is not known"));
+    }
+    if !told.access_token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(fault("the provider gave a token that no header can carry"));
     }
     Ok(told)
 }

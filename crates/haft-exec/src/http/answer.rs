@@ -52,6 +52,13 @@ fn parsed(kind: ResponseKind, response: &Response) -> Result<Value, String> {
 /// A refusal did nothing; a service that broke may have done something first.
 fn failed(kind: ErrorKind, response: &Response) -> Ended {
     let status = response.status;
+    if went_round(response) {
+        let message = "the request goes round: it leads back to a server that it has come through";
+        let error = ToolError::new(ErrorKind::Permanent, message)
+            .suggest("the tool's address has to be mended; do without it")
+            .with_details(json!({ "status": status }));
+        return Ended::Failed(error);
+    }
     let words = own_words(&response.body).map(|said| format!(": {said}")).unwrap_or_default();
     let what = match status {
         300..=399 => "sent the request elsewhere, which the tool does not follow",
@@ -68,6 +75,12 @@ fn failed(kind: ErrorKind, response: &Response) -> Ended {
         408 | 500..=599 => Ended::Lost(error),
         _ => Ended::Failed(error),
     }
+}
+
+/// Whether another haft has found its own mark on the request, and done nothing with it.
+fn went_round(response: &Response) -> bool {
+    let loops = |body: Value| body.get("code").and_then(Value::as_str) == Some("loop");
+    response.status == 508 && serde_json::from_slice(&response.body).is_ok_and(loops)
 }
 
 fn retry_after(headers: &HeaderMap) -> Option<u64> {

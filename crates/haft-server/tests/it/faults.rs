@@ -378,7 +378,7 @@ async fn settling_needs_a_note() {
     let reply = served.post(&served.agent, "/v1/agents/helper/calls", body).await;
     let call = reply.json()["meta"]["recordId"].as_str().unwrap().to_owned();
     let path = format!("/v1/effects/{call}/settle");
-    for without in [json!({"happened": true}), json!({"happened": true, "note": " \n"})] {
+    for without in [json!({"happened": true}), json!({"happened": true, "note": " \n\u{200b}"})] {
         let reply = served.post(&served.operator, &path, without).await;
         assert_eq!(reply.status, 400, "{reply:?}");
         assert!(reply.body.contains("note"), "{reply:?}");

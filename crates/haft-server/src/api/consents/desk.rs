@@ -114,7 +114,10 @@ impl Consents {
         let kept = all.get(state).filter(|one| one.is_of(who));
         match kept.ok_or_else(|| Problem::missing("consent"))?.stage {
             Stage::Waiting(_) => drop(all.remove(state)),
-            Stage::Redeeming | Stage::Ended(_) => return Err(Problem::ended()),
+            Stage::Redeeming => {
+                return Err(Problem::busy("a person has agreed, and the connection is being made"));
+            }
+            Stage::Ended(_) => return Err(Problem::ended()),
         }
         Ok(())
     }

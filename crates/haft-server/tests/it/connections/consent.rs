@@ -138,6 +138,10 @@ async fn a_person_agrees_and_the_connection_has_their_tokens() {
     assert_eq!(world.get(ALL).await.json()["items"], json!([]), "nothing is made yet");
     assert_eq!(world.standing(&consent["state"]).await["status"], "waiting");
     let brought = provider.agree(consent["url"].as_str().unwrap());
+    // Whoever looks where a link leads has not followed it.
+    let looked = format!("/console/consent?{brought}");
+    assert_eq!(world.served.send("", "HEAD", &looked, &[], None).await.status, 405);
+    assert_eq!(world.standing(&consent["state"]).await["status"], "waiting");
     let page = world.back(&brought).await;
     assert_eq!(page.status, 200, "{page:?}");
     assert!(page.body.contains("Connected"), "{page:?}");
