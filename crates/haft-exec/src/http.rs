@@ -122,9 +122,9 @@ impl Execute for Http {
         gateway(tool).is_some()
     }
 
-    /// Puts the request together: what cannot be sent need not be approved.
+    /// What cannot be sent need not be approved.
     fn vet(&self, tool: &Tool, arguments: &Value) -> Result<(), ToolError> {
-        gateway(tool).map_or(Ok(()), |one| template::request(one, arguments, 0).map(drop))
+        gateway(tool).map_or(Ok(()), |one| template::vet(one, arguments))
     }
 
     fn execute<'a>(&'a self, job: Job) -> Boxed<'a, Ended> {

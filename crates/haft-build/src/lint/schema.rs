@@ -4,6 +4,7 @@
 //! meta-schema lets misspelt keywords pass and cannot say what was meant.
 
 pub(crate) mod keyword;
+mod plain;
 mod references;
 mod samples;
 pub(crate) mod secret;
@@ -14,6 +15,7 @@ use crate::code;
 use crate::diagnostic::{Findings, escape};
 use haft_core::nearest;
 use keyword::Holds;
+use plain::Looks;
 
 /// Which of the two schemas it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +46,10 @@ pub(crate) fn check(
         Role::Parameters => "/parameters",
         Role::Output => "/output",
     };
+    let looks = Looks { root: schema, left: references::MAX_EXPANDED };
+    let used = Vec::new();
     let mut walk =
-        Walk { root: schema, at, role, allowed, used: Vec::new(), seen: 0, refers: false, out };
+        Walk { root: schema, at, role, allowed, used, seen: 0, refers: false, looks, out };
     walk.root();
     let used = std::mem::take(&mut walk.used);
     let clean = !walk.out.has_errors_under(at);
@@ -64,6 +68,7 @@ struct Walk<'a> {
     seen: usize,
     /// Whether there is a reference in it.
     refers: bool,
+    looks: Looks<'a>,
     out: &'a mut Findings,
 }
 
@@ -254,15 +259,15 @@ impl<'a> Walk<'a> {
 
     /// Texts and numbers are told apart by looking them up, lists and objects may have to be compared
     /// each with each.
-    fn unique(&mut self, schema: &Map<String, Value>, at: &str) {
+    fn unique(&mut self, schema: &'a Map<String, Value>, at: &str) {
         let bounded =
             schema.get("maxItems").and_then(Value::as_f64).is_some_and(|n| n <= MAX_UNIQUE);
         if schema.get("uniqueItems") != Some(&Value::Bool(true)) || bounded {
             return;
         }
         let first = schema.get("prefixItems").and_then(Value::as_array).into_iter().flatten();
-        let plain = |schema: &Value| is_plain(schema, self.root);
-        if schema.get("items").is_some_and(plain) && first.into_iter().all(plain) {
+        let mut plain = |schema| self.looks.is_plain(schema);
+        if schema.get("items").is_some_and(&mut plain) && first.into_iter().all(plain) {
             return;
         }
         let message =
@@ -362,19 +367,6 @@ impl<'a> Walk<'a> {
 
 fn name(at: &str) -> String {
     format!("`{}`", at.trim_start_matches('/'))
-}
-
-/// Whether what fits a schema is no list and no object, or one of a few.
-fn is_plain(schema: &Value, root: &Value) -> bool {
-    let target = schema.get("$ref").and_then(Value::as_str);
-    let target = target.and_then(|target| root.pointer(target.strip_prefix('#')?));
-    let Some(map) = target.unwrap_or(schema).as_object() else {
-        return schema == &Value::Bool(false);
-    };
-    let plain = |types: Vec<&str>| !types.iter().any(|one| matches!(*one, "array" | "object"));
-    map.contains_key("enum")
-        || map.contains_key("const")
-        || keyword::types_of(map).is_some_and(plain)
 }
 
 /// Whether a schema says nothing about the value itself.

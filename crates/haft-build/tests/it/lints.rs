@@ -1092,7 +1092,19 @@ mod the_schemas {
     fn what_is_compared_each_with_each_is_bounded() {
         let refused = |list: Value| {
             let workshop = Workshop::new();
-            workshop.patch("echo", json!({ "parameters": { "properties": { "x": list } } }));
+            let deep = (0..100).map(|n| (format!("d{n}"), to(&format!("d{}", n + 1))));
+            let mut defs: serde_json::Map<String, Value> = deep.collect();
+            defs.extend([
+                ("text".to_owned(), json!({"type": "string"})),
+                ("name".to_owned(), to("text")),
+                ("d100".to_owned(), to("text")),
+                ("round".to_owned(), json!({"anyOf": [{"type": "string"}, to("round")]})),
+                ("pair".to_owned(), json!({"type": "array", "items": to("text")})),
+                ("twin".to_owned(), to("pair")),
+            ]);
+            let parameters = json!({ "properties": { "x": list }, "$defs": defs });
+            let allow = json!({"allow": ["anyOf", "oneOf", "allOf"]});
+            workshop.patch("echo", json!({ "parameters": parameters, "portability": allow }));
             workshop.lines().iter().any(|line| line.ends_with("at most 1000 [H313]"))
         };
         let unique = |items: Value, most: Value| {
@@ -1103,14 +1115,42 @@ mod the_schemas {
         };
         let object = json!({"type": "object", "additionalProperties": false, "properties": {}});
         let any = json!(100_000);
-        assert!(unique(object.clone(), any.clone()));
-        assert!(unique(json!({"type": ["string", "array"]}), any.clone()));
-        assert!(unique(json!({}), any.clone()));
-        assert!(!unique(object, json!(1_000)));
-        for plain in ["string", "integer", "number", "boolean"] {
-            assert!(!unique(json!({"type": plain}), any.clone()), "{plain}");
+        for dear in [
+            object.clone(),
+            json!({"type": ["string", "array"]}),
+            json!({}),
+            json!(true),
+            to("pair"),
+            to("twin"),
+            to("round"),
+            to("d0"),
+            json!({"anyOf": [{"type": "string"}, to("twin")]}),
+            json!({"oneOf": [{"type": "string"}, {}]}),
+            json!({"allOf": [{"minLength": 1}, {}]}),
+        ] {
+            assert!(unique(dear.clone(), any.clone()), "{dear}");
         }
-        assert!(!unique(json!({"enum": [[1], [2]]}), any));
+        assert!(!unique(object.clone(), json!(1_000)));
+        for plain in [
+            json!({"type": "string"}),
+            json!({"type": "integer"}),
+            json!({"type": "number"}),
+            json!({"type": "boolean"}),
+            json!({"enum": [[1], [2]]}),
+            to("text"),
+            to("name"),
+            to("d90"),
+            json!({"anyOf": [{"type": "string"}, {"type": "number"}]}),
+            json!({"anyOf": [to("name"), {"oneOf": [{"const": 1}, {"type": "null"}]}]}),
+            json!({"allOf": [{"minLength": 1}, to("name")]}),
+            json!({"$ref": "#/$defs/name", "minLength": 1}),
+        ] {
+            assert!(!unique(plain.clone(), any.clone()), "{plain}");
+        }
+    }
+
+    fn to(name: &str) -> Value {
+        json!({"$ref": format!("#/$defs/{name}")})
     }
 
     #[test]

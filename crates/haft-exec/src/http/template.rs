@@ -3,6 +3,8 @@
 //! Scheme and host are the contract's. What an argument says stays inside of its place: one segment
 //! of the path, one value of the query, one header, one member of the body.
 
+use std::collections::BTreeMap;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -31,6 +33,23 @@ pub(super) fn request(
     let method = Method::from_bytes(gateway.method.as_str().as_bytes())
         .map_err(|why| broken(&why.to_string()))?;
     Ok(Request::new(method, url(gateway, arguments)?, headers, body, most))
+}
+
+/// Whether there is a request of a call. Only what its arguments can spoil is put together: JSON takes
+/// any of them, and what the contract says by itself was checked with it.
+pub(super) fn vet(gateway: &HttpGateway, arguments: &Value) -> Result<(), ToolError> {
+    let asks =
+        |slots: &BTreeMap<String, Slot>| slots.values().any(|slot| slot.argument().is_some());
+    if asks(&gateway.headers) {
+        headers(gateway, arguments)?;
+    }
+    if gateway.encoding != BodyEncoding::Json {
+        body(gateway, arguments, &mut HeaderMap::new())?;
+    }
+    if gateway.url.contains('{') || asks(&gateway.query) {
+        url(gateway, arguments)?;
+    }
+    Ok(())
 }
 
 /// The address, checked to be the one that was put together: a URL that means something else once
@@ -322,6 +341,39 @@ mod tests {
                 "bodyFrom": "b"});
             let error = made(gateway, json!({"b": bad})).err().unwrap();
             assert_eq!(error.kind, ErrorKind::InvalidArguments, "{bad}");
+        }
+    }
+
+    #[test]
+    fn what_no_request_can_be_made_of_is_known_before() {
+        let check = |more: Value, arguments: Value, fits: bool| {
+            let mut gateway = json!({"method": "POST", "url": "https://h.example/"});
+            gateway.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let vetted = vet(&serde_json::from_value(gateway.clone()).unwrap(), &arguments);
+            assert_eq!(vetted.is_ok(), fits, "{more} {arguments}");
+            assert_eq!(vetted.err(), made(gateway, arguments).err(), "{more}");
+        };
+        let path = json!({"url": "https://h.example/{a}"});
+        check(path.clone(), json!({"a": "x"}), true);
+        check(path.clone(), json!({"a": ".."}), false);
+        check(path, json!({}), false);
+        let query = json!({"query": {"q": "a", "v": {"value": 2}}});
+        check(query.clone(), json!({"a": "x"}), true);
+        check(query.clone(), json!({"a": {"x": 1}}), false);
+        check(query, json!({"a": "x".repeat(LONGEST_URL)}), false);
+        let header = json!({"headers": {"x-a": "a"}});
+        check(header.clone(), json!({"a": "x"}), true);
+        check(header, json!({"a": "x\r\ny"}), false);
+        let bytes = json!({"encoding": "base64", "bodyFrom": "a"});
+        check(bytes.clone(), json!({"a": "aGVsbG8="}), true);
+        check(bytes, json!({"a": "!"}), false);
+        check(json!({"encoding": "text", "bodyFrom": "a"}), json!({"a": [1]}), false);
+        let form = json!({"encoding": "form", "body": {"f": "a"}});
+        check(form.clone(), json!({"a": "x"}), true);
+        check(form, json!({"a": {"x": 1}}), false);
+        for any in [json!({}), json!({"a": {"x": [null]}}), json!({"a": "\0"})] {
+            check(json!({"body": {"f": "a"}, "query": {"v": {"value": 2}}}), any.clone(), true);
+            check(json!({"bodyFrom": "a"}), any, true);
         }
     }
 }

@@ -9,7 +9,6 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -60,8 +59,9 @@ fn keep(arguments: Vec<OsString>) -> nix::Result<WaitStatus> {
     signals.thread_block()?;
     prctl::set_pdeathsig(Signal::SIGTERM)?;
     let mut command = Command::new("/proc/self/exe");
-    // A group of its own: who signals the group that it is in means itself.
-    command.arg(super::start::ASKED).args(arguments).process_group(0);
+    // It begins a session, and with it a group, of its own: who signals the group that it is in means
+    // itself.
+    command.arg(super::start::ASKED).args(arguments);
     let child = command.spawn().map_err(|_| Errno::ENOEXEC)?;
     let handler = Pid::from_raw(i32::try_from(child.id()).map_err(|_| Errno::ESRCH)?);
     let let_go = let_go();

@@ -142,6 +142,10 @@ pub(crate) fn become_if_asked() {
     #[cfg(target_os = "linux")]
     {
         use nix::sys::{prctl, signal::Signal};
+        // A session of its own: nobody in it can join the group of its keeper or haft's, and signal that.
+        if nix::unistd::setsid().is_err() {
+            std::process::exit(3);
+        }
         // Not having these is no reason not to run.
         let _ = prctl::set_pdeathsig(Signal::SIGKILL);
         let _ = prctl::set_no_new_privs();
@@ -168,9 +172,7 @@ pub(crate) fn become_if_asked() {
 fn guard() {
     let keeper = nix::unistd::getppid();
     let above = super::keep::parent(&Path::new("/proc").join(keeper.to_string()));
-    // The first process of a machine or of a container is nobody's keeper.
-    let all = [Some(keeper), above.map(|(_, haft)| haft)].into_iter().flatten();
-    let guarded: Vec<i32> = all.map(nix::unistd::Pid::as_raw).filter(|id| *id > 1).collect();
+    let guarded: Vec<_> = [keeper].into_iter().chain(above.map(|(_, haft)| haft)).collect();
     let _ = super::shield::raise(&guarded);
 }
 

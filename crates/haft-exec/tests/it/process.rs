@@ -1,5 +1,8 @@
 //! Programs that are handlers, run for real.
 
+#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod reach;
+
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -291,48 +294,6 @@ async fn what_leaves_its_group_and_its_parent_ends_with_it() {
         ended_all(&pids).await;
         gone(&bench).await;
     }
-}
-
-/// What the process that ends a handler with all that it has started could be ended by, and haft with
-/// it. Nothing here would do harm where it is let through.
-const ATTACKS: &str = r#"
-    import ctypes, resource, signal, subprocess
-    keeper = os.getppid()
-    haft = int(open(f'/proc/{keeper}/stat').read().rsplit(')', 1)[1].split()[1])
-    libc = ctypes.CDLL(None, use_errno=True)
-    def call(number, *rest):
-        if libc.syscall(number, *rest) < 0: raise OSError(ctypes.get_errno(), 'no')
-    child = subprocess.Popen(['sleep', '600'])
-    tries = {
-        'everybody': lambda: os.kill(-1, 0),
-        'own group': lambda: os.killpg(0, 0),
-        'own child': lambda: os.kill(child.pid, 9),
-    }
-    for name, other in [('keeper', keeper), ('haft', haft)]:
-        tries |= {
-            f'{name}: kill': lambda other=other: os.kill(other, 0),
-            f'{name}: stop': lambda other=other: os.kill(other, signal.SIGURG),
-            f'{name}: group': lambda other=other: os.killpg(other, 0),
-            f'{name}: tgkill': lambda other=other: call(libc_tgkill, other, other, 0),
-            f'{name}: pidfd': lambda other=other: os.close(os.pidfd_open(other)),
-            f'{name}: folder': lambda other=other: signal.pidfd_send_signal(os.open(f'/proc/{other}', os.O_RDONLY), 0),
-            f'{name}: limit': lambda other=other: resource.prlimit(other, resource.RLIMIT_CPU),
-        }
-    data = []
-    libc_tgkill = {'x86_64': 234, 'aarch64': 131}[os.uname().machine]
-    for name, attack in tries.items():
-        try: attack()
-        except PermissionError: continue
-        except ProcessLookupError: pass
-        data.append(name)
-    child.wait()"#;
-
-#[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
-#[tokio::test]
-async fn whoever_ends_it_is_out_of_its_reach() {
-    let bench = Bench::new(ATTACKS.trim_start());
-    let reached = data(bench.call(json!({})).await);
-    assert_eq!(reached, json!(["own group", "own child"]));
 }
 
 #[cfg(target_os = "linux")]

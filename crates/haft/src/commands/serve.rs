@@ -4,6 +4,7 @@ mod administrator;
 mod descriptors;
 mod dev;
 mod greet;
+mod told;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -17,8 +18,6 @@ use haft_server::who::Keys;
 use haft_server::who::jwt::Issuers;
 use haft_server::{Door, Hub, Metrics};
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::oneshot;
 
 pub(crate) use administrator::quoted;
 
@@ -75,8 +74,8 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
             true => Some(dev::watch(&desk, at, out)?),
             false => None,
         };
-        let (told, again) = told()?;
-        let left = haft_server::serve(listener, door, heard(told), heard(again)).await;
+        let (told, again) = told::listen()?;
+        let left = haft_server::serve(listener, door, told, again).await;
         drop(watching);
         if left.effects > 0 {
             let verb = if left.effects == 1 { "was" } else { "were" };
@@ -147,36 +146,4 @@ pub(crate) fn hosts(config: &Config, listen: SocketAddr) -> anyhow::Result<Vec<S
 /// `host:7411`; an IPv6 address has more than one colon.
 fn is_with_port(host: &str) -> bool {
     host.matches(':').count() == 1
-}
-
-/// Until the process is told to stop, and until it is told so again: then it does not wait for
-/// anything, and effects that are under way stay on record as started.
-///
-/// One listener hears both. With one for each, a second signal that comes before the second listener
-/// has noticed the first would be taken for the first.
-fn told() -> anyhow::Result<(Told, Told)> {
-    let (mut terminate, mut interrupt) =
-        (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    // The terminal was closed: what has begun is finished all the same.
-    let mut hangup = signal(SignalKind::hangup())?;
-    let ((first, told), (second, again)) = (oneshot::channel(), oneshot::channel());
-    tokio::spawn(async move {
-        for tell in [first, second] {
-            tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-                _ = hangup.recv() => {}
-            }
-            // Whoever is gone need not be told.
-            let _ = tell.send(());
-        }
-    });
-    Ok((told, again))
-}
-
-type Told = oneshot::Receiver<()>;
-
-async fn heard(told: Told) {
-    // The listener ends with the process, and then there is nothing to stop.
-    let _ = told.await;
 }

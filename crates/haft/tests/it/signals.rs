@@ -2,6 +2,8 @@
 
 use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
+#[cfg(target_os = "linux")]
+use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -48,6 +50,35 @@ fn whichever_signal_and_however_often_it_ends_in_order() {
             intact(&project);
         }
     }
+}
+
+/// As `nohup` starts it: the terminal goes, the server stays.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_that_is_to_outlive_its_terminal_does() {
+    let project = Project::new();
+    let mut command = Command::new("sh");
+    command.current_dir(project.command().get_current_dir().unwrap());
+    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\""]).arg(project.command().get_program());
+    command.args(["serve", "--listen", "127.0.0.1:0"]).stderr(Stdio::null());
+    let server = Server::started(&project, command).unwrap();
+    let call = || {
+        let body = json!({"tool": "greet", "arguments": {"text": "a"}});
+        assert_eq!(server.send("POST", CALLS, Some(body)).unwrap().0, 200);
+    };
+    call();
+    // It serves, so it listens for whatever it listens for. A signal that is ignored is gone at once.
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+    assert_eq!(
+        u64::from_str_radix(caught.trim(), 16).unwrap() & 1,
+        0,
+        "SIGHUP is caught: {status}"
+    );
+    server.tell("-HUP");
+    call();
+    server.stop();
+    intact(&project);
 }
 
 #[test]
