@@ -2,7 +2,7 @@
 //!
 //! Its keeper is a process like any other of the same user, and whoever kills it frees what the handler
 //! has started. So the handler, and all that it starts, is refused every signal that is meant for its
-//! keeper or for haft, and every limit of another process. That it cannot join their groups is its
+//! keeper or for haft, every limit of another process, and to debug anybody. That it cannot join their groups is its
 //! session's doing.
 //!
 //! A filter sees numbers. The keeper has one, since it has one thread; haft has as many as threads, which
@@ -46,8 +46,26 @@ fn rules(guarded: &BTreeSet<i32>) -> Result<Rules, Error> {
         libc::SYS_rt_sigqueueinfo,
         libc::SYS_rt_tgsigqueueinfo,
         libc::SYS_pidfd_open,
+        libc::SYS_sched_setaffinity,
+        libc::SYS_sched_setattr,
+        libc::SYS_sched_setparam,
+        libc::SYS_sched_setscheduler,
     ] {
         refuse(call, where_any(0, Op::Eq, &all)?);
+    }
+    // These name whom they mean second.
+    for call in [libc::SYS_setpriority, libc::SYS_ioprio_set] {
+        refuse(call, where_any(1, Op::Eq, &all)?);
+    }
+    // Whoever is debugged stands still, and its memory is the debugger's. A program that means its own
+    // children does without, too: the numbers of haft's threads are not known.
+    for call in [
+        libc::SYS_ptrace,
+        libc::SYS_process_vm_readv,
+        libc::SYS_process_vm_writev,
+        libc::SYS_pidfd_getfd,
+    ] {
+        refuse(call, Vec::new());
     }
     // Its own limits are those of 0.
     refuse(libc::SYS_prlimit64, where_any(0, Op::Ne, &[0])?);
@@ -77,6 +95,9 @@ fn where_any<'n>(
 fn numbers(call: i64) -> Vec<i64> {
     let short = match call {
         libc::SYS_ioctl => 514,
+        libc::SYS_ptrace => 521,
+        libc::SYS_process_vm_readv => 539,
+        libc::SYS_process_vm_writev => 540,
         libc::SYS_rt_sigqueueinfo => 524,
         libc::SYS_rt_tgsigqueueinfo => 536,
         other => other,

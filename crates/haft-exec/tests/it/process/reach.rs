@@ -14,7 +14,7 @@ const ATTACKS: &str = r#"
     keeper = os.getppid()
     haft = int(open(f'/proc/{keeper}/stat').read().rsplit(')', 1)[1].split()[1])
     libc = ctypes.CDLL(None, use_errno=True)
-    libc_tgkill = {'x86_64': 234, 'aarch64': 131}[os.uname().machine]
+    libc_tgkill, libc_ptrace = {'x86_64': (234, 101), 'aarch64': (131, 117)}[os.uname().machine]
     def call(number, *rest):
         if libc.syscall(number, *rest) < 0: raise OSError(ctypes.get_errno(), 'no')
     def in_child(act, *rest):
@@ -44,6 +44,9 @@ const ATTACKS: &str = r#"
             f'{name}: pidfd': lambda other=other: os.close(os.pidfd_open(other)),
             f'{name}: folder': lambda other=other: signal.pidfd_send_signal(os.open(f'/proc/{other}', os.O_RDONLY), 0),
             f'{name}: limit': lambda other=other: resource.prlimit(other, resource.RLIMIT_CPU),
+            f'{name}: debug': lambda other=other: call(libc_ptrace, 0x4206, other, 0, 0),
+            f'{name}: priority': lambda other=other: os.setpriority(os.PRIO_PROCESS, other, os.getpriority(os.PRIO_PROCESS, other)),
+            f'{name}: processors': lambda other=other: os.sched_setaffinity(other, os.sched_getaffinity(other)),
             f'{name}: owner': lambda other=other: fcntl.fcntl(pipe, fcntl.F_SETOWN, other),
             f'{name}: owner, at length': lambda other=other: fcntl.fcntl(pipe, 15, struct.pack('ii', 1, other)),
             f'{name}: owner of': lambda other=other: fcntl.ioctl(pipe, 0x8901, struct.pack('i', other)),
@@ -51,6 +54,7 @@ const ATTACKS: &str = r#"
         for thread in threads(other)[:1]:
             tries |= {
                 f'{name}: thread': lambda thread=thread: os.kill(thread, 0),
+                f'{name}: debug a thread': lambda thread=thread: call(libc_ptrace, 0x4206, thread, 0, 0),
                 f'{name}: limit of a thread': lambda thread=thread: resource.prlimit(thread, resource.RLIMIT_CPU),
             }
     data = []
