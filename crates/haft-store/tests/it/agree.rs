@@ -157,6 +157,24 @@ async fn forgotten_and_undone(bed: &Bed) {
     assert!(verdict(bed).is_ok());
 }
 
+#[tokio::test]
+async fn every_tenant_whose_effects_were_touched_is_stopped() {
+    let bed = Bed::sqlite();
+    let of = |tenant: &str, key: &str| {
+        let mut claim = claim(&format!("{key} of {tenant}"));
+        tenant.clone_into(&mut claim.effect.tenant);
+        claim
+    };
+    for tenant in ["acme", "other", "third"] {
+        fresh(&bed.open_sqlite(|_| ()), of(tenant, "one")).await;
+    }
+    touch(&bed, "UPDATE effects SET class = 'pure' WHERE tenant <> 'third'");
+    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    for (tenant, stopped) in [("acme", true), ("other", true), ("third", false)] {
+        assert_eq!(store.claim(of(tenant, "two")).await.is_err(), stopped, "{tenant}");
+    }
+}
+
 async fn is_stopped(store: &Sqlite) -> bool {
     match store.claim(claim("next")).await {
         Err(StoreError::Tampered(_)) => true,
