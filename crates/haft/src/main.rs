@@ -26,9 +26,22 @@ use output::{Exit, Output};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// What is in memory when something goes wrong is nobody's to keep: there may be secrets in it. Whoever
+/// looks for a fault raises the limit of the process that runs.
+#[cfg(unix)]
+fn leave_no_dump() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    if let Ok((_, most)) = getrlimit(Resource::RLIMIT_CORE) {
+        // Where it may not, it runs as it was told to.
+        let _ = setrlimit(Resource::RLIMIT_CORE, 0, most);
+    }
+}
+
 fn main() -> ExitCode {
     // The sandbox is this program, started anew.
     haft_exec::js::serve_if_asked();
+    #[cfg(unix)]
+    leave_no_dump();
     let arguments = cli::Arguments::parse();
     let mut out = Output::new(arguments.color);
     let at = source::Place { toolset: arguments.toolset, config: arguments.config };

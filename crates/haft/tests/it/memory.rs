@@ -5,6 +5,8 @@
 use std::fs::File;
 use std::io::BufRead as _;
 use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::thread;
 
 use serde_json::json;
@@ -141,6 +143,31 @@ fn left(server: &Server<'_>) -> Vec<(String, usize)> {
     let mut texts: Vec<String> = texts.collect();
     texts.dedup();
     texts.into_iter().map(|text| (text.clone(), count(&memory, &text))).collect()
+}
+
+/// Raised before it starts, so that it is the server that lowers it.
+#[test]
+fn no_secret_is_in_the_environment_or_gets_into_a_dump() {
+    let (port, _seen) = service();
+    let project = set_up(port);
+    let mut command = Command::new("sh");
+    let haft = env!("CARGO_BIN_EXE_haft");
+    let line = format!("ulimit -c $(ulimit -H -c) && exec '{haft}' serve --listen 127.0.0.1:0");
+    command.current_dir(&project.folder).args(["-c", &line]).stderr(Stdio::null());
+    let server = Server::started(&project, command).unwrap();
+    call(&server, WARM);
+    let all = Path::new("/proc").join(server.id().to_string());
+    let limits = std::fs::read_to_string(all.join("limits")).unwrap();
+    let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
+    assert_eq!(core.split_whitespace().nth(4), Some("0"), "{core}");
+    let children = std::fs::read_to_string(all.join(format!("task/{}/children", server.id())));
+    let children = children.unwrap();
+    for id in [server.id().to_string().as_str()].into_iter().chain(children.split_whitespace()) {
+        let environ = std::fs::read(Path::new("/proc").join(id).join("environ")).unwrap();
+        let environ = String::from_utf8_lossy(&environ);
+        assert!(!environ.contains("canary"), "{id}: {environ}");
+    }
+    server.stop();
 }
 
 #[test]
