@@ -5,6 +5,9 @@
 
 use std::borrow::Cow;
 
+/// The longest escape: two halves of a character, `\ud83d\ude00`.
+pub(super) const LONGEST: usize = 12;
+
 /// A text, or what it is without its escapes.
 pub(super) struct Layer<'t> {
     pub(super) bytes: Cow<'t, [u8]>,
@@ -68,8 +71,13 @@ impl<'t> Layer<'t> {
         }
     }
 
-    /// The layer without one kind of escape, if there is any.
-    pub(super) fn undo(&self, escape: Escape) -> Option<Layer<'static>> {
+    /// The layer without one kind of escape, if there is any. Where `literal` says so of
+    /// what follows the first byte of one, it is none.
+    pub(super) fn undo(
+        &self,
+        escape: Escape,
+        literal: impl Fn(&[u8]) -> bool,
+    ) -> Option<Layer<'static>> {
         self.bytes.iter().any(|byte| escape.begins(*byte)).then_some(())?;
         let mut plain = Vec::with_capacity(self.bytes.len());
         let mut origins = Vec::with_capacity(self.bytes.len());
@@ -77,6 +85,9 @@ impl<'t> Layer<'t> {
         while let Some(byte) = self.bytes.get(at) {
             let rest = self.bytes.get(at..).unwrap_or_default();
             let read = escape.begins(*byte).then(|| escape.read(rest)).flatten();
+            let read = read.filter(|(length, _)| {
+                !rest.get(1..*length).is_some_and(|after| !after.is_empty() && literal(after))
+            });
             changed |= read.is_some();
             let (length, meant) = read.unwrap_or_else(|| (1, vec![*byte]));
             let (start, end) = self.origin(at, at + length);

@@ -1,6 +1,8 @@
 //! Known secrets, taken out of whatever anyone sees.
 
 use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -8,7 +10,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use haft_core::ToolError;
 use serde_json::{Map, Value};
 
-use super::decode::{Escape, Layer};
+use super::decode::{Escape, LONGEST, Layer};
 use super::pattern::{self, Pattern, Secret};
 
 /// The most bytes of text in one value.
@@ -75,6 +77,8 @@ struct Finder {
     automaton: AhoCorasick,
     /// For each pattern: the secret, and what to take away before and after a match.
     about: Vec<(usize, usize, usize)>,
+    /// How patterns begin, in small letters.
+    starts: BTreeSet<Vec<u8>>,
 }
 
 impl Finder {
@@ -88,7 +92,9 @@ impl Finder {
             .build(patterns.iter().map(|(_, pattern)| pattern.bytes.as_slice()))
             .map_err(|_| Unscrubbed::TooManySecrets)?;
         let about = patterns.iter().map(|(at, p)| (*at, p.before, p.after)).collect();
-        Ok(Some(Self { automaton, about }))
+        let starts = patterns.iter().map(|(_, p)| p.bytes.get(..LONGEST).unwrap_or(&p.bytes));
+        let starts = starts.map(<[u8]>::to_ascii_lowercase).collect();
+        Ok(Some(Self { automaton, about, starts }))
     }
 
     fn find(&self, layer: &Layer<'_>, found: &mut Vec<Span>) {
@@ -300,12 +306,33 @@ impl Scrubber {
         }
         let Some(left) = left.checked_sub(1) else { return };
         for escape in Escape::ALL {
-            if (escape != Escape::Plus || self.spaced)
-                && let Some(plain) = layer.undo(escape)
+            if escape == Escape::Plus && !self.spaced {
+                continue;
+            }
+            // What is no escape may stand before a secret and make one with its first letters.
+            let swallows = Cell::new(false);
+            let looked = |after: &[u8]| {
+                swallows.set(swallows.get() || self.begins(after));
+                false
+            };
+            if let Some(plain) = layer.undo(escape, looked) {
+                self.search(&plain, left, found);
+            }
+            if swallows.get()
+                && left + 1 == MAX_LAYERS
+                && let Some(plain) = layer.undo(escape, |after| self.begins(after))
             {
                 self.search(&plain, left, found);
             }
         }
+    }
+
+    /// Whether anything that is looked for begins like this.
+    fn begins(&self, with: &[u8]) -> bool {
+        let with = with.to_ascii_lowercase();
+        let next = |finder: &Finder| finder.starts.range(with.clone()..).next().cloned();
+        let finders = self.exact.iter().chain(&self.folded);
+        finders.filter_map(next).any(|start| start.starts_with(&with))
     }
 
     fn replaced<'t>(&self, text: &'t str, mut found: Vec<Span>) -> Cow<'t, str> {

@@ -166,6 +166,22 @@ fn values_names_numbers_and_errors_are_scrubbed() {
     assert!(!scrubber().value(&mut plain).unwrap());
 }
 
+/// What is no escape, and makes one with the first letters of a secret that is escaped itself.
+#[test]
+fn nothing_before_a_secret_hides_its_beginning() {
+    for (secret, text) in [
+        ("0a0A++", "100%0a0A%2B%2B!"),
+        ("0a0A++", "%250a0A%2b+"),
+        ("nabc/d", r"C:\nabc\/d"),
+        ("u0041/x", r"\u0041\u002fx"),
+        ("#65;=/", "&#65;&#61;/"),
+    ] {
+        let scrubber = Scrubber::new(&[Secret::new("s", secret).unwrap()]).unwrap();
+        let clean = scrubber.text(text).unwrap();
+        assert!(clean.contains("[secret:s]"), "{secret} in {text}: {clean}");
+    }
+}
+
 #[test]
 fn a_key_of_many_lines_is_found_in_parts() {
     let key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkq\nhkiG9w0BAQEFAASC\n-----END KEY-----\n";

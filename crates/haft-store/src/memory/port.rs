@@ -98,7 +98,11 @@ impl Ledger for Memory {
     }
 
     fn recover<'a>(&'a self) -> Answer<'a, Vec<EffectRecord>> {
-        self.write(steps::ledger::recover)
+        // Asked every second: where nothing is open, what waits to be written goes on waiting.
+        match self.on(|rows| rows.is_settled()) {
+            true => answer(Ok(Vec::new())),
+            false => self.write(steps::ledger::recover),
+        }
     }
 
     fn purge<'a>(&'a self) -> Answer<'a, u64> {

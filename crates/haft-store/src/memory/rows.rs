@@ -140,6 +140,11 @@ impl Rows {
         Ok(())
     }
 
+    /// Whether the end of every effect is known.
+    pub(super) fn is_settled(&self) -> bool {
+        self.open.is_empty()
+    }
+
     fn open_heads(&self, meant: impl Fn(&Row) -> bool) -> Vec<Head> {
         let open = self.open.iter().filter_map(|id| Some((*id, self.effects.get(id)?)));
         open.filter(|(_, row)| meant(row)).map(|(id, row)| row.head(id)).collect()
