@@ -90,7 +90,7 @@ async fn decide(
 /// From a call that may run to its answer.
 async fn carry_out(
     inner: &Arc<Inner>,
-    mut trip: Trip,
+    mut trip: Box<Trip>,
     approved: Approved,
     caller: Presence,
 ) -> Envelope {
@@ -136,7 +136,7 @@ async fn carry_out(
 }
 
 /// Runs an effect on a task of its own: a caller that goes away does not undo what has begun.
-async fn detached(inner: &Arc<Inner>, trip: Trip, approved: Approved) -> Envelope {
+async fn detached(inner: &Arc<Inner>, trip: Box<Trip>, approved: Approved) -> Envelope {
     let presence = Presence::watched();
     let leaving = presence.leaving();
     let left = trip.clone();

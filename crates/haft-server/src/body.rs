@@ -3,10 +3,14 @@
 
 mod named;
 
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::task::Poll;
+
 use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::{FromRequestParts, Query};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, Uri, header};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -18,13 +22,20 @@ use crate::seat::Unseated;
 /// The parameters behind the question mark.
 pub(crate) struct Params<T>(pub(crate) T);
 
+impl<T: DeserializeOwned> Params<T> {
+    /// Those of an address.
+    pub(crate) fn of(uri: &Uri) -> Result<T, Problem> {
+        let read = Query::try_from_uri(uri);
+        let Query(read) = read.map_err(|error| Problem::malformed(mistaken(&error.body_text())))?;
+        Ok(read)
+    }
+}
+
 impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Params<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let Query(read) = Query::try_from_uri(&parts.uri)
-            .map_err(|error| Problem::malformed(mistaken(&error.body_text())))?;
-        Ok(Self(read))
+        Self::of(&parts.uri).map(Self)
     }
 }
 
@@ -48,28 +59,51 @@ fn mistaken(said: &str) -> String {
 }
 
 /// The body's bytes.
-pub(crate) async fn bytes(body: Body, limits: &Limits) -> Result<Bytes, Problem> {
+pub(crate) async fn bytes(mut body: Body, limits: &Limits) -> Result<Bytes, Problem> {
     // What says itself that it is too large need not be awaited.
     if body.size_hint().lower() > limits.body_bytes as u64 {
         return Err(Problem::too_large(limits.body_bytes));
     }
-    let read = axum::body::to_bytes(body, limits.body_bytes);
-    match tokio::time::timeout(limits.body, read).await {
-        Err(_) => Err(Problem::too_slow()),
-        Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(error)) => Err(unread(&error, limits)),
+    let mut read = std::pin::pin!(whole(&mut body, limits.body_bytes));
+    // Most bodies have come with their heads, and need no timer.
+    if let Poll::Ready(read) = poll_fn(|task| Poll::Ready(read.as_mut().poll(task))).await {
+        return read;
     }
+    tokio::time::timeout(limits.body, read).await.unwrap_or_else(|_| Err(Problem::too_slow()))
+}
+
+/// All pieces of a body as one. A body of one piece is that piece.
+async fn whole(body: &mut Body, most: usize) -> Result<Bytes, Problem> {
+    let (mut first, mut rest) = (Bytes::new(), Vec::new());
+    while let Some(frame) = poll_fn(|task| Pin::new(&mut *body).poll_frame(task)).await {
+        let frame = frame.map_err(|error| unread(&error))?;
+        // Trailers say nothing that anybody here asks for.
+        let Ok(piece) = frame.into_data() else { continue };
+        if first.len().max(rest.len()) + piece.len() > most {
+            return Err(Problem::too_large(most));
+        }
+        match (first.is_empty(), rest.is_empty()) {
+            (true, true) => first = piece,
+            (_, false) => rest.extend_from_slice(&piece),
+            (false, true) => {
+                rest.reserve(first.len() + piece.len());
+                rest.extend_from_slice(&first);
+                rest.extend_from_slice(&piece);
+            }
+        }
+        if body.is_end_stream() {
+            break;
+        }
+    }
+    Ok(if rest.is_empty() { first } else { rest.into() })
 }
 
 /// Why a body was not read to its end.
-fn unread(error: &axum::Error, limits: &Limits) -> Problem {
+fn unread(error: &axum::Error) -> Problem {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(one) = cause {
         if let Some(Unseated(problem)) = one.downcast_ref() {
             return problem.clone();
-        }
-        if one.to_string().contains("length limit") {
-            return Problem::too_large(limits.body_bytes);
         }
         cause = one.source();
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use axum::body::{Bytes, HttpBody};
 use axum::extract::Request;
 use axum::http::{self, HeaderMap, HeaderName, HeaderValue, header};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::{IntoResponse, Response};
 use axum::{BoxError, Router};
 use tower_service::Service as _;
 
@@ -17,6 +17,7 @@ use haft_core::trace::Trace;
 use haft_runtime::trace;
 
 use self::host::Host;
+use crate::api::calls;
 use crate::console::HOME;
 use crate::door::Door;
 use crate::mcp::metadata;
@@ -79,10 +80,8 @@ impl Guarded {
         let path = request.uri().path();
         if !is_open(path) {
             let credential = bearer(request.headers()).or_else(|| offered(request.headers()));
-            let Some(credential) = credential.map(|text| Credential(text.into())) else {
-                return self.refused(&request);
-            };
-            let Some(who) = self.door.identify(&credential.0).await else {
+            let Some(credential) = credential else { return self.refused(&request) };
+            let Some(who) = self.door.identify(credential).await else {
                 return self.refused(&request);
             };
             let who = who.through(via);
@@ -91,11 +90,17 @@ impl Guarded {
             {
                 return problem.into_response();
             }
+            if let Some(agent) = calls::plainly(&request).map(Box::<str>::from) {
+                let made = calls::asked(&self.door, &who, &agent, request).await;
+                return made.unwrap_or_else(IntoResponse::into_response);
+            }
+            let kept = Credential(credential.into());
             request.extensions_mut().insert(who);
-            request.extensions_mut().insert(credential);
+            request.extensions_mut().insert(kept);
         }
-        let mut routes = self.routes.clone();
-        match routes.call(request).await {
+        // Boxed: what most requests do not need must not make every one larger.
+        let answered = Box::pin(self.routes.clone().call(request));
+        match answered.await {
             Ok(response) => response,
             Err(never) => match never {},
         }

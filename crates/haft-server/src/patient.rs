@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::time::Sleep;
+use tokio::time::{Instant, Sleep};
 
 use crate::door::Limits;
 use crate::heard::Requests;
@@ -23,20 +23,27 @@ pub(crate) struct Patient {
     head: Duration,
     requests: Arc<Requests>,
     /// Until when a head that has begun must be there, and how many heads were there before it.
-    begun: Option<(u64, Pin<Box<Sleep>>)>,
+    begun: Option<(u64, Instant)>,
+    /// Wakes us then. Most heads come whole, and nobody waits for the rest.
+    alarm: Option<Pin<Box<Sleep>>>,
 }
 
 impl Patient {
     /// The first head has begun with the connection; later ones begin with their first byte.
     pub(crate) fn new(stream: TcpStream, limits: &Limits, requests: Arc<Requests>) -> Self {
         let (most, head) = (limits.write, limits.head);
-        let begun = Some((0, Box::pin(tokio::time::sleep(head))));
-        Self { stream, most, until: None, head, requests, begun }
+        let begun = Some((0, Instant::now() + head));
+        Self { stream, most, until: None, head, requests, begun, alarm: None }
     }
 
     /// Whether a head that has begun is not there in time.
     fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
-        self.begun.as_mut().is_some_and(|(_, until)| until.as_mut().poll(cx).is_ready())
+        let Some((_, until)) = self.begun else { return false };
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
+        if alarm.deadline() != until {
+            alarm.as_mut().reset(until);
+        }
+        alarm.as_mut().poll(cx).is_ready()
     }
 
     /// What came of writing, or that it has taken too long.
@@ -78,7 +85,7 @@ impl AsyncRead for Patient {
             };
         }
         if into.filled().len() > before && self.begun.is_none() {
-            self.begun = Some((heads, Box::pin(tokio::time::sleep(self.head))));
+            self.begun = Some((heads, Instant::now() + self.head));
         }
         came
     }

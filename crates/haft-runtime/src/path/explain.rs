@@ -12,7 +12,7 @@ use crate::preview;
 use crate::runtime::Inner;
 
 /// What would happen now.
-pub(crate) async fn plan(inner: &Arc<Inner>, trip: Trip, call: &Approved) -> Envelope {
+pub(crate) async fn plan(inner: &Arc<Inner>, trip: Box<Trip>, call: &Approved) -> Envelope {
     let tool = &call.tool.tool;
     let earlier = match &call.key {
         Some(key) => key.entry(inner).await.ok().flatten(),

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use haft_adm::strict;
 use haft_core::call::RawArguments;
 use haft_core::contract::SideEffectPolicy;
 use haft_core::port::{Ask, Standing};
@@ -117,12 +118,12 @@ fn vet(inner: &Inner, call: &Admitted, effective: &Value) -> Result<(), Refusal>
 const KEPT_BYTES: u64 = 4 << 10;
 
 /// The arguments as others may see them. Of a call without effects few ever look, so what they are
-/// made from is kept until somebody does: the text that came where there is one, which is smaller
-/// than what was read from it.
+/// made from is kept until somebody does. As text: thousands of calls wait, and what was read from it
+/// is ten times as large, so that every call would be put where nothing was for long.
 fn seen_later(
     inner: &Inner,
     call: &Admitted,
-    effective: &Arc<Value>,
+    effective: &Value,
     raw: Option<RawArguments>,
 ) -> Option<Written> {
     let small = match &raw {
@@ -134,8 +135,11 @@ fn seen_later(
         return loaded.seen_arguments(effective, &secrets);
     }
     let Some(RawArguments::Text(came)) = raw else {
-        let effective = effective.clone();
-        return Some(Written::later(move || loaded.seen_arguments(&effective, &secrets)));
+        let used = Written::of(effective).ok()?;
+        return Some(Written::later(move || {
+            let used = strict::parse(used.text(), strict::Limits::default()).ok()?;
+            loaded.seen_arguments(&used, &secrets)
+        }));
     };
     let (mode, rules) = (call.mode, call.tool.arguments);
     Some(Written::later(move || {

@@ -27,7 +27,7 @@ const MAX_ANSWER: usize = 2 << 20;
 const ROOM: Duration = Duration::from_secs(1);
 
 /// The end of a call that was decided against.
-pub(crate) async fn refused(inner: &Arc<Inner>, mut trip: Trip, refusal: Refusal) -> Envelope {
+pub(crate) async fn refused(inner: &Arc<Inner>, mut trip: Box<Trip>, refusal: Refusal) -> Envelope {
     if refusal.rule.is_some() {
         trip.rule = refusal.rule;
     }
@@ -36,7 +36,7 @@ pub(crate) async fn refused(inner: &Arc<Inner>, mut trip: Trip, refusal: Refusal
 }
 
 /// The end of a call that did not run now: refused late, or answered from memory.
-pub(crate) async fn ended(inner: &Arc<Inner>, mut trip: Trip, mut answer: Answer) -> Envelope {
+pub(crate) async fn ended(inner: &Arc<Inner>, mut trip: Box<Trip>, mut answer: Answer) -> Envelope {
     answer.result = match answer.result {
         // A secret may have become known since the answer was kept.
         Ok(mut data) => match trip.sieve(inner).value(&mut data) {
@@ -74,7 +74,7 @@ fn unsafe_answer() -> ToolError {
 /// answered, or one that the ledger refused.
 pub(crate) async fn not_run(
     inner: &Arc<Inner>,
-    trip: Trip,
+    trip: Box<Trip>,
     call: &Approved,
     answer: Answer,
 ) -> Envelope {
@@ -117,7 +117,7 @@ pub(crate) fn started(inner: &Inner, trip: &Trip, call: &Joined) {
 /// The end of a call that ran.
 pub(crate) async fn answered(
     inner: &Arc<Inner>,
-    trip: Trip,
+    trip: Box<Trip>,
     call: &Approved,
     answer: Answer,
 ) -> Envelope {

@@ -61,10 +61,11 @@ pub(crate) struct Replayed {
 }
 
 impl Trip {
-    pub(crate) fn begin(inner: &Inner, call: &Arc<Call>) -> Self {
+    /// Boxed: it goes through every stage, and would be copied at each.
+    pub(crate) fn begin(inner: &Inner, call: &Arc<Call>) -> Box<Self> {
         let trace = trace::current();
         let wanted = inner.observe.iter().any(|one| one.wants_stages(trace.as_ref()));
-        let mut trip = Self {
+        let mut trip = Box::new(Self {
             trace,
             stages: wanted.then(|| Vec::with_capacity(12)),
             id: identity::fresh("call").into(),
@@ -87,7 +88,7 @@ impl Trip {
             replays: None,
             hidden_id: None,
             hidden_session: None,
-        };
+        });
         trip.hide_words(inner);
         trip
     }

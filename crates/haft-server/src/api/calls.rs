@@ -9,9 +9,8 @@ mod work;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Body;
-use axum::extract::{Extension, Path, State};
-use axum::http::{HeaderMap, HeaderName, StatusCode, Uri, header};
+use axum::extract::{Extension, Path, Request, State};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use haft_core::call::{Call, Caller, LONGEST_KEY, MOST_OCCURRENCES, RawArguments, is_key};
 use haft_core::{Digest, Envelope};
@@ -203,16 +202,34 @@ pub(crate) async fn make(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
     Path(agent): Path<String>,
-    Params(said): Params<Said>,
-    headers: HeaderMap,
-    uri: Uri,
-    body: Body,
+    request: Request,
 ) -> Result<Response, Problem> {
-    let caller = caller(&door, &who, &agent)?;
-    let key = key(&headers)?;
+    asked(&door, &who, &agent, request).await
+}
+
+/// The agent in a request for calls whose path says so plainly. Nearly every request is one, and so
+/// need not be looked for among all routes.
+pub(crate) fn plainly(request: &Request) -> Option<&str> {
+    let agent = request.uri().path().strip_prefix("/v1/agents/")?.strip_suffix("/calls")?;
+    let plain = !agent.is_empty() && !agent.contains(['/', '%']);
+    (plain && request.method() == Method::POST).then_some(agent)
+}
+
+/// Makes the calls that a request asks for.
+pub(crate) async fn asked(
+    door: &Arc<Door>,
+    who: &Who,
+    agent: &str,
+    request: Request,
+) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let (headers, uri) = (&parts.headers, &parts.uri);
+    let caller = caller(door, who, agent)?;
+    let said = Params::<Said>::of(uri)?;
+    let key = key(headers)?;
     let operates = who.is(Role::Operator);
-    let later = prefers(&headers, "respond-async");
-    let bytes = body::json_bytes(&headers, body, &door.limits).await?;
+    let later = prefers(headers, "respond-async");
+    let bytes = body::json_bytes(headers, body, &door.limits).await?;
     // What is sent again under its key while it is worked on is the same work.
     let same = key
         .as_ref()
@@ -220,19 +237,20 @@ pub(crate) async fn make(
         .map(|key| Digest::of_json(&json!([key, uri.query(), Digest::of_bytes(&bytes)])));
     let work = match said.format.clone() {
         Some(format) => {
-            let read = dialects::read(&door, caller, &format, said, key.into(), &bytes).await?;
-            Work::Message(Box::new(read))
+            // Boxed: most calls are ours, and pay for no other way.
+            let read = dialects::read(door, caller, &format, said, key.into(), &bytes);
+            Work::Message(Box::new(Box::pin(read).await?))
         }
         None => {
             said.refuse_for_own()?;
-            Work::read(&door, &caller, body::object(&bytes, &door.limits)?, key, operates)?
+            Work::read(door, &caller, body::object(&bytes, &door.limits)?, key, operates)?
         }
     };
     if later {
-        return later::begin(&door, &who, &agent, work, same);
+        return later::begin(door, who, agent, work, same);
     }
-    if accepts_events(&headers) {
-        return watched::stream(door, &who, work);
+    if accepts_events(headers) {
+        return watched::stream(door.clone(), who, work);
     }
     Ok(work.run(&door.runtime, &|_, _| {}).await?.respond())
 }

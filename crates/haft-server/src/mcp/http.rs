@@ -119,6 +119,14 @@ impl Endpoint {
                 let place = stays.then(|| self.door.places.take(who)).transpose()?;
                 // Boxed: what the SDK keeps while it answers is large, and plain calls do without.
                 let mut answered = Box::pin(self.by_sdk(&seat, request)).await;
+                if let Some(session) = &session
+                    && answered.status() == StatusCode::INTERNAL_SERVER_ERROR
+                {
+                    // It ended by itself while this came, and the SDK has not forgotten it yet.
+                    self.door.owners.end(session);
+                    let _ = self.sessions.close_session(&session.as_str().into()).await;
+                    return Err(Problem::missing("session"));
+                }
                 if let Some(place) = place {
                     let (door, who) = (self.door.clone(), who.clone());
                     let stopped = self.door.stopped();

@@ -375,7 +375,7 @@ async fn told_to_stop_it_answers_the_calls_of_sessions_first() {
 #[tokio::test]
 async fn sessions_are_bounded_and_expire() {
     let few = |door: haft_server::Door| {
-        let idle = Duration::from_millis(200);
+        let idle = Duration::from_secs(1);
         door.with_mcp(Settings { sessions: 4, idle, ..Settings::default() })
     };
     let served = Served::made(few).await;
@@ -395,6 +395,27 @@ async fn sessions_are_bounded_and_expire() {
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     assert_eq!(status, 200);
+}
+
+#[tokio::test]
+async fn a_session_that_ends_while_it_is_used_is_no_fault() {
+    let soon = |door: haft_server::Door| {
+        let idle = Duration::from_millis(20);
+        door.with_mcp(Settings { sessions: 1_000, idle, ..Settings::default() })
+    };
+    let served = Served::made(soon).await;
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let mut gone = 0;
+    for round in 0..60_u64 {
+        let hello = served.send(&served.agent, "POST", "/mcp", &[ACCEPT], Some(initialize())).await;
+        assert_eq!(hello.status, 200, "{hello:?}");
+        let session = hello.header("mcp-session-id").unwrap().to_owned();
+        tokio::time::sleep(Duration::from_micros(19_000 + round * 50)).await;
+        let reply = in_session(&served, &served.agent, &session, list.clone()).await;
+        assert!([200, 404].contains(&reply.status), "{reply:?}");
+        gone += usize::from(reply.status == 404);
+    }
+    assert!(gone > 0, "none had ended when it was used");
 }
 
 #[tokio::test]

@@ -19,8 +19,9 @@ use crate::steps::proof::Stored;
 use crate::tables::{Due, Res, Tables};
 use crate::trail::{Gap, Link};
 
-/// At most so many records of calls wait for somebody to look.
-const WAITING: usize = 4_096;
+/// At most so many records of calls wait for somebody to look. They are what a processor keeps at hand:
+/// with more, each call is recorded where nothing was for long, and takes longer for it.
+const WAITING: usize = 1_024;
 
 #[derive(Default)]
 pub(crate) struct Rows {
