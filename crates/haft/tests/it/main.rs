@@ -33,4 +33,6 @@ mod tenants;
 #[cfg(test)]
 mod twice;
 #[cfg(test)]
+mod upgrade;
+#[cfg(test)]
 mod words;
