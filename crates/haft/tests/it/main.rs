@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod bundled;
 #[cfg(test)]
+mod clock;
+#[cfg(test)]
 mod connections;
 #[cfg(test)]
 mod declared;
