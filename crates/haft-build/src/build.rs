@@ -93,7 +93,7 @@ pub fn check(
         diagnostics.extend(tool.diagnostics);
         entries.extend(tool.entry);
     }
-    diagnostics.extend(across::references(&toolset, &folders, &mut entries));
+    diagnostics.extend(in_pool(|| across::references(&toolset, &folders, &mut entries)));
     entries.sort_by(|a, b| a.id.cmp(&b.id));
     diagnostics.sort_by(|a, b| {
         (&a.file, a.line, a.column, a.code.id).cmp(&(&b.file, b.line, b.column, b.code.id))
@@ -126,6 +126,21 @@ fn in_pool<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     match rayon::ThreadPoolBuilder::new().stack_size(STACK).build() {
         Ok(pool) => pool.install(work),
         // A machine that gives no threads still gets its answer, more slowly.
+        Err(_) => alone(work),
+    }
+}
+
+/// Does it on this thread. Outside of a pool there is no way without threads: then all of them would be
+/// started for everybody, and that they cannot be is a panic.
+fn alone<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    match rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build() {
+        Ok(pool) => {
+            let done = pool.install(work);
+            // This thread stays in it, and so it has to stay.
+            std::mem::forget(pool);
+            done
+        }
+        // It is in one already, of the last time.
         Err(_) => work(),
     }
 }

@@ -154,6 +154,12 @@ pub struct BadKey {
 }
 
 impl BadKey {
+    /// What is wrong with the `sha256` of a key of which nothing else may be known.
+    #[must_use]
+    pub fn of_hash(id: &str, sha256: &str) -> Option<Self> {
+        unhex(sha256).is_none().then(|| Self { id: id.to_owned(), why: NO_HASH })
+    }
+
     /// What is wrong.
     #[must_use]
     pub fn why(&self) -> String {
@@ -194,23 +200,11 @@ impl Keys {
     }
 
     pub(crate) fn add(&mut self, key: &Key) -> Result<(), BadKey> {
+        if let Some(first) = key.faults().into_iter().next() {
+            return Err(first);
+        }
         let wrong = |why| Err(BadKey { id: key.id.clone(), why });
-        if !is_key_id(&key.id) {
-            return wrong("has no usable id; use lower-case letters, digits and `-`");
-        }
-        let Some(hash) = unhex(&key.sha256) else {
-            return wrong("needs `sha256` as 64 hex digits; `haft keys new` prints them");
-        };
-        let is_agent = key.principal.kind == PrincipalKind::Agent;
-        if is_agent && key.roles.iter().any(|role| *role != Role::Agent) {
-            return wrong("belongs to an agent, which can hold no other role than `agent`");
-        }
-        if key.principal.kind == PrincipalKind::Service && key.roles.contains(&Role::Approver) {
-            return wrong("belongs to a service, and only people approve; make keys for `user:…`");
-        }
-        if key.roles.is_empty() {
-            return wrong("has no role and would open nothing");
-        }
+        let Some(hash) = unhex(&key.sha256) else { return wrong(NO_HASH) };
         if self.by_id.insert(key.id.clone(), (hash, holder(key))).is_some() {
             return wrong("is there twice");
         }
@@ -295,6 +289,28 @@ fn is_key_id(id: &str) -> bool {
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+const NO_ID: &str = "has no usable id; use lower-case letters, digits and `-`";
+const NO_HASH: &str = "needs `sha256` as 64 hex digits; `haft keys new` prints them";
+
+impl Key {
+    /// Everything that makes no sense, the first first.
+    #[must_use]
+    pub fn faults(&self) -> Vec<BadKey> {
+        let (kind, roles) = (self.principal.kind, &self.roles);
+        let beyond_agents = roles.iter().any(|role| *role != Role::Agent);
+        let faults = [
+            (!is_key_id(&self.id)).then_some(NO_ID),
+            unhex(&self.sha256).is_none().then_some(NO_HASH),
+            (kind == PrincipalKind::Agent && beyond_agents)
+                .then_some("belongs to an agent, which can hold no other role than `agent`"),
+            (kind == PrincipalKind::Service && roles.contains(&Role::Approver))
+                .then_some("belongs to a service, and only people approve; make keys for `user:…`"),
+            roles.is_empty().then_some("has no role and would open nothing"),
+        ];
+        faults.into_iter().flatten().map(|why| BadKey { id: self.id.clone(), why }).collect()
+    }
 }
 
 fn unhex(text: &str) -> Option<[u8; 32]> {

@@ -235,9 +235,14 @@ impl Steady {
         self.times().now
     }
 
+    /// The machine's clock, believed or not.
+    pub(crate) fn wall_ms(&self) -> i64 {
+        self.clock.wall_ms()
+    }
+
     /// How far it is ahead of the machine's clock.
     pub(crate) fn lead_ms(&self) -> i64 {
-        self.now_ms().saturating_sub(self.clock.wall_ms())
+        self.now_ms().saturating_sub(self.wall_ms())
     }
 
     pub(crate) fn times(&self) -> Times {

@@ -53,7 +53,7 @@ use writer::{Job, Task, Writer};
 const MARKS_AT_ONCE: usize = 4_096;
 
 pub(crate) use connections::Kept;
-pub use verify::verify;
+pub use verify::{ahead, verify};
 
 /// How a database is opened.
 #[derive(Clone)]

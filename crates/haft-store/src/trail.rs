@@ -1,5 +1,6 @@
 //! The audit trail: a chain of hashes, signed checkpoints of its head, and the check of both.
 
+mod ahead;
 mod check;
 mod file;
 mod gap;
@@ -12,6 +13,7 @@ use haft_core::record::AuditEntry;
 use haft_core::registry::{PublicKey, Signature, SigningKey};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use ahead::warning;
 pub(crate) use check::{Chain, by_number};
 pub(crate) use file::{Signing, append, drop_some, key, read};
 pub(crate) use gap::Gap;
@@ -184,15 +186,21 @@ impl std::error::Error for Broken {}
 /// What was found, as the port says it.
 pub(crate) fn said(found: Result<Verified, Broken>) -> Checked {
     match found {
-        Ok(Verified { entries, forgotten, head, checkpoints }) => {
-            Checked { entries, forgotten, checkpoints, head: Some(head), broken: None }
-        }
+        Ok(Verified { entries, forgotten, head, checkpoints }) => Checked {
+            entries,
+            forgotten,
+            checkpoints,
+            head: Some(head),
+            broken: None,
+            warning: None,
+        },
         Err(broken) => Checked {
             entries: 0,
             forgotten: 0,
             checkpoints: 0,
             head: None,
             broken: Some((broken.number, broken.to_string())),
+            warning: None,
         },
     }
 }

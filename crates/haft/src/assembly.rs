@@ -403,10 +403,18 @@ pub(crate) fn text_of(argument: &str) -> anyhow::Result<String> {
 /// How long what works on the side is waited for when all else is done.
 const LEFT: std::time::Duration = std::time::Duration::from_secs(2);
 
+/// How many threads a command works on.
+const THREADS: usize = 2;
+
 /// Runs what a command does on a runtime of its own.
 pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let threads = startable(THREADS);
+    threads.context(
+        "no threads can be started: this machine, or whoever limits what runs here, gives too few \
+         (`ulimit -u`, `TasksMax`, `--pids-limit`)",
+    )?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(THREADS)
         .enable_all()
         .build()
         .context("the runtime cannot be started")?;
@@ -414,6 +422,22 @@ pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyh
     // What still reads from somewhere that gives no answer does not keep the process.
     runtime.shutdown_timeout(LEFT);
     done
+}
+
+/// Whether so many threads can be had at once. The runtime does not say that they cannot: it panics, and
+/// may then wait for ever for the one that it could start.
+fn startable(number: usize) -> std::io::Result<()> {
+    let begin = || {
+        let (hold, held) = std::sync::mpsc::channel::<()>();
+        let wait = move || held.recv().is_ok();
+        Ok((hold, std::thread::Builder::new().spawn(wait)?))
+    };
+    let begun: Vec<std::io::Result<_>> = (0..number).map(|_| begin()).collect();
+    begun.into_iter().try_for_each(|one| {
+        let (hold, thread) = one?;
+        drop(hold);
+        thread.join().map(drop).map_err(|_| std::io::Error::other("a thread gave up"))
+    })
 }
 
 #[cfg(test)]

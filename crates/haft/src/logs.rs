@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal as _, stderr};
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use haft_server::logs::Lines;
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt;
@@ -19,7 +19,8 @@ pub(crate) fn start(how: Logging) -> anyhow::Result<()> {
         // Every call is on record in any case. Two lines more for each are for who asks for them.
         Logging::Auto => (!terminal, LevelFilter::WARN),
     };
-    let lines = Lines::to(stderr())?.coloured(terminal && !json);
+    let lines = Lines::to(stderr()).context("no thread to write the log with")?;
+    let lines = lines.coloured(terminal && !json);
     let log = fmt().with_max_level(level).with_target(false).with_writer(move || lines.clone());
     let started = match json {
         true => log.json().flatten_event(true).with_current_span(false).try_init(),

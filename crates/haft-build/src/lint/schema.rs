@@ -3,6 +3,7 @@
 //! The check walks the schema itself instead of validating it against the meta-schema: the
 //! meta-schema lets misspelt keywords pass and cannot say what was meant.
 
+pub(crate) mod circles;
 pub(crate) mod keyword;
 mod plain;
 mod references;
@@ -92,6 +93,10 @@ impl<'a> Walk<'a> {
     }
 
     fn references(&mut self) {
+        for circle in circles::circles(self.root) {
+            let at = format!("{}{}", self.at, circle.at);
+            self.out.contract(&code::DANGLING_REFERENCE, at, circle.message).help(circles::HELP);
+        }
         if haft_core::validator::expanded(self.root) > references::MAX_EXPANDED {
             self.out
                 .contract(

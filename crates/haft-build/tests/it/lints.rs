@@ -986,6 +986,28 @@ mod the_schemas {
     }
 
     #[test]
+    fn references_that_go_round_in_a_circle_arrive_nowhere() {
+        let x = json!({"description": "X", "$ref": "#/$defs/a"});
+        for (defs, expected) in [
+            (json!({"a": {"$ref": "#/$defs/a"}}), "`a` leads back to itself"),
+            (
+                json!({"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}),
+                "`a` leads back to itself through `b`",
+            ),
+        ] {
+            let workshop = Workshop::new();
+            workshop.patch("echo", json!({"parameters": {"$defs": defs, "properties": {"x": x}}}));
+            let found = workshop.check().diagnostics;
+            assert_eq!(found.len(), 1, "{found:#?}");
+            let expected = format!("error: {expected}, at one and the same value [H306]");
+            assert!(found[0].one_line().ends_with(&expected), "{found:#?}");
+            let contract = workshop.read("tools/echo/schema.json");
+            let last = contract.rfind("\"#/$defs/a\"").unwrap();
+            assert_eq!(found[0].span.as_ref().unwrap().start, last, "{contract}");
+        }
+    }
+
+    #[test]
     fn a_property_may_be_called_like_a_keyword_and_still_counts() {
         let mut defs = json!({ "d0": {"type": "string"} });
         for level in 1..30 {

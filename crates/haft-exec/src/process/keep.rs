@@ -4,19 +4,23 @@
 //! Who forks twice and begins a session of its own is in no group that could be killed, and has no
 //! parent that could be followed. Orphans fall to the nearest process that says it takes them, which is
 //! the keeper here: everything that the program ever started is below it, until it ends the last of
-//! them. It ends them when haft tells it to, when haft is gone, and when the program has ended.
+//! them. It ends them when haft tells it to, when haft is gone, when the program has ended, and when they
+//! have become too many: what the system would count is all that a user runs, and for root nothing at all.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
+use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::prctl;
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SigSet, Signal, kill, killpg, raise};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{Pid, dup2_stderr, dup2_stdin, dup2_stdout, getpid};
 
@@ -29,6 +33,15 @@ const LONGEST: Duration = Duration::from_secs(5);
 /// How long is waited between two looks.
 const PAUSE: Duration = Duration::from_millis(2);
 
+/// So many processes a program may have at a time, itself included.
+pub(super) const MOST: usize = 256;
+
+/// How often they are counted. In between there may be more.
+const COUNTED_MS: u8 = 50;
+
+/// How a keeper ends that has found too many: nobody dies of this one otherwise.
+pub(super) const TOO_MANY: Signal = Signal::SIGPWR;
+
 /// Keeps a handler and does not return, if this process was started for that.
 pub(super) fn keep_if_asked() {
     let mut arguments = std::env::args_os().skip(1);
@@ -36,20 +49,33 @@ pub(super) fn keep_if_asked() {
         return;
     }
     std::process::exit(match keep(arguments.collect()) {
-        Ok(WaitStatus::Exited(_, code)) => code,
-        Ok(WaitStatus::Signaled(_, signal, _)) => {
+        Ok(Over::Ended(WaitStatus::Exited(_, code))) => code,
+        Ok(Over::Ended(WaitStatus::Signaled(_, signal, _))) => {
             // Whoever looks sees how the handler ended.
             let _ = raise(signal);
             1
         }
-        // Told to.
-        Ok(_) => 0,
+        Ok(Over::TooMany) => {
+            let _ = raise(TOO_MANY);
+            1
+        }
+        Ok(Over::Ended(_) | Over::Told) => 0,
         Err(_) => 3,
     });
 }
 
-/// How the handler ended, or that it was to.
-fn keep(arguments: Vec<OsString>) -> nix::Result<WaitStatus> {
+/// How it came to an end.
+enum Over {
+    /// The handler has ended, and how.
+    Ended(WaitStatus),
+    /// Somebody wants it to.
+    Told,
+    /// There are more processes than it may have.
+    TooMany,
+}
+
+/// Keeps a handler to its end.
+fn keep(arguments: Vec<OsString>) -> nix::Result<Over> {
     prctl::set_child_subreaper(true)?;
     // Nobody whom it keeps looks into it, and it leaves no core.
     prctl::set_dumpable(false)?;
@@ -67,7 +93,7 @@ fn keep(arguments: Vec<OsString>) -> nix::Result<WaitStatus> {
     let let_go = let_go();
     let ended = match let_go {
         Ok(()) => until_end(handler, &signals),
-        Err(_) => Ok(WaitStatus::StillAlive),
+        Err(_) => Ok(Over::Told),
     };
     end_all(handler);
     ended
@@ -82,15 +108,53 @@ fn let_go() -> std::io::Result<()> {
     Ok(())
 }
 
-fn until_end(handler: Pid, signals: &SigSet) -> nix::Result<WaitStatus> {
+fn until_end(handler: Pid, signals: &SigSet) -> nix::Result<Over> {
+    // With a thread that counts beside one that waits, the keeper could be killed by the other's number.
+    let signals = SignalFd::with_flags(signals, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
+    let me = getpid();
     loop {
-        if signals.wait()? == Signal::SIGTERM {
-            return Ok(WaitStatus::StillAlive);
+        let mut waiting = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut waiting, PollTimeout::from(COUNTED_MS)) {
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(why) => return Err(why),
+        }
+        while let Some(signal) = signals.read_signal()? {
+            if i32::try_from(signal.ssi_signo) == Ok(Signal::SIGTERM as i32) {
+                return Ok(Over::Told);
+            }
         }
         if let Some(status) = reap(handler) {
-            return Ok(status);
+            return Ok(Over::Ended(status));
+        }
+        if are_many(me) {
+            return Ok(Over::TooMany);
         }
     }
+}
+
+/// Whether there are more processes below one than there may be. Looks at those alone, and not at
+/// everything that runs: where the kernel does not list them, nobody knows.
+fn are_many(me: Pid) -> bool {
+    let mut found = 0;
+    let mut here = vec![me];
+    while let Some(one) = here.pop() {
+        let children = children(one);
+        found += children.len();
+        if found > MOST {
+            return true;
+        }
+        here.extend(children);
+    }
+    false
+}
+
+fn children(of: Pid) -> Vec<Pid> {
+    let threads = fs::read_dir(format!("/proc/{of}/task")).into_iter().flatten().flatten();
+    let lists = threads.filter_map(|one| fs::read_to_string(one.path().join("children")).ok());
+    let numbers = |list: String| -> Vec<Pid> {
+        list.split_whitespace().filter_map(|one| one.parse().ok()).map(Pid::from_raw).collect()
+    };
+    lists.flat_map(numbers).collect()
 }
 
 /// Takes in those that have ended; the handler's end is worth knowing.

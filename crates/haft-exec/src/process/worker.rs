@@ -1,5 +1,7 @@
 //! One program that runs: its pipes, and its end.
 
+#[cfg(target_os = "linux")]
+use std::os::unix::process::ExitStatusExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +12,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 
 use super::home::Home;
+#[cfg(target_os = "linux")]
+use super::keep::{MOST, TOO_MANY};
 use crate::said::shortened;
 
 /// How long its keeper may take to end what it started.
@@ -103,6 +107,10 @@ impl Worker {
         // What it left behind goes with it, at once: its number is free for others now.
         self.kill();
         match ended {
+            #[cfg(target_os = "linux")]
+            Ok(Some(status)) if status.signal() == Some(TOO_MANY as i32) => {
+                format!("it was ended: it had more than {MOST} processes at a time")
+            }
             Ok(Some(status)) => format!("it ended with {status}"),
             Ok(None) | Err(_) => "it closed its output".to_owned(),
         }

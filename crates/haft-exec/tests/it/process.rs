@@ -296,6 +296,44 @@ async fn what_leaves_its_group_and_its_parent_ends_with_it() {
     }
 }
 
+/// How many processes run a handler of this bench.
+#[cfg(target_os = "linux")]
+fn running(bench: &Bench) -> usize {
+    let run = bench.folder.path().join("run").to_string_lossy().into_owned();
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    all.filter_map(|one| std::fs::read_to_string(one.path().join("cmdline")).ok())
+        .filter(|line| line.contains(&run) && !line.contains("haft:"))
+        .count()
+}
+
+/// Some at a time is what programs need; thousands are nobody's. They may be children, or children of
+/// children that have left everybody.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_program_that_forks_without_end_is_ended_with_all_of_it() {
+    let children = "for _ in range(args['n']):
+        if os.fork() == 0: time.sleep(600)
+    data = 'all'";
+    let strangers = "for _ in range(args['n']):
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() > 0: os._exit(0)
+            time.sleep(600)
+        os.wait()
+    data = 'all'";
+    for body in [children, strangers] {
+        let bench = Bench::of(&LOOP.replace("BODY", body), |one| one.calls_per_child = 1);
+        assert_eq!(data(bench.call(json!({"n": 100})).await), json!("all"));
+        gone(&bench).await;
+        let (how, error) = error(bench.call(json!({"n": 2_000})).await);
+        let source = error.source.unwrap_or_default();
+        assert_eq!(how, "lost", "{source}");
+        assert!(source.contains("more than 256 processes"), "{source}");
+        gone(&bench).await;
+        assert_eq!(running(&bench), 0);
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_program_has_its_signals_and_how_it_ended_is_told() {

@@ -192,13 +192,17 @@ pub(crate) async fn verify(
     Extension(who): Extension<Who>,
 ) -> Result<Json<Value>, Problem> {
     let checked = verified(&door, &who).await?;
-    if door.is_home(&who) {
-        return Ok(Json(json!(checked)));
+    Ok(Json(told(&checked, door.is_home(&who))))
+}
+
+/// What was found: all of it, or without how long the trail is.
+fn told(checked: &Checked, at_home: bool) -> Value {
+    if at_home {
+        return json!(checked);
     }
-    Ok(Json(match checked.broken {
-        Some(broken) => json!({ "broken": [null, without_number(&broken)] }),
-        None => json!({}),
-    }))
+    let broken = checked.broken.as_ref().map(|one| ("broken", json!([null, without_number(one)])));
+    let warning = checked.warning.as_ref().map(|one| ("warning", json!(one)));
+    [broken, warning].into_iter().flatten().map(|(name, said)| (name.to_owned(), said)).collect()
 }
 
 /// What is wrong with the trail, for those who are not to know how long it is.
@@ -216,7 +220,26 @@ pub(crate) async fn verified(door: &Door, who: &Who) -> Result<Checked, Problem>
 
 #[cfg(test)]
 mod tests {
-    use super::without_number;
+    use haft_core::port::Checked;
+    use serde_json::{Value, json};
+
+    use super::{told, without_number};
+
+    #[test]
+    fn how_long_the_trail_is_only_the_tenant_that_runs_the_server_is_told() {
+        let check = |broken: Option<(u64, String)>, warning: Option<&str>, others: Value| {
+            let warning = warning.map(str::to_owned);
+            let found =
+                Checked { entries: 9, forgotten: 1, checkpoints: 2, head: None, broken, warning };
+            assert_eq!(told(&found, true), json!(found));
+            assert_eq!(told(&found, false), others);
+        };
+        check(None, None, json!({}));
+        check(None, Some("late"), json!({"warning": "late"}));
+        let broken = Some((7, "entry 7 is missing".to_owned()));
+        let others = json!({"broken": [null, "an entry is missing"], "warning": "late"});
+        check(broken, Some("late"), others);
+    }
 
     #[test]
     fn what_is_wrong_is_said_without_its_place() {

@@ -68,7 +68,7 @@ async fn shown(
             }
         }
         p { "Every entry holds the hash of the one before it, across all tenants. You see your tenant's." }
-        @if let Some(checked) = &checked { (verdict(checked, at_home)) }
+        @if let Some(checked) = &checked { (found(checked, at_home)) }
         @if entries.is_empty() { (page::nothing("No entries.")) } @else {
             (page::table("Audit trail", &["Entry#", "Time (UTC)", "Kind", "About", "Hash and content"], rows))
         }
@@ -88,6 +88,16 @@ fn about(said: &Value) -> Markup {
         @if let Some(tool) = text(record, "tool") { (page::id(&tool)) " " }
         @if let Some(ended) = ended { (page::badge(&ended)) } @else if is_call { (page::badge("ok")) }
         @if let Some(by) = text(said, "by") { " by " (visible(&by)) }
+    }
+}
+
+/// What the check found, and what somebody should look at all the same.
+fn found(checked: &Checked, at_home: bool) -> Markup {
+    html! {
+        (verdict(checked, at_home))
+        @if let Some(warning) = &checked.warning {
+            p .notice.wait role="alert" { "Look at the clock: " (visible(warning)) "." }
+        }
     }
 }
 
@@ -113,5 +123,28 @@ fn verdict(checked: &Checked, at_home: bool) -> Markup {
             }
             @if let Some(head) = &checked.head { p .note { "Head " (page::id(&head.to_string())) } }
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_stands_beside_whatever_was_found() {
+        for broken in [None, Some((7, "entry 7 is missing".to_owned()))] {
+            for at_home in [false, true] {
+                let (entries, forgotten, checkpoints, head) = (9, 0, 1, None);
+                let warning = Some("the store's time is <b> ahead".to_owned());
+                let broken = broken.clone();
+                let one = Checked { entries, forgotten, checkpoints, head, broken, warning };
+                let page = found(&one, at_home).into_string();
+                assert!(page.contains("Look at the clock") && !page.contains("<b>"), "{page}");
+                let intact = if one.broken.is_none() { "Intact" } else { "Not intact" };
+                assert!(page.contains(intact), "{page}");
+                let page = found(&Checked { warning: None, ..one }, at_home).into_string();
+                assert!(!page.contains("Look at the clock"), "{page}");
+            }
+        }
     }
 }

@@ -288,4 +288,7 @@ pub(crate) struct Checked {
     /// that runs the server), and what is wrong with it.
     #[schema(value_type = Option<Vec<Value>>)]
     broken: Option<(u64, String)>,
+    /// What somebody should look at although nothing was touched: a store's time that is far ahead of the
+    /// machine's clock, and entries that are dated so.
+    warning: Option<String>,
 }

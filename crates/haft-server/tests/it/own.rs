@@ -203,6 +203,12 @@ async fn what_is_wrong_is_listed_with_its_place_and_nothing_is_saved() {
         (id, changed("/category", json!("magic")), "/contract/category", "H104"),
         (id, changed("/colour", json!("red")), "/contract/colour", "H102"),
         (id, changed("/gateway/url", json!("https://{name}/x")), "/contract/gateway/url", "H120"),
+        (
+            id,
+            changed("/parameters/$defs", json!({"a": {"$ref": "#/$defs/a"}})),
+            "/contract/parameters/$defs/a/$ref",
+            "H306",
+        ),
         (id, changed("/gateway/url", json!("http://10.0.0.8/x")), "/contract/gateway/url", "https"),
         (
             id,

@@ -88,6 +88,23 @@ async fn old_records_are_forgotten_while_it_runs() {
     until(&served, 2).await;
 }
 
+#[tokio::test]
+async fn a_store_whose_time_is_far_ahead_is_said_when_the_trail_is_checked() {
+    let dir = tempfile::tempdir().unwrap();
+    let (served, clock) = served(&dir).await;
+    call(&served, "send", "send").await;
+    let verify = async || {
+        let reply = served.post(&served.operator, "/v1/audit/verify", json!({})).await.json();
+        assert_eq!(reply["broken"], Value::Null, "{reply}");
+        reply["warning"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(verify().await, "");
+    clock.set_wall(START - 30 * DAY_MS);
+    let said = verify().await;
+    assert!(said.contains("the store's time is 30 days ahead"), "{said}");
+    call(&served, "send", "again").await;
+}
+
 /// What another process has begun.
 fn begun() -> Claim {
     let caller = Caller::agent("ours", "helper");

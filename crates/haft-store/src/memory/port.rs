@@ -186,7 +186,13 @@ impl Journal for Memory {
     }
 
     fn verify<'a>(&'a self) -> Answer<'a, Checked> {
-        self.write(|rows| Ok(trail::check(&rows.audit, rows.gaps.values().cloned().collect())))
+        let clock = &self.shared.clock;
+        let (wall_ms, now_ms) = (clock.wall_ms(), clock.now_ms());
+        self.write(move |rows| {
+            let latest_ms = rows.audit.iter().map(|entry| entry.at_ms).max().unwrap_or_default();
+            let found = trail::check(&rows.audit, rows.gaps.values().cloned().collect());
+            Ok(Checked { warning: trail::warning(wall_ms, now_ms, latest_ms), ..found })
+        })
     }
 
     fn audit<'a>(&'a self, from: u64, limit: usize) -> Answer<'a, Vec<AuditEntry>> {

@@ -58,15 +58,30 @@ pub fn verify(
     Ok(first.map_or_else(|| chain.end(), Err))
 }
 
+/// Says when a database's time, or that of its trail, is far ahead of the machine's clock, which shows
+/// `wall_ms`. That is no fault of the trail.
+///
+/// # Errors
+///
+/// When the file cannot be read.
+pub fn ahead(path: &Path, wall_ms: i64) -> Result<Option<String>, StoreError> {
+    let conn = reader::open(path, Duration::from_secs(5))?;
+    let number = |sql| read::one(&conn, sql, (), |row| row.get::<_, Option<i64>>(0));
+    let store_ms = number("SELECT now_ms FROM clock")?.flatten().unwrap_or_default();
+    let latest_ms = number("SELECT max(at_ms) FROM audit")?.flatten().unwrap_or_default();
+    Ok(trail::warning(wall_ms, store_ms, latest_ms))
+}
+
 impl Sqlite {
     /// Checks the trail on a thread of its own: it reads all of it, and readers are few.
     pub(super) async fn verify_aside(&self) -> Res<Checked> {
         // Whatever is queued is part of the trail.
         self.write(|_| Ok(())).await?;
-        let path = self.path.clone();
+        let (path, wall_ms) = (self.path.clone(), self.shared.clock.wall_ms());
         aside(move || {
             let key = Self::signing_key(&path)?.public();
-            verify(&path, &key, &Self::checkpoints(&path)).map(trail::said)
+            let found = verify(&path, &key, &Self::checkpoints(&path)).map(trail::said)?;
+            Ok(Checked { warning: ahead(&path, wall_ms)?, ..found })
         })
         .await
     }

@@ -26,7 +26,7 @@ fn verify(at: &Place, as_json: bool, out: &mut Output) -> anyhow::Result<Exit> {
     }
     let key = Sqlite::signing_key(&path)?.public();
     let verified = sqlite::verify(&path, &key, &Sqlite::checkpoints(&path))?;
-    let (exit, text, json) = match &verified {
+    let (exit, text, mut json) = match &verified {
         Ok(found) => (Exit::Done, intact(found), {
             let (entries, forgotten) = (found.entries, found.forgotten);
             json!({
@@ -40,10 +40,16 @@ fn verify(at: &Place, as_json: bool, out: &mut Output) -> anyhow::Result<Exit> {
             json!({ "intact": false, "entry": broken.number, "why": broken.to_string() }),
         ),
     };
+    let now_ms = jiff::Timestamp::now().as_millisecond();
+    let warning = sqlite::ahead(&path, now_ms)?;
     if as_json {
+        if let (Some(json), Some(warning)) = (json.as_object_mut(), warning) {
+            json.insert("warning".to_owned(), warning.into());
+        }
         out.json(&json)?
     } else {
-        out.line(&text)
+        out.line(&text);
+        warning.iter().for_each(|warning| out.note(&format!("warning: {warning}")));
     }
     Ok(exit)
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use anyhow::{Context as _, anyhow, bail};
 use haft_runtime::Runtime;
 use haft_runtime::policy::{Policy, Problem};
-use haft_server::who::Keys;
 use haft_server::who::jwt::Issuers;
+use haft_server::who::{BadKey, Keys};
 use haft_store::vault::{KeyPlace, Keyring};
 use haft_store::{Memory, Sqlite};
 use serde::Serialize;
@@ -99,6 +99,9 @@ fn found(at: &Place, file: &Path, out: &Output) -> anyhow::Result<Vec<Finding>> 
         inspection.known(&config);
         inspection.models(&config);
         inspection.tools(at, &config, out);
+    } else {
+        inspection.unread_keys(&config);
+        inspection.files(at, &config, out);
     }
     all.append(&mut inspection.found);
     Ok(all)
@@ -158,10 +161,16 @@ impl Inspection<'_> {
         let now = jiff::Timestamp::now().as_millisecond();
         let mut good = Vec::new();
         for key in &config.server.keys {
-            good.push(key.clone());
-            if let Err(why) = Keys::load(&good) {
-                good.pop();
+            let faults = key.faults();
+            for why in &faults {
                 self.say("error", &format!("`keys`, `{}`: {why}", key.id));
+            }
+            if faults.is_empty() {
+                good.push(key.clone());
+                if let Err(why) = Keys::load(&good) {
+                    good.pop();
+                    self.say("error", &format!("`keys`, `{}`: {why}", key.id));
+                }
             }
             if key.expires.is_some_and(|at| at.0 <= now) {
                 let what = "it has ended and opens nothing; make another with `haft keys new`";
@@ -174,6 +183,19 @@ impl Inspection<'_> {
             if let Err(why) = Issuers::load(&good) {
                 good.pop();
                 self.say("error", &format!("`issuers`: {why}"));
+            }
+        }
+    }
+
+    /// What can be told of keys that could not be read as a whole.
+    fn unread_keys(&mut self, config: &Config) {
+        let Some(whole) = sections::table(self.text) else { return };
+        let text = |key: &toml::Value, name| key.get(name)?.as_str().map(str::to_owned);
+        for key in whole.get("keys").and_then(toml::Value::as_array).into_iter().flatten() {
+            let (Some(id), Some(sha256)) = (text(key, "id"), text(key, "sha256")) else { continue };
+            let was_read = config.server.keys.iter().any(|one| one.id == id);
+            if let Some(why) = BadKey::of_hash(&id, &sha256).filter(|_| !was_read) {
+                self.say("error", &format!("`keys`, `{id}`: {why}"));
             }
         }
     }
@@ -265,12 +287,15 @@ impl Inspection<'_> {
         }
         let place = config.outside.key_place(&config.database());
         if let Err(why) = place.read() {
-            let name = match place {
-                KeyPlace::Env(_) => "`connections.key_env`",
-                KeyPlace::File(_) => "`connections`",
-                KeyPlace::Named(_) => "`connections.key_file`",
+            let (name, is_here) = match &place {
+                KeyPlace::Env(name) => ("`connections.key_env`", std::env::var_os(name).is_some()),
+                KeyPlace::File(path) => ("`connections`", path.exists()),
+                KeyPlace::Named(path) => ("`connections.key_file`", path.exists()),
             };
-            self.say("warning", &format!("{name}: {why}"));
+            // Whoever checks may not be the one who may read it. But what is here and no key will not do.
+            let hidden = why.kind() == std::io::ErrorKind::PermissionDenied;
+            let severity = if is_here && !hidden { "error" } else { "warning" };
+            self.say(severity, &format!("{name}: {why}"));
         } else if let Ok(keys) = place.read() {
             self.lost_keys(config, &keys);
         }
@@ -300,6 +325,26 @@ impl Inspection<'_> {
             let help = "it is not here, and without it the store does not open; put it back";
             self.say("error", &format!("`connections`: {what}; {help}"));
         }
+    }
+
+    /// What of the tools can be told where something could not be read: that there are some, and that
+    /// the files with rules are there.
+    fn files(&mut self, at: &Place, config: &Config, out: &Output) {
+        let (source, missing) = config.readable_source();
+        missing.iter().for_each(|one| self.problem(one));
+        // Where none is left, it may be what could not be read.
+        let toolset = at.toolset_beside(config.toolset.clone()).ok().flatten();
+        let Some(registry) = toolset.map(|one| compiled(&one, out)) else { return };
+        let registry = match registry {
+            Ok(registry) => registry,
+            Err(why) => return self.say("error", &format!("`toolset`: {why:#}")),
+        };
+        // Rules may name tools that tenants bring along, and those may stand there, too.
+        if self.text.contains("definitions") {
+            return;
+        }
+        let problems = config.policy_of(&source, &registry).err().unwrap_or_default();
+        problems.iter().for_each(|one| self.problem(one));
     }
 
     /// The tools, and what is said about them.

@@ -37,6 +37,7 @@ pub(crate) const LISTEN: SocketAddr =
 pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Result<Exit> {
     let at = &bundled::or_here(at, options.registry.as_deref(), out)?;
     block_on(async {
+        let told = told::listen()?;
         let hub = Hub::default();
         let publish = Arc::new(hub.clone());
         let config = at.config()?;
@@ -69,12 +70,12 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
             .metrics(metrics);
         let door = Arc::new(door);
         let link = door.invite(&admin.id);
+        let (told, again) = told.serving();
         greet::greet(&desk, address, &admin, link.as_deref(), out);
         let watching = match options.dev {
             true => Some(dev::watch(&desk, at, out)?),
             false => None,
         };
-        let (told, again) = told::listen()?;
         let left = haft_server::serve(listener, door, told, again).await;
         drop(watching);
         if left.effects > 0 {

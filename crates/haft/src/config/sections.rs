@@ -40,6 +40,11 @@ pub(crate) fn mistakes(text: &str) -> (Vec<Mistake>, Option<String>) {
     (found, Some(rest.iter().map(|line| format!("{line}\n")).collect()))
 }
 
+/// What stands in the file, whether it makes sense or not.
+pub(crate) fn table(text: &str) -> Option<toml::Table> {
+    countable(text, &mut Vec::new())?.parse().ok()
+}
+
 /// The file without the numbers that TOML has no room for, which would hide everything else. None where
 /// it is no TOML for another reason.
 fn countable(text: &str, found: &mut Vec<Mistake>) -> Option<String> {

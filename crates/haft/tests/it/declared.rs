@@ -348,6 +348,101 @@ fn what_cannot_be_counted_reached_or_found_hides_nothing() {
     }
 }
 
+/// What cannot be read at all keeps nothing else from being said.
+#[test]
+fn mistakes_of_shape_hide_no_toolset_no_rules_and_no_key() {
+    let hash = "0".repeat(64);
+    let key = |id: &str, sha256: &str, roles: &str| {
+        format!(
+            "[[keys]]\nid = \"{id}\"\nsha256 = \"{sha256}\"\ntenant = \"default\"\n\
+             principal = \"user:eve\"\nroles = [\"{roles}\"]\n\n"
+        )
+    };
+    let keys = key("whole", "12", "operator")
+        + &key("half", "34", "operatr")
+        + &key("odd_", "56", "operator")
+        + &key("fine", &hash, "operatr");
+    let shape = "[runtime]\nmax_batch = \"ten\"\n\n";
+    let huge = "[store]\nkeep_days = 99999999999999999999\n";
+    let head = "toolset = \"nowhere\"\n[policy]\nallow = [\"shop__*\"]\ncedar = [\"a.cedar\"]\n";
+    let project = Project::new();
+    std::fs::remove_file(project.folder.join("toolset.toml")).unwrap();
+    project.write("haft.toml", &format!("{head}{shape}{keys}{huge}"));
+    let said = project.run(&["check"]);
+    for (line, part) in [
+        (1, "`toolset`: "),
+        (4, "`a.cedar` cannot be read"),
+        (6, "`max_batch` must be a whole number"),
+        (8, "`keys`, `whole`: key `whole` needs `sha256`"),
+        (15, "`keys`, `half`: key `half` needs `sha256`"),
+        (20, "`operatr`"),
+        (22, "`keys`, `odd_`: key `odd_` has no usable id"),
+        (22, "`keys`, `odd_`: key `odd_` needs `sha256`"),
+        (34, "`operatr`"),
+        (37, "`keep_days` is more than can be counted here"),
+    ] {
+        let place = format!("haft.toml:{line}:");
+        let is = |one: &str| one.contains(&place) && one.contains(part);
+        assert!(said.out.lines().any(is), "{line}, {part}: {said:?}");
+    }
+    assert_eq!((said.code, said.out.lines().count()), (2, 10), "{said:?}");
+    // Rules that do not fit the tools, where there are some; but not where tenants may bring them along.
+    let project = Project::new();
+    let rules = "forbid(principal, action == Haft::Action::\"shop__nothing\", resource);\n";
+    project.write("rules.cedar", rules);
+    let toml = project.read("haft.toml");
+    for (more, told) in [("", true), ("[[tenants.definitions]]\nid = 3\n", false)] {
+        project.write("haft.toml", &format!("{toml}{shape}{more}"));
+        let said = project.run(&["check"]);
+        assert_eq!(said.out.contains("shop__nothing"), told, "{said:?}");
+    }
+    // A toolset that could not be read is not missed.
+    std::fs::remove_file(project.folder.join("toolset.toml")).unwrap();
+    project.write("haft.toml", "toolset = 3\n");
+    let said = project.run(&["check"]);
+    assert_eq!(said.out.lines().count(), 1, "{said:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_key_that_is_here_and_none_is_an_error_and_one_that_is_not_here_a_warning() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = with("[connections]\nkey_file = \"seal.key\"\n");
+    let path = project.folder.join("seal.key");
+    let said = |variable: Option<&str>| {
+        let mut command = project.command();
+        command.args(["check", "--json"]).env_remove("HAFT_TEST_SEAL");
+        command.envs(variable.map(|text| ("HAFT_TEST_SEAL", text)));
+        let done = command.output().unwrap();
+        let found: Value = serde_json::from_slice(&done.stdout).unwrap();
+        (done.status.code(), found[0]["severity"].as_str().unwrap_or_default().to_owned())
+    };
+    let is = |found: (Option<i32>, String), expected: &str| {
+        let code = if expected == "error" { 2 } else { 0 };
+        assert_eq!(found, (Some(code), expected.to_owned()));
+    };
+    is(said(None), "warning");
+    for (text, mode, expected) in [
+        ("not a key", 0o600, "error"),
+        ("", 0o600, "error"),
+        (&"ab".repeat(32), 0o644, "error"),
+        (&"ab".repeat(32), 0o600, ""),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        is(said(None), expected);
+    }
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    is(said(None), "error");
+    let toml = project.read("haft.toml");
+    let toml = toml.replace("key_file = \"seal.key\"", "key_env = \"HAFT_TEST_SEAL\"");
+    project.write("haft.toml", &toml);
+    is(said(None), "warning");
+    is(said(Some("not a key")), "error");
+    is(said(Some(&"ab".repeat(32))), "");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_key_that_is_named_and_missing_lost_or_open_to_all_is_said_as_such() {

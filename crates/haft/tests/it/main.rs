@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod bundled;
 #[cfg(test)]
+mod clock;
+#[cfg(test)]
 mod connections;
 #[cfg(test)]
 mod declared;
@@ -32,5 +34,7 @@ mod signals;
 mod tenants;
 #[cfg(test)]
 mod twice;
+#[cfg(test)]
+mod upgrade;
 #[cfg(test)]
 mod words;

@@ -1,10 +1,12 @@
-//! How large a schema may be, with its references counted as often as they would be followed.
+//! How large a schema may be, with its references counted as often as they would be followed, and that
+//! they arrive somewhere.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
 use super::{Refused, children, refuse};
+use crate::lint::schema::circles;
 
 /// Schemas inside of a schema, as they are written.
 const WRITTEN: usize = 2_000;
@@ -25,7 +27,10 @@ pub(super) fn check(schema: &Value) -> Result<(), Refused> {
         let what = format!("its references stand for more than {FOLLOWED} schemas; split the tool");
         return Err(refuse("", what));
     }
-    Ok(())
+    match circles::circles(schema).into_iter().next() {
+        Some(circle) => Err(refuse(&circle.at, format!("{}; {}", circle.message, circles::HELP))),
+        None => Ok(()),
+    }
 }
 
 fn count(schema: &Value) -> usize {

@@ -174,6 +174,14 @@ fn what_cannot_become_a_contract_is_refused() {
         ),
         (json!({"properties": {"a\u{202e}b": {}}}), "/properties", "nobody can see"),
         (json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}), "/$ref", "circle"),
+        (
+            json!({
+                "properties": {"a": {"$ref": "#/definitions/a"}},
+                "definitions": {"a": {"$ref": "#/definitions/b"}, "b": {"$ref": "#/definitions/a"}},
+            }),
+            "/$defs/b/$ref",
+            "`a` leads back to itself through `b`",
+        ),
     ] {
         check_refused(parameters, pointer, says);
     }

@@ -65,6 +65,26 @@ contract! {
         assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "answered");
     }
 
+    a_time_that_was_far_ahead_is_told_and_is_no_fault_of_the_trail(bed) {
+        let store = bed.open();
+        pass(bed, &*store, 1).await;
+        assert_eq!(store.verify().await.unwrap().warning, None);
+        bed.clock.set_wall(START + YEAR);
+        pass(bed, &*store, 11).await;
+        assert_eq!(store.verify().await.unwrap().warning, None, "so far nobody knows better");
+        bed.clock.set_wall(START + 12 * MINUTE);
+        for (minutes, store_is_ahead) in [(0, true), (11, false)] {
+            pass(bed, &*store, minutes).await;
+            let found = store.verify().await.unwrap();
+            assert_eq!(found.broken, None);
+            assert!(store.trusts("acme").await.is_ok());
+            let told = found.warning.unwrap_or_default();
+            let ahead = "the store's time is 365 days ahead";
+            assert_eq!(told.contains(ahead), store_is_ahead, "{told}");
+            assert!(told.contains("entries of the trail are dated up to "), "{told}");
+        }
+    }
+
     a_clock_that_was_set_right_lets_no_approval_of_the_wrong_time_hold(bed) {
         let store = bed.open();
         store.ask(confirmation("before", "b")).await.unwrap();

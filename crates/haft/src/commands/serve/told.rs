@@ -1,16 +1,39 @@
 //! Being told to stop.
 
 use std::future::{Future, pending};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-/// Until the process is told to stop, and until it is told so again: then it does not wait for
-/// anything, and effects that are under way stay on record as started.
+/// What the signals say.
+pub(super) struct Told {
+    is_serving: Arc<AtomicBool>,
+    first: oneshot::Receiver<()>,
+    second: oneshot::Receiver<()>,
+}
+
+impl Told {
+    /// From now on there may be something to finish first. Gives what ends when the process is told to
+    /// stop, and what ends when it is told so again: then it does not wait for anything, and effects that
+    /// are under way stay on record as started.
+    pub(super) fn serving(self) -> (impl Future<Output = ()>, impl Future<Output = ()>) {
+        self.is_serving.store(true, Ordering::SeqCst);
+        (heard(self.first), heard(self.second))
+    }
+}
+
+/// Listens from the first moment: where nothing does, the first process of a container does not hear a
+/// signal at all.
 ///
-/// One listener hears both. With one for each, a second signal that comes before the second listener
-/// has noticed the first would be taken for the first.
-pub(super) fn listen() -> anyhow::Result<(impl Future<Output = ()>, impl Future<Output = ()>)> {
+/// Until it serves, to be told is to end at once. Whoever opens a large store for the first time after an
+/// upgrade may do so for minutes, and what is half done then is undone by the next start, as after a loss
+/// of power.
+///
+/// One listener hears both signals. With one for each, a second signal that comes before the second
+/// listener has noticed the first would be taken for the first.
+pub(super) fn listen() -> anyhow::Result<Told> {
     let (mut terminate, mut interrupt) =
         (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
     // The terminal was closed: what has begun is finished all the same. Whoever said `nohup` wants it to
@@ -20,6 +43,8 @@ pub(super) fn listen() -> anyhow::Result<(impl Future<Output = ()>, impl Future<
         false => None,
     };
     let ((first, told), (second, again)) = (oneshot::channel(), oneshot::channel());
+    let is_serving = Arc::new(AtomicBool::new(false));
+    let serving = Arc::clone(&is_serving);
     tokio::spawn(async move {
         for tell in [first, second] {
             tokio::select! {
@@ -27,11 +52,15 @@ pub(super) fn listen() -> anyhow::Result<(impl Future<Output = ()>, impl Future<
                 _ = interrupt.recv() => {}
                 () = next(&mut hangup) => {}
             }
+            if !serving.load(Ordering::SeqCst) {
+                // Without a word: it might have to wait for whoever reads them, and nobody is owed one.
+                std::process::exit(0);
+            }
             // Whoever is gone need not be told.
             let _ = tell.send(());
         }
     });
-    Ok((heard(told), heard(again)))
+    Ok(Told { is_serving, first: told, second: again })
 }
 
 async fn heard(told: oneshot::Receiver<()>) {
