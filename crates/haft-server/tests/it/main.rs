@@ -21,6 +21,8 @@ mod events;
 #[cfg(test)]
 mod faults;
 #[cfg(test)]
+mod heads;
+#[cfg(test)]
 mod keys;
 #[cfg(test)]
 mod lasting;
