@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod admin;
 #[cfg(test)]
+mod bodies;
+#[cfg(test)]
 mod calls;
 #[cfg(test)]
 mod client;
