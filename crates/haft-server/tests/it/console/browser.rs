@@ -285,6 +285,15 @@ async fn buttons_and_words_in_tables_are_not_broken() {
                            .map(one => one.offsetHeight))";
             let highest = tab.eval(highest).await.as_f64().unwrap();
             assert!(highest < 40.0, "{path} at {width}: a button of two lines, {highest}");
+            // A label in one line and its field in the next would be read with somebody else's field.
+            let astray = "[...document.querySelectorAll('.row > label[for]')].filter(label => {\
+                          const at = label.getBoundingClientRect();\
+                          const own = document.getElementById(label.htmlFor).getBoundingClientRect();\
+                          const fields = label.parentElement.querySelectorAll('select, input:not([type=hidden])');\
+                          const beside = [...fields].map(one => one.getBoundingClientRect())\
+                            .some(one => one.top < at.bottom && one.bottom > at.top);\
+                          return own.top >= at.bottom && beside }).length";
+            assert_eq!(tab.eval(astray).await, json!(0), "{path} at {width}");
             tab.picture(&format!("buttons-{}-{width}", &path[9..])).await;
         }
     }
