@@ -4,9 +4,12 @@
 //! knows a connection by its id alone. The path binds an [`crate::port::Auth`] to one connection and
 //! one call, after it was decided that the call may use it.
 
+mod refusal;
 mod written;
 
 use serde::{Deserialize, Serialize};
+
+pub use refusal::Refusal;
 
 use crate::secret::SecretText;
 
@@ -124,6 +127,8 @@ pub enum Credentials {
 pub struct OAuth {
     /// On whose behalf.
     pub grant: OAuthGrant,
+    /// Where a person agrees, as far as that is known: their consent can be asked for again.
+    pub authorize_url: Option<String>,
     /// Where tokens are had.
     pub token_url: String,
     /// Who this program is.

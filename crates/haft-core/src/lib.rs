@@ -23,6 +23,7 @@ pub mod hop;
 pub mod ledger;
 pub mod names;
 pub mod nearest;
+pub mod nesting;
 pub mod outcome;
 pub mod parameters;
 pub mod pointer;

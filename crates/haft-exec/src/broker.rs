@@ -65,9 +65,9 @@ impl Broker {
 }
 
 impl Desk {
-    /// The way out for the addresses of an account.
-    fn client_of(&self, account: &Account) -> &Client {
-        match account.origin {
+    /// The way out for addresses, by who chose them.
+    fn client_of(&self, origin: Origin) -> &Client {
+        match origin {
             Origin::Operator => &self.client,
             Origin::Tenant => &self.tenants,
         }
@@ -149,11 +149,12 @@ impl Port for Broker {
 
     fn redeem<'a>(
         &'a self,
+        origin: Origin,
         oauth: &'a OAuth,
         consent: &'a Consent,
         code: &'a str,
     ) -> Boxed<'a, Result<OAuth, ToolError>> {
-        Box::pin(oauth::redeem(&self.0.tenants, oauth, consent, code, now_ms()))
+        Box::pin(oauth::redeem(self.0.client_of(origin), oauth, consent, code, now_ms()))
     }
 
     fn rest<'a>(&'a self) -> Boxed<'a, ()> {

@@ -198,6 +198,7 @@ impl Wanted {
                     | AuthKind::Basic
                     | AuthKind::ClientCredentials => OAuthGrant::ClientCredentials,
                 },
+                authorize_url: None,
                 token_url: self.token_url.clone().unwrap_or_default(),
                 client_id: self.client_id.clone().unwrap_or_default(),
                 client_secret,

@@ -14,6 +14,11 @@ use serde_json::Value;
 use crate::arguments::dotted::{self, Step};
 use crate::redact::is_hidden;
 
+/// A question is at most so many times as long as the arguments, beside what a template says itself: who
+/// wrote the template is not who pays for the memory.
+const MOST_REPEATED: usize = 4;
+const LONGEST: usize = 64 << 10;
+
 /// What a person is shown before they approve.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preview {
@@ -30,15 +35,15 @@ pub struct Preview {
 pub fn render(contract: &Contract, effective: &Value) -> Preview {
     let template = contract.confirmation.as_ref().map(|confirmation| confirmation.prompt.as_str());
     let arguments = visible_json(&canonical(effective));
-    let text = match template {
-        Some(template) => filled(template, effective),
-        None => format!("Run `{}` with {arguments}?", contract.tool_id),
-    };
+    // What a template repeats again and again is said once, and whole.
+    let most = MOST_REPEATED.saturating_mul(arguments.len()).saturating_add(LONGEST);
+    let text = template.and_then(|template| filled(template, effective, most));
+    let text = text.unwrap_or_else(|| format!("Run `{}` with {arguments}?", contract.tool_id));
     Preview { text, arguments, suspicious: suspicion::of(effective) }
 }
 
-/// Puts the arguments into the template's slots.
-fn filled(template: &str, effective: &Value) -> String {
+/// Puts the arguments into the template's slots; nothing where that becomes too long.
+fn filled(template: &str, effective: &Value, most: usize) -> Option<String> {
     let mut text = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
@@ -57,9 +62,12 @@ fn filled(template: &str, effective: &Value) -> String {
             false => text.push_str(&written.join(", ")),
         }
         rest = tail;
+        if text.len() > most {
+            return None;
+        }
     }
     text.push_str(rest);
-    text
+    Some(text)
 }
 
 fn follow<'v>(value: &'v Value, steps: &[Step], found: &mut Vec<&'v Value>) {

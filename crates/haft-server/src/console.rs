@@ -83,10 +83,7 @@ pub(crate) fn routes(door: &Arc<Door>) -> Router<Arc<Door>> {
         .route("/console/sign-in", get(sign_in::ask).post(sign_in::enter))
         .route("/console/sign-in/{text}", get(sign_in::invited))
         // Whoever only looks at a link has not followed it.
-        .route(
-            crate::api::consents::CALLBACK,
-            get(consent::back).head(|| async { Problem::wrong_method() }),
-        )
+        .route(crate::api::consents::CALLBACK, get(consent::back).head(consent::looked))
         .route("/console/assets/{name}", get(assets::file));
     let home = get(|| async { Redirect::to(HOME).into_response() });
     inside

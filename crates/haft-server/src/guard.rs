@@ -26,11 +26,12 @@ use crate::seat::{Seat, Seated};
 use crate::whole::Whole;
 
 /// Headers that decide something. Two of one kind could be read two ways.
-const ONCE: [HeaderName; 6] = [
+const ONCE: [HeaderName; 7] = [
     header::HOST,
     header::AUTHORIZATION,
     header::CONTENT_TYPE,
     header::CONTENT_LENGTH,
+    header::TRANSFER_ENCODING,
     header::ORIGIN,
     HeaderName::from_static("idempotency-key"),
 ];
@@ -179,8 +180,10 @@ fn check<B>(door: &Door, request: &http::Request<B>) -> Result<Chain, Problem> {
     {
         return Err(Problem::foreign("the request comes from a page of another origin"));
     }
-    if headers.contains_key(header::CONTENT_ENCODING) {
-        let fix = "send the body as it is, without `Content-Encoding`";
+    let packed = text(headers, &header::TRANSFER_ENCODING)
+        .is_some_and(|how| !how.trim().eq_ignore_ascii_case("chunked"));
+    if packed || headers.contains_key(header::CONTENT_ENCODING) {
+        let fix = "send the body as it is, without `Content-Encoding`, and in no other way than `chunked`";
         return Err(Problem::unsupported("compressed bodies are not read", fix));
     }
     Ok(via)

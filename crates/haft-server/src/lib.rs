@@ -150,6 +150,7 @@ fn connected() -> OpenApiRouter<Arc<Door>> {
         .routes(routes!(test::run))
         .routes(routes!(grants::list, grants::make, grants::revoke_all))
         .routes(routes!(grants::revoke))
+        .routes(routes!(api::consents::renew))
         .routes(routes!(api::consents::show, api::consents::cancel))
 }
 

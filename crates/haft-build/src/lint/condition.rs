@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use haft_core::nesting;
 use serde_json::Value;
 
 use crate::code;
@@ -22,13 +23,8 @@ pub(crate) fn check(contract: &Value, out: &mut Findings) {
 /// Reads one condition. It must be an expression by itself: text that would close a policy and
 /// open another (`true } unless { false`) is not one.
 fn parse(text: &str) -> Result<(), String> {
-    // Parsing recurses; no honest condition nests this deeply.
-    let deepest = text.chars().fold((0_i32, 0_i32), |(depth, most), c| match c {
-        '(' | '[' | '{' => (depth + 1, most.max(depth + 1)),
-        ')' | ']' | '}' => (depth - 1, most),
-        _ => (depth, most),
-    });
-    if text.len() > 4096 || deepest.1 > 32 {
+    // Parsing recurses; no honest condition leads this far down.
+    if text.len() > 4096 || nesting::depth(text) > nesting::MOST {
         return Err("the condition is too long or too deeply nested".into());
     }
     cedar_policy::Expression::from_str(text)

@@ -41,6 +41,8 @@ enum Plain {
     },
     Oauth {
         grant: OAuthGrant,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        authorize_url: Option<String>,
         token_url: String,
         client_id: String,
         client_secret: Option<Open>,
@@ -67,6 +69,7 @@ impl Plain {
             }
             Credentials::OAuth(oauth) => Self::Oauth {
                 grant: oauth.grant,
+                authorize_url: oauth.authorize_url.clone(),
                 token_url: oauth.token_url.clone(),
                 client_id: oauth.client_id.clone(),
                 client_secret: oauth.client_secret.as_ref().map(open),
@@ -88,6 +91,7 @@ impl Plain {
             Self::Basic { user, password } => Credentials::Basic { user, password: password.0 },
             Self::Oauth {
                 grant,
+                authorize_url,
                 token_url,
                 client_id,
                 client_secret,
@@ -99,6 +103,7 @@ impl Plain {
                 until_ms,
             } => Credentials::OAuth(Box::new(OAuth {
                 grant,
+                authorize_url,
                 token_url,
                 client_id,
                 client_secret: client_secret.map(|secret| secret.0),

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::{Boxed, StoreError};
 use crate::call::Principal;
-use crate::connection::{Account, Consent, Credentials, Grant, Lease, OAuth};
+use crate::connection::{Account, Consent, Credentials, Grant, Lease, OAuth, Origin};
 use crate::error::{ErrorKind, ToolError};
 use crate::secret::SecretText;
 
@@ -114,10 +114,11 @@ pub trait Broker: Send + Sync {
         Err(ToolError::new(ErrorKind::Internal, "nothing here can ask for consent"))
     }
 
-    /// Makes tokens out of the code that came back. A tenant chose the address of tokens, so it is
-    /// reached as tenants' tools reach theirs.
+    /// Makes tokens out of the code that came back. Their address is reached as the tools of whoever
+    /// chose it reach theirs.
     fn redeem<'a>(
         &'a self,
+        _origin: Origin,
         _oauth: &'a OAuth,
         _consent: &'a Consent,
         _code: &'a str,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::Bytes;
-use haft_core::connection::{Access, ClientAuth, Consent, OAuth, OAuthGrant, Presented};
+use haft_core::connection::{Access, ClientAuth, Consent, OAuth, OAuthGrant, Presented, Refusal};
 use haft_core::error::{ErrorKind, ToolError};
 use haft_core::secret::SecretText;
 use hyper::Method;
@@ -89,7 +89,7 @@ pub async fn redeem(
         ("redirect_uri", &consent.redirect),
         ("code_verifier", consent.verifier.expose()),
     ];
-    ask(client, oauth, &fields, now_ms).await
+    ask(client, oauth, "the code", &fields, now_ms).await
 }
 
 /// A new token out of what there is.
@@ -115,18 +115,19 @@ pub(super) async fn renew(client: &Client, oauth: &OAuth, now_ms: i64) -> Result
                 .suggest("ask the user to connect the account again"));
         }
     }
-    ask(client, oauth, &fields, now_ms).await
+    ask(client, oauth, "a new token", &fields, now_ms).await
 }
 
 async fn ask(
     client: &Client,
     oauth: &OAuth,
+    what: &str,
     fields: &[(&str, &str)],
     now_ms: i64,
 ) -> Result<OAuth, ToolError> {
     let request = request(oauth, fields)?;
     let response = client.send(request, Instant::now() + PATIENCE).await.map_err(unanswered)?;
-    let told = read(&response);
+    let told = read(&response, what);
     // Whatever it was, there may be tokens in it.
     drop(Zeroizing::new(response.body));
     let told = told?;
@@ -217,7 +218,7 @@ struct Refused {
     error: String,
 }
 
-fn read(response: &Response) -> Result<Told, ToolError> {
+fn read(response: &Response, what: &str) -> Result<Told, ToolError> {
     if response.status >= 500 || response.status == 429 {
         let message = "the provider gives no token now";
         return Err(ToolError::new(ErrorKind::Transient, message)
@@ -225,14 +226,15 @@ fn read(response: &Response) -> Result<Told, ToolError> {
     }
     if !(200..300).contains(&response.status) {
         let said: Refused = serde_json::from_slice(&response.body).unwrap_or_default();
-        let code: String = said.error.chars().filter(|c| !c.is_control()).collect();
-        let why = format!("status {}: {}", response.status, shortened(&code, 100));
-        return Err(ToolError::new(ErrorKind::Auth, "the provider refused a new token")
-            .suggest("ask the user to connect the account again")
-            .caused_by(why));
+        return Err(refused(response.status, &said, what));
     }
-    let told: Told = serde_json::from_slice(&response.body)
-        .map_err(|_| fault("the provider's answer holds no token"))?;
+    let told: Told = serde_json::from_slice(&response.body).map_err(|_| {
+        // Some say that they refuse with the status of a success.
+        match serde_json::from_slice::<Refused>(&response.body) {
+            Ok(said) if !said.error.is_empty() => refused(response.status, &said, what),
+            Ok(_) | Err(_) => fault("the provider's answer holds no token"),
+        }
+    })?;
     let bearer = told.token_type.as_deref().is_none_or(|kind| kind.eq_ignore_ascii_case("bearer"));
     if told.access_token.is_empty() || !bearer {
         return Err(fault("the provider gave a token of a kind that is not known"));
@@ -241,6 +243,21 @@ fn read(response: &Response) -> Result<Told, ToolError> {
         return Err(fault("the provider gave a token that no header can carry"));
     }
     Ok(told)
+}
+
+/// Which of the words that there are it was, and what to do about it. Another word is in the log alone.
+fn refused(status: u16, said: &Refused, what: &str) -> ToolError {
+    let word: String = said.error.chars().filter(|c| !c.is_control()).collect();
+    let why = format!("status {status}: {}", shortened(&word, 100));
+    let error = match Refusal::parse(&said.error) {
+        Some(refusal) => {
+            let kind = if refusal.passes() { ErrorKind::Transient } else { ErrorKind::Auth };
+            let message = format!("the provider refused {what} (`{}`)", refusal.as_str());
+            ToolError::new(kind, message).suggest(refusal.fix())
+        }
+        None => fault(&format!("the provider refused {what}")),
+    };
+    error.caused_by(why)
 }
 
 fn unanswered(fault: Fault) -> ToolError {

@@ -137,7 +137,7 @@ impl Desk {
         before: OAuth,
         now: &OAuth,
     ) -> Result<Lease, ToolError> {
-        let fresh = match oauth::renew(self.client_of(&account), now, now_ms()).await {
+        let fresh = match oauth::renew(self.client_of(account.origin), now, now_ms()).await {
             Ok(fresh) => fresh,
             Err(error) => {
                 self.let_go(want).await;

@@ -282,6 +282,7 @@ async fn a_renewal_that_fails_is_not_tried_by_everyone() {
         let error = broker.lease(&want).await.err().unwrap();
         assert_eq!(error.kind, ErrorKind::Auth);
         assert_eq!(error.source.as_deref(), Some("status 400: invalid_grant"));
+        assert_eq!(error.message, "the provider refused a new token (`invalid_grant`)");
     }
     assert_eq!(server.seen().len(), 1);
 }

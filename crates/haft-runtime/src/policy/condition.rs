@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use cedar_policy::{EvalResult, Expression, eval_expression};
+use haft_core::nesting;
 use haft_core::port::Ask;
 use parking_lot::RwLock;
 
@@ -91,13 +92,8 @@ impl Conditions {
 /// Reads one condition. It must be an expression by itself: text that would close a policy and open
 /// another (`true } unless { false`) is not one.
 fn parse(text: &str) -> Result<Condition, String> {
-    // Parsing recurses; no honest condition nests this deeply.
-    let (_, deepest) = text.chars().fold((0_i32, 0_i32), |(depth, most), c| match c {
-        '(' | '[' | '{' => (depth + 1, most.max(depth + 1)),
-        ')' | ']' | '}' => (depth - 1, most),
-        _ => (depth, most),
-    });
-    if text.len() > 4096 || deepest > 32 {
+    // Parsing recurses; no honest condition leads this far down.
+    if text.len() > 4096 || nesting::depth(text) > nesting::MOST {
         return Err("the condition is too long or too deeply nested".into());
     }
     let expression =

@@ -113,5 +113,6 @@ pub(crate) fn divide(problems: Vec<Problem>) -> Result<Vec<Problem>, Vec<Problem
 
 /// The line, counted from 1, that a byte stands in.
 pub(crate) fn line_of(text: &str, offset: usize) -> usize {
-    text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1
+    let before = text.as_bytes().get(..offset).unwrap_or(text.as_bytes());
+    before.iter().filter(|byte| **byte == b'\n').count() + 1
 }

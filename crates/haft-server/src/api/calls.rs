@@ -6,6 +6,7 @@ mod notes;
 mod watched;
 mod work;
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use axum::Json;
@@ -275,29 +276,56 @@ fn prefers(headers: &HeaderMap, word: &str) -> bool {
     all.flat_map(|value| value.split([',', ';'])).any(|one| one.trim().eq_ignore_ascii_case(word))
 }
 
-/// Whether a client takes a stream of events, and would not rather have JSON. `q=0` is a no; a range such
-/// as `*/*` asks for no stream.
+/// Whether a client would rather have a stream of events than JSON. Where it likes both the same, it
+/// says so by naming the stream; a range such as `*/*` asks for none.
 pub(super) fn accepts_events(headers: &HeaderMap) -> bool {
-    let all = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
-    let (mut events, mut json) = (0.0_f32, 0.0_f32);
-    for one in all.flat_map(|value| value.split(',')) {
-        let mut parts = one.split(';').map(str::trim);
-        let kind = parts.next().unwrap_or_default();
-        let quality = parts.find_map(quality).unwrap_or(1.0);
-        if kind.eq_ignore_ascii_case("text/event-stream") {
-            events = events.max(quality);
-        } else if kind.eq_ignore_ascii_case("application/json") {
-            json = json.max(quality);
-        }
-    }
-    events > 0.0 && events >= json
+    let (events, by) = liking(headers, "text", "event-stream");
+    let (json, _) = liking(headers, "application", "json");
+    events > json || (events > 0.0 && events == json && by == Range::Itself)
 }
 
-/// `q=0.5`, `Q=0.000`
+/// What a client names a kind by, the more exactly the later.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Range {
+    Nothing,
+    Anything,
+    Family,
+    Itself,
+}
+
+/// How much a client likes a kind: what the most exact of the ranges that it is in says (RFC 9110,
+/// section 12.5.1). Parameters make no other kind of ours.
+fn liking(headers: &HeaderMap, family: &str, name: &str) -> (f32, Range) {
+    let all = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let (mut liked, mut by) = (0.0_f32, Range::Nothing);
+    for one in all.flat_map(|value| value.split(',')) {
+        let mut parts = one.split(';').map(str::trim);
+        let range = match parts.next().and_then(|kind| kind.split_once('/')) {
+            Some(("*", "*")) => Range::Anything,
+            Some((of, "*")) if of.eq_ignore_ascii_case(family) => Range::Family,
+            Some((of, kind))
+                if of.eq_ignore_ascii_case(family) && kind.eq_ignore_ascii_case(name) =>
+            {
+                Range::Itself
+            }
+            Some(_) | None => continue,
+        };
+        let quality = parts.find_map(quality).unwrap_or(1.0);
+        match range.cmp(&by) {
+            Ordering::Less => {}
+            Ordering::Equal => liked = liked.max(quality),
+            Ordering::Greater => (liked, by) = (quality, range),
+        }
+    }
+    (liked, by)
+}
+
+/// `q=0.5`, `Q=0.000`; one that is none is not there.
 fn quality(parameter: &str) -> Option<f32> {
     let (name, value) = parameter.split_once('=')?;
     let named = name.trim().eq_ignore_ascii_case("q");
-    named.then(|| value.trim().parse().unwrap_or(1.0))
+    let read = value.trim().parse().ok().filter(|quality| (0.0..=1.0).contains(quality));
+    named.then(|| read.unwrap_or(1.0))
 }
 
 /// The envelope under the status of its end.
@@ -380,11 +408,34 @@ mod tests {
         check("application/json, text/event-stream", true);
         check("application/json, text/event-stream;q=0.1", false);
         check("application/json;q=0.1, text/event-stream;q=0.2", true);
-        check("*/*, text/event-stream;q=0.1", true);
         check("text/event-stream;q=odd", true);
+        check("text/event-stream;q=nan, application/json;q=-1", true);
         check("text/event-stream; q=0", false);
         check("text/event-stream;level=1;Q=0.000, application/json", false);
         check("text/event-streams", false);
+        check("", false);
+    }
+
+    /// Of the ranges that a kind is in, the most exact one counts, in whatever order they are.
+    #[test]
+    fn a_range_is_weighed_for_both_kinds() {
         check("*/*", false);
+        check("application/*", false);
+        check("text/html, application/xml;q=0.9, */*;q=0.8", false);
+        check("text/*", true);
+        check("TEXT/*;q=0.5, application/json;q=0.4", true);
+        check("text/*;q=0.4, application/*;q=0.5", false);
+        check("text/*, application/*", false);
+        check("*/*, text/event-stream", true);
+        check("*/*, text/event-stream;q=0.1", false);
+        check("text/event-stream;q=0.1, */*;q=0.1", true);
+        check("application/json;q=0.1, */*;q=0.5", true);
+        check("*/*;q=0.5, application/json", false);
+        check("text/event-stream;q=0, text/*", false);
+        check("text/event-stream;q=0, */*", false);
+        check("application/*;q=0.2, text/event-stream;q=0.2", true);
+        check("application/json;q=0, */*", true);
+        check("*/*;q=0", false);
+        check("*/json, text", false);
     }
 }

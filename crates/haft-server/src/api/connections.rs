@@ -14,7 +14,7 @@ use axum::body::Body;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use haft_core::connection::{Account, AuthKind, Credentials, Origin};
+use haft_core::connection::{Account, AuthKind, Credentials, OAuth, OAuthGrant, Origin};
 use haft_core::port::{Connections as Port, Expect, StoreError};
 use haft_core::secret::SecretText;
 use haft_runtime::connections::{Wanted, Wrong, doubt, with_secret};
@@ -26,7 +26,7 @@ use wanted::{NewConnection, NewSecret};
 
 use self::grants::Given;
 use super::admin::Page;
-use super::consents::{self, Asks, Consent};
+use super::consents::{self, Asker, Consent};
 use super::need;
 use super::paging::most;
 use crate::body::{self, Params};
@@ -81,6 +81,9 @@ pub(crate) struct Connection {
 #[serde(rename_all = "camelCase")]
 #[schema(as = ConnectionTokens)]
 pub(crate) struct Tokens {
+    /// Where a person agrees, as far as that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) authorize_url: Option<String>,
     /// Where.
     pub(crate) token_url: String,
     /// Who the program is to the provider.
@@ -96,6 +99,7 @@ impl Tokens {
     fn of(credentials: &Credentials) -> Option<Self> {
         let Credentials::OAuth(oauth) = credentials else { return None };
         Some(Self {
+            authorize_url: oauth.authorize_url.clone(),
             token_url: oauth.token_url.clone(),
             client_id: oauth.client_id.clone(),
             scopes: oauth.scopes.clone(),
@@ -209,10 +213,9 @@ pub(crate) async fn make(
     let wanted = new.wanted();
     if wanted.kind == AuthKind::AuthorizationCode {
         let base = crate::mcp::base(&door, &headers);
-        let asks = Asks { who, credential: Some(credential), base, wanted, authorize_url };
-        let asked = consents::begun(&door, asks, secret).await?;
-        let place = format!("/v1/consents/{}", asked.state);
-        return Ok((StatusCode::ACCEPTED, [(header::LOCATION, place)], Json(asked)).into_response());
+        let asker = Asker { who, credential: Some(credential), base };
+        let asked = consents::begun(&door, asker, wanted, authorize_url, secret).await?;
+        return Ok(consents::accepted(asked));
     }
     if authorize_url.is_some() {
         let why = "this is for `authorization-code`, where a person agrees".to_owned();
@@ -337,6 +340,67 @@ pub(crate) async fn changed(
                 now.oauth = Tokens::of(&after);
                 now.warnings.extend(doubt(id, &after));
                 return Ok(now);
+            }
+        }
+    }
+    Err(Problem::busy("others change the connection at the same time"))
+}
+
+/// A connection of a person, whose consent may be asked for again.
+pub(super) async fn of_person(
+    door: &Door,
+    who: &Who,
+    id: &str,
+) -> Result<(Account, Box<OAuth>), Problem> {
+    let kept = own(door, who, id).await?;
+    match kept.open(&who.tenant, id).await.map_err(unopened)? {
+        (account, Credentials::OAuth(oauth)) if oauth.grant == OAuthGrant::AuthorizationCode => {
+            Ok((account, oauth))
+        }
+        (_, _) => Err(consents::not_a_persons()),
+    }
+}
+
+/// The same connection as it is now; not another that was made under its id since.
+pub(super) async fn still(
+    door: &Door,
+    who: &Who,
+    before: &Account,
+) -> Result<(Account, Box<OAuth>), Problem> {
+    let (account, oauth) = of_person(door, who, &before.id).await?;
+    match account.made_ms == before.made_ms {
+        true => Ok((account, oauth)),
+        false => Err(Problem::busy("another connection has this id by now")),
+    }
+}
+
+/// Gives a connection the tokens of a new consent; who may use it stays as it is.
+pub(super) async fn agreed(
+    door: &Door,
+    who: &Who,
+    before: &Account,
+    fresh: &OAuth,
+) -> Result<(), Problem> {
+    for _ in 0..RACES {
+        let (account, mut oauth) = still(door, who, before).await?;
+        if oauth.refresh.is_some() && fresh.refresh.is_none() {
+            let why = "the provider gave no refresh token, so the connection has what it had";
+            let fix = "have it give one (many want `access_type=offline` or `prompt=consent` in the \
+                       address for consent), then ask again";
+            return Err(Problem::invalid_configuration(why).advise(fix));
+        }
+        oauth.authorize_url.clone_from(&fresh.authorize_url);
+        oauth.refresh.clone_from(&fresh.refresh);
+        oauth.access.clone_from(&fresh.access);
+        let expect = Expect::Revision(account.revision);
+        let after = Credentials::OAuth(oauth);
+        match kept(door)?.put(account, &after, expect, Some(&who.principal)).await {
+            // A token was renewed meanwhile, or the client's secret replaced.
+            Err(StoreError::Stale) => {}
+            Err(why) => return Err(unsealed(why)),
+            Ok(_) => {
+                door.tests.forget(&who.tenant, &before.id);
+                return Ok(());
             }
         }
     }

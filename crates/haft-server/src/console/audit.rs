@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use super::HOME;
 use super::guard::Failed;
+use super::guard::Params;
 use super::page::{self, Visitor};
 use super::visible::visible;
 use crate::api::audit;
-use crate::body::Params;
 use crate::door::Door;
 
 /// The tenant's entries.

@@ -11,6 +11,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::guard::Failed;
+use super::guard::Params;
 use super::page::{self, Visitor, badge};
 use super::posted::Posted;
 use super::visible::visible;
@@ -18,7 +19,6 @@ use super::{HOME, encode};
 use crate::api::admin::{activations, definitions};
 use crate::api::tools::fitting;
 use crate::api::{self, ModeName};
-use crate::body::Params;
 use crate::door::Door;
 use crate::who::{Role, Who};
 

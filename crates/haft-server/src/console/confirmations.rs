@@ -10,13 +10,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::guard::Failed;
+use super::guard::Params;
 use super::page::{self, Visitor, badge};
 use super::posted::Posted;
 use super::visible::visible;
 use super::visits::Unasked;
 use super::{FRESH, HOME, encode, sign_in};
 use crate::api::confirmations;
-use crate::body::Params;
 use crate::door::Door;
 use crate::problem::Problem;
 

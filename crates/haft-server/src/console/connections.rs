@@ -13,14 +13,14 @@ use haft_core::secret::SecretText;
 use haft_runtime::connections::{Proof, Wanted};
 use maud::{Markup, html};
 
-use self::forms::{granting, removing, revoking, rotating, testing};
+use self::forms::{asking, granting, removing, revoking, rotating, testing};
 use super::guard::Failed;
 use super::page::{self, Visitor, badge};
 use super::posted::Posted;
 use super::visible::visible;
 use crate::api::connections::grants::{self, Given, NewGrant};
 use crate::api::connections::{self as api, Connection, Tested, test};
-use crate::api::consents::{self, Asks, Consent};
+use crate::api::consents::{self, Asker, Consent};
 use crate::door::Door;
 use crate::guard::Credential;
 use crate::problem::Problem;
@@ -168,10 +168,8 @@ pub(crate) async fn make(
     let made = match wanted(&posted) {
         Ok(wanted) if wanted.kind == AuthKind::AuthorizationCode => {
             let authorize_url = posted.filled("authorize_url").map(|url| url.trim().to_owned());
-            let credential = visitor.token.clone().map(Credential);
-            let base = crate::mcp::base(&door, &headers);
-            let asks = Asks { who: visitor.who.clone(), credential, base, wanted, authorize_url };
-            return match consents::begun(&door, asks, secret).await {
+            let asker = asker(&door, &visitor, &headers);
+            return match consents::begun(&door, asker, wanted, authorize_url, secret).await {
                 Ok(asked) => Ok(agreeing(&visitor, &asked)),
                 Err(problem) => listed(&door, &visitor, wrong(&problem), &posted).await,
             };
@@ -193,14 +191,23 @@ pub(crate) async fn make(
     }
 }
 
+fn asker(door: &Door, visitor: &Visitor, headers: &HeaderMap) -> Asker {
+    let credential = visitor.token.clone().map(Credential);
+    Asker { who: visitor.who.clone(), credential, base: crate::mcp::base(door, headers) }
+}
+
 /// Where a person agrees. It is a link that they follow: no form leads to another host.
 fn agreeing(visitor: &Visitor, asked: &Consent) -> Response {
     let url = asked.url.as_deref().unwrap_or_default();
     let content = html! {
         p .path { a href=(PLACE) { "Connections" } }
         h1 { "Agree at the provider" }
-        p .lead { "The account " (page::id(&asked.connection)) " is kept as soon as its owner has agreed, within ten minutes." }
-        p { a href=(url) rel="noreferrer" { "Agree" } }
+        @if asked.renewal {
+            p .lead { "The account " (page::id(&asked.connection)) " has new tokens as soon as its owner has agreed, within ten minutes. Until then it keeps those that it has; who may use it does not change." }
+        } @else {
+            p .lead { "The account " (page::id(&asked.connection)) " is kept as soon as its owner has agreed, within ten minutes." }
+        }
+        p { a .action href=(url) rel="noreferrer" { "Agree" } }
         dl .facts {
             div { dt { "Leads to" } dd { (visible(url.split('?').next().unwrap_or_default())) } }
             @if let Some(back) = &asked.redirect_uri {
@@ -262,6 +269,11 @@ async fn shown(door: &Door, visitor: &Visitor, id: &str, said: Markup) -> Result
         h2 { "Test" }
         (testing(visitor, &one))
         @if stored {
+            @if one.kind == AuthKind::AuthorizationCode.as_str() {
+                h2 { "Consent" }
+                p { "Asks the account's owner once more, for new tokens. The old ones stay until then." }
+                (asking(visitor, &one))
+            }
             h2 { "Another secret" }
             (rotating(visitor, id))
             h2 { "Remove" }
@@ -311,6 +323,7 @@ pub(crate) async fn act(
     Extension(visitor): Extension<Visitor>,
     Extension(posted): Extension<Posted>,
     Path(id): Path<String>,
+    headers: HeaderMap,
 ) -> Result<Response, Failed> {
     let who = &visitor.who;
     crate::api::need(who, crate::who::Role::Administrator)?;
@@ -325,6 +338,14 @@ pub(crate) async fn act(
             let url = posted.filled("url").map(str::trim);
             let done = test::tested(&door, who, &id, url).await;
             done.map(|one| html! { p .notice role="status" { (outcome(Some(&one))) } })
+        }
+        Some("consent") => {
+            let url = posted.filled("authorize_url").map(|url| url.trim().to_owned());
+            let asker = asker(&door, &visitor, &headers);
+            match consents::begun_again(&door, asker, &id, url).await {
+                Ok(asked) => return Ok(agreeing(&visitor, &asked)),
+                Err(problem) => Err(problem),
+            }
         }
         Some("secret") => replaced(&door, &visitor, &id, &posted).await,
         Some("remove") if posted.one("sure") == Some("yes") => {

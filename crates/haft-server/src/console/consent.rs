@@ -1,18 +1,21 @@
 //! Where a browser comes back to from a provider: open to all, since it comes from another site. What it
 //! brings is worth nothing without a state that is waited for.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 
+use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
+use futures_util::stream::empty;
 use haft_core::secret::SecretText;
-use maud::html;
+use maud::{Markup, html};
 
 use super::guard::Failed;
 use super::page;
 use super::visible::visible;
-use crate::api::consents::{Answer, Standing, answered};
+use crate::api::consents::{Answer, Consent, Standing, answered, stands};
 use crate::door::Door;
 use crate::problem::Problem;
 
@@ -22,14 +25,47 @@ const LONGEST: usize = 100;
 /// Takes a code.
 pub(crate) async fn back(State(door): State<Arc<Door>>, uri: Uri) -> Result<Response, Failed> {
     let asked = answered(&door, read(uri.query().unwrap_or_default())?).await?;
-    let made = asked.status == Standing::Connected;
-    let content = html! {
-        h1 { @if made { "Connected" } @else { "Not connected" } }
-        @if made { p .notice.good role="status" { "The account " (page::id(&asked.connection)) " is kept, sealed. Nobody may use it until it is granted." } }
-        @if let Some(detail) = &asked.detail { p .notice.(if made { "wait" } else { "bad" }) role="status" { (visible(detail)) } }
-        p { "You can close this page." }
+    Ok(page::open("Consent", &ended(&asked)))
+}
+
+/// Whoever looks at the address before the person follows it: the status that they would see, and
+/// nothing is taken. How long a page will be that is not made yet is not said.
+pub(crate) async fn looked(State(door): State<Arc<Door>>, uri: Uri) -> Result<Response, Failed> {
+    let stands = stands(&door, &read(uri.query().unwrap_or_default())?)?;
+    let mut page = page::open("Consent", &ended(&stands));
+    if matches!(stands.status, Standing::Waiting | Standing::Redeeming) {
+        *page.body_mut() = Body::from_stream(empty::<Result<Bytes, Infallible>>());
+    }
+    Ok(page)
+}
+
+/// What came of it, for whoever agreed: they may come back to this page.
+fn ended(asked: &Consent) -> Markup {
+    let (heading, tone) = match asked.status {
+        Standing::Connected => ("Connected", "wait"),
+        Standing::Waiting | Standing::Redeeming => ("Not connected yet", "wait"),
+        Standing::Failed => ("Not connected", "bad"),
     };
-    Ok(page::open("Consent", &content))
+    html! {
+        div .card.sign-in {
+            h1 { (heading) }
+            @match asked.status {
+                Standing::Connected if asked.renewal => p .notice.good role="status" {
+                    "The account " (page::id(&asked.connection)) " has new tokens, sealed. Who may use it has not changed."
+                },
+                Standing::Connected => p .notice.good role="status" {
+                    "The account " (page::id(&asked.connection)) " is kept, sealed. Nobody may use it until it is granted."
+                },
+                Standing::Waiting | Standing::Redeeming => p .notice.wait role="status" {
+                    "Your answer is being taken to the provider. Reload this page in a moment."
+                },
+                Standing::Failed if asked.renewal => p { "The account " (page::id(&asked.connection)) " keeps the tokens that it has." },
+                Standing::Failed => {},
+            }
+            @if let Some(detail) = &asked.detail { p .notice.(tone) role="status" { (visible(detail)) } }
+            @if matches!(asked.status, Standing::Connected | Standing::Failed) { p { "You can close this page." } }
+        }
+    }
 }
 
 /// What the query says, each thing once.

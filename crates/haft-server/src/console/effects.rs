@@ -10,12 +10,12 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::guard::Failed;
+use super::guard::Params;
 use super::page::{self, Visitor, badge};
 use super::posted::Posted;
 use super::visible::visible;
 use super::{HOME, encode};
 use crate::api::{effects, records};
-use crate::body::Params;
 use crate::door::Door;
 use crate::problem::Problem;
 

@@ -9,11 +9,11 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::guard::Failed;
+use super::guard::Params;
 use super::page::{self, Visitor};
 use super::visible::visible;
 use super::{HOME, encode};
 use crate::api::records;
-use crate::body::Params;
 use crate::door::Door;
 
 #[derive(Debug, Default, Deserialize)]

@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Request, State};
+use axum::extract::{FromRequestParts, Request, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use haft_core::port::ConfirmationFilter;
 use haft_core::record::ConfirmationStatus;
+use serde::de::DeserializeOwned;
 
 use super::page::{self, Visitor};
 use super::posted::Posted;
@@ -46,6 +48,18 @@ impl IntoResponse for Failed {
         let mut response = self.0.status().into_response();
         response.extensions_mut().insert(Arc::new(self.0));
         response
+    }
+}
+
+/// The parameters behind the question mark, of a page: what is wrong with them is told on one.
+pub(crate) struct Params<T>(pub(crate) T);
+
+impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Params<T> {
+    type Rejection = Failed;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failed> {
+        let body::Params(read) = body::Params::from_request_parts(parts, state).await?;
+        Ok(Self(read))
     }
 }
 
@@ -100,7 +114,7 @@ pub(crate) async fn inner(
 
 /// Reads a form and holds it against its visitor. Whoever handles a form gets it from here.
 async fn checked(door: &Door, visitor: &Visitor, request: Request) -> Result<Request, Problem> {
-    if request.method() == Method::GET || request.method() == Method::HEAD {
+    if is_look(request.method()) {
         return Ok(request);
     }
     let (mut parts, body) = request.into_parts();
@@ -168,8 +182,13 @@ async fn visitor(door: &Door, headers: &HeaderMap) -> Option<Visitor> {
     Some(Visitor { id: seen.id, csrf: seen.csrf, proven: seen.proven, who, token, waiting })
 }
 
+/// Whether something is only looked at.
+fn is_look(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}
+
 fn stranger(request: &Request) -> Response {
-    if request.method() != Method::GET {
+    if !is_look(request.method()) {
         let said = "you are signed out, and nothing was done; sign in and try again";
         return Failed(Problem::signed_out(said)).into_response();
     }

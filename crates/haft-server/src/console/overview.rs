@@ -11,11 +11,11 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::guard::Failed;
+use super::guard::Params;
 use super::page::{self, Visitor};
 use super::plot::{Drawn, Line, Plot, Unit};
 use super::{HOME, encode};
 use crate::api::{effects, records};
-use crate::body::Params;
 use crate::door::Door;
 use crate::who::Role;
 

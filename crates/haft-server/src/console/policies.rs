@@ -75,7 +75,7 @@ pub(crate) struct Named {
 /// The form of a policy that there is not yet.
 pub(crate) async fn new(
     Extension(visitor): Extension<Visitor>,
-    crate::body::Params(named): crate::body::Params<Named>,
+    super::guard::Params(named): super::guard::Params<Named>,
 ) -> Result<Response, Failed> {
     crate::api::need(&visitor.who, Role::Administrator)?;
     let content = html! {
@@ -91,7 +91,7 @@ pub(crate) async fn show(
     State(door): State<Arc<Door>>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
-    crate::body::Params(part): crate::body::Params<policies::Part>,
+    super::guard::Params(part): super::guard::Params<policies::Part>,
 ) -> Result<Response, Failed> {
     shown(&door, &visitor, &id, &part, page::empty(), None).await
 }

@@ -9,11 +9,11 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::guard::Failed;
+use super::guard::Params;
 use super::page::{self, Visitor, badge};
 use super::visible::visible;
 use super::{HOME, encode};
 use crate::api::{confirmations, effects, records, sessions};
-use crate::body::Params;
 use crate::door::Door;
 use crate::who::{Role, Who};
 

@@ -9,12 +9,12 @@ use axum::response::{IntoResponse as _, Redirect, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use super::guard::Params;
 use super::guard::{Failed, posted, same_origin};
 use super::page::{self, Visitor};
 use super::posted::Posted;
 use super::visits::Held;
 use super::{HOME, cookie, inside};
-use crate::body::Params;
 use crate::door::Door;
 use crate::problem::Problem;
 use crate::who::{Role, Who};

@@ -8,11 +8,11 @@ use maud::{Markup, html};
 
 use super::encode;
 use super::guard::Failed;
+use super::guard::Params;
 use super::page::{self, Visitor};
 use super::posted::Posted;
 use super::visible::visible;
 use crate::api::admin::suggestions::{self, Part, Wish};
-use crate::body::Params;
 use crate::door::Door;
 
 const PLACE: &str = "/console/suggestions";

@@ -15,13 +15,13 @@ use serde_json::Value;
 
 use super::catalog::{OWN, approval, switch};
 use super::guard::Failed;
+use super::guard::Params;
 use super::page::{self, Visitor, badge};
 use super::posted::Posted;
 use super::visible::visible;
 use super::{HOME, encode, form, markdown, visits};
 use crate::api::dialects::connect;
 use crate::api::{self, ModeName, records};
-use crate::body::Params;
 use crate::door::Door;
 use crate::problem::Problem;
 use crate::who::Role;

@@ -6,4 +6,4 @@ mod others;
 mod pages;
 mod settings;
 mod signing;
-mod world;
+pub(crate) mod world;

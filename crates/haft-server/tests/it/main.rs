@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod admin;
 #[cfg(test)]
+mod bodies;
+#[cfg(test)]
 mod calls;
 #[cfg(test)]
 mod client;
@@ -20,6 +22,8 @@ mod doors;
 mod events;
 #[cfg(test)]
 mod faults;
+#[cfg(test)]
+mod heads;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A tenant's own HTTP tools: defined over HTTP, called through the one path, and nobody else's
 //! business.
 
+mod hostile;
 mod lasting;
 pub(crate) mod service;
 

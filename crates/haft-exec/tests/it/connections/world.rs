@@ -245,6 +245,7 @@ pub(crate) fn account(tenant: &str, id: &str) -> Account {
 pub(crate) fn oauth(token_url: &str) -> OAuth {
     OAuth {
         grant: OAuthGrant::AuthorizationCode,
+        authorize_url: None,
         token_url: token_url.to_owned(),
         client_id: "id".to_owned(),
         client_secret: Some(SecretText::new("s3cret-secret")),

@@ -6,8 +6,8 @@ use cedar_policy::{
     ActionConstraint, Effect, EntityUid, Policy, PolicyId, PolicySet, ResourceConstraint,
     ValidationMode, Validator,
 };
-use haft_core::nearest;
 use haft_core::registry::Registry;
+use haft_core::{nearest, nesting};
 use miette::Diagnostic;
 use std::str::FromStr;
 
@@ -30,6 +30,10 @@ pub struct Text {
 
 /// More than this is no policy file.
 const MAX_BYTES: usize = 1 << 20;
+
+/// So many rules hold for a tenant, its own and those that are declared: all of them are checked
+/// against every tool whenever one changes.
+const MOST_RULES: usize = 2_000;
 
 /// What an annotation can be.
 const ANNOTATIONS: [&str; 4] = ["id", "approve", "description", "enable"];
@@ -100,6 +104,12 @@ fn parse<'a>(
     if source.text.len() > MAX_BYTES {
         return problems.push(Problem::error(&source.file, "the file is larger than 1 MiB"));
     }
+    // Before Cedar reads it, which would end the stack.
+    if nesting::depth(&source.text) > nesting::MOST {
+        let message = "a rule is nested too deep, or chains too much";
+        let help = "make several rules of it, or write `[…].contains(…)` for many alternatives";
+        return problems.push(Problem::error(&source.file, message).help(help));
+    }
     let set = match PolicySet::from_str(&source.text) {
         Ok(set) => set,
         Err(errors) => {
@@ -119,14 +129,21 @@ fn parse<'a>(
     };
     let mut policies: Vec<&Policy> = set.policies().collect();
     policies.sort_by_key(number);
+    if read.len() + policies.len() > MOST_RULES {
+        let message = format!("there are more than {MOST_RULES} rules, with those of other files");
+        return problems.push(Problem::error(&source.file, message));
+    }
     let mut ids = BTreeSet::new();
-    let mut offset = 0;
+    let (mut offset, mut counted) = (0, (0, 1));
     for (at, policy) in policies.into_iter().enumerate() {
         let found = policy.to_cedar().and_then(|text| {
             source.text.get(offset..).and_then(|rest| rest.find(&text)).map(|from| (from, text))
         });
         let from = found.as_ref().map_or(offset, |(from, _)| offset + from);
-        let line = line_of(&source.text, from);
+        // From where the last one stands on: there may be many.
+        let line =
+            counted.1 + line_of(source.text.get(counted.0..from).unwrap_or_default(), from) - 1;
+        counted = (from, line);
         offset = found.map_or(offset, |(from, text)| offset + from + text.len());
         let rule = rule(source, policy, at + 1, line, problems);
         if !ids.insert(rule.id.clone()) {

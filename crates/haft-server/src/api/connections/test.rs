@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::{find, kept};
+use crate::api::consents::in_words;
 use crate::api::need;
 use crate::body;
 use crate::door::Door;
@@ -177,7 +178,7 @@ async fn tried(
     };
     let lease = match broker.lease(&want).await {
         Ok(lease) => lease,
-        Err(error) => return failed(&error.message),
+        Err(error) => return failed(&in_words(&error)),
     };
     let Some(url) = url else {
         return (Verdict::Found, None, "its credentials are there".to_owned());
@@ -198,6 +199,6 @@ async fn tried(
             "the address is not allowed here, and nothing was sent; whoever runs this server may allow it \
              (`definitions.allow` in haft.toml)",
         ),
-        Err(error) => failed(&error.message),
+        Err(error) => failed(&in_words(&error)),
     }
 }

@@ -5,10 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use haft_core::connection::{Consent as Asked, OAuth};
-use haft_runtime::connections::Wanted;
 use tokio::time::Instant;
 
-use super::{Consent, Standing};
+use super::{Aim, Consent, Standing};
 use crate::guard::Credential;
 use crate::problem::Problem;
 use crate::who::Who;
@@ -25,10 +24,21 @@ const OF_TENANT: usize = 100;
 pub(super) struct Pending {
     pub(super) who: Who,
     pub(super) credential: Option<Credential>,
-    pub(super) wanted: Wanted,
+    pub(super) aim: Aim,
     pub(super) oauth: Box<OAuth>,
     pub(super) consent: Asked,
 }
+
+/// What an answer finds.
+pub(super) enum Taken {
+    /// It was waited for.
+    Now(Pending),
+    /// It came before, and this is how that stands.
+    Before(Consent),
+}
+
+/// By which an answer is known again.
+type Mark = [u8; 32];
 
 /// How one ended.
 pub(super) struct Seen {
@@ -39,6 +49,7 @@ pub(super) struct Seen {
 struct Kept {
     who: Who,
     connection: String,
+    renewal: bool,
     began: Instant,
     expires_at_ms: i64,
     stage: Stage,
@@ -46,8 +57,8 @@ struct Kept {
 
 enum Stage {
     Waiting(Box<Pending>),
-    Redeeming,
-    Ended(Seen),
+    Redeeming(Mark),
+    Ended(Mark, Seen),
 }
 
 /// All of them, by state.
@@ -74,7 +85,8 @@ impl Consents {
         let patience = i64::try_from(PATIENCE.as_millis()).unwrap_or(i64::MAX);
         let kept = Kept {
             who: pending.who.clone(),
-            connection: pending.wanted.id.clone(),
+            connection: pending.aim.id().to_owned(),
+            renewal: matches!(pending.aim, Aim::Again(_)),
             began: Instant::now(),
             expires_at_ms: now_ms.saturating_add(patience),
             stage: Stage::Waiting(Box::new(pending)),
@@ -84,22 +96,39 @@ impl Consents {
         Ok(shown)
     }
 
-    /// What a state stands for: once, and in time.
-    pub(super) fn take(&self, state: &str) -> Option<Pending> {
+    /// What a state stands for: once, and in time. Whoever brings the same answer again is told what
+    /// came of it, and nobody else.
+    pub(super) fn take(&self, state: &str, mark: Mark) -> Option<Taken> {
         let mut all = self.all();
-        let kept = all.get_mut(state).filter(|one| one.is_open())?;
-        match std::mem::replace(&mut kept.stage, Stage::Redeeming) {
-            Stage::Waiting(pending) => Some(*pending),
-            other @ (Stage::Redeeming | Stage::Ended(_)) => {
-                kept.stage = other;
-                None
+        let kept = all.get_mut(state)?;
+        match &kept.stage {
+            Stage::Waiting(_) if !kept.is_open() => None,
+            Stage::Waiting(_) => match std::mem::replace(&mut kept.stage, Stage::Redeeming(mark)) {
+                Stage::Waiting(pending) => Some(Taken::Now(*pending)),
+                Stage::Redeeming(_) | Stage::Ended(..) => None,
+            },
+            Stage::Redeeming(before) | Stage::Ended(before, _) => {
+                (*before == mark).then(|| Taken::Before(kept.shown(state)))
             }
         }
     }
 
+    /// How a state stands, for whoever could take it or has.
+    pub(super) fn look(&self, state: &str, mark: Mark) -> Option<Consent> {
+        let all = self.all();
+        let kept = all.get(state)?;
+        let fits = match &kept.stage {
+            Stage::Waiting(_) => kept.is_open(),
+            Stage::Redeeming(before) | Stage::Ended(before, _) => *before == mark,
+        };
+        fits.then(|| kept.shown(state))
+    }
+
     pub(super) fn settle(&self, state: &str, seen: Seen) {
-        if let Some(kept) = self.all().get_mut(state) {
-            kept.stage = Stage::Ended(seen);
+        if let Some(kept) = self.all().get_mut(state)
+            && let Stage::Redeeming(mark) = kept.stage
+        {
+            kept.stage = Stage::Ended(mark, seen);
         }
     }
 
@@ -114,10 +143,10 @@ impl Consents {
         let kept = all.get(state).filter(|one| one.is_of(who));
         match kept.ok_or_else(|| Problem::missing("consent"))?.stage {
             Stage::Waiting(_) => drop(all.remove(state)),
-            Stage::Redeeming => {
+            Stage::Redeeming(_) => {
                 return Err(Problem::busy("a person has agreed, and the connection is being made"));
             }
-            Stage::Ended(_) => return Err(Problem::ended()),
+            Stage::Ended(..) => return Err(Problem::ended()),
         }
         Ok(())
     }
@@ -138,16 +167,17 @@ impl Kept {
                 (Standing::Failed, Some("nobody agreed within ten minutes".to_owned()))
             }
             Stage::Waiting(_) => (Standing::Waiting, None),
-            Stage::Redeeming => (Standing::Redeeming, None),
-            Stage::Ended(seen) => (seen.status, seen.detail.clone()),
+            Stage::Redeeming(_) => (Standing::Redeeming, None),
+            Stage::Ended(_, seen) => (seen.status, seen.detail.clone()),
         };
         let asked = match &self.stage {
             Stage::Waiting(pending) if self.is_open() => Some(&pending.consent),
-            Stage::Waiting(_) | Stage::Redeeming | Stage::Ended(_) => None,
+            Stage::Waiting(_) | Stage::Redeeming(_) | Stage::Ended(..) => None,
         };
         Consent {
             state: state.to_owned(),
             connection: self.connection.clone(),
+            renewal: self.renewal,
             status,
             url: asked.map(|one| one.url.clone()),
             redirect_uri: asked.map(|one| one.redirect.clone()),
@@ -162,7 +192,7 @@ mod tests {
     use haft_core::Principal;
     use haft_core::connection::{AuthKind, Credentials};
     use haft_core::secret::SecretText;
-    use haft_runtime::connections::Proof;
+    use haft_runtime::connections::{Proof, Wanted};
 
     use super::*;
     use crate::who::Role;
@@ -192,7 +222,18 @@ mod tests {
             verifier: SecretText::new("v".repeat(43)),
             redirect: "http://localhost/console/consent".into(),
         };
-        Pending { who, credential: None, wanted, oauth, consent }
+        Pending { who, credential: None, aim: Aim::New(Box::new(wanted)), oauth, consent }
+    }
+
+    fn now(desk: &Consents, state: &str) -> bool {
+        matches!(desk.take(state, [1; 32]), Some(Taken::Now(_)))
+    }
+
+    fn before(desk: &Consents, state: &str, mark: Mark) -> Option<Standing> {
+        match desk.take(state, mark)? {
+            Taken::Now(_) => panic!("{state}: taken twice"),
+            Taken::Before(stands) => Some(stands.status),
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -204,19 +245,22 @@ mod tests {
             assert!(desk.of(&other, "one").is_none());
             assert!(desk.cancel(&other, "one").is_err());
         }
-        assert!(desk.take("none").is_none());
-        assert!(desk.take("one").is_some());
-        assert!(desk.take("one").is_none(), "twice");
+        assert!(!now(&desk, "none"));
+        assert!(now(&desk, "one"));
+        assert_eq!(before(&desk, "one", [1; 32]), Some(Standing::Redeeming), "twice");
+        assert_eq!(before(&desk, "one", [2; 32]), None, "another answer");
         assert_eq!(desk.of(&mara, "one").unwrap().status, Standing::Redeeming);
         assert!(desk.cancel(&mara, "one").is_err(), "it was answered");
         desk.settle("one", Seen { status: Standing::Connected, detail: None });
         assert_eq!(desk.of(&mara, "one").unwrap().status, Standing::Connected);
+        assert_eq!(before(&desk, "one", [1; 32]), Some(Standing::Connected), "it is done already");
+        assert_eq!(before(&desk, "one", [2; 32]), None, "another answer");
         begin(&mara, "two").unwrap();
         desk.cancel(&mara, "two").unwrap();
-        assert!(desk.take("two").is_none(), "it was called off");
+        assert!(!now(&desk, "two"), "it was called off");
         begin(&mara, "three").unwrap();
         tokio::time::advance(PATIENCE).await;
-        assert!(desk.take("three").is_none(), "too late");
+        assert!(!now(&desk, "three"), "too late");
         let late = desk.of(&mara, "three").unwrap();
         assert_eq!((late.status, late.url), (Standing::Failed, None));
         tokio::time::advance(KNOWN).await;

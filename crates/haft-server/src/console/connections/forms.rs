@@ -62,6 +62,20 @@ pub(super) fn testing(visitor: &Visitor, one: &Connection) -> Markup {
     )
 }
 
+pub(super) fn asking(visitor: &Visitor, one: &Connection) -> Markup {
+    let known = one.oauth.as_ref().and_then(|tokens| tokens.authorize_url.as_deref());
+    doing(
+        visitor,
+        &one.id,
+        "consent",
+        &html! {
+            label for="authorize_url" { "Address for consent" }
+            input #authorize_url name="authorize_url" type="url" required value=[known] spellcheck="false";
+            button type="submit" { "Ask again" }
+        },
+    )
+}
+
 pub(super) fn rotating(visitor: &Visitor, id: &str) -> Markup {
     doing(
         visitor,

@@ -18,6 +18,8 @@ use crate::client::Reply;
 const CLIENT_SECRET: &str = "canary-client-7d1e90ab42";
 const ACCESS: &str = "canary-access-51c0de77fe";
 const REFRESH: &str = "canary-refresh-aa03f19b6c";
+/// What a provider says beside its word: it repeats what it was sent.
+const BABBLE: &str = "no such secret: canary-client-7d1e90ab42";
 
 /// Who may redeem a code: the challenge and the redirect that it was made for.
 type Codes = Arc<Mutex<HashMap<String, (String, String)>>>;
@@ -28,6 +30,8 @@ pub(crate) struct Provider {
     port: u16,
     codes: Codes,
     asked: Arc<Mutex<Vec<String>>>,
+    /// What it answers in place of a token, where it is told to.
+    says: Arc<Mutex<Option<(&'static str, Value)>>>,
 }
 
 impl Provider {
@@ -36,6 +40,8 @@ impl Provider {
         let port = listener.local_addr().unwrap().port();
         let (codes, asked) = (Codes::default(), Arc::<Mutex<Vec<String>>>::default());
         let (known, heard) = (codes.clone(), asked.clone());
+        let says = Arc::<Mutex<Option<(&'static str, Value)>>>::default();
+        let told = says.clone();
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
                 let mut text = String::new();
@@ -46,9 +52,12 @@ impl Provider {
                     text += &String::from_utf8_lossy(&bytes[..size]);
                 }
                 heard.lock().unwrap().push(text.clone());
-                let (status, body) = match redeemed(&known, &text) {
-                    Ok(body) => ("200 OK", body),
-                    Err(why) => ("400 Bad Request", json!({"error": "invalid_grant", "why": why})),
+                let (status, body) = match (redeemed(&known, &text), told.lock().unwrap().clone()) {
+                    (Ok(_), Some(other)) => other,
+                    (Ok(body), None) => ("200 OK", body),
+                    (Err(why), _) => {
+                        ("400 Bad Request", json!({"error": "invalid_grant", "why": why}))
+                    }
                 };
                 let body = body.to_string();
                 let head = format!(
@@ -59,7 +68,7 @@ impl Provider {
                 let _ = stream.write_all((head + &body).as_bytes()).await;
             }
         });
-        Self { port, codes, asked }
+        Self { port, codes, asked, says }
     }
 
     /// A connection of a person there.
@@ -82,6 +91,11 @@ impl Provider {
         let bound = (asked["code_challenge"].clone(), asked["redirect_uri"].clone());
         codes.insert(code.clone(), bound);
         format!("state={}&code={code}", asked["state"])
+    }
+
+    /// From now on it answers something else to codes that are good.
+    fn say(&self, status: &'static str, body: Value) {
+        *self.says.lock().unwrap() = Some((status, body));
     }
 
     fn times_asked(&self) -> usize {
@@ -140,8 +154,12 @@ async fn a_person_agrees_and_the_connection_has_their_tokens() {
     let brought = provider.agree(consent["url"].as_str().unwrap());
     // Whoever looks where a link leads has not followed it.
     let looked = format!("/console/consent?{brought}");
-    assert_eq!(world.served.send("", "HEAD", &looked, &[], None).await.status, 405);
+    let seen = world.served.send("", "HEAD", &looked, &[], None).await;
+    assert_eq!((seen.status, seen.header("content-length")), (200, None), "{seen:?}");
+    let other = world.served.send("", "HEAD", "/console/consent?state=x&code=y", &[], None).await;
+    assert_eq!(other.status, 400);
     assert_eq!(world.standing(&consent["state"]).await["status"], "waiting");
+    assert_eq!(provider.times_asked(), 0);
     let page = world.back(&brought).await;
     assert_eq!(page.status, 200, "{page:?}");
     assert!(page.body.contains("Connected"), "{page:?}");
@@ -154,9 +172,17 @@ async fn a_person_agrees_and_the_connection_has_their_tokens() {
     assert_eq!((world.call().await, world.heard(ACCESS)), (200, 1));
     let trail = world.get("/v1/audit?limit=100").await.body;
     assert!(trail.contains("made") && trail.contains("user:boss"), "{trail}");
-    // What came back is good once.
+    // What came back is good once. Whoever reloads the page sees that it is done, and nobody else does.
     let again = world.back(&brought).await;
-    assert_eq!((again.status, provider.times_asked()), (400, 1), "{again:?}");
+    assert_eq!((again.status, provider.times_asked()), (200, 1), "{again:?}");
+    assert_eq!(again.body, page.body);
+    let seen = world.served.send("", "HEAD", &looked, &[], None).await;
+    assert_eq!((seen.status, seen.header("content-length")), (200, page.header("content-length")));
+    let state = consent["state"].as_str().unwrap();
+    for other in [format!("state={state}&code=canary-code-1"), format!("state={state}&error=x")] {
+        assert_eq!(world.back(&other).await.status, 400, "{other}");
+    }
+    assert_eq!(provider.times_asked(), 1);
     let mut said = asked_for.body + &page.body + &again.body + &trail;
     for path in [ALL, "/v1/connections/work", "/v1/calls", "/v1/events", &place] {
         said += &world.get(path).await.body;
@@ -213,6 +239,7 @@ async fn what_was_not_waited_for_makes_nothing() {
     let state = consent["state"].as_str().unwrap();
     let page = world.back(&format!("state={state}&code={theirs}")).await;
     assert!(page.status == 200 && page.body.contains("Not connected"), "{page:?}");
+    assert_eq!(world.back(&format!("state={state}&code={theirs}")).await.body, page.body);
     assert_eq!(world.standing(&consent["state"]).await["status"], "failed");
     // A person who does not agree, in the provider's words, which are not believed.
     let state = other["state"].as_str().unwrap();
@@ -290,4 +317,130 @@ async fn an_address_that_tenants_may_not_reach_is_not_reached() {
     let page = world.back(&provider.agree(consent["url"].as_str().unwrap())).await;
     assert!(page.body.contains("Not connected"), "{page:?}");
     assert_eq!(provider.times_asked(), 0);
+}
+
+/// Asks again for `work`.
+const AGAIN: &str = "/v1/connections/work/consent";
+
+#[tokio::test]
+async fn consent_is_renewed_and_what_there_is_stays_until_then() {
+    let (world, provider) = (World::new(Tenants::Here).await, Provider::new().await);
+    let url = |one: &Value| one["url"].as_str().unwrap().to_owned();
+    let consent = world.post(ALL, provider.wanted("work")).await.json();
+    assert_eq!(consent["renewal"], false);
+    world.back(&provider.agree(&url(&consent))).await;
+    world.define().await;
+    let to = json!({"principals": ["agent:helper"], "tools": ["crm__*"]});
+    check(&world.post("/v1/connections/work/grants", to).await, 201, "");
+    let before = world.get("/v1/connections/work").await.json();
+    // A person who says no, and a provider that gives nothing that lasts: all is as it was.
+    let no = world.post(AGAIN, json!({})).await;
+    check(&no, 202, "");
+    let no = no.json()["state"].as_str().unwrap().to_owned();
+    let page = world.back(&format!("state={no}&error=access_denied")).await.body;
+    assert!(page.contains("keeps the tokens that it has"), "{page}");
+    provider.say("200 OK", json!({"access_token": "canary-second-1", "expires_in": 60}));
+    let short = world.post(AGAIN, json!({})).await.json();
+    let page = world.back(&provider.agree(&url(&short))).await.body;
+    assert!(page.contains("Not connected") && page.contains("gave no refresh token"), "{page}");
+    assert_eq!(world.get("/v1/connections/work").await.json(), before);
+    assert_eq!((world.call().await, world.heard(ACCESS)), (200, 1));
+    // One who agrees.
+    let new = json!({"access_token": "canary-second-2", "refresh_token": "canary-second-3",
+                     "expires_in": 3600});
+    provider.say("200 OK", new);
+    let asked_for = world.post(AGAIN, json!({})).await;
+    check(&asked_for, 202, "");
+    let again = asked_for.json();
+    assert_eq!((&again["connection"], &again["renewal"]), (&json!("work"), &json!(true)));
+    assert_eq!((world.call().await, world.heard(ACCESS)), (200, 2), "until then");
+    // The client's secret may be replaced meanwhile: it is the new one that redeems the code.
+    let other = json!({"secret": "canary-client-after"});
+    let served = &world.served;
+    let place = "/v1/connections/work/secret";
+    check(&served.send(&served.admin, "PUT", place, &[], Some(other)).await, 200, "");
+    let page = world.back(&provider.agree(&url(&again))).await.body;
+    assert!(page.contains("Connected") && page.contains("has not changed"), "{page}");
+    let proof = base64::engine::general_purpose::STANDARD.encode("haft:canary-client-after");
+    assert!(provider.asked.lock().unwrap().last().unwrap().contains(&proof));
+    assert_eq!((world.call().await, world.heard("canary-second-2")), (200, 1), "granted as before");
+    let after = world.get("/v1/connections/work").await.json();
+    for same in ["id", "grants", "hosts", "madeAtMs", "oauth"] {
+        assert_eq!(after[same], before[same], "{same}");
+    }
+    let said = page + &asked_for.body + &after.to_string() + &world.get("/v1/audit").await.body;
+    assert!(!said.contains("canary"), "{said}");
+}
+
+#[tokio::test]
+async fn only_what_a_person_agreed_to_is_renewed_and_only_while_it_is_there() {
+    let (world, provider) = (World::new(Tenants::Here).await, Provider::new().await);
+    let served = &world.served;
+    check(&world.post(AGAIN, json!({})).await, 404, "not_found");
+    world.add().await;
+    check(&world.post(AGAIN, json!({})).await, 422, "invalid_configuration");
+    check(&delete(served, &served.admin, "/v1/connections/work", "").await, 204, "");
+    let consent = world.post(ALL, provider.wanted("work")).await.json();
+    world.back(&provider.agree(consent["url"].as_str().unwrap())).await;
+    for (key, status, code) in [
+        (&served.operator, 403, "forbidden"),
+        (&served.agent, 403, "forbidden"),
+        (&served.stranger, 404, "not_found"),
+    ] {
+        check(&served.post(key, AGAIN, json!({})).await, status, code);
+    }
+    for odd in ["javascript://alert(1)", "http://auth.example/agree", ""] {
+        let reply = world.post(AGAIN, json!({"authorize_url": odd})).await;
+        check(&reply, 422, "invalid_configuration");
+    }
+    // Another connection under the same id is not given what was agreed to for the first.
+    let again = world.post(AGAIN, json!({})).await.json();
+    check(&delete(served, &served.admin, "/v1/connections/work", "").await, 204, "");
+    let consent = world.post(ALL, provider.wanted("work")).await.json();
+    world.back(&provider.agree(consent["url"].as_str().unwrap())).await;
+    let asked = provider.times_asked();
+    let page = world.back(&provider.agree(again["url"].as_str().unwrap())).await.body;
+    assert!(page.contains("Not connected") && page.contains("another connection"), "{page}");
+    assert_eq!(provider.times_asked(), asked, "the code is not redeemed");
+}
+
+/// The provider's word is one of those that there are, and what else it says is told to nobody.
+#[tokio::test]
+async fn why_a_provider_refuses_is_said_in_its_word_and_with_what_to_do() {
+    let (world, provider) = (World::new(Tenants::Here).await, Provider::new().await);
+    for (status, error, words) in [
+        ("400 Bad Request", "invalid_grant", "(`invalid_grant`); ask the user to connect"),
+        (
+            "401 Unauthorized",
+            "invalid_client",
+            "(`invalid_client`); an administrator corrects the client",
+        ),
+        (
+            "400 Bad Request",
+            "invalid_scope",
+            "(`invalid_scope`); an administrator corrects the scopes",
+        ),
+        ("200 OK", "invalid_request", "(`invalid_request`); an administrator compares"),
+        ("400 Bad Request", BABBLE, "the provider refused the code; ask"),
+        ("503 Busy", "invalid_grant", "the provider gives no token now; try again later"),
+    ] {
+        provider.say(status, json!({"error": error, "error_description": BABBLE}));
+        let consent = world.post(ALL, provider.wanted("work")).await.json();
+        let page = world.back(&provider.agree(consent["url"].as_str().unwrap())).await.body;
+        let detail = world.standing(&consent["state"]).await["detail"].as_str().unwrap().to_owned();
+        assert!(detail.contains(words), "{status} {error}: {detail}");
+        assert!(page.contains("Not connected") && !(page + &detail).contains("canary"), "{error}");
+    }
+    for (error, words) in [
+        ("access_denied", "did not agree (`access_denied`); ask the user whether"),
+        ("temporarily_unavailable", "did not agree (`temporarily_unavailable`); try again later"),
+        ("login_required", "did not agree: login_required"),
+    ] {
+        let consent = world.post(ALL, provider.wanted("work")).await.json();
+        let state = consent["state"].as_str().unwrap();
+        world.back(&format!("state={state}&error={error}&error_description=canary")).await;
+        let ended = world.standing(&consent["state"]).await;
+        assert!(ended["detail"].as_str().unwrap().contains(words), "{error}: {ended}");
+        assert!(!ended.to_string().contains("canary"), "{ended}");
+    }
 }

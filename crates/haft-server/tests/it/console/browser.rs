@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::cdp::{self, Tab};
 use super::world::{HOSTILE, World};
+use crate::connections::consent::Provider;
 
 async fn signed_in(world: &World, key: &str) -> Option<Tab> {
     let mut tab = cdp::open().await?;
@@ -187,6 +188,17 @@ async fn busy(world: &World) -> Vec<String> {
     assert_eq!(visit.post("/console/connections/work-github", &granted).await.status, 200);
     let tested = [("csrf", csrf.as_str()), ("do", "test")];
     assert_eq!(visit.post("/console/connections/work-github", &tested).await.status, 200);
+    // Accounts of a person who agreed, and of one who did not.
+    let provider = Provider::new().await;
+    let mut back = Vec::new();
+    for id in ["mail", "calendar"] {
+        let asked = world.api(&world.admin, "/v1/connections", provider.wanted(id)).await;
+        back.push(format!("/consent?{}", provider.agree(asked["url"].as_str().unwrap())));
+    }
+    back[1] = back[1].replace("code=", "error=access_denied&code=");
+    for place in &back {
+        assert_eq!(visit.get(&format!("/console{place}")).await.status, 200);
+    }
     let effects = visit.get("/console/effects?state=unknown").await.body;
     let effect = effects.split("/console/effects/").nth(1).unwrap().split('"').next().unwrap();
     let events = visit.get("/console/events").await.body;
@@ -207,6 +219,9 @@ async fn busy(world: &World) -> Vec<String> {
         "/policies/new?id=other",
         "/connections",
         "/connections/work-github",
+        "/connections/mail",
+        &back[0],
+        &back[1],
         "/keys",
         "/nowhere",
     ]
@@ -225,6 +240,10 @@ async fn no_page_is_wider_than_its_window_and_none_breaks_its_policy() {
     let Some(mut tab) = signed_in(&world, &world.admin).await else { return };
     for (width, dark) in [(1280, false), (1280, true), (390, false), (390, true)] {
         tab.shape(width, dark).await;
+        tab.go(&world.url("/console/connections/mail")).await;
+        tab.click_through("form:has(input[value=consent]) button").await;
+        assert_eq!(tab.overflow().await, Value::Null, "where a person agrees, at {width}");
+        tab.picture(&format!("agree-{width}-{}", if dark { "dark" } else { "light" })).await;
         for path in &pages {
             tab.go(&world.url(path)).await;
             assert_eq!(tab.overflow().await, Value::Null, "{path} at {width}");
@@ -266,6 +285,15 @@ async fn buttons_and_words_in_tables_are_not_broken() {
                            .map(one => one.offsetHeight))";
             let highest = tab.eval(highest).await.as_f64().unwrap();
             assert!(highest < 40.0, "{path} at {width}: a button of two lines, {highest}");
+            // A label in one line and its field in the next would be read with somebody else's field.
+            let astray = "[...document.querySelectorAll('.row > label[for]')].filter(label => {\
+                          const at = label.getBoundingClientRect();\
+                          const own = document.getElementById(label.htmlFor).getBoundingClientRect();\
+                          const fields = label.parentElement.querySelectorAll('select, input:not([type=hidden])');\
+                          const beside = [...fields].map(one => one.getBoundingClientRect())\
+                            .some(one => one.top < at.bottom && one.bottom > at.top);\
+                          return own.top >= at.bottom && beside }).length";
+            assert_eq!(tab.eval(astray).await, json!(0), "{path} at {width}");
             tab.picture(&format!("buttons-{}-{width}", &path[9..])).await;
         }
     }

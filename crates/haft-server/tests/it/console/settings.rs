@@ -238,7 +238,23 @@ async fn a_persons_account_is_connected_over_a_link_that_they_follow() {
     assert!(page.header("content-security-policy").unwrap().contains("frame-ancestors 'none'"));
     let kept = visit.get("/console/connections/mail").await.body;
     assert!(kept.contains(text("token_url").1) && kept.contains("authorization-code"), "{kept}");
-    assert_eq!(world.stranger().get(&back).await.status, 400, "once");
+    assert_eq!(world.stranger().get(&back).await.body, page.body, "whoever reloads sees the same");
+    // The connection's page asks again, where it was asked the last time.
+    assert!(kept.contains(&format!("value=\"{}\"", text("authorize_url").1)), "{kept}");
+    let again = [("do", "consent"), text("authorize_url")];
+    let (status, page) = sent(&visit, "/console/connections/mail", &again).await;
+    assert!(status == 200 && page.contains("who may use it does not change"), "{page}");
+    let link = page.split("href=\"").find(|one| one.contains("/authorize?")).unwrap();
+    let link = link.split('"').next().unwrap().replace("&amp;", "&");
+    let page = world.stranger().get(&format!("/console/consent?{}", provider.agree(&link))).await;
+    assert!(page.body.contains("has new tokens, sealed"), "{page:?}");
+    let (_, page) = sent(
+        &visit,
+        "/console/connections/mail",
+        &[("do", "consent"), ("authorize_url", "ftp://x")],
+    )
+    .await;
+    assert!(page.contains("`authorize_url`"), "{page}");
 }
 
 #[tokio::test]

@@ -246,6 +246,11 @@ impl Visit<'_> {
         self.send("GET", path, &[], "").await
     }
 
+    /// Looks, and takes nothing.
+    pub(crate) async fn head(&self, path: &str) -> Reply {
+        self.send("HEAD", path, &[], "").await
+    }
+
     /// Fills a form in and sends it, as a page of this server would.
     pub(crate) async fn post(&self, path: &str, fields: &[(&str, &str)]) -> Reply {
         let origin = format!("http://{}", self.host);

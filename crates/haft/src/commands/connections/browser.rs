@@ -45,7 +45,8 @@ pub(super) async fn consent(
     let code = came.map_err(|_| anyhow!("nobody agreed within five minutes"))??;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let now = i64::try_from(now).unwrap_or(i64::MAX);
-    let agreed = oauth::redeem(client, oauth, &consent, &code, now).await.map_err(said)?;
+    let mut agreed = oauth::redeem(client, oauth, &consent, &code, now).await.map_err(said)?;
+    agreed.authorize_url = Some(authorize_url.clone());
     if agreed.refresh.is_none() {
         out.note("the provider gave no refresh token: the connection ends with its token");
     }

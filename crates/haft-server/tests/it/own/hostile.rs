@@ -1,0 +1,113 @@
+//! Rules and texts of a tenant that are made to cost: refused or bounded, and never the end of the server.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{CALLS, define, find, world};
+use crate::admin::{check, put};
+use crate::client::Served;
+
+/// However slow the machine, and without optimisation.
+const SOON: Duration = Duration::from_secs(30);
+
+/// What is answered to a policy with this condition. The server is as well afterwards as before.
+async fn policy(served: &Served, cedar: &str) -> (u16, String) {
+    let begun = Instant::now();
+    let path = "/v1/admin/policies/hostile";
+    let version = served.get(&served.admin, path).await.json()["version"].as_u64();
+    let version = version.map(|version| format!("\"v{version}\"")).unwrap_or_default();
+    let reply = put(served, &served.admin, path, &version, json!({"cedar": cedar})).await;
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    assert_eq!(served.get("", "/healthz").await.status, 200);
+    (reply.status, reply.body)
+}
+
+fn when(condition: &str) -> String {
+    format!("forbid (principal, action, resource) when {{ {condition} }};")
+}
+
+#[tokio::test]
+async fn a_rule_that_would_end_the_stack_is_not_read() {
+    let served = Served::new().await;
+    let around = |open: &str, inside: &str, close: &str, times: usize| {
+        open.repeat(times) + inside + &close.repeat(times)
+    };
+    // Far too much of each, and as much as is taken.
+    for (condition, most) in [
+        (&(|n: usize| around("(", "true", ")", n)) as &dyn Fn(usize) -> String, 17),
+        (&|n| around("[", "", "]", n) + " == []", 17),
+        (&|n| around("{a: ", "1", "}", n) + " == {}", 17),
+        (&|n| around("if true then ", "true", " else true", n), 90),
+        (&|n| around("true && ", "true", "", n), 90),
+        (&|n| around("1 + ", "1 == 2", "", n), 90),
+        (&|n| "context".to_owned() + &".a".repeat(n), 90),
+        (&|n| "context".to_owned() + &"[\"a\"]".repeat(n), 80),
+        (&|n| around("(true && [{a: true}] == ", "true", ")", n), 12),
+        (&|n| "(".repeat(n), 17),
+    ] {
+        let (status, body) = policy(&served, &when(&condition(30_000))).await;
+        assert_eq!(status, 422, "{body}");
+        assert!(body.contains("nested too deep"), "{body}");
+        let (status, body) = policy(&served, &when(&condition(most))).await;
+        assert!(matches!(status, 200 | 201 | 422) && !body.contains("nested too deep"), "{body}");
+    }
+    // A long list is not deep.
+    let list = "\"a\", ".repeat(5_000);
+    let (status, body) =
+        policy(&served, &when(&format!("[{list}\"b\"].contains(context.mode)"))).await;
+    assert!(matches!(status, 200 | 201), "{body}");
+}
+
+#[tokio::test]
+async fn very_many_rules_are_too_many() {
+    let served = Served::new().await;
+    let rule = "forbid (principal, action, resource) when { context.mode == \"x\" };\n";
+    let (status, body) = policy(&served, &rule.repeat(14_000)).await;
+    assert!(status == 422 && body.contains("more than 2000 rules"), "{body}");
+}
+
+/// Conditions of a tenant's own tools are read the same way.
+#[tokio::test]
+async fn a_condition_that_would_end_the_stack_is_not_read() {
+    let (served, service) = world().await;
+    for condition in ["true && ".repeat(500) + "true", "1 + ".repeat(1_000) + "1 == 2"] {
+        let mut contract = service.contract();
+        contract["availability"] = json!({"condition": condition});
+        let refused = define(&served, "crm__find_customer", json!({"contract": contract})).await;
+        check(&refused, 422, "invalid_configuration");
+        assert!(refused.body.contains("too deeply nested"), "{refused:?}");
+    }
+    assert_eq!(find(&served, "crm__find_customer").await.status, 404);
+}
+
+/// A question that repeats an argument a thousand times would be a thousand times as long.
+#[tokio::test]
+async fn a_question_is_not_much_longer_than_what_it_asks_about() {
+    let (served, service) = world().await;
+    let mut contract = service.writing("charge", &json!({}));
+    contract["confirmation"] = json!({"prompt": "{name} ".repeat(1_000)});
+    check(&define(&served, "crm__charge", json!({"contract": contract})).await, 201, "");
+    let text = "x".repeat(200_000);
+    let body = json!({"tool": "crm__charge", "arguments": {"name": text}, "idempotency_key": "k"});
+    let asked = served.post(&served.agent, CALLS, body).await;
+    assert_eq!(asked.status, 202, "{}", asked.body.len());
+    let shown = served.get(&served.operator, "/v1/confirmations?status=pending").await;
+    assert!(shown.body.contains(&text), "all of it is shown");
+    assert!(shown.body.len() < 10 * text.len(), "{}", shown.body.len());
+    assert!(asked.body.len() < 10 * text.len(), "{}", asked.body.len());
+}
+
+/// Tools are searched by words, whatever the text looks like.
+#[tokio::test]
+async fn what_is_searched_for_is_no_pattern() {
+    let served = Served::new().await;
+    let begun = Instant::now();
+    for text in ["(a%2B)%2B%24", "a*", "%25_%25", ".*.*.*.*.*", "%5B%5B%5B", "NEAR%20AND%20%22"] {
+        let path = format!("/v1/agents/helper/tools?q={}", text.repeat(300));
+        let found = served.get(&served.agent, &path).await;
+        assert_eq!(found.status, 200, "{text}: {found:?}");
+        assert_ne!(found.json()["tools"], Value::Null, "{text}");
+    }
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+}
