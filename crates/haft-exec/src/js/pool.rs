@@ -243,15 +243,14 @@ impl Drop for Lease {
 }
 
 async fn until_ready(worker: &mut Worker) -> bool {
-    let Ok((line, inbox)) = worker.line() else { return false };
-    let mut buffer = [0; 256];
+    let Ok((line, inbox, buffer)) = worker.line() else { return false };
     loop {
         match inbox.next() {
             Ok(Some(FromChild::Ready(_))) => return true,
             Ok(None) => {}
             Ok(Some(FromChild::Ask { .. } | FromChild::Done { .. })) | Err(_) => return false,
         }
-        match line.read(&mut buffer).await {
+        match line.read(buffer).await {
             Ok(0) | Err(_) => return false,
             Ok(length) => inbox.push(buffer.get(..length).unwrap_or_default()),
         }

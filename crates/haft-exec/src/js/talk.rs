@@ -167,12 +167,11 @@ pub(super) async fn hold(
     job: &Job,
     told_bytes: u64,
 ) -> Result<Said, Broken> {
-    let (line, inbox) = worker.line().map_err(|why| why.to_string())?;
+    let (line, inbox, buffer) = worker.line().map_err(|why| why.to_string())?;
     send(line, &ToChild::Call(call).frame()).await.map_err(|_| Broken::Unsent)?;
     let mut out = VecDeque::new();
     let mut asks = Asks::new(job);
     let mut end = None;
-    let mut buffer = vec![0; 16 << 10];
     loop {
         while end.is_none() {
             match inbox.next().map_err(|_| "the child sent no message of ours")? {
@@ -208,7 +207,7 @@ pub(super) async fn hold(
                     (Err(why), None) => return Err(format!("the child does not read: {why}").into()),
                 }
             }
-            length = line.read(&mut buffer), if end.is_none() => {
+            length = line.read(buffer), if end.is_none() => {
                 match length.map_err(|why| format!("the child cannot be read: {why}"))? {
                     0 => return Err("the child ended".into()),
                     length => inbox.push(buffer.get(..length).unwrap_or_default()),

@@ -18,6 +18,8 @@ use super::{ASKED, Isolation, Settings};
 
 /// A child that does not say that it is ready in this time is given up.
 const START: Duration = Duration::from_secs(10);
+/// As much as is read at a time.
+const BUFFER: usize = 16 << 10;
 /// How many sources a child remembers.
 const SOURCES: usize = 256;
 
@@ -29,6 +31,8 @@ pub(super) struct Worker {
     line: Option<Line>,
     /// What was read and not yet taken.
     pub(super) inbox: Inbox,
+    /// Where it is read to.
+    buffer: Box<[u8]>,
     known: HashSet<String>,
     /// How many calls it has served.
     pub(super) calls: u64,
@@ -64,6 +68,7 @@ impl Worker {
             from: File::from(OwnedFd::from(from)),
             line: None,
             inbox: Inbox::default(),
+            buffer: vec![0; BUFFER].into(),
             known: HashSet::new(),
             calls: 0,
         };
@@ -125,8 +130,8 @@ impl Worker {
         self.calls >= settings.calls_per_child || self.known.len() >= SOURCES
     }
 
-    /// The pipes and the inbox, for the runtime that polls now.
-    pub(super) fn line(&mut self) -> io::Result<(&Line, &mut Inbox)> {
+    /// The pipes, the inbox and where to read to, for the runtime that polls now.
+    pub(super) fn line(&mut self) -> io::Result<(&Line, &mut Inbox, &mut [u8])> {
         let runtime = Handle::try_current().map_err(io::Error::other)?.id();
         if self.line.as_ref().is_none_or(|line| line.runtime != runtime) {
             // Clones, because a runtime that is gone takes with it what it knew.
@@ -137,7 +142,7 @@ impl Worker {
             });
         }
         let line = self.line.as_ref().ok_or(io::ErrorKind::NotConnected)?;
-        Ok((line, &mut self.inbox))
+        Ok((line, &mut self.inbox, &mut self.buffer))
     }
 
     /// Kills it at once. Whoever gets the process waits for it.
