@@ -101,6 +101,7 @@ fn declared(id: &str, secret: &Arc<std::sync::Mutex<String>>) -> (Account, Sourc
         }
         Ok(Credentials::OAuth(Box::new(OAuth {
             grant: OAuthGrant::ClientCredentials,
+            authorize_url: None,
             token_url: "https://auth.example.com/".to_owned(),
             client_id: "me".to_owned(),
             client_secret: Some(SecretText::new(text)),
