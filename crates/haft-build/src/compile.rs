@@ -31,6 +31,14 @@ pub(crate) struct Compiled {
     pub(crate) entry: Option<Entry>,
 }
 
+impl Compiled {
+    /// Whether the same comes of the same files the next time: a machine that had no thread to give may
+    /// have one then.
+    pub(crate) fn is_lasting(&self) -> bool {
+        !self.diagnostics.iter().any(|one| one.message.starts_with(handler::js::UNREAD))
+    }
+}
+
 /// Compiles the folder that was scanned.
 pub(crate) fn tool(toolset: &Toolset, scan: &Scan) -> Compiled {
     let mut out = Findings::default();

@@ -3,9 +3,9 @@
 //! Readers of expressions call themselves for what is nested, and for what is chained: `a && b && c` is
 //! `(a && b) && c`. Whoever writes enough of either ends the stack, and the whole program with it.
 
-/// So far down may a rule lead: a hundred alternatives in a row, or twenty brackets in each other.
-/// Twice as much ends a stack of 2 MiB in a build without optimisation.
-pub const MOST: usize = 100;
+/// So far down may a rule lead: a hundred alternatives in a row, or twenty brackets in each other, and
+/// what every rule has around them. Twice as much ends a stack of 2 MiB in a build without optimisation.
+pub const MOST: usize = 110;
 
 /// A bracket costs a reader more than a link of a chain.
 const BRACKET: usize = 4;
@@ -13,6 +13,8 @@ const BRACKET: usize = 4;
 /// What stands between two brackets, or at the top.
 #[derive(Default)]
 struct Level {
+    /// What ends it.
+    end: Option<char>,
     /// Links of the chain that it is: `&&`, `+`, `if`.
     links: usize,
     /// Links of the name that is read, and of the longest so far: `a.b.c`.
@@ -62,20 +64,29 @@ pub fn depth(text: &str) -> usize {
     let mut here = Level::default();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let mut length = first.len_utf8();
+        let mut length = said(rest).unwrap_or(first.len_utf8());
         match first {
-            '"' => length = quoted(rest),
-            '/' if rest.starts_with("//") => length = rest.find(['\n', '\r']).unwrap_or(rest.len()),
+            _ if length > first.len_utf8() => {}
             '(' | '[' | '{' => {
                 // `a["b"]` is a link of a name as well.
                 here.name();
-                open.push(std::mem::take(&mut here));
+                let end = match first {
+                    '(' => ')',
+                    '[' => ']',
+                    _ => '}',
+                };
+                open.push(std::mem::replace(
+                    &mut here,
+                    Level { end: Some(end), ..Level::default() },
+                ));
             }
-            ')' | ']' | '}' => {
+            ')' | ']' | '}' if here.end == Some(first) => {
                 let inside = BRACKET + here.depth();
                 here = open.pop().unwrap_or_default();
                 here.inside = here.inside.max(inside);
             }
+            // It closes nothing. A reader that goes on after a mistake is as deep as before.
+            ')' | ']' | '}' => {}
             '.' => here.name(),
             '&' | '|' | '+' | '-' | '*' | '!' => {
                 here.link();
@@ -96,6 +107,33 @@ pub fn depth(text: &str) -> usize {
     }
     // Brackets that are never closed were read, too.
     open.iter().rev().fold(here.depth(), |inside, level| level.depth().max(BRACKET + inside))
+}
+
+/// The rules of a text, each with the place where it begins. They end with `;`.
+pub fn rules(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let rest = text.get(from..).filter(|rest| !rest.is_empty())?;
+        let mut length = 0;
+        while let Some(first) = rest.get(length..).and_then(|rest| rest.chars().next()) {
+            let left = rest.get(length..).unwrap_or_default();
+            length += said(left).unwrap_or(first.len_utf8());
+            if first == ';' {
+                break;
+            }
+        }
+        let rule = (from, rest.get(..length)?);
+        from += length;
+        Some(rule)
+    })
+}
+
+/// How long what begins here is, where it leads nowhere: a text in quotes, a comment.
+fn said(rest: &str) -> Option<usize> {
+    if rest.starts_with('"') {
+        return Some(quoted(rest));
+    }
+    rest.starts_with("//").then(|| rest.find(['\n', '\r']).unwrap_or(rest.len()))
 }
 
 /// How long a text in quotes is, with them.
@@ -132,6 +170,20 @@ mod tests {
         check("iffy elif if_ xif", 0);
         check("!!x - -1", 4);
         check("-- && (a || b)", 9);
+        // What closes something else closes nothing.
+        check(&("[),".repeat(100) + "1" + &",@(]".repeat(100)), 800);
+    }
+
+    #[test]
+    fn rules_end_with_a_semicolon_that_is_one() {
+        let check = |text: &str, expected: &[(usize, &str)]| {
+            assert_eq!(rules(text).collect::<Vec<_>>(), expected, "{text}");
+        };
+        check("", &[]);
+        check("a; b;", &[(0, "a;"), (2, " b;")]);
+        check("a", &[(0, "a")]);
+        check(";;", &[(0, ";"), (1, ";")]);
+        check("\";\" // ;\n;é;\"", &[(0, "\";\" // ;\n;"), (10, "é;"), (13, "\"")]);
     }
 
     #[test]
@@ -146,6 +198,6 @@ mod tests {
         check("// (((\n!x", 1);
         check("// (((\r!x", 1);
         check("äöü.ß && 'x'", 2);
-        check("]})", 12);
+        check("]})", 0);
     }
 }

@@ -164,7 +164,9 @@ impl<'a> Cache<'a> {
             return;
         };
         let fresh = tools.iter().filter_map(|(source, compiled)| match source.as_ref()? {
-            Source::Fresh(scan) => (!self.is_racy(scan)).then(|| remembered(scan, compiled)),
+            Source::Fresh(scan) => {
+                (compiled.is_lasting() && !self.is_racy(scan)).then(|| remembered(scan, compiled))
+            }
             Source::Known(_) => None,
         });
         let known = tools.iter().filter_map(|(source, _)| match source.as_ref()? {

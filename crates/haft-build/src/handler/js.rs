@@ -35,6 +35,9 @@ const MAX_BYTES: usize = 1 << 20;
 const STACK_PER_BYTE: usize = 1 << 10;
 const STACK: usize = 4 << 20;
 
+/// What is said where the machine gave no thread to read a source on. It may have one the next time.
+pub(crate) const UNREAD: &str = "the source could not be read";
+
 /// Reports what is wrong with the source of `handler.js`.
 pub(crate) fn check(
     source: &str,
@@ -70,8 +73,9 @@ pub(crate) fn check(
     if let Err(why) = started {
         report.whole(
             &code::HANDLER_SYNTAX,
-            format!("the source could not be read: {why}"),
-            "make it smaller or simpler",
+            format!("{UNREAD}: {why}"),
+            "it is read on a thread of its own: give haft more memory or threads (`ulimit -v`, \
+             `ulimit -u`), or make it smaller",
         );
     }
 }

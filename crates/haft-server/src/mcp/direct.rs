@@ -82,6 +82,11 @@ impl Direct {
     }
 }
 
+/// Whether a request says that it is of the newer era, which has no sessions.
+pub(super) fn is_newer(headers: &HeaderMap) -> bool {
+    only(headers, &VERSION) == Some(ProtocolVersion::V_2026_07_28.as_str())
+}
+
 /// The name, the arguments and `_meta`; none where there is anything else.
 fn split(mut params: Map<String, Value>) -> Option<(CallToolRequestParams, RequestMetaObject)> {
     let (Some(Value::String(name)), Some(Value::Object(meta))) =

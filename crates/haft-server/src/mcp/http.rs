@@ -15,7 +15,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 
-use super::direct::Direct;
+use super::direct::{self, Direct};
 use super::handler::Handler;
 use super::{Seat, lines, metadata};
 use crate::body;
@@ -112,6 +112,7 @@ impl Endpoint {
         }
         let credential = request.extensions().get::<Credential>().cloned();
         let method = request.method().clone();
+        let of_session = !direct::is_newer(request.headers());
         match self.read(&seat, request, session.is_some()).await? {
             Read::Direct(call) => Ok(call.answer(self.door.clone(), seat).await),
             Read::Unsound(response) => Ok(response),
@@ -119,7 +120,7 @@ impl Endpoint {
                 let place = stays.then(|| self.door.places.take(who)).transpose()?;
                 // Boxed: what the SDK keeps while it answers is large, and plain calls do without.
                 let mut answered = Box::pin(self.by_sdk(&seat, request)).await;
-                if let Some(session) = &session
+                if let Some(session) = session.as_ref().filter(|_| of_session)
                     && answered.status() == StatusCode::INTERNAL_SERVER_ERROR
                 {
                     // It ended by itself while this came, and the SDK has not forgotten it yet.

@@ -455,3 +455,40 @@ async fn what_is_wrong_with_a_body_is_said_with_the_name_of_the_member() {
         assert!(said.as_str().is_some_and(|said| said.starts_with(says)), "{says}: {said}");
     }
 }
+
+/// Most requests for calls are found without the router; a path with `%` is the router's to read.
+#[tokio::test]
+async fn a_call_is_the_same_however_its_path_is_written() {
+    let served = Served::new().await;
+    let one = json!({"tool": "echo", "arguments": {"text": "hi"}, "id": "m1"});
+    for (key, query, body) in [
+        (&*served.agent, "", one.clone()),
+        (&*served.agent, "", json!({"calls": [one]})),
+        (&*served.agent, "", json!({"tool": "echo", "arguments": {"text": 1}, "colour": "red"})),
+        (&*served.agent, "", json!({"tool": "send", "arguments": {"to": "mara", "text": "hi"}})),
+        (&*served.agent, "?colour=red", one.clone()),
+        (&*served.agent, "?dry_run=true", one.clone()),
+        (&*served.stranger, "", one.clone()),
+        ("wrong", "", one.clone()),
+    ] {
+        let mut heard = Vec::new();
+        for path in ["/v1/agents/helper/calls", "/v1/agents/%68elper/calls"] {
+            let reply = served.post(key, &format!("{path}{query}"), body.clone()).await;
+            let mut said = reply.json();
+            for place in ["/meta", "/0/meta"] {
+                // What no two calls have in common.
+                for own in ["durationMs", "recordId", "callId"] {
+                    let meta = said.pointer_mut(place).and_then(Value::as_object_mut);
+                    meta.map(|meta| meta.remove(own));
+                }
+            }
+            heard.push((reply.status, said));
+        }
+        let [plain, routed] = heard.as_slice() else { unreachable!() };
+        assert_eq!(plain, routed, "{key} {query} {body}");
+    }
+    for path in ["/v1/agents/helper/calls/", "/v1/agents//calls", "/v1/agents/a/b/calls"] {
+        let reply = served.post(&served.agent, path, json!({"tool": "echo"})).await;
+        assert_eq!(reply.status, 404, "{path}: {reply:?}");
+    }
+}

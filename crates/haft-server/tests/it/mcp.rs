@@ -410,7 +410,7 @@ async fn a_session_that_ends_while_it_is_used_is_no_fault() {
         let hello = served.send(&served.agent, "POST", "/mcp", &[ACCEPT], Some(initialize())).await;
         assert_eq!(hello.status, 200, "{hello:?}");
         let session = hello.header("mcp-session-id").unwrap().to_owned();
-        tokio::time::sleep(Duration::from_micros(19_000 + round * 50)).await;
+        tokio::time::sleep(Duration::from_micros(17_000 + round * 400)).await;
         let reply = in_session(&served, &served.agent, &session, list.clone()).await;
         assert!([200, 404].contains(&reply.status), "{reply:?}");
         gone += usize::from(reply.status == 404);

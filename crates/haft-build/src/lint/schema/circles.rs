@@ -76,7 +76,8 @@ impl<'a> Search<'a> {
         if self.known.contains_key(target) {
             return;
         }
-        let pointer = target.strip_prefix('#').unwrap_or_default();
+        // What is elsewhere is refused elsewhere.
+        let Some(pointer) = target.strip_prefix('#') else { return };
         let mut behind = Vec::new();
         if let Some(schema) = self.root.pointer(pointer) {
             in_place(schema, pointer.to_owned(), 0, &mut behind);
@@ -230,5 +231,8 @@ mod tests {
         // The same by two ways, and what leads nowhere at all, which is told elsewhere.
         check(json!({"a": {"allOf": [to("b"), to("b")]}, "b": {}}), &[]);
         check(json!({"a": to("gone")}), &[]);
+        check(json!({"a": {"$ref": "https://example.com/a.json"}}), &[]);
+        let outside = json!({"allOf": [{"$ref": "https://example.com/a.json"}]});
+        assert_eq!(circles(&outside), []);
     }
 }

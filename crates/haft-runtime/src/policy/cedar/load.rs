@@ -35,6 +35,12 @@ const MAX_BYTES: usize = 1 << 20;
 /// against every tool whenever one changes.
 const MOST_RULES: usize = 2_000;
 
+/// The longest of them.
+const MAX_RULE: usize = 32 << 10;
+
+/// So many mistakes are told.
+const MOST_TOLD: usize = 20;
+
 /// What an annotation can be.
 const ANNOTATIONS: [&str; 4] = ["id", "approve", "description", "enable"];
 
@@ -42,6 +48,8 @@ const ANNOTATIONS: [&str; 4] = ["id", "approve", "description", "enable"];
 struct Read<'a> {
     policy: Policy,
     source: &'a Text,
+    /// Where what Cedar read begins: its places are counted from there.
+    begins: usize,
     line: usize,
     rule: Rule,
     applies: Applies,
@@ -110,49 +118,78 @@ fn parse<'a>(
         let help = "make several rules of it, or write `[…].contains(…)` for many alternatives";
         return problems.push(Problem::error(&source.file, message).help(help));
     }
-    let set = match PolicySet::from_str(&source.text) {
-        Ok(set) => set,
-        Err(errors) => {
-            return problems
-                .extend(errors.iter().map(|error| at(source, error, error.to_string())));
-        }
+    let Some(policies) = one_by_one(source, MOST_RULES.saturating_sub(read.len()), problems) else {
+        return;
     };
-    if set.num_of_templates() > 0 {
-        problems.push(
-            Problem::error(&source.file, "templates with `?principal` or `?resource` are not used")
-                .help("name the principal, or test it in `when`"),
-        );
-    }
-    // Cedar numbers policies in the order of the file: `policy0`, `policy1`, …
-    let number = |policy: &&Policy| {
-        policy.id().to_string().trim_start_matches("policy").parse::<usize>().unwrap_or(usize::MAX)
-    };
-    let mut policies: Vec<&Policy> = set.policies().collect();
-    policies.sort_by_key(number);
-    if read.len() + policies.len() > MOST_RULES {
-        let message = format!("there are more than {MOST_RULES} rules, with those of other files");
-        return problems.push(Problem::error(&source.file, message));
-    }
     let mut ids = BTreeSet::new();
-    let (mut offset, mut counted) = (0, (0, 1));
-    for (at, policy) in policies.into_iter().enumerate() {
-        let found = policy.to_cedar().and_then(|text| {
-            source.text.get(offset..).and_then(|rest| rest.find(&text)).map(|from| (from, text))
-        });
-        let from = found.as_ref().map_or(offset, |(from, _)| offset + from);
+    let mut counted = (0, 1);
+    for (at, Found { begins, from, policy }) in policies.iter().enumerate() {
         // From where the last one stands on: there may be many.
         let line =
-            counted.1 + line_of(source.text.get(counted.0..from).unwrap_or_default(), from) - 1;
-        counted = (from, line);
-        offset = found.map_or(offset, |(from, text)| offset + from + text.len());
+            counted.1 + line_of(source.text.get(counted.0..*from).unwrap_or_default(), *from) - 1;
+        counted = (*from, line);
         let rule = rule(source, policy, at + 1, line, problems);
         if !ids.insert(rule.id.clone()) {
             let message = format!("two rules have the id `{}`", rule.id);
             problems.push(Problem::error(&source.file, message).at(Some(line)));
             continue;
         }
-        read.push(examine(source, policy, rule, line, names, known, problems));
+        let one = examine(source, policy, rule, line, names, known, problems);
+        read.push(Read { begins: *begins, ..one });
     }
+}
+
+/// A rule of a file.
+struct Found {
+    /// Where its text begins, with what stands before it.
+    begins: usize,
+    /// Where it stands.
+    from: usize,
+    policy: Policy,
+}
+
+/// The rules of a file; nothing where one cannot be read. One by one: what is wrong with a long text,
+/// Cedar finds thousands of times over, and slowly.
+fn one_by_one(source: &Text, most: usize, problems: &mut Vec<Problem>) -> Option<Vec<Found>> {
+    let refuse = |problems: &mut Vec<Problem>, message: String| {
+        problems.push(Problem::error(&source.file, message));
+    };
+    let (mut policies, mut wrong) = (Vec::new(), 0);
+    for (number, (from, text)) in nesting::rules(&source.text).enumerate() {
+        // One more than there may be is what comes after the last: a comment, say.
+        if number > most || policies.len() > most {
+            let what = format!("there are more than {MOST_RULES} rules, with those of other files");
+            refuse(problems, what);
+            return None;
+        }
+        if text.len() > MAX_RULE {
+            refuse(problems, format!("a rule is longer than {} KiB", MAX_RULE >> 10));
+            return None;
+        }
+        match PolicySet::from_str(text) {
+            Err(errors) => {
+                let told = errors.iter().take(MOST_TOLD - wrong);
+                let told: Vec<_> =
+                    told.map(|error| at(source, from, error, error.to_string())).collect();
+                wrong += told.len();
+                problems.extend(told);
+                if wrong == MOST_TOLD {
+                    return None;
+                }
+            }
+            Ok(set) if set.num_of_templates() > 0 => {
+                let what = "templates with `?principal` or `?resource` are not used";
+                let problem = Problem::error(&source.file, what);
+                problems.push(problem.help("name the principal, or test it in `when`"));
+            }
+            Ok(set) => policies.extend(set.policies().next().map(|policy| {
+                let place = policy.to_cedar().and_then(|rule| text.find(&rule));
+                let policy = policy.clone();
+                Found { begins: from, from: from + place.unwrap_or(0), policy }
+            })),
+        }
+    }
+    (wrong == 0).then_some(policies)
 }
 
 /// What a policy says about itself.
@@ -219,7 +256,7 @@ fn examine<'a>(
         wrong(message, Some("name one tool, as the action or as the resource".into()));
     }
     let policy = policy.new_id(PolicyId::new(&rule.id));
-    Read { policy, source, line, rule, applies, mentions, named, faulty }
+    Read { policy, source, begins: 0, line, rule, applies, mentions, named, faulty }
 }
 
 /// Which tools the head of a policy leaves.
@@ -304,7 +341,8 @@ fn validate(
             continue;
         }
         let message = what.to_string().replacen(&format!("for policy `{id}`, "), "", 1);
-        let problem = at(one.source, what, format!("rule `{}`: {message}", one.rule.id));
+        let problem =
+            at(one.source, one.begins, what, format!("rule `{}`: {message}", one.rule.id));
         let line = problem.line.or(Some(one.line));
         let problem = hint(one, problem.at(line));
         let key = (one.rule.id.as_str(), line);
@@ -326,10 +364,11 @@ fn hint(one: &Read<'_>, problem: Problem) -> Problem {
     problem
 }
 
-fn at(source: &Text, error: &dyn Diagnostic, message: String) -> Problem {
+/// A mistake in what begins at `from`.
+fn at(source: &Text, from: usize, error: &dyn Diagnostic, message: String) -> Problem {
     let offset = error.labels().and_then(|mut labels| labels.next()).map(|label| label.offset());
     let problem = Problem::error(&source.file, message)
-        .at(offset.map(|offset| line_of(&source.text, offset)));
+        .at(offset.map(|offset| line_of(&source.text, from + offset)));
     match error.help() {
         Some(help) => problem.help(help.to_string()),
         None => problem,

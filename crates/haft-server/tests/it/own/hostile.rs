@@ -45,6 +45,8 @@ async fn a_rule_that_would_end_the_stack_is_not_read() {
         (&|n| "context".to_owned() + &"[\"a\"]".repeat(n), 80),
         (&|n| around("(true && [{a: true}] == ", "true", ")", n), 12),
         (&|n| "(".repeat(n), 17),
+        // What closes something else closes nothing.
+        (&|n| around("[),", "1", ",@(]", n) + " == []", 9),
     ] {
         let (status, body) = policy(&served, &when(&condition(30_000))).await;
         assert_eq!(status, 422, "{body}");
@@ -54,6 +56,7 @@ async fn a_rule_that_would_end_the_stack_is_not_read() {
     }
     // A long list is not deep.
     let list = "\"a\", ".repeat(5_000);
+    assert!(list.len() > 20_000);
     let (status, body) =
         policy(&served, &when(&format!("[{list}\"b\"].contains(context.mode)"))).await;
     assert!(matches!(status, 200 | 201), "{body}");
@@ -65,6 +68,19 @@ async fn very_many_rules_are_too_many() {
     let rule = "forbid (principal, action, resource) when { context.mode == \"x\" };\n";
     let (status, body) = policy(&served, &rule.repeat(14_000)).await;
     assert!(status == 422 && body.contains("more than 2000 rules"), "{body}");
+    let (status, body) = policy(&served, &";".repeat(500_000)).await;
+    assert!(status == 422 && body.len() < 20_000, "{status} {}", body.len());
+}
+
+#[tokio::test]
+async fn of_very_many_mistakes_in_rules_some_are_told() {
+    let served = Served::new().await;
+    let (status, body) = policy(&served, &when(&("[".to_owned() + &"@,".repeat(8_000)))).await;
+    assert!(status == 422 && body.len() < 20_000, "{status} {}", body.len());
+    let (status, body) = policy(&served, &"permit;".repeat(1_900)).await;
+    assert!(status == 422 && body.len() < 20_000, "{status} {}", body.len());
+    let (status, body) = policy(&served, &when(&"a".repeat(40_000))).await;
+    assert!(status == 422 && body.contains("longer than 32 KiB"), "{body}");
 }
 
 /// Conditions of a tenant's own tools are read the same way.
