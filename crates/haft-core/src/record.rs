@@ -146,6 +146,9 @@ pub struct Event {
     pub at_ms: i64,
     /// What redaction allows to be seen.
     pub payload: Value,
+    /// Who made the call that it is about, and for whom. Nobody is told: who may hear of it depends on it.
+    #[serde(skip)]
+    pub by: Option<(Principal, Option<Principal>)>,
 }
 
 /// What happened.

@@ -247,6 +247,7 @@ impl Inner {
                 "decidedBy": asked.decided_by,
                 "expiresAtMs": asked.expires_at_ms,
             }),
+            by: None,
         });
     }
 }

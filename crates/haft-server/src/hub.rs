@@ -203,6 +203,7 @@ mod tests {
             tool: String::new(),
             at_ms: 1,
             payload,
+            by: None,
         });
     }
 

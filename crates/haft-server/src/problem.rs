@@ -335,6 +335,9 @@ impl From<ToolError> for Problem {
     }
 }
 
+/// So much of what is wrong with a change is told at a time.
+const MOST_TOLD: usize = 50;
+
 impl From<ChangeError> for Problem {
     fn from(error: ChangeError) -> Self {
         let said = error.to_string();
@@ -342,8 +345,12 @@ impl From<ChangeError> for Problem {
             ChangeError::Declared => Self::declared(),
             ChangeError::Missing => Self::missing("entry"),
             ChangeError::Stale => Self::precondition_failed("it has changed since it was read"),
-            ChangeError::Invalid(found) => {
-                Self::invalid_configuration(said).with_details(crate::api::admin::problems(&found))
+            ChangeError::Invalid(mut found) => {
+                // Whoever has mended these is told the next ones.
+                found.truncate(MOST_TOLD);
+                let details = crate::api::admin::problems(&found);
+                let said = ChangeError::Invalid(found).to_string();
+                Self::invalid_configuration(said).with_details(details)
             }
             ChangeError::Looser(_) => Self::looser(said),
             ChangeError::NotEmpty(_) => Self::not_empty(said),

@@ -170,7 +170,7 @@ impl Times {
         }
         // The clock has not gone back since: what it said then has held until now.
         let confirmed = self.confirmed_at(wall);
-        let off = wall - self.now;
+        let off = wall.saturating_sub(self.now);
         match off <= RESTART_MS {
             true => confirmed.ticked(off, wall),
             false => Self { now: wall, since: wall, ..confirmed },

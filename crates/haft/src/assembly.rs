@@ -406,6 +406,10 @@ const LEFT: std::time::Duration = std::time::Duration::from_secs(2);
 /// How many threads a command works on.
 const THREADS: usize = 2;
 
+/// How much stack each has, where nobody says otherwise. Rules are evaluated by calls inside of calls, and
+/// what may be written must fit, without optimisation, too.
+const STACK: usize = 8 << 20;
+
 /// Runs what a command does on a runtime of its own.
 pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let threads = startable(THREADS);
@@ -413,11 +417,12 @@ pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyh
         "no threads can be started: this machine, or whoever limits what runs here, gives too few \
          (`ulimit -u`, `TasksMax`, `--pids-limit`)",
     )?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(THREADS)
-        .enable_all()
-        .build()
-        .context("the runtime cannot be started")?;
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(THREADS).enable_all();
+    if std::env::var_os("RUST_MIN_STACK").is_none() {
+        builder.thread_stack_size(STACK);
+    }
+    let runtime = builder.build().context("the runtime cannot be started")?;
     let done = runtime.block_on(work);
     // What still reads from somewhere that gives no answer does not keep the process.
     runtime.shutdown_timeout(LEFT);

@@ -42,6 +42,7 @@ impl Inner {
             tool: effect.tool.clone(),
             at_ms: self.store.now_ms(),
             payload: json!({ "state": state, "by": by }),
+            by: None,
         });
     }
 }

@@ -80,6 +80,7 @@ fn publish(inner: &Inner, scope: &Scope, kind: EventKind, payload: Value) {
         tool: scope.through.last().map(ToString::to_string).unwrap_or_default(),
         at_ms: inner.store.now_ms(),
         payload,
+        by: Some((scope.caller.actor.clone(), scope.caller.subject.clone())),
     });
 }
 

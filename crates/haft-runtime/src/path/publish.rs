@@ -239,6 +239,7 @@ fn emit(inner: &Inner, trip: &Trip, kind: EventKind, payload: Value) {
         tool: trip.tool.as_ref().to_owned(),
         at_ms: inner.store.now_ms(),
         payload,
+        by: Some((trip.call.caller.actor.clone(), trip.call.caller.subject.clone())),
     });
 }
 

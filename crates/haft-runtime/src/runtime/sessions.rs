@@ -242,6 +242,7 @@ impl Inner {
                 "turnOpen": session.turn.open,
                 "waiting": session.waiting.len(),
             }),
+            by: None,
         });
     }
 }

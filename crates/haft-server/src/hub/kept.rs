@@ -181,6 +181,7 @@ pub(super) fn cut(event: &Event) -> Event {
         tool: event.tool.clone(),
         at_ms: event.at_ms,
         payload: json!({ "withheld": "too large", "bytes": bytes }),
+        by: event.by.clone(),
     }
 }
 
@@ -221,6 +222,7 @@ mod tests {
             tool: String::new(),
             at_ms,
             payload,
+            by: None,
         }
     }
 

@@ -139,7 +139,6 @@ async fn what_two_readers_could_take_differently_is_refused() {
     let twice = r#"{"tool":"echo","t\u006fol":"send"}"#;
     for (more, body) in [
         (format!("Content-Length: {}\r\n", twice.len()), twice),
-        ("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n".to_owned(), "0\r\n\r\n"),
         ("Content-Length: 4\r\nContent-Length: 5\r\n".to_owned(), "{}  "),
         ("Content-Length: 2\r\n X: folded\r\n".to_owned(), "{}"),
     ] {

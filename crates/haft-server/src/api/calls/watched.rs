@@ -104,8 +104,12 @@ impl Wanted {
     }
 
     pub(super) fn takes(&self, event: &Event) -> bool {
-        let own =
-            |caller: &Caller| *event.tenant == *caller.tenant && *event.agent == *caller.agent;
+        let own = |caller: &Caller| {
+            let by = event.by.as_ref().map(|(actor, subject)| (actor, subject.as_ref()));
+            *event.tenant == *caller.tenant
+                && *event.agent == *caller.agent
+                && by == Some((&caller.actor, caller.subject.as_ref()))
+        };
         self.caller.as_ref().is_some_and(own)
             && self.sessions.contains(&event.session)
             && event.model_call.as_ref().is_some_and(|id| self.ids.contains(id))
@@ -194,5 +198,44 @@ impl Lines {
             }
         }
         Some(line)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use haft_core::Principal;
+    use haft_core::record::EventKind;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(by: Option<(Principal, Option<Principal>)>, id: &str, expected: bool) {
+        let mut wanted = Wanted::default();
+        let caller = Caller::agent("shop", "helper");
+        wanted.add(&caller, None, "c1".to_owned());
+        let event = Event {
+            kind: EventKind::ToolCallStart,
+            tenant: "shop".to_owned(),
+            agent: "helper".to_owned(),
+            session: None,
+            turn: 0,
+            call: "call_1".to_owned(),
+            model_call: Some(id.to_owned()),
+            tool: "shop__echo".to_owned(),
+            at_ms: 1,
+            payload: Value::Null,
+            by: by.clone(),
+        };
+        assert_eq!(wanted.takes(&event), expected, "{by:?} {id}");
+    }
+
+    #[test]
+    fn an_id_that_others_use_too_shows_nothing_of_theirs() {
+        let helper = || Principal::agent("helper");
+        check(Some((helper(), None)), "c1", true);
+        check(Some((helper(), None)), "c2", false);
+        check(Some((Principal::user("mara"), None)), "c1", false);
+        check(Some((helper(), Some(Principal::user("mara")))), "c1", false);
+        check(None, "c1", false);
     }
 }

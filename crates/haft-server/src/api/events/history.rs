@@ -120,6 +120,7 @@ fn told(entry: &AuditEntry, place: String) -> Value {
         tool: text("tool").unwrap_or_default(),
         at_ms: entry.at_ms,
         payload: payload(kind, entry, &body),
+        by: None,
     };
     let mut told = json!(event);
     if let Value::Object(told) = &mut told {
