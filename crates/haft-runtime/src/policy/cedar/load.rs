@@ -151,19 +151,22 @@ struct Found {
 /// The rules of a file; nothing where one cannot be read. One by one: what is wrong with a long text,
 /// Cedar finds thousands of times over, and slowly.
 fn one_by_one(source: &Text, most: usize, problems: &mut Vec<Problem>) -> Option<Vec<Found>> {
-    let refuse = |problems: &mut Vec<Problem>, message: String| {
-        problems.push(Problem::error(&source.file, message));
+    let too_many = || {
+        let what = format!("there are more than {MOST_RULES} rules, with those of other files");
+        let help = "make one of several: write `[…].contains(…)` for what only differs in a name";
+        Problem::error(&source.file, what).help(help)
     };
     let (mut policies, mut wrong) = (Vec::new(), 0);
     for (number, (from, text)) in nesting::rules(&source.text).enumerate() {
         // One more than there may be is what comes after the last: a comment, say.
-        if number > most || policies.len() > most {
-            let what = format!("there are more than {MOST_RULES} rules, with those of other files");
-            refuse(problems, what);
+        if number > most {
+            problems.push(too_many());
             return None;
         }
         if text.len() > MAX_RULE {
-            refuse(problems, format!("a rule is longer than {} KiB", MAX_RULE >> 10));
+            let what = format!("a rule is longer than {} KiB", MAX_RULE >> 10);
+            let problem = Problem::error(&source.file, what).help("make several rules of it");
+            problems.push(problem.at(Some(line_of(&source.text, from))));
             return None;
         }
         match PolicySet::from_str(text) {
@@ -188,6 +191,10 @@ fn one_by_one(source: &Text, most: usize, problems: &mut Vec<Problem>) -> Option
                 Found { begins: from, from: from + place.unwrap_or(0), policy }
             })),
         }
+    }
+    if policies.len() > most {
+        problems.push(too_many());
+        return None;
     }
     (wrong == 0).then_some(policies)
 }

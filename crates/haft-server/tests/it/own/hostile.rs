@@ -68,6 +68,8 @@ async fn very_many_rules_are_too_many() {
     let rule = "forbid (principal, action, resource) when { context.mode == \"x\" };\n";
     let (status, body) = policy(&served, &rule.repeat(14_000)).await;
     assert!(status == 422 && body.contains("more than 2000 rules"), "{body}");
+    let (status, body) = policy(&served, &rule.trim_end().repeat(2_001)).await;
+    assert!(status == 422 && body.contains("more than 2000 rules"), "{body}");
     let (status, body) = policy(&served, &";".repeat(500_000)).await;
     assert!(status == 422 && body.len() < 20_000, "{status} {}", body.len());
 }
