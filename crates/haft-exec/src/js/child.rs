@@ -6,6 +6,7 @@
 
 mod compile;
 mod jail;
+mod reach;
 mod realm;
 mod stock;
 mod wire;

@@ -50,7 +50,7 @@ async fn jobs_that_loading_leaves_run_as_in_the_first_call() {
              order.push(turns); for (let i = 0; i < 40; i++) await null; order.push(turns);
              return { ok: true, data: order };
          };",
-        json!(["loaded", 2, 5]),
+        json!(["loaded", 1, 5]),
     )
     .await;
 }

@@ -24,6 +24,8 @@ mod pool;
 #[cfg(test)]
 mod process;
 #[cfg(test)]
+mod reach;
+#[cfg(test)]
 mod residue;
 #[cfg(test)]
 mod rig;

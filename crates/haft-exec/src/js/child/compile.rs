@@ -4,9 +4,7 @@
 //! of its own, which runs nothing, and realms load the result. Bytecode never comes from outside:
 //! the engine trusts it blindly.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use rquickjs::context::{Context, intrinsic};
 use rquickjs::loader::bundle::Bundle;
@@ -14,15 +12,25 @@ use rquickjs::loader::{ImportAttributes, Loader, Resolver};
 use rquickjs::module::{Declared, Module, WriteOptions};
 use rquickjs::{CatchResultExt as _, Ctx, Error, Runtime};
 
+use super::reach::Reach;
 use crate::js::frame::Call;
 
-pub(super) const HANDLER: &str = "handler.js";
-pub(super) const PRELUDE: &str = "haft:prelude";
+const HANDLER: &str = "handler.js";
+const PRELUDE: &str = "haft:prelude";
 const HAFT: &str = "haft";
 
 /// A module's name and bytecode. They live as long as the child: the engine asks for that, and the
 /// pool replaces a child that has seen many sources.
-pub(super) type Compiled = &'static [(&'static str, &'static [u8])];
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Compiled(&'static [(&'static str, &'static [u8])]);
+
+impl Compiled {
+    /// The module in a realm, not yet run.
+    pub(super) fn declare<'js>(self, ctx: &Ctx<'js>) -> Result<Module<'js, Declared>, Error> {
+        let name = self.0.first().map_or("", |(name, _)| name);
+        Bundle(self.0).load(ctx, name, None)
+    }
+}
 
 /// A handler in the company of its capabilities: what a realm can be made for ahead.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +41,8 @@ pub(super) struct Handler {
     pub(super) capabilities: String,
     /// Its module.
     pub(super) compiled: Compiled,
+    /// What of the language it can reach.
+    pub(super) reach: Reach,
 }
 
 impl Handler {
@@ -45,37 +55,56 @@ impl Handler {
 /// Everything that was compiled in this child.
 pub(super) struct Library {
     builder: Builder,
-    ours: [Compiled; 2],
-    handlers: HashMap<String, Compiled>,
+    haft: Compiled,
+    preludes: HashMap<Reach, Compiled>,
+    handlers: HashMap<String, (Compiled, Reach)>,
 }
 
 impl Library {
     pub(super) fn new(memory: usize) -> Result<Self, String> {
         let builder = Builder { memory };
-        let haft = builder.compile(HAFT, include_str!("haft.js"))?;
-        let prelude = builder.compile(PRELUDE, include_str!("prelude.js"))?;
-        Ok(Self { builder, ours: [haft, prelude], handlers: HashMap::new() })
+        let haft = builder.compile(HAFT, include_str!("haft.js"), of_ours())?;
+        Ok(Self { builder, haft, preludes: HashMap::new(), handlers: HashMap::new() })
     }
 
-    /// The modules of ours.
-    pub(super) fn ours(&self) -> [Compiled; 2] {
-        self.ours
+    /// The module that handlers may import.
+    pub(super) fn haft(&self) -> Compiled {
+        self.haft
+    }
+
+    /// What runs before a handler that can reach so much.
+    pub(super) fn prelude(&mut self, reach: Reach) -> Result<Compiled, String> {
+        if let Some(compiled) = self.preludes.get(&reach) {
+            return Ok(*compiled);
+        }
+        let compiled = self.builder.compile(PRELUDE, &reach.prelude(), of_ours())?;
+        self.preludes.insert(reach, compiled);
+        Ok(compiled)
     }
 
     /// The handler of a call, compiled where it is new.
     pub(super) fn handler(&mut self, call: &Call) -> Result<Handler, String> {
-        let compiled = match self.handlers.get(&call.digest) {
-            Some(compiled) => compiled,
+        let (compiled, reach) = match self.handlers.get(&call.digest) {
+            Some(known) => *known,
             None if call.source.is_empty() => return Err("its source did not arrive".to_owned()),
             None => {
-                let compiled = self.builder.compile(HANDLER, &call.source)?;
-                self.handlers.insert(call.digest.clone(), compiled);
-                compiled
+                let compiled =
+                    self.builder.compile(HANDLER, &call.source, WriteOptions::default())?;
+                let known = (compiled, Reach::of(&call.source));
+                self.handlers.insert(call.digest.clone(), known);
+                known
             }
         };
         let (digest, capabilities) = (call.digest.clone(), call.capabilities.clone());
-        Ok(Handler { digest, capabilities, compiled })
+        let reach = if capabilities == "[]" { reach } else { reach.with_capabilities() };
+        Ok(Handler { digest, capabilities, compiled, reach })
     }
+}
+
+/// How modules of ours are written: nobody looks for a fault in them by its line, and every realm
+/// reads them anew.
+fn of_ours() -> WriteOptions {
+    WriteOptions { strip_source: true, strip_debug: true, ..WriteOptions::default() }
 }
 
 /// Compiles and runs nothing.
@@ -84,7 +113,12 @@ struct Builder {
 }
 
 impl Builder {
-    fn compile(&self, name: &'static str, source: &str) -> Result<Compiled, String> {
+    fn compile(
+        &self,
+        name: &'static str,
+        source: &str,
+        written: WriteOptions,
+    ) -> Result<Compiled, String> {
         let failed = |why: Error| why.to_string();
         let runtime = Runtime::new().map_err(failed)?;
         runtime.set_memory_limit(self.memory);
@@ -94,16 +128,16 @@ impl Builder {
             .map_err(failed)?;
         let bytecode = context.with(|ctx| {
             Module::declare(ctx.clone(), name, source)
-                .and_then(|module| module.write(WriteOptions::default()))
+                .and_then(|module| module.write(written))
                 .catch(&ctx)
                 .map_err(|why| why.to_string())
         })?;
         let bytecode: &'static [u8] = Vec::leak(bytecode);
-        Ok(Vec::leak(vec![(name, bytecode)]))
+        Ok(Compiled(Vec::leak(vec![(name, bytecode)])))
     }
 }
 
-/// A handler imports `haft` and nothing else. The host, which has no name, may load the rest.
+/// A handler imports `haft` and nothing else, and `haft` what the prelude lends it.
 pub(super) struct Only;
 
 impl Resolver for Only {
@@ -114,7 +148,7 @@ impl Resolver for Only {
         name: &str,
         _: Option<ImportAttributes<'js>>,
     ) -> Result<String, Error> {
-        if name == HAFT || base.is_empty() {
+        if name == HAFT || (base == HAFT && name == PRELUDE) {
             Ok(name.to_owned())
         } else {
             Err(Error::new_resolving(base, name))
@@ -136,21 +170,16 @@ impl Loader for Hollow {
     }
 }
 
-/// Loads what was compiled here.
-pub(super) struct Shelf(pub(super) Rc<RefCell<Vec<Compiled>>>);
+/// Loads `haft` when it is imported.
+pub(super) struct Shelf(pub(super) Compiled);
 
 impl Loader for Shelf {
     fn load<'js>(
         &mut self,
         ctx: &Ctx<'js>,
         name: &str,
-        attributes: Option<ImportAttributes<'js>>,
+        _: Option<ImportAttributes<'js>>,
     ) -> Result<Module<'js, Declared>, Error> {
-        let holds = |compiled: &&Compiled| compiled.iter().any(|(module, _)| *module == name);
-        let found = self.0.borrow().iter().find(holds).copied();
-        match found {
-            Some(compiled) => Bundle(compiled).load(ctx, name, attributes),
-            None => Err(Error::new_loading(name)),
-        }
+        if name == HAFT { self.0.declare(ctx) } else { Err(Error::new_loading(name)) }
     }
 }

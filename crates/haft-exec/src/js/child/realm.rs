@@ -4,12 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use rquickjs::context::{Context, intrinsic};
+use rquickjs::context::Context;
 use rquickjs::{
-    CatchResultExt as _, Ctx, Function, Module, Object, Persistent, Promise, Runtime, Value,
+    CatchResultExt as _, CaughtError, Ctx, Error, Function, Object, Persistent, Promise, Runtime,
+    Value,
 };
 
-use super::compile::{Compiled, HANDLER, Handler, Library, Only, PRELUDE, Shelf};
+use super::compile::{Compiled, Handler, Library, Only, Shelf};
+use super::reach::{Part, Reach};
 use super::wire::Wire;
 use crate::js::frame::{Call, End, FromChild, ToChild};
 
@@ -20,19 +22,6 @@ pub(super) const STACK_BYTES: usize = 512 << 10;
 /// close to the engine's own threshold, and most calls end before there is any.
 const GARBAGE_PART: usize = 8;
 
-/// The language without an evaluator and without a clock of high resolution.
-type Intrinsics = (
-    intrinsic::Date,
-    intrinsic::RegExpCompiler,
-    intrinsic::RegExp,
-    intrinsic::Json,
-    intrinsic::Proxy,
-    intrinsic::MapSet,
-    intrinsic::TypedArrays,
-    intrinsic::Promise,
-    intrinsic::WeakRef,
-);
-
 /// An engine with a realm in which only the prelude has run, or the prelude and one handler's
 /// module. It serves one call.
 pub(super) struct Realm {
@@ -41,18 +30,30 @@ pub(super) struct Realm {
     prelude: Prelude,
     context: Context,
     runtime: Runtime,
-    shelf: Rc<RefCell<Vec<Compiled>>>,
     deadline: Rc<Cell<Option<Instant>>>,
-    progress: Rc<RefCell<Progress>>,
+    asked: Rc<RefCell<Asked>>,
     memory: usize,
 }
 
 struct Prelude {
+    start: Persistent<Function<'static>>,
+    settled: Persistent<Function<'static>>,
+    report: Persistent<Function<'static>>,
+    failed: Option<Persistent<Function<'static>>>,
+    asking: Option<Asking>,
+    chance: Option<Chance>,
+}
+
+/// What is asked for, where the handler has capabilities.
+struct Asking {
     equip: Persistent<Function<'static>>,
+    answer: Persistent<Function<'static>>,
+}
+
+/// What is random, where the handler can ask for it.
+struct Chance {
     seed: Persistent<Function<'static>>,
     is_early: Persistent<Function<'static>>,
-    start: Persistent<Function<'static>>,
-    answer: Persistent<Function<'static>>,
 }
 
 /// Why a handler is not loaded ahead of its calls.
@@ -64,10 +65,9 @@ pub(super) enum NotAhead {
     Unfit,
 }
 
-/// What the handler's end and its calls leave behind, and how often and how much it may ask.
+/// What the handler asks for, and how often and how much it may.
 #[derive(Default)]
-struct Progress {
-    done: Option<(String, String)>,
+struct Asked {
     asked: u64,
     carried: u64,
     open: u64,
@@ -75,22 +75,35 @@ struct Progress {
     ask_bytes: u64,
 }
 
+/// What a call comes to where it comes to no answer.
+enum Halt<'js> {
+    /// Something was thrown.
+    Thrown(Value<'js>),
+    /// Nothing is left that could go on.
+    Stuck,
+    /// The deadline has passed.
+    Late,
+}
+
 impl Realm {
-    pub(super) fn new(library: &Library, memory: usize) -> Result<Self, rquickjs::Error> {
-        let runtime = Runtime::new()?;
-        runtime.set_memory_limit(memory);
-        runtime.set_max_stack_size(STACK_BYTES);
-        runtime.set_gc_threshold(memory / GARBAGE_PART);
-        let shelf = Rc::new(RefCell::new(library.ours().to_vec()));
-        runtime.set_loader(Only, Shelf(shelf.clone()));
-        let deadline: Rc<Cell<Option<Instant>>> = Rc::default();
-        let until = deadline.clone();
-        let passed = move || until.get().is_some_and(|at| Instant::now() >= at);
-        runtime.set_interrupt_handler(Some(Box::new(passed)));
-        let context = Context::custom::<Intrinsics>(&runtime)?;
-        let prelude = context.with(|ctx| Prelude::load(&ctx))?;
-        let progress = Rc::default();
-        Ok(Self { execute: None, prelude, context, runtime, shelf, deadline, progress, memory })
+    pub(super) fn new(library: &mut Library, reach: Reach, memory: usize) -> Result<Self, String> {
+        let prelude = library.prelude(reach)?;
+        let made = || {
+            let runtime = Runtime::new()?;
+            runtime.set_memory_limit(memory);
+            runtime.set_max_stack_size(STACK_BYTES);
+            runtime.set_gc_threshold(memory / GARBAGE_PART);
+            runtime.set_loader(Only, Shelf(library.haft()));
+            let deadline: Rc<Cell<Option<Instant>>> = Rc::default();
+            let until = deadline.clone();
+            let passed = move || until.get().is_some_and(|at| Instant::now() >= at);
+            runtime.set_interrupt_handler(Some(Box::new(passed)));
+            let context = reach.context(&runtime)?;
+            let prelude = context.with(|ctx| Prelude::load(&ctx, prelude, reach))?;
+            let asked = Rc::default();
+            Ok(Self { execute: None, prelude, context, runtime, deadline, asked, memory })
+        };
+        made().map_err(|why: Error| why.to_string())
     }
 
     /// Loads a handler ahead of its call. Its module gets neither arguments nor a seed, and it has
@@ -107,10 +120,7 @@ impl Realm {
             return Err(NotAhead::Slow);
         }
         self.deadline.set(None);
-        let early = self.context.with(|ctx| {
-            self.prelude.call::<_, bool>(&ctx, &self.prelude.is_early, ()).unwrap_or(true)
-        });
-        if loaded.is_err() || early { Err(NotAhead::Unfit) } else { Ok(()) }
+        if loaded.is_err() || self.is_early() { Err(NotAhead::Unfit) } else { Ok(()) }
     }
 
     /// How much memory is in use; counting it takes a while.
@@ -129,18 +139,17 @@ impl Realm {
         let now = Instant::now();
         self.deadline.set(now.checked_add(Duration::from_millis(call.budget_ms)));
         {
-            let mut progress = self.progress.borrow_mut();
-            (progress.asks, progress.ask_bytes) = (call.asks, call.ask_bytes);
+            let mut asked = self.asked.borrow_mut();
+            (asked.asks, asked.ask_bytes) = (call.asks, call.ask_bytes);
         }
         let mut took = None;
-        let mut begun = Ok(());
+        let mut begun = self.seed(call.seed);
         if self.execute.is_none() {
-            begun = self.seed(call.seed).and_then(|()| self.load(handler, wire));
+            begun = begun.and_then(|()| self.load(handler, wire));
             took = Some(now.elapsed());
         }
-        let begun = begun.and_then(|()| self.begin(call));
         let (end, json) = match begun {
-            Ok(()) => self.settle(wire),
+            Ok(()) => self.answer(call, wire),
             Err(_) if self.is_late() => (End::TimedOut, String::new()),
             Err(why) => (End::NotBegun, why),
         };
@@ -151,29 +160,27 @@ impl Realm {
     }
 
     fn seed(&self, seed: u64) -> Result<(), String> {
+        let Some(chance) = &self.prelude.chance else { return Ok(()) };
+        let halves = ((seed >> 32) as u32 as i32, seed as u32 as i32);
         self.context.with(|ctx| {
-            let seeded = self.prelude.call::<_, ()>(&ctx, &self.prelude.seed, halves(seed));
+            let seeded = called::<_, ()>(&ctx, &chance.seed, halves);
             seeded.catch(&ctx).map_err(|why| why.to_string())
+        })
+    }
+
+    /// Whether something random was asked for before there was a seed.
+    fn is_early(&self) -> bool {
+        self.prelude.chance.as_ref().is_some_and(|chance| {
+            self.context.with(|ctx| called(&ctx, &chance.is_early, ()).unwrap_or(true))
         })
     }
 
     /// Loads the handler's module.
     fn load(&mut self, handler: &Handler, wire: &Wire) -> Result<(), String> {
-        self.shelf.borrow_mut().push(handler.compiled);
         let execute = self.context.with(|ctx| {
-            let ours = |why: rquickjs::CaughtError<'_>| why.to_string();
-            let theirs = |why: rquickjs::CaughtError<'_>| described(&why);
-            let send = sender(&ctx, wire.clone(), self.progress.clone()).catch(&ctx);
-            let done = finisher(&ctx, self.progress.clone()).catch(&ctx);
-            let given = (&handler.capabilities, send.map_err(ours)?, done.map_err(ours)?);
-            let equipped = self.prelude.call::<_, ()>(&ctx, &self.prelude.equip, given);
-            equipped.catch(&ctx).map_err(ours)?;
-            let module: Object<'_> = Module::import(&ctx, HANDLER)
-                .and_then(|promise| self.awaited(&promise))
-                .catch(&ctx)
-                .map_err(theirs)?;
-            let execute: Value<'_> = module.get("execute").catch(&ctx).map_err(theirs)?;
-            match execute.into_function() {
+            self.equip(&ctx, handler, wire).catch(&ctx).map_err(|why| why.to_string())?;
+            let execute = self.execute(&ctx, handler.compiled);
+            match execute.catch(&ctx).map_err(|why| described(&why))?.into_function() {
                 Some(execute) => Ok(Persistent::save(&ctx, execute)),
                 None => Err("it exports no function `execute`".to_owned()),
             }
@@ -182,67 +189,153 @@ impl Realm {
         Ok(())
     }
 
-    /// Calls `execute`.
-    fn begin(&mut self, call: &Call) -> Result<(), String> {
-        let Some(execute) = self.execute.take() else { return Err("it is not loaded".to_owned()) };
-        self.context.with(|ctx| {
-            let (high, low) = halves(call.seed);
-            let given = (execute, &call.context, &call.arguments, high, low);
-            let started = self.prelude.call::<_, Value<'_>>(&ctx, &self.prelude.start, given);
-            started.catch(&ctx).map(drop).map_err(|why| why.to_string())
-        })
+    /// Gives the handler its capabilities.
+    fn equip(&self, ctx: &Ctx<'_>, handler: &Handler, wire: &Wire) -> Result<(), Error> {
+        let Some(asking) = &self.prelude.asking else { return Ok(()) };
+        let capabilities = ctx.json_parse(handler.capabilities.as_str())?;
+        let send = sender(ctx, wire.clone(), self.asked.clone())?;
+        called(ctx, &asking.equip, (capabilities, send))
     }
 
-    /// What a module's promise comes to, where that needs nothing from outside.
-    fn awaited<'js, T: rquickjs::FromJs<'js>>(
-        &self,
-        promise: &Promise<'js>,
-    ) -> Result<T, rquickjs::Error> {
+    /// What a module calls `execute`.
+    fn execute<'js>(&self, ctx: &Ctx<'js>, compiled: Compiled) -> Result<Value<'js>, Error> {
+        let (module, evaluated) = compiled.declare(ctx)?.eval()?;
         loop {
-            if let Some(result) = promise.result() {
-                return result;
+            match evaluated.result::<()>() {
+                Some(result) => break result?,
+                None if self.is_late() || !ctx.execute_pending_job() => {
+                    return Err(Error::WouldBlock);
+                }
+                None => {}
             }
-            if self.is_late() || !promise.ctx().execute_pending_job() {
-                return Err(rquickjs::Error::WouldBlock);
-            }
+        }
+        module.get("execute")
+    }
+
+    /// Calls `execute` and waits for what it comes to.
+    fn answer(&mut self, call: &Call, wire: &Wire) -> (End, String) {
+        let Some(execute) = self.execute.take() else { return (End::Stuck, String::new()) };
+        let begun = self.context.with(|ctx| match self.start(&ctx, execute, call) {
+            Ok(value) => Ok(Persistent::save(&ctx, value)),
+            Err(_) => Err(Persistent::save(&ctx, ctx.catch())),
+        });
+        let at_rest = !self.runtime.is_job_pending();
+        let (end, json) = self.context.with(|ctx| {
+            let settled = match begun {
+                Ok(value) => value
+                    .restore(&ctx)
+                    .map_err(|_| Halt::Stuck)
+                    .and_then(|value| self.settle(&ctx, value, at_rest, wire)),
+                Err(error) => Err(error.restore(&ctx).map_or(Halt::Stuck, Halt::Thrown)),
+            };
+            self.told(&ctx, settled)
+        });
+        // Nothing is left to run. A realm without memory comes to this, too.
+        if end == End::Stuck && self.used_bytes() > self.memory / 10 * 9 {
+            return (End::OutOfMemory, String::new());
+        }
+        (end, json)
+    }
+
+    fn start<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        execute: Persistent<Function<'static>>,
+        call: &Call,
+    ) -> Result<Value<'js>, Error> {
+        let arguments = ctx.json_parse(call.arguments.as_str())?;
+        called(ctx, &self.prelude.start, (execute, arguments, &call.context))
+    }
+
+    /// How a call ended, and its answer or error as JSON.
+    fn told<'js>(&self, ctx: &Ctx<'js>, settled: Result<Value<'js>, Halt<'js>>) -> (End, String) {
+        let value = match settled {
+            Ok(value) => value,
+            Err(Halt::Thrown(error)) => return self.thrown(ctx, error),
+            Err(Halt::Late) => return (End::TimedOut, String::new()),
+            Err(Halt::Stuck) => return (End::Stuck, String::new()),
+        };
+        match ctx.json_stringify(value) {
+            Ok(Some(json)) => match json.to_string() {
+                Ok(json) => (End::Returned, json),
+                Err(_) => (End::Stuck, String::new()),
+            },
+            Ok(None) => (End::Returned, String::new()),
+            Err(_) => self.report(ctx, End::Unwritable, ctx.catch()),
         }
     }
 
-    /// Runs jobs and passes answers on until the handler has ended.
-    fn settle(&self, wire: &Wire) -> (End, String) {
-        let progress = &self.progress;
+    /// What a value comes to: itself, or what it promises.
+    fn settle<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        value: Value<'js>,
+        at_rest: bool,
+        wire: &Wire,
+    ) -> Result<Value<'js>, Halt<'js>> {
+        let thrown = |_| Halt::Thrown(ctx.catch());
+        // Where nothing else is to be done first, what is there already is not waited for.
+        if at_rest {
+            match value.as_promise().map(Promise::result) {
+                Some(Some(result)) => return result.map_err(thrown),
+                Some(None) => {}
+                None if !is_thenable(&value).map_err(thrown)? => return Ok(value),
+                None => {}
+            }
+        }
+        let promise: Promise<'_> = called(ctx, &self.prelude.settled, (value,)).map_err(thrown)?;
         loop {
-            // What a job throws is for the promise that waits for it; nothing else is lost here.
-            while progress.borrow().done.is_none()
-                && !self.is_late()
-                && self.runtime.execute_pending_job().unwrap_or(true)
-            {}
-            if let Some((how, json)) = progress.borrow_mut().done.take() {
-                return (end_of_word(&how), json);
+            if let Some(result) = promise.result::<Object<'_>>() {
+                return result.and_then(|boxed| boxed.get("value")).map_err(thrown);
             }
             if self.is_late() {
-                return (End::TimedOut, String::new());
+                return Err(Halt::Late);
             }
-            if progress.borrow().open == 0 {
-                return (self.stuck(), String::new());
-            }
-            let Ok(ToChild::Answer { id, ok, json }) = wire.receive() else {
-                return (End::Stuck, String::new());
-            };
-            progress.borrow_mut().open -= 1;
-            let passed_on = self.context.with(|ctx| {
-                let answer = &self.prelude.answer;
-                self.prelude.call::<_, ()>(&ctx, answer, (id as f64, ok, json)).catch(&ctx).is_ok()
-            });
-            if !passed_on {
-                return (self.stuck(), String::new());
+            // What a job throws is for the promise that waits for it; nothing else is lost here.
+            if !ctx.execute_pending_job() {
+                self.pass_on(ctx, wire)?;
             }
         }
     }
 
-    /// Nothing is left to run. A realm without memory comes to this, too.
-    fn stuck(&self) -> End {
-        if self.used_bytes() > self.memory / 10 * 9 { End::OutOfMemory } else { End::Stuck }
+    /// Waits for an answer from the host and passes it on.
+    fn pass_on<'js>(&self, ctx: &Ctx<'js>, wire: &Wire) -> Result<(), Halt<'js>> {
+        if self.asked.borrow().open == 0 {
+            return Err(Halt::Stuck);
+        }
+        let Ok(ToChild::Answer { id, ok, json }) = wire.receive() else {
+            return Err(Halt::Stuck);
+        };
+        self.asked.borrow_mut().open -= 1;
+        let Some(asking) = &self.prelude.asking else { return Err(Halt::Stuck) };
+        let passed_on = ctx
+            .json_parse(json)
+            .and_then(|value| called::<_, ()>(ctx, &asking.answer, (id as f64, ok, value)));
+        passed_on.catch(ctx).map_err(|_| Halt::Stuck)
+    }
+
+    /// A `ToolError` is told in its own words, anything else as a fault.
+    fn thrown<'js>(&self, ctx: &Ctx<'js>, error: Value<'js>) -> (End, String) {
+        let Some(failed) = &self.prelude.failed else {
+            return self.report(ctx, End::Thrown, error);
+        };
+        match called(ctx, failed, (error.clone(),)) {
+            Ok(Some(json)) => (End::Failed, json),
+            Ok(None) => self.report(ctx, End::Thrown, error),
+            Err(_) => self.report(ctx, End::Thrown, ctx.catch()),
+        }
+    }
+
+    /// What was thrown, unless that was the deadline, which nobody can catch.
+    fn report<'js>(&self, ctx: &Ctx<'js>, end: End, error: Value<'js>) -> (End, String) {
+        if self.is_late() {
+            return (End::TimedOut, String::new());
+        }
+        match called(ctx, &self.prelude.report, (error,)).catch(ctx) {
+            Ok(json) => (end, json),
+            Err(_) if self.is_late() => (End::TimedOut, String::new()),
+            Err(_) => (End::Stuck, String::new()),
+        }
     }
 
     fn is_late(&self) -> bool {
@@ -251,32 +344,47 @@ impl Realm {
 }
 
 impl Prelude {
-    fn load(ctx: &Ctx<'_>) -> Result<Self, rquickjs::Error> {
-        let module: Object<'_> = Module::import(ctx, PRELUDE)?.finish()?;
-        let take = |name: &str| -> Result<Persistent<Function<'static>>, rquickjs::Error> {
+    fn load(ctx: &Ctx<'_>, compiled: Compiled, reach: Reach) -> Result<Self, Error> {
+        let (module, evaluated) = compiled.declare(ctx)?.eval()?;
+        evaluated.finish::<()>()?;
+        let module = module.namespace()?;
+        let take = |name: &str| -> Result<Persistent<Function<'static>>, Error> {
             let function: Function<'_> = module.get(name)?;
             Ok(Persistent::save(ctx, function))
         };
-        Ok(Self {
-            equip: take("equip")?,
-            seed: take("seed")?,
-            is_early: take("isEarly")?,
-            start: take("start")?,
-            answer: take("answer")?,
-        })
+        let failed = if reach.has(Part::Errors) { Some(take("failed")?) } else { None };
+        let asking = if reach.has(Part::Capabilities) {
+            Some(Asking { equip: take("equip")?, answer: take("answer")? })
+        } else {
+            None
+        };
+        let chance = if reach.has(Part::Chance) {
+            Some(Chance { seed: take("seed")?, is_early: take("isEarly")? })
+        } else {
+            None
+        };
+        let (start, settled, report) = (take("start")?, take("settled")?, take("report")?);
+        Ok(Self { start, settled, report, failed, asking, chance })
     }
+}
 
-    fn call<'js, A, R>(
-        &self,
-        ctx: &Ctx<'js>,
-        function: &Persistent<Function<'static>>,
-        arguments: A,
-    ) -> Result<R, rquickjs::Error>
-    where
-        A: rquickjs::function::IntoArgs<'js>,
-        R: rquickjs::FromJs<'js>,
-    {
-        function.clone().restore(ctx)?.call(arguments)
+fn called<'js, A, R>(
+    ctx: &Ctx<'js>,
+    function: &Persistent<Function<'static>>,
+    arguments: A,
+) -> Result<R, Error>
+where
+    A: rquickjs::function::IntoArgs<'js>,
+    R: rquickjs::FromJs<'js>,
+{
+    function.clone().restore(ctx)?.call(arguments)
+}
+
+/// Whether it is something that can be waited for.
+fn is_thenable(value: &Value<'_>) -> Result<bool, Error> {
+    match value.as_object() {
+        Some(object) => Ok(object.get::<_, Value<'_>>("then")?.is_function()),
+        None => Ok(false),
     }
 }
 
@@ -285,33 +393,29 @@ impl Prelude {
 fn sender<'js>(
     ctx: &Ctx<'js>,
     wire: Wire,
-    progress: Rc<RefCell<Progress>>,
-) -> Result<Function<'js>, rquickjs::Error> {
+    asked: Rc<RefCell<Asked>>,
+) -> Result<Function<'js>, Error> {
     Function::new(ctx.clone(), move |capability: String, method: String, json: String| -> f64 {
-        let mut progress = progress.borrow_mut();
+        let mut asked = asked.borrow_mut();
         let carries = (capability.len() + method.len() + json.len()) as u64;
-        if progress.asked >= progress.asks {
+        if asked.asked >= asked.asks {
             return -1.0;
         }
-        if progress.carried.saturating_add(carries) > progress.ask_bytes {
+        if asked.carried.saturating_add(carries) > asked.ask_bytes {
             return -2.0;
         }
         if capability != "callTool" && !is_method(&method) {
             return -3.0;
         }
-        progress.asked += 1;
-        progress.carried += carries;
-        progress.open += 1;
-        let id = progress.asked;
+        asked.asked += 1;
+        asked.carried += carries;
+        asked.open += 1;
+        let id = asked.asked;
         if wire.send(&FromChild::Ask { id, capability, method, json }).is_err() {
             std::process::exit(0);
         }
         id as f64
     })
-}
-
-fn halves(seed: u64) -> (i32, i32) {
-    ((seed >> 32) as u32 as i32, seed as u32 as i32)
 }
 
 fn is_method(name: &str) -> bool {
@@ -320,35 +424,16 @@ fn is_method(name: &str) -> bool {
         && name.chars().all(|letter| letter.is_ascii_alphanumeric())
 }
 
-/// The function that the prelude says the end to. Only the first end counts.
-fn finisher<'js>(
-    ctx: &Ctx<'js>,
-    progress: Rc<RefCell<Progress>>,
-) -> Result<Function<'js>, rquickjs::Error> {
-    Function::new(ctx.clone(), move |how: String, json: String| {
-        progress.borrow_mut().done.get_or_insert((how, json));
-    })
-}
-
-fn end_of_word(how: &str) -> End {
-    match how {
-        "returned" => End::Returned,
-        "failed" => End::Failed,
-        "unwritable" => End::Unwritable,
-        _ => End::Thrown,
-    }
-}
-
-fn described(why: &rquickjs::CaughtError<'_>) -> String {
+fn described(why: &CaughtError<'_>) -> String {
     match why {
-        rquickjs::CaughtError::Exception(exception) => {
+        CaughtError::Exception(exception) => {
             let stack = exception.stack().unwrap_or_default();
             let place = stack.lines().next().unwrap_or_default().trim();
             format!("{} {place}", exception.message().unwrap_or_default())
         }
-        rquickjs::CaughtError::Error(rquickjs::Error::WouldBlock) => {
+        CaughtError::Error(Error::WouldBlock) => {
             "its module waits for something that never comes".to_owned()
         }
-        rquickjs::CaughtError::Error(_) | rquickjs::CaughtError::Value(_) => why.to_string(),
+        CaughtError::Error(_) | CaughtError::Value(_) => why.to_string(),
     }
 }

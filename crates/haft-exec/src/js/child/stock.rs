@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use super::compile::{Handler, Library};
+use super::reach::Reach;
 use super::realm::{NotAhead, Realm};
 use super::wire::Wire;
 use crate::js::frame::{Call, End};
@@ -55,12 +56,12 @@ impl Stock {
         let library = Library::new(memory)?;
         let mut stock = Self { library, memory, wire, bare: None, recent: VecDeque::new() };
         // The first engine of a process loads what the later ones share: the time zone, say.
-        drop(stock.make()?);
+        drop(stock.make(Reach::ALL)?);
         Ok(stock)
     }
 
-    fn make(&mut self) -> Result<Realm, String> {
-        Realm::new(&self.library, self.memory).map_err(|why| why.to_string())
+    fn make(&mut self, reach: Reach) -> Result<Realm, String> {
+        Realm::new(&mut self.library, reach, self.memory)
     }
 
     /// Runs a call in a realm of its own. The realm comes back to be dropped once nobody waits.
@@ -84,7 +85,7 @@ impl Stock {
     ) -> Result<(End, String, Option<Realm>), String> {
         let mut realm = match shelf.realms.pop().or_else(|| self.bare.take()) {
             Some(realm) => realm,
-            None => self.make()?,
+            None => self.make(shelf.handler.reach)?,
         };
         let ((end, json), loading) = realm.run(&shelf.handler, call, &self.wire);
         if shelf.ahead == Ahead::NotYet && loading.is_some_and(|took| took < QUICK) {
@@ -106,7 +107,7 @@ impl Stock {
         if self.lacks(0, 1) {
             self.load(0)?;
         } else if self.bare.is_none() {
-            self.bare = Some(self.make()?);
+            self.bare = Some(self.make(Reach::ALL)?);
         } else if let Some(at) = (1..self.recent.len()).find(|at| self.lacks(*at, 1)) {
             self.load(at)?;
         } else if self.lacks(0, FOR_THE_LAST) {
@@ -124,10 +125,11 @@ impl Stock {
     }
 
     fn load(&mut self, at: usize) -> Result<(), String> {
-        let mut realm = match self.bare.take() {
-            Some(realm) => realm,
-            None => self.make()?,
+        // Not the one that stands ready for any handler: this one needs less.
+        let Some(reach) = self.recent.get(at).map(|shelf| shelf.handler.reach) else {
+            return Ok(());
         };
+        let mut realm = self.make(reach)?;
         let Some(shelf) = self.recent.get_mut(at) else { return Ok(()) };
         shelf.ahead = match realm.load_ahead(&shelf.handler, &self.wire, LIMIT) {
             Ok(()) if shelf.ahead == Ahead::Try && realm.used_bytes() > LIGHT_BYTES => Ahead::Never,

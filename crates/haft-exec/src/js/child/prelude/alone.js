@@ -1,0 +1,2 @@
+// A handler without capabilities.
+freeze(context);
