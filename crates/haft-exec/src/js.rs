@@ -125,7 +125,7 @@ impl Js {
     ///
     /// Why no child could be started.
     pub async fn isolation(&self) -> Result<Isolation, ToolError> {
-        drop(self.pool.take("").await.map_err(cannot_start)?);
+        drop(self.pool.take(None).await.map_err(cannot_start)?);
         Ok(self.pool.isolation())
     }
 }
@@ -148,9 +148,8 @@ impl Execute for Js {
             let Implementation::Js { digest, .. } = &job.tool.handler else {
                 return Ended::NotBegun(not_js(&job));
             };
-            let digest = digest.to_string();
             loop {
-                let lease = match tokio::time::timeout_at(end, self.pool.take(&digest)).await {
+                let lease = match tokio::time::timeout_at(end, self.pool.take(Some(digest))).await {
                     Ok(Ok(lease)) => lease,
                     Ok(Err(why)) => return Ended::NotBegun(cannot_start(why)),
                     Err(_) => return Ended::NotBegun(all_busy()),
@@ -173,18 +172,18 @@ impl Js {
             Ok(call) => call,
             Err(error) => return Some(Ended::NotBegun(error)),
         };
-        let talk = talk::hold(lease.begin()?, call, job, settings.told_bytes);
-        match tokio::time::timeout_at(end + GRACE, talk).await {
-            Ok(Ok(Said { end, json, ready })) => {
+        match talk::hold(lease.begin()?, call, job, end + GRACE, settings.told_bytes).await {
+            Ok(Said { end, json, ready }) => {
                 lease.back(end, ready);
                 Some(answer::read(end, &json, job))
             }
-            Ok(Err(Broken::Unsent)) => None,
-            Ok(Err(Broken::Lost(why))) => Some(Ended::Lost(
+            Err(Broken::Unsent) => None,
+            Err(Broken::Lost(why)) => Some(Ended::Lost(
                 ToolError::new(ErrorKind::Internal, "the tool broke off while it was running")
                     .caused_by(why),
             )),
-            Err(_) => Some(Ended::Lost(answer::timed_out(job))),
+            Err(Broken::Late) => Some(Ended::Lost(answer::timed_out(job))),
+            Err(Broken::Busy) => Some(Ended::NotBegun(all_busy())),
         }
     }
 }

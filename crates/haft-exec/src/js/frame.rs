@@ -8,6 +8,9 @@ pub(super) const MAX_FRAME: usize = 16 << 20;
 
 const HEADER: usize = 4;
 
+/// Room for most messages, so that they are not moved while they are written.
+const USUAL: usize = 1 << 10;
+
 /// Collects what was read until a whole message is there.
 #[derive(Default)]
 pub(super) struct Inbox {
@@ -63,7 +66,9 @@ pub(super) trait Message: Sized {
 
     /// The message as a frame.
     fn frame(&self) -> Vec<u8> {
-        let mut frame = Frame(vec![0; HEADER]);
+        let mut bytes = Vec::with_capacity(USUAL);
+        bytes.resize(HEADER, 0);
+        let mut frame = Frame(bytes);
         self.write(&mut frame);
         let Frame(mut bytes) = frame;
         let length = u32::try_from(bytes.len() - HEADER).unwrap_or(u32::MAX);

@@ -5,15 +5,16 @@
 
 use std::collections::VecDeque;
 use std::process::Child;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Weak};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use haft_core::Digest;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::frame::{End, FromChild};
+use super::frame::End;
 use super::worker::Worker;
 use super::{Isolation, Settings};
 
@@ -28,7 +29,7 @@ pub(super) struct Pool {
 
 #[derive(Default)]
 struct State {
-    /// Ready for a call, longest first: the others may still be making their next engines.
+    /// Not lent, longest first: the others may still be making their next engines.
     idle: VecDeque<Worker>,
     waiting: VecDeque<oneshot::Sender<Result<Lease, String>>>,
     /// Idle, lent or being started.
@@ -37,9 +38,11 @@ struct State {
 }
 
 impl State {
-    fn next_idle(&mut self, digest: &str) -> Option<Worker> {
-        let known = self.idle.iter().position(|worker| worker.knows(digest));
-        self.idle.remove(known.unwrap_or(0))
+    fn next_idle(&mut self, digest: Option<&Digest>) -> Option<Worker> {
+        let known = digest
+            .and_then(|digest| self.idle.iter().position(|worker| worker.knows(digest)))
+            .unwrap_or(0);
+        self.idle.remove(known)
     }
 }
 
@@ -74,7 +77,7 @@ impl Pool {
 
     /// A child for one call, waited for where all are busy; if it can be, one that knows the source
     /// and so may have loaded it already.
-    pub(super) async fn take(self: &Arc<Self>, digest: &str) -> Result<Lease, String> {
+    pub(super) async fn take(self: &Arc<Self>, digest: Option<&Digest>) -> Result<Lease, String> {
         let waits = {
             let mut state = self.state.lock();
             // One that has died meanwhile cannot be written to, and the call goes to another.
@@ -114,6 +117,19 @@ impl Pool {
         }
     }
 
+    /// Ends the idle children that do not come to an end with what a handler left.
+    fn discard_stuck(&self) {
+        let stuck: VecDeque<Worker> = {
+            let idle = &mut self.state.lock().idle;
+            let (stuck, fit) = idle.drain(..).partition(|worker| worker.is_stuck(TIDYING));
+            *idle = fit;
+            stuck
+        };
+        for worker in stuck {
+            self.discard(worker);
+        }
+    }
+
     fn reap(&self, state: &mut State, worker: Worker) {
         state.alive = state.alive.saturating_sub(1);
         if let Some(child) = worker.kill() {
@@ -147,9 +163,9 @@ impl Drop for Pool {
 }
 
 fn keep(orders: &Receiver<Order>, pool: &Weak<Pool>, settings: &Settings) {
-    for order in orders {
-        match order {
-            Order::Start => {
+    loop {
+        match orders.recv_timeout(TIDYING) {
+            Ok(Order::Start) => {
                 if pool.strong_count() == 0 {
                     continue;
                 }
@@ -163,7 +179,13 @@ fn keep(orders: &Receiver<Order>, pool: &Weak<Pool>, settings: &Settings) {
                     Err(why) => failed(&mut pool.state.lock(), &why),
                 }
             }
-            Order::Reap(mut child) => drop(child.wait()),
+            Ok(Order::Reap(mut child)) => drop(child.wait()),
+            Err(RecvTimeoutError::Timeout) => {
+                if let Some(pool) = pool.upgrade() {
+                    pool.discard_stuck();
+                }
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
         }
     }
 }
@@ -203,30 +225,17 @@ impl Lease {
         self.worker.as_mut()
     }
 
-    /// Gives the child back: at once where it is ready for the next call, or as soon as it is.
+    /// Gives the child back, to be called again: at once where it is ready for that, and otherwise
+    /// as soon as it has put away. A call does not wait here for that: it lies in the pipe until the
+    /// child comes to it.
     pub(super) fn back(mut self, end: End, ready: bool) {
         let Some(mut worker) = self.worker.take() else { return };
         worker.calls += 1;
         if end == End::OutOfMemory || worker.is_spent(&self.pool.settings) {
             return self.pool.discard(worker);
         }
-        if ready {
-            return self.pool.arrived(worker);
-        }
-        let pool = self.pool.clone();
-        let mut tidying = Self { pool: pool.clone(), worker: Some(worker), begun: true };
-        // Dropped with its runtime, the lease ends the child.
-        tokio::spawn(async move {
-            let ready = match tidying.worker.as_mut() {
-                Some(worker) => tokio::time::timeout(TIDYING, until_ready(worker)).await,
-                None => return,
-            };
-            if ready == Ok(true)
-                && let Some(worker) = tidying.worker.take()
-            {
-                pool.arrived(worker);
-            }
-        });
+        worker.tidying = (!ready).then(Instant::now);
+        self.pool.arrived(worker);
     }
 }
 
@@ -238,21 +247,6 @@ impl Drop for Lease {
             } else {
                 self.pool.arrived(worker);
             }
-        }
-    }
-}
-
-async fn until_ready(worker: &mut Worker) -> bool {
-    let Ok((line, inbox, buffer)) = worker.line() else { return false };
-    loop {
-        match inbox.next() {
-            Ok(Some(FromChild::Ready(_))) => return true,
-            Ok(None) => {}
-            Ok(Some(FromChild::Ask { .. } | FromChild::Done { .. })) | Err(_) => return false,
-        }
-        match line.read(buffer).await {
-            Ok(0) | Err(_) => return false,
-            Ok(length) => inbox.push(buffer.get(..length).unwrap_or_default()),
         }
     }
 }

@@ -15,10 +15,11 @@ use haft_core::port::{Boxed, Host, Job, SessionView};
 use haft_core::registry::Implementation;
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::Settings;
 use super::frame::{Call, End, FromChild, MAX_FRAME, Message as _, ToChild};
-use super::worker::{Line, Worker};
+use super::worker::{Pipes, Speaking, Worker};
 
 /// What a result may have around its data: `ok`, `intents`.
 const AROUND: u64 = 64 << 10;
@@ -35,23 +36,22 @@ pub(super) fn call(
     let Implementation::Js { digest, source } = &job.tool.handler else {
         return Err(super::not_js(job));
     };
-    let arguments = job.arguments.to_string();
+    let arguments = written(&job.arguments)?;
     let context = context(job)?;
     if arguments.len() + context.len() + source.len() > MAX_FRAME - (64 << 10) {
         let message = "the arguments are too large for a handler";
         return Err(ToolError::new(ErrorKind::InvalidArguments, message));
     }
-    let digest = digest.to_string();
-    let source = if worker.learns(&digest) { source.clone() } else { String::new() };
+    let source = if worker.learns(digest) { source.clone() } else { String::new() };
     let capabilities: Vec<&str> =
         job.tool.contract.capabilities.iter().map(|capability| capability.in_js()).collect();
     let allowed = job.tool.contract.limits.max_result_bytes.unwrap_or(0);
     Ok(Call {
-        digest,
+        digest: digest.to_string(),
         source,
         arguments,
         context,
-        capabilities: json!(capabilities).to_string(),
+        capabilities: written(&capabilities)?,
         seed: seed(job.provider_key.as_deref().unwrap_or(&job.scope.call)),
         budget_ms: u64::try_from(budget.as_millis()).unwrap_or(u64::MAX).max(1),
         answer_bytes: settings.answer_bytes.max(allowed).saturating_add(AROUND),
@@ -118,7 +118,11 @@ fn context(job: &Job) -> Result<String, ToolError> {
         },
         call_id: &scope.call,
     };
-    serde_json::to_string(&context).map_err(|why| {
+    written(&context)
+}
+
+fn written(value: &impl Serialize) -> Result<String, ToolError> {
+    serde_json::to_string(value).map_err(|why| {
         ToolError::new(ErrorKind::Internal, "the call cannot be told to its handler").caused_by(why)
     })
 }
@@ -136,6 +140,10 @@ pub(super) enum Broken {
     Unsent,
     /// The handler may have run.
     Lost(String),
+    /// It did not end in time.
+    Late,
+    /// In all the time that the call has, the child did not come to it.
+    Busy,
 }
 
 impl From<&str> for Broken {
@@ -160,21 +168,30 @@ pub(super) struct Said {
     pub(super) ready: bool,
 }
 
-/// Holds the conversation.
+/// Holds the conversation, until `end` at the latest.
 pub(super) async fn hold(
     worker: &mut Worker,
     call: Call,
     job: &Job,
+    end: Instant,
     told_bytes: u64,
 ) -> Result<Said, Broken> {
-    let (line, inbox, buffer) = worker.line().map_err(|why| why.to_string())?;
-    send(line, &ToChild::Call(call).frame()).await.map_err(|_| Broken::Unsent)?;
+    let speaking = worker.line(end).map_err(|why| why.to_string())?;
+    let Speaking { pipes, end: mut timer, inbox, buffer, tidying } = speaking;
+    let call = ToChild::Call(call).frame();
+    tokio::select! {
+        biased;
+        sent = send(pipes, &call) => sent.map_err(|_| Broken::Unsent)?,
+        () = timer.as_mut() => return Err(Broken::Busy),
+    }
     let mut out = VecDeque::new();
     let mut asks = Asks::new(job);
     let mut end = None;
     loop {
         while end.is_none() {
             match inbox.next().map_err(|_| "the child sent no message of ours")? {
+                Some(FromChild::Ready(_)) if tidying.take().is_some() => {}
+                Some(_) if tidying.is_some() => return Err("the child is not ready".into()),
                 Some(FromChild::Ask { id, capability, method, json }) => {
                     asks.take(id, &capability, method, &json)?;
                 }
@@ -196,7 +213,7 @@ pub(super) async fn hold(
         let (to_write, _) = out.as_slices();
         tokio::select! {
             biased;
-            written = line.write(to_write), if !to_write.is_empty() => {
+            written = pipes.write(to_write), if !to_write.is_empty() => {
                 match (written, &mut end) {
                     (Ok(written), _) => drop(out.drain(..written)),
                     // What it said last holds, though it is gone.
@@ -207,8 +224,10 @@ pub(super) async fn hold(
                     (Err(why), None) => return Err(format!("the child does not read: {why}").into()),
                 }
             }
-            length = line.read(buffer), if end.is_none() => {
+            length = pipes.read(buffer), if end.is_none() => {
                 match length.map_err(|why| format!("the child cannot be read: {why}"))? {
+                    // It has not begun what it was not ready for.
+                    0 if tidying.is_some() => return Err(Broken::Unsent),
                     0 => return Err("the child ended".into()),
                     length => inbox.push(buffer.get(..length).unwrap_or_default()),
                 }
@@ -218,15 +237,18 @@ pub(super) async fn hold(
                     out.extend(told(id, answer, told_bytes).frame());
                 }
             }
+            () = timer.as_mut() => {
+                return Err(if tidying.is_some() { Broken::Busy } else { Broken::Late });
+            }
         }
     }
 }
 
 /// Sends the call. A child that has not read it whole cannot have begun it, and until it has, it
-/// says nothing.
-async fn send(line: &Line, mut bytes: &[u8]) -> io::Result<()> {
+/// says nothing but that it is ready.
+async fn send(pipes: Pipes<'_>, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
-        let written = line.write(bytes).await?;
+        let written = pipes.write(bytes).await?;
         bytes = bytes.get(written..).unwrap_or_default();
     }
     Ok(())

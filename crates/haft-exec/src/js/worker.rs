@@ -1,17 +1,19 @@
 //! The pool's side of one child: its process and the two pipes.
 
-use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
+use std::pin::Pin;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use haft_core::Digest;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tokio::net::unix::pipe;
 use tokio::runtime::{Handle, Id};
+use tokio::time::Sleep;
 
 use super::frame::{FromChild, Inbox};
 use super::{ASKED, Isolation, Settings};
@@ -33,9 +35,12 @@ pub(super) struct Worker {
     pub(super) inbox: Inbox,
     /// Where it is read to.
     buffer: Box<[u8]>,
-    known: HashSet<String>,
+    known: foldhash::HashSet<Digest>,
     /// How many calls it has served.
     pub(super) calls: u64,
+    /// Since when it puts away what a handler left. It says so when it is done, and takes no call
+    /// before.
+    pub(super) tidying: Option<Instant>,
 }
 
 impl Worker {
@@ -69,8 +74,9 @@ impl Worker {
             line: None,
             inbox: Inbox::default(),
             buffer: vec![0; BUFFER].into(),
-            known: HashSet::new(),
+            known: foldhash::HashSet::default(),
             calls: 0,
+            tidying: None,
         };
         let isolation = worker.wait_until_ready().map_err(|why| {
             format!("{} does not serve handlers ({why}); call `serve_if_asked` first thing in its `main`", program.display())
@@ -116,13 +122,13 @@ impl Worker {
     }
 
     /// Whether the child has this source.
-    pub(super) fn knows(&self, digest: &str) -> bool {
+    pub(super) fn knows(&self, digest: &Digest) -> bool {
         self.known.contains(digest)
     }
 
     /// Remembers that the child gets a source; false where it has it already.
-    pub(super) fn learns(&mut self, digest: &str) -> bool {
-        !self.known.contains(digest) && self.known.insert(digest.to_owned())
+    pub(super) fn learns(&mut self, digest: &Digest) -> bool {
+        !self.known.contains(digest) && self.known.insert(digest.clone())
     }
 
     /// Whether it has done its part.
@@ -130,8 +136,15 @@ impl Worker {
         self.calls >= settings.calls_per_child || self.known.len() >= SOURCES
     }
 
-    /// The pipes, the inbox and where to read to, for the runtime that polls now.
-    pub(super) fn line(&mut self) -> io::Result<(&Line, &mut Inbox, &mut [u8])> {
+    /// Whether it has put away for longer than anything takes, and still says nothing.
+    pub(super) fn is_stuck(&self, most: Duration) -> bool {
+        let mut pipes = [PollFd::new(self.from.as_fd(), PollFlags::POLLIN)];
+        self.tidying.is_some_and(|since| since.elapsed() > most)
+            && poll(&mut pipes, PollTimeout::ZERO) == Ok(0)
+    }
+
+    /// What a conversation needs, for the runtime that polls now; it is over at `end`.
+    pub(super) fn line(&mut self, end: tokio::time::Instant) -> io::Result<Speaking<'_>> {
         let runtime = Handle::try_current().map_err(io::Error::other)?.id();
         if self.line.as_ref().is_none_or(|line| line.runtime != runtime) {
             // Clones, because a runtime that is gone takes with it what it knew.
@@ -139,10 +152,15 @@ impl Worker {
                 runtime,
                 to: pipe::Sender::from_owned_fd(self.to.try_clone()?.into())?,
                 from: pipe::Receiver::from_owned_fd(self.from.try_clone()?.into())?,
+                end: Box::pin(tokio::time::sleep_until(end)),
             });
         }
-        let line = self.line.as_ref().ok_or(io::ErrorKind::NotConnected)?;
-        Ok((line, &mut self.inbox, &mut self.buffer))
+        let Line { to, from, end: timer, .. } =
+            self.line.as_mut().ok_or(io::ErrorKind::NotConnected)?;
+        timer.as_mut().reset(end);
+        let (inbox, buffer) = (&mut self.inbox, &mut *self.buffer);
+        let tidying = &mut self.tidying;
+        Ok(Speaking { pipes: Pipes { to, from }, end: timer.as_mut(), inbox, buffer, tidying })
     }
 
     /// Kills it at once. Whoever gets the process waits for it.
@@ -163,14 +181,32 @@ impl Drop for Worker {
     }
 }
 
-/// The pipes, known to one runtime.
-pub(super) struct Line {
+/// The pipes and a timer, known to one runtime. The timer stays: it is cheap to put off, and a new one
+/// for each call would wake whoever waits for the next.
+struct Line {
     runtime: Id,
     to: pipe::Sender,
     from: pipe::Receiver,
+    end: Pin<Box<Sleep>>,
 }
 
-impl Line {
+/// A child that is spoken with.
+pub(super) struct Speaking<'w> {
+    pub(super) pipes: Pipes<'w>,
+    /// When it is over.
+    pub(super) end: Pin<&'w mut Sleep>,
+    pub(super) inbox: &'w mut Inbox,
+    pub(super) buffer: &'w mut [u8],
+    pub(super) tidying: &'w mut Option<Instant>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Pipes<'w> {
+    to: &'w pipe::Sender,
+    from: &'w pipe::Receiver,
+}
+
+impl Pipes<'_> {
     /// Writes as much as fits. Can be dropped at any time without losing anything.
     pub(super) async fn write(&self, bytes: &[u8]) -> io::Result<usize> {
         loop {

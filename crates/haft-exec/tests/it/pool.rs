@@ -263,3 +263,66 @@ async fn a_child_has_nothing_but_its_pipes() {
     }
     drop(leaked);
 }
+
+/// A program that says what a child says, answers one call, and then does as told.
+fn puppet(dir: &std::path::Path, then: &str) -> Settings {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let frame = |tag: u8, fields: &[&[u8]]| {
+        let body = [&[tag], fields.concat().as_slice()].concat();
+        [&(body.len() as u32).to_le_bytes(), body.as_slice()].concat()
+    };
+    let number = |number: u64| number.to_le_bytes();
+    let isolation = br#"{"system_calls":true,"limits":true,"missing":[]}"#;
+    let answer = br#"{"ok":true,"data":1}"#;
+    let ready = frame(0, &[&number(isolation.len() as u64), isolation]);
+    // The last number says that it is not ready for the next call.
+    let done = frame(2, &[&number(0), &number(answer.len() as u64), answer, &number(0)]);
+    fs::write(dir.join("ready"), ready).unwrap();
+    fs::write(dir.join("done"), done).unwrap();
+    let at = dir.display();
+    let text = format!(
+        "#!/bin/sh\ncat {at}/ready\ndd bs=65536 count=1 >{at}/call 2>{at}/log\ncat {at}/done\n{then}\n"
+    );
+    let program = dir.join("puppet");
+    fs::write(&program, text).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    Settings { program: Some(program), ..settings(1) }
+}
+
+/// A call lies in the pipe until a child is done with the last one. One that never is has not begun it.
+#[tokio::test]
+async fn a_call_that_its_child_never_comes_to_is_not_begun() {
+    let dir = tempfile::tempdir().unwrap();
+    let js = Js::new(puppet(dir.path(), "exec sleep 600"));
+    assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
+    let host = Arc::new(Stubs::default());
+    let limit = Duration::from_millis(100);
+    let waits = Job::new(tool(GOOD, &json!([])), json!({}), scope("c"), host, limit, None);
+    let (way, error) = error(js.execute(waits).await);
+    assert_eq!((way, error.kind), ("not begun", ErrorKind::Timeout));
+    // Another takes its place.
+    assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
+}
+
+/// S12: what a child was not ready for, it has not begun when it dies.
+#[tokio::test]
+async fn a_call_before_a_child_that_dies_goes_to_another() {
+    let dir = tempfile::tempdir().unwrap();
+    // Whatever it dies of, it has the next call by then.
+    let js = Js::new(puppet(dir.path(), "dd bs=1 count=1 >/dev/null 2>&1"));
+    for _ in 0..5 {
+        assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
+    }
+}
+
+/// S12: a child that does not end with what a handler left is ended, though nobody calls.
+#[tokio::test]
+async fn a_child_that_is_not_done_in_time_is_replaced() {
+    let dir = tempfile::tempdir().unwrap();
+    let js = Js::new(puppet(dir.path(), "exec sleep 600"));
+    assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
+    let stuck = one();
+    until("it is replaced", || living().len() == 1 && !living().contains(&stuck)).await;
+    assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
+}
