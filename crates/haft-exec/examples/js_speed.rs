@@ -1,5 +1,6 @@
 //! How fast a warm call of a JavaScript handler is, next to the bare round trip to a child process
-//! over the same kind of pipes, in one run; and how soon after its deadline a handler is stopped:
+//! over the same kind of pipes, in one run; how much children do in a row and what a call costs; and how
+//! soon after its deadline a handler is stopped:
 //!
 //! ```text
 //! cargo run --release -p haft-exec --example js_speed
@@ -24,6 +25,8 @@ use haft_core::registry::{Implementation, Tool};
 use haft_core::{Caller, Digest};
 use haft_exec::Js;
 use haft_exec::js::{Settings, serve_if_asked};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike as _;
 use serde_json::{Value, json};
 use tokio::net::unix::pipe;
 
@@ -37,8 +40,22 @@ const ROUNDS: usize = 200;
 const STOP: Duration = Duration::from_millis(100);
 const STOPS: usize = 20;
 const ECHO: &str = "echo";
+const HOT: &str = "hot";
 /// About as much as a call of `kb_search` carries.
 const MESSAGE: usize = 512;
+
+/// How many calls a caller makes in a row.
+const LOAD: usize = 5_000;
+
+const PLAIN: &str = "export const execute = ({ args }) => ({ ok: true, data: args });";
+const ASKING: &str = "export async function execute({ args, context }) {
+    const { results, total } = await context.kb.search({ query: args.query });
+    return { ok: true, data: { results, total } };
+}";
+
+fn pool(children: usize) -> Arc<Js> {
+    Arc::new(Js::new(Settings { warm: children, most: children, ..Settings::default() }))
+}
 
 struct Answers;
 
@@ -55,8 +72,10 @@ impl Host for Answers {
 
 fn main() {
     serve_if_asked();
-    if std::env::args().nth(1).as_deref() == Some(ECHO) {
-        return echo();
+    match std::env::args().nth(1).as_deref() {
+        Some(ECHO) => return echo(|_| {}),
+        Some(HOT) => return hot(),
+        _ => {}
     }
     for (name, runtime) in [
         ("one thread", tokio::runtime::Builder::new_current_thread()),
@@ -67,7 +86,63 @@ fn main() {
         runtime.block_on(async { tokio::spawn(measure(name)).await.unwrap() });
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(async { tokio::spawn(loads()).await.unwrap() });
     runtime.block_on(async { tokio::spawn(stops()).await.unwrap() });
+}
+
+/// How much children can do, with as many callers as there are children, and what a call costs.
+async fn loads() {
+    println!("one caller a child, {LOAD} calls each");
+    for (name, source) in [("a plain handler", PLAIN), ("one capability", ASKING)] {
+        for children in [1, 2] {
+            let js = pool(children);
+            let tool = tool(source);
+            js.isolation().await.unwrap();
+            let (start, before) = (Instant::now(), processor(UsageWho::RUSAGE_SELF));
+            let callers: Vec<_> = (0..children)
+                .map(|_| {
+                    let (js, tool) = (js.clone(), tool.clone());
+                    tokio::spawn(async move {
+                        for round in 0..LOAD {
+                            call(&js, &tool, round).await;
+                        }
+                    })
+                })
+                .collect();
+            for caller in callers {
+                caller.await.unwrap();
+            }
+            let (took, calls) = (start.elapsed(), (children * LOAD) as f64);
+            let parent = processor(UsageWho::RUSAGE_SELF) - before;
+            println!(
+                "  {name}, {children} of them {:>8.0} calls/s  cpu a call: parent {:5.1}  child {:6.1} µs",
+                calls / took.as_secs_f64(),
+                parent.as_secs_f64() * 1e6 / calls,
+                ended(js).await.as_secs_f64() * 1e6 / calls,
+            );
+        }
+    }
+}
+
+/// The processor time of the children that end with a pool.
+async fn ended(js: Arc<Js>) -> Duration {
+    let before = processor(UsageWho::RUSAGE_CHILDREN);
+    drop(js);
+    let mut last = Duration::ZERO;
+    loop {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let now = processor(UsageWho::RUSAGE_CHILDREN).saturating_sub(before);
+        if now == last && now > Duration::ZERO {
+            return now;
+        }
+        last = now;
+    }
+}
+
+fn processor(who: UsageWho) -> Duration {
+    let usage = getrusage(who).unwrap();
+    let times = [usage.user_time(), usage.system_time()];
+    times.iter().map(|time| Duration::from_micros(time.num_microseconds().unsigned_abs())).sum()
 }
 
 /// Handlers that never end: some the engine can stop, of some it must be rid with its process.
@@ -101,33 +176,45 @@ async fn stops() {
 }
 
 /// The bare child: gives every message back.
-fn echo() {
+fn echo(mut with: impl FnMut(&mut [u8; MESSAGE])) {
     let mut buffer = [0; MESSAGE];
     let (mut from, mut to) = (std::io::stdin().lock(), std::io::stdout().lock());
     while from.read_exact(&mut buffer).is_ok() {
+        with(&mut buffer);
         to.write_all(&buffer).unwrap();
         to.flush().unwrap();
     }
 }
 
+/// The same with an engine that stays, and is not confined: the least that the plain handler can take.
+fn hot() {
+    let runtime = rquickjs::Runtime::new().unwrap();
+    let context = rquickjs::Context::full(&runtime).unwrap();
+    context.with(|ctx| {
+        let text = "const execute = ({ args }) => ({ ok: true, data: args });
+            (text) => JSON.stringify(execute({ args: JSON.parse(text) }))";
+        let run: rquickjs::Function = ctx.eval(text).unwrap();
+        let arguments = arguments().to_string();
+        echo(|buffer| {
+            let answer: String = run.call((arguments.as_str(),)).unwrap();
+            for (to, from) in buffer.iter_mut().zip(answer.bytes()) {
+                *to = from;
+            }
+        });
+    });
+}
+
 async fn measure(name: &str) {
     println!("runtime with {name}");
-    let plain = tool("export const execute = ({ args }) => ({ ok: true, data: args });");
-    let asking = tool(
-        "export async function execute({ args, context }) {
-            const { results, total } = await context.kb.search({ query: args.query });
-            return { ok: true, data: { results, total } };
-        }",
-    );
-    let pool = |children| {
-        Arc::new(Js::new(Settings { warm: children, most: children, ..Settings::default() }))
-    };
+    let (plain, asking) = (tool(PLAIN), tool(ASKING));
     let (one, two) = (pool(1), pool(2));
     let (rested, hurried) = (Pace::Rested, Pace::AtOnce);
-    let mut echo = Echo::start();
+    let (mut bare, mut hot) = (Echo::start(ECHO), Echo::start(HOT));
     let mut series = [
         Series::new("bare round trip, rested", rested, None),
         Series::new("bare round trip, back to back", hurried, None),
+        Series { is_hot: true, ..Series::new("one engine for all calls, rested", rested, None) },
+        Series { is_hot: true, ..Series::new("one engine for all calls, b.t.b.", hurried, None) },
         Series::new("call, rested", rested, Some((&one, &plain))),
         Series::new("call and one capability, rested", rested, Some((&one, &asking))),
         Series::new("call, back to back, 1 child", hurried, Some((&one, &plain))),
@@ -137,10 +224,12 @@ async fn measure(name: &str) {
     // Interleaved: whatever else the machine does hits all of them alike.
     for block in 0..BLOCKS {
         for series in &mut series {
-            series.run(&mut echo, block > 0).await;
+            let echo = if series.is_hot { &mut hot } else { &mut bare };
+            series.run(echo, block > 0).await;
         }
     }
-    echo.end();
+    bare.end();
+    hot.end();
     for row in &series {
         let bare = series.iter().find(|bare| bare.is_bare_of(row.pace));
         row.show(bare.unwrap_or(row));
@@ -162,17 +251,19 @@ struct Series<'a> {
     name: &'static str,
     pace: Pace,
     calls: Option<(&'a Js, &'a Arc<Tool>)>,
+    /// Whether the child that is not ours has an engine.
+    is_hot: bool,
     times: Vec<Duration>,
 }
 
 impl<'a> Series<'a> {
     fn new(name: &'static str, pace: Pace, calls: Option<(&'a Arc<Js>, &'a Arc<Tool>)>) -> Self {
         let calls = calls.map(|(js, tool)| (js.as_ref(), tool));
-        Self { name, pace, calls, times: Vec::new() }
+        Self { name, pace, calls, is_hot: false, times: Vec::new() }
     }
 
     fn is_bare_of(&self, pace: Pace) -> bool {
-        self.calls.is_none() && self.pace == pace
+        self.calls.is_none() && !self.is_hot && self.pace == pace
     }
 
     async fn run(&mut self, echo: &mut Echo, counts: bool) {
@@ -218,9 +309,9 @@ struct Echo {
 }
 
 impl Echo {
-    fn start() -> Self {
+    fn start(kind: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .arg(ECHO)
+            .arg(kind)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -250,8 +341,11 @@ impl Echo {
     }
 }
 
+fn arguments() -> Value {
+    json!({"query": "lighting lead", "filters": {"type": "person"}, "top_k": 3})
+}
+
 fn job(tool: &Arc<Tool>, round: usize, limit: Duration) -> Job {
-    let arguments = json!({"query": "lighting lead", "filters": {"type": "person"}, "top_k": 3});
     let scope = Arc::new(Scope {
         call: format!("call_{round}").into(),
         caller: Caller::agent("studio", "assistant"),
@@ -261,7 +355,7 @@ fn job(tool: &Arc<Tool>, round: usize, limit: Duration) -> Job {
         only: None,
         through: Vec::new(),
     });
-    Job::new(tool.clone(), arguments, scope, Arc::new(Answers), limit, None)
+    Job::new(tool.clone(), arguments(), scope, Arc::new(Answers), limit, None)
 }
 
 async fn call(js: &Js, tool: &Arc<Tool>, round: usize) -> Duration {

@@ -6,6 +6,7 @@
 
 mod compile;
 mod jail;
+mod prelude;
 mod reach;
 mod realm;
 mod stock;

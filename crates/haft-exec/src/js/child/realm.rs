@@ -11,7 +11,8 @@ use rquickjs::{
 };
 
 use super::compile::{Compiled, Handler, Library, Only, Shelf};
-use super::reach::{Part, Reach};
+use super::prelude::{Prelude, called};
+use super::reach::Reach;
 use super::wire::Wire;
 use crate::js::frame::{Call, End, FromChild, ToChild};
 
@@ -33,27 +34,6 @@ pub(super) struct Realm {
     deadline: Rc<Cell<Option<Instant>>>,
     asked: Rc<RefCell<Asked>>,
     memory: usize,
-}
-
-struct Prelude {
-    start: Persistent<Function<'static>>,
-    settled: Persistent<Function<'static>>,
-    report: Persistent<Function<'static>>,
-    failed: Option<Persistent<Function<'static>>>,
-    asking: Option<Asking>,
-    chance: Option<Chance>,
-}
-
-/// What is asked for, where the handler has capabilities.
-struct Asking {
-    equip: Persistent<Function<'static>>,
-    answer: Persistent<Function<'static>>,
-}
-
-/// What is random, where the handler can ask for it.
-struct Chance {
-    seed: Persistent<Function<'static>>,
-    is_early: Persistent<Function<'static>>,
 }
 
 /// Why a handler is not loaded ahead of its calls.
@@ -341,43 +321,6 @@ impl Realm {
     fn is_late(&self) -> bool {
         self.deadline.get().is_some_and(|at| Instant::now() >= at)
     }
-}
-
-impl Prelude {
-    fn load(ctx: &Ctx<'_>, compiled: Compiled, reach: Reach) -> Result<Self, Error> {
-        let (module, evaluated) = compiled.declare(ctx)?.eval()?;
-        evaluated.finish::<()>()?;
-        let module = module.namespace()?;
-        let take = |name: &str| -> Result<Persistent<Function<'static>>, Error> {
-            let function: Function<'_> = module.get(name)?;
-            Ok(Persistent::save(ctx, function))
-        };
-        let failed = if reach.has(Part::Errors) { Some(take("failed")?) } else { None };
-        let asking = if reach.has(Part::Capabilities) {
-            Some(Asking { equip: take("equip")?, answer: take("answer")? })
-        } else {
-            None
-        };
-        let chance = if reach.has(Part::Chance) {
-            Some(Chance { seed: take("seed")?, is_early: take("isEarly")? })
-        } else {
-            None
-        };
-        let (start, settled, report) = (take("start")?, take("settled")?, take("report")?);
-        Ok(Self { start, settled, report, failed, asking, chance })
-    }
-}
-
-fn called<'js, A, R>(
-    ctx: &Ctx<'js>,
-    function: &Persistent<Function<'static>>,
-    arguments: A,
-) -> Result<R, Error>
-where
-    A: rquickjs::function::IntoArgs<'js>,
-    R: rquickjs::FromJs<'js>,
-{
-    function.clone().restore(ctx)?.call(arguments)
 }
 
 /// Whether it is something that can be waited for.
