@@ -5,24 +5,22 @@ mod config;
 mod confirmations;
 mod finding;
 mod hide;
+mod rulebook;
 mod sessions;
 mod shelves;
+mod shown;
+mod tending;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use haft_core::contract::{Capability, Mode, SideEffectPolicy};
-use haft_core::ledger::EffectRecord;
 use haft_core::port::{
-    Ask, Boxed, Broker, Connections, Decide, Decision, Execute, Forgotten, Invoke, Observe,
-    Provide, Publish, Standing, Store, StoreError,
+    Boxed, Broker, Connections, Decide, Execute, Invoke, Observe, Provide, Publish, Store,
 };
 use haft_core::record::{Confirmation, Event, EventKind};
-use haft_core::session::Session;
-use haft_core::{Call, Caller, Digest, Envelope, ErrorKind, Registry, Tool, ToolError};
+use haft_core::{Call, Caller, Envelope, ErrorKind, Registry, Tool, ToolError};
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -31,14 +29,14 @@ pub use config::ToolState;
 pub use confirmations::Decided;
 pub(crate) use confirmations::asked;
 pub(crate) use hide::{Known, Sieve};
+pub(crate) use rulebook::Rulebook;
 pub use sessions::Signalled;
 
 use self::config::Office;
 use self::shelves::Shelves;
 use crate::attach::Running;
 use crate::path;
-use crate::policy::Problem;
-use crate::policy::{Budget, Rules, Supersede};
+use crate::policy::{Problem, Rules};
 use crate::rate::Rates;
 use crate::redact::{Marker, Secrets};
 use crate::session::Book;
@@ -46,7 +44,7 @@ use crate::settings::Settings;
 use crate::shelf::Shelf;
 use crate::tasks::Tasks;
 use crate::token::TokenKey;
-use crate::toolbox::{Catalog, Catalogs, Directory, McpAccess, Seen, Suggestions, Unavailable};
+use crate::toolbox::{Catalog, Catalogs, Directory, Seen, Suggestions};
 
 /// The one path, with everything that it needs. Cheap to clone.
 #[derive(Clone)]
@@ -80,69 +78,6 @@ pub(crate) struct Inner {
     pub(crate) recall: path::Recall,
     pub(crate) tasks: Arc<Tasks>,
     pub(crate) suggestions: Suggestions,
-}
-
-/// What may be done: decisions, budgets and what becomes of superseded calls.
-pub(crate) struct Rulebook {
-    /// No two have the same: whoever decided by this one can see that it is no longer in force.
-    pub(crate) number: u64,
-    decide: Arc<dyn Decide>,
-    rules: Rules,
-    text: Budget,
-    voice: Budget,
-    /// Tenants and agents: swapped together with the rules, so that nobody sees half of a change.
-    directory: Arc<Directory>,
-}
-
-impl Rulebook {
-    fn new(decide: Arc<dyn Decide>, rules: Rules, directory: Arc<Directory>) -> Self {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        Self {
-            number: NUMBER.fetch_add(1, Ordering::Relaxed),
-            text: rules.budget(Mode::Text),
-            voice: rules.budget(Mode::Voice),
-            decide,
-            rules,
-            directory,
-        }
-    }
-
-    pub(crate) fn budget(&self, mode: Mode) -> &Budget {
-        match mode {
-            Mode::Text => &self.text,
-            Mode::Voice => &self.voice,
-        }
-    }
-
-    /// Whether any answer is given again without asking its tool.
-    pub(crate) fn recalls(&self) -> bool {
-        !self.rules.recall.is_empty()
-    }
-
-    /// For how long an answer of this tool is good.
-    pub(crate) fn recall_for(&self, tool: &Tool) -> Option<Duration> {
-        self.rules.recall_for(tool)
-    }
-
-    pub(crate) fn supersede(&self, class: SideEffectPolicy, mode: Mode) -> Supersede {
-        self.rules.supersede(class, mode)
-    }
-
-    pub(crate) fn version_for(&self, tenant: &str) -> Digest {
-        self.decide.version_for(tenant)
-    }
-
-    pub(crate) fn standing(&self, ask: &Ask<'_>) -> Standing {
-        self.decide.standing(ask)
-    }
-
-    pub(crate) fn decide(&self, ask: &Ask<'_>) -> Decision {
-        self.decide.decide(ask)
-    }
-
-    pub(crate) fn holds(&self, condition: &str, ask: &Ask<'_>) -> Result<bool, String> {
-        self.decide.holds(condition, ask)
-    }
 }
 
 impl Inner {
@@ -309,42 +244,6 @@ impl Runtime {
         self.inner.forget_catalogs();
     }
 
-    /// The tools of a caller, and why the others are not there.
-    #[must_use]
-    pub fn catalog(&self, caller: &Caller, mode: Mode) -> Catalog {
-        let shelf = self.inner.shelves.load().of(&caller.tenant).clone();
-        self.inner.catalog(&shelf, caller, mode, None, self.inner.store.now_ms())
-    }
-
-    /// The tools of a caller in the registry that a session is pinned to; none where that is not
-    /// loaded.
-    #[must_use]
-    pub fn catalog_in(&self, caller: &Caller, session: &Session) -> Option<Catalog> {
-        let shelf = self.inner.shelf(&caller.tenant, Some(&session.registry_version))?;
-        let (id, now_ms) = (Some(session.id.as_str()), self.inner.store.now_ms());
-        Some(self.inner.catalog(&shelf, caller, session.mode, id, now_ms))
-    }
-
-    /// A registry that is loaded, by its version; also by one that speaks of what a tenant has beside
-    /// it, which is not in the registry.
-    #[must_use]
-    pub fn registry(&self, version: &str) -> Option<Arc<Registry>> {
-        self.inner.shelves.load().registry(version)
-    }
-
-    /// Tells whenever a catalog may have changed: another registry, other rules, other tenants or
-    /// agents.
-    #[must_use]
-    pub fn changes(&self) -> watch::Receiver<u64> {
-        self.inner.changes.subscribe()
-    }
-
-    /// How a tenant's tools may be used over MCP.
-    #[must_use]
-    pub fn mcp_access(&self, tenant: &str) -> McpAccess {
-        self.inner.rules.load().directory.mcp_access(tenant)
-    }
-
     /// Seals a text that somebody else keeps for us, for one purpose: whoever changes it, or uses it
     /// for another, has nothing.
     #[must_use]
@@ -356,26 +255,6 @@ impl Runtime {
     #[must_use]
     pub fn unseal(&self, purpose: &str, sealed: &str) -> Option<String> {
         self.inner.tokens.open_text(purpose, sealed)
-    }
-
-    /// The registry that new sessions and single calls use.
-    #[must_use]
-    pub fn current(&self) -> Arc<Registry> {
-        self.inner.shelves.load().current.registry.clone()
-    }
-
-    /// What new sessions of a tenant are pinned to: the registry's version, and behind a `+` what
-    /// stands for the tools that the tenant brings along.
-    #[must_use]
-    pub fn version_for(&self, tenant: &str) -> Arc<str> {
-        self.inner.shelves.load().of(tenant).version.clone()
-    }
-
-    /// The tools that a tenant brings along, in stable order.
-    #[must_use]
-    pub fn own_tools(&self, tenant: &str) -> Vec<Tool> {
-        let shelves = self.inner.shelves.load();
-        shelves.brought(tenant).map(|own| own.tools.clone()).unwrap_or_default()
     }
 
     /// Whether a tenant has an agent of this name.
@@ -432,24 +311,6 @@ impl Runtime {
         crate::connections::doubts(&known, provider, tools)
     }
 
-    /// The connections that a caller may use a tool with, by id: what is granted, without regard to
-    /// what a request was given.
-    #[must_use]
-    pub fn connections(&self, caller: &Caller, tool: &Tool) -> Vec<String> {
-        let Some(needed) = &tool.contract.connection else { return Vec::new() };
-        let rules = self.inner.rules.load();
-        let (tenant, who) = (&*caller.tenant, caller.principal());
-        let usable = rules.directory.grants.usable(tenant, who, &needed.provider, &tool.id);
-        usable.into_iter().map(str::to_owned).collect()
-    }
-
-    /// What a tenant could take, and how: for its administrators.
-    #[must_use]
-    pub fn offers(&self, tenant: &str) -> Vec<Unavailable> {
-        let shelf = self.inner.shelves.load().of(tenant).clone();
-        self.inner.rules.load().directory.offers(&shelf.stock, tenant)
-    }
-
     /// Whether there is something that runs a tool.
     #[must_use]
     pub fn can_run(&self, tool: &Tool) -> bool {
@@ -466,70 +327,6 @@ impl Runtime {
     #[must_use]
     pub fn suggestions(&self) -> &Suggestions {
         &self.inner.suggestions
-    }
-
-    /// Takes over effects that nobody carries out any more: their process is gone, or could not record
-    /// in time what became of them. Returns those whose outcome is unknown now. Cheap enough for
-    /// every second.
-    ///
-    /// # Errors
-    ///
-    /// The store cannot be read or written.
-    pub async fn recover(&self) -> Result<Vec<EffectRecord>, StoreError> {
-        let left = self.inner.store.recover().await?;
-        self.inner.effects_left(&left);
-        Ok(left)
-    }
-
-    /// Takes over what nobody carries out any more, and forgets what may be forgotten. To be called at
-    /// the start and from time to time. Returns the effects whose outcome is unknown now.
-    ///
-    /// # Errors
-    ///
-    /// The store cannot be written.
-    pub async fn tend(&self) -> Result<Vec<EffectRecord>, StoreError> {
-        let left = self.recover().await?;
-        self.inner.store.purge().await?;
-        Ok(left)
-    }
-
-    /// Forgets records that are older than they are kept, if need be in many small steps. To be
-    /// called from time to time by whoever runs for long.
-    ///
-    /// # Errors
-    ///
-    /// The store cannot be written. What went until then is gone; the next time goes on from there.
-    pub async fn forget(&self) -> Result<Forgotten, StoreError> {
-        let mut went = Forgotten::default();
-        let Some(keep) = self.inner.settings.keep_records else { return Ok(went) };
-        let keep_ms = i64::try_from(keep.as_millis()).unwrap_or(i64::MAX);
-        let before_ms = self.inner.store.now_ms().saturating_sub(keep_ms);
-        loop {
-            went.add(&self.inner.store.forget(before_ms).await?);
-            if !went.more {
-                return Ok(went);
-            }
-        }
-    }
-
-    /// How many effects this process is carrying out.
-    #[must_use]
-    pub fn effects_running(&self) -> usize {
-        self.inner.tasks.running()
-    }
-
-    /// Waits for effects that are being carried out and for tokens that are being renewed, at most
-    /// so long. Returns how many effects are left; those stay on record as started, and become
-    /// unknown.
-    pub async fn drain(&self, at_most: Duration) -> usize {
-        let over = async {
-            self.inner.tasks.drained().await;
-            if let Some(broker) = &self.inner.broker {
-                broker.rest().await;
-            }
-        };
-        let _ = tokio::time::timeout(at_most, over).await;
-        self.inner.tasks.running()
     }
 }
 
