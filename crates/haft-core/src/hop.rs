@@ -65,7 +65,8 @@ impl Chain {
             }
             marks.push(mark.into());
         }
-        Ok(Self(marks.into()))
+        // An empty list of its own would be made for every request.
+        Ok(if marks.is_empty() { Self::default() } else { Self(marks.into()) })
     }
 
     /// The header's value for what is sent on: all of them, and our own.

@@ -43,12 +43,16 @@ use crate::tasks::Presence;
 
 /// Takes a call through the path. However it ends, the end is in the envelope, and on record.
 ///
-/// (What only some calls go through is boxed, here and in the stages: a future is as large as the
-/// largest of its ways, and every call would pay for ways that it does not take.)
-pub(crate) async fn take(inner: &Arc<Inner>, mut call: Call) -> Envelope {
+/// (The call is put in its place before its way begins: it would be moved along with all of that.)
+pub(crate) fn take(inner: &Arc<Inner>, mut call: Call) -> impl Future<Output = Envelope> {
     // The arguments go their own way: what they become is used, and what came is seldom kept.
     let raw = std::mem::take(&mut call.arguments);
-    let call = Arc::new(call);
+    whole(inner, Arc::new(call), raw)
+}
+
+/// (What only some calls go through is boxed, here and in the stages: a future is as large as the
+/// largest of its ways, and every call would pay for ways that it does not take.)
+async fn whole(inner: &Arc<Inner>, call: Arc<Call>, raw: RawArguments) -> Envelope {
     let mut trip = Trip::begin(inner, &call);
     match decide(inner, &mut trip, call, raw).await {
         Err(refusal) => {

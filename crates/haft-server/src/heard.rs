@@ -83,9 +83,10 @@ pub(crate) fn counted(
     service_fn(move |request| {
         requests.begun.fetch_add(1, Ordering::AcqRel);
         let mut open = Open { requests: requests.clone(), ends: true };
-        let answered = app.clone().answer(request);
+        let app = app.clone();
+        // Begun in here: what is handed in is kept beside what becomes of it, and moved with it.
         async move {
-            let response = answered.await;
+            let response = app.answer(request).await;
             open.ends = response.status() != StatusCode::SWITCHING_PROTOCOLS;
             Ok(response.map(|body| Answer { body, _open: open }))
         }

@@ -8,12 +8,13 @@ pub mod stored;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use haft_core::call::{Caller, Principal, PrincipalKind};
 use haft_core::hop::Chain;
 use haft_runtime::policy::Instant;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
@@ -140,7 +141,7 @@ impl Who {
             agent: agent.into(),
             actor: self.principal.clone(),
             subject: self.subject.clone(),
-            user: Arc::default(),
+            user: NOTHING.clone(),
             via: self.via.clone(),
         })
     }
@@ -265,6 +266,9 @@ fn holder(key: &Key) -> Who {
         agents: key.agents.clone().or(own).map(Into::into),
     }
 }
+
+/// What is known about users: keys say nothing of them. One for all, since every request names it.
+static NOTHING: LazyLock<Arc<Map<String, Value>>> = LazyLock::new(Arc::default);
 
 const PREFIX: &str = "haft_";
 

@@ -8,17 +8,13 @@ use crate::report::Reported;
 /// Reads a string; its opening quote is next.
 pub(super) fn read(cursor: &mut Cursor<'_, '_>, path: &Path<'_>) -> Result<String, Reported> {
     cursor.advance(1);
-    let start = cursor.at();
-    cursor.eat_plain();
     // Most strings have no escapes, and take exactly the room that they need.
-    let mut string = cursor.since(start).to_owned();
+    let mut string = cursor.eat_plain().to_owned();
     if cursor.eat(b'"') {
         return Ok(string);
     }
     loop {
-        let start = cursor.at();
-        cursor.eat_plain();
-        string.push_str(cursor.since(start));
+        string.push_str(cursor.eat_plain());
         match cursor.peek() {
             Some(b'"') => {
                 cursor.advance(1);

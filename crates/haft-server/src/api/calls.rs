@@ -10,8 +10,9 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use axum::Json;
+use axum::body::Body;
 use axum::extract::{Extension, Path, Request, State};
-use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use haft_core::call::{Call, Caller, LONGEST_KEY, MOST_OCCURRENCES, RawArguments, is_key};
 use haft_core::{Digest, Envelope};
@@ -332,18 +333,25 @@ fn quality(parameter: &str) -> Option<f32> {
 pub(crate) fn answer(envelope: &Envelope) -> Response {
     let kind = envelope.result.as_ref().err().map(|error| error.kind);
     let status = kind.map_or(StatusCode::OK, problem::status);
-    let mut response = match written(envelope) {
-        Ok(body) => (status, [(header::CONTENT_TYPE, "application/json")], body).into_response(),
-        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    let Ok(body) = written(envelope) else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.reserve(HEADERS);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     if let Some(seconds) = kind.and_then(problem::retry_after) {
-        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        headers.insert(header::RETRY_AFTER, seconds.into());
     }
     response
 }
 
 /// How long most envelopes are, at most.
 const ENVELOPE: usize = 2 << 10;
+
+/// How many headers an answer has by the time that it leaves: room for them is made once.
+const HEADERS: usize = 10;
 
 fn written(envelope: &Envelope) -> Result<Vec<u8>, serde_json::Error> {
     let mut body = Vec::with_capacity(ENVELOPE);
@@ -390,8 +398,6 @@ pub(crate) async fn poll(
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderValue;
-
     use super::*;
 
     #[track_caller]

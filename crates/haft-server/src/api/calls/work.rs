@@ -109,12 +109,13 @@ impl Work {
             Self::One(call) => Ok(Done::One(Box::new(runtime.invoke(*call).await))),
             Self::Batch(planned) => {
                 let tell = |place, step: &Step| told(place, shown(step));
-                let steps = runtime.batch_told(planned, &tell).await?;
+                // Boxed, as below: most requests are one call, and pay for no other way.
+                let steps = Box::pin(runtime.batch_told(planned, &tell)).await?;
                 Ok(Done::Batch(steps.iter().map(shown).collect()))
             }
             Self::Message(message) => {
                 let tell = |place, end: &Envelope| told(place, json!(end));
-                Ok(Done::Message(message.answer(runtime, &tell).await))
+                Ok(Done::Message(Box::pin(message.answer(runtime, &tell)).await))
             }
         }
     }
