@@ -10,7 +10,7 @@ use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{Keep, State};
 use haft_core::record::AuditEntry;
 use rusqlite::{Connection, Row};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::fault::of_read;
@@ -55,6 +55,7 @@ struct Looked {
 type Name = (String, String, String);
 
 /// What an entry says of an effect.
+#[derive(Clone, Serialize, Deserialize)]
 struct Word {
     number: u64,
     tenant: String,
@@ -79,8 +80,20 @@ struct Said {
     proof: Option<Proof>,
 }
 
+/// What the trail said at some moment of what must be there as it was, however long that lasts: what is
+/// configured, and the effects that have not come to an end.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Standing {
+    begins_ms: Option<i64>,
+    latest_ms: i64,
+    configs: Vec<(Name, (u64, Option<Digest>))>,
+    open: Vec<Word>,
+}
+
 /// [`found`] reads its columns.
 const ROWS: &str = concat!("SELECT ", stored_columns!(), ", due_at_ms FROM effects ORDER BY id");
+const ROW: &str = concat!("SELECT ", stored_columns!(), ", due_at_ms FROM effects WHERE key = ?1");
 
 /// An entry of the ledger, whatever somebody has made of it.
 struct Found {
@@ -198,13 +211,65 @@ impl Words {
     /// The effects of the ledger on which the two do not agree, those that are gone before their time, and
     /// such things that are configured.
     pub(super) fn against(&self, conn: &Connection) -> Res<Vec<Differing>> {
-        let clock = "SELECT now_ms FROM clock";
-        let now_ms = super::read::one(conn, clock, (), |row| row.get(0))?.unwrap_or(i64::MAX);
-        let now_ms = self.latest_ms.max(now_ms);
+        let now_ms = self.now_ms(conn)?;
         let (mut differing, found) = self.edited(conn, now_ms)?;
         differing.extend(self.removed(&found, now_ms));
         differing.extend(self.against_configs(conn)?);
         Ok(differing)
+    }
+
+    /// The same of those effects alone that these are words on, by their keys: nothing is known of the
+    /// others here.
+    pub(super) fn against_these(&self, conn: &Connection) -> Res<Vec<Differing>> {
+        let (now_ms, mut differing) = (self.now_ms(conn)?, Vec::new());
+        let mut there = HashSet::new();
+        for (key, word) in &self.kept {
+            let Some(found) = super::read::one(conn, ROW, (key.raw(),), found)? else { continue };
+            there.insert(key.clone());
+            if !word.fits(&found, now_ms) {
+                let broken = word.broken(Fault::Ledger);
+                differing.push(Differing { marks: found.marks(), broken });
+            }
+        }
+        differing.sort_unstable_by_key(|one| one.broken.number);
+        differing.extend(self.removed(&there, now_ms));
+        differing.extend(self.against_configs(conn)?);
+        Ok(differing)
+    }
+
+    /// Now, as far as the ledger and the trail can tell.
+    fn now_ms(&self, conn: &Connection) -> Res<i64> {
+        let clock = "SELECT now_ms FROM clock";
+        let now_ms = super::read::one(conn, clock, (), |row| row.get(0))?.unwrap_or(i64::MAX);
+        Ok(self.latest_ms.max(now_ms))
+    }
+
+    /// What there is to know of everything so far, for whoever reads on from here.
+    pub(super) fn standing(&self) -> Standing {
+        let has_to_be_there =
+            |word: &&Rc<Word>| word.proof.as_ref().is_some_and(|it| it.forget_at_ms.is_none());
+        let open = self.kept.values().filter(has_to_be_there).map(|word| Word::clone(word));
+        Standing {
+            begins_ms: self.begins_ms,
+            latest_ms: self.latest_ms,
+            configs: self.configs.clone().into_iter().collect(),
+            open: open.collect(),
+        }
+    }
+
+    /// Goes on from there.
+    pub(super) fn since(standing: Standing) -> Self {
+        let kept = standing.open.into_iter().filter_map(|word| {
+            let key = word.proof.as_ref()?.key.clone();
+            Some((key, Rc::new(word)))
+        });
+        Self {
+            kept: kept.collect(),
+            configs: standing.configs.into_iter().collect(),
+            latest_ms: standing.latest_ms,
+            begins_ms: standing.begins_ms,
+            ..Self::default()
+        }
     }
 
     /// The entries that do not say what the trail says, and the keys of all.

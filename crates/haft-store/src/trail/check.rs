@@ -20,6 +20,8 @@ pub(crate) struct Chain {
     /// By their first entries.
     gaps: BTreeMap<u64, Gap>,
     forgotten: u64,
+    /// An entry that was there, signed or not.
+    told: Option<Link>,
 }
 
 impl Chain {
@@ -41,12 +43,17 @@ impl Chain {
     /// A check of what comes after this. Who signed checkpoints and gaps is for others to check.
     pub(crate) fn from(last: Link, signed: BTreeMap<u64, Checkpoint>, gaps: Vec<Gap>) -> Self {
         let gaps = gaps.into_iter().map(|gap| (gap.first, gap)).collect();
-        Self { last, signed, agreed: 0, gaps, forgotten: 0 }
+        Self { last, signed, agreed: 0, gaps, forgotten: 0, told: None }
     }
 
     /// A check from the first entry on, where nothing was signed.
     pub(crate) fn unsigned(gaps: Vec<Gap>) -> Self {
         Self::from(Link::default(), BTreeMap::new(), gaps)
+    }
+
+    /// This entry has been there, although nobody may have signed it.
+    pub(crate) fn had(&mut self, told: Option<Link>) {
+        self.told = told;
     }
 
     /// Goes on after entries that were forgotten.
@@ -65,6 +72,9 @@ impl Chain {
 
     /// Compares the last entry with what was signed of it.
     fn agree(&mut self, number: u64, tenant: Option<&str>) -> Result<(), Broken> {
+        if self.told.as_ref().is_some_and(|it| it.number == number && it.hash != self.last.hash) {
+            return Err(broken(number, tenant.map(str::to_owned), Fault::Rewritten));
+        }
         match self.signed.remove(&number) {
             Some(signed) if signed.hash != self.last.hash => {
                 Err(broken(number, tenant.map(str::to_owned), Fault::Rewritten))
@@ -97,9 +107,16 @@ impl Chain {
         self.agree(entry.number, Some(&entry.tenant))
     }
 
+    /// The last entry that was taken.
+    pub(crate) fn last(&self) -> &Link {
+        &self.last
+    }
+
     /// Ends the check: what was signed must have been there.
     pub(crate) fn end(self) -> Result<Verified, Broken> {
-        match self.signed.keys().find(|number| **number > self.last.number) {
+        let told = self.told.iter().map(|told| &told.number);
+        let mut known = self.signed.keys().chain(told);
+        match known.find(|number| **number > self.last.number) {
             Some(number) => Err(broken(*number, None, Fault::CutTail)),
             None => Ok(Verified {
                 entries: self.last.number.saturating_sub(self.forgotten),
@@ -199,7 +216,8 @@ mod tests {
                 entries[2].body = "{}".into();
                 seal(entries, 2);
             },
-            "entry 4 is not the one that was signed",
+            "entry 4 is not the one that was signed; the trail was written anew, or an older copy of \
+             the store was put back",
         );
     }
 
@@ -207,7 +225,8 @@ mod tests {
     fn a_cut_tail_is_noticed() {
         check(
             |entries, _| entries.truncate(4),
-            "the trail was cut: entry 6 was signed and is not there",
+            "the trail was cut: entry 6 was signed and is not there; its end was removed, or an older \
+             copy of the store was put back",
         );
     }
 
