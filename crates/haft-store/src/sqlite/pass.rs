@@ -16,7 +16,7 @@ use super::shared::Suspicion;
 use super::verify::{LOOKED, each, in_words, looked, signed, suspects, told};
 use super::{Options, Sqlite, Verify, read, reader, writer};
 use crate::tables::{Looked, Res};
-use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Gap, Link, Verified};
+use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Gap, Link, Verified, Written};
 
 /// Which signatures of checkpoints are checked. To check each takes long where there are many, and the
 /// newest proves what all of them do: every entry is linked to those before.
@@ -113,14 +113,15 @@ fn faults(
     view: &View,
     from: Link,
     mut words: Words,
-    mut also: impl FnMut(&haft_core::record::AuditEntry),
+    mut also: impl FnMut(&Written<'_>, bool),
 ) -> Res<Faults> {
     let mut chain = Chain::from(from.clone(), view.checkpoints.clone(), view.gaps.clone());
     let (mut new, mut any) = (Vec::new(), false);
     each(&view.conn, from.number, |entry| {
-        also(entry);
+        let is_intact = entry.is_intact();
+        also(entry, is_intact);
         words.take(entry);
-        let fault = chain.take(entry).err();
+        let fault = chain.follow(entry, is_intact).err();
         any |= fault.is_some();
         // Whoever changed what somebody has said changed what they have looked at.
         if fault.as_ref().is_none_or(|broken| broken.fault != Fault::Hash) {
@@ -128,7 +129,7 @@ fn faults(
         }
         new.extend(fault.filter(|broken| broken.number > view.looked.number));
     })?;
-    let end = chain.last().clone();
+    let end = chain.last();
     let cut = chain.end().err();
     any |= cut.is_some();
     new.extend(cut);
@@ -153,9 +154,9 @@ pub(super) fn whole(path: &Path, now_ms: i64, signatures: Signatures) -> Res<Pas
         return stopped(path, forged);
     }
     let mut first = None;
-    let mut found = faults(&view, Link::default(), Words::default(), |entry| {
+    let mut found = faults(&view, Link::default(), Words::default(), |entry, is_intact| {
         if let (Some(Ok(chain)), None) = (&mut strict, &first) {
-            first = chain.take(entry).err();
+            first = chain.follow(entry, is_intact).err();
         }
     })?;
     let differing = found.words.against(&view.conn)?;
@@ -199,7 +200,7 @@ fn tail(path: &Path, short: u64, now_ms: i64) -> Res<Option<Suspicion>> {
     if let Some(forged) = view.forged(&key) {
         return Ok(Some(Suspicion::All(in_words(&forged))));
     }
-    let mut found = faults(&view, mark.link(), Words::since(standing), |_| ())?;
+    let mut found = faults(&view, mark.link(), Words::since(standing), |_, _| ())?;
     let differing = found.words.against_these(&view.conn)?;
     let unseen = differing.into_iter().filter(|one| !found.words.knows(one));
     found.new.extend(unseen.map(|one| one.broken));

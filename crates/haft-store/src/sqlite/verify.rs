@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use haft_core::Digest;
 use haft_core::port::{Checked, StoreError};
-use haft_core::record::AuditEntry;
 use haft_core::registry::{PublicKey, SigningKey};
 use rusqlite::{Connection, Row};
 use tokio::sync::oneshot;
@@ -18,7 +17,7 @@ use super::pass::{self, Signatures};
 use super::shared::Suspicion;
 use super::{Sqlite, read, reader, row, writer};
 use crate::tables::{Looked, Res};
-use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Head, Link, Verified};
+use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Head, Link, Verified, Written};
 
 /// Up to where a person has looked at faults, for [`looked`].
 pub(super) const LOOKED: &str =
@@ -53,7 +52,7 @@ pub fn verify(
     each(&conn, 0, |entry| {
         words.take(entry);
         if first.is_none() {
-            first = chain.take(entry).err();
+            first = chain.follow(entry, entry.is_intact()).err();
         }
     })?;
     if first.is_none() {
@@ -197,14 +196,14 @@ pub(super) fn signed(path: &Path) -> Res<Result<Vec<Checkpoint>, Broken>> {
     })
 }
 
-pub(super) fn each(conn: &Connection, after: u64, mut take: impl FnMut(&AuditEntry)) -> Res<()> {
+pub(super) fn each(conn: &Connection, after: u64, mut take: impl FnMut(&Written<'_>)) -> Res<()> {
     let sql = "SELECT number, at_ms, tenant, kind, body, previous, hash FROM audit \
                WHERE number > ?1 ORDER BY number";
     let mut read = || -> rusqlite::Result<()> {
         let mut statement = conn.prepare(sql)?;
         let mut rows = statement.query((row::signed(after),))?;
         while let Some(found) = rows.next()? {
-            take(&row::audit(found)?);
+            take(&row::written(found)?);
         }
         Ok(())
     };
