@@ -19,6 +19,10 @@ use serde_json::json;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
+use cpu::cpu;
+
+#[path = "parts/cpu.rs"]
+mod cpu;
 #[path = "parts/effect.rs"]
 mod effect;
 
@@ -118,7 +122,7 @@ fn measure(runtime: &Runtime, dir: &Path, aged: &Path, copy: &Path) -> Outcome<(
     ] {
         let opened = || Sqlite::open(aged, Options { verify, ..Options::default() });
         let took = timed(|| Ok(opened().map(drop)?))?;
-        println!("opened {said:17} {took:>10.2?}  peak {} MB", peak());
+        println!("opened {said:17} {took}");
     }
     let took = timed(|| {
         let key = Sqlite::signing_key(aged)?.public();
@@ -126,12 +130,12 @@ fn measure(runtime: &Runtime, dir: &Path, aged: &Path, copy: &Path) -> Outcome<(
         println!("                         {} entries are intact", found.entries);
         Ok(())
     })?;
-    println!("`haft audit verify`      {took:>10.2?}  peak {} MB", peak());
+    println!("`haft audit verify`      {took}");
     let took = timed(|| copied(aged, copy))?;
-    println!("copied (VACUUM INTO)     {took:>10.2?}");
+    println!("copied (VACUUM INTO)     {took}");
     let back = dir.join("back.db");
     let took = timed(|| Ok(std::fs::copy(copy, &back).map(|_| ())?))?;
-    println!("put back (cp)            {took:>10.2?}");
+    println!("put back (cp)            {took}");
     std::fs::remove_file(back)?;
     compare(runtime, dir, aged)
 }
@@ -250,10 +254,12 @@ async fn beside(
     Ok((p50, p99, longest))
 }
 
-fn timed(work: impl FnOnce() -> Outcome<()>) -> Outcome<Duration> {
-    let began = Instant::now();
+/// How long it took, and how much of that the processor worked.
+fn timed(work: impl FnOnce() -> Outcome<()>) -> Outcome<String> {
+    let (began, worked) = (Instant::now(), cpu());
     work()?;
-    Ok(began.elapsed())
+    let (took, worked) = (began.elapsed(), cpu() - worked);
+    Ok(format!("{took:>10.2?}  cpu {worked:>7.2?}  peak {} MB", peak()))
 }
 
 /// The median, and what one in a hundred is slower than.

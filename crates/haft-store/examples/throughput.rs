@@ -12,8 +12,11 @@ use std::time::{Duration, Instant};
 use haft_core::port::Ledger;
 use haft_store::{Memory, Options, Sqlite};
 
+use cpu::cpu;
 use effect::call;
 
+#[path = "parts/cpu.rs"]
+mod cpu;
 #[path = "parts/effect.rs"]
 mod effect;
 
@@ -26,14 +29,6 @@ struct Run {
     p99: Duration,
     /// Of the processor, for one call; nothing where it cannot be told.
     cpu: Duration,
-}
-
-/// What the processor has done for us so far, by Linux's count of hundredths of seconds.
-fn cpu() -> Duration {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let after_name = stat.rsplit(')').next().unwrap_or_default();
-    let ticks = after_name.split_whitespace().skip(11).take(2);
-    Duration::from_millis(ticks.filter_map(|text| text.parse::<u64>().ok()).sum::<u64>() * 10)
 }
 
 fn main() -> Outcome<()> {
