@@ -142,8 +142,12 @@ fn measure(runtime: &Runtime, dir: &Path, aged: &Path, copy: &Path) -> Outcome<(
 
 /// A whole copy of a store in use, as the documents say, with its key and checkpoints.
 fn copied(path: &Path, copy: &Path) -> Outcome<()> {
-    if copy.exists() {
-        std::fs::remove_file(copy)?;
+    // Nothing of an earlier copy may tell of more than this one has.
+    for beside in ["", "-wal", "-shm", ".head", ".checked"] {
+        let left = PathBuf::from(format!("{}{beside}", copy.display()));
+        if left.exists() {
+            std::fs::remove_file(left)?;
+        }
     }
     let conn = rusqlite::Connection::open(path)?;
     conn.execute("VACUUM INTO ?1", (copy.to_string_lossy(),))?;
