@@ -56,11 +56,7 @@ impl Digest {
     /// ```
     #[must_use]
     pub fn raw(&self) -> [u8; 32] {
-        let mut bytes = [0; 32];
-        for (byte, pair) in bytes.iter_mut().zip(self.hex().as_bytes().chunks_exact(2)) {
-            *byte = pair.iter().fold(0, |value, digit| value << 4 | nibble(*digit));
-        }
-        bytes
+        raw(self.hex())
     }
 
     /// The 64 hexadecimal digits.
@@ -93,12 +89,44 @@ impl TryFrom<String> for Digest {
 
     fn try_from(text: String) -> Result<Self, String> {
         let hex = text.strip_prefix(PREFIX).unwrap_or_default();
-        if hex.len() == 64 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+        if is_hex(hex) {
             Ok(Self(text))
         } else {
             Err(format!("`{text}` is not a digest; write `sha256:` and 64 lowercase hex digits"))
         }
     }
+}
+
+/// The digest of raw bytes, as bytes: for whoever compares very many.
+#[must_use]
+pub fn raw_of(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+/// The bytes of a digest's text, if it is one.
+///
+/// ```
+/// use haft_core::digest::{Digest, parse_raw};
+/// let digest = Digest::of_bytes(b"haft");
+/// assert_eq!(parse_raw(&digest.to_string()), Some(digest.raw()));
+/// assert_eq!(parse_raw(&digest.to_string().to_uppercase()), None);
+/// ```
+#[must_use]
+pub fn parse_raw(text: &str) -> Option<[u8; 32]> {
+    let hex = text.strip_prefix(PREFIX)?;
+    is_hex(hex).then(|| raw(hex))
+}
+
+fn is_hex(hex: &str) -> bool {
+    hex.len() == 64 && hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+fn raw(hex: &str) -> [u8; 32] {
+    let mut bytes = [0; 32];
+    for (byte, pair) in bytes.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
+        *byte = pair.iter().fold(0, |value, digit| value << 4 | nibble(*digit));
+    }
+    bytes
 }
 
 /// Canonical JSON (RFC 8785): the one spelling of a value that digests are taken over.

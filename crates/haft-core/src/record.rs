@@ -241,17 +241,25 @@ impl AuditEntry {
     /// over JSON.
     #[must_use]
     pub fn expected_hash(&self) -> Digest {
-        let mut hash = Sha256::new();
-        hash.update(b"haft audit entry 1\n");
-        hash.update(self.number.to_be_bytes());
-        hash.update(self.at_ms.to_be_bytes());
-        for text in [&self.tenant, &self.kind, &self.body] {
-            hash.update((text.len() as u64).to_be_bytes());
-            hash.update(text.as_bytes());
-        }
-        hash.update(self.previous.raw());
-        Digest::from_raw(&hash.finalize().into())
+        let said = [self.tenant.as_str(), &self.kind, &self.body];
+        Digest::from_raw(&entry_hash(self.number, self.at_ms, said, &self.previous.raw()))
     }
+}
+
+/// The hash of an entry of the audit trail, of its bytes: number, time, tenant, kind and body, and the
+/// hash of the one before.
+#[must_use]
+pub fn entry_hash(number: u64, at_ms: i64, said: [&str; 3], previous: &[u8; 32]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(b"haft audit entry 1\n");
+    hash.update(number.to_be_bytes());
+    hash.update(at_ms.to_be_bytes());
+    for text in said {
+        hash.update((text.len() as u64).to_be_bytes());
+        hash.update(text.as_bytes());
+    }
+    hash.update(previous);
+    hash.finalize().into()
 }
 
 /// A confirmation: what a person is asked, and what they said.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use haft_core::port::{Condition, StoreError};
+use haft_core::port::{Checked, Condition, StoreError};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::door::Door;
@@ -11,15 +12,25 @@ use crate::door::Door;
 /// So often it is looked whether effects were left and how the store is: that costs next to nothing.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// A check of the trail that could not be made is made again after so long.
+const AGAIN: Duration = Duration::from_secs(60);
+
 /// Takes over effects that nobody carries out any more, and forgets what is due, from time to time
 /// until it is dropped. What could not be done is tried again the next time.
 pub(crate) async fn keep(door: Arc<Door>) {
     let mut watch = Watch::default();
     let mut due = Instant::now() + door.limits.tend;
+    // Beside the rest, which must not wait for what takes so long.
+    let mut checking = JoinSet::new();
     loop {
         tokio::time::sleep(door.limits.tend.min(LOOK)).await;
         let tends = Instant::now() >= due;
-        watch.conditions(&door.runtime.store().condition(), tends);
+        let condition = door.runtime.store().condition();
+        watch.conditions(&condition, tends);
+        while checking.try_join_next().is_some() {}
+        if condition.check_due && checking.is_empty() {
+            checking.spawn(check(Arc::clone(&door)));
+        }
         let done = match tends {
             true => everything(&door).await,
             false => door.runtime.recover().await.map(|left| crate::logs::unknown(&left)),
@@ -29,6 +40,38 @@ pub(crate) async fn keep(door: Arc<Door>) {
             due = Instant::now() + door.limits.tend;
         }
     }
+}
+
+/// Checks all of the audit trail: when the server was started, only its end was. The store itself stops
+/// the effects of those whose entries were touched.
+async fn check(door: Arc<Door>) {
+    let began = Instant::now();
+    match door.runtime.store().verify().await {
+        Ok(Checked { broken: Some((entry, why)), .. }) => {
+            tracing::error!(event = "trail_touched", entry, why = %why);
+            crate::logs::touched(&refused(&door).await);
+        }
+        Ok(found) => {
+            let seconds = began.elapsed().as_secs();
+            tracing::info!(event = "trail_checked", entries = found.entries, seconds);
+        }
+        Err(error) => {
+            tracing::warn!(event = "trail_not_checked", why = %error);
+            // It stays due.
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+}
+
+/// The tenants whose effects are not taken, and why.
+async fn refused(door: &Door) -> Vec<(String, String)> {
+    let mut refused = Vec::new();
+    for tenant in &door.runtime.configured().records.tenants {
+        if let Err(StoreError::Tampered(why)) = door.runtime.store().trusts(&tenant.id).await {
+            refused.push((tenant.id.clone(), why));
+        }
+    }
+    refused
 }
 
 async fn everything(door: &Door) -> Result<(), StoreError> {

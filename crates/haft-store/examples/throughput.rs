@@ -9,14 +9,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use haft_core::Digest;
-use haft_core::call::Principal;
-use haft_core::contract::{Mode, SideEffectPolicy};
-use haft_core::ledger::{Claim, Claimed, Effect, Ending, Keep, State};
 use haft_core::port::Ledger;
-use haft_core::record::{InvocationRecord, Stage};
 use haft_store::{Memory, Options, Sqlite};
-use serde_json::json;
+
+use cpu::cpu;
+use effect::call;
+
+#[path = "parts/cpu.rs"]
+mod cpu;
+#[path = "parts/effect.rs"]
+mod effect;
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
@@ -27,14 +29,6 @@ struct Run {
     p99: Duration,
     /// Of the processor, for one call; nothing where it cannot be told.
     cpu: Duration,
-}
-
-/// What the processor has done for us so far, by Linux's count of hundredths of seconds.
-fn cpu() -> Duration {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let after_name = stat.rsplit(')').next().unwrap_or_default();
-    let ticks = after_name.split_whitespace().skip(11).take(2);
-    Duration::from_millis(ticks.filter_map(|text| text.parse::<u64>().ok()).sum::<u64>() * 10)
 }
 
 fn main() -> Outcome<()> {
@@ -119,79 +113,4 @@ fn figures(mut took: Vec<Duration>, elapsed: Duration, worked: Duration) -> Run 
     let per_second = took.len() as f64 / elapsed.as_secs_f64();
     let calls = u32::try_from(took.len().max(1)).unwrap_or(u32::MAX);
     Run { per_second, p50: at(50), p99: at(99), cpu: worked / calls }
-}
-
-async fn call<L: Ledger>(store: &L, caller: u64, number: u64) -> Outcome<()> {
-    let key = Digest::of_bytes(format!("{caller} {number}").as_bytes());
-    let call = format!("call_{number:012}_{caller:02}");
-    let arguments = json!({ "to": "mara@example.org", "amount": number });
-    let claim = Claim {
-        fingerprint: key.clone(),
-        act: key.clone(),
-        act_before: None,
-        key: key.clone(),
-        other: None,
-        lease_ms: 30_000,
-        again_within_ms: u64::MAX,
-        keep: Keep { result_ms: 86_400_000, key_ms: 2_592_000_000 },
-        confirmation: None,
-        despite_similar: false,
-        effect: Effect {
-            call: call.clone(),
-            tenant: "acme".into(),
-            agent: "assistant".into(),
-            actor: Principal::agent("assistant"),
-            subject: None,
-            session: None,
-            turn: 1,
-            turn_group: None,
-            mode: Mode::Text,
-            tool: "core__send_money".into(),
-            tool_version: "1.0.0".into(),
-            tool_digest: key,
-            registry_version: "1.0.00000000".into(),
-            policy: SideEffectPolicy::Irreversible,
-            arguments: arguments.clone(),
-            connection: None,
-            compensates: None,
-            first_at_ms: None,
-            raw_arguments: None,
-        },
-    };
-    let Claimed::Fresh(ticket) = store.claim(claim).await? else {
-        return Err("a fresh key was not fresh".into());
-    };
-    let record = InvocationRecord {
-        call: call.into(),
-        model_call: None,
-        tenant: "acme".into(),
-        agent: "assistant".into(),
-        actor: Principal::agent("assistant"),
-        subject: None,
-        session: None,
-        turn: 1,
-        mode: Mode::Text,
-        tool: "core__send_money".into(),
-        tool_version: Some("1.0.0".into()),
-        registry_version: Some("1.0.00000000".into()),
-        arguments: Some(arguments.into()),
-        result: Some(json!({ "ok": true }).into()),
-        error: None,
-        message: None,
-        stage: Stage::Publish,
-        rule: None,
-        cached: false,
-        attempts: 1,
-        warnings: Vec::new(),
-        started_at_ms: 1,
-        duration_us: number,
-    };
-    let ending = Ending {
-        state: State::Succeeded,
-        result: Some(json!({ "ok": true, "id": number })),
-        error: None,
-        intents: Vec::new(),
-    };
-    store.settle(&ticket, ending, Some(record)).await?;
-    Ok(())
 }

@@ -31,6 +31,6 @@ mod tables;
 pub use calendar::Appointments;
 pub use clock::{Clock, Manual, System};
 pub use memory::Memory;
-pub use sqlite::{Options, Sqlite};
+pub use sqlite::{Options, Sqlite, Verify};
 pub use trail::{Broken, Checkpoint, Verified};
 pub use vault::{Accounts, Keyring, Vault};

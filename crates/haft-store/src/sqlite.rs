@@ -2,7 +2,8 @@
 //!
 //! Beside the database `haft.db` there are `haft.db.owners/` (who is alive), `haft.db.key` (the key
 //! of the audit trail's checkpoints, readable by its owner alone), `haft.db.checkpoints` (those
-//! checkpoints) with its lock, and `haft.db.blocks` (there may be blocks).
+//! checkpoints) with its lock, `haft.db.head` (where the trail ends, told with every commit),
+//! `haft.db.checked` (how far it was found in order), and `haft.db.blocks` (there may be blocks).
 
 mod agree;
 mod calendar;
@@ -11,7 +12,9 @@ mod connections;
 mod entries;
 mod fault;
 mod forget;
+mod mark;
 mod owner;
+mod pass;
 mod port;
 mod read;
 mod reader;
@@ -41,7 +44,7 @@ use crate::clock::{Clock, Steady, System, Times};
 use crate::machine::Owner;
 use crate::steps::journal::ACKNOWLEDGE;
 use crate::tables::{Res, Tables as _};
-use crate::trail::{self, Checkpoint, Signing};
+use crate::trail::{self, Checkpoint, Heads, Signing};
 use crate::vault::{KeyPlace, Ring};
 use owner::Owners;
 use reader::Readers;
@@ -66,14 +69,32 @@ pub struct Options {
     pub busy: Duration,
     /// After so many entries the head of the audit trail is signed; 0 is never.
     pub checkpoint_every: u64,
-    /// Check the whole audit trail before anything is done, and stop effects of those whose
-    /// entries were touched until [`Sqlite::acknowledge`].
-    pub verify_on_open: bool,
+    /// How much of the audit trail is checked before anything is done. Effects of those whose entries
+    /// were touched stop until [`Sqlite::acknowledge`].
+    pub verify: Verify,
+    /// A trail of no more entries than this is checked whole all the same: that takes a moment.
+    pub short: u64,
     /// The largest size of the database in bytes; beyond, it is full like a disk.
     pub max_bytes: Option<u64>,
     /// Where the key is that what callers wrote is sealed with. Where there is none yet, it is written
     /// as it is.
     pub seal_with: Option<KeyPlace>,
+}
+
+/// How much of the audit trail is checked when a database is opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Verify {
+    /// Nothing.
+    Never,
+    /// What was added since all of it was found in order, which is signed; all of it where that was
+    /// never so, or is a week ago, or where it is short. [`Store::condition`] says when the rest is
+    /// due to be checked while the store is used.
+    ///
+    /// [`Store::condition`]: haft_core::port::Store::condition
+    #[default]
+    Tail,
+    /// All of it, which takes longer the longer it is.
+    Whole,
 }
 
 impl Default for Options {
@@ -83,7 +104,8 @@ impl Default for Options {
             queue: 1_024,
             busy: Duration::from_secs(5),
             checkpoint_every: 4_096,
-            verify_on_open: false,
+            verify: Verify::Never,
+            short: 16_384,
             max_bytes: None,
             seal_with: None,
         }
@@ -134,10 +156,12 @@ impl Sqlite {
         let owner = alive.owner;
         let shared = Arc::new(share(&conn, &path, &options)?);
         let signing = signing(&conn, &path, &options, shared.clock.now_ms())?;
-        if options.verify_on_open {
-            let key = Self::signing_key(&path)?.public();
+        if options.verify != Verify::Never {
+            let now_ms = shared.clock.now_ms();
             shared.looked(verify::looked_at_ms(&conn)?);
-            shared.suspect(verify::suspicion(&conn, &key, &Self::checkpoints(&path))?);
+            let (suspicion, whole) = pass::on_opening(&path, &options, now_ms)?;
+            shared.suspect(suspicion);
+            shared.checked(if whole { now_ms } else { 0 });
         }
         let ring = Arc::new(ring(&conn, &options)?);
         let readers = Readers::start(&path, options.busy, &ring)?;
@@ -343,7 +367,8 @@ fn share(conn: &Connection, path: &Path, options: &Options) -> Res<Shared> {
     })?;
     let stored = stored.unwrap_or_default();
     let clock = Steady::new(Arc::clone(&options.clock), stored);
-    Ok(Shared::new(clock, beside(path, "blocks"), read::any_blocks(conn)?))
+    let any_blocks = read::any_blocks(conn)?;
+    Ok(Shared::new(clock, beside(path, "blocks"), any_blocks, options.verify))
 }
 
 fn ring(conn: &Connection, options: &Options) -> Res<Ring> {
@@ -368,8 +393,15 @@ fn signing(conn: &Connection, path: &Path, options: &Options, now_ms: i64) -> Re
         Ok(Err(_)) | Err(_) => 0,
     };
     let last = writer::last_link(conn).map_err(|error| fault::of_read(&error))?;
+    let key = Sqlite::signing_key(path)?;
+    // Before the next head is told in its place.
+    verify::fence(conn, path, &key)?;
+    let heads = Heads::open(&beside(path, "head")).map_err(|error| {
+        StoreError::Unavailable(format!("`{}.head` cannot be made: {error}", path.display()))
+    })?;
     Ok(Some(Signing {
-        key: Sqlite::signing_key(path)?,
+        key,
+        heads,
         path: path_of,
         every: options.checkpoint_every,
         covered: covered.min(last.number),

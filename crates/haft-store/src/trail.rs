@@ -4,6 +4,7 @@ mod ahead;
 mod check;
 mod file;
 mod gap;
+mod head;
 
 use std::fmt;
 
@@ -14,9 +15,10 @@ use haft_core::registry::{PublicKey, Signature, SigningKey};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use ahead::warning;
-pub(crate) use check::{Chain, by_number};
-pub(crate) use file::{Signing, append, drop_some, key, read};
+pub(crate) use check::{Chain, Written, by_number};
+pub(crate) use file::{Signing, append, drop_some, key, read, replace};
 pub(crate) use gap::Gap;
+pub(crate) use head::{Head, Heads};
 
 /// The end of the chain, to which the next entry is linked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -150,10 +152,16 @@ impl fmt::Display for Broken {
             Fault::Chain => {
                 write!(f, "entry {number} does not follow from the one before: one was rewritten")
             }
-            Fault::Rewritten => write!(f, "entry {number} is not the one that was signed"),
-            Fault::CutTail => {
-                write!(f, "the trail was cut: entry {number} was signed and is not there")
-            }
+            Fault::Rewritten => write!(
+                f,
+                "entry {number} is not the one that was signed; the trail was written anew, or an older \
+                 copy of the store was put back"
+            ),
+            Fault::CutTail => write!(
+                f,
+                "the trail was cut: entry {number} was signed and is not there; its end was removed, or \
+                 an older copy of the store was put back"
+            ),
             Fault::Checkpoint => {
                 write!(f, "the checkpoint of entry {number} is not signed with this key")
             }

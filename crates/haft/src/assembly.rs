@@ -309,7 +309,7 @@ pub(crate) fn open_store(config: &Config) -> anyhow::Result<Sqlite> {
         make(folder).with_context(|| format!("`{}` cannot be made", folder.display()))?;
     }
     let seal_with = Some(config.outside.key_place(&path));
-    let options = Options { verify_on_open: config.verify, seal_with, ..Options::default() };
+    let options = Options { verify: config.verify, seal_with, ..Options::default() };
     Sqlite::open(&path, options)
         .with_context(|| format!("the store `{}` cannot be opened", path.display()))
 }

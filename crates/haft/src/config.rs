@@ -184,8 +184,8 @@ pub(crate) struct Config {
     pub(crate) trust: Trust,
     /// The database.
     store: Option<PathBuf>,
-    /// Whether the whole audit trail is checked when the store is opened.
-    pub(crate) verify: bool,
+    /// How much of the audit trail is checked when the store is opened.
+    pub(crate) verify: haft_store::Verify,
     /// The numbers of the runtime.
     pub(crate) settings: Settings,
     /// Addresses that tools of tenants may reach although they are not public.
@@ -365,7 +365,7 @@ impl Config {
             trust: Trust { pin, key: raw.registry.key, last: None },
             settings,
             store: raw.store.path.map(|path| folder.join(path)),
-            verify: raw.store.verify.unwrap_or(true),
+            verify: raw.store.verify,
             tenants_reach,
             rules: raw.policy,
             server,

@@ -483,6 +483,9 @@ pub struct Condition {
     pub dropped: u64,
     /// By how many milliseconds the machine's clock is off, where it has jumped and is not believed.
     pub clock_off_ms: Option<i64>,
+    /// Whether all of the audit trail should be checked ([`Journal::verify`]): only its end was, or it is
+    /// a day ago.
+    pub check_due: bool,
 }
 
 /// What was forgotten.

@@ -288,7 +288,7 @@ async fn a_trail_that_was_touched_is_told_at_the_door_and_to_whoever_wants_an_ef
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("haft.db");
     let open = || {
-        let options = Options { verify_on_open: true, ..Options::default() };
+        let options = Options { verify: haft_store::Verify::Whole, ..Options::default() };
         Arc::new(Sqlite::open(&path, options).unwrap())
     };
     let send = async |served: &Served, key: &str| {

@@ -346,7 +346,12 @@ impl Store for Memory {
     }
 
     fn condition(&self) -> Condition {
-        Condition { dropped: self.dropped(), clock_off_ms: self.shared.clock.off_ms() }
+        Condition {
+            dropped: self.dropped(),
+            clock_off_ms: self.shared.clock.off_ms(),
+            // Nobody can touch what is in memory.
+            check_due: false,
+        }
     }
 
     fn forget<'a>(&'a self, before_ms: i64) -> Answer<'a, Forgotten> {

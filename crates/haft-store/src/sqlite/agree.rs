@@ -1,33 +1,37 @@
 //! Whether the ledger and what is configured say what the audit trail says: what was edited in the
 //! one table does not fit the other, which nobody can edit unseen.
 
+mod word;
+
 use std::collections::{HashMap, HashSet};
-use std::iter;
-use std::rc::Rc;
+use std::hash::{BuildHasher as _, RandomState};
 
 use haft_core::Digest;
-use haft_core::contract::SideEffectPolicy;
-use haft_core::ledger::{Keep, State};
-use haft_core::record::AuditEntry;
+use haft_core::ledger::State;
 use rusqlite::{Connection, Row};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::fault::of_read;
-use super::row::{self, stored_columns};
+use super::row::stored_columns;
 use crate::machine;
 use crate::steps::configs::SHRED;
 use crate::steps::journal::{ACKNOWLEDGE, BEGIN};
-use crate::steps::proof::{Proof, Stored, is_word};
+use crate::steps::proof::is_word;
 use crate::tables::Res;
-use crate::trail::{Broken, Fault};
+use crate::trail::{Broken, Fault, Written};
+use word::{Found, Open, Raw, Said, Word, found};
 
 /// The last word of the trail on each effect and on each thing that is configured.
 #[derive(Default)]
 pub(super) struct Words {
-    effects: HashMap<String, Rc<Word>>,
-    /// By key: the last word on what is there.
-    kept: HashMap<Digest, Rc<Word>>,
+    all: Vec<Word>,
+    /// Where the last word on each call is.
+    calls: HashMap<u64, usize>,
+    hashing: RandomState,
+    /// By key: where the last word on what is there is.
+    kept: HashMap<Raw, usize>,
+    tenants: Tenants,
     configs: HashMap<Name, (u64, Option<Digest>)>,
     /// The latest time in the trail: a clock that was ahead for a while forgot by it.
     latest_ms: i64,
@@ -36,6 +40,28 @@ pub(super) struct Words {
     /// What somebody has looked at, by its mark; and by an older haft, everything up to an entry.
     looked: HashSet<Digest>,
     looked_to: u64,
+}
+
+/// The names of tenants, each with a number.
+#[derive(Default)]
+struct Tenants {
+    names: Vec<String>,
+    numbers: HashMap<String, usize>,
+}
+
+impl Tenants {
+    fn number(&mut self, name: &str) -> usize {
+        if let Some(number) = self.numbers.get(name) {
+            return *number;
+        }
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), self.names.len() - 1);
+        self.names.len() - 1
+    }
+
+    fn name(&self, number: usize) -> &str {
+        self.names.get(number).map_or("", String::as_str)
+    }
 }
 
 /// Something on which the two do not agree.
@@ -54,14 +80,6 @@ struct Looked {
 /// Kind, tenant and id of a thing that is configured.
 type Name = (String, String, String);
 
-/// What an entry says of an effect.
-struct Word {
-    number: u64,
-    tenant: String,
-    state: String,
-    proof: Option<Proof>,
-}
-
 /// What a thing says from then on; no digest where it was removed.
 #[derive(Deserialize)]
 struct Configured {
@@ -70,118 +88,78 @@ struct Configured {
     digest: Option<Digest>,
 }
 
-#[derive(Deserialize)]
-struct Said {
-    call: String,
-    state: String,
-    /// An older haft did not say so much.
-    #[serde(flatten)]
-    proof: Option<Proof>,
+/// What the trail said at some moment of what must be there as it was, however long that lasts: what is
+/// configured, and the effects that have not come to an end.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Standing {
+    begins_ms: Option<i64>,
+    latest_ms: i64,
+    configs: Vec<(Name, (u64, Option<Digest>))>,
+    open: Vec<Open>,
 }
 
 /// [`found`] reads its columns.
 const ROWS: &str = concat!("SELECT ", stored_columns!(), ", due_at_ms FROM effects ORDER BY id");
-
-/// An entry of the ledger, whatever somebody has made of it.
-struct Found {
-    key: Option<Digest>,
-    call: String,
-    tenant: String,
-    state: String,
-    class: Option<SideEffectPolicy>,
-    stored: Stored,
-    /// Of the answer's text alone.
-    answer: Option<Digest>,
-    started_at_ms: i64,
-    /// When its answer may be gone, if ever; and whether it is forgotten when that says so.
-    answer_until_ms: Option<i64>,
-    in_time: bool,
-}
-
-fn found(row: &Row<'_>) -> rusqlite::Result<Found> {
-    let stored = row::stored(row)?;
-    let key = row.get_ref(4)?.as_blob().ok().and_then(|blob| <[u8; 32]>::try_from(blob).ok());
-    let state: String = row.get(13)?;
-    let keep = Keep { result_ms: row::unsigned(row, 17)?, key_ms: row::unsigned(row, 18)? };
-    let ended: Option<i64> = row.get(20)?;
-    let due = |has_body| machine::due_at_ms(State::parse(&state)?, ended?, keep, has_body);
-    let answer = row.get_ref(1)?.as_str_or_null().ok().flatten();
-    Ok(Found {
-        key: key.map(|raw| Digest::from_raw(&raw)),
-        call: row.get(8)?,
-        tenant: row.get(7)?,
-        class: row.get_ref(12)?.as_str().ok().and_then(row::class),
-        answer: answer.map(|text| Digest::of_bytes(text.as_bytes())),
-        started_at_ms: row.get(19)?,
-        answer_until_ms: due(true),
-        in_time: due(stored.answer.is_some()) == row.get::<_, Option<i64>>(row::STORED)?,
-        state,
-        stored,
-    })
-}
-
-impl Found {
-    /// Without its answer, which goes in its time.
-    fn marks(&self) -> Vec<Digest> {
-        let row = Digest::of_json(&json!([self.stored.asked, self.stored.rest]));
-        iter::once(row).chain(self.key.clone()).collect()
-    }
-}
-
-impl Word {
-    fn fits(&self, found: &Found, now_ms: i64) -> bool {
-        let Some(proof) = &self.proof else { return self.state == found.state };
-        let (told, stored) = (&proof.answer, &found.stored);
-        let same = self.state == found.state && proof.asked == stored.asked;
-        let Some(rest) = &proof.rest else {
-            // An answer that is no longer kept says nothing.
-            return same && (found.answer.is_none() || *told == found.answer);
-        };
-        let gone = || {
-            stored.answer.is_none() && found.answer_until_ms.is_some_and(|until| until <= now_ms)
-        };
-        same && *rest == stored.rest && found.in_time && (*told == stored.answer || gone())
-    }
-
-    fn broken(&self, fault: Fault) -> Broken {
-        Broken { number: self.number, tenant: Some(self.tenant.clone()), fault }
-    }
-}
+const ROW: &str = concat!("SELECT ", stored_columns!(), ", due_at_ms FROM effects WHERE key = ?1");
 
 impl Words {
     /// Takes an entry in. What it says of no effect, or too late, changes nothing.
-    pub(super) fn take(&mut self, entry: &AuditEntry) {
+    pub(super) fn take(&mut self, entry: &Written<'_>) {
         self.latest_ms = self.latest_ms.max(entry.at_ms);
-        if entry.kind == "config"
-            && let Ok(said) = serde_json::from_str::<Configured>(&entry.body)
-        {
-            let name = (said.kind, entry.tenant.clone(), said.id);
-            self.configs.insert(name, (entry.number, said.digest));
-        }
-        if entry.kind == SHRED {
-            self.kept.retain(|_, word| word.tenant != entry.tenant);
-        }
-        if entry.kind == BEGIN {
-            self.begins_ms.get_or_insert(entry.at_ms);
-        }
-        if is_word(&entry.kind)
-            && let Ok(Said { call, state, proof }) = serde_json::from_str(&entry.body)
-        {
-            let (number, tenant) = (entry.number, entry.tenant.clone());
-            let word = Rc::new(Word { number, tenant, state, proof });
-            if let Some(proof) = &word.proof {
-                self.kept.insert(proof.key.clone(), Rc::clone(&word));
+        match entry.kind {
+            "config" => self.configure(entry),
+            SHRED => {
+                let (tenant, all) = (self.tenants.number(entry.tenant), &self.all);
+                self.kept.retain(|_, at| all.get(*at).is_none_or(|word| word.tenant != tenant));
             }
-            self.effects.insert(call, word);
+            kind if is_word(kind) => {
+                if kind == BEGIN {
+                    self.begins_ms.get_or_insert(entry.at_ms);
+                }
+                if let Ok(said) = serde_json::from_str::<Said<'_>>(entry.body) {
+                    self.hear(entry, &said);
+                }
+            }
+            _ => {}
         }
     }
 
+    fn configure(&mut self, entry: &Written<'_>) {
+        let Ok(said) = serde_json::from_str::<Configured>(entry.body) else { return };
+        let name = (said.kind, entry.tenant.to_owned(), said.id);
+        self.configs.insert(name, (entry.number, said.digest));
+    }
+
+    /// Keeps a word in the place of an earlier one on the same attempt.
+    fn hear(&mut self, entry: &Written<'_>, said: &Said<'_>) {
+        let (key, proof) = said.proof().unzip();
+        let word = Word {
+            number: entry.number,
+            tenant: self.tenants.number(entry.tenant),
+            call: self.hashing.hash_one(&*said.call),
+            state: State::parse(&said.state),
+            proof,
+        };
+        let before = key.and_then(|key| self.kept.get(&key)).copied();
+        let same = |at: &usize| self.all.get(*at).is_some_and(|one| one.call == word.call);
+        let at = before.filter(same).unwrap_or(self.all.len());
+        match self.all.get_mut(at) {
+            Some(place) => *place = word,
+            None => self.all.push(word),
+        }
+        if let Some(key) = key {
+            self.kept.insert(key, at);
+        }
+        self.calls.insert(word.call, at);
+    }
+
     /// Takes in what somebody has looked at.
-    pub(super) fn look(&mut self, entry: &AuditEntry) {
+    pub(super) fn look(&mut self, entry: &Written<'_>) {
         if entry.kind != ACKNOWLEDGE || !entry.tenant.is_empty() {
             return;
         }
-        match serde_json::from_str(&entry.body) {
+        match serde_json::from_str(entry.body) {
             Ok(Looked { faults: Some(faults) }) => self.looked.extend(faults),
             Ok(Looked { faults: None }) => self.looked_to = entry.number,
             Err(_) => {}
@@ -198,74 +176,150 @@ impl Words {
     /// The effects of the ledger on which the two do not agree, those that are gone before their time, and
     /// such things that are configured.
     pub(super) fn against(&self, conn: &Connection) -> Res<Vec<Differing>> {
-        let clock = "SELECT now_ms FROM clock";
-        let now_ms = super::read::one(conn, clock, (), |row| row.get(0))?.unwrap_or(i64::MAX);
-        let now_ms = self.latest_ms.max(now_ms);
-        let (mut differing, found) = self.edited(conn, now_ms)?;
-        differing.extend(self.removed(&found, now_ms));
+        let now_ms = self.now_ms(conn)?;
+        let (mut differing, there) = self.edited(conn, now_ms)?;
+        differing.extend(self.removed(&there, now_ms));
         differing.extend(self.against_configs(conn)?);
         Ok(differing)
     }
 
-    /// The entries that do not say what the trail says, and the keys of all.
-    fn edited(&self, conn: &Connection, now_ms: i64) -> Res<(Vec<Differing>, HashSet<Digest>)> {
-        let (mut edited, mut keys) = (Vec::new(), HashSet::new());
+    /// The same of those effects alone that these are words on, by their keys: nothing is known of the
+    /// others here.
+    pub(super) fn against_these(&self, conn: &Connection) -> Res<Vec<Differing>> {
+        let (now_ms, mut differing) = (self.now_ms(conn)?, Vec::new());
+        let mut there = vec![false; self.all.len()];
+        for (key, at) in &self.kept {
+            let Some((word, is_there)) = self.all.get(*at).zip(there.get_mut(*at)) else {
+                continue;
+            };
+            let differs = |row: &Row<'_>| {
+                let found = found(row)?;
+                let broken = || self.broken(word, Fault::Ledger);
+                let differs = !word.fits(&found, now_ms);
+                Ok(differs.then(|| Differing { marks: found.marks(), broken: broken() }))
+            };
+            if let Some(differs) = super::read::one(conn, ROW, (key,), differs)? {
+                *is_there = true;
+                differing.extend(differs);
+            }
+        }
+        differing.sort_unstable_by_key(|one| one.broken.number);
+        differing.extend(self.removed(&there, now_ms));
+        differing.extend(self.against_configs(conn)?);
+        Ok(differing)
+    }
+
+    /// Now, as far as the ledger and the trail can tell.
+    fn now_ms(&self, conn: &Connection) -> Res<i64> {
+        let clock = "SELECT now_ms FROM clock";
+        let now_ms = super::read::one(conn, clock, (), |row| row.get(0))?.unwrap_or(i64::MAX);
+        Ok(self.latest_ms.max(now_ms))
+    }
+
+    /// What there is to know of everything so far, for whoever reads on from here.
+    pub(super) fn standing(&self) -> Standing {
+        let open = self.kept.iter().filter_map(|(key, at)| {
+            let word = self.all.get(*at)?;
+            word.proof.filter(|proof| proof.forget_at_ms.is_none())?;
+            Open::of(key, word, self.tenants.name(word.tenant))
+        });
+        Standing {
+            begins_ms: self.begins_ms,
+            latest_ms: self.latest_ms,
+            configs: self.configs.clone().into_iter().collect(),
+            open: open.collect(),
+        }
+    }
+
+    /// Goes on from there.
+    pub(super) fn since(standing: Standing) -> Self {
+        let mut words = Self {
+            configs: standing.configs.into_iter().collect(),
+            latest_ms: standing.latest_ms,
+            begins_ms: standing.begins_ms,
+            ..Self::default()
+        };
+        for open in &standing.open {
+            let tenant = words.tenants.number(&open.tenant);
+            let (key, word) = open.word(tenant);
+            words.kept.insert(key, words.all.len());
+            words.all.push(word);
+        }
+        words
+    }
+
+    fn broken(&self, word: &Word, fault: Fault) -> Broken {
+        let tenant = Some(self.tenants.name(word.tenant).to_owned());
+        Broken { number: word.number, tenant, fault }
+    }
+
+    /// The entries that do not say what the trail says, and which words are on one that is there.
+    fn edited(&self, conn: &Connection, now_ms: i64) -> Res<(Vec<Differing>, Vec<bool>)> {
+        let (mut edited, mut there) = (Vec::new(), vec![false; self.all.len()]);
         let mut read = || -> rusqlite::Result<()> {
             let mut statement = conn.prepare(ROWS)?;
             let mut rows = statement.query(())?;
             while let Some(row) = rows.next()? {
                 let found = found(row)?;
-                if let Some(broken) = self.disagrees(&found, now_ms) {
+                let under_key = found.key.and_then(|key| self.kept.get(&key)).copied();
+                if let Some(broken) = self.disagrees(&found, under_key, now_ms) {
                     edited.push(Differing { marks: found.marks(), broken });
                 }
-                keys.extend(found.key);
+                if let Some(is_there) = under_key.and_then(|at| there.get_mut(at)) {
+                    *is_there = true;
+                }
             }
             Ok(())
         };
         read().map_err(|error| of_read(&error))?;
-        Ok((edited, keys))
+        Ok((edited, there))
     }
 
-    fn disagrees(&self, found: &Found, now_ms: i64) -> Option<Broken> {
-        let under_key = found.key.as_ref().and_then(|key| self.kept.get(key));
-        let whole =
-            |word: &&Rc<Word>| word.proof.as_ref().is_some_and(|proof| proof.rest.is_some());
-        match under_key.filter(whole).or_else(|| self.effects.get(&found.call)) {
-            Some(word) => (!word.fits(found, now_ms)).then(|| word.broken(Fault::Ledger)),
+    fn disagrees(
+        &self,
+        found: &Found<'_>,
+        under_key: Option<usize>,
+        now_ms: i64,
+    ) -> Option<Broken> {
+        let under_key = under_key.and_then(|at| self.all.get(at));
+        let whole = |word: &&Word| word.proof.is_some_and(|proof| proof.is_whole());
+        let of_call = || self.all.get(*self.calls.get(&self.hashing.hash_one(found.call))?);
+        match under_key.filter(whole).or_else(of_call) {
+            Some(word) => (!word.fits(found, now_ms)).then(|| self.broken(word, Fault::Ledger)),
             None if self.was_begun_before(found, under_key) => None,
             None => Some(Broken {
                 number: under_key.map_or(0, |word| word.number),
-                tenant: Some(found.tenant.clone()),
+                tenant: Some(found.tenant.to_owned()),
                 fault: Fault::Ledger,
             }),
         }
     }
 
     /// Whether an older haft, which said nothing of what has only begun, can have begun it.
-    fn was_begun_before(&self, found: &Found, under_key: Option<&Rc<Word>>) -> bool {
-        let again = |word: &Rc<Word>| match State::parse(&word.state) {
+    fn was_begun_before(&self, found: &Found<'_>, under_key: Option<&Word>) -> bool {
+        let again = |word: &Word| match word.state {
             Some(State::Failed | State::NotHappened) => true,
             Some(State::Unknown) => found.class.is_some_and(machine::may_run_again),
             _ => false,
         };
-        let was_forgotten = |word: &Rc<Word>| {
-            word.proof.as_ref().is_some_and(|proof| !proof.holds_at(found.started_at_ms))
-        };
-        found.state == State::Started.as_str()
+        let was_forgotten =
+            |word: &Word| word.proof.is_some_and(|proof| !proof.holds_at(found.started_at_ms));
+        found.state == Some(State::Started)
             && self.begins_ms.is_none_or(|begins| found.started_at_ms < begins)
             && under_key.is_none_or(|word| again(word) || was_forgotten(word))
     }
 
     /// The entries that are not there and have to be.
-    fn removed(&self, found: &HashSet<Digest>, now_ms: i64) -> Vec<Differing> {
-        let holds =
-            |word: &Rc<Word>| word.proof.as_ref().is_some_and(|proof| proof.holds_at(now_ms));
-        let gone = self.kept.iter().filter(|(key, word)| !found.contains(*key) && holds(word));
-        let removed = |(key, word): (&Digest, &Rc<Word>)| Differing {
-            marks: vec![key.clone()],
-            broken: word.broken(Fault::Removed),
-        };
-        let mut gone: Vec<_> = gone.map(removed).collect();
+    fn removed(&self, there: &[bool], now_ms: i64) -> Vec<Differing> {
+        let is_there = |at: &usize| there.get(*at).copied().unwrap_or_default();
+        let gone = self.kept.iter().filter(|(_, at)| !is_there(at));
+        let gone = gone.filter_map(|(key, at)| {
+            let word = self.all.get(*at)?;
+            word.proof.filter(|proof| proof.holds_at(now_ms))?;
+            let broken = self.broken(word, Fault::Removed);
+            Some(Differing { marks: vec![Digest::from_raw(key)], broken })
+        });
+        let mut gone: Vec<_> = gone.collect();
         gone.sort_unstable_by_key(|one| one.broken.number);
         gone
     }

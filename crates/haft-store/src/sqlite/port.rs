@@ -284,7 +284,11 @@ impl Store for Sqlite {
     }
 
     fn condition(&self) -> Condition {
-        Condition { dropped: self.dropped(), clock_off_ms: self.shared.clock.off_ms() }
+        Condition {
+            dropped: self.dropped(),
+            clock_off_ms: self.shared.clock.off_ms(),
+            check_due: self.shared.is_check_due(),
+        }
     }
 
     fn forget<'a>(&'a self, before_ms: i64) -> Answer<'a, Forgotten> {

@@ -21,6 +21,13 @@ use crate::tables::Res;
 
 pub(super) const EFFECT_BY_ID: &str =
     concat!("SELECT ", effect_columns!(), " FROM effects WHERE id = ?1");
+/// As [`super::tx::HEAD_OF_CALL`].
+const EFFECT_OF_CALL: &str = concat!(
+    "SELECT ",
+    effect_columns!(),
+    " FROM effects INDEXED BY effects_call WHERE call = ?1 AND tenant = ?2 \
+     ORDER BY id DESC LIMIT 1"
+);
 const BLOCK: &str = "SELECT until_ms, reason FROM blocks WHERE tenant = ?1 AND principal = ?2";
 
 /// Conditions, and the values in them.
@@ -88,12 +95,8 @@ impl Where {
 }
 
 pub(super) fn effect(conn: &Seals<'_>, tenant: &str, call: &str) -> Res<EffectRecord> {
-    let sql = concat!(
-        "SELECT ",
-        effect_columns!(),
-        " FROM effects WHERE call = ?1 AND tenant = ?2 ORDER BY id DESC LIMIT 1"
-    );
-    one(conn, sql, (call, tenant), |found| row::effect(found, conn))?.ok_or(StoreError::Missing)
+    one(conn, EFFECT_OF_CALL, (call, tenant), |found| row::effect(found, conn))?
+        .ok_or(StoreError::Missing)
 }
 
 pub(super) fn by_key(conn: &Seals<'_>, key: &[u8; 32]) -> Res<EffectRecord> {
@@ -119,7 +122,7 @@ pub(super) fn effects(conn: &Seals<'_>, filter: &EffectFilter) -> Res<Vec<Effect
     query.and_some("session =", filter.session.clone());
     query.and_some("turn_group =", filter.turn_group.clone());
     query.and_some("class =", filter.policy.map(|class| class.as_str().to_owned()));
-    query.after("id", "effects", "call", filter.after.as_deref());
+    query.after("id", "effects INDEXED BY effects_call", "call", filter.after.as_deref());
     query.sql.push_str(" ORDER BY id DESC");
     query.limit(filter.limit);
     query.all(conn, |found| row::effect(found, conn))
@@ -138,14 +141,26 @@ fn of_calls(select: &str, filter: &CallFilter) -> Where {
     query
 }
 
-pub(super) fn calls(conn: &Seals<'_>, filter: &CallFilter) -> Res<Vec<InvocationRecord>> {
-    let mut query = of_calls("SELECT number FROM calls", filter);
-    query.after("started_at_ms, number", "calls", "call", filter.after.as_deref());
+/// The numbers of calls, newest first.
+fn found_calls(filter: &CallFilter) -> Where {
+    // Left to itself, SQLite would look through all calls of the tenant: they are in this order.
+    let select = match (&filter.call, &filter.session) {
+        (Some(_), _) => "SELECT number FROM calls INDEXED BY calls_call",
+        (None, Some(_)) => "SELECT number FROM calls INDEXED BY calls_session",
+        (None, None) => "SELECT number FROM calls",
+    };
+    let mut query = of_calls(select, filter);
+    let by_call = "calls INDEXED BY calls_call";
+    query.after("started_at_ms, number", by_call, "call", filter.after.as_deref());
     query.sql.push_str(" ORDER BY started_at_ms DESC, number DESC");
     query.limit(filter.limit);
+    query
+}
+
+pub(super) fn calls(conn: &Seals<'_>, filter: &CallFilter) -> Res<Vec<InvocationRecord>> {
     // One view of both tables: what is old may be forgotten meanwhile.
     let _view = conn.unchecked_transaction().map_err(|error| of_read(&error))?;
-    let numbers = query.all(conn, |found| found.get::<_, i64>(0))?;
+    let numbers = found_calls(filter).all(conn, |found| found.get::<_, i64>(0))?;
     let body = |number| -> Res<InvocationRecord> {
         let sql = "SELECT kind, body FROM audit WHERE number = ?1";
         let found = one(conn, sql, (number,), |row| {
@@ -317,7 +332,76 @@ pub(super) fn all<T>(
 mod tests {
     use rusqlite::StatementStatus;
 
+    use super::super::tx::HEAD_OF_CALL;
     use super::*;
+
+    fn filled(sql: &str) -> Connection {
+        let mut conn = Connection::open_in_memory().unwrap();
+        super::super::schema::migrate(&mut conn).unwrap();
+        let numbers =
+            "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 5000)";
+        conn.execute_batch(&format!("PRAGMA foreign_keys = OFF; {numbers} {sql}")).unwrap();
+        conn
+    }
+
+    /// How much work a question is, and how many rows it finds.
+    fn work(conn: &Connection, sql: &str, values: &[Value]) -> (i32, usize) {
+        let mut statement = conn.prepare(sql).unwrap();
+        let rows = statement.query_map(params_from_iter(values), |_| Ok(())).unwrap().count();
+        (statement.get_status(StatementStatus::VmStep), rows)
+    }
+
+    /// Also one that is not there: forgetting asks that of every entry, while it holds the writer.
+    #[test]
+    fn an_effect_is_found_by_its_call_however_many_its_tenant_has() {
+        let conn = filled(
+            "INSERT INTO effects (key, fingerprint, act, tenant, call, tool, class, state, epoch, \
+             owner, lease_until_ms, keep_result_ms, keep_key_ms, started_at_ms, effect) \
+             SELECT CAST('k' || n AS BLOB), x'00', x'00', 'acme', 'call ' || n, 't', 'pure', \
+             'succeeded', 1, x'00', 0, 0, 0, n, '{}' FROM n",
+        );
+        let mut page = Where::new("SELECT id FROM effects", "acme");
+        page.after("id", "effects INDEXED BY effects_call", "call", Some("call 1"));
+        page.sql.push_str(" ORDER BY id DESC LIMIT 5");
+        for (sql, values, expected) in [
+            (HEAD_OF_CALL, ["call 7", "acme"], 1),
+            (HEAD_OF_CALL, ["call 0", "acme"], 0),
+            (EFFECT_OF_CALL, ["call 7", "acme"], 1),
+            (EFFECT_OF_CALL, ["call 0", "acme"], 0),
+            (&page.sql, ["acme", "call 1"], 0),
+        ] {
+            let values = values.map(|text| Value::Text(text.to_owned()));
+            let (steps, rows) = work(&conn, sql, &values);
+            assert!(steps < 500 && rows == expected, "{sql}: {steps} steps, {rows} rows");
+        }
+    }
+
+    #[test]
+    fn a_call_is_found_by_its_id_and_by_its_session_however_many_its_tenant_has() {
+        let conn = filled(
+            "INSERT INTO calls SELECT n, 'acme', 'a', 'tool', 's' || (n % 1000), 'c' || n, NULL, n, 1 \
+             FROM n",
+        );
+        let of = |call: Option<&str>, session: Option<&str>| CallFilter {
+            tenant: "acme".to_owned(),
+            call: call.map(str::to_owned),
+            session: session.map(str::to_owned),
+            after: Some("c4999".to_owned()),
+            limit: 5,
+            ..CallFilter::default()
+        };
+        for (filter, expected) in [
+            (of(Some("c7"), None), 1),
+            (of(Some("none"), None), 0),
+            (of(None, Some("s7")), 5),
+            (of(None, Some("none")), 0),
+            (of(Some("c7"), Some("s7")), 1),
+        ] {
+            let query = found_calls(&filter);
+            let (steps, rows) = work(&conn, &query.sql, &query.values);
+            assert!(steps < 500 && rows == expected, "{filter:?}: {steps} steps, {rows} rows");
+        }
+    }
 
     #[test]
     fn the_names_of_tools_are_found_without_reading_every_call() {

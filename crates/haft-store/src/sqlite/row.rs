@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use haft_core::Digest;
 use haft_core::contract::SideEffectPolicy;
+use haft_core::digest;
 use haft_core::ledger::{EffectRecord, Keep, State};
 use haft_core::record::{AuditEntry, Confirmation};
 use rusqlite::types::{Type, ValueRef};
@@ -13,6 +14,7 @@ use serde::de::DeserializeOwned;
 use super::sealing::{Place, Seals};
 use crate::machine::Head;
 use crate::steps::proof::Stored;
+use crate::trail::Written;
 
 /// The columns of [`head`], in its order.
 macro_rules! head_columns {
@@ -84,24 +86,37 @@ pub(super) use stored_columns;
 /// How many columns there are in [`stored_columns`].
 pub(super) const STORED: usize = 25;
 
-/// Reads any content, also such as nobody of ours would have written.
+/// An entry of the ledger, by the bytes of its digests.
+pub(super) struct RawStored {
+    pub(super) asked: [u8; 32],
+    pub(super) answer: Option<[u8; 32]>,
+    pub(super) rest: [u8; 32],
+}
+
 pub(super) fn stored(row: &Row<'_>) -> Result<Stored> {
+    let RawStored { asked, answer, rest } = stored_raw(row)?;
+    let digest = |raw: [u8; 32]| Digest::from_raw(&raw);
+    Ok(Stored { asked: digest(asked), answer: answer.map(digest), rest: digest(rest) })
+}
+
+/// Reads any content, also such as nobody of ours would have written.
+pub(super) fn stored_raw(row: &Row<'_>) -> Result<RawStored> {
     let (asked, body, rest) = (0..1, 1..4, 4..STORED);
     let mut any = false;
     for at in body.clone() {
         any |= row.get_ref(at)? != ValueRef::Null;
     }
     let answer = any.then(|| of_columns(row, body)).transpose()?;
-    Ok(Stored { asked: of_columns(row, asked)?, answer, rest: of_columns(row, rest)? })
+    Ok(RawStored { asked: of_columns(row, asked)?, answer, rest: of_columns(row, rest)? })
 }
 
 /// The digest of columns; kinds and lengths keep one from running into the next. That of a single text
 /// is the text's.
-fn of_columns(row: &Row<'_>, columns: Range<usize>) -> Result<Digest> {
+fn of_columns(row: &Row<'_>, columns: Range<usize>) -> Result<[u8; 32]> {
     if columns.len() == 1
         && let ValueRef::Text(text) = row.get_ref(columns.start)?
     {
-        return Ok(Digest::of_bytes(text));
+        return Ok(digest::raw_of(text));
     }
     let mut bytes = Vec::with_capacity(512);
     for at in columns {
@@ -118,7 +133,7 @@ fn of_columns(row: &Row<'_>, columns: Range<usize>) -> Result<Digest> {
             ValueRef::Blob(blob) => put(4, blob),
         }
     }
-    Ok(Digest::of_bytes(&bytes))
+    Ok(digest::raw_of(&bytes))
 }
 
 /// `id, body`.
@@ -128,6 +143,19 @@ pub(super) fn confirmation(
     tenant: &str,
 ) -> Result<Option<Confirmation>> {
     seals.json(row, 1, Place::confirmation(tenant, row.get_ref(0)?.as_str()?))
+}
+
+/// As it is stored, where it lies: `number, at_ms, tenant, kind, body, previous, hash`.
+pub(super) fn written<'r>(row: &'r Row<'_>) -> Result<Written<'r>> {
+    Ok(Written {
+        number: unsigned(row, 0)?,
+        at_ms: row.get(1)?,
+        tenant: row.get_ref(2)?.as_str()?,
+        kind: row.get_ref(3)?.as_str()?,
+        body: row.get_ref(4)?.as_str()?,
+        previous: row.get(5)?,
+        hash: row.get(6)?,
+    })
 }
 
 /// As it is stored: `number, at_ms, tenant, kind, body, previous, hash`.

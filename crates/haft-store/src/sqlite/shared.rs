@@ -9,8 +9,10 @@ use haft_core::port::StoreError;
 use parking_lot::Mutex;
 use rusqlite::ErrorCode;
 
+use super::Verify;
 use super::fault::Judgement;
 use crate::clock::Steady;
+use crate::steps::forget::DAY_MS;
 
 /// So long after a write found no room, another may try.
 const RETRY_MS: i64 = 1_000;
@@ -30,6 +32,8 @@ pub(super) struct Shared {
     is_suspicious: AtomicBool,
     /// When somebody last looked into the trail and went on.
     acknowledged_at_ms: AtomicI64,
+    /// When all of the trail was checked; nothing where nobody wants it to be.
+    checked_at_ms: Option<AtomicI64>,
     /// There may be blocks if this file is there.
     blocks: PathBuf,
     any_blocks: AtomicBool,
@@ -49,7 +53,7 @@ pub(super) enum Suspicion {
 }
 
 impl Shared {
-    pub(super) fn new(clock: Steady, blocks: PathBuf, any_blocks: bool) -> Self {
+    pub(super) fn new(clock: Steady, blocks: PathBuf, any_blocks: bool, verify: Verify) -> Self {
         Self {
             clock,
             poison: Mutex::new(None),
@@ -60,6 +64,7 @@ impl Shared {
             suspicion: Mutex::new(Suspicion::None),
             is_suspicious: AtomicBool::new(false),
             acknowledged_at_ms: AtomicI64::new(0),
+            checked_at_ms: (verify != Verify::Never).then(AtomicI64::default),
             blocks,
             any_blocks: AtomicBool::new(any_blocks),
             looked_at_ms: AtomicI64::new(0),
@@ -123,6 +128,19 @@ impl Shared {
         if self.acknowledged_at_ms.swap(at_ms, Ordering::AcqRel) < at_ms {
             self.suspect(Suspicion::None);
         }
+    }
+
+    /// All of the trail was checked, as it was at this time.
+    pub(super) fn checked(&self, at_ms: i64) {
+        if let Some(checked) = &self.checked_at_ms {
+            checked.fetch_max(at_ms, Ordering::AcqRel);
+        }
+    }
+
+    /// Whether somebody should check all of it: only its end was, or it is a day ago.
+    pub(super) fn is_check_due(&self) -> bool {
+        let since = |checked: &AtomicI64| self.clock.now_ms() - checked.load(Ordering::Acquire);
+        self.checked_at_ms.as_ref().is_some_and(|checked| since(checked) >= DAY_MS)
     }
 
     /// Refuses effects of a tenant whose trail was touched.

@@ -20,6 +20,14 @@ use crate::steps::proof::Stored;
 use crate::tables::{Due, Res, Tables};
 use crate::trail::Link;
 
+/// Left to itself, SQLite would look through all effects of the tenant: they are in this order, too.
+pub(super) const HEAD_OF_CALL: &str = concat!(
+    "SELECT ",
+    head_columns!(),
+    " FROM effects INDEXED BY effects_call WHERE call = ?1 AND tenant = ?2 \
+     ORDER BY id DESC LIMIT 1"
+);
+
 /// A transaction.
 pub(super) struct Tx<'c> {
     pub(super) conn: &'c Connection,
@@ -145,12 +153,7 @@ impl Tables for Tx<'_> {
     }
 
     fn head_of_call(&mut self, tenant: &str, call: &str) -> Res<Option<Head>> {
-        let sql = concat!(
-            "SELECT ",
-            head_columns!(),
-            " FROM effects WHERE call = ?1 AND tenant = ?2 ORDER BY id DESC LIMIT 1"
-        );
-        self.one(sql, (call, tenant), row::head)
+        self.one(HEAD_OF_CALL, (call, tenant), row::head)
     }
 
     fn effect(&mut self, id: i64) -> Res<EffectRecord> {

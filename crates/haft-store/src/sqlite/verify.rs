@@ -1,23 +1,23 @@
 //! Checks the audit trail of a database.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
 use haft_core::Digest;
 use haft_core::port::{Checked, StoreError};
-use haft_core::record::AuditEntry;
-use haft_core::registry::PublicKey;
+use haft_core::registry::{PublicKey, SigningKey};
 use rusqlite::{Connection, Row};
 use tokio::sync::oneshot;
 
 use super::agree::Words;
 use super::fault::of_read;
 use super::forget::gaps;
+use super::pass::{self, Signatures};
 use super::shared::Suspicion;
-use super::{Sqlite, read, reader, row};
+use super::{Sqlite, read, reader, row, writer};
 use crate::tables::{Looked, Res};
-use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Gap, Link, Verified};
+use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Head, Link, Verified, Written};
 
 /// Up to where a person has looked at faults, for [`looked`].
 pub(super) const LOOKED: &str =
@@ -34,28 +34,67 @@ pub fn verify(
     checkpoints: &Path,
 ) -> Result<Result<Verified, Broken>, StoreError> {
     let conn = reader::open(path, Duration::from_secs(5))?;
+    // Before the view that they are compared with: whoever writes meanwhile tells and signs more.
+    let had = told(path)?.map(|head| head.link);
     let checkpoints = match signed(checkpoints)? {
         Ok(checkpoints) => checkpoints,
         Err(broken) => return Ok(Err(broken)),
     };
-    // One view of all tables, whoever writes meanwhile.
+    // One view of all tables.
     let conn = conn.unchecked_transaction().map_err(|error| of_read(&error))?;
     let mut chain = match Chain::new(checkpoints, gaps(&conn)?, key) {
         Ok(chain) => chain,
         Err(broken) => return Ok(Err(broken)),
     };
+    chain.had(had);
     let mut first = None;
     let mut words = Words::default();
-    each(&conn, |entry| {
+    each(&conn, 0, |entry| {
         words.take(entry);
         if first.is_none() {
-            first = chain.take(entry).err();
+            first = chain.follow(entry, entry.is_intact()).err();
         }
     })?;
     if first.is_none() {
         first = words.against(&conn)?.into_iter().next().map(|one| one.broken);
     }
     Ok(first.map_or_else(|| chain.end(), Err))
+}
+
+/// The end of the trail as it stands beside the database.
+pub(super) fn told(path: &Path) -> Res<Option<Head>> {
+    let path = super::beside(path, "head");
+    Head::read(&path).map_err(|error| {
+        StoreError::Unavailable(format!("`{}` cannot be read: {error}", path.display()))
+    })
+}
+
+/// Signs the end of the trail as it stood beside the database, where the database knows nothing of it:
+/// it was put back from an older copy. What is written next is told in its place, and this stays
+/// until somebody has looked.
+pub(super) fn fence(conn: &Connection, path: &Path, key: &SigningKey) -> Res<()> {
+    let Some(Head { link, at_ms }) = told(path)? else { return Ok(()) };
+    if has(conn, &link)? || at_ms <= looked_at_ms(conn)? {
+        return Ok(());
+    }
+    let checkpoints = Sqlite::checkpoints(path);
+    let is_signed = |one: &Checkpoint| (one.number, &one.hash) == (link.number, &link.hash);
+    // Whatever is wrong with the others is found when they are compared.
+    if signed(&checkpoints)?.is_ok_and(|all| all.iter().any(is_signed)) {
+        return Ok(());
+    }
+    let head = Checkpoint::sign(&link, at_ms, key);
+    trail::append(&checkpoints, &head).map_err(|error| {
+        StoreError::Unavailable(format!("`{}` cannot be written: {error}", checkpoints.display()))
+    })
+}
+
+/// Whether an entry is there, or was and is forgotten.
+fn has(conn: &Connection, link: &Link) -> Res<bool> {
+    let last = writer::last_link(conn).map_err(|error| of_read(&error))?;
+    let sql = "SELECT hash FROM audit WHERE number = ?1";
+    let hash = read::one(conn, sql, (row::signed(link.number),), |found| row::digest(found, 0))?;
+    Ok(hash.map_or(link.number <= last.number, |hash| hash == link.hash))
 }
 
 /// Says when a database's time, or that of its trail, is far ahead of the machine's clock, which shows
@@ -73,17 +112,25 @@ pub fn ahead(path: &Path, wall_ms: i64) -> Result<Option<String>, StoreError> {
 }
 
 impl Sqlite {
-    /// Checks the trail on a thread of its own: it reads all of it, and readers are few.
+    /// Checks the trail on a thread of its own: it reads all of it, and readers are few. What it finds
+    /// stops effects as it does when a store is opened.
     pub(super) async fn verify_aside(&self) -> Res<Checked> {
         // Whatever is queued is part of the trail.
         self.write(|_| Ok(())).await?;
+        let (path, now_ms) = (self.path.clone(), self.shared.clock.now_ms());
+        let passed = aside(move || pass::whole(&path, now_ms, Signatures::All)).await?;
+        let looked = self.readers.ask(|conn| looked_at_ms(conn)).await?;
+        // Who has looked since has seen more than this did.
+        if looked == passed.looked_at_ms {
+            if passed.suspicion != Suspicion::None {
+                self.shared.suspect(passed.suspicion);
+            }
+            self.shared.checked(now_ms);
+        }
         let (path, wall_ms) = (self.path.clone(), self.shared.clock.wall_ms());
-        aside(move || {
-            let key = Self::signing_key(&path)?.public();
-            let found = verify(&path, &key, &Self::checkpoints(&path)).map(trail::said)?;
-            Ok(Checked { warning: ahead(&path, wall_ms)?, ..found })
-        })
-        .await
+        let warning = aside(move || ahead(&path, wall_ms)).await?;
+        let verdict = passed.verdict.ok_or_else(unended)?;
+        Ok(Checked { warning, ..trail::said(verdict) })
     }
 }
 
@@ -92,7 +139,7 @@ pub(super) fn marks(path: &Path) -> Res<Vec<Digest>> {
     let conn = reader::open(path, Duration::from_secs(5))?;
     let conn = conn.unchecked_transaction().map_err(|error| of_read(&error))?;
     let mut words = Words::default();
-    each(&conn, |entry| words.take(entry))?;
+    each(&conn, 0, |entry| words.take(entry))?;
     Ok(words.against(&conn)?.into_iter().flat_map(|one| one.marks).collect())
 }
 
@@ -102,63 +149,15 @@ pub(super) async fn aside<T: Send + 'static>(
 ) -> Res<T> {
     let (answer, wait) = oneshot::channel();
     let thread = std::thread::Builder::new().name("haft-store-verify".to_owned());
-    let unavailable = |why: String| StoreError::Unavailable(why);
     // Nobody waits any more: nobody to tell.
     let spawned = thread.spawn(move || drop(answer.send(work())));
-    spawned.map_err(|error| unavailable(format!("no thread to check with: {error}")))?;
-    wait.await.map_err(|_| unavailable("the check did not end".to_owned()))?
+    spawned
+        .map_err(|error| StoreError::Unavailable(format!("no thread to check with: {error}")))?;
+    wait.await.map_err(|_| unended())?
 }
 
-/// Whom to stop, because of faults that nobody has acknowledged.
-pub(super) fn suspicion(conn: &Connection, key: &PublicKey, path: &Path) -> Res<Suspicion> {
-    let looked = read::one(conn, LOOKED, (), looked)?.unwrap_or_default();
-    let all = |broken: &Broken| Ok(Suspicion::All(in_words(broken)));
-    let checkpoints = match signed(path)? {
-        Ok(checkpoints) => checkpoints,
-        Err(broken) => return all(&broken),
-    };
-    let newer = checkpoints.into_iter().filter(|one| one.at_ms > looked.at_ms).collect();
-    let (checkpoints, gaps) = (trail::by_number(newer), gaps(conn)?);
-    if let Some(forged) = forged(&checkpoints, &gaps, looked, key) {
-        return all(&forged);
-    }
-    let mut chain = Chain::from(Link::default(), checkpoints, gaps);
-    let mut faults = Vec::new();
-    let mut words = Words::default();
-    each(conn, |entry| {
-        words.take(entry);
-        let fault = chain.take(entry).err();
-        // Whoever changed what somebody has said changed what they have looked at.
-        if fault.as_ref().is_none_or(|broken| broken.fault != Fault::Hash) {
-            words.look(entry);
-        }
-        faults.extend(fault.filter(|broken| broken.number > looked.number));
-    })?;
-    faults.extend(chain.end().err());
-    let differing = words.against(conn)?.into_iter().filter(|one| !words.knows(one));
-    faults.extend(differing.map(|one| one.broken));
-    Ok(suspects(&faults))
-}
-
-/// The newest checkpoint, and gaps that nobody has looked at, must be signed. All the others are
-/// compared with their entries like it, and prove nothing that it does not: every entry is linked to
-/// those before. To check each signature takes long where there are many; [`verify`] does.
-fn forged(
-    checkpoints: &BTreeMap<u64, Checkpoint>,
-    gaps: &[Gap],
-    looked: Looked,
-    key: &PublicKey,
-) -> Option<Broken> {
-    let broken = |number, fault| Some(Broken { number, tenant: None, fault });
-    if let Some((number, _)) =
-        checkpoints.last_key_value().filter(|(_, newest)| !newest.is_signed_by(key))
-    {
-        return broken(*number, Fault::Checkpoint);
-    }
-    // One from before the key was lost is known, as checkpoints of that time are.
-    let mut unknown = gaps.iter().filter(|gap| !looked.covers(gap));
-    let forged = unknown.find(|gap| !gap.is_signed_by(key))?;
-    broken(forged.first, Fault::Forgotten)
+fn unended() -> StoreError {
+    StoreError::Unavailable("the check did not end".to_owned())
 }
 
 /// An entry whose content alone was changed is its tenant's affair. Anything else can be due to an
@@ -197,13 +196,14 @@ pub(super) fn signed(path: &Path) -> Res<Result<Vec<Checkpoint>, Broken>> {
     })
 }
 
-fn each(conn: &Connection, mut take: impl FnMut(&AuditEntry)) -> Res<()> {
-    let sql = "SELECT number, at_ms, tenant, kind, body, previous, hash FROM audit ORDER BY number";
+pub(super) fn each(conn: &Connection, after: u64, mut take: impl FnMut(&Written<'_>)) -> Res<()> {
+    let sql = "SELECT number, at_ms, tenant, kind, body, previous, hash FROM audit \
+               WHERE number > ?1 ORDER BY number";
     let mut read = || -> rusqlite::Result<()> {
         let mut statement = conn.prepare(sql)?;
-        let mut rows = statement.query(())?;
+        let mut rows = statement.query((row::signed(after),))?;
         while let Some(found) = rows.next()? {
-            take(&row::audit(found)?);
+            take(&row::written(found)?);
         }
         Ok(())
     };

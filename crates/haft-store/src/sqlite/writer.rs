@@ -186,6 +186,8 @@ impl Writer {
         match self.attempt(group) {
             Ok(Some((link, now_ms))) => {
                 self.shared.has_room();
+                // First, so that nothing is begun of which this does not tell.
+                self.tell(&link, now_ms);
                 group.drain(..).for_each(|task| task.answer(None));
                 self.sign(&link, now_ms, false);
             }
@@ -313,6 +315,15 @@ impl Writer {
         let done = self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
         if let Err(error) = done {
             self.shared.blame(&judge(&error, During::Work), &error);
+        }
+    }
+
+    /// Says beside the database where its trail ends.
+    fn tell(&mut self, link: &Link, now_ms: i64) {
+        if let Some(signing) = &mut self.signing
+            && let Err(error) = signing.heads.tell(link, now_ms)
+        {
+            self.shared.unsigned(&error);
         }
     }
 

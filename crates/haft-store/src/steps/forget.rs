@@ -20,7 +20,7 @@ use crate::tables::{Cut, Forgets, Looked, Res};
 use crate::trail::{Broken, Chain, Checkpoint, Fault, Gap, Link};
 
 /// At most so many entries are forgotten in one transaction, so that nobody waits long behind it.
-pub(crate) const AT_ONCE: usize = 256;
+pub(crate) const AT_ONCE: usize = 64;
 
 pub(crate) const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 

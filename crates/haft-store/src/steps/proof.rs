@@ -73,9 +73,4 @@ impl Proof {
             forget_at_ms: None,
         }))
     }
-
-    /// Whether the entry must be there at this time.
-    pub(crate) fn holds_at(&self, now_ms: i64) -> bool {
-        self.forget_at_ms.is_none_or(|forget| forget > now_ms)
-    }
 }

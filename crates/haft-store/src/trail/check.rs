@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use haft_core::record::AuditEntry;
+use haft_core::Digest;
+use haft_core::record::{self, AuditEntry};
 use haft_core::registry::PublicKey;
 
 use super::{Broken, Checkpoint, Fault, Gap, Link, Verified};
@@ -12,14 +13,45 @@ pub(crate) fn by_number(checkpoints: Vec<Checkpoint>) -> BTreeMap<u64, Checkpoin
     checkpoints.into_iter().map(|one| (one.number, one)).collect()
 }
 
+/// An entry where it lies: most are looked at once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Written<'a> {
+    pub(crate) number: u64,
+    pub(crate) at_ms: i64,
+    pub(crate) tenant: &'a str,
+    pub(crate) kind: &'a str,
+    pub(crate) body: &'a str,
+    pub(crate) previous: [u8; 32],
+    pub(crate) hash: [u8; 32],
+}
+
+impl<'a> From<&'a AuditEntry> for Written<'a> {
+    fn from(entry: &'a AuditEntry) -> Self {
+        let AuditEntry { number, at_ms, tenant, kind, body, previous, hash } = entry;
+        let (number, at_ms, previous, hash) = (*number, *at_ms, previous.raw(), hash.raw());
+        Self { number, at_ms, tenant, kind, body, previous, hash }
+    }
+}
+
+impl Written<'_> {
+    /// Whether its hash is that of what it says.
+    pub(crate) fn is_intact(&self) -> bool {
+        let said = [self.tenant, self.kind, self.body];
+        record::entry_hash(self.number, self.at_ms, said, &self.previous) == self.hash
+    }
+}
+
 /// The check of a chain, fed with its entries in order.
 pub(crate) struct Chain {
-    last: Link,
+    /// The number and the hash of the last entry.
+    last: (u64, [u8; 32]),
     signed: BTreeMap<u64, Checkpoint>,
     agreed: u64,
     /// By their first entries.
     gaps: BTreeMap<u64, Gap>,
     forgotten: u64,
+    /// An entry that was there, signed or not.
+    told: Option<Link>,
 }
 
 impl Chain {
@@ -41,7 +73,8 @@ impl Chain {
     /// A check of what comes after this. Who signed checkpoints and gaps is for others to check.
     pub(crate) fn from(last: Link, signed: BTreeMap<u64, Checkpoint>, gaps: Vec<Gap>) -> Self {
         let gaps = gaps.into_iter().map(|gap| (gap.first, gap)).collect();
-        Self { last, signed, agreed: 0, gaps, forgotten: 0 }
+        let last = (last.number, last.hash.raw());
+        Self { last, signed, agreed: 0, gaps, forgotten: 0, told: None }
     }
 
     /// A check from the first entry on, where nothing was signed.
@@ -49,11 +82,16 @@ impl Chain {
         Self::from(Link::default(), BTreeMap::new(), gaps)
     }
 
+    /// This entry has been there, although nobody may have signed it.
+    pub(crate) fn had(&mut self, told: Option<Link>) {
+        self.told = told;
+    }
+
     /// Goes on after entries that were forgotten.
     fn pass(&mut self) -> Result<(), Broken> {
-        while let Some(gap) = self.gaps.remove(&self.last.number.saturating_add(1)) {
-            let linked = gap.previous == self.last.hash;
-            self.last = gap.end();
+        while let Some(gap) = self.gaps.remove(&self.last.0.saturating_add(1)) {
+            let linked = gap.previous.raw() == self.last.1;
+            self.last = (gap.last, gap.hash.raw());
             self.forgotten += gap.entries();
             if !linked {
                 return Err(broken(gap.first, None, Fault::Chain));
@@ -65,8 +103,12 @@ impl Chain {
 
     /// Compares the last entry with what was signed of it.
     fn agree(&mut self, number: u64, tenant: Option<&str>) -> Result<(), Broken> {
+        if self.told.as_ref().is_some_and(|it| it.number == number && it.hash.raw() != self.last.1)
+        {
+            return Err(broken(number, tenant.map(str::to_owned), Fault::Rewritten));
+        }
         match self.signed.remove(&number) {
-            Some(signed) if signed.hash != self.last.hash => {
+            Some(signed) if signed.hash.raw() != self.last.1 => {
                 Err(broken(number, tenant.map(str::to_owned), Fault::Rewritten))
             }
             Some(_) => {
@@ -79,32 +121,46 @@ impl Chain {
 
     /// Takes the next entry, and goes on after it whatever is wrong with it.
     pub(crate) fn take(&mut self, entry: &AuditEntry) -> Result<(), Broken> {
+        let entry = Written::from(entry);
+        self.follow(&entry, entry.is_intact())
+    }
+
+    /// The same, where somebody has looked whether it is intact.
+    pub(crate) fn follow(&mut self, entry: &Written<'_>, is_intact: bool) -> Result<(), Broken> {
         let passed = self.pass();
-        let expected = self.last.number.saturating_add(1);
-        let linked = entry.previous == self.last.hash;
-        self.last = Link { number: entry.number, hash: entry.hash.clone() };
+        let (number, hash) = self.last;
+        let (expected, linked) = (number.saturating_add(1), entry.previous == hash);
+        self.last = (entry.number, entry.hash);
         passed?;
-        let wrong = |fault| Err(broken(entry.number, Some(entry.tenant.clone()), fault));
+        let wrong = |fault| Err(broken(entry.number, Some(entry.tenant.to_owned()), fault));
         if entry.number != expected {
             return Err(broken(expected, None, Fault::Gap));
         }
         if !linked {
             return wrong(Fault::Chain);
         }
-        if entry.hash != entry.expected_hash() {
+        if !is_intact {
             return wrong(Fault::Hash);
         }
-        self.agree(entry.number, Some(&entry.tenant))
+        self.agree(entry.number, Some(entry.tenant))
+    }
+
+    /// The last entry that was taken.
+    pub(crate) fn last(&self) -> Link {
+        let (number, hash) = &self.last;
+        Link { number: *number, hash: Digest::from_raw(hash) }
     }
 
     /// Ends the check: what was signed must have been there.
     pub(crate) fn end(self) -> Result<Verified, Broken> {
-        match self.signed.keys().find(|number| **number > self.last.number) {
+        let told = self.told.iter().map(|told| &told.number);
+        let mut known = self.signed.keys().chain(told);
+        match known.find(|number| **number > self.last.0) {
             Some(number) => Err(broken(*number, None, Fault::CutTail)),
             None => Ok(Verified {
-                entries: self.last.number.saturating_sub(self.forgotten),
+                entries: self.last.0.saturating_sub(self.forgotten),
                 forgotten: self.forgotten,
-                head: self.last.hash,
+                head: self.last().hash,
                 checkpoints: self.agreed,
             }),
         }
@@ -199,7 +255,8 @@ mod tests {
                 entries[2].body = "{}".into();
                 seal(entries, 2);
             },
-            "entry 4 is not the one that was signed",
+            "entry 4 is not the one that was signed; the trail was written anew, or an older copy of \
+             the store was put back",
         );
     }
 
@@ -207,7 +264,8 @@ mod tests {
     fn a_cut_tail_is_noticed() {
         check(
             |entries, _| entries.truncate(4),
-            "the trail was cut: entry 6 was signed and is not there",
+            "the trail was cut: entry 6 was signed and is not there; its end was removed, or an older \
+             copy of the store was put back",
         );
     }
 

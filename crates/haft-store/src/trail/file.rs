@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use haft_core::port::StoreError;
 use haft_core::registry::SigningKey;
 
-use super::{Broken, Checkpoint, Fault, Link};
+use super::{Broken, Checkpoint, Fault, Heads, Link};
 
 /// However few were written, they are signed after so long: what is not signed can be taken away
 /// from the end without a trace. Each signature is read whenever the store is opened.
@@ -23,6 +23,8 @@ pub(crate) struct Signing {
     pub(crate) covered: u64,
     /// Since when nothing was signed.
     pub(crate) since_ms: i64,
+    /// Where every head is told meanwhile.
+    pub(crate) heads: Heads,
 }
 
 impl Signing {
@@ -85,17 +87,32 @@ pub(crate) fn drop_some(path: &Path, gone: &HashMap<(u64, i64), Checkpoint>) -> 
         text.push_str(&serde_json::to_string(one)?);
         text.push('\n');
     }
-    let aside = beside(path, "new");
-    match fs::remove_file(&aside) {
+    put(&beside(path, "new"), path, &text)
+}
+
+/// Writes a file that only its owner can read in the place of another, whole or not at all.
+pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    put(&aside(path)?, path, text)
+}
+
+fn put(aside: &Path, path: &Path, text: &str) -> io::Result<()> {
+    match fs::remove_file(aside) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    write_private(&aside, &text)?;
-    fs::rename(&aside, path)?;
+    write_private(aside, text)?;
+    fs::rename(aside, path)?;
     // Or what is appended next could be lost with the name that the old file still has on disk.
     #[cfg(unix)]
     path.parent().map_or(Ok(()), |dir| File::open(dir)?.sync_all())?;
     Ok(())
+}
+
+/// A name that nobody else writes to.
+fn aside(path: &Path) -> io::Result<PathBuf> {
+    let mut name = [0; 8];
+    getrandom::fill(&mut name).map_err(|error| io::Error::other(error.to_string()))?;
+    Ok(beside(path, &haft_core::digest::hex(&name)))
 }
 
 /// Reads checkpoints. A last line without its end is a write that was interrupted; any other line
@@ -139,9 +156,7 @@ pub(crate) fn key(path: &Path) -> Result<SigningKey, StoreError> {
 
 /// Writes a file that only its owner can read, whole or not at all, unless there is one.
 fn put_new(path: &Path, text: &str) -> io::Result<()> {
-    let mut name = [0; 8];
-    getrandom::fill(&mut name).map_err(|error| io::Error::other(error.to_string()))?;
-    let aside = beside(path, &haft_core::digest::hex(&name));
+    let aside = aside(path)?;
     let written = write_private(&aside, text).and_then(|()| fs::hard_link(&aside, path));
     let removed = fs::remove_file(&aside);
     written.and(removed)

@@ -43,7 +43,7 @@ async fn check(edits: &[(&str, u64)], fault: Fault) {
         touch(&bed, sql);
         let broken = verdict(&bed).unwrap_err();
         assert_eq!((broken.fault, broken.number), (fault, *entry), "{sql}");
-        let store = bed.open_sqlite(|options| options.verify_on_open = true);
+        let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
         let refused = store.claim(claim("other")).await.unwrap_err();
         assert!(matches!(refused, StoreError::Tampered(_)), "{sql}: {refused}");
         let mut elsewhere = claim("elsewhere");
@@ -169,7 +169,7 @@ async fn every_tenant_whose_effects_were_touched_is_stopped() {
         fresh(&bed.open_sqlite(|_| ()), of(tenant, "one")).await;
     }
     touch(&bed, "UPDATE effects SET class = 'pure' WHERE tenant <> 'third'");
-    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
     for (tenant, stopped) in [("acme", true), ("other", true), ("third", false)] {
         assert_eq!(store.claim(of(tenant, "two")).await.is_err(), stopped, "{tenant}");
     }
@@ -217,12 +217,12 @@ async fn what_is_edited_after_somebody_has_looked_is_noticed() {
     for edit in &edits {
         touch(&bed, edit);
         {
-            let store = bed.open_sqlite(|options| options.verify_on_open = true);
+            let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
             assert!(is_stopped(&store).await, "{edit}");
             store.acknowledge(&Principal::user("ines"), "seen").await.unwrap();
             assert!(!is_stopped(&store).await, "{edit}");
         }
-        let store = bed.open_sqlite(|options| options.verify_on_open = true);
+        let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
         assert!(!is_stopped(&store).await, "{edit}");
         assert_eq!(verdict(&bed).unwrap_err().tenant.as_deref(), Some("acme"), "still told");
     }
@@ -236,18 +236,20 @@ async fn what_somebody_has_looked_at_may_be_forgotten() {
     effects(&bed.open_sqlite(|_| ())).await;
     let edit = "UPDATE effects SET state = 'failed', due_at_ms = ended_at_ms + 600000 WHERE id = 2";
     touch(&bed, edit);
-    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
     assert!(is_stopped(&store).await);
     store.acknowledge(&Principal::user("ines"), "seen").await.unwrap();
     bed.clock.advance(keep);
     assert_eq!(store.purge().await, Ok(3));
     drop(store);
-    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
     assert!(!is_stopped(&store).await);
     drop(store);
     // Whoever changes what was said hides nothing.
     touch(&bed, "UPDATE audit SET body = body || ' ' WHERE kind = 'acknowledge'");
-    assert!(is_stopped(&bed.open_sqlite(|options| options.verify_on_open = true)).await);
+    assert!(
+        is_stopped(&bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole)).await
+    );
 }
 
 /// The trail is kept for as long as keys are, and forgets while an effect has begun that long ago and
@@ -286,17 +288,17 @@ async fn what_somebody_has_looked_at_does_not_hide_what_comes_later() {
     effects(&bed.open_sqlite(|_| ())).await;
     touch(&bed, "DELETE FROM effects");
     {
-        let store = bed.open_sqlite(|options| options.verify_on_open = true);
+        let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
         assert!(store.claim(claim("next")).await.is_err());
         store.acknowledge(&Principal::user("ines"), "a restored backup").await.unwrap();
         let ticket = fresh(&store, claim("next")).await;
         store.settle(&ticket, ending(State::Succeeded, None), None).await.unwrap();
     }
-    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
     assert_eq!(word(&store.claim(claim("more")).await.unwrap()), "fresh 1");
     drop(store);
     touch(&bed, "DELETE FROM effects WHERE call = 'call of next'");
-    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
     let refused = store.claim(claim("other")).await.unwrap_err();
     assert!(matches!(refused, StoreError::Tampered(_)), "{refused}");
 }

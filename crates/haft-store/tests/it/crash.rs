@@ -199,7 +199,7 @@ fn forgetting_that_is_killed_in_the_middle_harms_nothing() {
     let mut left = Vec::new();
     for round in 0..8 {
         kill_at_work(dir.path(), FORGETFUL, round);
-        let options = Options { verify_on_open: true, ..Options::default() };
+        let options = Options { verify: haft_store::Verify::Whole, ..Options::default() };
         let store = Sqlite::open(&path, options).unwrap();
         let checked = runtime.block_on(store.verify()).unwrap();
         assert_eq!(checked.broken, None, "round {round}");

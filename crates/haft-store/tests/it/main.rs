@@ -21,7 +21,11 @@ mod files;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
+mod restore;
+#[cfg(test)]
 mod sealing;
+#[cfg(test)]
+mod tail;
 #[cfg(test)]
 mod tampering;
 #[cfg(test)]

@@ -137,10 +137,10 @@ async fn nothing_is_forgotten_of_a_trail_that_was_found_touched() {
     let bed = written().await;
     touch(&bed, "UPDATE audit SET body = '{}' WHERE number = 3");
     for _ in 0..2 {
-        let store = bed.open_sqlite(|options| options.verify_on_open = true);
+        let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
         tampered(forget(&store, i64::MAX).await, "entry 3 was changed");
     }
-    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
     store.acknowledge(&Principal::user("ines"), "a restored backup").await.unwrap();
     // Entry 6 is not the newest any more; that somebody has looked stays, and so does the fault.
     assert_eq!(forget(&store, i64::MAX).await, Ok(5));
@@ -189,7 +189,7 @@ async fn whatever_was_touched_is_told_however_much_is_forgotten_since() {
             assert!(verdict(&bed).is_err(), "after somebody has looked: {sql}");
         }
         drop(store);
-        let store = bed.open_sqlite(|options| options.verify_on_open = true);
+        let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
         assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "fresh 1", "{sql}");
     }
 }
@@ -198,7 +198,7 @@ async fn whatever_was_touched_is_told_however_much_is_forgotten_since() {
 async fn a_lost_key_can_be_acknowledged_although_entries_were_forgotten() {
     let bed = forgotten().await;
     std::fs::remove_file(bed.path().with_extension("db.key")).unwrap();
-    let verifying = || bed.open_sqlite(|options| options.verify_on_open = true);
+    let verifying = || bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
     let store = verifying();
     let refused = store.claim(claim("k")).await;
     assert!(matches!(refused, Err(StoreError::Tampered(_))), "{refused:?}");

@@ -112,7 +112,7 @@ async fn a_checkpoint_that_was_cut_off_while_it_was_written_is_no_fault() {
 async fn a_tenant_whose_entry_was_touched_is_stopped_until_somebody_has_looked() {
     let bed = written().await;
     touch(&bed, "UPDATE audit SET body = '{}' WHERE number = 3");
-    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
     let refused = store.claim(claim("k")).await.unwrap_err();
     let StoreError::Tampered(why) = refused else { panic!("{refused:?}") };
     assert!(why.starts_with("entry 3 was changed"), "{why}");
@@ -122,7 +122,7 @@ async fn a_tenant_whose_entry_was_touched_is_stopped_until_somebody_has_looked()
     store.acknowledge(&Principal::user("ines"), "a restored backup").await.unwrap();
     assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "fresh 1");
     drop(store);
-    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
     assert_eq!(word(&store.claim(claim("k3")).await.unwrap()), "fresh 1", "and stay so");
     assert_eq!(verdict(&bed).unwrap_err().number, 3, "the fault is still told");
 }
@@ -131,10 +131,10 @@ async fn a_tenant_whose_entry_was_touched_is_stopped_until_somebody_has_looked()
 async fn a_store_that_is_open_hears_that_somebody_has_looked_in_another_process() {
     let bed = written().await;
     touch(&bed, "DELETE FROM audit WHERE number >= 5");
-    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
     let refused = store.trusts("acme").await.unwrap_err();
     assert!(matches!(refused, StoreError::Tampered(_)), "{refused}");
-    let other = bed.open_sqlite(|options| options.verify_on_open = true);
+    let other = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
     other.acknowledge(&Principal::user("ines"), "a restored backup").await.unwrap();
     store.trusts("acme").await.unwrap();
     assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "fresh 1");
@@ -144,7 +144,7 @@ async fn a_store_that_is_open_hears_that_somebody_has_looked_in_another_process(
 async fn everybody_is_stopped_when_nobody_can_tell_whose_entries_are_gone() {
     let bed = written().await;
     touch(&bed, "DELETE FROM audit WHERE number >= 5");
-    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
     for tenant in ["acme", "other", "third"] {
         let mut claim = claim(tenant);
         claim.effect.tenant = tenant.into();
@@ -154,14 +154,14 @@ async fn everybody_is_stopped_when_nobody_can_tell_whose_entries_are_gone() {
     bed.clock.advance(1);
     store.acknowledge(&Principal::user("ines"), "a restored backup").await.unwrap();
     drop(store);
-    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
     assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "fresh 1");
 }
 
 #[tokio::test]
 async fn a_trail_in_order_stops_nobody() {
     let bed = written().await;
-    let store = bed.open_sqlite(|options| options.verify_on_open = true);
+    let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
     assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "fresh 1");
 }
 
@@ -185,7 +185,7 @@ async fn what_is_configured_by_hand_does_not_fit_the_trail() {
         assert!(verdict(&bed).is_ok());
         touch(&bed, sql);
         assert_eq!(verdict(&bed).unwrap_err().fault, Fault::Config, "{sql}");
-        let store = bed.open_sqlite(|options| options.verify_on_open = true);
+        let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
         let refused = store.claim(claim("k")).await.unwrap_err();
         assert!(matches!(refused, StoreError::Tampered(_)), "{refused}");
     }
@@ -232,16 +232,20 @@ async fn checkpoints_of_what_was_forgotten_go_with_it_and_the_newest_stays() {
         bed.clock.advance(1);
         store.note("acme", "note", json!(n)).await.unwrap();
     }
+    // What was written before is signed after that was answered, and before this is.
+    store.flush().await.unwrap();
     assert_eq!(signed_heads(&bed), [2, 4, 6, 8, 10]);
     // The first seven: there is nothing that those of entries 2, 4 and 6 could be compared with.
     assert_eq!(store.forget(store.now_ms() - 3).await.unwrap().entries, 7);
     assert_eq!(signed_heads(&bed), [8, 10]);
     bed.clock.advance(2 * 86_400_000);
     assert_eq!(store.forget(i64::MAX).await.unwrap().entries, 3);
+    store.flush().await.unwrap();
     assert_eq!(signed_heads(&bed), [10, 11]);
     store.note("acme", "note", json!("one more")).await.unwrap();
     bed.clock.advance(2 * 86_400_000);
     assert_eq!(store.forget(i64::MAX).await.unwrap().entries, 1);
+    store.flush().await.unwrap();
     assert_eq!(signed_heads(&bed), [11, 12]);
     drop(store);
     assert!(verdict(&bed).is_ok());
@@ -292,7 +296,7 @@ async fn a_gap_that_we_did_not_make_is_noticed() {
         touch(&bed, sql);
         let broken = verdict(&bed).unwrap_err();
         assert_eq!((broken.number, broken.fault), (number, fault), "{sql}");
-        let store = bed.open_sqlite(|options| options.verify_on_open = true);
+        let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
         let refused = store.claim(claim("k")).await;
         assert!(matches!(refused, Err(StoreError::Tampered(_))), "{sql}");
     }

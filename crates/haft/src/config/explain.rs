@@ -68,6 +68,7 @@ fn wanted(expected: &str) -> Option<(&'static str, &'static str)> {
         "a sequence" => ("a list", "[…]"),
         "a string" | "path string" | "a borrowed string" => ("a text", "\"…\""),
         "a boolean" => ("true or false", "true"),
+        "tail, whole or false" => ("\"tail\", \"whole\" or false", "\"tail\""),
         "a map" => ("a table", "{ … }"),
         _ if expected.starts_with("struct ") => ("a table", "{ … }"),
         "i64" => ("a whole number", "1"),
@@ -109,9 +110,14 @@ mod tests {
             "toolset = 3\n",
             "`toolset` must be a text, and is a number: write `toolset = \"…\"`",
         );
+        check("[store]\nverify = \"yes\"\n", "unknown word `yes`; use one of `tail`, `whole`");
         check(
-            "[store]\nverify = \"yes\"\n",
-            "`verify` must be true or false, and is a text: write `verify = true`",
+            "[store]\nverify = 3\n",
+            "`verify` must be \"tail\", \"whole\" or false, and is a number: write `verify = \"tail\"`",
+        );
+        check(
+            "[images]\nurl = true\n",
+            "`url` must be a text, and is true or false: write `url = \"…\"`",
         );
         check(
             "policy = \"x\"\n",

@@ -3,14 +3,17 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Deserialize;
+use haft_store::Verify;
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer};
 
 /// The section as it is written.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct RawStore {
     pub(super) path: Option<PathBuf>,
-    pub(super) verify: Option<bool>,
+    #[serde(deserialize_with = "verify")]
+    pub(super) verify: Verify,
     keep_days: Option<u64>,
 }
 
@@ -23,6 +26,32 @@ impl RawStore {
             Some(days) => Some(Duration::from_secs(days.saturating_mul(24 * 60 * 60))),
         }
     }
+}
+
+/// A word, or `true` for all of it and `false` for nothing, as it was before there were words for it.
+fn verify<'de, D: Deserializer<'de>>(from: D) -> Result<Verify, D::Error> {
+    struct Word;
+
+    impl Visitor<'_> for Word {
+        type Value = Verify;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("tail, whole or false")
+        }
+
+        fn visit_bool<E>(self, all: bool) -> Result<Verify, E> {
+            Ok(if all { Verify::Whole } else { Verify::Never })
+        }
+
+        fn visit_str<E: Error>(self, word: &str) -> Result<Verify, E> {
+            match word {
+                "tail" => Ok(Verify::Tail),
+                "whole" => Ok(Verify::Whole),
+                _ => Err(E::unknown_variant(word, &["tail", "whole"])),
+            }
+        }
+    }
+    from.deserialize_any(Word)
 }
 
 #[cfg(test)]
@@ -43,5 +72,18 @@ mod tests {
         check("keep_days = 7", Some(7));
         check("keep_days = 0", None);
         check("keep_days = 9223372036854775807", Some(u64::MAX / (24 * 60 * 60)));
+    }
+
+    #[test]
+    fn how_much_is_checked_is_a_word_or_as_it_was() {
+        for (text, expected) in [
+            ("", Verify::Tail),
+            ("verify = \"tail\"", Verify::Tail),
+            ("verify = \"whole\"", Verify::Whole),
+            ("verify = true", Verify::Whole),
+            ("verify = false", Verify::Never),
+        ] {
+            assert_eq!(toml::from_str::<RawStore>(text).unwrap().verify, expected, "{text}");
+        }
     }
 }

@@ -21,6 +21,8 @@ mod memory;
 #[cfg(test)]
 mod project;
 #[cfg(test)]
+mod restore;
+#[cfg(test)]
 mod scarce;
 #[cfg(test)]
 mod server;

@@ -75,7 +75,7 @@ fn private(project: &Project, name: &str) {
 
 /// Puts the store of before in its place, as it was.
 fn begin_again(project: &Project) {
-    for name in ["", ".key", ".checkpoints", "-wal", "-shm"] {
+    for name in ["", ".key", ".checkpoints", ".head", ".checked", "-wal", "-shm"] {
         let to = in_project(project, &format!("haft.db{name}"));
         let _ = fs::remove_file(&to);
         let from = in_project(project, &format!("before.db{name}"));

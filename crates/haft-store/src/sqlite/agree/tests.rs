@@ -40,7 +40,7 @@ fn entry(number: u64, kind: &str, body: &Value) -> AuditEntry {
 
 fn verdict(trail: &[AuditEntry], conn: &Connection) -> Option<(u64, Fault)> {
     let mut words = Words::default();
-    trail.iter().for_each(|entry| words.take(entry));
+    trail.iter().for_each(|entry| words.take(&Written::from(entry)));
     let first = words.against(conn).unwrap().into_iter().next();
     first.map(|one| (one.broken.number, one.broken.fault))
 }
@@ -69,15 +69,15 @@ fn whoever_looked_with_an_older_haft_has_seen_what_was_told_before() {
         let broken = Broken { number, tenant: None, fault: Fault::Ledger };
         words.knows(&Differing { marks: vec![key()], broken })
     };
-    words.look(&said);
+    words.look(&Written::from(&said));
     assert!(!knows(&words, 2), "a tenant's own note is nobody's word");
     said.tenant.clear();
-    words.look(&said);
+    words.look(&Written::from(&said));
     for (number, known) in [(0, false), (1, true), (3, true), (4, false)] {
         assert_eq!(knows(&words, number), known, "{number}");
     }
     said.body = json!({ "by": "user:ines", "note": "seen", "faults": [key()] }).to_string();
-    words.look(&said);
+    words.look(&Written::from(&said));
     assert!(knows(&words, 0) && knows(&words, 4), "by its mark");
 }
 

@@ -1,0 +1,185 @@
+//! What an entry of the trail says of an effect, and what the ledger says of it. Kept small: there are
+//! as many as there are effects.
+
+use std::borrow::Cow;
+
+use haft_core::Digest;
+use haft_core::contract::SideEffectPolicy;
+use haft_core::digest;
+use haft_core::ledger::{Keep, State};
+use rusqlite::Row;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::json;
+
+use crate::machine;
+use crate::sqlite::row::{self, RawStored};
+use crate::steps::proof::Proof;
+
+/// The bytes of a digest.
+pub(super) type Raw = [u8; 32];
+
+/// What an entry says of an effect.
+#[derive(Clone, Copy)]
+pub(super) struct Word {
+    pub(super) number: u64,
+    /// Whose, as the words number them.
+    pub(super) tenant: usize,
+    /// The call, as the words hash it.
+    pub(super) call: u64,
+    /// None where it is no word of ours.
+    pub(super) state: Option<State>,
+    pub(super) proof: Option<Proved>,
+}
+
+/// A [`Proof`], without its key.
+#[derive(Clone, Copy)]
+pub(super) struct Proved {
+    asked: Raw,
+    answer: Option<Raw>,
+    rest: Option<Raw>,
+    pub(super) forget_at_ms: Option<i64>,
+}
+
+/// The part of an entry's body that is a word. An older haft did not say so much.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Said<'a> {
+    #[serde(borrow)]
+    pub(super) call: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) state: Cow<'a, str>,
+    #[serde(default, deserialize_with = "raw")]
+    pub(super) key: Option<Raw>,
+    #[serde(default, deserialize_with = "raw")]
+    asked: Option<Raw>,
+    #[serde(default, deserialize_with = "raw")]
+    answer: Option<Raw>,
+    #[serde(default, deserialize_with = "raw")]
+    rest: Option<Raw>,
+    #[serde(default)]
+    forget_at_ms: Option<i64>,
+}
+
+fn raw<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Raw>, D::Error> {
+    let text = Option::<Cow<'de, str>>::deserialize(from)?;
+    Ok(text.and_then(|text| digest::parse_raw(&text)))
+}
+
+impl Said<'_> {
+    /// The key, and what must be true of the entry under it.
+    pub(super) fn proof(&self) -> Option<(Raw, Proved)> {
+        let (answer, rest, forget_at_ms) = (self.answer, self.rest, self.forget_at_ms);
+        Some((self.key?, Proved { asked: self.asked?, answer, rest, forget_at_ms }))
+    }
+}
+
+impl Proved {
+    /// Whether everything in the entry is part of it.
+    pub(super) fn is_whole(&self) -> bool {
+        self.rest.is_some()
+    }
+
+    /// Whether the entry must be there at this time.
+    pub(super) fn holds_at(&self, now_ms: i64) -> bool {
+        self.forget_at_ms.is_none_or(|forget| forget > now_ms)
+    }
+}
+
+impl Word {
+    pub(super) fn fits(&self, found: &Found<'_>, now_ms: i64) -> bool {
+        let same = self.state.is_some() && self.state == found.state;
+        let Some(proof) = &self.proof else { return same };
+        let (told, stored) = (proof.answer, &found.stored);
+        let same = same && proof.asked == stored.asked;
+        let Some(rest) = proof.rest else {
+            // An answer that is no longer kept says nothing.
+            return same && (found.answer.is_none() || told == found.answer);
+        };
+        let gone = || {
+            stored.answer.is_none() && found.answer_until_ms.is_some_and(|until| until <= now_ms)
+        };
+        same && rest == stored.rest && found.in_time && (told == stored.answer || gone())
+    }
+}
+
+/// A word that is written down, for whoever reads on later.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Open {
+    number: u64,
+    pub(super) tenant: String,
+    state: State,
+    proof: Proof,
+}
+
+impl Open {
+    pub(super) fn of(key: &Raw, word: &Word, tenant: &str) -> Option<Self> {
+        let Proved { asked, answer, rest, forget_at_ms } = word.proof?;
+        let digest = |raw: Raw| Digest::from_raw(&raw);
+        let (answer, rest) = (answer.map(digest), rest.map(digest));
+        let proof = Proof { key: digest(*key), asked: digest(asked), answer, rest, forget_at_ms };
+        Some(Self { number: word.number, tenant: tenant.to_owned(), state: word.state?, proof })
+    }
+
+    /// The key and the word, of a tenant that has this number now. Which call it was of is not known
+    /// any more.
+    pub(super) fn word(&self, tenant: usize) -> (Raw, Word) {
+        let Proof { key, asked, answer, rest, forget_at_ms } = &self.proof;
+        let proof = Proved {
+            asked: asked.raw(),
+            answer: answer.as_ref().map(Digest::raw),
+            rest: rest.as_ref().map(Digest::raw),
+            forget_at_ms: *forget_at_ms,
+        };
+        let (number, state) = (self.number, Some(self.state));
+        (key.raw(), Word { number, tenant, call: 0, state, proof: Some(proof) })
+    }
+}
+
+/// An entry of the ledger, whatever somebody has made of it.
+pub(super) struct Found<'r> {
+    pub(super) key: Option<Raw>,
+    pub(super) call: &'r str,
+    pub(super) tenant: &'r str,
+    pub(super) state: Option<State>,
+    pub(super) class: Option<SideEffectPolicy>,
+    stored: RawStored,
+    /// Of the answer's text alone.
+    answer: Option<Raw>,
+    pub(super) started_at_ms: i64,
+    /// When its answer may be gone, if ever; and whether it is forgotten when that says so.
+    answer_until_ms: Option<i64>,
+    in_time: bool,
+}
+
+/// Reads the columns of [`super::ROWS`].
+pub(super) fn found<'r>(row: &'r Row<'_>) -> rusqlite::Result<Found<'r>> {
+    let stored = row::stored_raw(row)?;
+    let key = row.get_ref(4)?.as_blob().ok().and_then(|blob| Raw::try_from(blob).ok());
+    let state = State::parse(row.get_ref(13)?.as_str()?);
+    let keep = Keep { result_ms: row::unsigned(row, 17)?, key_ms: row::unsigned(row, 18)? };
+    let ended: Option<i64> = row.get(20)?;
+    let due = |has_body| machine::due_at_ms(state?, ended?, keep, has_body);
+    let answer = row.get_ref(1)?.as_str_or_null().ok().flatten();
+    Ok(Found {
+        key,
+        call: row.get_ref(8)?.as_str()?,
+        tenant: row.get_ref(7)?.as_str()?,
+        class: row.get_ref(12)?.as_str().ok().and_then(row::class),
+        answer: answer.map(|text| digest::raw_of(text.as_bytes())),
+        started_at_ms: row.get(19)?,
+        answer_until_ms: due(true),
+        in_time: due(stored.answer.is_some()) == row.get::<_, Option<i64>>(row::STORED)?,
+        state,
+        stored,
+    })
+}
+
+impl Found<'_> {
+    /// Without its answer, which goes in its time.
+    pub(super) fn marks(&self) -> Vec<Digest> {
+        let digest = |raw: &Raw| Digest::from_raw(raw);
+        let row = json!([digest(&self.stored.asked), digest(&self.stored.rest)]);
+        std::iter::once(Digest::of_json(&row)).chain(self.key.as_ref().map(digest)).collect()
+    }
+}

@@ -1,0 +1,208 @@
+//! A pass over the audit trail: of all of it, or of what was added since all of it was last found in
+//! order. It says whose effects are to stop.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use haft_core::registry::{PublicKey, SigningKey};
+use rusqlite::Connection;
+
+use super::agree::Words;
+use super::fault::of_read;
+use super::forget::gaps;
+use super::mark::Mark;
+use super::shared::Suspicion;
+use super::verify::{LOOKED, each, in_words, looked, signed, suspects, told};
+use super::{Options, Sqlite, Verify, read, reader, writer};
+use crate::tables::{Looked, Res};
+use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Gap, Link, Verified, Written};
+
+/// Which signatures of checkpoints are checked. To check each takes long where there are many, and the
+/// newest proves what all of them do: every entry is linked to those before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Signatures {
+    Newest,
+    All,
+}
+
+/// What came of a pass over the whole trail.
+pub(super) struct Passed {
+    /// Whom to stop, because of faults that nobody has acknowledged.
+    pub(super) suspicion: Suspicion,
+    /// When somebody had last looked at what is wrong.
+    pub(super) looked_at_ms: i64,
+    /// The first fault, acknowledged or not; nothing where not all signatures were checked.
+    pub(super) verdict: Option<Result<Verified, Broken>>,
+}
+
+/// Checks a trail when its database is opened. Returns whom to stop, and whether that was all of it.
+pub(super) fn on_opening(path: &Path, options: &Options, now_ms: i64) -> Res<(Suspicion, bool)> {
+    if options.verify == Verify::Tail
+        && let Some(suspicion) = tail(path, options.short, now_ms)?
+    {
+        return Ok((suspicion, false));
+    }
+    Ok((whole(path, now_ms, Signatures::Newest)?.suspicion, true))
+}
+
+/// Where everything that is compared comes from, as of one moment.
+struct View {
+    conn: Connection,
+    key: SigningKey,
+    looked: Looked,
+    /// Those that are newer than what somebody has looked at.
+    checkpoints: BTreeMap<u64, Checkpoint>,
+    all: Vec<Checkpoint>,
+    gaps: Vec<Gap>,
+    had: Option<Link>,
+}
+
+impl View {
+    /// The checkpoints are read before the database, and that in one transaction: whoever writes
+    /// meanwhile would seem to have touched the one or the other.
+    fn open(path: &Path) -> Res<Result<Self, Broken>> {
+        let had = told(path)?.map(|head| head.link);
+        let all = match signed(&Sqlite::checkpoints(path))? {
+            Ok(all) => all,
+            Err(broken) => return Ok(Err(broken)),
+        };
+        let conn = reader::open(path, Duration::from_secs(5))?;
+        conn.execute_batch("BEGIN").map_err(|error| of_read(&error))?;
+        let looked = read::one(&conn, LOOKED, (), looked)?.unwrap_or_default();
+        let newer = all.iter().filter(|one| one.at_ms > looked.at_ms).cloned().collect();
+        let (checkpoints, gaps) = (trail::by_number(newer), gaps(&conn)?);
+        let key = Sqlite::signing_key(path)?;
+        Ok(Ok(Self { conn, key, looked, checkpoints, all, gaps, had }))
+    }
+
+    /// The newest checkpoint, and gaps that nobody has looked at, must be signed. All the other
+    /// checkpoints are compared with their entries like it.
+    fn forged(&self, key: &PublicKey) -> Option<Broken> {
+        let broken = |number, fault| Some(Broken { number, tenant: None, fault });
+        let newest = self.checkpoints.last_key_value();
+        if let Some((number, _)) = newest.filter(|(_, newest)| !newest.is_signed_by(key)) {
+            return broken(*number, Fault::Checkpoint);
+        }
+        // One from before the key was lost is known, as checkpoints of that time are.
+        let mut unknown = self.gaps.iter().filter(|gap| !self.looked.covers(gap));
+        let forged = unknown.find(|gap| !gap.is_signed_by(key))?;
+        broken(forged.first, Fault::Forgotten)
+    }
+
+    /// Of what was signed and forgotten, what comes after this entry.
+    fn after(self, number: u64) -> Self {
+        let checkpoints = self.checkpoints.into_iter().filter(|(at, _)| *at > number).collect();
+        let gaps = self.gaps.into_iter().filter(|gap| gap.first > number).collect();
+        Self { checkpoints, gaps, ..self }
+    }
+}
+
+/// Everything that is wrong from an entry on.
+struct Faults {
+    /// What nobody has acknowledged.
+    new: Vec<Broken>,
+    /// Whether there is anything, acknowledged or not.
+    any: bool,
+    words: Words,
+    end: Link,
+}
+
+/// Reads the trail from an entry on. What the ledger is compared with is for the caller to say.
+fn faults(
+    view: &View,
+    from: Link,
+    mut words: Words,
+    mut also: impl FnMut(&Written<'_>, bool),
+) -> Res<Faults> {
+    let mut chain = Chain::from(from.clone(), view.checkpoints.clone(), view.gaps.clone());
+    let (mut new, mut any) = (Vec::new(), false);
+    each(&view.conn, from.number, |entry| {
+        let is_intact = entry.is_intact();
+        also(entry, is_intact);
+        words.take(entry);
+        let fault = chain.follow(entry, is_intact).err();
+        any |= fault.is_some();
+        // Whoever changed what somebody has said changed what they have looked at.
+        if fault.as_ref().is_none_or(|broken| broken.fault != Fault::Hash) {
+            words.look(entry);
+        }
+        new.extend(fault.filter(|broken| broken.number > view.looked.number));
+    })?;
+    let end = chain.last();
+    let cut = chain.end().err();
+    any |= cut.is_some();
+    new.extend(cut);
+    Ok(Faults { new, any, words, end })
+}
+
+/// Checks all of it, and remembers that where it is in order.
+pub(super) fn whole(path: &Path, now_ms: i64, signatures: Signatures) -> Res<Passed> {
+    let view = match View::open(path)? {
+        Ok(view) => view,
+        Err(broken) => return stopped(path, broken),
+    };
+    let key = view.key.public();
+    let mut strict = match signatures {
+        Signatures::All => Some(Chain::new(view.all.clone(), view.gaps.clone(), &key)),
+        Signatures::Newest => None,
+    };
+    if let Some(Ok(chain)) = &mut strict {
+        chain.had(view.had.clone());
+    }
+    if let Some(forged) = view.forged(&key) {
+        return stopped(path, forged);
+    }
+    let mut first = None;
+    let mut found = faults(&view, Link::default(), Words::default(), |entry, is_intact| {
+        if let (Some(Ok(chain)), None) = (&mut strict, &first) {
+            first = chain.follow(entry, is_intact).err();
+        }
+    })?;
+    let differing = found.words.against(&view.conn)?;
+    found.any |= !differing.is_empty();
+    first = first.or_else(|| differing.first().map(|one| one.broken.clone()));
+    let unseen = differing.into_iter().filter(|one| !found.words.knows(one));
+    found.new.extend(unseen.map(|one| one.broken));
+    let ended = |chain: Chain| first.map_or_else(|| chain.end(), Err);
+    let verdict = strict.map(|strict| strict.and_then(ended));
+    match found.any || matches!(verdict, Some(Err(_))) {
+        true => Mark::remove(path)?,
+        false => Mark::write(path, &found.end, now_ms, &found.words.standing(), &view.key)?,
+    }
+    let suspicion = suspects(&found.new);
+    Ok(Passed { suspicion, looked_at_ms: view.looked.at_ms, verdict })
+}
+
+/// What nobody can read on from stops everybody.
+fn stopped(path: &Path, broken: Broken) -> Res<Passed> {
+    Mark::remove(path)?;
+    let conn = reader::open(path, Duration::from_secs(5))?;
+    let looked_at_ms = super::verify::looked_at_ms(&conn)?;
+    let suspicion = Suspicion::All(in_words(&broken));
+    Ok(Passed { suspicion, looked_at_ms, verdict: Some(Err(broken)) })
+}
+
+/// Checks what was added since all of it was found in order; nothing where it never was, or too long
+/// ago, or where all of it takes but a moment.
+fn tail(path: &Path, short: u64, now_ms: i64) -> Res<Option<Suspicion>> {
+    let Some((mark, standing)) = Mark::read(path, now_ms)? else { return Ok(None) };
+    let view = match View::open(path)? {
+        Ok(view) => view,
+        Err(broken) => return Ok(Some(Suspicion::All(in_words(&broken)))),
+    };
+    let key = view.key.public();
+    let last = writer::last_link(&view.conn).map_err(|error| of_read(&error))?;
+    if last.number <= short || !mark.is_signed_by(&key) || !mark.stands_in(&view.conn)? {
+        return Ok(None);
+    }
+    let view = view.after(mark.link().number);
+    if let Some(forged) = view.forged(&key) {
+        return Ok(Some(Suspicion::All(in_words(&forged))));
+    }
+    let mut found = faults(&view, mark.link(), Words::since(standing), |_, _| ())?;
+    let differing = found.words.against_these(&view.conn)?;
+    let unseen = differing.into_iter().filter(|one| !found.words.knows(one));
+    found.new.extend(unseen.map(|one| one.broken));
+    Ok(Some(suspects(&found.new)))
+}

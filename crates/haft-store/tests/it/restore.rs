@@ -1,0 +1,95 @@
+//! An older copy of a store, put back in its place: what was done since is not in it, and must not
+//! silently be done again.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use haft_core::Principal;
+use haft_core::ledger::State;
+use haft_core::port::{Journal as _, Ledger as _, StoreError};
+use haft_store::trail::Fault;
+use haft_store::{Options, Sqlite, Verify};
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use crate::bed::{Bed, call_record, claim, settled, word};
+
+/// A store of ten effects, and after a copy was made of it as many as this. Its process was then
+/// killed, and the copy put back.
+async fn restored(bed: &Bed, since: usize) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let store = bed.open_sqlite(|_| ());
+    for at in 0..10 {
+        settled(&store, claim(&at.to_string()), State::Succeeded).await;
+    }
+    let copy = dir.path().join("haft.db");
+    let conn = Connection::open(bed.path()).unwrap();
+    conn.execute("VACUUM INTO ?1", [copy.to_str().unwrap()]).unwrap();
+    for at in 0..since {
+        settled(&store, claim(&format!("since {at}")), State::Succeeded).await;
+    }
+    // As they are at this moment: nothing is signed when a process is killed.
+    for beside in ["key", "head", "checkpoints"] {
+        let of = |path: &Path| PathBuf::from(format!("{}.{beside}", path.display()));
+        if of(&bed.path()).exists() {
+            fs::copy(of(&bed.path()), of(&copy)).unwrap();
+        }
+    }
+    dir
+}
+
+fn open(bed: &Bed, dir: &TempDir) -> Sqlite {
+    let (clock, verify) = (bed.clock.clone(), Verify::Whole);
+    let options = Options { clock, verify, ..Options::default() };
+    Sqlite::open(dir.path().join("haft.db"), options).unwrap()
+}
+
+fn fault(dir: &TempDir) -> Option<(u64, Fault)> {
+    let path = dir.path().join("haft.db");
+    let key = Sqlite::signing_key(&path).unwrap().public();
+    let found = haft_store::sqlite::verify(&path, &key, &Sqlite::checkpoints(&path)).unwrap();
+    found.err().map(|broken| (broken.number, broken.fault))
+}
+
+#[tokio::test]
+async fn a_copy_that_is_put_back_does_no_effects_until_somebody_has_looked() {
+    // One effect is enough, however long before the next signature.
+    for since in [1, 7] {
+        let bed = Bed::sqlite();
+        let dir = restored(&bed, since).await;
+        let last = 2 * (10 + since as u64);
+        assert_eq!(fault(&dir), Some((last, Fault::CutTail)), "before anybody has opened it");
+        bed.clock.advance(60_000);
+        // Whatever is written meanwhile, and however often it is opened, is no way around it.
+        for _ in 0..3 {
+            let store = open(&bed, &dir);
+            for key in ["since 0", "new", "0"] {
+                let refused = store.claim(claim(key)).await.unwrap_err();
+                let StoreError::Tampered(why) = refused else { panic!("{refused:?}") };
+                assert!(why.ends_with("an older copy of the store was put back"), "{why}");
+            }
+            for at in 0..=2 * since {
+                store.record(call_record(&format!("read {at}"), "core__kb_search", 1));
+            }
+            store.flush().await.unwrap();
+        }
+        let store = open(&bed, &dir);
+        store.acknowledge(&Principal::user("ines"), "compared with the bank").await.unwrap();
+        for (key, expected) in [("0", "answered"), ("new", "fresh 1"), ("since 0", "fresh 1")] {
+            assert_eq!(word(&store.claim(claim(key)).await.unwrap()), expected, "{key}");
+        }
+        drop(store);
+        let store = open(&bed, &dir);
+        assert_eq!(word(&store.claim(claim("next")).await.unwrap()), "fresh 1", "and stays so");
+        drop(store);
+        assert!(fault(&dir).is_some(), "that it was is still told");
+    }
+}
+
+#[tokio::test]
+async fn a_copy_that_nothing_was_done_after_goes_on() {
+    let bed = Bed::sqlite();
+    let dir = restored(&bed, 0).await;
+    assert_eq!(fault(&dir), None);
+    assert_eq!(word(&open(&bed, &dir).claim(claim("new")).await.unwrap()), "fresh 1");
+}

@@ -1,0 +1,202 @@
+//! A store whose trail was found in order reads what came since when it is opened, and the rest is
+//! checked while it is used.
+
+use std::fs;
+use std::path::PathBuf;
+
+use haft_core::Principal;
+use haft_core::config::{Change, Kind};
+use haft_core::ledger::State;
+use haft_core::port::{Configs as _, Journal as _, Ledger as _, Store as _, StoreError};
+use haft_store::{Sqlite, Verify};
+use serde_json::json;
+
+use crate::bed::{Bed, claim, settled, word};
+use crate::trail::{touch, verdict};
+
+const DAY: i64 = 86_400_000;
+
+fn open(bed: &Bed) -> Sqlite {
+    bed.open_sqlite(|options| (options.verify, options.short) = (Verify::Tail, 0))
+}
+
+fn mark(bed: &Bed) -> PathBuf {
+    PathBuf::from(format!("{}.checked", bed.path().display()))
+}
+
+fn policy(id: &str) -> Change {
+    let (tenant, by) = ("acme".to_owned(), Principal::user("mara"));
+    Change { kind: Kind::Policy, tenant, id: id.into(), from: 0, to: Some(json!({})), by }
+}
+
+/// Entries 1 to 5 were found in order: one effect that was done, one of which nobody knows, and what is
+/// configured. Entries 6 to 10, the same again, came later.
+async fn checked() -> Bed {
+    let bed = Bed::sqlite();
+    let write = async |store: &Sqlite, when: &str| {
+        settled(store, claim(&format!("{when} done")), State::Succeeded).await;
+        settled(store, claim(&format!("{when} open")), State::Unknown).await;
+        store.change(policy(when)).await.unwrap();
+    };
+    let store = open(&bed);
+    write(&store, "old").await;
+    assert_eq!(store.verify().await.unwrap().entries, 5);
+    write(&store, "new").await;
+    drop(store);
+    bed
+}
+
+async fn is_stopped(store: &Sqlite) -> bool {
+    match store.trusts("acme").await {
+        Err(StoreError::Tampered(_)) => true,
+        other => other.map(|()| false).unwrap(),
+    }
+}
+
+/// When an edit is noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Noticed {
+    /// From what came since all of it was found in order.
+    AtOnce,
+    /// There is nothing to go on from, so all of it is read when it is opened.
+    ByAll,
+    /// While the store is used.
+    Later,
+}
+
+async fn check(noticed: Noticed, edit: impl FnOnce(&Bed), said: &str) {
+    let bed = checked().await;
+    edit(&bed);
+    let store = open(&bed);
+    assert_eq!(is_stopped(&store).await, noticed != Noticed::Later, "{said}");
+    assert_eq!(store.condition().check_due, noticed != Noticed::ByAll, "{said}");
+    assert!(store.verify().await.unwrap().broken.is_some(), "{said}");
+    assert!(is_stopped(&store).await, "{said}: what a check finds stops effects");
+    assert!(!store.condition().check_due, "{said}");
+    drop(store);
+    let store = open(&bed);
+    assert!(is_stopped(&store).await, "{said}: and so it does when it is opened again");
+    bed.clock.advance(1);
+    store.acknowledge(&Principal::user("ines"), "seen").await.unwrap();
+    drop(store);
+    let store = open(&bed);
+    assert!(!is_stopped(&store).await, "{said}: until somebody has looked");
+    assert!(!mark(&bed).exists(), "{said}: all of it is read as long as something is wrong");
+}
+
+#[tokio::test]
+async fn what_was_touched_is_noticed_when_it_is_opened_or_soon_after() {
+    for (noticed, sql) in [
+        (Noticed::AtOnce, "UPDATE audit SET body = '{}' WHERE number = 7"),
+        (Noticed::AtOnce, "UPDATE audit SET previous = zeroblob(32) WHERE number = 6"),
+        (Noticed::AtOnce, "DELETE FROM audit WHERE number = 8"),
+        (Noticed::AtOnce, "DELETE FROM audit WHERE number >= 9"),
+        (Noticed::AtOnce, "UPDATE effects SET state = 'failed' WHERE call = 'call of new done'"),
+        (Noticed::AtOnce, "UPDATE effects SET due_at_ms = 0 WHERE call = 'call of new done'"),
+        (Noticed::AtOnce, "DELETE FROM effects WHERE call = 'call of new done'"),
+        (Noticed::AtOnce, "DELETE FROM effects WHERE call = 'call of new open'"),
+        (Noticed::AtOnce, "DELETE FROM configs WHERE id = 'new'"),
+        // However old, what has to be there is known.
+        (Noticed::AtOnce, "UPDATE configs SET body = '[]' WHERE id = 'old'"),
+        (
+            Noticed::AtOnce,
+            "INSERT INTO configs VALUES ('policy', 'acme', 'x', 1, '{}', 0, 'user:e')",
+        ),
+        (Noticed::AtOnce, "UPDATE effects SET class = 'pure' WHERE call = 'call of old open'"),
+        (Noticed::AtOnce, "DELETE FROM effects WHERE call = 'call of old open'"),
+        // There is nothing to go on from.
+        (Noticed::ByAll, "UPDATE audit SET at_ms = 0 WHERE number = 5"),
+        (Noticed::ByAll, "DELETE FROM audit WHERE number = 5"),
+        // What had come to its end before.
+        (Noticed::Later, "UPDATE effects SET state = 'failed' WHERE call = 'call of old done'"),
+        (Noticed::Later, "DELETE FROM effects WHERE call = 'call of old done'"),
+        (Noticed::Later, "UPDATE audit SET body = '{}' WHERE number = 2"),
+        (Noticed::Later, "DELETE FROM audit WHERE number = 3"),
+    ] {
+        check(noticed, |bed| touch(bed, sql), sql).await;
+    }
+}
+
+#[tokio::test]
+async fn that_it_was_in_order_counts_only_as_it_was_signed() {
+    let old = "UPDATE effects SET state = 'failed' WHERE call = 'call of old done'";
+    let edit = |change: fn(String) -> String| {
+        move |bed: &Bed| {
+            touch(bed, old);
+            let text = fs::read_to_string(mark(bed)).unwrap();
+            fs::write(mark(bed), change(text)).unwrap();
+        }
+    };
+    check(Noticed::ByAll, edit(|_| String::new()), "empty").await;
+    check(Noticed::ByAll, edit(|text| text.replacen("\"number\":5", "\"number\":4", 1)), "less")
+        .await;
+    check(Noticed::ByAll, edit(|text| text.replacen("\"open\":[", "\"open\":[ ", 1)), "rest").await;
+    let gone = |bed: &Bed| {
+        touch(bed, old);
+        fs::remove_file(mark(bed)).unwrap();
+    };
+    check(Noticed::ByAll, gone, "gone").await;
+    let long_ago = |bed: &Bed| {
+        touch(bed, old);
+        bed.clock.advance(7 * DAY);
+    };
+    check(Noticed::ByAll, long_ago, "long ago").await;
+    let other = checked().await;
+    let theirs = |bed: &Bed| {
+        touch(bed, old);
+        fs::copy(mark(&other), mark(bed)).unwrap();
+    };
+    check(Noticed::ByAll, theirs, "of another store").await;
+}
+
+#[tokio::test]
+async fn a_trail_in_order_is_read_from_where_it_was_checked_and_stops_nobody() {
+    let bed = checked().await;
+    for day in 0..8 {
+        let store = open(&bed);
+        assert_eq!(word(&store.claim(claim(&format!("day {day}"))).await.unwrap()), "fresh 1");
+        assert!(store.condition().check_due, "only its end was read");
+        assert_eq!(store.verify().await.unwrap().broken, None);
+        assert!(!store.condition().check_due);
+        bed.clock.advance(DAY);
+        assert!(store.condition().check_due, "a day later it is due again");
+    }
+    // A short one is read whole, and so is one that was never checked.
+    let store = bed.open_sqlite(|options| options.verify = Verify::Tail);
+    assert!(!store.condition().check_due);
+    drop(store);
+    fs::remove_file(mark(&bed)).unwrap();
+    assert!(!open(&bed).condition().check_due);
+    assert!(mark(&bed).exists() && verdict(&bed).is_ok());
+    assert!(!bed.open_sqlite(|_| ()).condition().check_due, "nobody wants it to be checked");
+}
+
+/// A check takes long, and calls are made meanwhile, of this process and of others.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_written_while_it_is_checked_is_no_fault() {
+    let bed = checked().await;
+    let (store, other) = (std::sync::Arc::new(open(&bed)), open(&bed));
+    let done = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let calls = tokio::spawn({
+        let (store, done) = (store.clone(), done.clone());
+        async move {
+            let mut made = 0;
+            while !done.load(std::sync::atomic::Ordering::SeqCst) {
+                settled(&*store, claim(&format!("{made}")), State::Succeeded).await;
+                made += 1;
+            }
+            made
+        }
+    });
+    for _ in 0..10 {
+        for checks in [&*store, &other] {
+            assert_eq!(checks.verify().await.unwrap().broken, None);
+            assert!(!is_stopped(checks).await);
+        }
+        drop(open(&bed));
+        let whole = bed.open_sqlite(|options| options.verify = Verify::Whole);
+        assert!(!is_stopped(&whole).await);
+    }
+    done.store(true, std::sync::atomic::Ordering::SeqCst);
+    assert!(calls.await.unwrap() > 0);
+}
