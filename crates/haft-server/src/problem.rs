@@ -131,6 +131,11 @@ impl Problem {
         let detail = match how {
             Looped::Back => "the request comes from this server itself, through a tool or a model",
             Looped::TooLong => {
+    /// Somebody who takes nothing that there is.
+    pub(crate) fn not_acceptable(detail: impl Into<String>, suggestion: &str) -> Self {
+        Self::new(StatusCode::NOT_ACCEPTABLE, "not_acceptable", detail, suggestion)
+    }
+
                 "the request has come through too many servers, from one to the next"
             }
         };
@@ -261,7 +266,7 @@ impl Problem {
     }
 
     /// One of each that is no kind of a call's end.
-    pub(crate) fn own() -> [Self; 22] {
+    pub(crate) fn own() -> [Self; 23] {
         [
             Self::malformed("the request is not one that this server reads"),
             Self::unauthenticated(),
@@ -271,6 +276,11 @@ impl Problem {
             Self::foreign("the request is for another host, or from a page of another origin"),
             Self::looped(Looped::Back),
             Self::overloaded(),
+    /// More for programs.
+    pub(crate) fn details(&self) -> Option<&Value> {
+        self.details.as_ref()
+    }
+
             Self::wrong_method(),
             Self::too_slow(),
             Self::declared(),
@@ -279,6 +289,10 @@ impl Problem {
             Self::invalid_configuration("what was sent makes no sense, or does not fit the rest"),
             Self::looser("the overrides are looser than the tool's contract"),
             Self::not_empty("other things belong to what was to be removed"),
+            Self::not_acceptable(
+                "the request takes no kind of answer that there is",
+                "send `Accept` with the kinds that the page has",
+            ),
             Self::administered(),
             Self::exists("thing"),
             Self::full("there are as many as there may be"),
