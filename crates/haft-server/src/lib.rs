@@ -46,7 +46,7 @@ use guard::Guarded;
 
 pub use door::{Door, Limits, Models};
 pub use hub::Hub;
-pub use listen::{Left, serve};
+pub use listen::{DRAIN, Left, serve};
 pub use metrics::Metrics;
 
 #[derive(OpenApi)]

@@ -3,12 +3,12 @@
 mod administrator;
 mod descriptors;
 mod dev;
+mod ending;
 mod greet;
 mod told;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use haft_core::port::Observe;
@@ -71,6 +71,11 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         let door = Arc::new(door);
         let link = door.invite(&admin.id);
         let (told, again) = told.serving();
+        let leave = door.limits.leave;
+        let told = async move {
+            told.await;
+            ending::begin(leave);
+        };
         greet::greet(&desk, address, &admin, link.as_deref(), out);
         let watching = match options.dev {
             true => Some(dev::watch(&desk, at, out)?),
@@ -88,12 +93,24 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
             out.note(&format!("{} {verb} not answered", counted(left.requests, "request")));
         }
         let end = if left.effects + left.requests > 0 { Exit::Findings } else { Exit::Done };
-        if let Some(traces) = &traces {
-            traces.flush(Duration::from_secs(3)).await;
-        }
-        haft_core::port::Journal::flush(&*desk.store).await.context("the last records")?;
+        last(&desk, traces.as_deref()).await?;
         Ok(end)
     })
+}
+
+/// What is still to be written, in the time that there is for it.
+async fn last(desk: &Desk, traces: Option<&Traces>) -> anyhow::Result<()> {
+    let told = async {
+        if let Some(traces) = traces {
+            traces.flush(ending::LAST).await;
+        }
+    };
+    let kept = haft_core::port::Journal::flush(&*desk.store);
+    let (kept, ()) = tokio::join!(tokio::time::timeout(ending::LAST, kept), told);
+    match kept {
+        Ok(kept) => kept.context("the last records"),
+        Err(_) => bail!("the last records: the store took too long"),
+    }
 }
 
 /// Takes over what processes that were killed have left, and says so in the log, where there is one;
