@@ -152,16 +152,56 @@ pub(crate) fn hosts(config: &Config, listen: SocketAddr) -> anyhow::Result<Vec<S
              reached as `server.hosts` in `haft.toml`"
         );
     }
-    if let Some(odd) = declared.iter().find(|host| host.contains(['/', '[']) || is_with_port(host))
-    {
-        bail!("`server.hosts`: `{odd}` must be a name or an address, without scheme and port");
+    if let Some(odd) = declared.iter().find(|host| !is_name(host)) {
+        bail!(
+            "`server.hosts`: `{odd}` must be a name or an address, `tools.example.org` say, without \
+             scheme, port and `*`"
+        );
     }
     let own = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let named = listen.ip().to_string();
     Ok(own.into_iter().chain([named]).chain(declared.iter().cloned()).collect())
 }
 
-/// `host:7411`; an IPv6 address has more than one colon.
-fn is_with_port(host: &str) -> bool {
-    host.matches(':').count() == 1
+/// Whether a client could ask for it: a name as DNS has them, or an address. Names in other letters
+/// are asked for in their ASCII form, which is the one that has to be written.
+fn is_name(host: &str) -> bool {
+    let label = |label: &str| {
+        let fits = (1..=63).contains(&label.len());
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        fits && label.bytes().all(plain) && !label.starts_with('-') && !label.ends_with('-')
+    };
+    let is_dns = host.len() <= 253 && host.split('.').all(label);
+    is_dns || host.parse::<std::net::IpAddr>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_name;
+
+    #[test]
+    fn a_host_is_what_a_client_can_ask_for() {
+        let long = format!("{}.example", "a".repeat(64));
+        for (host, expected) in [
+            ("tools.example.org", true),
+            ("localhost", true),
+            ("haft_1", true),
+            ("xn--bcher-kva.example", true),
+            ("10.0.0.1", true),
+            ("fe80::1", true),
+            ("", false),
+            ("*.example.org", false),
+            ("tools example", false),
+            ("https://tools.example.org", false),
+            ("tools.example.org:7411", false),
+            ("tools.example.org/", false),
+            ("[::1]", false),
+            ("b\u{fc}cher.example", false),
+            ("a..b", false),
+            ("-a.example", false),
+            (long.as_str(), false),
+        ] {
+            assert_eq!(is_name(host), expected, "{host}");
+        }
+    }
 }
