@@ -88,6 +88,17 @@ impl Problem {
         problem
     }
 
+    /// As many people as one tenant may ask for their consent at once.
+    pub(crate) fn too_many_asked(most: usize) -> Self {
+        let detail =
+            format!("the tenant has asked for {most} consents that nobody has answered yet");
+        let fix = "call those off that nobody will answer (`DELETE /v1/consents/{state}`), or wait: each \
+                   ends by itself after ten minutes";
+        let mut problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail, fix);
+        problem.retry_after = Some(60);
+        problem
+    }
+
     /// As much work as one tenant may have.
     pub(crate) fn too_much_at_once() -> Self {
         let detail = "the tenant has as much work under way as it may have at once";
@@ -120,6 +131,11 @@ impl Problem {
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported", detail, suggestion)
     }
 
+    /// Somebody who takes nothing that there is.
+    pub(crate) fn not_acceptable(detail: impl Into<String>, suggestion: &str) -> Self {
+        Self::new(StatusCode::NOT_ACCEPTABLE, "not_acceptable", detail, suggestion)
+    }
+
     /// A page of another origin, or a name that is not ours.
     pub(crate) fn foreign(detail: impl Into<String>) -> Self {
         let fix = "add the host to `server.hosts` in `haft.toml` if it is yours";
@@ -131,11 +147,6 @@ impl Problem {
         let detail = match how {
             Looped::Back => "the request comes from this server itself, through a tool or a model",
             Looped::TooLong => {
-    /// Somebody who takes nothing that there is.
-    pub(crate) fn not_acceptable(detail: impl Into<String>, suggestion: &str) -> Self {
-        Self::new(StatusCode::NOT_ACCEPTABLE, "not_acceptable", detail, suggestion)
-    }
-
                 "the request has come through too many servers, from one to the next"
             }
         };
@@ -265,6 +276,11 @@ impl Problem {
         self
     }
 
+    /// More for programs.
+    pub(crate) fn details(&self) -> Option<&Value> {
+        self.details.as_ref()
+    }
+
     /// One of each that is no kind of a call's end.
     pub(crate) fn own() -> [Self; 23] {
         [
@@ -273,14 +289,13 @@ impl Problem {
             Self::forbidden("the key's role does not allow this"),
             Self::too_large(0),
             Self::unsupported("the body is not in a form that is read here", "send plain JSON"),
+            Self::not_acceptable(
+                "the request takes no kind of answer that there is",
+                "send `Accept` with the kinds that the page has",
+            ),
             Self::foreign("the request is for another host, or from a page of another origin"),
             Self::looped(Looped::Back),
             Self::overloaded(),
-    /// More for programs.
-    pub(crate) fn details(&self) -> Option<&Value> {
-        self.details.as_ref()
-    }
-
             Self::wrong_method(),
             Self::too_slow(),
             Self::declared(),
@@ -289,10 +304,6 @@ impl Problem {
             Self::invalid_configuration("what was sent makes no sense, or does not fit the rest"),
             Self::looser("the overrides are looser than the tool's contract"),
             Self::not_empty("other things belong to what was to be removed"),
-            Self::not_acceptable(
-                "the request takes no kind of answer that there is",
-                "send `Accept` with the kinds that the page has",
-            ),
             Self::administered(),
             Self::exists("thing"),
             Self::full("there are as many as there may be"),
