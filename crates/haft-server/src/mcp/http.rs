@@ -128,7 +128,8 @@ impl Endpoint {
             Read::Sound { request, answer } => {
                 let place = (answer == Answer::Stays).then(|| self.door.places.take(who));
                 let place = place.transpose()?;
-                let mut answered = self.clone().by_sdk(seat, request, answer).await?;
+                // Boxed: what the SDK keeps while it answers is large, and plain calls do without.
+                let mut answered = Box::pin(self.clone().by_sdk(seat, request, answer)).await?;
                 if let Some(session) = session.as_ref().filter(|_| of_session)
                     && answered.status() == StatusCode::INTERNAL_SERVER_ERROR
                 {
@@ -165,7 +166,7 @@ impl Endpoint {
         self.door.owners.enter(session, seat).ok_or_else(|| Problem::missing("session"))
     }
 
-    /// The SDK's answer. Boxed: what it keeps while it answers is large, and plain calls do without.
+    /// The SDK's answer.
     async fn by_sdk(
         self: Arc<Self>,
         seat: Seat,
@@ -173,8 +174,8 @@ impl Endpoint {
         answer: Answer,
     ) -> Result<Response, Problem> {
         if answer != Answer::Begins {
-            let answering = SEAT.scope(seat, self.service.handle(request));
-            return Ok(Box::pin(answering).await.map(Body::new));
+            let answered = SEAT.scope(seat, self.service.handle(request)).await;
+            return Ok(answered.map(Body::new));
         }
         // On a task of its own: whoever hangs up half-way would leave a session that nobody counts.
         let beginning = tokio::spawn(async move { self.begin(seat, request).await });

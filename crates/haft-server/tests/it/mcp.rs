@@ -410,7 +410,12 @@ async fn hello(served: &Served) -> Reply {
 async fn a_session_is_in_use_while_its_call_runs_though_its_client_has_left() {
     let idle = Duration::from_secs(60);
     let soon = |door: haft_server::Door| door.with_mcp(Settings { idle, ..Settings::default() });
-    let served = Served::made(soon).await;
+    // Time enough for the call itself.
+    let hour = Duration::from_secs(3_600);
+    let settings = haft_runtime::Settings { default_timeout: hour, ..Default::default() };
+    let with = |builder: haft_runtime::runtime::Builder| builder.settings(settings);
+    let store = std::sync::Arc::new(haft_store::Memory::new());
+    let served = Served::build(store, Limits::default(), with, soon).await;
     let list = json!({"jsonrpc": "2.0", "id": 9, "method": "tools/list"});
     let status = async |session: &str| {
         in_session(&served, &served.agent, session, list.clone()).await.status
