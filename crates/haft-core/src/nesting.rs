@@ -7,6 +7,19 @@
 /// what every rule has around them. Twice as much ends a stack of 2 MiB in a build without optimisation.
 pub const MOST: usize = 110;
 
+/// So many bytes may a condition of a contract have.
+const LONGEST_CONDITION: usize = 4096;
+
+/// Why a condition is not read, where it is too long or leads too far down: no honest one does.
+#[must_use]
+pub fn unfit_condition(text: &str) -> Option<&'static str> {
+    if text.len() > LONGEST_CONDITION {
+        return Some("the condition is too long: it may have 4096 bytes");
+    }
+    let deep = "the condition is nested too deep, or chains too much";
+    (depth(text) > MOST).then_some(deep)
+}
+
 /// A bracket costs a reader more than a link of a chain.
 const BRACKET: usize = 4;
 
@@ -172,6 +185,21 @@ mod tests {
         check("-- && (a || b)", 9);
         // What closes something else closes nothing.
         check(&("[),".repeat(100) + "1" + &",@(]".repeat(100)), 800);
+    }
+
+    #[test]
+    fn a_condition_is_short_and_flat() {
+        let check = |text: &str, expected: Option<&str>| {
+            let why = unfit_condition(text);
+            assert_eq!(why.is_some(), expected.is_some(), "{text}");
+            assert!(why.unwrap_or_default().contains(expected.unwrap_or_default()), "{why:?}");
+        };
+        let of_length = |length: usize| format!("\"{}\" == \"\"", "x".repeat(length - 8));
+        check("context.mode == \"voice\"", None);
+        check(&of_length(LONGEST_CONDITION), None);
+        check(&of_length(LONGEST_CONDITION + 1), Some("4096 bytes"));
+        check(&("true && ".repeat(MOST) + "true"), None);
+        check(&("true && ".repeat(MOST + 1) + "true"), Some("too deep"));
     }
 
     #[test]

@@ -20,6 +20,7 @@ use self::host::Host;
 use crate::api::calls;
 use crate::console::HOME;
 use crate::door::Door;
+use crate::heard::TwoLengths;
 use crate::mcp::metadata;
 use crate::problem::Problem;
 use crate::seat::{Seat, Seated};
@@ -166,6 +167,10 @@ fn check<B>(door: &Door, request: &http::Request<B>) -> Result<Chain, Problem> {
         && let Some(name) = ONCE.iter().find(|name| headers.get_all(*name).iter().nth(1).is_some())
     {
         return Err(Problem::malformed(format!("`{name}` is there twice")));
+    }
+    if request.extensions().get::<TwoLengths>().is_some() {
+        let detail = "`Content-Length` and `Transfer-Encoding` are both there";
+        return Err(Problem::malformed(detail).advise("send one of them, and all of it again"));
     }
     let via = came_via(headers)?;
     // Where the address names one, too, both must be ours: what is made from either leads here.

@@ -9,6 +9,7 @@ mod body;
 mod console;
 mod document;
 mod door;
+mod framing;
 mod guard;
 mod heard;
 mod hub;
@@ -46,7 +47,7 @@ use guard::Guarded;
 
 pub use door::{Door, Limits, Models};
 pub use hub::Hub;
-pub use listen::{Left, serve};
+pub use listen::{DRAIN, Left, serve};
 pub use metrics::Metrics;
 
 #[derive(OpenApi)]
@@ -142,10 +143,10 @@ fn administration() -> OpenApiRouter<Arc<Door>> {
 
 /// Accounts elsewhere, and who may use them.
 fn connected() -> OpenApiRouter<Arc<Door>> {
-    use api::connections::{self, grants, test};
+    use api::connections::{self, grants, shown, test};
     OpenApiRouter::new()
-        .routes(routes!(connections::list, connections::make))
-        .routes(routes!(connections::show, connections::remove))
+        .routes(routes!(shown::list, connections::make))
+        .routes(routes!(shown::show, connections::remove))
         .routes(routes!(connections::secret))
         .routes(routes!(test::run))
         .routes(routes!(grants::list, grants::make, grants::revoke_all))

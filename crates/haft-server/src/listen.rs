@@ -16,8 +16,9 @@ use crate::heard::{Requests, counted};
 use crate::patient::Patient;
 use crate::tending;
 
-/// How long open requests and begun effects are waited for when the server is told to stop.
-const DRAIN: Duration = Duration::from_secs(25);
+/// How long open requests and begun effects are waited for when the server is told to stop. Whoever
+/// ends the process has something to write after that.
+pub const DRAIN: Duration = Duration::from_secs(21);
 
 /// How often the store is asked whether somebody else has changed what is configured.
 const FOLLOW: Duration = Duration::from_secs(1);

@@ -16,6 +16,7 @@ mod lines;
 mod listed;
 pub(crate) mod metadata;
 mod prompts;
+mod refusal;
 mod resources;
 mod seat;
 mod sessions;
@@ -76,7 +77,7 @@ pub struct Settings {
     /// How many sessions of the older era are kept, each in some 110 kB; half of them at most for one
     /// tenant.
     pub sessions: usize,
-    /// How long a session without a word is kept.
+    /// How long a session is kept in which nothing is under way.
     pub idle: Duration,
     /// The address of this server as others know it, `https://tools.example.org` say, for the
     /// metadata of OAuth. What the request says, where absent.

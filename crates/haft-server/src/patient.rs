@@ -1,5 +1,6 @@
 //! A connection whose client must take what it is sent, and must finish the head of a request that it
-//! has begun: one that takes too long is let go, and its place is free again.
+//! has begun: one that takes too long is let go, and its place is free again. Of a head that says two
+//! lengths it says so.
 
 use std::io;
 use std::pin::Pin;
@@ -12,6 +13,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 
 use crate::door::Limits;
+use crate::framing::Framing;
 use crate::heard::Requests;
 
 /// A connection with a limit on how long it takes nothing, and on how long a head takes.
@@ -22,6 +24,7 @@ pub(crate) struct Patient {
     until: Option<Pin<Box<Sleep>>>,
     head: Duration,
     requests: Arc<Requests>,
+    framing: Framing,
     /// Until when a head that has begun must be there, and how many heads were there before it.
     begun: Option<(u64, Instant)>,
     /// Wakes us then. Most heads come whole, and nobody waits for the rest.
@@ -33,7 +36,8 @@ impl Patient {
     pub(crate) fn new(stream: TcpStream, limits: &Limits, requests: Arc<Requests>) -> Self {
         let (most, head) = (limits.write, limits.head);
         let begun = Some((0, Instant::now() + head));
-        Self { stream, most, until: None, head, requests, begun, alarm: None }
+        let framing = Framing::default();
+        Self { stream, most, until: None, head, requests, framing, begun, alarm: None }
     }
 
     /// Whether a head that has begun is not there in time.
@@ -44,6 +48,16 @@ impl Patient {
             alarm.as_mut().reset(until);
         }
         alarm.as_mut().poll(cx).is_ready()
+    }
+
+    /// Looks at what has come before anybody reads it.
+    fn look(&mut self, came: &[u8]) {
+        if !came.is_empty()
+            && self.requests.are_read()
+            && let Some(which) = self.framing.read(came)
+        {
+            self.requests.doubt(which);
+        }
     }
 
     /// What came of writing, or that it has taken too long.
@@ -71,6 +85,7 @@ impl AsyncRead for Patient {
     ) -> Poll<io::Result<()>> {
         let before = into.filled().len();
         let came = Pin::new(&mut self.stream).poll_read(cx, into);
+        self.look(into.filled().get(before..).unwrap_or_default());
         let heads = self.requests.begun();
         if self.requests.is_working() || self.begun.as_ref().is_some_and(|(of, _)| *of != heads) {
             self.begun = None;

@@ -81,6 +81,11 @@ impl Problem {
         self
     }
 
+    /// More for programs.
+    pub(crate) fn details(&self) -> Option<&Value> {
+        self.details.as_ref()
+    }
+
     pub(crate) fn title(&self) -> &str {
         &self.title
     }

@@ -114,9 +114,13 @@ impl Traces {
     /// Waits until what has ended so far is sent, at most so long.
     pub async fn flush(&self, at_most: Duration) {
         let (answer, done) = oneshot::channel();
-        if self.queue.send(Sent::Flush(answer)).await.is_ok() {
-            let _ = tokio::time::timeout(at_most, done).await;
-        }
+        let flushed = async {
+            if self.queue.send(Sent::Flush(answer)).await.is_ok() {
+                let _ = done.await;
+            }
+        };
+        // A full queue is waited for, too.
+        let _ = tokio::time::timeout(at_most, flushed).await;
     }
 }
 

@@ -401,7 +401,7 @@ pub(crate) fn text_of(argument: &str) -> anyhow::Result<String> {
 }
 
 /// How long what works on the side is waited for when all else is done.
-const LEFT: std::time::Duration = std::time::Duration::from_secs(2);
+pub(crate) const LEFT: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// How many threads a command works on.
 const THREADS: usize = 2;

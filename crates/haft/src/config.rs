@@ -11,22 +11,23 @@ mod model;
 mod otlp;
 mod outside;
 mod policies;
+mod reading;
+mod rules;
+mod runtime;
 pub(crate) mod sections;
 mod server;
 mod store;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
-use crate::assembly::plain;
 use anyhow::{Context as _, anyhow, bail};
+use haft_core::Digest;
 use haft_core::names::{PLAIN_ID, is_plain_id};
 use haft_core::registry::{Pin, PublicKey, Trust, version_of};
-use haft_core::{Digest, Registry};
 use haft_exec::http::Range;
 use haft_runtime::Settings;
-use haft_runtime::policy::{Delegation, Grant, Policy, Problem, Rules, Source, Text};
+use haft_runtime::policy::{Delegation, Grant, Rules};
 use haft_runtime::toolbox::{Agent, Records, Tenant};
 use haft_server::who::Key;
 use haft_server::who::jwt::Issuer;
@@ -37,7 +38,8 @@ use kb::RawKb;
 pub(crate) use model::Model;
 use otlp::Otlp;
 pub(crate) use outside::Outside;
-use sections::Mistake;
+pub(crate) use reading::Checked;
+use runtime::RawRuntime;
 pub(crate) use server::Logging;
 use server::{RawServer, Serving};
 use store::RawStore;
@@ -94,75 +96,6 @@ struct RawConfig {
     model: Model,
     #[serde(default)]
     models: BTreeMap<String, Model>,
-}
-
-/// Milliseconds, unless the name says otherwise.
-#[derive(Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct RawRuntime {
-    default_timeout_ms: Option<u64>,
-    default_result_bytes: Option<u64>,
-    attach_ms: Option<u64>,
-    confirmation_ttl_s: Option<u64>,
-    request_max_age_s: Option<u64>,
-    keep_results_s: Option<u64>,
-    keep_keys_s: Option<u64>,
-    lease_grace_ms: Option<u64>,
-    backoff_ms: Option<u64>,
-    undo_attempts: Option<u32>,
-    max_batch: Option<usize>,
-    max_depth: Option<usize>,
-    max_pending_confirmations: Option<usize>,
-}
-
-impl RawRuntime {
-    fn resolve(self, store: &RawStore, wrong: &mut Vec<anyhow::Error>) -> Settings {
-        let mut settings = Settings::default();
-        settings.keep_records = store.keep(settings.keep_records);
-        let ms = |given: Option<u64>, kept| given.map_or(kept, Duration::from_millis);
-        let s = |given: Option<u64>, kept| given.map_or(kept, Duration::from_secs);
-        settings.default_timeout = ms(self.default_timeout_ms, settings.default_timeout);
-        settings.attach_for = ms(self.attach_ms, settings.attach_for);
-        settings.confirmation_ttl = s(self.confirmation_ttl_s, settings.confirmation_ttl);
-        settings.request_max_age = s(self.request_max_age_s, settings.request_max_age);
-        settings.keep_results = s(self.keep_results_s, settings.keep_results);
-        settings.keep_keys = s(self.keep_keys_s, settings.keep_keys);
-        settings.lease_grace = ms(self.lease_grace_ms, settings.lease_grace);
-        settings.backoff = ms(self.backoff_ms, settings.backoff);
-        settings.undo_attempts = self.undo_attempts.unwrap_or(settings.undo_attempts);
-        settings.default_result_bytes =
-            self.default_result_bytes.unwrap_or(settings.default_result_bytes);
-        settings.max_batch = self.max_batch.unwrap_or(settings.max_batch);
-        settings.max_depth = self.max_depth.unwrap_or(settings.max_depth);
-        settings.max_pending_confirmations =
-            self.max_pending_confirmations.unwrap_or(settings.max_pending_confirmations);
-        none_of(
-            "runtime",
-            &[
-                ("default_timeout_ms", self.default_timeout_ms),
-                ("default_result_bytes", self.default_result_bytes),
-                ("confirmation_ttl_s", self.confirmation_ttl_s),
-                ("request_max_age_s", self.request_max_age_s),
-                ("max_batch", self.max_batch.and_then(|most| u64::try_from(most).ok())),
-            ],
-            wrong,
-        );
-        if settings.request_max_age >= settings.keep_idempotent_keys {
-            wrong.push(anyhow!(
-                "`runtime.request_max_age_s` must be below the day for which keys are kept"
-            ));
-        }
-        if settings.request_max_age >= settings.keep_keys {
-            wrong.push(anyhow!(
-                "`runtime.keep_keys_s` must be above `runtime.request_max_age_s`: a request that is \
-                   sent again must find its key"
-            ));
-        }
-        if settings.undo_attempts == 0 {
-            wrong.push(anyhow!("`runtime.undo_attempts` must be at least 1"));
-        }
-        settings
-    }
 }
 
 #[derive(Default, Deserialize)]
@@ -232,16 +165,6 @@ impl RawRegistry {
     }
 }
 
-/// What [`Config::check`] finds.
-pub(crate) struct Checked {
-    /// What can be read; none where the parts of the file cannot be told apart.
-    pub(crate) config: Option<Config>,
-    /// Whether nothing had to be left out of that.
-    pub(crate) is_whole: bool,
-    /// What is wrong.
-    pub(crate) mistakes: Vec<Mistake>,
-}
-
 /// What was found, or nothing and why.
 fn or_default<T: Default>(found: anyhow::Result<T>, wrong: &mut Vec<anyhow::Error>) -> T {
     found.unwrap_or_else(|why| {
@@ -255,6 +178,11 @@ fn none_of(section: &str, numbers: &[(&str, Option<u64>)], wrong: &mut Vec<anyho
     for (name, _) in numbers.iter().filter(|(_, number)| *number == Some(0)) {
         wrong.push(anyhow!("`{section}.{name}` must be at least 1: with 0, nothing would work"));
     }
+}
+
+/// A count, as [`none_of`] takes it.
+fn number(count: Option<usize>) -> Option<u64> {
+    count.and_then(|count| u64::try_from(count).ok())
 }
 
 /// Ranges of addresses.
@@ -288,57 +216,6 @@ fn beside(mut issuers: Vec<Issuer>, folder: &Path) -> Vec<Issuer> {
 }
 
 impl Config {
-    /// Reads the file that is named, or the nearest one above `from`. No file is an empty one.
-    pub(crate) fn find(named: Option<&Path>, from: &Path) -> anyhow::Result<Self> {
-        match Self::nearest(named, from) {
-            Some(file) => Self::read(&file),
-            None => Ok(Self::default()),
-        }
-    }
-
-    /// The file that is named, or the nearest one above `from`.
-    pub(crate) fn nearest(named: Option<&Path>, from: &Path) -> Option<PathBuf> {
-        match named {
-            Some(file) => Some(file.to_owned()),
-            None => from.ancestors().map(|folder| folder.join(FILE)).find(|file| file.is_file()),
-        }
-    }
-
-    fn read(file: &Path) -> anyhow::Result<Self> {
-        let text = std::fs::read_to_string(file)
-            .with_context(|| format!("`{}` cannot be read", file.display()))?;
-        let raw: RawConfig = toml::from_str(&text).map_err(|error| {
-            // The line itself is not repeated: a key may stand on it.
-            let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-            let line = before.matches('\n').count() + 1;
-            let why = explain::mistake(error.message(), before);
-            anyhow!("`{}`, line {line}: {}", file.display(), plain(&why))
-        })?;
-        let (config, wrong) = Self::resolve(raw, file);
-        match wrong.into_iter().next() {
-            Some(first) => Err(first.context(format!("`{}`", file.display()))),
-            None => Ok(config),
-        }
-    }
-
-    /// Everything that is wrong with a file, and the configuration of what can be read of it.
-    pub(crate) fn check(file: &Path) -> anyhow::Result<Checked> {
-        let text = std::fs::read_to_string(file)
-            .with_context(|| format!("`{}` cannot be read", file.display()))?;
-        let (mut mistakes, readable) = sections::mistakes(&text);
-        let is_whole = mistakes.is_empty();
-        let Some(raw) = readable.and_then(|rest| toml::from_str::<RawConfig>(&rest).ok()) else {
-            return Ok(Checked { config: None, is_whole, mistakes });
-        };
-        let (config, wrong) = Self::resolve(raw, file);
-        mistakes.extend(wrong.iter().map(|why| {
-            let why = format!("{why:#}");
-            let (line, column) = sections::place(&text, &why).unwrap_or((1, 1));
-            Mistake { line, column, why }
-        }));
-        Ok(Checked { config: Some(config), is_whole, mistakes })
-    }
-
     /// Answers every question, and says what makes no sense: one mistake does not hide the others.
     fn resolve(mut raw: RawConfig, file: &Path) -> (Self, Vec<anyhow::Error>) {
         let mut wrong = Vec::new();
@@ -356,9 +233,9 @@ impl Config {
         let outside = outside::resolve(raw.http, raw.connections, raw.images, places, &mut wrong);
         let server = raw.server.resolve(raw.keys, beside(raw.issuers, &folder), &mut wrong);
         for (name, model) in raw.models.iter().map(|(name, one)| (format!("models.{name}"), one)) {
-            none_of(&name, &model.times(), &mut wrong);
+            none_of(&name, &model.numbers(), &mut wrong);
         }
-        none_of("model", &raw.model.times(), &mut wrong);
+        none_of("model", &raw.model.numbers(), &mut wrong);
         let models = model::by_agent(raw.models, &agents, &home, &mut wrong);
         let config = Self {
             toolset: raw.toolset.map(|toolset| folder.join(toolset)),
@@ -370,7 +247,7 @@ impl Config {
             rules: raw.policy,
             server,
             otlp: raw.otlp,
-            mcp: or_default(raw.mcp.resolve(), &mut wrong),
+            mcp: raw.mcp.resolve(&mut wrong),
             records: Records {
                 tenants: raw.tenants,
                 agents: raw.agents,
@@ -474,57 +351,6 @@ impl Config {
     /// People's calendars.
     pub(crate) fn calendar(&self) -> anyhow::Result<haft_tools::calendar::Setup> {
         self.calendar.resolve(&self.first_tenant()).with_context(|| format!("`{}`", self.file))
-    }
-
-    /// The policy, checked against the tools that there are.
-    pub(crate) fn policy(&self, registry: &Registry) -> Result<Policy, Vec<Problem>> {
-        self.policy_of(&self.source()?, registry)
-    }
-
-    /// The same, of what it is made from.
-    pub(crate) fn policy_of(
-        &self,
-        source: &Source,
-        registry: &Registry,
-    ) -> Result<Policy, Vec<Problem>> {
-        // Tools that tenants bring along are named by nobody's mistake.
-        let own = self.records.tenants.iter().flat_map(|one| &one.definitions);
-        let own: Vec<String> = own.filter(|one| one.is_own()).map(|one| one.tool.clone()).collect();
-        Policy::load_among(source, &[registry], &own)
-    }
-
-    /// What the policy is made from.
-    pub(crate) fn source(&self) -> Result<Source, Vec<Problem>> {
-        match self.readable_source() {
-            (source, missing) if missing.is_empty() => Ok(source),
-            (_, missing) => Err(missing),
-        }
-    }
-
-    /// The same as far as it can be read, and what cannot.
-    pub(crate) fn readable_source(&self) -> (Source, Vec<Problem>) {
-        let folder = self.folder.clone().unwrap_or_default();
-        let (mut cedar, mut missing) = (Vec::new(), Vec::new());
-        for file in &self.rules.cedar {
-            match std::fs::read_to_string(folder.join(file)) {
-                Ok(text) => cedar.push(Text { file: file.clone(), text }),
-                Err(error) => {
-                    let why = crate::output::in_words(&error);
-                    let message = format!("`policy.cedar`: `{file}` cannot be read: {why}");
-                    missing.push(Problem::error(&self.file, message));
-                }
-            }
-        }
-        let mut rules = self.rules.clone();
-        rules.cedar.retain(|file| cedar.iter().any(|one| one.file == *file));
-        let source = Source {
-            file: self.file.clone(),
-            rules,
-            cedar,
-            delegations: self.records.delegations.clone(),
-            grants: self.records.grants.clone(),
-        };
-        (source, missing)
     }
 
     /// Where the last accepted registry is remembered. Only a project with a configuration has

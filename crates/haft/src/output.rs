@@ -71,6 +71,16 @@ impl<T, E: std::fmt::Display> Given<T> for Result<T, E> {
 }
 
 impl Exit {
+    /// The number that the process ends with.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Findings => 1,
+            Self::Misused => 2,
+            Self::Failed => 3,
+        }
+    }
+
     /// How a command ends that gives an error.
     pub(crate) fn of(error: &anyhow::Error) -> Self {
         match error.chain().any(|cause| cause.is::<Misuse>()) {
@@ -154,12 +164,9 @@ impl Output {
         match (exit, lost) {
             (_, Some(kind)) => {
                 self.error(&format!("the result could not be written: {kind}"));
-                ExitCode::from(3)
+                ExitCode::from(Exit::Failed.code())
             }
-            (Exit::Findings, None) => ExitCode::from(1),
-            (Exit::Misused, None) => ExitCode::from(2),
-            (Exit::Failed, None) => ExitCode::from(3),
-            (Exit::Done, None) => ExitCode::SUCCESS,
+            (exit, None) => ExitCode::from(exit.code()),
         }
     }
 }

@@ -23,9 +23,9 @@ pub(crate) fn check(contract: &Value, out: &mut Findings) {
 /// Reads one condition. It must be an expression by itself: text that would close a policy and
 /// open another (`true } unless { false`) is not one.
 fn parse(text: &str) -> Result<(), String> {
-    // Parsing recurses; no honest condition leads this far down.
-    if text.len() > 4096 || nesting::depth(text) > nesting::MOST {
-        return Err("the condition is too long or too deeply nested".into());
+    // Parsing recurses.
+    if let Some(why) = nesting::unfit_condition(text) {
+        return Err(why.to_owned());
     }
     cedar_policy::Expression::from_str(text)
         .map(drop)

@@ -7,6 +7,7 @@ mod load;
 pub(crate) mod mentions;
 pub(crate) mod request;
 pub(crate) mod schema;
+pub(crate) mod search;
 pub(crate) mod types;
 
 use std::collections::HashMap;
@@ -136,8 +137,8 @@ impl Cedar {
         if sets.forbid.is_empty() && sets.permit.is_empty() && sets.approve.is_empty() {
             return Ok(Matched::default());
         }
-        let (request, entities) = self
-            .question(principal, ask, half, mentions)
+        let (request, entities) = search::affordable(mentions, ask)
+            .and_then(|()| self.question(principal, ask, half, mentions))
             .map_err(|why| ("cedar:request".to_owned(), why))?;
         Ok(Matched {
             forbid: self.first(&sets.forbid, &request, &entities)?,

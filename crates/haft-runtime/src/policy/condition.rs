@@ -12,6 +12,7 @@ use parking_lot::RwLock;
 use super::cedar::mentions::Mentions;
 use super::cedar::request::{Names, context};
 use super::cedar::schema::OTHER;
+use super::cedar::search;
 use super::cedar::types::Record;
 
 /// How many different conditions are kept compiled. Contracts are many, conditions are few.
@@ -71,6 +72,7 @@ impl Conditions {
                     .map_err(|why| format!("context.arguments: {why}"))?,
             ),
         };
+        search::affordable(mentions, ask)?;
         let names = self.names.as_ref().map_err(Clone::clone)?;
         let context = context(ask, user, arguments)?;
         let (request, entities) = names.request(ask.caller.principal(), OTHER, ask, context)?;
@@ -92,9 +94,9 @@ impl Conditions {
 /// Reads one condition. It must be an expression by itself: text that would close a policy and open
 /// another (`true } unless { false`) is not one.
 fn parse(text: &str) -> Result<Condition, String> {
-    // Parsing recurses; no honest condition leads this far down.
-    if text.len() > 4096 || nesting::depth(text) > nesting::MOST {
-        return Err("the condition is too long or too deeply nested".into());
+    // Parsing recurses.
+    if let Some(why) = nesting::unfit_condition(text) {
+        return Err(why.to_owned());
     }
     let expression =
         Expression::from_str(text).map_err(|error| format!("this is not a condition: {error}"))?;

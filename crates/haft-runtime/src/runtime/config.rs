@@ -1,6 +1,7 @@
 //! What is configured, put in force and changed while calls go on.
 
 mod brought;
+mod drafts;
 mod granted;
 mod judge;
 mod tools;
@@ -13,9 +14,9 @@ use arc_swap::ArcSwap;
 use haft_core::config::{Change, Entry, Kind, Snapshot};
 use haft_core::port::{Connections, Decide, StoreError};
 use haft_core::{Digest, Registry};
-use serde_json::json;
 use tokio::sync::{Mutex, MutexGuard};
 
+use drafts::{Drafts, Turn, Turns};
 pub use tools::ToolState;
 
 use super::{Rulebook, Runtime, Shelves};
@@ -36,13 +37,20 @@ pub(crate) struct Office {
     workshop: Workshop,
     /// Other tools have come since things were put together.
     stale: AtomicBool,
+    /// Whose turn it is among those of one tenant.
+    turns: Turns,
     /// One change at a time: each is judged on what the one before it left.
     desk: Mutex<Desk>,
 }
 
-/// Policies that were compiled before, by tenant, with what they were made from.
+/// What lies ready for whoever changes something.
 #[derive(Default)]
-pub(crate) struct Desk(HashMap<String, (Digest, Arc<dyn Decide>)>);
+pub(crate) struct Desk {
+    /// Policies that were compiled before, by tenant, with what they were made from.
+    made: HashMap<String, (Digest, Arc<dyn Decide>)>,
+    /// Those of the change that is made now, compiled before it was its turn.
+    drafts: Drafts,
+}
 
 impl Office {
     pub(crate) fn new(
@@ -57,8 +65,8 @@ impl Office {
         let apart = brings.into_iter().any(crate::toolbox::Definition::is_own)
             || !declared.records.policies.is_empty();
         let stale = AtomicBool::new(apart);
-        let (granted, desk) = (ArcSwap::default(), Mutex::default());
-        Self { declared, configured, connections, granted, workshop, stale, desk }
+        let (granted, turns, desk) = (ArcSwap::default(), Turns::default(), Mutex::default());
+        Self { declared, configured, connections, granted, workshop, stale, turns, desk }
     }
 
     pub(crate) fn connections(&self) -> Option<&Arc<dyn Connections>> {
@@ -123,8 +131,34 @@ impl Runtime {
     ///
     /// Why nothing was changed.
     pub async fn change(&self, change: Change) -> Result<Changed, ChangeError> {
+        let turn = Arc::new(self.inner.office.turns.of(&change.tenant).await);
+        let drafts = self.rehearse(&change, &turn).await?;
         let mut desk = self.inner.office.desk.lock().await;
-        self.change_at(&mut desk, change).await
+        desk.drafts = drafts;
+        let changed = self.change_at(&mut desk, change).await;
+        desk.drafts = Drafts::default();
+        changed
+    }
+
+    /// Judges a change before it is its turn, and aside: rules are read against every tool, which takes
+    /// its time, and nobody else need wait for that. What counts is how it is judged when it is its turn;
+    /// the policies are compiled by then, unless something has changed that is for all.
+    async fn rehearse(&self, change: &Change, turn: &Arc<Turn>) -> Result<Drafts, ChangeError> {
+        if !judge::is_rule(change.kind) || self.declared().source.is_none() {
+            return Ok(Drafts::default());
+        }
+        let snapshot = self.inner.store.snapshot().await?;
+        self.try_out(change).await;
+        let (runtime, change, turn) = (self.clone(), change.clone(), turn.clone());
+        let rehearsed = tokio::task::spawn_blocking(move || {
+            // Whoever hangs up does not get another turn before this is done.
+            let _turn = turn;
+            let mut drafts = Drafts::default();
+            // Whatever is wrong with it is found again.
+            let _ = runtime.judge(&snapshot.entries, &change, &mut drafts);
+            drafts
+        });
+        Ok(rehearsed.await.unwrap_or_default())
     }
 
     async fn change_at(
@@ -134,7 +168,7 @@ impl Runtime {
     ) -> Result<Changed, ChangeError> {
         let snapshot = self.inner.store.snapshot().await?;
         self.try_out(&change).await;
-        let mut warnings = self.judge(&snapshot.entries, &change)?;
+        let mut warnings = self.judge(&snapshot.entries, &change, &mut desk.drafts)?;
         if matches!(change.kind, Kind::Agent | Kind::Definition) && change.to.is_none() {
             self.forget_activations(&snapshot.entries, &change).await?;
         }
@@ -245,26 +279,26 @@ impl Runtime {
         let office = &self.inner.office;
         let Some(common) = &office.declared.source else { return deny("there is no policy") };
         let elsewhere = shelves.elsewhere();
+        let Desk { made, drafts } = desk;
         let mut compile = |name: &str, source: &crate::policy::Source, problems: &mut Vec<_>| {
             let registries = registries(shelves, name);
-            let versions: Vec<&str> = registries.iter().map(|one| one.version.as_str()).collect();
             // For whoever brings nothing along, what others bring is a name at most.
             let others = names_in(source, &elsewhere);
-            let made_from = Digest::of_json(&json!([versions, others, source]));
-            if let Some((from, policy)) = desk.0.get(name)
+            let made_from = drafts::made_from(&registries, &others, source);
+            if let Some((from, policy)) = made.get(name)
                 && *from == made_from
             {
                 return policy.clone();
             }
-            let policy: Arc<dyn Decide> = match Policy::load_among(source, &registries, &others) {
-                Ok(policy) => Arc::new(policy),
+            let policy: Arc<dyn Decide> = match drafts.load(source, &registries, &others) {
+                Ok(policy) => policy,
                 Err(found) => {
                     let why = format!("the policy of `{name}` is broken");
                     problems.extend(found);
                     deny(&why)
                 }
             };
-            desk.0.insert(name.to_owned(), (made_from, policy.clone()));
+            made.insert(name.to_owned(), (made_from, policy.clone()));
             policy
         };
         let mut own = HashMap::new();
@@ -290,9 +324,15 @@ impl Runtime {
 
 /// What a tenant's rules are read against: every registry that is loaded, and what it brings along.
 fn registries<'a>(shelves: &'a Shelves, tenant: &str) -> Vec<&'a Registry> {
+    let mut all = loaded(shelves);
+    all.extend(shelves.brought(tenant));
+    all
+}
+
+/// Every registry that is loaded, always in the same order.
+fn loaded(shelves: &Shelves) -> Vec<&Registry> {
     let mut loaded: Vec<_> = shelves.by_version.values().map(|one| &*one.registry).collect();
     loaded.sort_by(|one, other| one.version.cmp(&other.version));
-    loaded.extend(shelves.brought(tenant));
     loaded
 }
 

@@ -62,6 +62,20 @@ impl Aim {
         }
     }
 
+    /// What is said where whoever asked has lost the right to.
+    fn unallowed(&self) -> &'static str {
+        match self {
+            Self::New(_) => {
+                "whoever asked for it may not make connections any more, and none was made; an \
+                 administrator has to ask"
+            }
+            Self::Again(_) => {
+                "whoever asked for it may not change connections any more, and it has what it had; an \
+                 administrator has to ask"
+            }
+        }
+    }
+
     /// Who chose the address of tokens.
     fn origin(&self) -> Origin {
         match self {
@@ -163,8 +177,8 @@ fn asked(
     door.consents.begin(pending, door.runtime.store().now_ms())
 }
 
-/// One that no person has agreed to.
-pub(super) fn not_a_persons() -> Problem {
+/// One that no person can agree to.
+fn not_a_persons() -> Problem {
     let why = "only `authorization-code` takes a person's consent".to_owned();
     mistaken(Wrong { part: "kind", why })
 }
@@ -277,7 +291,10 @@ pub(crate) async fn answered(door: &Arc<Door>, answer: Answer) -> Result<Consent
         let (door, state) = told;
         let made = match room {
             Ok(_room) => made(&door, &pending, answer.code).await,
-            Err(problem) => Err(problem.in_words()),
+            // The code was not redeemed, and is good for nothing once the browser is told.
+            Err(_) => {
+                Err("the server has as much to do as it may; ask again in a moment".to_owned())
+            }
         };
         let seen = match made {
             Ok(detail) => Seen { status: Standing::Connected, detail },
@@ -288,7 +305,8 @@ pub(crate) async fn answered(door: &Arc<Door>, answer: Answer) -> Result<Consent
         door.consents.settle(&state, seen);
     };
     if tokio::spawn(work).await.is_err() {
-        let why = Some("the server could not finish it".to_owned());
+        let why =
+            Some("the server could not finish it; see what it has, then ask again".to_owned());
         door.consents.settle(&state, Seen { status: Standing::Failed, detail: why });
     }
     door.consents.of(&who, &state).ok_or_else(unknown)
@@ -309,7 +327,7 @@ async fn made(
     let code = code.map_err(|word| disagreed(&word))?;
     let allowed = door.still_opens(credential.as_ref(), who).await && who.is(Role::Administrator);
     if !allowed {
-        return Err("whoever asked for it may not make connections any more".to_owned());
+        return Err(aim.unallowed().to_owned());
     }
     let broker = door.runtime.broker().ok_or_else(|| unable().in_words())?;
     let said = |problem: Problem| problem.in_words();
@@ -347,7 +365,9 @@ fn disagreed(word: &str) -> String {
         Some(refusal) => {
             format!("the provider did not agree (`{}`); {}", refusal.as_str(), refusal.fix())
         }
-        None => format!("the provider did not agree: {word}"),
+        None => {
+            format!("the provider did not agree: {word}; ask it what this means, then ask again")
+        }
     }
 }
 

@@ -23,6 +23,7 @@ use super::SAME_ACT;
 use super::approval::{self, Said};
 use super::handler::Handler;
 use super::http::SESSION;
+use super::sessions::InUse;
 use super::state::{Request, State};
 use super::talk::{self, Line, Talk};
 
@@ -52,6 +53,7 @@ pub(super) async fn call(
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
+    let _in_use = in_use(handler, &context);
     let _room = match outlasts_its_head(&context) {
         true => Some(handler.door.work(&handler.seat.caller.tenant).map_err(|_| busy())?),
         false => None,
@@ -86,6 +88,13 @@ fn outlasts_its_head(context: &RequestContext<RoleServer>) -> bool {
         // No head at all: lines on standard input.
         None => true,
     }
+}
+
+/// The session of a call, which is in use until it has ended, though its client may have hung up.
+fn in_use(handler: &Handler, context: &RequestContext<RoleServer>) -> Option<InUse> {
+    let parts = context.extensions.get::<axum::http::request::Parts>()?;
+    let session = parts.headers.get(SESSION)?.to_str().ok()?;
+    handler.door.owners.enter(session, &handler.seat)
 }
 
 /// As much is under way as may be.

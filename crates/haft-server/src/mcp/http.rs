@@ -1,5 +1,6 @@
 //! Streamable HTTP at `/mcp`. The SDK speaks it; before it gets to read anything, the request has
-//! passed the guard, its body is whole and unambiguous, and its session is its own.
+//! passed the guard, its body is whole and unambiguous, and its session is its own. What the SDK refuses
+//! is said in the words of `refusal`.
 
 use std::sync::Arc;
 
@@ -17,15 +18,17 @@ use serde_json::Value;
 
 use super::direct::{self, Direct};
 use super::handler::Handler;
-use super::{Seat, lines, metadata};
+use super::sessions::{self, InUse};
+use super::{Seat, lines, metadata, refusal};
 use crate::body;
 use crate::door::Door;
 use crate::guard::Credential;
-use crate::places::Place;
 use crate::problem::Problem;
 use crate::who::Who;
 
 pub(super) const SESSION: &str = "mcp-session-id";
+/// The kind of an answer that comes bit by bit.
+const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 /// The newer era's request whose answer has no end of its own.
 const LISTEN: &str = "subscriptions/listen";
 
@@ -68,7 +71,8 @@ pub(crate) fn routes(door: &Arc<Door>) -> Router<Arc<Door>> {
 impl Endpoint {
     fn new(door: &Arc<Door>) -> Self {
         let mut sessions = LocalSessionManager::default();
-        sessions.session_config.keep_alive = Some(door.mcp.idle);
+        // It would end a session whose call takes longer: see `sessions`.
+        sessions.session_config.keep_alive = None;
         let sessions = Arc::new(sessions);
         // Names and origins are the guard's affair, for every door alike.
         let config = StreamableHttpServerConfig::default()
@@ -77,9 +81,12 @@ impl Endpoint {
             .with_max_request_body_bytes(door.limits.body_bytes);
         // Not when the server is told to stop: calls that have begun are answered first.
         let (closed, end) = (door.closed(), config.cancellation_token.clone());
+        let expiring = sessions::expire(door.owners.clone(), sessions.clone(), door.mcp.idle);
         tokio::spawn(async move {
-            closed.await;
-            end.cancel();
+            tokio::select! {
+                () = closed => end.cancel(),
+                () = expiring => {}
+            }
         });
         let behind = door.clone();
         let make = move || {
@@ -90,36 +97,39 @@ impl Endpoint {
         Self { door: door.clone(), service, sessions }
     }
 
-    async fn serve(&self, who: &Who, agent: Option<&str>, request: Request) -> Response {
-        match self.answer(who, agent, request).await {
+    async fn serve(self: Arc<Self>, who: &Who, agent: Option<&str>, request: Request) -> Response {
+        let mut heard = None;
+        match self.answer(who, agent, request, &mut heard).await {
             Ok(response) => response,
-            Err(problem) => problem.into_response(),
+            Err(problem) => refusal::told(&problem, heard),
         }
     }
 
+    /// `heard` is the id of the request's message, from when it was read on.
     async fn answer(
-        &self,
+        self: Arc<Self>,
         who: &Who,
         agent: Option<&str>,
         request: Request,
+        heard: &mut Option<Value>,
     ) -> Result<Response, Problem> {
         let seat = Seat::of(&self.door, who, agent)?;
         let session = session(request.headers())?;
-        if let Some(session) = &session
-            && !self.door.owners.is_of(session, &seat)
-        {
-            return Err(Problem::missing("session"));
-        }
+        let in_use = match &session {
+            Some(session) => Some(self.enter(session, &seat)?),
+            None => None,
+        };
         let credential = request.extensions().get::<Credential>().cloned();
         let method = request.method().clone();
         let of_session = !direct::is_newer(request.headers());
-        match self.read(&seat, request, session.is_some()).await? {
+        match self.read(&seat, request, session.is_some(), heard).await? {
             Read::Direct(call) => Ok(call.answer(self.door.clone(), seat).await),
             Read::Unsound(response) => Ok(response),
-            Read::Sound { request, stays } => {
-                let place = stays.then(|| self.door.places.take(who)).transpose()?;
+            Read::Sound { request, answer } => {
+                let place = (answer == Answer::Stays).then(|| self.door.places.take(who));
+                let place = place.transpose()?;
                 // Boxed: what the SDK keeps while it answers is large, and plain calls do without.
-                let mut answered = Box::pin(self.by_sdk(&seat, request)).await;
+                let mut answered = Box::pin(self.clone().by_sdk(seat, request, answer)).await?;
                 if let Some(session) = session.as_ref().filter(|_| of_session)
                     && answered.status() == StatusCode::INTERNAL_SERVER_ERROR
                 {
@@ -128,6 +138,7 @@ impl Endpoint {
                     let _ = self.sessions.close_session(&session.as_str().into()).await;
                     return Err(Problem::missing("session"));
                 }
+                answered = refusal::retold(answered).await?;
                 if let Some(place) = place {
                     let (door, who) = (self.door.clone(), who.clone());
                     let stopped = self.door.stopped();
@@ -138,6 +149,10 @@ impl Endpoint {
                         }
                     };
                     answered = held(answered, place, over);
+                } else if let Some(in_use) = in_use
+                    && answered.headers().get(header::CONTENT_TYPE) == Some(&EVENTS)
+                {
+                    answered = held(answered, in_use, std::future::pending());
                 }
                 if let (Method::DELETE, Some(session)) = (method, session) {
                     self.ended(&session, &mut answered);
@@ -147,12 +162,32 @@ impl Endpoint {
         }
     }
 
-    /// The SDK's answer. A session that it begins is the seat's from then on.
-    async fn by_sdk(&self, seat: &Seat, request: Request) -> Response {
+    fn enter(&self, session: &str, seat: &Seat) -> Result<InUse, Problem> {
+        self.door.owners.enter(session, seat).ok_or_else(|| Problem::missing("session"))
+    }
+
+    /// The SDK's answer.
+    async fn by_sdk(
+        self: Arc<Self>,
+        seat: Seat,
+        request: Request,
+        answer: Answer,
+    ) -> Result<Response, Problem> {
+        if answer != Answer::Begins {
+            let answered = SEAT.scope(seat, self.service.handle(request)).await;
+            return Ok(answered.map(Body::new));
+        }
+        // On a task of its own: whoever hangs up half-way would leave a session that nobody counts.
+        let beginning = tokio::spawn(async move { self.begin(seat, request).await });
+        beginning.await.map_err(|_| refusal::failed())
+    }
+
+    /// A session that the SDK begins is the seat's from then on.
+    async fn begin(&self, seat: Seat, request: Request) -> Response {
         let answered = SEAT.scope(seat.clone(), self.service.handle(request)).await;
         let answered = answered.map(Body::new);
         if let Some(Ok(begun)) = answered.headers().get(SESSION).map(HeaderValue::to_str)
-            && let Some(gone) = self.door.owners.begin(begun, seat)
+            && let Some(gone) = self.door.owners.begin(begun, &seat)
         {
             // It may have ended by itself.
             let _ = self.sessions.close_session(&gone.into()).await;
@@ -170,10 +205,17 @@ impl Endpoint {
 
     /// Reads the body of a message, whole and strictly, and hands the very same bytes on. `kept`
     /// says whether it belongs to a session.
-    async fn read(&self, seat: &Seat, request: Request, kept: bool) -> Result<Read, Problem> {
+    async fn read(
+        &self,
+        seat: &Seat,
+        request: Request,
+        kept: bool,
+        heard: &mut Option<Value>,
+    ) -> Result<Read, Problem> {
         if request.method() != Method::POST {
             let stays = request.method() == Method::GET;
-            return Ok(Read::Sound { request, stays });
+            let answer = if stays { Answer::Stays } else { Answer::Ends };
+            return Ok(Read::Sound { request, answer });
         }
         let (parts, body) = request.into_parts();
         let bytes = body::json_bytes(&parts.headers, body, &self.door.limits).await?;
@@ -181,17 +223,21 @@ impl Endpoint {
             Ok(message) => message,
             Err(error) => return Ok(Read::Unsound(refused(&error))),
         };
-        let called = message.get("method").and_then(Value::as_str);
-        if called == Some("initialize")
+        *heard = Some(message.get("id").cloned().unwrap_or_default());
+        let answer = match message.get("method").and_then(Value::as_str) {
+            Some("initialize") => Answer::Begins,
+            Some(LISTEN) => Answer::Stays,
+            Some(_) | None => Answer::Ends,
+        };
+        if answer == Answer::Begins
             && !self.door.owners.has_room(&self.sessions, seat, self.door.mcp.sessions).await
         {
             return Err(Problem::overloaded());
         }
-        let stays = called == Some(LISTEN);
         if !kept && let Some(call) = Direct::read(&self.door, seat, &parts.headers, message) {
             return Ok(Read::Direct(Box::new(call)));
         }
-        Ok(Read::Sound { request: Request::from_parts(parts, Body::from(bytes)), stays })
+        Ok(Read::Sound { request: Request::from_parts(parts, Body::from(bytes)), answer })
     }
 }
 
@@ -199,24 +245,33 @@ impl Endpoint {
 enum Read {
     Sound {
         request: Request,
-        /// Whether its answer has no end of its own.
-        stays: bool,
+        answer: Answer,
     },
     /// A call that needs no more than the one path.
     Direct(Box<Direct>),
     Unsound(Response),
 }
 
-/// An answer that takes a place for as long as it lasts, and ends when it is over.
+/// What the answer to a request is like.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// It begins a session.
+    Begins,
+    /// It has no end of its own.
+    Stays,
+    Ends,
+}
+
+/// An answer that holds something for as long as it lasts, and ends when it is over.
 fn held(
     answered: Response,
-    place: Place,
+    what: impl Send + 'static,
     over: impl Future<Output = ()> + Send + 'static,
 ) -> Response {
     let (parts, body) = answered.into_parts();
     let pieces = body.into_data_stream().take_until(Box::pin(over));
     let pieces = pieces.map(move |piece| {
-        let _ = &place;
+        let _ = &what;
         piece
     });
     Response::from_parts(parts, Body::from_stream(pieces))

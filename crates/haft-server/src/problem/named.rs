@@ -41,6 +41,17 @@ impl Problem {
         problem
     }
 
+    /// As many people as one tenant may ask for their consent at once.
+    pub(crate) fn too_many_asked(most: usize) -> Self {
+        let detail =
+            format!("the tenant has asked for {most} consents that nobody has answered yet");
+        let fix = "call those off that nobody will answer (`DELETE /v1/consents/{state}`), or wait: each \
+                   ends by itself after ten minutes";
+        let mut problem = Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail, fix);
+        problem.retry_after = Some(60);
+        problem
+    }
+
     /// As much work as one tenant may have.
     pub(crate) fn too_much_at_once() -> Self {
         let detail = "the tenant has as much work under way as it may have at once";
@@ -71,6 +82,11 @@ impl Problem {
     /// Something that this server does not read.
     pub(crate) fn unsupported(detail: impl Into<String>, suggestion: &str) -> Self {
         Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "unsupported", detail, suggestion)
+    }
+
+    /// Somebody who takes nothing that there is.
+    pub(crate) fn not_acceptable(detail: impl Into<String>, suggestion: &str) -> Self {
+        Self::new(StatusCode::NOT_ACCEPTABLE, "not_acceptable", detail, suggestion)
     }
 
     /// A page of another origin, or a name that is not ours.
@@ -191,13 +207,17 @@ impl Problem {
     }
 
     /// One of each that is no kind of a call's end.
-    pub(crate) fn own() -> [Self; 22] {
+    pub(crate) fn own() -> [Self; 23] {
         [
             Self::malformed("the request is not one that this server reads"),
             Self::unauthenticated(),
             Self::forbidden("the key's role does not allow this"),
             Self::too_large(0),
             Self::unsupported("the body is not in a form that is read here", "send plain JSON"),
+            Self::not_acceptable(
+                "the request takes no kind of answer that there is",
+                "send `Accept` with the kinds that the page has",
+            ),
             Self::foreign("the request is for another host, or from a page of another origin"),
             Self::looped(Looped::Back),
             Self::overloaded(),

@@ -153,6 +153,73 @@ async fn what_two_readers_could_take_differently_is_refused() {
     assert_eq!(served.runs(), 0);
 }
 
+/// A length beside chunks: the HTTP library passes over it, and whoever stands before this server may not.
+#[tokio::test]
+async fn a_length_beside_chunks_is_refused_and_ends_the_connection() {
+    let served = Served::new().await;
+    let head = format!(
+        "POST /v1/agents/helper/calls HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+         Content-Type: application/json\r\n",
+        served.agent
+    );
+    let healthy = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let body = "f\r\n{\"tool\":\"echo\"}\r\n0\r\n\r\n";
+    let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n{body}");
+    let sized = format!("{head}Content-Length: 15\r\n\r\n{{\"tool\":\"echo\"}}");
+    let (te, cl) = ("Transfer-Encoding: chunked\r\n", "Content-Length: 5\r\n");
+    let folded = te.to_lowercase() + &cl.to_uppercase();
+    for (before, lines, statuses) in [
+        ("", format!("{te}{cl}"), "400"),
+        ("", format!("{cl}{te}"), "400"),
+        ("", folded.clone(), "400"),
+        ("", format!("{te}X: y\r\n {cl}"), "400"),
+        (healthy, format!("{te}{cl}"), "200 400"),
+        (&chunked, folded, "200 400"),
+        (&sized, format!("{cl}{te}"), "200 400"),
+        (&chunked, te.to_owned(), "200 200 200"),
+        (&sized, te.to_owned(), "200 200 200"),
+    ] {
+        // What comes after it is asked of nobody.
+        let text = format!("{before}{head}{lines}\r\n{body}{healthy}");
+        let runs = served.runs();
+        for size in [text.len(), 1, 7] {
+            let told = in_parts(&served, text.as_bytes(), size).await;
+            assert_eq!(told, statuses, "{size} at a time: {text}");
+        }
+        let acts = before.matches("echo").count() + usize::from(!statuses.contains("400"));
+        assert_eq!(served.runs() - runs, 3 * acts, "{text}");
+    }
+}
+
+/// The statuses of what is answered to a text that is sent in parts, until the server hangs up or the
+/// last request is answered.
+async fn in_parts(served: &Served, text: &[u8], size: usize) -> String {
+    let mut stream = served.connect().await;
+    stream.set_nodelay(true).unwrap();
+    for part in text.chunks(size) {
+        // It may have hung up already.
+        if stream.write_all(part).await.is_err() {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    let mut told = Vec::new();
+    while !told.ends_with(b"ok\n") || !statuses(&told).starts_with("200 200 200") {
+        let mut bytes = [0; 1024];
+        match stream.read(&mut bytes).await {
+            Ok(0) | Err(_) => break,
+            Ok(size) => told.extend_from_slice(&bytes[..size]),
+        }
+    }
+    statuses(&told)
+}
+
+fn statuses(told: &[u8]) -> String {
+    let told = String::from_utf8_lossy(told);
+    let all = told.split("HTTP/1.1 ").skip(1).filter_map(|one| one.split(' ').next());
+    all.collect::<Vec<_>>().join(" ")
+}
+
 #[tokio::test]
 async fn a_body_is_utf8_and_an_object() {
     let served = Served::new().await;

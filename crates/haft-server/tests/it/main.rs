@@ -46,6 +46,7 @@ mod patience;
 mod people;
 #[cfg(test)]
 mod progress;
+mod refused;
 #[cfg(test)]
 mod said;
 #[cfg(test)]

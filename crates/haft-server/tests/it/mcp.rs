@@ -79,7 +79,7 @@ fn streamed(reply: &Reply) -> Value {
     serde_json::from_str(last.unwrap_or_else(|| panic!("no message: {reply:?}"))).unwrap()
 }
 
-fn initialize() -> Value {
+pub(crate) fn initialize() -> Value {
     json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
         "protocolVersion": OLDER, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}})
 }
@@ -375,47 +375,86 @@ async fn told_to_stop_it_answers_the_calls_of_sessions_first() {
 #[tokio::test]
 async fn sessions_are_bounded_and_expire() {
     let few = |door: haft_server::Door| {
-        let idle = Duration::from_secs(1);
+        let idle = Duration::from_secs(60);
         door.with_mcp(Settings { sessions: 4, idle, ..Settings::default() })
     };
     let served = Served::made(few).await;
     begin(&served, &served.agent).await;
     begin(&served, &served.agent).await;
-    let full = served.send(&served.agent, "POST", "/mcp", &[ACCEPT], Some(initialize())).await;
+    let full = hello(&served).await;
     assert_eq!(full.status, 503, "half of all is for one tenant: {full:?}");
     begin(&served, &served.stranger).await;
     // When the others have been silent for long enough there is room again.
-    let mut status = full.status;
+    later(Duration::from_secs(59)).await;
+    assert_eq!(hello(&served).await.status, 503);
+    later(Duration::from_secs(2)).await;
+    assert_eq!(hello(&served).await.status, 200);
+}
+
+/// So much later, for everything that waits.
+async fn later(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    tokio::time::resume();
+    // Whatever is due now is done before anybody asks.
     for _ in 0..100 {
-        let again = served.send(&served.agent, "POST", "/mcp", &[ACCEPT], Some(initialize())).await;
-        status = again.status;
-        if status == 200 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        tokio::task::yield_now().await;
     }
-    assert_eq!(status, 200);
+}
+
+async fn hello(served: &Served) -> Reply {
+    served.send(&served.agent, "POST", "/mcp", &[ACCEPT], Some(initialize())).await
 }
 
 #[tokio::test]
-async fn a_session_that_ends_while_it_is_used_is_no_fault() {
-    let soon = |door: haft_server::Door| {
-        let idle = Duration::from_millis(20);
-        door.with_mcp(Settings { sessions: 1_000, idle, ..Settings::default() })
+async fn a_session_is_in_use_while_its_call_runs_though_its_client_has_left() {
+    let idle = Duration::from_secs(60);
+    let soon = |door: haft_server::Door| door.with_mcp(Settings { idle, ..Settings::default() });
+    // Time enough for the call itself.
+    let hour = Duration::from_secs(3_600);
+    let settings = haft_runtime::Settings { default_timeout: hour, ..Default::default() };
+    let with = |builder: haft_runtime::runtime::Builder| builder.settings(settings);
+    let store = std::sync::Arc::new(haft_store::Memory::new());
+    let served = Served::build(store, Limits::default(), with, soon).await;
+    let list = json!({"jsonrpc": "2.0", "id": 9, "method": "tools/list"});
+    let status = async |session: &str| {
+        in_session(&served, &served.agent, session, list.clone()).await.status
     };
+    let sessions = [
+        begin(&served, &served.agent).await,
+        begin(&served, &served.agent).await,
+        begin(&served, &served.agent).await,
+    ];
+    let [waited_for, left, silent] = sessions;
+    let call = begun(&served, &waited_for, 1).await;
+    served.ran(1).await;
+    drop(begun(&served, &left, 2).await);
+    served.ran(2).await;
+    // Longer than it may be idle.
+    later(idle * 3).await;
+    assert_eq!(status(&silent).await, 404);
+    served.gate()(2);
+    let told = rest(call).await;
+    assert!(told.contains("said"), "{told}");
+    // Its idle time begins only now.
+    later(idle - Duration::from_secs(5)).await;
+    assert_eq!((status(&waited_for).await, status(&left).await), (200, 200));
+    later(idle + Duration::from_secs(5)).await;
+    assert_eq!((status(&waited_for).await, status(&left).await), (404, 404));
+}
+
+#[tokio::test]
+async fn a_session_that_has_ended_is_none_and_no_fault() {
+    let idle = Duration::from_secs(60);
+    let soon = |door: haft_server::Door| door.with_mcp(Settings { idle, ..Settings::default() });
     let served = Served::made(soon).await;
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
-    let mut gone = 0;
-    for round in 0..60_u64 {
-        let hello = served.send(&served.agent, "POST", "/mcp", &[ACCEPT], Some(initialize())).await;
-        assert_eq!(hello.status, 200, "{hello:?}");
-        let session = hello.header("mcp-session-id").unwrap().to_owned();
-        tokio::time::sleep(Duration::from_micros(17_000 + round * 400)).await;
+    for (wait, status) in [(0, 200), (59, 200), (61, 404)] {
+        let session = begin(&served, &served.agent).await;
+        later(Duration::from_secs(wait)).await;
         let reply = in_session(&served, &served.agent, &session, list.clone()).await;
-        assert!([200, 404].contains(&reply.status), "{reply:?}");
-        gone += usize::from(reply.status == 404);
+        assert_eq!(reply.status, status, "after {wait} s: {reply:?}");
     }
-    assert!(gone > 0, "none had ended when it was used");
 }
 
 #[tokio::test]

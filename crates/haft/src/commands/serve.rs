@@ -3,12 +3,12 @@
 mod administrator;
 mod descriptors;
 mod dev;
+mod ending;
 mod greet;
 mod told;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use haft_core::port::Observe;
@@ -71,6 +71,11 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         let door = Arc::new(door);
         let link = door.invite(&admin.id);
         let (told, again) = told.serving();
+        let leave = door.limits.leave;
+        let told = async move {
+            told.await;
+            ending::begin(leave);
+        };
         greet::greet(&desk, address, &admin, link.as_deref(), out);
         let watching = match options.dev {
             true => Some(dev::watch(&desk, at, out)?),
@@ -88,12 +93,24 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
             out.note(&format!("{} {verb} not answered", counted(left.requests, "request")));
         }
         let end = if left.effects + left.requests > 0 { Exit::Findings } else { Exit::Done };
-        if let Some(traces) = &traces {
-            traces.flush(Duration::from_secs(3)).await;
-        }
-        haft_core::port::Journal::flush(&*desk.store).await.context("the last records")?;
+        last(&desk, traces.as_deref()).await?;
         Ok(end)
     })
+}
+
+/// What is still to be written, in the time that there is for it.
+async fn last(desk: &Desk, traces: Option<&Traces>) -> anyhow::Result<()> {
+    let told = async {
+        if let Some(traces) = traces {
+            traces.flush(ending::LAST).await;
+        }
+    };
+    let kept = haft_core::port::Journal::flush(&*desk.store);
+    let (kept, ()) = tokio::join!(tokio::time::timeout(ending::LAST, kept), told);
+    match kept {
+        Ok(kept) => kept.context("the last records"),
+        Err(_) => bail!("the last records: the store took too long"),
+    }
 }
 
 /// Takes over what processes that were killed have left, and says so in the log, where there is one;
@@ -135,16 +152,56 @@ pub(crate) fn hosts(config: &Config, listen: SocketAddr) -> anyhow::Result<Vec<S
              reached as `server.hosts` in `haft.toml`"
         );
     }
-    if let Some(odd) = declared.iter().find(|host| host.contains(['/', '[']) || is_with_port(host))
-    {
-        bail!("`server.hosts`: `{odd}` must be a name or an address, without scheme and port");
+    if let Some(odd) = declared.iter().find(|host| !is_name(host)) {
+        bail!(
+            "`server.hosts`: `{odd}` must be a name or an address, `tools.example.org` say, without \
+             scheme, port and `*`"
+        );
     }
     let own = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let named = listen.ip().to_string();
     Ok(own.into_iter().chain([named]).chain(declared.iter().cloned()).collect())
 }
 
-/// `host:7411`; an IPv6 address has more than one colon.
-fn is_with_port(host: &str) -> bool {
-    host.matches(':').count() == 1
+/// Whether a client could ask for it: a name as DNS has them, or an address. Names in other letters
+/// are asked for in their ASCII form, which is the one that has to be written.
+fn is_name(host: &str) -> bool {
+    let label = |label: &str| {
+        let fits = (1..=63).contains(&label.len());
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        fits && label.bytes().all(plain) && !label.starts_with('-') && !label.ends_with('-')
+    };
+    let is_dns = host.len() <= 253 && host.split('.').all(label);
+    is_dns || host.parse::<std::net::IpAddr>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_name;
+
+    #[test]
+    fn a_host_is_what_a_client_can_ask_for() {
+        let long = format!("{}.example", "a".repeat(64));
+        for (host, expected) in [
+            ("tools.example.org", true),
+            ("localhost", true),
+            ("haft_1", true),
+            ("xn--bcher-kva.example", true),
+            ("10.0.0.1", true),
+            ("fe80::1", true),
+            ("", false),
+            ("*.example.org", false),
+            ("tools example", false),
+            ("https://tools.example.org", false),
+            ("tools.example.org:7411", false),
+            ("tools.example.org/", false),
+            ("[::1]", false),
+            ("b\u{fc}cher.example", false),
+            ("a..b", false),
+            ("-a.example", false),
+            (long.as_str(), false),
+        ] {
+            assert_eq!(is_name(host), expected, "{host}");
+        }
+    }
 }

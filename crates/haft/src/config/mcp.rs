@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use anyhow::bail;
+use anyhow::anyhow;
 use haft_server::mcp::{Approvals, Names, Settings};
 use serde::Deserialize;
 use url::Url;
+
+use super::number;
 
 /// The section as it is written.
 #[derive(Default, Deserialize)]
@@ -22,13 +24,21 @@ pub(super) struct RawMcp {
 }
 
 impl RawMcp {
-    pub(super) fn resolve(self) -> anyhow::Result<Settings> {
+    pub(super) fn resolve(self, wrong: &mut Vec<anyhow::Error>) -> Settings {
         if let Some(url) = self.public_url.as_deref().filter(|url| !is_base(url)) {
-            bail!(
+            wrong.push(anyhow!(
                 "`mcp.public_url`: `{url}` must be an address as others know it, \
                  `https://tools.example.org` say"
-            );
+            ));
         }
+        for url in self.authorization_servers.iter().filter(|url| !is_base(url)) {
+            wrong.push(anyhow!(
+                "`mcp.authorization_servers`: `{url}` must be an address, `https://login.example.org` say"
+            ));
+        }
+        let numbers =
+            [("max_sessions", number(self.max_sessions)), ("session_idle_s", self.session_idle_s)];
+        super::none_of("mcp", &numbers, wrong);
         let mut settings = Settings::default();
         settings.names = self.names;
         settings.approvals = self.approvals;
@@ -38,7 +48,7 @@ impl RawMcp {
         settings.public_url = self.public_url;
         settings.authorization_servers = self.authorization_servers;
         settings.instructions = self.instructions;
-        Ok(settings)
+        settings
     }
 }
 

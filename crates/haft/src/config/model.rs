@@ -40,9 +40,15 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// The times that it is given: of none, nothing would be answered.
-    pub(super) fn times(&self) -> [(&'static str, Option<u64>); 2] {
-        [("max_seconds", self.max_seconds), ("idle_s", self.idle_s)]
+    /// The times, rounds and words that it is given: of none, nothing would be answered.
+    pub(super) fn numbers(&self) -> [(&'static str, Option<u64>); 5] {
+        [
+            ("max_rounds", self.max_rounds.map(u64::from)),
+            ("max_tokens", self.max_tokens),
+            ("max_output_tokens", self.max_output_tokens),
+            ("max_seconds", self.max_seconds),
+            ("idle_s", self.idle_s),
+        ]
     }
 }
 

@@ -45,26 +45,45 @@ pub(crate) fn table(text: &str) -> Option<toml::Table> {
     countable(text, &mut Vec::new())?.parse().ok()
 }
 
-/// The file without the numbers that TOML has no room for, which would hide everything else. None where
-/// it is no TOML for another reason.
+/// The file with 1 for each number that TOML has no room for, which would hide everything else. None
+/// where it is no TOML for another reason.
 fn countable(text: &str, found: &mut Vec<Mistake>) -> Option<String> {
     let mut text = text.to_owned();
     while let Err(error) = text.parse::<toml::Table>() {
-        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-        let at = before.matches('\n').count();
-        let (key, value) = text.lines().nth(at)?.split_once('=')?;
-        let digits = value.split('#').next().unwrap_or_default().trim();
-        let digits = digits.trim_start_matches(['-', '+']);
-        if digits.len() < 19 || !digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_') {
+        let span = error.span()?;
+        let (before, number) = (text.get(..span.start)?, text.get(span.clone())?);
+        let unfit = error.message().contains("integer") || error.message().contains("overflowed");
+        let digits =
+            number.trim_start_matches(['-', '+']).starts_with(|c: char| c.is_ascii_digit());
+        if !unfit || !digits || number.len() < 3 {
             return None;
         }
-        let column = key.chars().count() + 2 + value.len() - value.trim_start().len();
-        let key = key.trim();
-        let why = format!("`{key}` is more than can be counted here: write `{key} = 1`");
-        found.push(Mistake { line: at + 1, column, why });
-        text = without(&text, at);
+        let (line, column) = place_after(before);
+        let why = match before.rsplit_once('=').map(|(key, _)| last_word(key)) {
+            Some(key) => {
+                format!("`{key}` is more than can be counted here: write a smaller number")
+            }
+            None => format!("`{number}` is more than can be counted here: write a smaller number"),
+        };
+        found.push(Mistake { line, column, why });
+        // As long as it was, so that what stands behind it stays where it is.
+        let one = format!("1{}", " ".repeat(number.len().saturating_sub(1)));
+        text.replace_range(span, &one);
     }
     Some(text)
+}
+
+/// The key that a text ends with.
+fn last_word(text: &str) -> &str {
+    let text = text.trim_end();
+    let start = text.rfind([' ', '\t', '\n', '{', ',']).map_or(0, |at| at + 1);
+    text.get(start..).unwrap_or_default()
+}
+
+/// The line and the column after a text, counted from 1.
+fn place_after(before: &str) -> (usize, usize) {
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    (before.matches('\n').count() + 1, column)
 }
 
 /// The file without a line, the others where they were.
@@ -100,9 +119,8 @@ fn mend(mut part: String, found: &mut Vec<Mistake>) -> Option<Vec<usize>> {
 fn mistake(text: &str) -> Option<Mistake> {
     let error = toml::from_str::<RawConfig>(text).err()?;
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    let why = explain::mistake(error.message(), before);
-    Some(Mistake { line: before.matches('\n').count() + 1, column, why })
+    let (line, column) = place_after(before);
+    Some(Mistake { line, column, why: explain::mistake(error.message(), before) })
 }
 
 /// The file once for each of its tables and each element of its lists, everything else left blank: so
@@ -141,18 +159,28 @@ fn header(line: &str) -> Option<String> {
 }
 
 /// Where a thing stands that an error names in backticks: `server.hosts`, or `policies` with an id of
-/// one of them after it.
+/// one of them after it. What is not there stands where it belongs: in its section.
 pub(crate) fn place(text: &str, said: &str) -> Option<(usize, usize)> {
     let named: Vec<&str> = said.split('`').skip(1).step_by(2).collect();
-    let path = named.iter().find(|name| is_path(name, text))?;
-    let rest = named.iter().skip_while(|name| *name != path).nth(1).copied();
+    let paths = || named.iter().enumerate().filter(|(_, name)| is_path(name, text));
+    let exact = paths().find_map(|(at, path)| find(text, path, named.get(at + 1).copied()));
+    exact.or_else(|| {
+        let (_, first) = paths().next()?;
+        let above =
+            std::iter::successors(first.rsplit_once('.'), |(path, _)| path.rsplit_once('.'));
+        above.map(|(path, _)| path).find_map(|path| find(text, path, None))
+    })
+}
+
+/// Where a path stands, of several the one with this id.
+fn find(text: &str, path: &str, id: Option<&str>) -> Option<(usize, usize)> {
     let mut section = String::new();
     let mut found: Option<(usize, usize)> = None;
     for (at, line) in text.lines().enumerate() {
         let column = line.len() - line.trim_start().len() + 1;
         if let Some(name) = header(line) {
             section = name;
-            if section == *path && found.is_none_or(|_| rest.is_some()) {
+            if section == path && found.is_none_or(|_| id.is_some()) {
                 found = Some((at + 1, column));
             }
             continue;
@@ -160,15 +188,24 @@ pub(crate) fn place(text: &str, said: &str) -> Option<(usize, usize)> {
         let Some((key, value)) = line.split_once('=') else { continue };
         let key = key.trim();
         let full = if section.is_empty() { key.to_owned() } else { format!("{section}.{key}") };
-        if full == *path {
+        if full == path {
             return Some((at + 1, column));
         }
         let is_it = |id: &str| value.trim().trim_matches(['"', '\'']) == id;
-        if section == *path && key == "id" && rest.is_some_and(is_it) {
+        if section == path && key == "id" && id.is_some_and(is_it) {
             return found;
         }
     }
     found
+}
+
+/// Whether tenants may bring tools along that the file says something of: not the word in a comment.
+pub(crate) fn has_definitions(text: &str) -> bool {
+    // Where it is no TOML there is no telling.
+    let Some(whole) = table(text) else { return true };
+    let tenants = whole.get("tenants").and_then(toml::Value::as_array).into_iter().flatten();
+    tenants.filter_map(toml::Value::as_table).any(|one| one.contains_key("definitions"))
+        || whole.get("tenants").is_some_and(|one| one.get("definitions").is_some())
 }
 
 fn is_path(name: &str, text: &str) -> bool {
@@ -212,7 +249,12 @@ mod tests {
         let huge = "99999999999999999999";
         check(&format!("[server]\nmax_requests = {huge} # many\nlog = 1\n"), 2, true);
         check(&format!("[server]\ntend_s = {huge}\nleave_s = -{huge}\n[store]\n"), 2, true);
-        check(&format!("[server]\nhosts = [{huge}]\n"), 1, false);
+        check(&format!("[server]\nhosts = [{huge}]\nlog = 1\n"), 3, true);
+        check(&format!("server = {{ tend_s = {huge} }}\n[store]\nlog = 1\n"), 2, true);
+        check("[server]\ntend_s = 0xffffffffffffffffff\nlog = 1\n", 2, true);
+        check("[server]\ntend_s = [\n  0o7777777777777777777777777,\n]\n", 2, true);
+        check("[otlp]\nsample = 1e999\n", 1, true);
+        check("[server]\ntend_s = 012\nlog = 1\n", 1, false);
         check("[server\nlisten = 1\n", 1, false);
         check("", 0, true);
         check("[policy]\nallow = [\"core__*\"]\n", 0, true);
@@ -226,12 +268,47 @@ mod tests {
         for (said, expected) in [
             ("`server.listen` is odd", Some((2, 1))),
             ("`x.toml`: `server.listen` is odd", Some((2, 1))),
-            ("`server.max_requests` must be at least 1", None),
+            // Neither is there: where they belong.
+            ("`server.max_requests` must be at least 1", Some((1, 1))),
+            ("`connections.accounts.x` is odd", Some((4, 1))),
+            // The one that is there, though it is named second.
+            ("`server.tend_s` must be above `server.listen`", Some((2, 1))),
+            ("`runtime.tend_s` must be above 1", None),
             ("`connections.accounts`, `b`: no", Some((7, 1))),
             ("`connections.accounts`, `a`: no", Some((4, 1))),
             ("nothing is named", None),
         ] {
             assert_eq!(place(text, said), expected, "{said}");
+        }
+    }
+
+    #[test]
+    fn a_number_without_room_is_named_where_it_stands() {
+        let huge = "99999999999999999999";
+        for (text, line, column, said) in [
+            (format!("a = 1\nlimit = {huge}"), 2, 9, "`limit` is more"),
+            (format!("a = [\n  {huge},\n]"), 2, 3, "`a` is more"),
+            (format!("a = {{ b = 1, c = -{huge} }} # many"), 1, 18, "`c` is more"),
+        ] {
+            let mut found = Vec::new();
+            assert!(countable(&text, &mut found).is_some(), "{text}");
+            let [Mistake { line: at, column: from, why }] = &found[..] else { panic!("{found:?}") };
+            assert_eq!((*at, *from), (line, column), "{text}");
+            assert!(why.starts_with(said), "{why}");
+        }
+    }
+
+    #[test]
+    fn tenants_bring_tools_along_in_tables_and_not_in_comments() {
+        for (text, expected) in [
+            ("[[tenants]]\nid = \"a\"\n# definitions\n", false),
+            ("[definitions]\nmax_tools = 1\n", false),
+            ("[[tenants]]\nid = \"a\"\n[[tenants.definitions]]\ntool = \"x\"\n", true),
+            ("[[tenants.definitions]]\nid = 3\n", true),
+            ("tenants = [{ id = \"a\", definitions = [] }]\n", true),
+            ("[tenants\n", true),
+        ] {
+            assert_eq!(has_definitions(text), expected, "{text}");
         }
     }
 }

@@ -329,6 +329,26 @@ fn what_cannot_be_counted_reached_or_found_hides_nothing() {
             (20, "error", "`model.idle_s` must be at least 1"),
         ],
     );
+    finds(
+        "[mcp]\nsession_idle_s = 0\nmax_sessions = 0\npublic_url = \"here\"\n\
+         authorization_servers = [\"there\"]\n\n[server]\nhosts = [\"*.example.org\"]\n\n\
+         [kb]\nsources = [\"nowhere.md\", \"toolset.toml\"]\n\n\
+         [runtime]\nrequest_max_age_s = 8640000\nmax_batch = 0x7fffffffffffffffff\n\n\
+         [model]\nmax_rounds = 0\nmax_output_tokens = 0\n",
+        &[
+            (2, "error", "`mcp.session_idle_s` must be at least 1"),
+            (3, "error", "`mcp.max_sessions` must be at least 1"),
+            (4, "error", "`mcp.public_url`: `here` must be an address"),
+            (5, "error", "`mcp.authorization_servers`: `there` must be an address"),
+            (8, "error", "`server.hosts`: `*.example.org` must be a name"),
+            (11, "warning", "nowhere.md` cannot be read"),
+            (14, "error", "`runtime.request_max_age_s` must be below the day"),
+            (14, "error", "`runtime.keep_keys_s` must be above"),
+            (15, "error", "`max_batch` is more than can be counted here"),
+            (18, "error", "`model.max_rounds` must be at least 1"),
+            (19, "error", "`model.max_output_tokens` must be at least 1"),
+        ],
+    );
     // Two files that are not there, and a mistake in one that is.
     let project = Project::new();
     let head = "[policy]\nallow = [\"shop__*\"]\ncedar = [\"a.cedar\", \"b.cedar\", \"c.cedar\"]\n";
@@ -391,7 +411,9 @@ fn mistakes_of_shape_hide_no_toolset_no_rules_and_no_key() {
     let rules = "forbid(principal, action == Haft::Action::\"shop__nothing\", resource);\n";
     project.write("rules.cedar", rules);
     let toml = project.read("haft.toml");
-    for (more, told) in [("", true), ("[[tenants.definitions]]\nid = 3\n", false)] {
+    for (more, told) in
+        [("", true), ("# no definitions\n", true), ("[[tenants.definitions]]\nid = 3\n", false)]
+    {
         project.write("haft.toml", &format!("{toml}{shape}{more}"));
         let said = project.run(&["check"]);
         assert_eq!(said.out.contains("shop__nothing"), told, "{said:?}");

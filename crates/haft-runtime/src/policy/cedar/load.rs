@@ -14,6 +14,7 @@ use std::str::FromStr;
 use super::mentions::Mentions;
 use super::request::Names;
 use super::schema::{self, CALL};
+use super::search::MOST_LETTERS;
 use super::types::Record;
 use super::{Cedar, Rule, Slice};
 use crate::policy::glob::Known;
@@ -257,6 +258,12 @@ fn examine<'a>(
             Mentions::default()
         }
     };
+    if mentions.searches.longest > MOST_LETTERS {
+        let what =
+            format!("rule `{}`: `like` searches for more than {MOST_LETTERS} letters", rule.id);
+        let help = "search for a part of them, or compare the whole text with `==`".to_owned();
+        wrong(what, Some(help));
+    }
     let applies = applies(policy);
     if matches!(&applies, Applies::Only(tools) if tools.is_empty()) {
         let message = format!("rule `{}` can never match: its action and resource differ", rule.id);

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use cedar_policy::{Expression, Policy};
 use serde_json::Value;
 
+use super::search::Searches;
+
 /// What is spoken about. More than there is does no harm: decisions are then only kept for less.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mentions {
@@ -18,6 +20,8 @@ pub(crate) struct Mentions {
     all_user: bool,
     /// Every name after a dot or `has`.
     names: BTreeSet<String>,
+    /// What is searched for with `like`.
+    pub(crate) searches: Searches,
 }
 
 impl Mentions {
@@ -53,6 +57,7 @@ impl Mentions {
         self.session |= other.session;
         self.user |= other.user;
         self.names.extend(other.names.iter().cloned());
+        self.searches.add(other.searches);
     }
 
     pub(crate) fn speaks_of_argument(&self, name: &str) -> bool {
@@ -82,6 +87,9 @@ impl Mentions {
             Value::Array(all) => all.iter().for_each(|one| self.walk(one, false)),
             Value::Object(fields) => {
                 for (operator, operands) in fields {
+                    if operator == "like" {
+                        self.searches.add(Searches::of_pattern(operands.get("pattern")));
+                    }
                     match access(operator, operands) {
                         Some((left, names)) => self.access(left, &names, member),
                         None => self.walk(operands, false),

@@ -8,9 +8,10 @@ use haft_core::nearest;
 
 use super::super::Runtime;
 use super::brought::is_own;
-use super::{names_in, of_tenant, source_of};
+use super::drafts::Drafts;
+use super::{loaded, names_in, of_tenant, source_of};
 use crate::config::{Activation, ChangeError, Merged, Purpose, merge, parse, read, sheets};
-use crate::policy::{Policy, Problem};
+use crate::policy::Problem;
 use crate::toolbox::{Directory, Stocks};
 
 impl Runtime {
@@ -19,6 +20,7 @@ impl Runtime {
         &self,
         entries: &[Entry],
         change: &Change,
+        drafts: &mut Drafts,
     ) -> Result<Vec<Problem>, ChangeError> {
         let (kind, tenant, id) = (change.kind, change.tenant.as_str(), change.id.as_str());
         if self.is_declared(kind, tenant, id) {
@@ -49,14 +51,19 @@ impl Runtime {
             | Kind::Policy
             | Kind::Grant => {}
         }
-        self.fits(entries, change)
+        self.fits(entries, change, drafts)
     }
 
     /// What a change would make of everything else.
-    fn fits(&self, entries: &[Entry], change: &Change) -> Result<Vec<Problem>, ChangeError> {
+    fn fits(
+        &self,
+        entries: &[Entry],
+        change: &Change,
+        drafts: &mut Drafts,
+    ) -> Result<Vec<Problem>, ChangeError> {
         let then = with(entries, change);
-        let (now, now_problems) = self.tried(entries, change);
-        let (then, then_problems) = self.tried(&then, change);
+        let (now, now_problems) = self.tried(entries, change, drafts);
+        let (then, then_problems) = self.tried(&then, change, drafts);
         let gone = change.to.is_none() && is_own(entries, change);
         let unknown = then.absent.difference(&now.absent);
         // Whoever takes a tool away knows that it is gone; what does not compile says so itself.
@@ -77,7 +84,12 @@ impl Runtime {
     }
 
     /// Everything of the change's tenant together, and all that is wrong with it.
-    fn tried(&self, entries: &[Entry], change: &Change) -> (Merged, Vec<Problem>) {
+    fn tried(
+        &self,
+        entries: &[Entry],
+        change: &Change,
+        drafts: &mut Drafts,
+    ) -> (Merged, Vec<Problem>) {
         let shelves = self.inner.shelves.load_full();
         let declared = self.declared();
         let tenant = change.tenant.as_str();
@@ -104,16 +116,13 @@ impl Runtime {
             Ok(directory) => problems.extend(directory.warnings().iter().cloned()),
             Err(found) => problems.extend(found),
         }
-        // Rules look at the arguments of what tenants bring along, too.
-        let is_rule =
-            matches!(change.kind, Kind::Policy | Kind::Delegation | Kind::Grant | Kind::Definition);
-        if let Some(common) = declared.source.as_ref().filter(|_| is_rule) {
+        if let Some(common) = declared.source.as_ref().filter(|_| is_rule(change.kind)) {
             let own = merged.rules.get(tenant).map(Vec::as_slice).unwrap_or_default();
             let source = source_of(common, &merged.records, tenant, own);
-            let loaded = shelves.by_version.values().map(|one| &*one.registry);
-            let registries: Vec<_> = loaded.chain(brought.as_ref()).collect();
+            let mut registries = loaded(&shelves);
+            registries.extend(brought.as_ref());
             let elsewhere = names_in(common, &shelves.elsewhere());
-            match Policy::load_among(&source, &registries, &elsewhere) {
+            match drafts.load(&source, &registries, &elsewhere) {
                 Ok(policy) => problems.extend(policy.warnings().iter().cloned()),
                 Err(found) => problems.extend(found),
             }
@@ -158,6 +167,11 @@ impl Runtime {
             looser => Err(ChangeError::Looser(looser.into_iter().map(str::to_owned).collect())),
         }
     }
+}
+
+/// Whether rules have to be read anew for it. They look at the arguments of what tenants bring along, too.
+pub(super) fn is_rule(kind: Kind) -> bool {
+    matches!(kind, Kind::Policy | Kind::Delegation | Kind::Grant | Kind::Definition)
 }
 
 fn is(entry: &Entry, change: &Change) -> bool {

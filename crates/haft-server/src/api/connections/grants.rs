@@ -12,7 +12,7 @@ use haft_runtime::connections::check_grant;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{find, in_force, kept, mistaken, own, unopened};
+use super::kept::{find, in_force, kept, mistaken, own, unopened};
 use crate::api::need;
 use crate::body;
 use crate::door::Door;

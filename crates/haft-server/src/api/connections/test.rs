@@ -13,7 +13,7 @@ use haft_core::port::Want;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{find, kept};
+use super::kept::{find, kept};
 use crate::api::consents::in_words;
 use crate::api::need;
 use crate::body;

@@ -16,9 +16,11 @@ use crate::who::Who;
 const PATIENCE: Duration = Duration::from_secs(10 * 60);
 /// So long it is known afterwards how it ended.
 const KNOWN: Duration = Duration::from_secs(10 * 60);
-/// So many are known at once, and so many of one tenant.
+/// So many are under way at once, and so many of one tenant.
 const MOST: usize = 1_000;
 const OF_TENANT: usize = 100;
+/// Of so many of one tenant that have ended it is known how: the last ones.
+const ENDED: usize = 100;
 
 /// What the answer is waited for with.
 pub(super) struct Pending {
@@ -74,13 +76,14 @@ impl Consents {
 
     pub(super) fn begin(&self, pending: Pending, now_ms: i64) -> Result<Consent, Problem> {
         let mut all = self.all();
-        let own = all.values().filter(|one| one.who.tenant == pending.who.tenant).count();
-        if own >= OF_TENANT {
-            return Err(Problem::too_many_open("the tenant"));
+        let open = all.values().filter(|one| one.is_under_way());
+        if open.clone().filter(|one| one.who.tenant == pending.who.tenant).count() >= OF_TENANT {
+            return Err(Problem::too_many_asked(OF_TENANT));
         }
-        if all.len() >= MOST {
+        if open.count() >= MOST {
             return Err(Problem::overloaded());
         }
+        forget_oldest(&mut all, &pending.who.tenant);
         let state = pending.consent.state.clone();
         let patience = i64::try_from(PATIENCE.as_millis()).unwrap_or(i64::MAX);
         let kept = Kept {
@@ -146,15 +149,35 @@ impl Consents {
             Stage::Redeeming(_) => {
                 return Err(Problem::busy("a person has agreed, and the connection is being made"));
             }
-            Stage::Ended(..) => return Err(Problem::ended()),
+            Stage::Ended(..) => {
+                let fix = "see how it ended: `GET /v1/consents/{state}`; a connection that nobody wants is \
+                           removed with `DELETE /v1/connections/{id}`";
+                return Err(Problem::ended().advise(fix));
+            }
         }
         Ok(())
+    }
+}
+
+/// Forgets how the oldest of a tenant ended, where too many have.
+fn forget_oldest(all: &mut HashMap<String, Kept>, tenant: &str) {
+    let ended = all.iter().filter(|(_, one)| *one.who.tenant == *tenant && !one.is_under_way());
+    let mut ended: Vec<_> = ended.map(|(state, one)| (one.began, state.clone())).collect();
+    ended.sort();
+    let surplus = ended.len().saturating_sub(ENDED);
+    for (_, state) in ended.into_iter().take(surplus) {
+        all.remove(&state);
     }
 }
 
 impl Kept {
     fn is_of(&self, who: &Who) -> bool {
         self.who.tenant == who.tenant && self.who.principal == who.principal
+    }
+
+    /// Whether somebody may still answer, or has and it is being made.
+    fn is_under_way(&self) -> bool {
+        matches!(self.stage, Stage::Redeeming(_)) || self.is_open()
     }
 
     fn is_open(&self) -> bool {
@@ -276,9 +299,23 @@ mod tests {
         for at in 0..OF_TENANT {
             begin("a", at).unwrap();
         }
-        assert_eq!(begin("a", OF_TENANT).unwrap_err().code(), "rate_limited");
-        begin("b", 0).unwrap();
-        tokio::time::advance(PATIENCE + KNOWN).await;
+        let full = begin("a", OF_TENANT).unwrap_err();
+        assert_eq!(full.code(), "rate_limited");
+        assert!(full.detail().contains("100 consents"), "{}", full.detail());
+        // One that has ended takes nobody's place, and it is known how it ended.
+        assert!(now(&desk, "a0"));
+        assert!(begin("a", OF_TENANT).is_err(), "it is being made");
+        desk.settle("a0", Seen { status: Standing::Connected, detail: None });
         begin("a", OF_TENANT).unwrap();
+        assert_eq!(desk.of(&who("a", "mara"), "a0").unwrap().status, Standing::Connected);
+        assert!(begin("a", OF_TENANT + 1).is_err());
+        begin("b", 0).unwrap();
+        // Nor does one that nobody answered in time.
+        tokio::time::advance(PATIENCE).await;
+        for at in 0..OF_TENANT {
+            begin("a", 1_000 + at).unwrap();
+        }
+        assert!(begin("a", 2_000).is_err());
+        assert!(desk.all().len() <= 2 * OF_TENANT + 1, "of those that have ended few are known");
     }
 }

@@ -378,7 +378,10 @@ async fn only_what_a_person_agreed_to_is_renewed_and_only_while_it_is_there() {
     let served = &world.served;
     check(&world.post(AGAIN, json!({})).await, 404, "not_found");
     world.add().await;
-    check(&world.post(AGAIN, json!({})).await, 422, "invalid_configuration");
+    let secret = world.post(AGAIN, json!({})).await;
+    check(&secret, 422, "invalid_configuration");
+    assert!(secret.body.contains("which takes nobody's consent"), "{secret:?}");
+    assert!(secret.body.contains("replace its secret"), "{secret:?}");
     check(&delete(served, &served.admin, "/v1/connections/work", "").await, 204, "");
     let consent = world.post(ALL, provider.wanted("work")).await.json();
     world.back(&provider.agree(consent["url"].as_str().unwrap())).await;
@@ -400,8 +403,30 @@ async fn only_what_a_person_agreed_to_is_renewed_and_only_while_it_is_there() {
     world.back(&provider.agree(consent["url"].as_str().unwrap())).await;
     let asked = provider.times_asked();
     let page = world.back(&provider.agree(again["url"].as_str().unwrap())).await.body;
-    assert!(page.contains("Not connected") && page.contains("another connection"), "{page}");
+    assert!(page.contains("Not connected") && page.contains("another has its id by now"), "{page}");
+    assert!(!page.contains("the same request"), "whoever reads it has sent none: {page}");
+    // Nor is there anything to be renewed once it is gone.
+    let again = world.post(AGAIN, json!({})).await.json();
+    check(&delete(served, &served.admin, "/v1/connections/work", "").await, 204, "");
+    let page = world.back(&provider.agree(again["url"].as_str().unwrap())).await.body;
+    assert!(page.contains("was removed while the person was asked; make it anew"), "{page}");
     assert_eq!(provider.times_asked(), asked, "the code is not redeemed");
+}
+
+/// Whoever may not any more is told what became of the connection: nothing.
+#[tokio::test]
+async fn a_renewal_is_for_who_asked_as_long_as_they_may() {
+    let (world, provider) = (World::new(Tenants::Here).await, Provider::new().await);
+    let served = &world.served;
+    let consent = world.post(ALL, provider.wanted("work")).await.json();
+    world.back(&provider.agree(consent["url"].as_str().unwrap())).await;
+    let new = json!({"principal": "user:eve", "roles": ["administrator"]});
+    let made = world.post("/v1/admin/keys", new).await.json();
+    let (eve, id) = (made["key"].as_str().unwrap(), made["entry"]["id"].as_str().unwrap());
+    let again = served.post(eve, AGAIN, json!({})).await.json();
+    check(&delete(served, &served.admin, &format!("/v1/admin/keys/{id}"), "").await, 200, "");
+    let page = world.back(&provider.agree(again["url"].as_str().unwrap())).await.body;
+    assert!(page.contains("may not change connections any more, and it has what it had"), "{page}");
 }
 
 /// The provider's word is one of those that there are, and what else it says is told to nobody.

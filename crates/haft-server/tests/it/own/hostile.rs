@@ -85,6 +85,36 @@ async fn of_very_many_mistakes_in_rules_some_are_told() {
     assert!(status == 422 && body.contains("longer than 32 KiB"), "{body}");
 }
 
+/// `like` tries what stands between two `*` at every place of a text.
+#[tokio::test]
+async fn what_is_searched_for_and_in_is_bounded() {
+    let served = Served::new().await;
+    let like = |letters: usize| format!("\"x\" like \"*{}b*\"", "a".repeat(letters - 1));
+    let (status, body) = policy(&served, &format!("\n{}", when(&like(257)))).await;
+    assert!(status == 422 && body.contains("searches for more than 256 letters"), "{body}");
+    assert!(body.contains("\"line\":2") && body.contains("compare the whole text"), "{body}");
+    let (status, body) = policy(&served, &when(&like(256))).await;
+    assert!(matches!(status, 200 | 201), "{body}");
+    // Rules that together search for so much that a long text would take minutes.
+    let one = |at: usize| {
+        let letters = "a".repeat(250);
+        format!(
+            "forbid (principal, action == Haft::Action::\"shop__echo\", resource) when {{ \
+             context.arguments has text && context.arguments.text like \"*{letters}{at}*\" }};\n"
+        )
+    };
+    let rules: String = (0..200).map(one).collect();
+    let (status, body) = policy(&served, &rules).await;
+    assert!(matches!(status, 200 | 201), "{body}");
+    for (length, status) in [(2_000, 200), (500_000, 403)] {
+        let begun = Instant::now();
+        let call = json!({"tool": "echo", "arguments": {"text": "a".repeat(length)}});
+        let reply = served.post(&served.agent, CALLS, call).await;
+        assert_eq!(reply.status, status, "{}", reply.body.get(..500).unwrap_or(&reply.body));
+        assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    }
+}
+
 /// Conditions of a tenant's own tools are read the same way.
 #[tokio::test]
 async fn a_condition_that_would_end_the_stack_is_not_read() {
@@ -94,7 +124,7 @@ async fn a_condition_that_would_end_the_stack_is_not_read() {
         contract["availability"] = json!({"condition": condition});
         let refused = define(&served, "crm__find_customer", json!({"contract": contract})).await;
         check(&refused, 422, "invalid_configuration");
-        assert!(refused.body.contains("too deeply nested"), "{refused:?}");
+        assert!(refused.body.contains("nested too deep"), "{refused:?}");
     }
     assert_eq!(find(&served, "crm__find_customer").await.status, 404);
 }

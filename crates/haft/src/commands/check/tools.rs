@@ -1,0 +1,99 @@
+//! The tools, and what is said about them.
+
+use std::sync::Arc;
+
+use haft_runtime::Runtime;
+use haft_runtime::policy::{Policy, Problem};
+use haft_store::Memory;
+
+use super::{Finding, Inspection};
+use crate::assembly::block_on;
+use crate::config::{Config, sections};
+use crate::output::Output;
+use crate::source::{Place, compiled};
+
+impl Inspection<'_> {
+    /// What of the tools can be told where something could not be read: that there are some, and that
+    /// the files with rules are there.
+    pub(super) fn files(&mut self, at: &Place, config: &Config, out: &Output) {
+        let (source, missing) = config.readable_source();
+        missing.iter().for_each(|one| self.problem(one));
+        // Where none is left, it may be what could not be read.
+        let toolset = at.toolset_beside(config.toolset.clone()).ok().flatten();
+        let Some(registry) = toolset.map(|one| compiled(&one, out)) else { return };
+        let registry = match registry {
+            Ok(registry) => registry,
+            Err(why) => return self.say("error", &format!("`toolset`: {why:#}")),
+        };
+        // Rules may name tools that tenants bring along, and those may stand there, too.
+        if sections::has_definitions(self.text) {
+            return;
+        }
+        let problems = config.policy_of(&source, &registry).err().unwrap_or_default();
+        problems.iter().for_each(|one| self.problem(one));
+    }
+
+    /// The tools, and what is said about them.
+    pub(super) fn tools(&mut self, at: &Place, config: &Config, out: &Output) {
+        let toolset = at.toolset_beside(config.toolset.clone()).ok().flatten();
+        let registry = toolset.map_or_else(|| at.registry(None, out), |one| compiled(&one, out));
+        let (source, missing) = config.readable_source();
+        missing.iter().for_each(|one| self.problem(one));
+        let registry = match registry {
+            Ok(registry) => registry,
+            Err(why) => return self.say("error", &format!("`toolset`: {why:#}")),
+        };
+        // What is wrong with the common rules hides nothing that is wrong with a tenant's, and a file
+        // that is not there nothing that is wrong with the others.
+        let policy = config.policy_of(&source, &registry).unwrap_or_else(|problems| {
+            problems.iter().for_each(|one| self.problem(one));
+            Policy::deny_all("the policy is broken")
+        });
+        policy.warnings().iter().for_each(|one| self.problem(one));
+        let made = block_on(async {
+            let store = Arc::new(Memory::new());
+            let executors = Arc::new(haft_exec::Executors::new());
+            let builder = Runtime::builder(registry, store, executors)
+                .policy(Arc::new(policy))
+                .rules(config.rules.clone())
+                .records(config.records())
+                .settings(config.settings.clone())
+                .define(Arc::new(haft_build::Drafts))
+                .source(source)
+                .guide();
+            let runtime = builder.build()?;
+            runtime.refresh().await?;
+            Ok(runtime.configured().problems.clone())
+        });
+        match made {
+            Ok(problems) => problems.iter().for_each(|one| self.problem(one)),
+            Err(why) => self.say("error", &format!("{why:#}")),
+        }
+    }
+
+    /// A problem of the policy or of who has what. Where it names no line of its own, what it names in
+    /// this file is looked for.
+    pub(super) fn problem(&mut self, one: &Problem) {
+        let help = one.help.as_ref().map(|help| format!("; {help}")).unwrap_or_default();
+        let mut message = format!("{}{help}", one.message);
+        // Rules of a tenant: their Cedar texts count their own lines.
+        if let Some(id) = one.file.strip_prefix("haft.toml:").filter(|id| !id.starts_with(' ')) {
+            message = match one.line {
+                Some(line) => {
+                    format!("`policies`, `{id}`: line {line} of its Cedar rules: {message}")
+                }
+                None => format!("`policies`, `{id}`: {message}"),
+            };
+            return self.say(if one.is_error() { "error" } else { "warning" }, &message);
+        }
+        let own = one.file == self.file || one.file.is_empty() || one.file == "store";
+        let place = sections::place(self.text, &message).filter(|_| own && one.line.is_none());
+        self.found.push(Finding {
+            file: if own { self.file.to_owned() } else { one.file.clone() },
+            line: one.line.or(place.map(|(line, _)| line)),
+            column: place.map(|(_, column)| column),
+            severity: if one.is_error() { "error" } else { "warning" },
+            message,
+        });
+    }
+}
