@@ -78,9 +78,9 @@ pub(crate) fn serve(options: &Options) -> anyhow::Result<()> {
     })
 }
 
-/// A store that loses its memory with its process.
+/// A store that loses its memory with its process, and whatever would tell that it has lost something.
 fn forget(db: &std::path::Path) {
-    for end in ["", "-wal", "-shm", ".checkpoints"] {
+    for end in ["", "-wal", "-shm", ".checkpoints", ".checked", ".head"] {
         let mut name = db.as_os_str().to_owned();
         name.push(end);
         let _ = std::fs::remove_file(PathBuf::from(name));
