@@ -2,8 +2,8 @@
 //! the HTTP library, which takes a `Content-Length` beside `Transfer-Encoding` for none and does not say
 //! that there was one. Whoever stands before this server may have believed it.
 //!
-//! Heads are looked at line by line, and most of them come whole; bodies are passed over. What the
-//! library cannot read is not read here either: it ends the connection.
+//! Heads are looked at line by line, and most of them come whole; bodies are passed over. Where it is not
+//! certain that the library reads on from the same place, nothing that it finds there is believed.
 
 /// As much of a line as is kept while its end is awaited. The library takes no longer heads.
 const LINE: usize = 64 << 10;
@@ -34,7 +34,7 @@ enum At {
     Chunk(u64),
     /// The lines after the last chunk.
     Trailers,
-    /// Nobody knows.
+    /// What is not believed.
     Lost,
 }
 
@@ -49,8 +49,9 @@ struct Head {
 }
 
 impl Framing {
-    /// Reads what has come, and gives the number of a head in it that says two lengths, counted from 0.
-    /// Nothing that comes after such a one is read.
+    /// Reads what has come, and gives the number of the first head that is not to be believed, counted
+    /// from 0: it says two lengths, or stands behind something that could be read in two ways. Nothing
+    /// that comes after that is read.
     pub(crate) fn read(&mut self, mut bytes: &[u8]) -> Option<u64> {
         while !bytes.is_empty() {
             match &mut self.at {
@@ -70,9 +71,9 @@ impl Framing {
                     };
                     let (line, rest) = bytes.split_at(end + 1);
                     bytes = rest;
-                    if self.take(line) {
+                    if let Some(doubtful) = self.take(line) {
                         self.at = At::Lost;
-                        return Some(self.heads - 1);
+                        return Some(doubtful);
                     }
                 }
             }
@@ -86,14 +87,14 @@ impl Framing {
         self.begun.extend_from_slice(part.get(..room).unwrap_or(part));
     }
 
-    /// Takes a line with its end. Whether a head has ended with it that says two lengths.
-    fn take(&mut self, line: &[u8]) -> bool {
+    /// Takes a line with its end, and gives the head that is not to be believed for what it says.
+    fn take(&mut self, line: &[u8]) -> Option<u64> {
         if self.begun.is_empty() {
-            return self.line(trimmed(line));
+            return self.line(line);
         }
         self.keep(line);
         let whole = std::mem::take(&mut self.begun);
-        let ended = self.line(trimmed(&whole));
+        let ended = self.line(&whole);
         if whole.capacity() <= SPARE {
             self.begun = whole;
             self.begun.clear();
@@ -101,28 +102,36 @@ impl Framing {
         ended
     }
 
-    fn line(&mut self, line: &[u8]) -> bool {
+    fn line(&mut self, line: &[u8]) -> Option<u64> {
+        let (text, next) = (trimmed(line), self.heads);
         match self.at {
-            At::Head if line.is_empty() => return self.head.is_begun && self.ended(),
-            At::Head => self.head.line(line),
-            At::Size => self.at = size(line).map_or(At::Lost, after_size),
-            At::Trailers if line.is_empty() => self.at = At::Head,
-            At::Trailers | At::Body(_) | At::Chunk(_) | At::Lost => {}
+            At::Head if !text.is_empty() => self.head.line(text),
+            At::Head if self.head.is_begun => return self.ended(),
+            // Between chunks the library takes no other end of a line, and a bare one for text.
+            At::Size | At::Trailers if !line.ends_with(b"\r\n") => return Some(next),
+            At::Size => match size(text) {
+                Some(size) => self.at = after_size(size),
+                None => return Some(next),
+            },
+            At::Trailers if text.is_empty() => self.at = At::Head,
+            At::Head | At::Trailers | At::Body(_) | At::Chunk(_) | At::Lost => {}
         }
-        false
+        None
     }
 
-    /// The end of a head. Whether it says two lengths.
-    fn ended(&mut self) -> bool {
+    /// The end of a head.
+    fn ended(&mut self) -> Option<u64> {
         let head = std::mem::take(&mut self.head);
+        let this = self.heads;
         self.heads += 1;
         self.at = match (head.has_encoding, head.has_length, head.length) {
-            (true, ..) => At::Size,
-            (false, true, None) => At::Lost,
+            (true, true, _) => return Some(this),
+            (true, false, _) => At::Size,
+            (false, true, None) => return Some(self.heads),
             (false, true, Some(0)) | (false, false, _) => At::Head,
             (false, true, Some(length)) => At::Body(length),
         };
-        head.has_encoding && head.has_length
+        None
     }
 }
 
@@ -224,13 +233,19 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_not_read_on() {
+    fn what_could_be_read_in_two_ways_is_believed_no_further() {
         let length = |length: &str| format!("POST / HTTP/1.1\r\nContent-Length: {length}\r\n\r\n");
         let chunk =
             |size: &str| format!("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n{size}\r\n");
         for before in [length("x"), length("99999999999999999999999"), chunk("x"), chunk("")] {
-            check(&format!("{before}{BOTH}"), None);
+            check(&format!("{before}{BOTH}"), Some(1));
+            check(&format!("{BARE}{before}{BARE}"), Some(2));
         }
+        // Only `\r\n` ends a line there; a bare end is part of a trailer, and no head comes after it.
+        let trailer = "\nx: y\r\n\r\n";
+        check(&format!("{}{trailer}{BOTH}", chunk("0")), Some(1));
+        let bare = chunk("2").replace("2\r\n", "2\n");
+        check(&format!("{bare}{{}}\r\n0\r\n\r\n{BOTH}"), Some(1));
         check(&format!("{}{BOTH}", length("18446744073709551615")), None);
         check(&format!("{}{BOTH}", chunk("ffffffffffffffff")), None);
     }

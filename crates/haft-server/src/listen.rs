@@ -153,7 +153,5 @@ async fn accept(listener: &TcpListener, room: &Arc<Semaphore>, door: &Door) -> O
 fn builder(limits: &Limits) -> Builder {
     let mut builder = Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(limits.keep_alive).max_buf_size(64 << 10);
-    // Most answers are short: head and body in one piece are less work than two that are gathered.
-    builder.writev(false);
     builder
 }

@@ -19,7 +19,7 @@ use super::worker::Worker;
 use super::{Isolation, Settings};
 
 /// How long a child may take to put away what a handler left.
-const TIDYING: Duration = Duration::from_secs(2);
+pub(super) const TIDYING: Duration = Duration::from_secs(2);
 
 pub(super) struct Pool {
     settings: Settings,

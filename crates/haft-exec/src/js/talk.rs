@@ -19,6 +19,7 @@ use tokio::time::Instant;
 
 use super::Settings;
 use super::frame::{Call, End, FromChild, MAX_FRAME, Message as _, ToChild};
+use super::pool::TIDYING;
 use super::worker::{Pipes, Speaking, Worker};
 
 /// What a result may have around its data: `ok`, `intents`.
@@ -136,7 +137,7 @@ fn seed(text: &str) -> u64 {
 
 /// What broke a conversation off.
 pub(super) enum Broken {
-    /// The child was gone before it had the call: it can be sent to another one.
+    /// The child was gone before it had the call, or did not come to it: it can be sent to another one.
     Unsent,
     /// The handler may have run.
     Lost(String),
@@ -179,24 +180,29 @@ pub(super) async fn hold(
     let speaking = worker.line(end).map_err(|why| why.to_string())?;
     let Speaking { pipes, end: mut timer, inbox, buffer, tidying } = speaking;
     let call = ToChild::Call(call).frame();
+    // One that does not come to an end with what the last handler left is given up, and not the call.
+    if let Some(since) = *tidying {
+        timer.as_mut().reset(end.min(Instant::from_std(since) + TIDYING));
+    }
+    let given_up = || if Instant::now() < end { Broken::Unsent } else { Broken::Busy };
     tokio::select! {
         biased;
         sent = send(pipes, &call) => sent.map_err(|_| Broken::Unsent)?,
-        () = timer.as_mut() => return Err(Broken::Busy),
+        () = timer.as_mut() => return Err(given_up()),
     }
     let mut out = VecDeque::new();
     let mut asks = Asks::new(job);
-    let mut end = None;
+    let mut said = None;
     loop {
-        while end.is_none() {
+        while said.is_none() {
             match inbox.next().map_err(|_| "the child sent no message of ours")? {
-                Some(FromChild::Ready(_)) if tidying.take().is_some() => {}
+                Some(FromChild::Ready(_)) if tidying.take().is_some() => timer.as_mut().reset(end),
                 Some(_) if tidying.is_some() => return Err("the child is not ready".into()),
                 Some(FromChild::Ask { id, capability, method, json }) => {
                     asks.take(id, &capability, method, &json)?;
                 }
                 Some(FromChild::Done { end: how, json, ready }) => {
-                    end = Some(Said { end: how, json, ready });
+                    said = Some(Said { end: how, json, ready });
                 }
                 Some(FromChild::Ready(_)) => return Err("the child is confused".into()),
                 None => break,
@@ -206,25 +212,25 @@ pub(super) async fn hold(
         // to be told is told to the end: it passes over it.
         if asks.is_done()
             && out.is_empty()
-            && let Some(end) = end
+            && let Some(said) = said
         {
-            return Ok(end);
+            return Ok(said);
         }
         let (to_write, _) = out.as_slices();
         tokio::select! {
             biased;
             written = pipes.write(to_write), if !to_write.is_empty() => {
-                match (written, &mut end) {
+                match (written, &mut said) {
                     (Ok(written), _) => drop(out.drain(..written)),
                     // What it said last holds, though it is gone.
-                    (Err(_), Some(said)) => {
+                    (Err(_), Some(last)) => {
                         out.clear();
-                        said.ready = false;
+                        last.ready = false;
                     }
                     (Err(why), None) => return Err(format!("the child does not read: {why}").into()),
                 }
             }
-            length = pipes.read(buffer), if end.is_none() => {
+            length = pipes.read(buffer), if said.is_none() => {
                 match length.map_err(|why| format!("the child cannot be read: {why}"))? {
                     // It has not begun what it was not ready for.
                     0 if tidying.is_some() => return Err(Broken::Unsent),
@@ -233,12 +239,12 @@ pub(super) async fn hold(
                 }
             }
             Some((id, answer)) = asks.next(), if !asks.is_done() => {
-                if end.is_none() {
+                if said.is_none() {
                     out.extend(told(id, answer, told_bytes).frame());
                 }
             }
             () = timer.as_mut() => {
-                return Err(if tidying.is_some() { Broken::Busy } else { Broken::Late });
+                return Err(if tidying.is_some() { given_up() } else { Broken::Late });
             }
         }
     }

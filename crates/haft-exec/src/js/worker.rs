@@ -139,7 +139,9 @@ impl Worker {
     /// Whether it has put away for longer than anything takes, and still says nothing.
     pub(super) fn is_stuck(&self, most: Duration) -> bool {
         let mut pipes = [PollFd::new(self.from.as_fd(), PollFlags::POLLIN)];
+        // What came with its last answer was read with it, and lies here.
         self.tidying.is_some_and(|since| since.elapsed() > most)
+            && self.inbox.is_empty()
             && poll(&mut pipes, PollTimeout::ZERO) == Ok(0)
     }
 

@@ -305,6 +305,18 @@ async fn a_call_that_its_child_never_comes_to_is_not_begun() {
     assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
 }
 
+/// A call that has the time for it goes to another child.
+#[tokio::test]
+async fn a_call_outlives_a_child_that_never_comes_to_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let js = Js::new(puppet(dir.path(), "exec sleep 600"));
+    assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
+    let stuck = one();
+    // At once, so that it is given to the child that puts away for ever.
+    assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
+    assert!(!living().contains(&stuck));
+}
+
 /// S12: what a child was not ready for, it has not begun when it dies.
 #[tokio::test]
 async fn a_call_before_a_child_that_dies_goes_to_another() {

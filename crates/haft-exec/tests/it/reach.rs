@@ -55,6 +55,8 @@ async fn an_error_of_ours_is_there_however_it_is_imported() {
         json!(["ToolError"]),
     )
     .await;
+    check("export * from 'haft'; export const execute = () => ({ ok: true, data: 1 });", json!(1))
+        .await;
 }
 
 /// S7: a handler that does not write the name of the global object does not come to it; otherwise an

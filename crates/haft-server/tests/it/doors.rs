@@ -168,7 +168,10 @@ async fn a_length_beside_chunks_is_refused_and_ends_the_connection() {
     let sized = format!("{head}Content-Length: 15\r\n\r\n{{\"tool\":\"echo\"}}");
     let (te, cl) = ("Transfer-Encoding: chunked\r\n", "Content-Length: 5\r\n");
     let folded = te.to_lowercase() + &cl.to_uppercase();
+    // Behind the last chunk only `\r\n` ends a line: this is one trailer, and no end before it.
+    let odd = chunked.replace("0\r\n\r\n", "0\r\n\nx: y\r\n\r\n");
     for (before, lines, statuses) in [
+        (&*odd, format!("{te}{cl}"), "200 400"),
         ("", format!("{te}{cl}"), "400"),
         ("", format!("{cl}{te}"), "400"),
         ("", folded.clone(), "400"),

@@ -45,7 +45,7 @@ impl Part {
     /// Who uses the part writes one of these: the name of each of its globals holds one.
     fn words(self) -> &'static [&'static str] {
         match self {
-            Self::Errors => &["import"],
+            Self::Errors => &["import", "from"],
             Self::Capabilities => &[],
             Self::Dates => &["Date"],
             Self::Maps => &["Map", "Set"],
@@ -198,6 +198,7 @@ mod tests {
     fn a_source_reaches_what_it_names() {
         check("export const execute = ({ args }) => ({ ok: true, data: [...args.list] });", &[]);
         check("import { ToolError } from 'haft';", &[Part::Errors]);
+        check("export * from 'haft';", &[Part::Errors]);
         check("new Date(text)", &[Part::Dates]);
         check("new WeakMap()", &[Part::Maps]);
         check("new Set([1])", &[Part::Maps]);
