@@ -397,7 +397,8 @@ impl Door {
 
     async fn ask_store(&self) -> Takes {
         let store = self.runtime.store();
-        if store.flush().await.is_err() {
+        // Where nothing waits to be written there is nothing to fail; what was refused last tells.
+        if store.flush().await.is_err() || !store.is_writable() {
             return Takes::Nothing;
         }
         // One tenant's trail is no reason to turn the others away.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use haft_core::Principal;
 use haft_server::Limits;
-use haft_store::{Memory, Options, Sqlite};
+use haft_store::{Manual, Memory, Options, Sqlite};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -381,6 +381,38 @@ async fn a_trail_that_was_touched_is_told_at_the_door_and_to_whoever_wants_an_ef
     // Somebody looks, in another process.
     open().acknowledge(&Principal::user("ines"), "a restored backup").await.unwrap();
     assert_eq!(send(&served, "c").await.status, 200);
+    let mut tries = 0;
+    while served.get("", "/readyz").await.status != 200 {
+        tries += 1;
+        assert!(tries < 200, "it is not ready again");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_store_without_room_is_told_at_the_door() {
+    let dir = tempfile::tempdir().unwrap();
+    let clock = Manual::at(1_760_000_000_000);
+    let options = Options { max_bytes: Some(600_000), clock: clock.clone(), ..Options::default() };
+    let store = Arc::new(Sqlite::open(&dir.path().join("haft.db"), options).unwrap());
+    let served = Served::on(store.clone(), Limits::default()).await;
+    let mut sent = 0;
+    let refused = loop {
+        sent += 1;
+        assert!(sent < 200, "there is always room");
+        let arguments = json!({"text": "x".repeat(20_000)});
+        let body =
+            json!({"tool": "send", "arguments": arguments, "idempotency_key": format!("k{sent}")});
+        let reply = served.post(&served.agent, "/v1/agents/helper/calls", body).await;
+        if reply.status != 200 {
+            break reply;
+        }
+    };
+    assert_eq!(refused.json()["error"]["kind"], "store_unavailable", "{refused:?}");
+    let ready = served.get("", "/readyz").await;
+    assert_eq!((ready.status, ready.body.contains("cannot be written")), (503, true), "{ready:?}");
+    store.set_max_bytes(None).await.unwrap();
+    clock.advance(1_000);
     let mut tries = 0;
     while served.get("", "/readyz").await.status != 200 {
         tries += 1;
