@@ -15,7 +15,7 @@ use haft_core::registry::{PublicKey, Signature, SigningKey};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use ahead::warning;
-pub(crate) use check::{Chain, Written, by_number};
+pub(crate) use check::{Chain, Signed, Written, by_number};
 pub(crate) use file::{Signing, append, drop_some, key, read, replace};
 pub(crate) use gap::Gap;
 pub(crate) use head::{Head, Heads};

@@ -15,7 +15,7 @@ use super::{Sqlite, read, reader, verify};
 use crate::steps::forget::{self, AT_ONCE, Hand, Order};
 use crate::steps::journal::written;
 use crate::tables::{Cut, Forgets, Looked, Res};
-use crate::trail::{self, Checkpoint, Gap, Link};
+use crate::trail::{self, Checkpoint, Gap, Link, Signed};
 
 /// At most so many bytes are forgotten in one transaction, however few entries that are.
 const BYTES_AT_ONCE: u64 = 8 << 20;
@@ -38,7 +38,7 @@ pub(super) struct Memory {
 #[derive(Clone, Default)]
 struct Checkpoints {
     of: Option<(u64, SystemTime)>,
-    signed: Arc<BTreeMap<u64, Checkpoint>>,
+    signed: Arc<Signed>,
 }
 
 impl Sqlite {
@@ -84,7 +84,7 @@ impl Sqlite {
     }
 
     /// The checkpoints, read where nobody waits for it.
-    async fn signed_heads(&self) -> Res<Arc<BTreeMap<u64, Checkpoint>>> {
+    async fn signed_heads(&self) -> Res<Arc<Signed>> {
         let (path, known) =
             (Self::checkpoints(&self.path), self.forgetting.lock().checkpoints.clone());
         let read = self.readers.ask(move |_| known.read(&path)).await?;

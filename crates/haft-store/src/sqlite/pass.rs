@@ -1,7 +1,6 @@
 //! A pass over the audit trail: of all of it, or of what was added since all of it was last found in
 //! order. It says whose effects are to stop.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use super::shared::Suspicion;
 use super::verify::{LOOKED, each, in_words, looked, signed, suspects, told};
 use super::{Options, Sqlite, Verify, read, reader, writer};
 use crate::tables::{Looked, Res};
-use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Gap, Link, Verified, Written};
+use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Gap, Link, Signed, Verified, Written};
 
 /// Which signatures of checkpoints are checked. To check each takes long where there are many, and the
 /// newest proves what all of them do: every entry is linked to those before.
@@ -52,7 +51,7 @@ struct View {
     key: SigningKey,
     looked: Looked,
     /// Those that are newer than what somebody has looked at.
-    checkpoints: BTreeMap<u64, Checkpoint>,
+    checkpoints: Signed,
     all: Vec<Checkpoint>,
     gaps: Vec<Gap>,
     had: Option<Link>,
@@ -80,8 +79,9 @@ impl View {
     /// checkpoints are compared with their entries like it.
     fn forged(&self, key: &PublicKey) -> Option<Broken> {
         let broken = |number, fault| Some(Broken { number, tenant: None, fault });
+        let is_forged = |one: &Checkpoint| !one.is_signed_by(key);
         let newest = self.checkpoints.last_key_value();
-        if let Some((number, _)) = newest.filter(|(_, newest)| !newest.is_signed_by(key)) {
+        if let Some((number, _)) = newest.filter(|(_, newest)| newest.iter().any(is_forged)) {
             return broken(*number, Fault::Checkpoint);
         }
         // One from before the key was lost is known, as checkpoints of that time are.
