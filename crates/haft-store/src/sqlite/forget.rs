@@ -45,7 +45,10 @@ impl Sqlite {
     /// One step, in a transaction that others share. Nothing is forgotten of a trail that was
     /// touched, so that it stays for whoever looks into it.
     pub(super) async fn forget_some(&self, before_ms: i64) -> Res<Forgotten> {
-        self.shared.doubted()?;
+        if let Err(touched) = self.shared.doubted() {
+            self.has_looked().await.map_err(|_| touched)?;
+            self.shared.doubted()?;
+        }
         forget::in_time(self.shared.clock.lead_ms())?;
         let key = Self::signing_key(&self.path)?;
         let checkpoints = self.signed_heads().await?;
@@ -63,6 +66,7 @@ impl Sqlite {
                 Ok(went)
             }
             Err(broken) => {
+                self.has_looked().await?;
                 self.shared.suspect(verify::suspects(&[broken]));
                 self.shared.doubted().map(|()| Forgotten::default())
             }

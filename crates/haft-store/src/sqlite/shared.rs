@@ -125,7 +125,7 @@ impl Shared {
 
     /// Somebody has looked into the trail at this time. What was suspected before is no longer.
     pub(super) fn looked(&self, at_ms: i64) {
-        if self.acknowledged_at_ms.swap(at_ms, Ordering::AcqRel) < at_ms {
+        if self.acknowledged_at_ms.fetch_max(at_ms, Ordering::AcqRel) < at_ms {
             self.suspect(Suspicion::None);
         }
     }

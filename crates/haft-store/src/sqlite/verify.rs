@@ -119,7 +119,7 @@ impl Sqlite {
         self.write(|_| Ok(())).await?;
         let (path, now_ms) = (self.path.clone(), self.shared.clock.now_ms());
         let passed = aside(move || pass::whole(&path, now_ms, Signatures::All)).await?;
-        let looked = self.readers.ask(|conn| looked_at_ms(conn)).await?;
+        let looked = self.has_looked().await?;
         // Who has looked since has seen more than this did.
         if looked == passed.looked_at_ms {
             if passed.suspicion != Suspicion::None {

@@ -171,6 +171,22 @@ async fn a_trail_in_order_is_read_from_where_it_was_checked_and_stops_nobody() {
     assert!(!bed.open_sqlite(|_| ()).condition().check_due, "nobody wants it to be checked");
 }
 
+#[tokio::test]
+async fn whoever_looked_before_has_not_seen_what_is_found_later() {
+    let bed = checked().await;
+    let (store, other) = (open(&bed), open(&bed));
+    bed.clock.advance(1);
+    other.acknowledge(&Principal::user("ines"), "nothing to see yet").await.unwrap();
+    touch(&bed, "UPDATE effects SET state = 'failed' WHERE call = 'call of old done'");
+    assert!(store.verify().await.unwrap().broken.is_some());
+    for _ in 0..2 {
+        assert!(is_stopped(&store).await, "that was looked at before it was there");
+    }
+    bed.clock.advance(1);
+    other.acknowledge(&Principal::user("ines"), "seen").await.unwrap();
+    assert!(!is_stopped(&store).await);
+}
+
 /// A check takes long, and calls are made meanwhile, of this process and of others.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_written_while_it_is_checked_is_no_fault() {
