@@ -289,7 +289,7 @@ impl Words {
             None if self.was_begun_before(found, under_key) => None,
             None => Some(Broken {
                 number: under_key.map_or(0, |word| word.number),
-                tenant: Some(found.tenant.to_owned()),
+                tenant: found.tenant.map(str::to_owned),
                 fault: Fault::Ledger,
             }),
         }
@@ -332,9 +332,12 @@ impl Words {
             return Ok(Vec::new());
         }
         let sql = "SELECT kind, tenant, id, body FROM configs ORDER BY kind, tenant, id";
-        let found = super::read::all(conn, sql, (), |row| {
-            let name: Name = (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok((name, row.get::<_, Option<String>>(3)?))
+        let found: Vec<(Name, Option<String>)> = super::read::all(conn, sql, (), |row| {
+            let text = |at: usize| -> rusqlite::Result<Option<String>> {
+                Ok(row.get_ref(at)?.as_bytes_or_null()?.map(lossy))
+            };
+            let name = |at| text(at).map(Option::unwrap_or_default);
+            Ok(((name(0)?, name(1)?, name(2)?), text(3)?))
         })?;
         let differing = |name: &Name, now: Option<Digest>, number: u64| {
             let broken = Broken { number, tenant: Some(name.1.clone()), fault: Fault::Config };
@@ -353,6 +356,11 @@ impl Words {
         all.extend(gone.into_iter().map(|(number, name)| differing(name, None, number)));
         Ok(all)
     }
+}
+
+/// Bytes that are no text fit nothing that was ever written.
+fn lossy(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).into_owned()
 }
 
 /// What cannot be read fits nothing.

@@ -89,7 +89,10 @@ impl Mark {
     pub(super) fn stands_in(&self, conn: &Connection) -> Res<bool> {
         let sql = "SELECT number, at_ms, tenant, kind, body, previous, hash FROM audit \
                    WHERE number = ?1";
-        let entry = read::one(conn, sql, (row::signed(self.number),), row::audit)?;
+        let entry = match read::one(conn, sql, (row::signed(self.number),), row::audit) {
+            Err(StoreError::Tampered(_)) => return Ok(false),
+            other => other?,
+        };
         let whole = |entry: haft_core::record::AuditEntry| {
             entry.hash == self.hash && entry.expected_hash() == self.hash
         };

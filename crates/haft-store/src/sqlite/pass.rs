@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use haft_core::port::{Checked, StoreError};
 use haft_core::registry::{PublicKey, SigningKey};
 use rusqlite::Connection;
 
@@ -15,7 +16,7 @@ use super::shared::Suspicion;
 use super::verify::{LOOKED, each, in_words, looked, signed, suspects, told};
 use super::{Options, Sqlite, Verify, read, reader, writer};
 use crate::tables::{Looked, Res};
-use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Gap, Link, Signed, Verified, Written};
+use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Gap, Link, Signed, Written};
 
 /// Which signatures of checkpoints are checked. To check each takes long where there are many, and the
 /// newest proves what all of them do: every entry is linked to those before.
@@ -32,15 +33,18 @@ pub(super) struct Passed {
     /// When somebody had last looked at what is wrong.
     pub(super) looked_at_ms: i64,
     /// The first fault, acknowledged or not; nothing where not all signatures were checked.
-    pub(super) verdict: Option<Result<Verified, Broken>>,
+    pub(super) verdict: Option<Checked>,
 }
 
 /// Checks a trail when its database is opened. Returns whom to stop, and whether that was all of it.
 pub(super) fn on_opening(path: &Path, options: &Options, now_ms: i64) -> Res<(Suspicion, bool)> {
-    if options.verify == Verify::Tail
-        && let Some(suspicion) = tail(path, options.short, now_ms)?
-    {
-        return Ok((suspicion, false));
+    if options.verify == Verify::Tail {
+        match tail(path, options.short, now_ms) {
+            Ok(None) => {}
+            Ok(Some(suspicion)) => return Ok((suspicion, false)),
+            Err(StoreError::Tampered(why)) => return Ok((Suspicion::All(why), false)),
+            Err(error) => return Err(error),
+        }
     }
     Ok((whole(path, now_ms, Signatures::Newest)?.suspicion, true))
 }
@@ -136,11 +140,19 @@ fn faults(
     Ok(Faults { new, any, words, end })
 }
 
-/// Checks all of it, and remembers that where it is in order.
+/// Checks all of it, and remembers that where it is in order. What cannot be read is not as it was
+/// written: whoever put it there must not have their way because the check ends at it.
 pub(super) fn whole(path: &Path, now_ms: i64, signatures: Signatures) -> Res<Passed> {
+    match read_whole(path, now_ms, signatures) {
+        Err(StoreError::Tampered(why)) => stopped(path, 0, why),
+        other => other,
+    }
+}
+
+fn read_whole(path: &Path, now_ms: i64, signatures: Signatures) -> Res<Passed> {
     let view = match View::open(path)? {
         Ok(view) => view,
-        Err(broken) => return stopped(path, broken),
+        Err(broken) => return stopped(path, broken.number, in_words(&broken)),
     };
     let key = view.key.public();
     let mut strict = match signatures {
@@ -151,7 +163,7 @@ pub(super) fn whole(path: &Path, now_ms: i64, signatures: Signatures) -> Res<Pas
         chain.had(view.had.clone());
     }
     if let Some(forged) = view.forged(&key) {
-        return stopped(path, forged);
+        return stopped(path, forged.number, in_words(&forged));
     }
     let mut first = None;
     let mut found = faults(&view, Link::default(), Words::default(), |entry, is_intact| {
@@ -171,16 +183,16 @@ pub(super) fn whole(path: &Path, now_ms: i64, signatures: Signatures) -> Res<Pas
         false => Mark::write(path, &found.end, now_ms, &found.words.standing(), &view.key)?,
     }
     let suspicion = suspects(&found.new);
-    Ok(Passed { suspicion, looked_at_ms: view.looked.at_ms, verdict })
+    Ok(Passed { suspicion, looked_at_ms: view.looked.at_ms, verdict: verdict.map(trail::said) })
 }
 
 /// What nobody can read on from stops everybody.
-fn stopped(path: &Path, broken: Broken) -> Res<Passed> {
+fn stopped(path: &Path, number: u64, why: String) -> Res<Passed> {
     Mark::remove(path)?;
     let conn = reader::open(path, Duration::from_secs(5))?;
     let looked_at_ms = super::verify::looked_at_ms(&conn)?;
-    let suspicion = Suspicion::All(in_words(&broken));
-    Ok(Passed { suspicion, looked_at_ms, verdict: Some(Err(broken)) })
+    let verdict = Some(trail::broken(number, why.clone()));
+    Ok(Passed { suspicion: Suspicion::All(why), looked_at_ms, verdict })
 }
 
 /// Checks what was added since all of it was found in order; nothing where it never was, or too long

@@ -130,7 +130,7 @@ impl Sqlite {
         let (path, wall_ms) = (self.path.clone(), self.shared.clock.wall_ms());
         let warning = aside(move || ahead(&path, wall_ms)).await?;
         let verdict = passed.verdict.ok_or_else(unended)?;
-        Ok(Checked { warning, ..trail::said(verdict) })
+        Ok(Checked { warning, ..verdict })
     }
 }
 

@@ -96,6 +96,14 @@ async fn what_was_touched_is_noticed_when_it_is_opened_or_soon_after() {
         (Noticed::AtOnce, "DELETE FROM effects WHERE call = 'call of new done'"),
         (Noticed::AtOnce, "DELETE FROM effects WHERE call = 'call of new open'"),
         (Noticed::AtOnce, "DELETE FROM configs WHERE id = 'new'"),
+        // What cannot be read is not as it was written.
+        (Noticed::AtOnce, "UPDATE audit SET hash = x'00' WHERE number = 7"),
+        (Noticed::AtOnce, "UPDATE audit SET body = CAST(x'ff' AS TEXT) WHERE number = 7"),
+        (
+            Noticed::AtOnce,
+            "UPDATE effects SET tenant = CAST(x'ff' AS TEXT) WHERE call = 'call of new done'",
+        ),
+        (Noticed::AtOnce, "UPDATE configs SET body = CAST(x'ff' AS TEXT) WHERE id = 'new'"),
         // However old, what has to be there is known.
         (Noticed::AtOnce, "UPDATE configs SET body = '[]' WHERE id = 'old'"),
         (
@@ -107,14 +115,38 @@ async fn what_was_touched_is_noticed_when_it_is_opened_or_soon_after() {
         // There is nothing to go on from.
         (Noticed::ByAll, "UPDATE audit SET at_ms = 0 WHERE number = 5"),
         (Noticed::ByAll, "DELETE FROM audit WHERE number = 5"),
+        (Noticed::ByAll, "UPDATE audit SET hash = x'00' WHERE number = 5"),
         // What had come to its end before.
         (Noticed::Later, "UPDATE effects SET state = 'failed' WHERE call = 'call of old done'"),
         (Noticed::Later, "DELETE FROM effects WHERE call = 'call of old done'"),
         (Noticed::Later, "UPDATE audit SET body = '{}' WHERE number = 2"),
         (Noticed::Later, "DELETE FROM audit WHERE number = 3"),
+        (Noticed::Later, "UPDATE audit SET hash = x'00' WHERE number = 2"),
+        (Noticed::Later, "UPDATE audit SET tenant = CAST(x'ff' AS TEXT) WHERE number = 2"),
+        (
+            Noticed::Later,
+            "UPDATE effects SET call = CAST(x'ff' AS TEXT) WHERE call = 'call of old done'",
+        ),
     ] {
         check(noticed, |bed| touch(bed, sql), sql).await;
     }
+}
+
+#[tokio::test]
+async fn what_nobody_can_read_on_from_stops_everybody() {
+    let bed = checked().await;
+    let store = open(&bed);
+    touch(
+        &bed,
+        "INSERT INTO forgotten VALUES (2, 3, zeroblob(32), zeroblob(32), 0, 'no signature')",
+    );
+    assert!(!is_stopped(&store).await, "nobody has looked yet");
+    assert!(store.verify().await.unwrap().broken.is_some());
+    assert!(is_stopped(&store).await && store.trusts("other").await.is_err());
+    assert!(!store.condition().check_due, "it is not tried again and again");
+    assert!(!mark(&bed).exists());
+    drop(store);
+    assert!(is_stopped(&open(&bed)).await);
 }
 
 #[tokio::test]
