@@ -179,8 +179,8 @@ fn read_whole(path: &Path, now_ms: i64, signatures: Signatures) -> Res<Passed> {
     let ended = |chain: Chain| first.map_or_else(|| chain.end(), Err);
     let verdict = strict.map(|strict| strict.and_then(ended));
     match found.any || matches!(verdict, Some(Err(_))) {
-        true => Mark::remove(path)?,
-        false => Mark::write(path, &found.end, now_ms, &found.words.standing(), &view.key)?,
+        true => Mark::remove(path),
+        false => Mark::write(path, &found.end, now_ms, &found.words.standing(), &view.key),
     }
     let suspicion = suspects(&found.new);
     Ok(Passed { suspicion, looked_at_ms: view.looked.at_ms, verdict: verdict.map(trail::said) })
@@ -188,7 +188,7 @@ fn read_whole(path: &Path, now_ms: i64, signatures: Signatures) -> Res<Passed> {
 
 /// What nobody can read on from stops everybody.
 fn stopped(path: &Path, number: u64, why: String) -> Res<Passed> {
-    Mark::remove(path)?;
+    Mark::remove(path);
     let conn = reader::open(path, Duration::from_secs(5))?;
     let looked_at_ms = super::verify::looked_at_ms(&conn)?;
     let verdict = Some(trail::broken(number, why.clone()));
@@ -198,7 +198,7 @@ fn stopped(path: &Path, number: u64, why: String) -> Res<Passed> {
 /// Checks what was added since all of it was found in order; nothing where it never was, or too long
 /// ago, or where all of it takes but a moment.
 fn tail(path: &Path, short: u64, now_ms: i64) -> Res<Option<Suspicion>> {
-    let Some((mark, standing)) = Mark::read(path, now_ms)? else { return Ok(None) };
+    let Some((mark, standing)) = Mark::read(path, now_ms) else { return Ok(None) };
     let view = match View::open(path)? {
         Ok(view) => view,
         Err(broken) => return Ok(Some(Suspicion::All(in_words(&broken)))),

@@ -100,8 +100,11 @@ fn put(aside: &Path, path: &Path, text: &str) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    write_private(aside, text)?;
-    fs::rename(aside, path)?;
+    if let Err(error) = write_private(aside, text).and_then(|()| fs::rename(aside, path)) {
+        // Where the disk is full, what was begun only takes room.
+        let _ = fs::remove_file(aside);
+        return Err(error);
+    }
     // Or what is appended next could be lost with the name that the old file still has on disk.
     #[cfg(unix)]
     path.parent().map_or(Ok(()), |dir| File::open(dir)?.sync_all())?;

@@ -23,13 +23,13 @@ impl Head {
     /// The end that was told last, if one was. A line that does not fit its own digest was cut off
     /// while it was written, as when the power fails, and says nothing.
     pub(crate) fn read(path: &Path) -> io::Result<Option<Self>> {
-        let mut text = String::new();
+        let mut text = Vec::new();
         match File::open(path) {
-            Ok(file) => file.take(512).read_to_string(&mut text)?,
+            Ok(file) => file.take(512).read_to_end(&mut text)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        Ok(Self::parse(&text))
+        Ok(std::str::from_utf8(&text).ok().and_then(Self::parse))
     }
 
     fn parse(text: &str) -> Option<Self> {

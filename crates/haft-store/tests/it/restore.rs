@@ -88,6 +88,15 @@ async fn a_copy_that_is_put_back_does_no_effects_until_somebody_has_looked() {
 }
 
 #[tokio::test]
+async fn a_head_that_is_no_text_says_nothing() {
+    let bed = Bed::sqlite();
+    let dir = restored(&bed, 1).await;
+    fs::write(dir.path().join("haft.db.head"), [0xff; 8]).unwrap();
+    assert_eq!(fault(&dir), None);
+    assert_eq!(word(&open(&bed, &dir).claim(claim("new")).await.unwrap()), "fresh 1");
+}
+
+#[tokio::test]
 async fn a_copy_that_nothing_was_done_after_goes_on() {
     let bed = Bed::sqlite();
     let dir = restored(&bed, 0).await;

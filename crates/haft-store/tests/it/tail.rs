@@ -181,6 +181,31 @@ async fn that_it_was_in_order_counts_only_as_it_was_signed() {
     check(Noticed::ByAll, theirs, "of another store").await;
 }
 
+/// That it was in order only saves reading it again: nothing depends on whether the file can be used.
+#[tokio::test]
+async fn a_record_that_cannot_be_read_written_or_removed_decides_nothing() {
+    let no_text = |bed: &Bed| fs::write(mark(bed), [0xff, b'\n', 0xff]).unwrap();
+    let in_the_way = |bed: &Bed| {
+        fs::remove_file(mark(bed)).unwrap();
+        fs::create_dir_all(mark(bed).join("not ours")).unwrap();
+    };
+    for put in [no_text as fn(&Bed), in_the_way] {
+        let bed = checked().await;
+        put(&bed);
+        let store = open(&bed);
+        assert!(!is_stopped(&store).await && !store.condition().check_due, "all of it was read");
+        touch(&bed, "UPDATE effects SET state = 'failed' WHERE call = 'call of old done'");
+        assert!(store.verify().await.unwrap().broken.is_some());
+        assert!(is_stopped(&store).await, "what was found is acted on");
+        drop(store);
+        assert!(is_stopped(&open(&bed)).await);
+        let names = fs::read_dir(bed.path().parent().unwrap()).unwrap();
+        let names = names.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let left: Vec<_> = names.filter(|name| name.starts_with("haft.db.checked.")).collect();
+        assert!(left.is_empty(), "nothing half written is left: {left:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_trail_in_order_is_read_from_where_it_was_checked_and_stops_nobody() {
     let bed = checked().await;
