@@ -220,7 +220,7 @@ impl Sqlite {
         self.shared.dropped.load(Ordering::Relaxed)
     }
 
-    /// How often a checkpoint of the audit trail could not be written.
+    /// How often a head or a checkpoint of the audit trail could not be written.
     #[must_use]
     pub fn unsigned(&self) -> u64 {
         self.shared.unsigned.load(Ordering::Relaxed)

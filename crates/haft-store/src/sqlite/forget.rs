@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use haft_core::port::{Forgotten, StoreError};
@@ -82,8 +83,8 @@ impl Sqlite {
             return;
         }
         let path = self.path.clone();
-        if let Err(error) = verify::aside(move || drop_forgotten(&path)).await {
-            self.shared.unsigned(&std::io::Error::other(error));
+        if verify::aside(move || drop_forgotten(&path)).await.is_err() {
+            self.shared.unsigned.fetch_add(1, Ordering::Relaxed);
         }
     }
 

@@ -28,22 +28,23 @@ pub(crate) struct Signing {
 }
 
 impl Signing {
-    /// Signs when enough was written since the last time, or some long ago, or when `now_or_never`.
+    /// Signs when enough was written since the last time, or some long ago, or when `now_or_never`;
+    /// nothing where there is no need.
     pub(crate) fn consider(
         &mut self,
         link: &Link,
         at_ms: i64,
         now_or_never: bool,
-    ) -> io::Result<()> {
+    ) -> io::Result<Option<()>> {
         let new = link.number.saturating_sub(self.covered);
         let due = new >= self.every || at_ms.saturating_sub(self.since_ms) >= PATIENCE_MS;
         if new == 0 || self.every == 0 || !(due || now_or_never) {
-            return Ok(());
+            return Ok(None);
         }
         append(&self.path, &Checkpoint::sign(link, at_ms, &self.key))?;
         self.covered = link.number;
         self.since_ms = at_ms;
-        Ok(())
+        Ok(Some(()))
     }
 }
 

@@ -96,6 +96,18 @@ async fn a_head_that_is_no_text_says_nothing() {
     assert_eq!(word(&open(&bed, &dir).claim(claim("new")).await.unwrap()), "fresh 1");
 }
 
+/// The disk is full, or so it seems to whoever writes this file.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_head_that_cannot_be_written_is_counted_and_stops_nobody() {
+    let bed = Bed::sqlite();
+    let head = PathBuf::from(format!("{}.head", bed.path().display()));
+    std::os::unix::fs::symlink("/dev/full", head).unwrap();
+    let store = bed.open_sqlite(|_| ());
+    settled(&store, claim("k"), State::Succeeded).await;
+    assert_eq!(store.unsigned(), 2, "once for each commit");
+}
+
 #[tokio::test]
 async fn a_copy_that_nothing_was_done_after_goes_on() {
     let bed = Bed::sqlite();
