@@ -137,6 +137,8 @@ pub struct Sqlite {
     queue: Option<mpsc::Sender<Box<dyn Task>>>,
     writer: Option<JoinHandle<()>>,
     readers: Readers,
+    /// Of [`Options`].
+    short: u64,
     forgetting: Mutex<forget::Memory>,
 }
 
@@ -186,6 +188,7 @@ impl Sqlite {
             queue: Some(queue),
             writer: Some(writer),
             readers,
+            short: options.short,
             forgetting: Mutex::default(),
         })
     }

@@ -46,7 +46,7 @@ pub(super) fn on_opening(path: &Path, options: &Options, now_ms: i64) -> Res<(Su
             Err(error) => return Err(error),
         }
     }
-    Ok((whole(path, now_ms, Signatures::Newest)?.suspicion, true))
+    Ok((whole(path, options.short, now_ms, Signatures::Newest)?.suspicion, true))
 }
 
 /// Where everything that is compared comes from, as of one moment.
@@ -142,14 +142,14 @@ fn faults(
 
 /// Checks all of it, and remembers that where it is in order. What cannot be read is not as it was
 /// written: whoever put it there must not have their way because the check ends at it.
-pub(super) fn whole(path: &Path, now_ms: i64, signatures: Signatures) -> Res<Passed> {
-    match read_whole(path, now_ms, signatures) {
+pub(super) fn whole(path: &Path, short: u64, now_ms: i64, signatures: Signatures) -> Res<Passed> {
+    match read_whole(path, short, now_ms, signatures) {
         Err(StoreError::Tampered(why)) => stopped(path, 0, why),
         other => other,
     }
 }
 
-fn read_whole(path: &Path, now_ms: i64, signatures: Signatures) -> Res<Passed> {
+fn read_whole(path: &Path, short: u64, now_ms: i64, signatures: Signatures) -> Res<Passed> {
     let view = match View::open(path)? {
         Ok(view) => view,
         Err(broken) => return stopped(path, broken.number, in_words(&broken)),
@@ -180,6 +180,8 @@ fn read_whole(path: &Path, now_ms: i64, signatures: Signatures) -> Res<Passed> {
     let verdict = strict.map(|strict| strict.and_then(ended));
     match found.any || matches!(verdict, Some(Err(_))) {
         true => Mark::remove(path),
+        // Nobody would go on from there: the disk need not be waited for.
+        false if found.end.number <= short => {}
         false => Mark::write(path, &found.end, now_ms, &found.words.standing(), &view.key),
     }
     let suspicion = suspects(&found.new);

@@ -117,8 +117,8 @@ impl Sqlite {
     pub(super) async fn verify_aside(&self) -> Res<Checked> {
         // Whatever is queued is part of the trail.
         self.write(|_| Ok(())).await?;
-        let (path, now_ms) = (self.path.clone(), self.shared.clock.now_ms());
-        let passed = aside(move || pass::whole(&path, now_ms, Signatures::All)).await?;
+        let (path, short, now_ms) = (self.path.clone(), self.short, self.shared.clock.now_ms());
+        let passed = aside(move || pass::whole(&path, short, now_ms, Signatures::All)).await?;
         let looked = self.has_looked().await?;
         // Who has looked since has seen more than this did.
         if looked == passed.looked_at_ms {
