@@ -97,6 +97,9 @@ pub(super) struct Standing {
     latest_ms: i64,
     configs: Vec<(Name, (u64, Option<Digest>))>,
     open: Vec<Open>,
+    /// What of that was not as it was said, and somebody has looked at.
+    looked: HashSet<Digest>,
+    looked_to: u64,
 }
 
 /// [`found`] reads its columns.
@@ -228,6 +231,8 @@ impl Words {
             latest_ms: self.latest_ms,
             configs: self.configs.clone().into_iter().collect(),
             open: open.collect(),
+            looked: self.looked.clone(),
+            looked_to: self.looked_to,
         }
     }
 
@@ -237,6 +242,8 @@ impl Words {
             configs: standing.configs.into_iter().collect(),
             latest_ms: standing.latest_ms,
             begins_ms: standing.begins_ms,
+            looked: standing.looked,
+            looked_to: standing.looked_to,
             ..Self::default()
         };
         for open in &standing.open {

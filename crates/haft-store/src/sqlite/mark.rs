@@ -1,5 +1,5 @@
-//! How far a trail was found in order, whole and together with the ledger: signed, so that whoever
-//! opens the database again need not read what is before.
+//! How far a trail was found in order, or as somebody has looked at it, whole and together with the
+//! ledger: signed, so that whoever opens the database again need not read what is before.
 
 use std::fs;
 use std::io;

@@ -13,10 +13,10 @@ use super::fault::of_read;
 use super::forget::gaps;
 use super::mark::Mark;
 use super::shared::Suspicion;
-use super::verify::{LOOKED, each, in_words, looked, signed, suspects, told};
+use super::verify::{LOOKED, each, has, in_words, looked, signed, suspects, told};
 use super::{Options, Sqlite, Verify, read, reader, writer};
 use crate::tables::{Looked, Res};
-use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Gap, Link, Signed, Written};
+use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Gap, Head, Link, Signed, Written};
 
 /// Which signatures of checkpoints are checked. To check each takes long where there are many, and the
 /// newest proves what all of them do: every entry is linked to those before.
@@ -58,14 +58,14 @@ struct View {
     checkpoints: Signed,
     all: Vec<Checkpoint>,
     gaps: Vec<Gap>,
-    had: Option<Link>,
+    had: Option<Head>,
 }
 
 impl View {
     /// The checkpoints are read before the database, and that in one transaction: whoever writes
     /// meanwhile would seem to have touched the one or the other.
     fn open(path: &Path) -> Res<Result<Self, Broken>> {
-        let had = told(path)?.map(|head| head.link);
+        let had = told(path)?;
         let all = match signed(&Sqlite::checkpoints(path))? {
             Ok(all) => all,
             Err(broken) => return Ok(Err(broken)),
@@ -94,6 +94,16 @@ impl View {
         broken(forged.first, Fault::Forgotten)
     }
 
+    /// Whether somebody has looked at everything in what stands beside the database; where something
+    /// `is_told` of the trail, the signature of every head is part of that.
+    fn is_looked_at(&self, is_told: bool) -> Res<bool> {
+        let unseen = self.had.as_ref().filter(|head| head.at_ms > self.looked.at_ms);
+        let stands = unseen.map_or(Ok(true), |head| has(&self.conn, &head.link))?;
+        let key = self.key.public();
+        let mut heads = self.checkpoints.values().flatten();
+        Ok(stands && (!is_told || heads.all(|one| one.is_signed_by(&key))))
+    }
+
     /// Of what was signed and forgotten, what comes after this entry.
     fn after(self, number: u64) -> Self {
         let checkpoints = self.checkpoints.into_iter().filter(|(at, _)| *at > number).collect();
@@ -106,8 +116,6 @@ impl View {
 struct Faults {
     /// What nobody has acknowledged.
     new: Vec<Broken>,
-    /// Whether there is anything, acknowledged or not.
-    any: bool,
     words: Words,
     end: Link,
 }
@@ -120,13 +128,12 @@ fn faults(
     mut also: impl FnMut(&Written<'_>, bool),
 ) -> Res<Faults> {
     let mut chain = Chain::from(from.clone(), view.checkpoints.clone(), view.gaps.clone());
-    let (mut new, mut any) = (Vec::new(), false);
+    let mut new = Vec::new();
     each(&view.conn, from.number, |entry| {
         let is_intact = entry.is_intact();
         also(entry, is_intact);
         words.take(entry);
         let fault = chain.follow(entry, is_intact).err();
-        any |= fault.is_some();
         // Whoever changed what somebody has said changed what they have looked at.
         if fault.as_ref().is_none_or(|broken| broken.fault != Fault::Hash) {
             words.look(entry);
@@ -134,13 +141,11 @@ fn faults(
         new.extend(fault.filter(|broken| broken.number > view.looked.number));
     })?;
     let end = chain.last();
-    let cut = chain.end().err();
-    any |= cut.is_some();
-    new.extend(cut);
-    Ok(Faults { new, any, words, end })
+    new.extend(chain.end().err());
+    Ok(Faults { new, words, end })
 }
 
-/// Checks all of it, and remembers that where it is in order. What cannot be read is not as it was
+/// Checks all of it, and remembers that where nothing is wrong that nobody has looked at. What cannot be read is not as it was
 /// written: whoever put it there must not have their way because the check ends at it.
 pub(super) fn whole(path: &Path, short: u64, now_ms: i64, signatures: Signatures) -> Res<Passed> {
     match read_whole(path, short, now_ms, signatures) {
@@ -160,7 +165,7 @@ fn read_whole(path: &Path, short: u64, now_ms: i64, signatures: Signatures) -> R
         Signatures::Newest => None,
     };
     if let Some(Ok(chain)) = &mut strict {
-        chain.had(view.had.clone());
+        chain.had(view.had.as_ref().map(|head| head.link.clone()));
     }
     if let Some(forged) = view.forged(&key) {
         return stopped(path, forged.number, in_words(&forged));
@@ -172,17 +177,17 @@ fn read_whole(path: &Path, short: u64, now_ms: i64, signatures: Signatures) -> R
         }
     })?;
     let differing = found.words.against(&view.conn)?;
-    found.any |= !differing.is_empty();
     first = first.or_else(|| differing.first().map(|one| one.broken.clone()));
     let unseen = differing.into_iter().filter(|one| !found.words.knows(one));
     found.new.extend(unseen.map(|one| one.broken));
     let ended = |chain: Chain| first.map_or_else(|| chain.end(), Err);
     let verdict = strict.map(|strict| strict.and_then(ended));
-    match found.any || matches!(verdict, Some(Err(_))) {
-        true => Mark::remove(path),
+    let is_told = matches!(verdict, Some(Err(_)));
+    match found.new.is_empty() && view.is_looked_at(is_told)? {
+        false => Mark::remove(path),
         // Nobody would go on from there: the disk need not be waited for.
-        false if found.end.number <= short => {}
-        false => Mark::write(path, &found.end, now_ms, &found.words.standing(), &view.key),
+        true if found.end.number <= short => {}
+        true => Mark::write(path, &found.end, now_ms, &found.words.standing(), &view.key),
     }
     let suspicion = suspects(&found.new);
     Ok(Passed { suspicion, looked_at_ms: view.looked.at_ms, verdict: verdict.map(trail::said) })

@@ -90,7 +90,7 @@ pub(super) fn fence(conn: &Connection, path: &Path, key: &SigningKey) -> Res<()>
 }
 
 /// Whether an entry is there, or was and is forgotten.
-fn has(conn: &Connection, link: &Link) -> Res<bool> {
+pub(super) fn has(conn: &Connection, link: &Link) -> Res<bool> {
     let last = writer::last_link(conn).map_err(|error| of_read(&error))?;
     let sql = "SELECT hash FROM audit WHERE number = ?1";
     let hash = read::one(conn, sql, (row::signed(link.number),), |found| row::digest(found, 0))?;

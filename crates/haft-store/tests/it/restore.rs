@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use haft_core::Principal;
 use haft_core::ledger::State;
-use haft_core::port::{Journal as _, Ledger as _, StoreError};
+use haft_core::port::{Journal as _, Ledger as _, Store as _, StoreError};
 use haft_store::trail::Fault;
 use haft_store::{Options, Sqlite, Verify};
 use rusqlite::Connection;
@@ -84,6 +84,19 @@ async fn a_copy_that_is_put_back_does_no_effects_until_somebody_has_looked() {
         assert_eq!(word(&store.claim(claim("next")).await.unwrap()), "fresh 1", "and stays so");
         drop(store);
         assert!(fault(&dir).is_some(), "that it was is still told");
+        let by_tail = || {
+            let options = Options { clock: bed.clock.clone(), short: 0, ..Options::default() };
+            let options = Options { verify: Verify::Tail, ..options };
+            Sqlite::open(dir.path().join("haft.db"), options).unwrap()
+        };
+        drop(by_tail());
+        // Whatever a server's daily check tells of it, the next opening reads the tail.
+        for _ in 0..2 {
+            let store = by_tail();
+            assert!(store.condition().check_due);
+            assert!(store.verify().await.unwrap().broken.is_some());
+            store.trusts("acme").await.unwrap();
+        }
     }
 }
 

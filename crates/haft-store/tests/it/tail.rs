@@ -81,7 +81,13 @@ async fn check(noticed: Noticed, edit: impl FnOnce(&Bed), said: &str) {
     drop(store);
     let store = open(&bed);
     assert!(!is_stopped(&store).await, "{said}: until somebody has looked");
-    assert!(!mark(&bed).exists(), "{said}: all of it is read as long as something is wrong");
+    drop(store);
+    let store = open(&bed);
+    assert!(!is_stopped(&store).await && store.condition().check_due, "{said}: by its tail again");
+    assert!(store.verify().await.unwrap().broken.is_some(), "{said}: and is still told");
+    assert!(!is_stopped(&store).await, "{said}: which stops nobody");
+    drop(store);
+    assert!(open(&bed).condition().check_due, "{said}: nor is all of it read because of that");
 }
 
 #[tokio::test]
