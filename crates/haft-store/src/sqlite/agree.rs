@@ -198,7 +198,7 @@ impl Words {
             let differs = |row: &Row<'_>| {
                 let found = found(row)?;
                 let broken = || self.broken(word, Fault::Ledger);
-                let differs = !word.fits(&found, now_ms);
+                let differs = self.differs(&found, word, now_ms);
                 Ok(differs.then(|| Differing { marks: found.marks(), broken: broken() }))
             };
             if let Some(differs) = super::read::one(conn, ROW, (key,), differs)? {
@@ -289,9 +289,7 @@ impl Words {
         now_ms: i64,
     ) -> Option<Broken> {
         let under_key = under_key.and_then(|at| self.all.get(at));
-        let whole = |word: &&Word| word.proof.is_some_and(|proof| proof.is_whole());
-        let of_call = || self.all.get(*self.calls.get(&self.hashing.hash_one(found.call))?);
-        match under_key.filter(whole).or_else(of_call) {
+        match self.decisive(found, under_key) {
             Some(word) => (!word.fits(found, now_ms)).then(|| self.broken(word, Fault::Ledger)),
             None if self.was_begun_before(found, under_key) => None,
             None => Some(Broken {
@@ -299,6 +297,23 @@ impl Words {
                 tenant: found.tenant.map(str::to_owned),
                 fault: Fault::Ledger,
             }),
+        }
+    }
+
+    /// The word that decides: the one under its key, unless an older haft said it, which did not say so
+    /// of every attempt; then the one on its call.
+    fn decisive<'w>(&'w self, found: &Found<'_>, under_key: Option<&'w Word>) -> Option<&'w Word> {
+        let whole = |word: &&Word| word.proof.is_some_and(|proof| proof.is_whole());
+        let of_call = || self.all.get(*self.calls.get(&self.hashing.hash_one(found.call))?);
+        under_key.filter(whole).or_else(of_call)
+    }
+
+    /// Whether an effect is not what the word under its key says. That may be from before these words
+    /// begin, and then nobody knows of which call it was.
+    fn differs(&self, found: &Found<'_>, word: &Word, now_ms: i64) -> bool {
+        match self.decisive(found, Some(word)) {
+            Some(word) => !word.fits(found, now_ms),
+            None => !word.fits(found, now_ms) && !self.was_begun_before(found, Some(word)),
         }
     }
 
