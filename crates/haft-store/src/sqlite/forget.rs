@@ -67,7 +67,8 @@ impl Sqlite {
                 Ok(went)
             }
             Err(broken) => {
-                self.has_looked().await?;
+                // Whether or not that can be read: what was found is not lost over it.
+                let _ = self.has_looked().await;
                 self.shared.suspect(verify::suspects(&[broken]));
                 self.shared.doubted().map(|()| Forgotten::default())
             }

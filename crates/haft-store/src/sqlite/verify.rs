@@ -119,7 +119,9 @@ impl Sqlite {
         self.write(|_| Ok(())).await?;
         let (path, short, now_ms) = (self.path.clone(), self.short, self.shared.clock.now_ms());
         let passed = aside(move || pass::whole(&path, short, now_ms, Signatures::All)).await?;
-        let looked = self.has_looked().await?;
+        // Whether or not more can be read: what was found is not lost over it.
+        self.shared.looked(passed.looked_at_ms);
+        let looked = self.has_looked().await.unwrap_or(passed.looked_at_ms);
         // Who has looked since has seen more than this did.
         if looked == passed.looked_at_ms {
             if passed.suspicion != Suspicion::None {

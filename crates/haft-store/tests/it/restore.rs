@@ -109,6 +109,16 @@ async fn a_head_that_is_no_text_says_nothing() {
     assert_eq!(word(&open(&bed, &dir).claim(claim("new")).await.unwrap()), "fresh 1");
 }
 
+/// Without it nobody would notice that an older copy was put back.
+#[tokio::test]
+async fn a_store_whose_head_cannot_be_told_is_not_opened() {
+    let bed = Bed::sqlite();
+    let head = PathBuf::from(format!("{}.head", bed.path().display()));
+    fs::create_dir(&head).unwrap();
+    let refused = Sqlite::open(bed.path(), Options::default()).unwrap_err();
+    assert!(refused.to_string().contains(&format!("`{}` cannot be", head.display())), "{refused}");
+}
+
 /// The disk is full, or so it seems to whoever writes this file.
 #[cfg(target_os = "linux")]
 #[tokio::test]

@@ -238,18 +238,23 @@ async fn a_trail_in_order_is_read_from_where_it_was_checked_and_stops_nobody() {
 
 #[tokio::test]
 async fn whoever_looked_before_has_not_seen_what_is_found_later() {
-    let bed = checked().await;
-    let (store, other) = (open(&bed), open(&bed));
-    bed.clock.advance(1);
-    other.acknowledge(&Principal::user("ines"), "nothing to see yet").await.unwrap();
-    touch(&bed, "UPDATE effects SET state = 'failed' WHERE call = 'call of old done'");
-    assert!(store.verify().await.unwrap().broken.is_some());
-    for _ in 0..2 {
-        assert!(is_stopped(&store).await, "that was looked at before it was there");
+    for elsewhere in [true, false] {
+        let bed = checked().await;
+        let (store, other) = (open(&bed), open(&bed));
+        let looks = async |note| {
+            bed.clock.advance(1);
+            let at = if elsewhere { &other } else { &store };
+            at.acknowledge(&Principal::user("ines"), note).await.unwrap();
+        };
+        looks("nothing to see yet").await;
+        touch(&bed, "UPDATE effects SET state = 'failed' WHERE call = 'call of old done'");
+        assert!(store.verify().await.unwrap().broken.is_some());
+        for _ in 0..2 {
+            assert!(is_stopped(&store).await, "it was not there to be seen: {elsewhere}");
+        }
+        looks("seen").await;
+        assert!(!is_stopped(&store).await, "{elsewhere}");
     }
-    bed.clock.advance(1);
-    other.acknowledge(&Principal::user("ines"), "seen").await.unwrap();
-    assert!(!is_stopped(&store).await);
 }
 
 /// A check takes long, and calls are made meanwhile, of this process and of others.
