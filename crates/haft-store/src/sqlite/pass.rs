@@ -145,8 +145,9 @@ fn faults(
     Ok(Faults { new, words, end })
 }
 
-/// Checks all of it, and remembers that where nothing is wrong that nobody has looked at. What cannot be read is not as it was
-/// written: whoever put it there must not have their way because the check ends at it.
+/// Checks all of it, and remembers that where nothing is wrong that nobody has looked at. What cannot be
+/// read is not as it was written: whoever put it there must not have their way because the check ends
+/// at it.
 pub(super) fn whole(path: &Path, short: u64, now_ms: i64, signatures: Signatures) -> Res<Passed> {
     match read_whole(path, short, now_ms, signatures) {
         Err(StoreError::Tampered(why)) => stopped(path, 0, why),
