@@ -137,6 +137,8 @@ pub struct Sqlite {
     queue: Option<mpsc::Sender<Box<dyn Task>>>,
     writer: Option<JoinHandle<()>>,
     readers: Readers,
+    /// Of [`Options`].
+    short: u64,
     forgetting: Mutex<forget::Memory>,
 }
 
@@ -186,6 +188,7 @@ impl Sqlite {
             queue: Some(queue),
             writer: Some(writer),
             readers,
+            short: options.short,
             forgetting: Mutex::default(),
         })
     }
@@ -220,7 +223,7 @@ impl Sqlite {
         self.shared.dropped.load(Ordering::Relaxed)
     }
 
-    /// How often a checkpoint of the audit trail could not be written.
+    /// How often a head or a checkpoint of the audit trail could not be written.
     #[must_use]
     pub fn unsigned(&self) -> u64 {
         self.shared.unsigned.load(Ordering::Relaxed)
@@ -250,7 +253,7 @@ impl Sqlite {
     pub async fn acknowledge(&self, by: &Principal, note: &str) -> Result<(), StoreError> {
         let (by, note, path) = (by.to_string(), note.to_owned(), self.path.clone());
         let faults = verify::aside(move || verify::marks(&path)).await?;
-        self.write(move |tx| {
+        let write = move |tx: &mut Tx<'_>| {
             let mut left = faults.as_slice();
             let number = loop {
                 let (faults, rest) = left.split_at(left.len().min(MARKS_AT_ONCE));
@@ -262,9 +265,12 @@ impl Sqlite {
                 left = rest;
             };
             let sql = "INSERT INTO acknowledged (number, at_ms, by) VALUES (?1, ?2, ?3)";
-            tx.execute(sql, (row::signed(number), tx.now_ms(), &by)).map(drop)
-        })
-        .await?;
+            let now_ms = tx.now_ms();
+            tx.execute(sql, (row::signed(number), now_ms, &by)).map(|_| now_ms)
+        };
+        let at_ms = self.write(write).await?;
+        self.shared.looked(at_ms);
+        // Also where somebody else has looked in the same millisecond.
         self.shared.suspect(Suspicion::None);
         Ok(())
     }
@@ -273,9 +279,16 @@ impl Sqlite {
     /// or in another process.
     async fn trusting(&self, tenant: &str) -> Result<(), StoreError> {
         let Err(touched) = self.shared.trusts(tenant) else { return Ok(()) };
-        let looked = self.readers.ask(|conn| verify::looked_at_ms(conn)).await;
-        self.shared.looked(looked.map_err(|_| touched)?);
+        self.has_looked().await.map_err(|_| touched)?;
         self.shared.trusts(tenant)
+    }
+
+    /// Takes in when somebody last looked into the trail, here or in another process. Whoever begins to
+    /// suspect something does so first, or what was looked at before would do for that too.
+    async fn has_looked(&self) -> Res<i64> {
+        let looked = self.readers.ask(|conn| verify::looked_at_ms(conn)).await?;
+        self.shared.looked(looked);
+        Ok(looked)
     }
 
     /// Changes how large the database may become.

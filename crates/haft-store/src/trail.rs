@@ -15,7 +15,7 @@ use haft_core::registry::{PublicKey, Signature, SigningKey};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use ahead::warning;
-pub(crate) use check::{Chain, Written, by_number};
+pub(crate) use check::{Chain, Signed, Written, by_number};
 pub(crate) use file::{Signing, append, drop_some, key, read, replace};
 pub(crate) use gap::Gap;
 pub(crate) use head::{Head, Heads};
@@ -202,15 +202,15 @@ pub(crate) fn said(found: Result<Verified, Broken>) -> Checked {
             broken: None,
             warning: None,
         },
-        Err(broken) => Checked {
-            entries: 0,
-            forgotten: 0,
-            checkpoints: 0,
-            head: None,
-            broken: Some((broken.number, broken.to_string())),
-            warning: None,
-        },
+        Err(found) => broken(found.number, found.to_string()),
     }
+}
+
+/// The same where something is wrong with this entry, or with none that could be named.
+pub(crate) fn broken(number: u64, why: String) -> Checked {
+    let (entries, forgotten, checkpoints) = (0, 0, 0);
+    let broken = Some((number, why));
+    Checked { entries, forgotten, checkpoints, head: None, broken, warning: None }
 }
 
 /// Checks entries that nobody has signed.

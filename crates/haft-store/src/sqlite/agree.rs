@@ -97,6 +97,9 @@ pub(super) struct Standing {
     latest_ms: i64,
     configs: Vec<(Name, (u64, Option<Digest>))>,
     open: Vec<Open>,
+    /// What of that was not as it was said, and somebody has looked at.
+    looked: HashSet<Digest>,
+    looked_to: u64,
 }
 
 /// [`found`] reads its columns.
@@ -195,7 +198,7 @@ impl Words {
             let differs = |row: &Row<'_>| {
                 let found = found(row)?;
                 let broken = || self.broken(word, Fault::Ledger);
-                let differs = !word.fits(&found, now_ms);
+                let differs = self.differs(&found, word, now_ms);
                 Ok(differs.then(|| Differing { marks: found.marks(), broken: broken() }))
             };
             if let Some(differs) = super::read::one(conn, ROW, (key,), differs)? {
@@ -228,6 +231,8 @@ impl Words {
             latest_ms: self.latest_ms,
             configs: self.configs.clone().into_iter().collect(),
             open: open.collect(),
+            looked: self.looked.clone(),
+            looked_to: self.looked_to,
         }
     }
 
@@ -237,6 +242,8 @@ impl Words {
             configs: standing.configs.into_iter().collect(),
             latest_ms: standing.latest_ms,
             begins_ms: standing.begins_ms,
+            looked: standing.looked,
+            looked_to: standing.looked_to,
             ..Self::default()
         };
         for open in &standing.open {
@@ -282,16 +289,31 @@ impl Words {
         now_ms: i64,
     ) -> Option<Broken> {
         let under_key = under_key.and_then(|at| self.all.get(at));
-        let whole = |word: &&Word| word.proof.is_some_and(|proof| proof.is_whole());
-        let of_call = || self.all.get(*self.calls.get(&self.hashing.hash_one(found.call))?);
-        match under_key.filter(whole).or_else(of_call) {
+        match self.decisive(found, under_key) {
             Some(word) => (!word.fits(found, now_ms)).then(|| self.broken(word, Fault::Ledger)),
             None if self.was_begun_before(found, under_key) => None,
             None => Some(Broken {
                 number: under_key.map_or(0, |word| word.number),
-                tenant: Some(found.tenant.to_owned()),
+                tenant: found.tenant.map(str::to_owned),
                 fault: Fault::Ledger,
             }),
+        }
+    }
+
+    /// The word that decides: the one under its key, unless an older haft said it, which did not say so
+    /// of every attempt; then the one on its call.
+    fn decisive<'w>(&'w self, found: &Found<'_>, under_key: Option<&'w Word>) -> Option<&'w Word> {
+        let whole = |word: &&Word| word.proof.is_some_and(|proof| proof.is_whole());
+        let of_call = || self.all.get(*self.calls.get(&self.hashing.hash_one(found.call))?);
+        under_key.filter(whole).or_else(of_call)
+    }
+
+    /// Whether an effect is not what the word under its key says. That may be from before these words
+    /// begin, and then nobody knows of which call it was.
+    fn differs(&self, found: &Found<'_>, word: &Word, now_ms: i64) -> bool {
+        match self.decisive(found, Some(word)) {
+            Some(word) => !word.fits(found, now_ms),
+            None => !word.fits(found, now_ms) && !self.was_begun_before(found, Some(word)),
         }
     }
 
@@ -332,9 +354,12 @@ impl Words {
             return Ok(Vec::new());
         }
         let sql = "SELECT kind, tenant, id, body FROM configs ORDER BY kind, tenant, id";
-        let found = super::read::all(conn, sql, (), |row| {
-            let name: Name = (row.get(0)?, row.get(1)?, row.get(2)?);
-            Ok((name, row.get::<_, Option<String>>(3)?))
+        let found: Vec<(Name, Option<String>)> = super::read::all(conn, sql, (), |row| {
+            let text = |at: usize| -> rusqlite::Result<Option<String>> {
+                Ok(row.get_ref(at)?.as_bytes_or_null()?.map(lossy))
+            };
+            let name = |at| text(at).map(Option::unwrap_or_default);
+            Ok(((name(0)?, name(1)?, name(2)?), text(3)?))
         })?;
         let differing = |name: &Name, now: Option<Digest>, number: u64| {
             let broken = Broken { number, tenant: Some(name.1.clone()), fault: Fault::Config };
@@ -353,6 +378,11 @@ impl Words {
         all.extend(gone.into_iter().map(|(number, name)| differing(name, None, number)));
         Ok(all)
     }
+}
+
+/// Bytes that are no text fit nothing that was ever written.
+fn lossy(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).into_owned()
 }
 
 /// What cannot be read fits nothing.

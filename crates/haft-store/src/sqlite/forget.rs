@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use haft_core::port::{Forgotten, StoreError};
@@ -15,7 +16,7 @@ use super::{Sqlite, read, reader, verify};
 use crate::steps::forget::{self, AT_ONCE, Hand, Order};
 use crate::steps::journal::written;
 use crate::tables::{Cut, Forgets, Looked, Res};
-use crate::trail::{self, Checkpoint, Gap, Link};
+use crate::trail::{self, Checkpoint, Gap, Link, Signed};
 
 /// At most so many bytes are forgotten in one transaction, however few entries that are.
 const BYTES_AT_ONCE: u64 = 8 << 20;
@@ -38,14 +39,17 @@ pub(super) struct Memory {
 #[derive(Clone, Default)]
 struct Checkpoints {
     of: Option<(u64, SystemTime)>,
-    signed: Arc<BTreeMap<u64, Checkpoint>>,
+    signed: Arc<Signed>,
 }
 
 impl Sqlite {
     /// One step, in a transaction that others share. Nothing is forgotten of a trail that was
     /// touched, so that it stays for whoever looks into it.
     pub(super) async fn forget_some(&self, before_ms: i64) -> Res<Forgotten> {
-        self.shared.doubted()?;
+        if let Err(touched) = self.shared.doubted() {
+            self.has_looked().await.map_err(|_| touched)?;
+            self.shared.doubted()?;
+        }
         forget::in_time(self.shared.clock.lead_ms())?;
         let key = Self::signing_key(&self.path)?;
         let checkpoints = self.signed_heads().await?;
@@ -63,6 +67,8 @@ impl Sqlite {
                 Ok(went)
             }
             Err(broken) => {
+                // Whether or not that can be read: what was found is not lost over it.
+                let _ = self.has_looked().await;
                 self.shared.suspect(verify::suspects(&[broken]));
                 self.shared.doubted().map(|()| Forgotten::default())
             }
@@ -78,13 +84,13 @@ impl Sqlite {
             return;
         }
         let path = self.path.clone();
-        if let Err(error) = verify::aside(move || drop_forgotten(&path)).await {
-            self.shared.unsigned(&std::io::Error::other(error));
+        if verify::aside(move || drop_forgotten(&path)).await.is_err() {
+            self.shared.unsigned.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// The checkpoints, read where nobody waits for it.
-    async fn signed_heads(&self) -> Res<Arc<BTreeMap<u64, Checkpoint>>> {
+    async fn signed_heads(&self) -> Res<Arc<Signed>> {
         let (path, known) =
             (Self::checkpoints(&self.path), self.forgetting.lock().checkpoints.clone());
         let read = self.readers.ask(move |_| known.read(&path)).await?;

@@ -1,5 +1,5 @@
-//! How far a trail was found in order, whole and together with the ledger: signed, so that whoever
-//! opens the database again need not read what is before.
+//! How far a trail was found in order, or as somebody has looked at it, whole and together with the
+//! ledger: signed, so that whoever opens the database again need not read what is before.
 
 use std::fs;
 use std::io;
@@ -36,48 +36,57 @@ pub(super) struct Mark {
 }
 
 impl Mark {
-    /// Writes down that everything up to here is in order, in the place of what was written before.
+    /// Writes down that everything up to here is in order, in the place of what was written before. Where
+    /// that cannot be done, the next opening reads what this one has read, and that is all.
     pub(super) fn write(
         path: &Path,
         end: &Link,
         at_ms: i64,
         standing: &Standing,
         key: &SigningKey,
-    ) -> Res<()> {
+    ) {
+        let file = beside(path, "checked");
+        let text = Self::text(end, at_ms, standing, key).map_err(io::Error::other);
+        if let Err(error) = text.and_then(|text| trail::replace(&file, &text)) {
+            let file = file.display();
+            tracing::warn!(event = "check_not_remembered", file = %file, why = %error);
+        }
+    }
+
+    fn text(end: &Link, at_ms: i64, standing: &Standing, key: &SigningKey) -> Res<String> {
         let body = written(standing)?;
         let standing = Digest::of_bytes(body.as_bytes());
         let Link { number, hash } = end.clone();
         let signature = key.sign(&statement(number, &hash, at_ms, &standing));
         let mark = written(&Self { number, hash, at_ms, standing, signature })?;
-        let file = beside(path, "checked");
-        trail::replace(&file, &format!("{mark}\n{body}\n")).map_err(|error| unusable(&file, &error))
+        Ok(format!("{mark}\n{body}\n"))
     }
 
-    /// Takes back that it ever was in order.
-    pub(super) fn remove(path: &Path) -> Res<()> {
+    /// Takes back that it ever was in order. Whoever found something acts on it whatever comes of this;
+    /// where the file stays, the next opening by the tail goes on from it, so somebody has to know.
+    pub(super) fn remove(path: &Path) {
         let file = beside(path, "checked");
         match fs::remove_file(&file) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unusable(&file, &error)),
-            Ok(()) | Err(_) => Ok(()),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                let file = file.display();
+                tracing::error!(event = "check_not_taken_back", file = %file, why = %error);
+            }
+            Ok(()) | Err(_) => {}
         }
     }
 
     /// What was written last, unless that is too long ago, was not written whole, or by somebody else
-    /// as far as can be told without the key.
-    pub(super) fn read(path: &Path, now_ms: i64) -> Res<Option<(Self, Standing)>> {
-        let file = beside(path, "checked");
-        let text = match fs::read_to_string(&file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(unusable(&file, &error)),
-        };
-        let Some((mark, body)) = text.trim_end().split_once('\n') else { return Ok(None) };
-        let Ok(mark) = serde_json::from_str::<Self>(mark) else { return Ok(None) };
+    /// as far as can be told without the key. What cannot be read for any reason is none: it only saves
+    /// reading the trail.
+    pub(super) fn read(path: &Path, now_ms: i64) -> Option<(Self, Standing)> {
+        let text = fs::read_to_string(beside(path, "checked")).ok()?;
+        let (mark, body) = text.trim_end().split_once('\n')?;
+        let mark = serde_json::from_str::<Self>(mark).ok()?;
         let lasts = (0..LASTS_MS).contains(&now_ms.saturating_sub(mark.at_ms));
         if !lasts || Digest::of_bytes(body.as_bytes()) != mark.standing {
-            return Ok(None);
+            return None;
         }
-        Ok(serde_json::from_str(body).ok().map(|standing| (mark, standing)))
+        serde_json::from_str(body).ok().map(|standing| (mark, standing))
     }
 
     pub(super) fn is_signed_by(&self, key: &PublicKey) -> bool {
@@ -89,7 +98,10 @@ impl Mark {
     pub(super) fn stands_in(&self, conn: &Connection) -> Res<bool> {
         let sql = "SELECT number, at_ms, tenant, kind, body, previous, hash FROM audit \
                    WHERE number = ?1";
-        let entry = read::one(conn, sql, (row::signed(self.number),), row::audit)?;
+        let entry = match read::one(conn, sql, (row::signed(self.number),), row::audit) {
+            Err(StoreError::Tampered(_)) => return Ok(false),
+            other => other?,
+        };
         let whole = |entry: haft_core::record::AuditEntry| {
             entry.hash == self.hash && entry.expected_hash() == self.hash
         };
@@ -103,8 +115,4 @@ impl Mark {
 
 fn statement(number: u64, hash: &Digest, at_ms: i64, standing: &Digest) -> String {
     format!("haft audit checked 1\n{number}\n{hash}\n{at_ms}\n{standing}\n")
-}
-
-fn unusable(file: &Path, error: &io::Error) -> StoreError {
-    StoreError::Unavailable(format!("`{}` cannot be used: {error}", file.display()))
 }

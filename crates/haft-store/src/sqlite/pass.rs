@@ -1,10 +1,10 @@
 //! A pass over the audit trail: of all of it, or of what was added since all of it was last found in
 //! order. It says whose effects are to stop.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use haft_core::port::{Checked, StoreError};
 use haft_core::registry::{PublicKey, SigningKey};
 use rusqlite::Connection;
 
@@ -13,10 +13,10 @@ use super::fault::of_read;
 use super::forget::gaps;
 use super::mark::Mark;
 use super::shared::Suspicion;
-use super::verify::{LOOKED, each, in_words, looked, signed, suspects, told};
+use super::verify::{LOOKED, each, has, in_words, looked, signed, suspects, told};
 use super::{Options, Sqlite, Verify, read, reader, writer};
 use crate::tables::{Looked, Res};
-use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Gap, Link, Verified, Written};
+use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Gap, Head, Link, Signed, Written};
 
 /// Which signatures of checkpoints are checked. To check each takes long where there are many, and the
 /// newest proves what all of them do: every entry is linked to those before.
@@ -33,17 +33,20 @@ pub(super) struct Passed {
     /// When somebody had last looked at what is wrong.
     pub(super) looked_at_ms: i64,
     /// The first fault, acknowledged or not; nothing where not all signatures were checked.
-    pub(super) verdict: Option<Result<Verified, Broken>>,
+    pub(super) verdict: Option<Checked>,
 }
 
 /// Checks a trail when its database is opened. Returns whom to stop, and whether that was all of it.
 pub(super) fn on_opening(path: &Path, options: &Options, now_ms: i64) -> Res<(Suspicion, bool)> {
-    if options.verify == Verify::Tail
-        && let Some(suspicion) = tail(path, options.short, now_ms)?
-    {
-        return Ok((suspicion, false));
+    if options.verify == Verify::Tail {
+        match tail(path, options.short, now_ms) {
+            Ok(None) => {}
+            Ok(Some(suspicion)) => return Ok((suspicion, false)),
+            Err(StoreError::Tampered(why)) => return Ok((Suspicion::All(why), false)),
+            Err(error) => return Err(error),
+        }
     }
-    Ok((whole(path, now_ms, Signatures::Newest)?.suspicion, true))
+    Ok((whole(path, options.short, now_ms, Signatures::Newest)?.suspicion, true))
 }
 
 /// Where everything that is compared comes from, as of one moment.
@@ -52,17 +55,17 @@ struct View {
     key: SigningKey,
     looked: Looked,
     /// Those that are newer than what somebody has looked at.
-    checkpoints: BTreeMap<u64, Checkpoint>,
+    checkpoints: Signed,
     all: Vec<Checkpoint>,
     gaps: Vec<Gap>,
-    had: Option<Link>,
+    had: Option<Head>,
 }
 
 impl View {
     /// The checkpoints are read before the database, and that in one transaction: whoever writes
     /// meanwhile would seem to have touched the one or the other.
     fn open(path: &Path) -> Res<Result<Self, Broken>> {
-        let had = told(path)?.map(|head| head.link);
+        let had = told(path)?;
         let all = match signed(&Sqlite::checkpoints(path))? {
             Ok(all) => all,
             Err(broken) => return Ok(Err(broken)),
@@ -80,14 +83,25 @@ impl View {
     /// checkpoints are compared with their entries like it.
     fn forged(&self, key: &PublicKey) -> Option<Broken> {
         let broken = |number, fault| Some(Broken { number, tenant: None, fault });
+        let is_forged = |one: &Checkpoint| !one.is_signed_by(key);
         let newest = self.checkpoints.last_key_value();
-        if let Some((number, _)) = newest.filter(|(_, newest)| !newest.is_signed_by(key)) {
+        if let Some((number, _)) = newest.filter(|(_, newest)| newest.iter().any(is_forged)) {
             return broken(*number, Fault::Checkpoint);
         }
         // One from before the key was lost is known, as checkpoints of that time are.
         let mut unknown = self.gaps.iter().filter(|gap| !self.looked.covers(gap));
         let forged = unknown.find(|gap| !gap.is_signed_by(key))?;
         broken(forged.first, Fault::Forgotten)
+    }
+
+    /// Whether somebody has looked at everything in what stands beside the database; where something
+    /// `is_told` of the trail, the signature of every head is part of that.
+    fn is_looked_at(&self, is_told: bool) -> Res<bool> {
+        let unseen = self.had.as_ref().filter(|head| head.at_ms > self.looked.at_ms);
+        let stands = unseen.map_or(Ok(true), |head| has(&self.conn, &head.link))?;
+        let key = self.key.public();
+        let mut heads = self.checkpoints.values().flatten();
+        Ok(stands && (!is_told || heads.all(|one| one.is_signed_by(&key))))
     }
 
     /// Of what was signed and forgotten, what comes after this entry.
@@ -102,8 +116,6 @@ impl View {
 struct Faults {
     /// What nobody has acknowledged.
     new: Vec<Broken>,
-    /// Whether there is anything, acknowledged or not.
-    any: bool,
     words: Words,
     end: Link,
 }
@@ -116,13 +128,12 @@ fn faults(
     mut also: impl FnMut(&Written<'_>, bool),
 ) -> Res<Faults> {
     let mut chain = Chain::from(from.clone(), view.checkpoints.clone(), view.gaps.clone());
-    let (mut new, mut any) = (Vec::new(), false);
+    let mut new = Vec::new();
     each(&view.conn, from.number, |entry| {
         let is_intact = entry.is_intact();
         also(entry, is_intact);
         words.take(entry);
         let fault = chain.follow(entry, is_intact).err();
-        any |= fault.is_some();
         // Whoever changed what somebody has said changed what they have looked at.
         if fault.as_ref().is_none_or(|broken| broken.fault != Fault::Hash) {
             words.look(entry);
@@ -130,17 +141,24 @@ fn faults(
         new.extend(fault.filter(|broken| broken.number > view.looked.number));
     })?;
     let end = chain.last();
-    let cut = chain.end().err();
-    any |= cut.is_some();
-    new.extend(cut);
-    Ok(Faults { new, any, words, end })
+    new.extend(chain.end().err());
+    Ok(Faults { new, words, end })
 }
 
-/// Checks all of it, and remembers that where it is in order.
-pub(super) fn whole(path: &Path, now_ms: i64, signatures: Signatures) -> Res<Passed> {
+/// Checks all of it, and remembers that where nothing is wrong that nobody has looked at. What cannot be
+/// read is not as it was written: whoever put it there must not have their way because the check ends
+/// at it.
+pub(super) fn whole(path: &Path, short: u64, now_ms: i64, signatures: Signatures) -> Res<Passed> {
+    match read_whole(path, short, now_ms, signatures) {
+        Err(StoreError::Tampered(why)) => stopped(path, 0, why),
+        other => other,
+    }
+}
+
+fn read_whole(path: &Path, short: u64, now_ms: i64, signatures: Signatures) -> Res<Passed> {
     let view = match View::open(path)? {
         Ok(view) => view,
-        Err(broken) => return stopped(path, broken),
+        Err(broken) => return stopped(path, broken.number, in_words(&broken)),
     };
     let key = view.key.public();
     let mut strict = match signatures {
@@ -148,10 +166,10 @@ pub(super) fn whole(path: &Path, now_ms: i64, signatures: Signatures) -> Res<Pas
         Signatures::Newest => None,
     };
     if let Some(Ok(chain)) = &mut strict {
-        chain.had(view.had.clone());
+        chain.had(view.had.as_ref().map(|head| head.link.clone()));
     }
     if let Some(forged) = view.forged(&key) {
-        return stopped(path, forged);
+        return stopped(path, forged.number, in_words(&forged));
     }
     let mut first = None;
     let mut found = faults(&view, Link::default(), Words::default(), |entry, is_intact| {
@@ -160,33 +178,35 @@ pub(super) fn whole(path: &Path, now_ms: i64, signatures: Signatures) -> Res<Pas
         }
     })?;
     let differing = found.words.against(&view.conn)?;
-    found.any |= !differing.is_empty();
     first = first.or_else(|| differing.first().map(|one| one.broken.clone()));
     let unseen = differing.into_iter().filter(|one| !found.words.knows(one));
     found.new.extend(unseen.map(|one| one.broken));
     let ended = |chain: Chain| first.map_or_else(|| chain.end(), Err);
     let verdict = strict.map(|strict| strict.and_then(ended));
-    match found.any || matches!(verdict, Some(Err(_))) {
-        true => Mark::remove(path)?,
-        false => Mark::write(path, &found.end, now_ms, &found.words.standing(), &view.key)?,
+    let is_told = matches!(verdict, Some(Err(_)));
+    match found.new.is_empty() && view.is_looked_at(is_told)? {
+        false => Mark::remove(path),
+        // Nobody would go on from there: the disk need not be waited for.
+        true if found.end.number <= short => {}
+        true => Mark::write(path, &found.end, now_ms, &found.words.standing(), &view.key),
     }
     let suspicion = suspects(&found.new);
-    Ok(Passed { suspicion, looked_at_ms: view.looked.at_ms, verdict })
+    Ok(Passed { suspicion, looked_at_ms: view.looked.at_ms, verdict: verdict.map(trail::said) })
 }
 
 /// What nobody can read on from stops everybody.
-fn stopped(path: &Path, broken: Broken) -> Res<Passed> {
-    Mark::remove(path)?;
+fn stopped(path: &Path, number: u64, why: String) -> Res<Passed> {
+    Mark::remove(path);
     let conn = reader::open(path, Duration::from_secs(5))?;
     let looked_at_ms = super::verify::looked_at_ms(&conn)?;
-    let suspicion = Suspicion::All(in_words(&broken));
-    Ok(Passed { suspicion, looked_at_ms, verdict: Some(Err(broken)) })
+    let verdict = Some(trail::broken(number, why.clone()));
+    Ok(Passed { suspicion: Suspicion::All(why), looked_at_ms, verdict })
 }
 
 /// Checks what was added since all of it was found in order; nothing where it never was, or too long
 /// ago, or where all of it takes but a moment.
 fn tail(path: &Path, short: u64, now_ms: i64) -> Res<Option<Suspicion>> {
-    let Some((mark, standing)) = Mark::read(path, now_ms)? else { return Ok(None) };
+    let Some((mark, standing)) = Mark::read(path, now_ms) else { return Ok(None) };
     let view = match View::open(path)? {
         Ok(view) => view,
         Err(broken) => return Ok(Some(Suspicion::All(in_words(&broken)))),

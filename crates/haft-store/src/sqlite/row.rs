@@ -145,10 +145,23 @@ pub(super) fn confirmation(
     seals.json(row, 1, Place::confirmation(tenant, row.get_ref(0)?.as_str()?))
 }
 
-/// As it is stored, where it lies: `number, at_ms, tenant, kind, body, previous, hash`.
+/// No entry's hash, and what none is linked to.
+const NOTHING: [u8; 32] = [0xff; 32];
+
+/// As it is stored, where it lies: `number, at_ms, tenant, kind, body, previous, hash`. An entry that
+/// cannot be read says nothing and follows from none, which whoever checks the chain finds: one of them
+/// must not keep the others from being looked at.
 pub(super) fn written<'r>(row: &'r Row<'_>) -> Result<Written<'r>> {
+    let number = unsigned(row, 0)?;
+    let hash = row.get(6).unwrap_or(NOTHING);
+    let (at_ms, said, previous) = (0, "", NOTHING);
+    let unread = Written { number, at_ms, tenant: said, kind: said, body: said, previous, hash };
+    Ok(readable(row, number).unwrap_or(unread))
+}
+
+fn readable<'r>(row: &'r Row<'_>, number: u64) -> Result<Written<'r>> {
     Ok(Written {
-        number: unsigned(row, 0)?,
+        number,
         at_ms: row.get(1)?,
         tenant: row.get_ref(2)?.as_str()?,
         kind: row.get_ref(3)?.as_str()?,

@@ -30,6 +30,9 @@ pub(super) struct Shared {
     pub(super) unsigned: AtomicU64,
     suspicion: Mutex<Suspicion>,
     is_suspicious: AtomicBool,
+    /// Whether the last head could not be told, and the last checkpoint not be written.
+    untold: AtomicBool,
+    unsigned_now: AtomicBool,
     /// When somebody last looked into the trail and went on.
     acknowledged_at_ms: AtomicI64,
     /// When all of the trail was checked; nothing where nobody wants it to be.
@@ -38,6 +41,15 @@ pub(super) struct Shared {
     blocks: PathBuf,
     any_blocks: AtomicBool,
     looked_at_ms: AtomicI64,
+}
+
+/// What tells of the trail's end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beside {
+    /// With every commit.
+    Head,
+    /// Signed, now and then.
+    Checkpoint,
 }
 
 /// Whose effects are stopped because the audit trail was touched.
@@ -63,6 +75,8 @@ impl Shared {
             unsigned: AtomicU64::new(0),
             suspicion: Mutex::new(Suspicion::None),
             is_suspicious: AtomicBool::new(false),
+            untold: AtomicBool::new(false),
+            unsigned_now: AtomicBool::new(false),
             acknowledged_at_ms: AtomicI64::new(0),
             checked_at_ms: (verify != Verify::Never).then(AtomicI64::default),
             blocks,
@@ -111,10 +125,27 @@ impl Shared {
         may_try && !self.is_poisoned.load(Ordering::Acquire)
     }
 
-    /// A checkpoint of the trail could not be written. The entries are safe; the next checkpoint
-    /// covers them.
-    pub(super) fn unsigned(&self, _error: &io::Error) {
-        self.unsigned.fetch_add(1, Ordering::Relaxed);
+    /// What tells of the trail's end beside the database was written, or was not. The entries are safe
+    /// either way, and the next that is written covers them; until then nobody would notice if they were
+    /// cut off, or an older copy put back. So it is counted, and said when that changes.
+    pub(super) fn wrote(&self, what: Beside, done: io::Result<()>) {
+        let (failing, fails, works) = match what {
+            Beside::Head => (&self.untold, "head_not_written", "head_written_again"),
+            Beside::Checkpoint => (&self.unsigned_now, "trail_not_signed", "trail_signed_again"),
+        };
+        match done {
+            Ok(()) if failing.load(Ordering::Relaxed) => {
+                failing.store(false, Ordering::Relaxed);
+                tracing::warn!(event = works);
+            }
+            Ok(()) => {}
+            Err(error) => {
+                self.unsigned.fetch_add(1, Ordering::Relaxed);
+                if !failing.swap(true, Ordering::Relaxed) {
+                    tracing::warn!(event = fails, why = %error);
+                }
+            }
+        }
     }
 
     pub(super) fn suspect(&self, suspicion: Suspicion) {
@@ -125,7 +156,7 @@ impl Shared {
 
     /// Somebody has looked into the trail at this time. What was suspected before is no longer.
     pub(super) fn looked(&self, at_ms: i64) {
-        if self.acknowledged_at_ms.swap(at_ms, Ordering::AcqRel) < at_ms {
+        if self.acknowledged_at_ms.fetch_max(at_ms, Ordering::AcqRel) < at_ms {
             self.suspect(Suspicion::None);
         }
     }
@@ -188,5 +219,78 @@ impl Shared {
         })?;
         self.any_blocks.store(true, Ordering::Release);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tracing::field::{Field, Visit};
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event, Metadata, Subscriber};
+
+    use super::*;
+    use crate::clock::{System, Times};
+
+    /// The events that were said.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<String>>>);
+
+    impl Visit for Log {
+        fn record_str(&mut self, field: &Field, value: &str) {
+            if field.name() == "event" {
+                self.0.lock().push(value.to_owned());
+            }
+        }
+
+        fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
+    }
+
+    impl Subscriber for Log {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn event(&self, event: &Event<'_>) {
+            event.record(&mut self.clone());
+        }
+
+        fn enter(&self, _: &Id) {}
+
+        fn exit(&self, _: &Id) {}
+    }
+
+    #[test]
+    fn that_the_trails_end_cannot_be_told_is_said_once_and_that_it_can_again() {
+        let clock = Steady::new(Arc::new(System::default()), Times::default());
+        let shared = Shared::new(clock, PathBuf::from("blocks"), false, Verify::Never);
+        let log = Log::default();
+        tracing::subscriber::with_default(log.clone(), || {
+            for (what, works, said) in [
+                (Beside::Head, true, None),
+                (Beside::Head, false, Some("head_not_written")),
+                (Beside::Head, false, None),
+                (Beside::Checkpoint, false, Some("trail_not_signed")),
+                (Beside::Checkpoint, false, None),
+                (Beside::Head, true, Some("head_written_again")),
+                (Beside::Head, true, None),
+                (Beside::Head, false, Some("head_not_written")),
+                (Beside::Checkpoint, true, Some("trail_signed_again")),
+            ] {
+                let full = || io::Error::from(io::ErrorKind::StorageFull);
+                shared.wrote(what, if works { Ok(()) } else { Err(full()) });
+                assert_eq!(log.0.lock().drain(..).next().as_deref(), said, "{what:?} {works}");
+            }
+        });
+        assert_eq!(shared.unsigned.load(Ordering::Relaxed), 5);
     }
 }

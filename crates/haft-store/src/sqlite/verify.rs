@@ -90,7 +90,7 @@ pub(super) fn fence(conn: &Connection, path: &Path, key: &SigningKey) -> Res<()>
 }
 
 /// Whether an entry is there, or was and is forgotten.
-fn has(conn: &Connection, link: &Link) -> Res<bool> {
+pub(super) fn has(conn: &Connection, link: &Link) -> Res<bool> {
     let last = writer::last_link(conn).map_err(|error| of_read(&error))?;
     let sql = "SELECT hash FROM audit WHERE number = ?1";
     let hash = read::one(conn, sql, (row::signed(link.number),), |found| row::digest(found, 0))?;
@@ -117,9 +117,11 @@ impl Sqlite {
     pub(super) async fn verify_aside(&self) -> Res<Checked> {
         // Whatever is queued is part of the trail.
         self.write(|_| Ok(())).await?;
-        let (path, now_ms) = (self.path.clone(), self.shared.clock.now_ms());
-        let passed = aside(move || pass::whole(&path, now_ms, Signatures::All)).await?;
-        let looked = self.readers.ask(|conn| looked_at_ms(conn)).await?;
+        let (path, short, now_ms) = (self.path.clone(), self.short, self.shared.clock.now_ms());
+        let passed = aside(move || pass::whole(&path, short, now_ms, Signatures::All)).await?;
+        // Whether or not more can be read: what was found is not lost over it.
+        self.shared.looked(passed.looked_at_ms);
+        let looked = self.has_looked().await.unwrap_or(passed.looked_at_ms);
         // Who has looked since has seen more than this did.
         if looked == passed.looked_at_ms {
             if passed.suspicion != Suspicion::None {
@@ -130,7 +132,7 @@ impl Sqlite {
         let (path, wall_ms) = (self.path.clone(), self.shared.clock.wall_ms());
         let warning = aside(move || ahead(&path, wall_ms)).await?;
         let verdict = passed.verdict.ok_or_else(unended)?;
-        Ok(Checked { warning, ..trail::said(verdict) })
+        Ok(Checked { warning, ..verdict })
     }
 }
 

@@ -16,6 +16,7 @@ use super::fault::{During, judge};
 use super::owner::{Alive, Owners};
 use super::row;
 use super::sealing::Seals;
+use super::shared::Beside;
 use super::tx::Tx;
 use crate::clock::Times;
 use crate::fail::{self, fail_point};
@@ -320,18 +321,15 @@ impl Writer {
 
     /// Says beside the database where its trail ends.
     fn tell(&mut self, link: &Link, now_ms: i64) {
-        if let Some(signing) = &mut self.signing
-            && let Err(error) = signing.heads.tell(link, now_ms)
-        {
-            self.shared.unsigned(&error);
+        if let Some(signing) = &mut self.signing {
+            self.shared.wrote(Beside::Head, signing.heads.tell(link, now_ms));
         }
     }
 
     fn sign(&mut self, link: &Link, now_ms: i64, now_or_never: bool) {
-        if let Some(signing) = &mut self.signing
-            && let Err(error) = signing.consider(link, now_ms, now_or_never)
-        {
-            self.shared.unsigned(&error);
+        let Some(signing) = &mut self.signing else { return };
+        if let Some(signed) = signing.consider(link, now_ms, now_or_never).transpose() {
+            self.shared.wrote(Beside::Checkpoint, signed);
         }
     }
 

@@ -17,7 +17,7 @@ use super::configs::SHRED;
 use super::journal::ACKNOWLEDGE;
 use super::proof::Proof;
 use crate::tables::{Cut, Forgets, Looked, Res};
-use crate::trail::{Broken, Chain, Checkpoint, Fault, Gap, Link};
+use crate::trail::{Broken, Chain, Fault, Gap, Link, Signed};
 
 /// At most so many entries are forgotten in one transaction, so that nobody waits long behind it.
 pub(crate) const AT_ONCE: usize = 64;
@@ -49,7 +49,7 @@ pub(crate) struct Order<'a> {
     pub(crate) before_ms: i64,
     pub(crate) most: usize,
     pub(crate) key: &'a SigningKey,
-    pub(crate) checkpoints: &'a BTreeMap<u64, Checkpoint>,
+    pub(crate) checkpoints: &'a Signed,
 }
 
 /// Refuses to forget by a time that is far ahead of the machine's: it stands in the database, where
@@ -148,7 +148,7 @@ fn cuts(
     let (Some(first), Some(last)) = (old.first(), old.last()) else { return Ok(Ok(Vec::new())) };
     let beside = on.gaps(first.number, last.number.saturating_add(1))?;
     let signed = order.checkpoints.range(first.number..=last.number.max(first.number));
-    let signed: BTreeMap<_, _> = signed.map(|(number, one)| (*number, one.clone())).collect();
+    let signed: Signed = signed.map(|(number, one)| (*number, one.clone())).collect();
     let start = start(on, first.number, &beside)?;
     let mut chain = Chain::from(start, signed, beside.clone());
     let mut joint = Joint {
@@ -161,7 +161,7 @@ fn cuts(
     for entry in old {
         let goes = match chain.take(entry) {
             Ok(()) => goes(on, entry, open)?,
-            Err(broken) if joint.is_known(&broken) => false,
+            Err(broken) if joint.is_known(&broken, entry) => false,
             Err(broken) => return Ok(Err(broken)),
         };
         run = match run {
@@ -210,13 +210,17 @@ struct Joint<'a> {
 }
 
 impl Joint<'_> {
-    /// Whether a person has looked at a fault.
-    fn is_known(&self, broken: &Broken) -> bool {
-        let old_head = || {
-            let signed = self.order.checkpoints.get(&broken.number);
-            signed.is_some_and(|one| one.at_ms <= self.looked.at_ms)
+    /// Whether a person has looked at a fault that this entry, or a gap before it, came with.
+    fn is_known(&self, broken: &Broken, entry: &AuditEntry) -> bool {
+        let number = broken.number;
+        let forgotten = || self.gaps.values().find(|gap| gap.last == number).map(|gap| &gap.hash);
+        let stands = (entry.number == number).then_some(&entry.hash).or_else(forgotten);
+        let old_heads = || {
+            let signed = self.order.checkpoints.get(&number).into_iter().flatten();
+            let mut differing = signed.filter(|one| Some(&one.hash) != stands);
+            differing.all(|one| one.at_ms <= self.looked.at_ms)
         };
-        broken.number <= self.looked.number || broken.fault == Fault::Rewritten && old_head()
+        number <= self.looked.number || broken.fault == Fault::Rewritten && old_heads()
     }
 
     /// Cuts entries out that follow one another, and joins the gap with those beside it.

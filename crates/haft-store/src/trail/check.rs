@@ -8,9 +8,15 @@ use haft_core::registry::PublicKey;
 
 use super::{Broken, Checkpoint, Fault, Gap, Link, Verified};
 
-/// Two checkpoints of one entry must agree; the later one in the file is compared.
-pub(crate) fn by_number(checkpoints: Vec<Checkpoint>) -> BTreeMap<u64, Checkpoint> {
-    checkpoints.into_iter().map(|one| (one.number, one)).collect()
+/// Checkpoints by their entries. All of one entry must agree with it: whoever writes on after an older
+/// copy was put back comes to the same numbers, and signs them in good faith.
+pub(crate) type Signed = BTreeMap<u64, Vec<Checkpoint>>;
+
+pub(crate) fn by_number(checkpoints: Vec<Checkpoint>) -> Signed {
+    checkpoints.into_iter().fold(Signed::new(), |mut signed, one| {
+        signed.entry(one.number).or_default().push(one);
+        signed
+    })
 }
 
 /// An entry where it lies: most are looked at once.
@@ -45,7 +51,7 @@ impl Written<'_> {
 pub(crate) struct Chain {
     /// The number and the hash of the last entry.
     last: (u64, [u8; 32]),
-    signed: BTreeMap<u64, Checkpoint>,
+    signed: Signed,
     agreed: u64,
     /// By their first entries.
     gaps: BTreeMap<u64, Gap>,
@@ -71,7 +77,7 @@ impl Chain {
     }
 
     /// A check of what comes after this. Who signed checkpoints and gaps is for others to check.
-    pub(crate) fn from(last: Link, signed: BTreeMap<u64, Checkpoint>, gaps: Vec<Gap>) -> Self {
+    pub(crate) fn from(last: Link, signed: Signed, gaps: Vec<Gap>) -> Self {
         let gaps = gaps.into_iter().map(|gap| (gap.first, gap)).collect();
         let last = (last.number, last.hash.raw());
         Self { last, signed, agreed: 0, gaps, forgotten: 0, told: None }
@@ -108,7 +114,7 @@ impl Chain {
             return Err(broken(number, tenant.map(str::to_owned), Fault::Rewritten));
         }
         match self.signed.remove(&number) {
-            Some(signed) if signed.hash.raw() != self.last.1 => {
+            Some(signed) if signed.iter().any(|one| one.hash.raw() != self.last.1) => {
                 Err(broken(number, tenant.map(str::to_owned), Fault::Rewritten))
             }
             Some(_) => {
@@ -258,6 +264,21 @@ mod tests {
             "entry 4 is not the one that was signed; the trail was written anew, or an older copy of \
              the store was put back",
         );
+    }
+
+    #[test]
+    fn what_was_signed_of_an_entry_is_not_taken_back_by_what_was_signed_later() {
+        let words = "entry 4 is not the one that was signed; the trail was written anew, or an older \
+                     copy of the store was put back";
+        let lost = Link { number: 4, hash: Digest::of_bytes(b"lost") };
+        let lost = Checkpoint::sign(&lost, 4, &key());
+        // Wherever in the file.
+        for at in [0, 1, 2, 3] {
+            check(|_, checkpoints| checkpoints.insert(at, lost.clone()), words);
+        }
+        let (entries, mut checkpoints) = chain();
+        checkpoints.extend(checkpoints.clone());
+        assert_eq!(verdict(&entries, checkpoints).unwrap().checkpoints, 3, "said twice");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use haft_core::port::StoreError;
@@ -28,22 +28,23 @@ pub(crate) struct Signing {
 }
 
 impl Signing {
-    /// Signs when enough was written since the last time, or some long ago, or when `now_or_never`.
+    /// Signs when enough was written since the last time, or some long ago, or when `now_or_never`;
+    /// nothing where there is no need.
     pub(crate) fn consider(
         &mut self,
         link: &Link,
         at_ms: i64,
         now_or_never: bool,
-    ) -> io::Result<()> {
+    ) -> io::Result<Option<()>> {
         let new = link.number.saturating_sub(self.covered);
         let due = new >= self.every || at_ms.saturating_sub(self.since_ms) >= PATIENCE_MS;
         if new == 0 || self.every == 0 || !(due || now_or_never) {
-            return Ok(());
+            return Ok(None);
         }
         append(&self.path, &Checkpoint::sign(link, at_ms, &self.key))?;
         self.covered = link.number;
         self.since_ms = at_ms;
-        Ok(())
+        Ok(Some(()))
     }
 }
 
@@ -53,12 +54,38 @@ pub(crate) fn append(path: &Path, checkpoint: &Checkpoint) -> io::Result<()> {
     line.push('\n');
     let _alone = alone(path)?;
     let mut options = OpenOptions::new();
-    options.create(true).append(true);
+    options.create(true).read(true).append(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path)?;
+    if !ends_a_line(&mut file)? {
+        mend(&mut file)?;
+    }
     file.write_all(line.as_bytes())?;
     file.sync_data()
+}
+
+fn ends_a_line(file: &mut File) -> io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(true);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}
+
+/// Ends the last line of a file, or takes it away where the power or the room has failed in its midst:
+/// nobody has read that, and what comes next must not become part of it.
+fn mend(file: &mut File) -> io::Result<()> {
+    let mut text = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut text)?;
+    let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    match text.get(whole..).map(serde_json::from_slice::<Checkpoint>) {
+        Some(Ok(_)) => file.write_all(b"\n"),
+        Some(Err(_)) | None => file.set_len(whole as u64),
+    }
 }
 
 /// Nobody else writes checkpoints meanwhile. The lock is a file of its own, because theirs is
@@ -100,8 +127,11 @@ fn put(aside: &Path, path: &Path, text: &str) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    write_private(aside, text)?;
-    fs::rename(aside, path)?;
+    if let Err(error) = write_private(aside, text).and_then(|()| fs::rename(aside, path)) {
+        // Where the disk is full, what was begun only takes room.
+        let _ = fs::remove_file(aside);
+        return Err(error);
+    }
     // Or what is appended next could be lost with the name that the old file still has on disk.
     #[cfg(unix)]
     path.parent().map_or(Ok(()), |dir| File::open(dir)?.sync_all())?;

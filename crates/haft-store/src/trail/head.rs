@@ -4,7 +4,7 @@
 //! the next one is: this tells that there was more, down to the last effect that was begun.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use haft_core::Digest;
@@ -23,13 +23,13 @@ impl Head {
     /// The end that was told last, if one was. A line that does not fit its own digest was cut off
     /// while it was written, as when the power fails, and says nothing.
     pub(crate) fn read(path: &Path) -> io::Result<Option<Self>> {
-        let mut text = String::new();
+        let mut text = Vec::new();
         match File::open(path) {
-            Ok(file) => file.take(512).read_to_string(&mut text)?,
+            Ok(file) => file.take(512).read_to_end(&mut text)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
-        Ok(Self::parse(&text))
+        Ok(std::str::from_utf8(&text).ok().and_then(Self::parse))
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -60,7 +60,7 @@ pub(crate) struct Heads {
 impl Heads {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
-        options.create(true).write(true).truncate(false);
+        options.create(true).read(true).write(true).truncate(false);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         Ok(Self { file: options.open(path)?, told: 0 })
@@ -69,15 +69,51 @@ impl Heads {
     /// Tells where the trail ends now, in the place of what was told before. Nothing waits for the
     /// disk: a process that is killed leaves this behind all the same, and for what a machine loses
     /// with its power there are the signed heads.
+    ///
+    /// Several processes write to one file, and whoever has committed may come late to tell it: a later
+    /// end stays. By its time, not by its number, which is lower after an older copy was put back.
+    /// Nobody is kept waiting by a lock for the moment between the look and the write; an earlier end
+    /// that gets in there stands until the next commit of anybody.
     pub(crate) fn tell(&mut self, link: &Link, at_ms: i64) -> io::Result<()> {
-        if self.told == link.number {
+        if link.number <= self.told {
             return Ok(());
         }
-        let line = Head { link: link.clone(), at_ms }.line();
-        self.file.seek(SeekFrom::Start(0))?;
-        self.file.write_all(line.as_bytes())?;
+        let head = Head { link: link.clone(), at_ms };
+        let is_later = |there: Head| (there.at_ms, there.link.number) > (at_ms, link.number);
+        if !self.there().is_some_and(is_later) {
+            self.put(head.line().as_bytes())?;
+        }
         self.told = link.number;
         Ok(())
+    }
+
+    /// What cannot be read is written over.
+    fn there(&mut self) -> Option<Head> {
+        let mut text = [0; 512];
+        let length = self.get(&mut text).ok()?;
+        Head::parse(std::str::from_utf8(text.get(..length)?).ok()?)
+    }
+
+    #[cfg(unix)]
+    fn get(&mut self, text: &mut [u8]) -> io::Result<usize> {
+        std::os::unix::fs::FileExt::read_at(&self.file, text, 0)
+    }
+
+    #[cfg(unix)]
+    fn put(&mut self, line: &[u8]) -> io::Result<()> {
+        std::os::unix::fs::FileExt::write_all_at(&self.file, line, 0)
+    }
+
+    #[cfg(not(unix))]
+    fn get(&mut self, text: &mut [u8]) -> io::Result<usize> {
+        io::Seek::rewind(&mut self.file)?;
+        self.file.read(text)
+    }
+
+    #[cfg(not(unix))]
+    fn put(&mut self, line: &[u8]) -> io::Result<()> {
+        io::Seek::rewind(&mut self.file)?;
+        io::Write::write_all(&mut self.file, line)
     }
 }
 
@@ -95,10 +131,35 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("head");
         assert_eq!(Head::read(&path).unwrap(), None, "there is no file");
-        for number in [7, 12_345, 8] {
+        for number in [7, 12_345, 12_346] {
             let head = head(number);
             Heads::open(&path).unwrap().tell(&head.link, head.at_ms).unwrap();
             assert_eq!(Head::read(&path).unwrap(), Some(head));
+        }
+    }
+
+    /// Two processes commit in turn, and one of them is late to say so.
+    #[test]
+    fn whoever_tells_an_earlier_end_later_does_not_take_the_later_one_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("head");
+        let mut processes = [(); 3].map(|()| Heads::open(&path).unwrap());
+        let (one, other, third) = (0, 1, 2);
+        for (process, number, at_ms, stands) in [
+            (one, 9, 5, 9),
+            (other, 11, 6, 11),
+            (other, 12, 6, 12),
+            // Committed before those.
+            (one, 10, 6, 12),
+            (one, 13, 6, 13),
+            // A process that writes nothing lower than it has written.
+            (one, 12, 7, 13),
+            // An older copy was put back: what is written to it is told.
+            (third, 3, 8, 3),
+        ] {
+            processes[process].tell(&head(number).link, at_ms).unwrap();
+            let there = Head::read(&path).unwrap().unwrap();
+            assert_eq!(there.link, head(stands).link, "{number} at {at_ms}");
         }
     }
 

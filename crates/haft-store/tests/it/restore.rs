@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use haft_core::Principal;
 use haft_core::ledger::State;
-use haft_core::port::{Journal as _, Ledger as _, StoreError};
+use haft_core::port::{Journal as _, Ledger as _, Store as _, StoreError};
 use haft_store::trail::Fault;
 use haft_store::{Options, Sqlite, Verify};
 use rusqlite::Connection;
@@ -54,7 +54,8 @@ fn fault(dir: &TempDir) -> Option<(u64, Fault)> {
 #[tokio::test]
 async fn a_copy_that_is_put_back_does_no_effects_until_somebody_has_looked() {
     // One effect is enough, however long before the next signature.
-    for since in [1, 7] {
+    // Nor does it matter whether what is written since ends before, at, or after the entry that is lost.
+    for (since, written) in [(1, 1), (1, 2), (1, 3), (7, 13), (7, 14), (7, 15)] {
         let bed = Bed::sqlite();
         let dir = restored(&bed, since).await;
         let last = 2 * (10 + since as u64);
@@ -68,7 +69,7 @@ async fn a_copy_that_is_put_back_does_no_effects_until_somebody_has_looked() {
                 let StoreError::Tampered(why) = refused else { panic!("{refused:?}") };
                 assert!(why.ends_with("an older copy of the store was put back"), "{why}");
             }
-            for at in 0..=2 * since {
+            for at in 0..written {
                 store.record(call_record(&format!("read {at}"), "core__kb_search", 1));
             }
             store.flush().await.unwrap();
@@ -83,7 +84,51 @@ async fn a_copy_that_is_put_back_does_no_effects_until_somebody_has_looked() {
         assert_eq!(word(&store.claim(claim("next")).await.unwrap()), "fresh 1", "and stays so");
         drop(store);
         assert!(fault(&dir).is_some(), "that it was is still told");
+        let by_tail = || {
+            let options = Options { clock: bed.clock.clone(), short: 0, ..Options::default() };
+            let options = Options { verify: Verify::Tail, ..options };
+            Sqlite::open(dir.path().join("haft.db"), options).unwrap()
+        };
+        drop(by_tail());
+        // Whatever a server's daily check tells of it, the next opening reads the tail.
+        for _ in 0..2 {
+            let store = by_tail();
+            assert!(store.condition().check_due);
+            assert!(store.verify().await.unwrap().broken.is_some());
+            store.trusts("acme").await.unwrap();
+        }
     }
+}
+
+#[tokio::test]
+async fn a_head_that_is_no_text_says_nothing() {
+    let bed = Bed::sqlite();
+    let dir = restored(&bed, 1).await;
+    fs::write(dir.path().join("haft.db.head"), [0xff; 8]).unwrap();
+    assert_eq!(fault(&dir), None);
+    assert_eq!(word(&open(&bed, &dir).claim(claim("new")).await.unwrap()), "fresh 1");
+}
+
+/// Without it nobody would notice that an older copy was put back.
+#[tokio::test]
+async fn a_store_whose_head_cannot_be_told_is_not_opened() {
+    let bed = Bed::sqlite();
+    let head = PathBuf::from(format!("{}.head", bed.path().display()));
+    fs::create_dir(&head).unwrap();
+    let refused = Sqlite::open(bed.path(), Options::default()).unwrap_err();
+    assert!(refused.to_string().contains(&format!("`{}` cannot be", head.display())), "{refused}");
+}
+
+/// The disk is full, or so it seems to whoever writes this file.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_head_that_cannot_be_written_is_counted_and_stops_nobody() {
+    let bed = Bed::sqlite();
+    let head = PathBuf::from(format!("{}.head", bed.path().display()));
+    std::os::unix::fs::symlink("/dev/full", head).unwrap();
+    let store = bed.open_sqlite(|_| ());
+    settled(&store, claim("k"), State::Succeeded).await;
+    assert_eq!(store.unsigned(), 2, "once for each commit");
 }
 
 #[tokio::test]

@@ -81,7 +81,13 @@ async fn check(noticed: Noticed, edit: impl FnOnce(&Bed), said: &str) {
     drop(store);
     let store = open(&bed);
     assert!(!is_stopped(&store).await, "{said}: until somebody has looked");
-    assert!(!mark(&bed).exists(), "{said}: all of it is read as long as something is wrong");
+    drop(store);
+    let store = open(&bed);
+    assert!(!is_stopped(&store).await && store.condition().check_due, "{said}: by its tail again");
+    assert!(store.verify().await.unwrap().broken.is_some(), "{said}: and is still told");
+    assert!(!is_stopped(&store).await, "{said}: which stops nobody");
+    drop(store);
+    assert!(open(&bed).condition().check_due, "{said}: nor is all of it read because of that");
 }
 
 #[tokio::test]
@@ -96,6 +102,14 @@ async fn what_was_touched_is_noticed_when_it_is_opened_or_soon_after() {
         (Noticed::AtOnce, "DELETE FROM effects WHERE call = 'call of new done'"),
         (Noticed::AtOnce, "DELETE FROM effects WHERE call = 'call of new open'"),
         (Noticed::AtOnce, "DELETE FROM configs WHERE id = 'new'"),
+        // What cannot be read is not as it was written.
+        (Noticed::AtOnce, "UPDATE audit SET hash = x'00' WHERE number = 7"),
+        (Noticed::AtOnce, "UPDATE audit SET body = CAST(x'ff' AS TEXT) WHERE number = 7"),
+        (
+            Noticed::AtOnce,
+            "UPDATE effects SET tenant = CAST(x'ff' AS TEXT) WHERE call = 'call of new done'",
+        ),
+        (Noticed::AtOnce, "UPDATE configs SET body = CAST(x'ff' AS TEXT) WHERE id = 'new'"),
         // However old, what has to be there is known.
         (Noticed::AtOnce, "UPDATE configs SET body = '[]' WHERE id = 'old'"),
         (
@@ -107,14 +121,38 @@ async fn what_was_touched_is_noticed_when_it_is_opened_or_soon_after() {
         // There is nothing to go on from.
         (Noticed::ByAll, "UPDATE audit SET at_ms = 0 WHERE number = 5"),
         (Noticed::ByAll, "DELETE FROM audit WHERE number = 5"),
+        (Noticed::ByAll, "UPDATE audit SET hash = x'00' WHERE number = 5"),
         // What had come to its end before.
         (Noticed::Later, "UPDATE effects SET state = 'failed' WHERE call = 'call of old done'"),
         (Noticed::Later, "DELETE FROM effects WHERE call = 'call of old done'"),
         (Noticed::Later, "UPDATE audit SET body = '{}' WHERE number = 2"),
         (Noticed::Later, "DELETE FROM audit WHERE number = 3"),
+        (Noticed::Later, "UPDATE audit SET hash = x'00' WHERE number = 2"),
+        (Noticed::Later, "UPDATE audit SET tenant = CAST(x'ff' AS TEXT) WHERE number = 2"),
+        (
+            Noticed::Later,
+            "UPDATE effects SET call = CAST(x'ff' AS TEXT) WHERE call = 'call of old done'",
+        ),
     ] {
         check(noticed, |bed| touch(bed, sql), sql).await;
     }
+}
+
+#[tokio::test]
+async fn what_nobody_can_read_on_from_stops_everybody() {
+    let bed = checked().await;
+    let store = open(&bed);
+    touch(
+        &bed,
+        "INSERT INTO forgotten VALUES (2, 3, zeroblob(32), zeroblob(32), 0, 'no signature')",
+    );
+    assert!(!is_stopped(&store).await, "nobody has looked yet");
+    assert!(store.verify().await.unwrap().broken.is_some());
+    assert!(is_stopped(&store).await && store.trusts("other").await.is_err());
+    assert!(!store.condition().check_due, "it is not tried again and again");
+    assert!(!mark(&bed).exists());
+    drop(store);
+    assert!(is_stopped(&open(&bed)).await);
 }
 
 #[tokio::test]
@@ -149,6 +187,31 @@ async fn that_it_was_in_order_counts_only_as_it_was_signed() {
     check(Noticed::ByAll, theirs, "of another store").await;
 }
 
+/// That it was in order only saves reading it again: nothing depends on whether the file can be used.
+#[tokio::test]
+async fn a_record_that_cannot_be_read_written_or_removed_decides_nothing() {
+    let no_text = |bed: &Bed| fs::write(mark(bed), [0xff, b'\n', 0xff]).unwrap();
+    let in_the_way = |bed: &Bed| {
+        fs::remove_file(mark(bed)).unwrap();
+        fs::create_dir_all(mark(bed).join("not ours")).unwrap();
+    };
+    for put in [no_text as fn(&Bed), in_the_way] {
+        let bed = checked().await;
+        put(&bed);
+        let store = open(&bed);
+        assert!(!is_stopped(&store).await && !store.condition().check_due, "all of it was read");
+        touch(&bed, "UPDATE effects SET state = 'failed' WHERE call = 'call of old done'");
+        assert!(store.verify().await.unwrap().broken.is_some());
+        assert!(is_stopped(&store).await, "what was found is acted on");
+        drop(store);
+        assert!(is_stopped(&open(&bed)).await);
+        let names = fs::read_dir(bed.path().parent().unwrap()).unwrap();
+        let names = names.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let left: Vec<_> = names.filter(|name| name.starts_with("haft.db.checked.")).collect();
+        assert!(left.is_empty(), "nothing half written is left: {left:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_trail_in_order_is_read_from_where_it_was_checked_and_stops_nobody() {
     let bed = checked().await;
@@ -162,13 +225,36 @@ async fn a_trail_in_order_is_read_from_where_it_was_checked_and_stops_nobody() {
         assert!(store.condition().check_due, "a day later it is due again");
     }
     // A short one is read whole, and so is one that was never checked.
+    fs::remove_file(mark(&bed)).unwrap();
     let store = bed.open_sqlite(|options| options.verify = Verify::Tail);
     assert!(!store.condition().check_due);
+    assert_eq!(store.verify().await.unwrap().broken, None);
+    assert!(!mark(&bed).exists(), "which nobody goes on from");
     drop(store);
-    fs::remove_file(mark(&bed)).unwrap();
     assert!(!open(&bed).condition().check_due);
     assert!(mark(&bed).exists() && verdict(&bed).is_ok());
     assert!(!bed.open_sqlite(|_| ()).condition().check_due, "nobody wants it to be checked");
+}
+
+#[tokio::test]
+async fn whoever_looked_before_has_not_seen_what_is_found_later() {
+    for elsewhere in [true, false] {
+        let bed = checked().await;
+        let (store, other) = (open(&bed), open(&bed));
+        let looks = async |note| {
+            bed.clock.advance(1);
+            let at = if elsewhere { &other } else { &store };
+            at.acknowledge(&Principal::user("ines"), note).await.unwrap();
+        };
+        looks("nothing to see yet").await;
+        touch(&bed, "UPDATE effects SET state = 'failed' WHERE call = 'call of old done'");
+        assert!(store.verify().await.unwrap().broken.is_some());
+        for _ in 0..2 {
+            assert!(is_stopped(&store).await, "it was not there to be seen: {elsewhere}");
+        }
+        looks("seen").await;
+        assert!(!is_stopped(&store).await, "{elsewhere}");
+    }
 }
 
 /// A check takes long, and calls are made meanwhile, of this process and of others.

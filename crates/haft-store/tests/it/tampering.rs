@@ -53,6 +53,25 @@ async fn entries_that_were_made_older_are_not_forgotten() {
     assert_eq!(verdict(&bed).unwrap_err().number, 1);
 }
 
+#[tokio::test]
+async fn what_forgetting_finds_was_not_there_for_whoever_looked_before() {
+    let bed = written().await;
+    let (store, other) = (bed.open_sqlite(|_| ()), bed.open_sqlite(|_| ()));
+    bed.clock.advance(1);
+    other.acknowledge(&Principal::user("ines"), "nothing to see yet").await.unwrap();
+    more(&store).await;
+    touch(&bed, "UPDATE audit SET body = '{}' WHERE number = 8");
+    bed.clock.advance(2 * DAY);
+    tampered(forget(&store, i64::MAX).await, "entry 8 was changed");
+    for _ in 0..2 {
+        let refused = store.trusts("acme").await;
+        assert!(matches!(refused, Err(StoreError::Tampered(_))), "{refused:?}");
+    }
+    other.acknowledge(&Principal::user("ines"), "seen").await.unwrap();
+    forget(&store, i64::MAX).await.unwrap();
+    store.trusts("acme").await.unwrap();
+}
+
 /// Every entry older, with hashes that fit.
 fn rewrite(bed: &Bed) {
     touch(bed, "");

@@ -109,6 +109,26 @@ async fn a_checkpoint_that_was_cut_off_while_it_was_written_is_no_fault() {
 }
 
 #[tokio::test]
+async fn what_is_signed_after_a_checkpoint_was_cut_off_is_a_line_of_its_own() {
+    let bed = written().await;
+    let path = Sqlite::checkpoints(&bed.path());
+    let whole = std::fs::read_to_string(&path).unwrap();
+    // Nothing of the line, some of it, and all but its end.
+    for (text, checkpoints) in [
+        (String::new(), 1),
+        (whole[..9].to_owned(), 1),
+        (whole.trim_end().to_owned(), 2),
+        (format!("{whole}{{\"number\":7,"), 2),
+    ] {
+        std::fs::write(&path, &text).unwrap();
+        let store = bed.open_sqlite(|_| ());
+        store.note("acme", "note", json!({ "more": text })).await.unwrap();
+        drop(store);
+        assert_eq!(verdict(&bed).unwrap().checkpoints, checkpoints, "{text}");
+    }
+}
+
+#[tokio::test]
 async fn a_tenant_whose_entry_was_touched_is_stopped_until_somebody_has_looked() {
     let bed = written().await;
     touch(&bed, "UPDATE audit SET body = '{}' WHERE number = 3");

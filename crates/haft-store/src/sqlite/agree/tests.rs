@@ -45,6 +45,16 @@ fn verdict(trail: &[AuditEntry], conn: &Connection) -> Option<(u64, Fault)> {
     first.map(|one| (one.broken.number, one.broken.fault))
 }
 
+/// The same when all of this trail was read before, and only what stood at its end is known.
+fn later(trail: &[AuditEntry], conn: &Connection) -> Option<(u64, Fault)> {
+    let mut words = Words::default();
+    trail.iter().for_each(|entry| words.take(&Written::from(entry)));
+    let standing = serde_json::to_string(&words.standing()).unwrap();
+    let words = Words::since(serde_json::from_str(&standing).unwrap());
+    let first = words.against_these(conn).unwrap().into_iter().next();
+    first.map(|one| (one.broken.number, one.broken.fault))
+}
+
 #[test]
 fn an_older_haft_compared_what_was_asked_and_answered() {
     let settled = |answer: &str| {
@@ -59,6 +69,8 @@ fn an_older_haft_compared_what_was_asked_and_answered() {
     assert_eq!(verdict(&settled("1"), &ledger(Some("1"))), None);
     assert_eq!(verdict(&settled("1"), &ledger(None)), None);
     assert_eq!(verdict(&settled("1"), &ledger(Some("2"))), Some((1, Fault::Ledger)));
+    assert_eq!(later(&settled("1"), &ledger(Some("1"))), None);
+    assert_eq!(later(&settled("1"), &ledger(Some("2"))), Some((1, Fault::Ledger)));
 }
 
 #[test]
@@ -105,6 +117,10 @@ fn an_older_haft_began_again_what_may_be_begun_again() {
         let fault = (!may).then_some((1, Fault::Ledger));
         let found = verdict(&[entry(1, "settle", &word)], &conn);
         assert_eq!(found, fault, "{state} {forget_at_ms:?} {class}");
+        // What has come to its end does not stand, and nothing is known of it.
+        let fault = fault.filter(|_| forget_at_ms.is_none());
+        let found = later(&[entry(1, "settle", &word)], &conn);
+        assert_eq!(found, fault, "later: {state} {forget_at_ms:?} {class}");
     };
     for state in ["failed", "not_happened"] {
         check(state, None, "irreversible", true);

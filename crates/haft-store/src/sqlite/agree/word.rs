@@ -140,7 +140,8 @@ impl Open {
 pub(super) struct Found<'r> {
     pub(super) key: Option<Raw>,
     pub(super) call: &'r str,
-    pub(super) tenant: &'r str,
+    /// None where it cannot be read.
+    pub(super) tenant: Option<&'r str>,
     pub(super) state: Option<State>,
     pub(super) class: Option<SideEffectPolicy>,
     stored: RawStored,
@@ -156,15 +157,15 @@ pub(super) struct Found<'r> {
 pub(super) fn found<'r>(row: &'r Row<'_>) -> rusqlite::Result<Found<'r>> {
     let stored = row::stored_raw(row)?;
     let key = row.get_ref(4)?.as_blob().ok().and_then(|blob| Raw::try_from(blob).ok());
-    let state = State::parse(row.get_ref(13)?.as_str()?);
+    let state = row.get_ref(13)?.as_str().ok().and_then(State::parse);
     let keep = Keep { result_ms: row::unsigned(row, 17)?, key_ms: row::unsigned(row, 18)? };
     let ended: Option<i64> = row.get(20)?;
     let due = |has_body| machine::due_at_ms(state?, ended?, keep, has_body);
     let answer = row.get_ref(1)?.as_str_or_null().ok().flatten();
     Ok(Found {
         key,
-        call: row.get_ref(8)?.as_str()?,
-        tenant: row.get_ref(7)?.as_str()?,
+        call: row.get_ref(8)?.as_str().unwrap_or_default(),
+        tenant: row.get_ref(7)?.as_str().ok(),
         class: row.get_ref(12)?.as_str().ok().and_then(row::class),
         answer: answer.map(|text| digest::raw_of(text.as_bytes())),
         started_at_ms: row.get(19)?,
