@@ -394,7 +394,7 @@ async fn a_store_without_room_is_told_at_the_door() {
     let dir = tempfile::tempdir().unwrap();
     let clock = Manual::at(1_760_000_000_000);
     let options = Options { max_bytes: Some(600_000), clock: clock.clone(), ..Options::default() };
-    let store = Arc::new(Sqlite::open(&dir.path().join("haft.db"), options).unwrap());
+    let store = Arc::new(Sqlite::open(dir.path().join("haft.db"), options).unwrap());
     let served = Served::on(store.clone(), Limits::default()).await;
     let mut sent = 0;
     let refused = loop {
