@@ -56,7 +56,8 @@ impl Guarded {
     where
         B: HttpBody<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
     {
-        let bare = request.body().is_end_stream();
+        // Behind what is not believed nothing is, so the connection ends with it.
+        let bare = request.body().is_end_stream() && !is_doubtful(&request);
         let admitted = check(&self.door, &request)
             .and_then(|via| Ok((via, place(&self.door, request.uri().path())?)));
         let (mut response, was_read) = match admitted {
@@ -168,9 +169,11 @@ fn check<B>(door: &Door, request: &http::Request<B>) -> Result<Chain, Problem> {
     {
         return Err(Problem::malformed(format!("`{name}` is there twice")));
     }
-    if request.extensions().get::<TwoLengths>().is_some() {
-        let detail = "`Content-Length` and `Transfer-Encoding` are both there";
-        return Err(Problem::malformed(detail).advise("send one of them, and all of it again"));
+    if is_doubtful(request) {
+        let detail = "`Content-Length` and `Transfer-Encoding` are both there, or chunks before this \
+                      request could be read in two ways";
+        return Err(Problem::malformed(detail)
+            .advise("send one of the two, and chunks as RFC 9112 has them"));
     }
     let via = came_via(headers)?;
     // Where the address names one, too, both must be ours: what is made from either leads here.
@@ -193,6 +196,11 @@ fn check<B>(door: &Door, request: &http::Request<B>) -> Result<Chain, Problem> {
         return Err(Problem::unsupported("compressed bodies are not read", fix));
     }
     Ok(via)
+}
+
+/// Whether where a request begins or ends could be read in two ways.
+fn is_doubtful<B>(request: &http::Request<B>) -> bool {
+    request.extensions().get::<TwoLengths>().is_some()
 }
 
 /// The servers that a request came through.

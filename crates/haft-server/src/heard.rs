@@ -24,7 +24,7 @@ pub(crate) struct Requests {
     upgraded: AtomicBool,
 }
 
-/// A request that says two lengths.
+/// A request that says two lengths, or comes behind something that could be read in two ways.
 #[derive(Clone, Copy)]
 pub(crate) struct TwoLengths;
 

@@ -172,6 +172,7 @@ async fn a_length_beside_chunks_is_refused_and_ends_the_connection() {
     let odd = chunked.replace("0\r\n\r\n", "0\r\n\nx: y\r\n\r\n");
     for (before, lines, statuses) in [
         (&*odd, format!("{te}{cl}"), "200 400"),
+        (&odd, te.to_owned(), "200 400"),
         ("", format!("{te}{cl}"), "400"),
         ("", format!("{cl}{te}"), "400"),
         ("", folded.clone(), "400"),
