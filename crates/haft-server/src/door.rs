@@ -397,8 +397,9 @@ impl Door {
 
     async fn ask_store(&self) -> Takes {
         let store = self.runtime.store();
-        // Where nothing waits to be written there is nothing to fail; what was refused last tells.
-        if store.flush().await.is_err() || !store.is_writable() {
+        // Where nothing waits to be written there is nothing that could fail: what was refused last
+        // tells, and is asked for first.
+        if !store.is_writable() || store.flush().await.is_err() {
             return Takes::Nothing;
         }
         // One tenant's trail is no reason to turn the others away.
