@@ -108,6 +108,30 @@ pub fn parse(text: &str, limits: Limits) -> Result<Value, Errors> {
     report.finish(read)
 }
 
+/// Reads one JSON text, and finds the text of one member where it is an object that has it: what is
+/// kept of it later need not be written again.
+///
+/// ```
+/// use haft_adm::strict::{Limits, parse_with};
+///
+/// let (call, text) = parse_with("{\"tool\": \"t\", \"with\": [1, 2]}", "with", Limits::default()).unwrap();
+/// assert_eq!(call["with"], serde_json::json!([1, 2]));
+/// assert_eq!(text, Some("[1, 2]"));
+/// ```
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_with<'t>(
+    text: &'t str,
+    member: &str,
+    limits: Limits,
+) -> Result<(Value, Option<&'t str>), Errors> {
+    let mut report = Report::default();
+    let read = document::read_with(text, limits, Some(member), &mut report);
+    report.finish(read)
+}
+
 /// Reads one JSON text that has yet to prove that it is UTF-8.
 ///
 /// ```

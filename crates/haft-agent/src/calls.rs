@@ -303,7 +303,7 @@ impl Desk<'_> {
             match (asked.call().map(|call| &call.arguments), self.catalog.get(&asked.tool)) {
                 (Some(arguments), Some(tool)) => {
                     let value = match arguments {
-                        RawArguments::Value(value) => value.clone(),
+                        RawArguments::Value(value) | RawArguments::Read(value, _) => value.clone(),
                         RawArguments::Text(text) => serde_json::from_str(text).unwrap_or_default(),
                     };
                     View::compile(&tool.tool.contract.redaction.allow_args).of(&value)

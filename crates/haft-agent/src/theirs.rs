@@ -115,7 +115,7 @@ impl Theirs {
     pub(crate) fn raise(&self, wire: &str, sent: &str) -> String {
         let raised = self.lowered.as_ref().map(|rendering| rendering.arguments(wire, sent));
         match raised {
-            Some(RawArguments::Value(value)) => value.to_string(),
+            Some(RawArguments::Value(value) | RawArguments::Read(value, _)) => value.to_string(),
             Some(RawArguments::Text(text)) => text,
             None => sent.to_owned(),
         }

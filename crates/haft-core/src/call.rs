@@ -156,6 +156,24 @@ pub enum RawArguments {
     Text(String),
     /// Already read, by a reader that refuses what [`haft_adm::strict`] refuses.
     Value(Value),
+    /// The same, with the text that it was read from, which need not be written again to be kept.
+    Read(Value, String),
+}
+
+impl RawArguments {
+    /// The longest text that is kept beside what was read from it.
+    pub const KEPT_BYTES: usize = 4 << 10;
+
+    /// The same with the text that a value was read from, where that is worth keeping.
+    #[must_use]
+    pub fn from_text(self, text: Option<&str>) -> Self {
+        match (self, text) {
+            (Self::Value(value), Some(text)) if text.len() <= Self::KEPT_BYTES => {
+                Self::Read(value, text.to_owned())
+            }
+            (same, _) => same,
+        }
+    }
 }
 
 impl Default for RawArguments {

@@ -189,6 +189,7 @@ impl Reader {
         match raw {
             RawArguments::Text(text) => self.read_text(text, mode, rules),
             RawArguments::Value(value) => self.read_value(value.clone(), mode, rules),
+            RawArguments::Read(value, text) => self.read_from(value.clone(), text, mode, rules),
         }
     }
 
@@ -208,6 +209,18 @@ impl Reader {
         rules: Arguments,
     ) -> Result<Prepared, Invalid> {
         self.settle(parse::value(value, false, rules.mode)?, None, mode, rules)
+    }
+
+    /// Takes what was read from this text.
+    pub(crate) fn read_from(
+        &self,
+        value: Value,
+        text: &str,
+        mode: Mode,
+        rules: Arguments,
+    ) -> Result<Prepared, Invalid> {
+        let plain = parse::is_plain(text) && parse::is_small(text);
+        self.settle(parse::value(value, plain, rules.mode)?, Some(text), mode, rules)
     }
 
     /// From what was parsed to what is used; `text` is what numbers were written in.

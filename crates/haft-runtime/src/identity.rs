@@ -1,6 +1,7 @@
 //! Fresh ids.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,6 +15,7 @@ const AT_ONCE: usize = 64;
 
 thread_local! {
     static SPARE: RefCell<Spare> = const { RefCell::new(Spare { bytes: [0; LENGTH * AT_ONCE], left: 0 }) };
+    static DRAFT: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
 /// Random bytes of the system that no id has used yet.
@@ -37,20 +39,39 @@ impl Spare {
     }
 }
 
+/// The same for whoever shares it: written where it stays.
+pub(crate) fn fresh_shared(prefix: &str) -> Arc<str> {
+    let drafted = DRAFT.try_with(|draft| {
+        let mut draft = draft.borrow_mut();
+        draft.clear();
+        write(&mut draft, prefix);
+        Arc::from(draft.as_str())
+    });
+    // A thread that is ending has no place for drafts any more.
+    drafted.unwrap_or_else(|_| fresh(prefix).into())
+}
+
 /// 128 random bits after a prefix: `call_3f…`. Guessing one is hopeless.
 pub(crate) fn fresh(prefix: &str) -> String {
-    let bytes = SPARE.try_with(|spare| spare.borrow_mut().take()).ok().flatten();
-    let Some(bytes) = bytes else {
-        // A system without randomness: ids are still unique here, by time and count.
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
-        return format!("{prefix}_{now:x}{count:x}");
-    };
     let mut id = String::with_capacity(prefix.len() + 1 + 2 * LENGTH);
+    write(&mut id, prefix);
+    id
+}
+
+fn write(id: &mut String, prefix: &str) {
     id.push_str(prefix);
     id.push('_');
-    push_hex(&mut id, &bytes);
-    id
+    let bytes = SPARE.try_with(|spare| spare.borrow_mut().take()).ok().flatten();
+    match bytes {
+        Some(bytes) => push_hex(id, &bytes),
+        // A system without randomness: ids are still unique here, by time and count.
+        None => {
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let now = SystemTime::now().duration_since(UNIX_EPOCH);
+            let now = now.map_or(0, |since| since.as_nanos());
+            let _ = std::fmt::Write::write_fmt(id, format_args!("{now:x}{count:x}"));
+        }
+    }
 }
 
 static COUNT: AtomicU64 = AtomicU64::new(0);

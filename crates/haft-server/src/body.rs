@@ -149,13 +149,22 @@ pub(crate) async fn json(
 
 /// A body's bytes as a JSON object.
 pub(crate) fn object(bytes: &[u8], limits: &Limits) -> Result<Value, Problem> {
+    object_with(bytes, "", limits).map(|(value, _)| value)
+}
+
+/// The same, and the text of one of its members.
+pub(crate) fn object_with<'b>(
+    bytes: &'b [u8],
+    member: &str,
+    limits: &Limits,
+) -> Result<(Value, Option<&'b str>), Problem> {
     let text =
         std::str::from_utf8(bytes).map_err(|_| Problem::malformed("the body is not UTF-8"))?;
     let most = haft_adm::strict::Limits::default().with_bytes(limits.body_bytes);
-    let value = haft_adm::strict::parse(text, most)
+    let (value, found) = haft_adm::strict::parse_with(text, member, most)
         .map_err(|error| Problem::malformed(error.to_string()))?;
     match value.is_object() {
-        true => Ok(value),
+        true => Ok((value, found)),
         false => Err(Problem::malformed(format!("the body must be {}", named::AN_OBJECT))),
     }
 }

@@ -178,11 +178,13 @@ fn check<B>(door: &Door, request: &http::Request<B>) -> Result<Chain, Problem> {
     let via = came_via(headers)?;
     // Where the address names one, too, both must be ours: what is made from either leads here.
     let named = request.uri().authority().map(|authority| authority.as_str());
-    let said = [named, text(headers, &header::HOST)];
-    if !said.iter().flatten().all(|host| Host::read(host).is_some_and(|host| host.is_of(door))) {
-        return Err(Problem::foreign("the request is for another host"));
+    let mut host = None;
+    for said in [text(headers, &header::HOST), named].into_iter().flatten() {
+        match Host::read(said).filter(|host| host.is_of(door)) {
+            Some(ours) => host = Some(ours),
+            None => return Err(Problem::foreign("the request is for another host")),
+        }
     }
-    let host = said.into_iter().flatten().find_map(Host::read);
     let host = host.ok_or_else(|| Problem::malformed("the request names no host"))?;
     if let Some(origin) = headers.get(header::ORIGIN)
         && !host.is_origin(door, origin.to_str().unwrap_or_default())
@@ -245,15 +247,22 @@ fn offered(headers: &HeaderMap) -> Option<&str> {
 /// What no answer goes without.
 fn dressed(mut response: Response) -> Response {
     let headers = response.headers_mut();
-    let mut set = |name, value| {
-        headers.entry(name).or_insert(HeaderValue::from_static(value));
-    };
-    set(header::CACHE_CONTROL, "no-store");
-    set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
-    set(header::REFERRER_POLICY, "no-referrer");
-    set(header::CONTENT_SECURITY_POLICY, "default-src 'none'; frame-ancestors 'none'");
+    for (name, value) in DRESS {
+        headers.entry(name).or_insert(value);
+    }
     response
 }
+
+/// (A constant, so that nobody looks again whether they may stand in a header.)
+const DRESS: [(HeaderName, HeaderValue); 4] = [
+    (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"),
+    ),
+];
 
 #[cfg(test)]
 mod tests {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::server::conn::http1::Builder;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use crate::door::{Door, Limits};
+use crate::door::Door;
 use crate::guard::Guarded;
 use crate::heard::{Requests, counted};
 use crate::patient::Patient;
@@ -115,7 +115,7 @@ async fn connection(
     let requests = Arc::new(Requests::default());
     let stream = Patient::new(stream, &door.limits, requests.clone());
     let app = counted(app, requests);
-    let serving = builder(&door.limits).serve_connection(TokioIo::new(stream), app);
+    let serving = builder().serve_connection(TokioIo::new(stream), app);
     let mut serving = std::pin::pin!(serving.with_upgrades());
     tokio::select! {
         _ = serving.as_mut() => return,
@@ -147,11 +147,11 @@ async fn accept(listener: &TcpListener, room: &Arc<Semaphore>, door: &Door) -> O
     }
 }
 
-/// HTTP/1.1 alone: what HTTP/2 would bring in speed, its floods would cost. This time runs from the
-/// moment that a head is awaited: it is how long a client may have nothing to say. How long a head
-/// may take that has begun is the reader's to see.
-fn builder(limits: &Limits) -> Builder {
+/// HTTP/1.1 alone: what HTTP/2 would bring in speed, its floods would cost. How long a client may have
+/// nothing to say, and how long a head may take that has begun, is the reader's to see: the library
+/// would set a timer for each request.
+fn builder() -> Builder {
     let mut builder = Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(limits.keep_alive).max_buf_size(64 << 10);
+    builder.header_read_timeout(None).max_buf_size(64 << 10);
     builder
 }

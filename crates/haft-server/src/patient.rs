@@ -1,6 +1,6 @@
-//! A connection whose client must take what it is sent, and must finish the head of a request that it
-//! has begun: one that takes too long is let go, and its place is free again. Of a head that says two
-//! lengths it says so.
+//! A connection whose client must take what it is sent, must finish the head of a request that it has
+//! begun, and must not be silent for ever: one that takes too long is let go, and its place is free
+//! again. Of a head that says two lengths it says so.
 
 use std::io;
 use std::pin::Pin;
@@ -29,6 +29,30 @@ pub(crate) struct Patient {
     begun: Option<(u64, Instant)>,
     /// Wakes us then. Most heads come whole, and nobody waits for the rest.
     alarm: Option<Pin<Box<Sleep>>>,
+    silence: Silence,
+}
+
+/// How long a client has had nothing to say.
+struct Silence {
+    most: Duration,
+    since: Option<Instant>,
+    /// Wakes us at the earliest end of a silence. It is set once and looked at when it rings: setting it
+    /// anew for each request would cost more than hearing it once in vain.
+    alarm: Option<Pin<Box<Sleep>>>,
+}
+
+impl Silence {
+    fn is_too_long(&mut self, cx: &mut Context<'_>) -> bool {
+        let until = *self.since.get_or_insert_with(Instant::now) + self.most;
+        let alarm = self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
+        while alarm.as_mut().poll(cx).is_ready() {
+            if alarm.deadline() >= until {
+                return true;
+            }
+            alarm.as_mut().reset(until);
+        }
+        false
+    }
 }
 
 impl Patient {
@@ -37,12 +61,13 @@ impl Patient {
         let (most, head) = (limits.write, limits.head);
         let begun = Some((0, Instant::now() + head));
         let framing = Framing::default();
-        Self { stream, most, until: None, head, requests, framing, begun, alarm: None }
+        let silence = Silence { most: limits.keep_alive, since: None, alarm: None };
+        Self { stream, most, until: None, head, requests, framing, begun, alarm: None, silence }
     }
 
-    /// Whether a head that has begun is not there in time.
+    /// Whether a head that has begun is not there in time, or none has begun for too long.
     fn is_late(&mut self, cx: &mut Context<'_>) -> bool {
-        let Some((_, until)) = self.begun else { return false };
+        let Some((_, until)) = self.begun else { return self.silence.is_too_long(cx) };
         let alarm = self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
         if alarm.deadline() != until {
             alarm.as_mut().reset(until);
@@ -86,6 +111,9 @@ impl AsyncRead for Patient {
         let before = into.filled().len();
         let came = Pin::new(&mut self.stream).poll_read(cx, into);
         self.look(into.filled().get(before..).unwrap_or_default());
+        if came.is_ready() {
+            self.silence.since = None;
+        }
         let heads = self.requests.begun();
         if self.requests.is_working() || self.begun.as_ref().is_some_and(|(of, _)| *of != heads) {
             self.begun = None;

@@ -1,9 +1,9 @@
 //! Room to work: so many requests at once for all. Where there are several tenants, none of them
 //! takes more than half of it.
 
-use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use foldhash::HashMap;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::problem::Problem;

@@ -6,10 +6,10 @@
 pub mod jwt;
 pub mod stored;
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
+use foldhash::HashMap;
 use haft_core::call::{Caller, Principal, PrincipalKind};
 use haft_core::hop::Chain;
 use haft_runtime::policy::Instant;

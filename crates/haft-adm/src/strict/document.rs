@@ -13,6 +13,16 @@ use crate::words::excerpt;
 /// A value may come back although something was reported, so that the caller can look for
 /// further mistakes in it: of double keys it holds the first, for refused numbers a zero.
 pub(crate) fn read(text: &str, limits: Limits, report: &mut Report) -> Result<Value, Reported> {
+    read_with(text, limits, None, report).map(|(value, _)| value)
+}
+
+/// The same, and the text of the member of that name, where it is an object that has one.
+pub(super) fn read_with<'t>(
+    text: &'t str,
+    limits: Limits,
+    wanted: Option<&str>,
+    report: &mut Report,
+) -> Result<(Value, Option<&'t str>), Reported> {
     let mut cursor = Cursor::new(text, report);
     let root = Path::Root;
     if text.len() > limits.bytes {
@@ -22,12 +32,12 @@ pub(crate) fn read(text: &str, limits: Limits, report: &mut Report) -> Result<Va
     if text.starts_with('\u{feff}') {
         return Err(cursor.problem(&root, 0, Problem::ByteOrderMark));
     }
-    let mut document = Document { cursor, limits, values: 0 };
+    let mut document = Document { cursor, limits, values: 0, wanted, found: None };
     document.cursor.skip_space();
     let value = document.value(&root, limits.depth)?;
     document.cursor.skip_space();
     match document.cursor.peek() {
-        None => Ok(value),
+        None => Ok((value, document.found)),
         Some(_) => {
             let at = document.cursor.at();
             Err(document.cursor.problem(&root, at, Problem::Trailing))
@@ -39,6 +49,9 @@ struct Document<'t, 'r> {
     cursor: Cursor<'t, 'r>,
     limits: Limits,
     values: usize,
+    /// The member of the whole whose text is wanted.
+    wanted: Option<&'r str>,
+    found: Option<&'t str>,
 }
 
 impl Document<'_, '_> {
@@ -140,7 +153,11 @@ impl Document<'_, '_> {
             return Err(self.cursor.unexpected(&path.key(&key), "`:`"));
         }
         self.cursor.skip_space();
+        let begin = self.cursor.at();
         let value = self.value(&path.key(&key), depth)?;
+        if depth + 1 == self.limits.depth && !taken && self.wanted == Some(key.as_str()) {
+            self.found = Some(self.cursor.since(begin));
+        }
         if !taken {
             map.insert(key, value);
         }

@@ -1,6 +1,6 @@
 //! JSON text: the grammar, double keys, numbers, limits.
 
-use haft_adm::strict::{Limits, parse, parse_bytes};
+use haft_adm::strict::{Limits, parse, parse_bytes, parse_with};
 use serde_json::{Value, json};
 
 use crate::said;
@@ -23,6 +23,25 @@ fn what_is_json_is_read() {
     ] {
         assert_eq!(parse(text, Limits::default()).unwrap(), value, "{text}");
     }
+}
+
+#[test]
+fn a_member_of_the_whole_is_found_with_its_text() {
+    for (text, found) in [
+        (r#"{"a": 1, "with": {"with" : [ ]} }"#, Some(r#"{"with" : [ ]}"#)),
+        (r#"{"\u0077ith" : "\u00e9" }"#, Some(r#""\u00e9""#)),
+        (r#"{"with":-1}"#, Some("-1")),
+        (r#"{"a": {"with": 1}}"#, None),
+        (r#"[{"with": 1}]"#, None),
+        ("{}", None),
+    ] {
+        let (value, text_of) = parse_with(text, "with", Limits::default()).unwrap();
+        assert_eq!(value, parse(text, Limits::default()).unwrap(), "{text}");
+        assert_eq!(text_of, found, "{text}");
+        let again = text_of.map(|text| parse(text, Limits::default()).unwrap());
+        assert_eq!(again.as_ref(), value.get("with"), "{text}");
+    }
+    assert!(parse_with(r#"{"with": 1, "with": 2}"#, "with", Limits::default()).is_err());
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub struct Written(Text);
 
 #[derive(Clone)]
 enum Text {
-    Now(Box<str>),
+    Now(Arc<str>),
     Later(Arc<Later>),
 }
 
@@ -123,7 +123,7 @@ impl Serialize for Written {
 
 impl<'de> Deserialize<'de> for Written {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(from).map(|raw| Self(Text::Now(raw.into())))
+        Box::<RawValue>::deserialize(from).map(|raw| Self(Text::Now(raw.get().into())))
     }
 }
 

@@ -32,7 +32,7 @@ fn lacks(plan: &Plan, id: Id, value: &Value) -> bool {
     };
     match value {
         Value::Object(map) => {
-            node.defaults.iter().any(|(name, _)| !map.contains_key(name))
+            node.defaults.iter().any(|(name, _)| !has(map, name))
                 || map.iter().any(|(name, value)| inside(node.member(name), value))
         }
         Value::Array(list) => {
@@ -55,11 +55,19 @@ fn fill_at(plan: &Plan, id: Id, value: &mut Value) {
 fn insert(defaults: &[(String, Value)], map: &mut Map<String, Value>) -> usize {
     let before = map.len();
     for (name, default) in defaults {
-        if !map.contains_key(name) {
+        if !has(map, name) {
             map.insert(name.clone(), default.clone());
         }
     }
     map.len() - before
+}
+
+/// Whether an object has a member. Most are small: looking at each name is quicker than hashing this one.
+fn has(map: &Map<String, Value>, name: &str) -> bool {
+    match map.len() {
+        0..=8 => map.keys().any(|other| other == name),
+        _ => map.contains_key(name),
+    }
 }
 
 fn inside(plan: &Plan, id: Id, value: &mut Value, each: &mut dyn FnMut(Id, &mut Value)) {

@@ -15,8 +15,7 @@ pub(super) struct Parsed {
     /// The text inside a string that held the arguments.
     held: Option<String>,
     pub(super) warnings: Vec<Warning>,
-    /// Whether the text that it was read from shows that no string in it has a character that is
-    /// not allowed: those come as escapes, or begin with a byte of their own.
+    /// Whether the text that it was read from shows that only its numbers are left to look at.
     pub(super) plain: bool,
 }
 
@@ -30,13 +29,25 @@ impl Parsed {
 /// Reads text. Only lenient tools take empty text for the object.
 pub(super) fn text(text: &str, leniency: Leniency) -> Result<Parsed, Invalid> {
     if !text.trim_ascii().is_empty() {
-        let plain = memchr::memchr2(b'\\', 0xEF, text.as_bytes()).is_none();
-        return value(read(text)?, plain, leniency);
+        return value(read(text)?, is_plain(text), leniency);
     }
     match leniency {
         Leniency::Lenient => Ok(nothing("empty_to_object", text)),
         Leniency::Strict => Err(empty()),
     }
+}
+
+/// Whether no string in a text has a character that is not allowed: those come as escapes, or begin with
+/// a byte of their own.
+pub(super) fn is_plain(text: &str) -> bool {
+    memchr::memchr2(b'\\', 0xEF, text.as_bytes()).is_none()
+}
+
+/// Whether a text that was read elsewhere keeps our limits, whatever is in it: no value is shorter than
+/// a byte, and nothing is deeper than there are brackets.
+pub(super) fn is_small(text: &str) -> bool {
+    text.len() <= MAX_VALUES.min(MAX_BYTES)
+        && memchr::memchr2_iter(b'{', b'[', text.as_bytes()).nth(MAX_DEPTH).is_none()
 }
 
 /// Takes what was read. Only lenient tools take `null` or a string for the object.

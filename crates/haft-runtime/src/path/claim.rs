@@ -238,7 +238,7 @@ fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
 fn raw(joined: &Joined) -> Option<Value> {
     let came = match joined.raw()? {
         RawArguments::Text(text) => Value::String(text.clone()),
-        RawArguments::Value(value) => value.clone(),
+        RawArguments::Value(value) | RawArguments::Read(value, _) => value.clone(),
     };
     (came != **joined.effective()).then_some(came)
 }

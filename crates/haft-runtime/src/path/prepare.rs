@@ -74,7 +74,11 @@ pub(crate) fn arguments(
         RawArguments::Value(value) if pure => {
             (reader.read_value(value, admitted.mode, rules), None)
         }
-        raw @ (RawArguments::Value(_) | RawArguments::Text(_)) => {
+        RawArguments::Read(value, text) if pure => {
+            let read = reader.read_from(value, &text, admitted.mode, rules);
+            (read, Some(RawArguments::Text(text)))
+        }
+        raw @ (RawArguments::Value(_) | RawArguments::Read(..) | RawArguments::Text(_)) => {
             (reader.read_under(&raw, admitted.mode, rules), Some(raw))
         }
     };
@@ -114,9 +118,6 @@ fn vet(inner: &Inner, call: &Admitted, effective: &Value) -> Result<(), Refusal>
     .map_err(|error| Refusal::at(Stage::Arguments, error))
 }
 
-/// What is larger is not kept to be looked at later.
-const KEPT_BYTES: u64 = 4 << 10;
-
 /// The arguments as others may see them. Of a call without effects few ever look, so what they are
 /// made from is kept until somebody does. As text: thousands of calls wait, and what was read from it
 /// is ten times as large, so that every call would be put where nothing was for long.
@@ -126,9 +127,12 @@ fn seen_later(
     effective: &Value,
     raw: Option<RawArguments>,
 ) -> Option<Written> {
+    // What is larger is not kept to be looked at later.
     let small = match &raw {
-        Some(RawArguments::Text(came)) => came.len() as u64 <= KEPT_BYTES,
-        Some(RawArguments::Value(_)) | None => check::at_most(effective) <= 6 * KEPT_BYTES,
+        Some(RawArguments::Text(came)) => came.len() <= RawArguments::KEPT_BYTES,
+        Some(RawArguments::Value(_) | RawArguments::Read(..)) | None => {
+            check::at_most(effective) <= 6 * RawArguments::KEPT_BYTES as u64
+        }
     };
     let (loaded, secrets) = (call.loaded.clone(), inner.secrets_of(&call.call.caller.tenant));
     if !small {

@@ -68,7 +68,7 @@ impl Trip {
         let mut trip = Box::new(Self {
             trace,
             stages: wanted.then(|| Vec::with_capacity(12)),
-            id: identity::fresh("call").into(),
+            id: identity::fresh_shared("call"),
             call: call.clone(),
             turn: 0,
             mode: call.mode,

@@ -1,7 +1,8 @@
 //! Tenants and agents, checked against the stock and ready to be asked.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
+use foldhash::HashMap;
 use haft_core::Digest;
 use haft_core::call::{Principal, PrincipalKind};
 use haft_core::contract::{Limits, Mode};
@@ -74,7 +75,7 @@ impl Directory {
         absent: &BTreeSet<String>,
         usual: &Limits,
     ) -> Result<Self, Vec<Problem>> {
-        let (problems, tenants) = (Vec::new(), HashMap::new());
+        let (problems, tenants) = (Vec::new(), HashMap::default());
         let names = Names::new(records, stocks, absent);
         let mut reader = Reader { stocks, names: &names, file, usual, problems, tenants };
         records.tenants.iter().for_each(|tenant| reader.tenant(tenant));
@@ -249,7 +250,7 @@ impl Reader<'_> {
         for who in tenant.administrators.iter().filter(|who| who.kind == PrincipalKind::Agent) {
             self.wrong(format!("{place}: `{who}` is an agent and cannot be an administrator"));
         }
-        let mut definitions = HashMap::new();
+        let mut definitions = HashMap::default();
         for definition in &tenant.definitions {
             let Some(id) = self.tool(&tenant.id, &place, &definition.tool) else { continue };
             let stocked = self.stocks.of(&tenant.id).get(&id);
@@ -271,7 +272,8 @@ impl Reader<'_> {
             }
         }
         let administrators = tenant.administrators.clone();
-        let taken = Taken { administrators, definitions, agents: HashMap::new(), mcp: tenant.mcp };
+        let taken =
+            Taken { administrators, definitions, agents: HashMap::default(), mcp: tenant.mcp };
         self.tenants.insert(tenant.id.clone(), taken);
     }
 
@@ -284,7 +286,7 @@ impl Reader<'_> {
         let modes = agent.modes.iter();
         let modes =
             modes.map(|(mode, tools)| (*mode, self.globs(&agent.tenant, &place, tools))).collect();
-        let mut activations = HashMap::new();
+        let mut activations = HashMap::default();
         for activation in &agent.activations {
             let Some(id) = self.tool(&agent.tenant, &place, &activation.tool) else { continue };
             self.activation(&place, &agent.tenant, &id, activation);

@@ -26,6 +26,12 @@ fn read(
     reader.read(&raw.into(), Mode::Text)
 }
 
+/// What a door has read already, with the text that it came from.
+fn read_before(text: &str) -> RawArguments {
+    let value = haft_adm::strict::parse(text, haft_adm::strict::Limits::default()).unwrap();
+    RawArguments::Value(value).from_text(Some(text))
+}
+
 fn codes(prepared: &Prepared) -> Vec<(&str, &str)> {
     prepared.warnings.iter().map(|w| (w.path.as_str(), w.code.as_str())).collect()
 }
@@ -41,6 +47,7 @@ fn becomes(schema: Value, text: &str, expected: Value, repairs: &[&str]) {
     let told: Vec<&str> = prepared.warnings.iter().map(|warning| warning.code.as_str()).collect();
     assert_eq!(told, repairs, "{raw}");
     assert_eq!(*prepared.received(), serde_json::from_str::<Value>(&raw).unwrap());
+    assert_eq!(read(&whole, LENIENT, read_before(&raw)).unwrap(), prepared, "read before: {raw}");
     if !repairs.is_empty() && repairs != ["integer_spelling"] {
         assert!(
             read(&whole, STRICT, raw.as_str()).is_err(),
@@ -56,6 +63,26 @@ fn refused(schema: Value, text: &str, code: &str) {
     let told: Vec<(&str, &str)> =
         invalid.problems.iter().map(|p| (p.path.as_str(), p.code.as_str())).collect();
     assert_eq!(told, [("/a", code)], "{raw}");
+}
+
+#[test]
+fn what_a_door_has_read_keeps_our_limits_too() {
+    let any = object(json!({"a": {}}));
+    let nested = |levels: usize| format!("{{\"a\": {}{}}}", "[".repeat(levels), "]".repeat(levels));
+    let told = |text: &str| {
+        let read = read(&any, STRICT, read_before(text));
+        read.map(|_| ()).map_err(|invalid| invalid.problems[0].code.clone())
+    };
+    assert_eq!(told(&nested(63)), Ok(()));
+    assert_eq!(told(&nested(64)), Err("too_deep".to_owned()));
+    assert_eq!(told("{\"a\": \"[[[[\"}"), Ok(()));
+    assert_eq!(told("{\"a\": \"\\u0000\"}"), Err("forbidden_character".to_owned()));
+    assert_eq!(told("{\"a\": \"\u{ffff}\"}"), Err("forbidden_character".to_owned()));
+    assert_eq!(told("{\"a\": 9007199254740993}"), Err("integer_rounded".to_owned()));
+    // A longer text is not kept.
+    let long = format!("{{\"a\": \"{}\"}}", "x".repeat(RawArguments::KEPT_BYTES));
+    assert!(matches!(read_before(&long), RawArguments::Value(_)));
+    assert_eq!(told(&long), Ok(()));
 }
 
 #[test]

@@ -37,6 +37,9 @@ const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const OVERRULES: &str = "`despite_unknown` needs the role `operator`: whoever may settle what is not \
                          known may also have it done besides";
 
+/// What a call says its arguments in.
+const ARGUMENTS: &str = "arguments";
+
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 
 /// One call, or several. For the document alone: which of the two it is decides `calls`, so that
@@ -102,7 +105,7 @@ pub(crate) struct One {
 impl One {
     /// Reads a call. The arguments are the path's to read: they go aside as they are.
     fn read(mut said: Value) -> Result<Self, Problem> {
-        let arguments = said.as_object_mut().and_then(|said| said.shift_remove("arguments"));
+        let arguments = said.as_object_mut().and_then(|said| said.shift_remove(ARGUMENTS));
         let mut one: Self = body::shape(said)?;
         one.arguments = arguments.filter(|arguments| !arguments.is_null());
         Ok(one)
@@ -245,7 +248,8 @@ pub(crate) async fn asked(
         }
         None => {
             said.refuse_for_own()?;
-            Work::read(door, &caller, body::object(&bytes, &door.limits)?, key, operates)?
+            let (said, arguments) = body::object_with(&bytes, ARGUMENTS, &door.limits)?;
+            Work::read(door, &caller, said, arguments, key, operates)?
         }
     };
     if later {

@@ -165,7 +165,7 @@ pub(super) async fn take(
 /// What a call asks for.
 fn asked(call: &Call) -> Request<'_> {
     let arguments = match &call.arguments {
-        RawArguments::Value(value) => value,
+        RawArguments::Value(value) | RawArguments::Read(value, _) => value,
         RawArguments::Text(_) => &Value::Null,
     };
     Request { method: METHOD, name: &call.tool, arguments }

@@ -1,13 +1,14 @@
 //! One metric with its sets of labels.
 
-use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::BuildHasher as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use foldhash::HashMap;
+use foldhash::quality::RandomState;
 
 /// A metric. Finding a set of labels and counting under it takes no lock; only the first call under
 /// a new one does.
@@ -40,7 +41,7 @@ impl<const N: usize, T: Value> Family<N, T> {
             help,
             labels,
             most,
-            random: RandomState::new(),
+            random: RandomState::default(),
             series: ArcSwap::default(),
             new: Mutex::default(),
             other: Series { labels: std::array::from_fn(|_| "other".into()), value: T::default() },

@@ -34,7 +34,7 @@ fn there_and_back(rendering: &Rendering, tool: &Tool, arguments: &Value) {
     let sent = sent.unwrap_or_else(|why| panic!("{target} {}: {why}", tool.id)).to_string();
     let raised = match rendering.arguments(wire, &sent) {
         RawArguments::Text(text) => serde_json::from_str(&text).unwrap(),
-        RawArguments::Value(value) => value,
+        RawArguments::Value(value) | RawArguments::Read(value, _) => value,
     };
     assert_eq!(&raised, arguments, "{target} {} sent as {sent}", tool.id);
 }

@@ -47,7 +47,7 @@ fn spoilt(dice: &mut Dice, sent: &Value) -> Value {
 fn raised(rendering: &Rendering, sent: &Value) -> String {
     match rendering.arguments("test__t", &sent.to_string()) {
         RawArguments::Text(text) => text,
-        RawArguments::Value(value) => value.to_string(),
+        RawArguments::Value(value) | RawArguments::Read(value, _) => value.to_string(),
     }
 }
 

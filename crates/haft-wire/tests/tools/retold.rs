@@ -16,7 +16,7 @@ fn refused(schema: &Value, raised: &RawArguments) -> Option<ToolError> {
         return refused(schema, &RawArguments::Value(value));
     }
     let (problems, what): (Vec<Value>, _) = match raised {
-        RawArguments::Value(value) => {
+        RawArguments::Value(value) | RawArguments::Read(value, _) => {
             let contract = validator::compile(schema).unwrap();
             let found = validator::problems(&contract, value, 64);
             let problem = |one: &validator::Problem| {

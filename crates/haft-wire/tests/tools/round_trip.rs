@@ -76,7 +76,7 @@ fn raised(rendering: &Rendering, id: &str, sent: &Value) -> Value {
     let wire = rendering.wire_name(id).unwrap();
     match rendering.arguments(wire, &sent.to_string()) {
         RawArguments::Text(text) => serde_json::from_str(&text).unwrap(),
-        RawArguments::Value(value) => value,
+        RawArguments::Value(value) | RawArguments::Read(value, _) => value,
     }
 }
 

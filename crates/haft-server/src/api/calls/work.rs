@@ -26,11 +26,12 @@ pub(super) enum Work {
 }
 
 impl Work {
-    /// What a body of ours asks for.
+    /// What a body of ours asks for; `arguments` is the text of a single call's.
     pub(super) fn read(
         door: &Door,
         caller: &Caller,
         value: Value,
+        arguments: Option<&str>,
         key: Option<String>,
         operates: bool,
     ) -> Result<Self, Problem> {
@@ -39,6 +40,7 @@ impl Work {
             None => {
                 let mut call = One::read(value)?.call(caller.clone(), operates)?;
                 call.sees_rules = operates;
+                call.arguments = call.arguments.from_text(arguments);
                 match (&call.key, key) {
                     (None, key) => (call.key, call.keyed) = (key, Keyed::Request),
                     (Some(own), Some(key)) if *own != key => {
