@@ -20,7 +20,7 @@ struct Model(Vec<(*mut u8, usize, u8)>);
 
 impl Model {
     fn step(&mut self, region: &Region, dice: &mut Dice) {
-        let size = 1 << dice.roll(12);
+        let size = 1 << dice.roll(if cfg!(miri) { 7 } else { 12 });
         let size = size + dice.roll(size);
         let byte = dice.roll(256) as u8;
         match dice.roll(3) {
@@ -91,17 +91,19 @@ impl Region {
 /// Whether everything behind the pool is zero.
 fn is_clean(region: &Region) -> bool {
     let (end, size) = (region.end.get(), region.layout.size());
-    read(region.at(end), size - end).iter().all(|byte| *byte == 0)
+    // An interpreter looks at every hundredth place only: it takes minutes for all of them.
+    let step = if cfg!(miri) { 100 } else { 1 };
+    read(region.at(end), size - end).iter().step_by(step).all(|byte| *byte == 0)
 }
 
 const ROUNDS: u64 = if cfg!(miri) { 2 } else { 10 };
-const STEPS: usize = if cfg!(miri) { 60 } else { 600 };
+const STEPS: usize = if cfg!(miri) { 40 } else { 600 };
 
 #[test]
 fn what_was_there_is_there_again() {
     for round in 1..=ROUNDS {
         let mut dice = Dice(round * 0x9e37_79b9);
-        let region = region(if cfg!(miri) { 1 << 20 } else { 4 << 20 });
+        let region = region(if cfg!(miri) { 1 << 17 } else { 4 << 20 });
         let mut model = Model::default();
         for _ in 0..STEPS {
             model.step(&region, &mut dice);
@@ -137,7 +139,7 @@ fn another_image_can_take_the_place() {
         }
     };
     let (small, small_image) = fill(100, 1);
-    let (large, large_image) = fill(200_000, 2);
+    let (large, large_image) = fill(if cfg!(miri) { 20_000 } else { 200_000 }, 2);
     for _ in 0..3 {
         // SAFETY: each model is checked while its image is there.
         unsafe { region.put(&small_image) };
@@ -172,6 +174,7 @@ fn a_region_has_an_end() {
 
 /// More than is written over by hand: the system takes it back.
 #[test]
+#[cfg_attr(miri, ignore = "an interpreter has no system to give memory to")]
 fn what_is_large_is_gone_as_well() {
     let region = region(8 << 20);
     let image = region.image();
@@ -184,5 +187,5 @@ fn what_is_large_is_gone_as_well() {
         }
         assert!(is_clean(&region));
     }
-    assert_eq!(region.gives_back, cfg!(all(target_os = "linux", not(miri))));
+    assert_eq!(region.gives_back, cfg!(target_os = "linux"));
 }

@@ -156,3 +156,34 @@ fn make(
     let parts = Parts { prelude, haft: library.haft(), reach, handler, memory, outside };
     engines.make(|runtime| parts.build(runtime))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::js::child::wire::Wire;
+
+    /// What is copied after each call of a handler that needs little.
+    #[test]
+    fn what_is_put_back_is_small() {
+        let mut stock = Stock::new(64 << 20, Outside::new(Wire::new())).unwrap();
+        let call = Call {
+            source: "export const execute = ({ args }) => ({ ok: true, data: args });".into(),
+            arguments: "[1]".into(),
+            capabilities: "[]".into(),
+            budget_ms: 10_000,
+            answer_bytes: 100,
+            ..Call::default()
+        };
+        for _ in 0..3 {
+            assert_eq!(stock.run(&call), (End::Returned, r#"{"ok":true,"data":[1]}"#.to_owned()));
+            stock.tidy();
+            stock.fill();
+        }
+        let Some(Shelf { ahead: Ahead::In(engine), .. }) = stock.recent.front() else {
+            panic!("it is not loaded ahead");
+        };
+        let (bare, own) =
+            (stock.engines.image_bytes(stock.bare), stock.engines.image_bytes(*engine));
+        assert!(own < bare && own < 256 << 10 && bare < 320 << 10, "{own} of {bare}");
+    }
+}
