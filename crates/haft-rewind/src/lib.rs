@@ -68,7 +68,9 @@
 //!   Runtime, contexts, atoms, shapes, modules, jobs, the exception that is being thrown, the count of
 //!   class ids, the limits and the collector's threshold are all in the region, and so is how its own
 //!   small blocks are kept. Numbers are written on the stack.
-//! - It has no variables of its own that change. The time zone is the C library's, read once.
+//! - Of its own variables none holds anything of a run: a list of those who wait in `Atomics.wait`, who
+//!   are on the stack while they do (and a runtime that may not block has none), its lock, and a mark for
+//!   dead weak references, of which only the address counts. The time zone is the C library's, read once.
 //! - The stack's top is taken when a runtime is made. An engine may run where the stack is a little
 //!   deeper; its limit counts from where it was made.
 //! - The binding holds, outside: the allocator, the loader, the interrupt handler, the class ids, a
