@@ -18,12 +18,14 @@ use super::reach::Reach;
 use super::realm::{Ran, Realm};
 use crate::js::frame::{Call, End};
 
-/// How many handlers have an engine of their own.
-const HANDLERS: usize = 8;
+/// How many handlers have an engine of their own. Most take a fifth of a megabyte; if each were as large
+/// as may be, they would still fit into what a child may use beside its engines.
+const HANDLERS: usize = 32;
 /// A module that takes longer is loaded when it is called.
 const QUICK: Duration = Duration::from_millis(2);
-/// An engine that is larger takes longer to put back than it saves.
-const LIGHT_BYTES: usize = 2 << 20;
+/// A larger engine is not kept: all of it would be copied after each call. Where that begins to cost more
+/// than loading the module was not measured.
+const LIGHT_BYTES: usize = 1 << 20;
 
 /// How much memory the engines share, for so much that a handler may use: enough more that it meets its
 /// own limit first, and not what lies unused between blocks.
