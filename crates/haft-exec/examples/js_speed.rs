@@ -239,9 +239,9 @@ async fn measure(name: &str) {
 /// When the next call comes.
 #[derive(Clone, Copy, PartialEq)]
 enum Pace {
-    /// After a while in which the child has made its next engines.
+    /// After a while in which the child has put its engine back.
     Rested,
-    /// At once: the child puts away the last engine and makes the next one meanwhile.
+    /// At once: the child puts its engine back meanwhile.
     AtOnce,
 }
 

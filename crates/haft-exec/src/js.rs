@@ -2,7 +2,7 @@
 //!
 //! One native call of the engine (`indexOf` on a long text, say) can hold a thread for a minute,
 //! whatever its interrupt handler says. So handlers run in children of this program: confined to
-//! two pipes, with a memory limit, killed at the deadline, with a new engine for every call.
+//! two pipes, with a memory limit, killed at the deadline, each call in an engine as it was made.
 //!
 //! A program that runs handlers calls [`serve_if_asked`] first thing in `main`: its children are
 //! the program itself, started anew. One that cannot names another program in [`Settings`].

@@ -18,7 +18,7 @@ use super::frame::End;
 use super::worker::Worker;
 use super::{Isolation, Settings};
 
-/// How long a child may take to put away what a handler left.
+/// How long a child may take until it is ready again: it loads a handler ahead.
 pub(super) const TIDYING: Duration = Duration::from_secs(2);
 
 pub(super) struct Pool {
@@ -29,7 +29,7 @@ pub(super) struct Pool {
 
 #[derive(Default)]
 struct State {
-    /// Not lent, longest first: the others may still be making their next engines.
+    /// Not lent, longest first: the others may still put their engine back.
     idle: VecDeque<Worker>,
     waiting: VecDeque<oneshot::Sender<Result<Lease, String>>>,
     /// Idle, lent or being started.
@@ -226,7 +226,7 @@ impl Lease {
     }
 
     /// Gives the child back, to be called again: at once where it is ready for that, and otherwise
-    /// as soon as it has put away. A call does not wait here for that: it lies in the pipe until the
+    /// as soon as it is. A call does not wait here for that: it lies in the pipe until the
     /// child comes to it.
     pub(super) fn back(mut self, end: End, ready: bool) {
         let Some(mut worker) = self.worker.take() else { return };

@@ -2,7 +2,6 @@
 //! back.
 
 use std::collections::VecDeque;
-use std::io;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +19,7 @@ use tokio::time::Instant;
 use super::Settings;
 use super::frame::{Call, End, FromChild, MAX_FRAME, Message as _, ToChild};
 use super::pool::TIDYING;
-use super::worker::{Pipes, Speaking, Worker};
+use super::worker::{Speaking, Worker};
 
 /// What a result may have around its data: `ok`, `intents`.
 const AROUND: u64 = 64 << 10;
@@ -178,59 +177,75 @@ pub(super) async fn hold(
     told_bytes: u64,
 ) -> Result<Said, Broken> {
     let speaking = worker.line(end).map_err(|why| why.to_string())?;
-    let Speaking { pipes, end: mut timer, inbox, buffer, tidying } = speaking;
-    let call = ToChild::Call(call).frame();
-    // One that does not come to an end with what the last handler left is given up, and not the call.
-    if let Some(since) = *tidying {
-        timer.as_mut().reset(end.min(Instant::from_std(since) + TIDYING));
-    }
-    let given_up = || if Instant::now() < end { Broken::Unsent } else { Broken::Busy };
-    tokio::select! {
-        biased;
-        sent = send(pipes, &call) => sent.map_err(|_| Broken::Unsent)?,
-        () = timer.as_mut() => return Err(given_up()),
-    }
-    let mut out = VecDeque::new();
-    let mut asks = Asks::new(job);
-    let mut said = None;
+    let mut talk = Talk { speaking, end, out: VecDeque::new(), asks: Asks::new(job), told_bytes };
+    talk.send(&ToChild::Call(call).frame()).await?;
     loop {
-        while said.is_none() {
-            match inbox.next().map_err(|_| "the child sent no message of ours")? {
-                Some(FromChild::Ready(_)) if tidying.take().is_some() => timer.as_mut().reset(end),
-                Some(_) if tidying.is_some() => return Err("the child is not ready".into()),
-                Some(FromChild::Ask { id, capability, method, json }) => {
-                    asks.take(id, &capability, method, &json)?;
+        match talk.heard()? {
+            Some(said) => return talk.finish(said).await,
+            None => talk.wait().await?,
+        }
+    }
+}
+
+/// A conversation with a child.
+struct Talk<'t> {
+    speaking: Speaking<'t>,
+    end: Instant,
+    /// Answers that are still to be written.
+    out: VecDeque<u8>,
+    asks: Asks<'t>,
+    told_bytes: u64,
+}
+
+impl Talk<'_> {
+    /// Sends the call. A child that has not read it whole cannot have begun it, and until it has, it says
+    /// nothing but that it is ready.
+    async fn send(&mut self, mut bytes: &[u8]) -> Result<(), Broken> {
+        let Speaking { pipes, end: timer, tidying, .. } = &mut self.speaking;
+        // One that does not come to an end with what the last handler left is given up, and not the call.
+        if let Some(since) = **tidying {
+            timer.as_mut().reset(self.end.min(Instant::from_std(since) + TIDYING));
+        }
+        while !bytes.is_empty() {
+            tokio::select! {
+                biased;
+                written = pipes.write(bytes) => {
+                    bytes = bytes.get(written.map_err(|_| Broken::Unsent)?..).unwrap_or_default();
                 }
-                Some(FromChild::Done { end: how, json, ready }) => {
-                    said = Some(Said { end: how, json, ready });
-                }
-                Some(FromChild::Ready(_)) => return Err("the child is confused".into()),
-                None => break,
+                () = timer.as_mut() => return Err(given_up(self.end)),
             }
         }
-        // What was asked for and not waited for is still carried out, and what the child was begun
-        // to be told is told to the end: it passes over it.
-        if asks.is_done()
-            && out.is_empty()
-            && let Some(said) = said
-        {
-            return Ok(said);
+        Ok(())
+    }
+
+    /// Takes what the child has said so far, and gives the last of it.
+    fn heard(&mut self) -> Result<Option<Said>, Broken> {
+        let Speaking { end: timer, inbox, tidying, .. } = &mut self.speaking;
+        while let Some(message) = inbox.next().map_err(|_| "the child sent no message of ours")? {
+            match message {
+                FromChild::Ready(_) if tidying.take().is_some() => timer.as_mut().reset(self.end),
+                _ if tidying.is_some() => return Err("the child is not ready".into()),
+                FromChild::Ask { id, capability, method, json } => {
+                    self.asks.take(id, &capability, method, &json)?;
+                }
+                FromChild::Done { end, json, ready } => return Ok(Some(Said { end, json, ready })),
+                FromChild::Ready(_) => return Err("the child is confused".into()),
+            }
         }
-        let (to_write, _) = out.as_slices();
+        Ok(None)
+    }
+
+    /// Waits until there is something to go on with.
+    async fn wait(&mut self) -> Result<(), Broken> {
+        let Speaking { pipes, end: timer, inbox, buffer, tidying } = &mut self.speaking;
+        let (to_write, _) = self.out.as_slices();
         tokio::select! {
             biased;
             written = pipes.write(to_write), if !to_write.is_empty() => {
-                match (written, &mut said) {
-                    (Ok(written), _) => drop(out.drain(..written)),
-                    // What it said last holds, though it is gone.
-                    (Err(_), Some(last)) => {
-                        out.clear();
-                        last.ready = false;
-                    }
-                    (Err(why), None) => return Err(format!("the child does not read: {why}").into()),
-                }
+                let written = written.map_err(|why| format!("the child does not read: {why}"))?;
+                drop(self.out.drain(..written));
             }
-            length = pipes.read(buffer), if said.is_none() => {
+            length = pipes.read(buffer) => {
                 match length.map_err(|why| format!("the child cannot be read: {why}"))? {
                     // It has not begun what it was not ready for.
                     0 if tidying.is_some() => return Err(Broken::Unsent),
@@ -238,26 +253,43 @@ pub(super) async fn hold(
                     length => inbox.push(buffer.get(..length).unwrap_or_default()),
                 }
             }
-            Some((id, answer)) = asks.next(), if !asks.is_done() => {
-                if said.is_none() {
-                    out.extend(told(id, answer, told_bytes).frame());
-                }
+            Some((id, answer)) = self.asks.next(), if !self.asks.is_done() => {
+                self.out.extend(told(id, answer, self.told_bytes).frame());
             }
             () = timer.as_mut() => {
-                return Err(if tidying.is_some() { given_up() } else { Broken::Late });
+                return Err(if tidying.is_some() { given_up(self.end) } else { Broken::Late });
             }
         }
+        Ok(())
+    }
+
+    /// What was asked for and not waited for is still carried out, and what the child was begun to be told
+    /// is told to the end: it passes over it.
+    async fn finish(&mut self, mut said: Said) -> Result<Said, Broken> {
+        let Speaking { pipes, end: timer, .. } = &mut self.speaking;
+        while !self.asks.is_done() || !self.out.is_empty() {
+            let (to_write, _) = self.out.as_slices();
+            tokio::select! {
+                biased;
+                written = pipes.write(to_write), if !to_write.is_empty() => match written {
+                    Ok(written) => drop(self.out.drain(..written)),
+                    // What it said last holds, though it is gone.
+                    Err(_) => {
+                        self.out.clear();
+                        said.ready = false;
+                    }
+                },
+                Some(_) = self.asks.next(), if !self.asks.is_done() => {}
+                () = timer.as_mut() => return Err(Broken::Late),
+            }
+        }
+        Ok(said)
     }
 }
 
-/// Sends the call. A child that has not read it whole cannot have begun it, and until it has, it
-/// says nothing but that it is ready.
-async fn send(pipes: Pipes<'_>, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        let written = pipes.write(bytes).await?;
-        bytes = bytes.get(written..).unwrap_or_default();
-    }
-    Ok(())
+/// A child did not come to its call.
+fn given_up(end: Instant) -> Broken {
+    if Instant::now() < end { Broken::Unsent } else { Broken::Busy }
 }
 
 /// What the handler asked for.

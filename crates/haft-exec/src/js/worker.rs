@@ -38,8 +38,7 @@ pub(super) struct Worker {
     known: foldhash::HashSet<Digest>,
     /// How many calls it has served.
     pub(super) calls: u64,
-    /// Since when it puts away what a handler left. It says so when it is done, and takes no call
-    /// before.
+    /// Since when it makes itself ready. It says so when it is done, and takes no call before.
     pub(super) tidying: Option<Instant>,
 }
 
@@ -136,7 +135,7 @@ impl Worker {
         self.calls >= settings.calls_per_child || self.known.len() >= SOURCES
     }
 
-    /// Whether it has put away for longer than anything takes, and still says nothing.
+    /// Whether it has made itself ready for longer than anything takes, and still says nothing.
     pub(super) fn is_stuck(&self, most: Duration) -> bool {
         let mut pipes = [PollFd::new(self.from.as_fd(), PollFlags::POLLIN)];
         // What came with its last answer was read with it, and lies here.

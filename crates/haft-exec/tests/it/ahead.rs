@@ -142,7 +142,7 @@ async fn a_source_that_two_tools_share_has_the_capabilities_of_each() {
 async fn more_handlers_than_are_kept_ready_take_turns() {
     let js = pool(1);
     for _ in 0..CALLS {
-        for n in 0..10 {
+        for n in 0..40 {
             let source = format!("export const execute = () => ({{ ok: true, data: {n} }});");
             assert_eq!(data(run(&js, &source, json!({})).await), n);
         }

@@ -50,7 +50,7 @@ async fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-fn one() -> i32 {
+pub(crate) fn one() -> i32 {
     let living = living();
     assert_eq!(living.len(), 1, "{living:?}");
     *living.first().unwrap()
@@ -312,7 +312,7 @@ async fn a_call_outlives_a_child_that_never_comes_to_it() {
     let js = Js::new(puppet(dir.path(), "exec sleep 600"));
     assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
     let stuck = one();
-    // At once, so that it is given to the child that puts away for ever.
+    // At once, so that it is given to the child that is never ready.
     assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
     assert!(!living().contains(&stuck));
 }

@@ -32,7 +32,7 @@ impl Compiled {
     }
 }
 
-/// A handler in the company of its capabilities: what a realm can be made for ahead.
+/// A handler in the company of its capabilities: what an engine can be made for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Handler {
     /// The source's digest.
@@ -101,8 +101,8 @@ impl Library {
     }
 }
 
-/// How modules of ours are written: nobody looks for a fault in them by its line, and every realm
-/// reads them anew.
+/// How modules of ours are written: nobody looks for a fault in them by its line, and every engine
+/// holds them.
 fn of_ours() -> WriteOptions {
     WriteOptions { strip_source: true, strip_debug: true, ..WriteOptions::default() }
 }
@@ -122,7 +122,7 @@ impl Builder {
         let failed = |why: Error| why.to_string();
         let runtime = Runtime::new().map_err(failed)?;
         runtime.set_memory_limit(self.memory);
-        runtime.set_max_stack_size(super::realm::STACK_BYTES);
+        runtime.set_max_stack_size(super::make::STACK_BYTES);
         runtime.set_loader(Only, Hollow);
         let context = Context::custom::<(intrinsic::Eval, intrinsic::RegExpCompiler)>(&runtime)
             .map_err(failed)?;

@@ -10,18 +10,20 @@ use nix::sys::resource::{Resource, setrlimit};
 
 use crate::js::Isolation;
 
-/// What the process may use beside the engine's own limit.
+/// What the process may use beside its engines: messages, bytecode, and what engines are put back from.
 const SLACK_BYTES: u64 = 64 << 20;
 /// Allocators reserve address space that they never touch.
 const ADDRESS_SPACE: u64 = 8 << 30;
 /// A child lives for thousands of calls; whatever runs longer has lost its parent.
 const CPU_SECONDS: u64 = 3600;
 
-/// Before anything else: nothing of the parent's is left but the two pipes.
-pub(super) fn enter(memory: u64) -> Isolation {
+/// Before anything else: nothing of the parent's is left but the two pipes. `region` is how much memory
+/// all engines share, of which one is there at a time: what is reserved for it counts whole against the
+/// limit, used or not, so the limit is as close as it would be for one engine.
+pub(super) fn enter(region: u64) -> Isolation {
     let mut isolation = Isolation::default();
     close_inherited();
-    let data = reserved_bytes().saturating_add(memory).saturating_add(SLACK_BYTES);
+    let data = reserved_bytes().saturating_add(region).saturating_add(SLACK_BYTES);
     let limits = [
         ("core", Resource::RLIMIT_CORE, 0),
         ("data", Resource::RLIMIT_DATA, data),
@@ -106,10 +108,6 @@ mod filter {
 
     /// What memory, time and the end of a process need.
     const ALWAYS: &[i64] = &[
-        // Looks whether a pipe has something; it opens nothing.
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_poll,
-        libc::SYS_ppoll,
         libc::SYS_munmap,
         libc::SYS_mremap,
         libc::SYS_madvise,

@@ -2,8 +2,8 @@
 // change every built-in of its realm, and none of the functions below may notice. So what runs
 // after the handler's module trusts no prototype.
 //
-// It is read and run anew for every call. So it makes little, and what only some handlers can reach is
-// in files of its own, which follow here where they are needed (`prelude/`).
+// What it makes is copied back after every call. So it makes little, and what only some handlers can
+// reach is in files of its own, which follow here where they are needed (`prelude/`).
 
 const { parse, stringify } = JSON;
 const { freeze } = Object;

@@ -1,5 +1,5 @@
-//! What of the language a handler can reach: an engine is made anew for every call, so it is made with
-//! that and nothing else.
+//! What of the language a handler can reach: its engine is made with that and nothing else, and so is
+//! small, and quick to put back after a call.
 //!
 //! A module is strict code, so there are two ways to a global: its name, and `globalThis`. What the
 //! text holds neither of is not missed. The bare text is looked through, comments and all: that finds

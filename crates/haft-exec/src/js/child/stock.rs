@@ -1,34 +1,44 @@
-//! Realms made while nobody waits: one with nothing but the prelude, and for the handlers that were
-//! called last some in which their module is loaded already. Each is used once.
+//! The engines of a child: one in which nothing but the prelude has run, for any handler, and for the
+//! handlers that were called last one each, in which their module is loaded already. After a call an
+//! engine is put back as it was made, so every call finds it as if there had been no other.
 //!
-//! A module is loaded ahead only after a call of it has shown that this is quick, and its realm is
-//! handed to no other handler. It has seen neither arguments nor seed nor capability.
+//! A module is loaded ahead only after a call of it has shown that this is quick, and its engine is
+//! used for no other handler. It has seen neither arguments nor seed nor capability.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
+use haft_rewind::{Engines, Id};
+
 use super::compile::{Handler, Library};
+use super::make::{NotMade, Parts};
+use super::outside::Outside;
 use super::reach::Reach;
-use super::realm::{NotAhead, Realm};
-use super::wire::Wire;
+use super::realm::{Ran, Realm};
 use crate::js::frame::{Call, End};
 
-/// How many handlers are made ready for.
-const HANDLERS: usize = 6;
-/// How many realms the last of them has; the others have one each.
-const FOR_THE_LAST: usize = 3;
+/// How many handlers have an engine of their own. Most take a fifth of a megabyte; if each were as large
+/// as may be, they would still fit into what a child may use beside its engines.
+const HANDLERS: usize = 32;
 /// A module that takes longer is loaded when it is called.
 const QUICK: Duration = Duration::from_millis(2);
-/// How long loading ahead may hold a child up.
-const LIMIT: Duration = Duration::from_millis(10);
-/// A realm that uses more is not kept in stock.
-const LIGHT_BYTES: usize = 2 << 20;
+/// A larger engine is not kept: all of it would be copied after each call. Where that begins to cost more
+/// than loading the module was not measured.
+const LIGHT_BYTES: usize = 1 << 20;
+
+/// How much memory the engines share, for so much that a handler may use: enough more that it meets its
+/// own limit first, and not what lies unused between blocks.
+pub(super) fn region_bytes(memory: u64) -> u64 {
+    memory.saturating_add(memory / 2).saturating_add(1 << 20)
+}
 
 pub(super) struct Stock {
     library: Library,
     memory: usize,
-    wire: Wire,
-    bare: Option<Realm>,
+    outside: Arc<Outside>,
+    engines: Engines,
+    bare: Id,
     /// The handlers, last called first.
     recent: VecDeque<Shelf>,
 }
@@ -36,7 +46,6 @@ pub(super) struct Stock {
 struct Shelf {
     handler: Handler,
     ahead: Ahead,
-    realms: Vec<Realm>,
 }
 
 /// Whether a handler is loaded ahead of its calls.
@@ -46,100 +55,137 @@ enum Ahead {
     NotYet,
     /// It was quick in a call.
     Try,
-    /// It was loaded ahead before.
-    Yes,
+    /// It is.
+    In(Id),
     Never,
 }
 
 impl Stock {
-    pub(super) fn new(memory: usize, wire: Wire) -> Result<Self, String> {
-        let library = Library::new(memory)?;
-        let mut stock = Self { library, memory, wire, bare: None, recent: VecDeque::new() };
-        // The first engine of a process loads what the later ones share: the time zone, say.
-        drop(stock.make(Reach::ALL)?);
-        Ok(stock)
+    pub(super) fn new(memory: u64, outside: Arc<Outside>) -> Result<Self, String> {
+        let bytes = |bytes| usize::try_from(bytes).map_err(|_| "too much memory".to_owned());
+        let region = Engines::reserve(bytes(region_bytes(memory))?);
+        let mut engines = region.ok_or("there is no memory for engines")?;
+        let memory = bytes(memory)?;
+        let mut library = Library::new(memory)?;
+        // It also loads what engines share: the time zone, say.
+        let made = make(&mut engines, &mut library, Reach::ALL, None, memory, &outside);
+        let bare = made.map_err(|why| match why {
+            NotMade::Failed(why) => why,
+            NotMade::Slow | NotMade::Unfit => "the prelude does not run".to_owned(),
+        })?;
+        Ok(Self { library, memory, outside, engines, bare, recent: VecDeque::new() })
     }
 
-    fn make(&mut self, reach: Reach) -> Result<Realm, String> {
-        Realm::new(&mut self.library, reach, self.memory)
-    }
-
-    /// Runs a call in a realm of its own. The realm comes back to be dropped once nobody waits.
-    pub(super) fn run(&mut self, call: &Call) -> Result<(End, String, Option<Realm>), String> {
-        let shelf = self.recent.iter().position(|shelf| shelf.handler.serves(call));
-        let Some(shelf) = shelf.and_then(|at| self.recent.remove(at)) else {
-            return match self.library.handler(call) {
-                Ok(handler) => {
-                    self.run_on(Shelf { handler, ahead: Ahead::NotYet, realms: Vec::new() }, call)
-                }
-                Err(why) => Ok((End::NotBegun, why, None)),
-            };
+    /// Runs a call in an engine that has not seen another.
+    pub(super) fn run(&mut self, call: &Call) -> (End, String) {
+        let known = self.recent.iter().position(|shelf| shelf.handler.serves(call));
+        let mut shelf = match known.and_then(|at| self.recent.remove(at)) {
+            Some(shelf) => shelf,
+            None => match self.library.handler(call) {
+                Ok(handler) => Shelf { handler, ahead: Ahead::NotYet },
+                Err(why) => return (End::NotBegun, why),
+            },
         };
-        self.run_on(shelf, call)
-    }
-
-    fn run_on(
-        &mut self,
-        mut shelf: Shelf,
-        call: &Call,
-    ) -> Result<(End, String, Option<Realm>), String> {
-        let mut realm = match shelf.realms.pop().or_else(|| self.bare.take()) {
-            Some(realm) => realm,
-            None => self.make(shelf.handler.reach)?,
-        };
-        let ((end, json), loading) = realm.run(&shelf.handler, call, &self.wire);
+        let Ran { end, json, loading } = self.run_in(&shelf, call);
         if shelf.ahead == Ahead::NotYet && loading.is_some_and(|took| took < QUICK) {
             shelf.ahead = Ahead::Try;
         }
         self.recent.push_front(shelf);
-        Ok((end, json, Some(realm)))
-    }
-
-    /// Whether the next call finds a realm.
-    pub(super) fn is_ready(&self) -> bool {
-        self.bare.is_some() || self.recent.front().is_some_and(|last| !last.realms.is_empty())
-    }
-
-    /// Makes what is missed most; false where nothing is missed.
-    pub(super) fn fill(&mut self) -> Result<bool, String> {
-        self.recent.truncate(HANDLERS);
-        self.recent.iter_mut().skip(1).for_each(|shelf| shelf.realms.truncate(1));
-        if self.lacks(0, 1) {
-            self.load(0)?;
-        } else if self.bare.is_none() {
-            self.bare = Some(self.make(Reach::ALL)?);
-        } else if let Some(at) = (1..self.recent.len()).find(|at| self.lacks(*at, 1)) {
-            self.load(at)?;
-        } else if self.lacks(0, FOR_THE_LAST) {
-            self.load(0)?;
-        } else {
-            return Ok(false);
+        // Nothing is left to run. An engine without memory comes to this, too.
+        if end == End::Stuck && self.engines.used_bytes() > self.memory / 10 * 9 {
+            return (End::OutOfMemory, String::new());
         }
-        Ok(true)
+        (end, json)
     }
 
-    fn lacks(&self, at: usize, wanted: usize) -> bool {
-        self.recent.get(at).is_some_and(|shelf| {
-            matches!(shelf.ahead, Ahead::Try | Ahead::Yes) && shelf.realms.len() < wanted
+    fn run_in(&mut self, shelf: &Shelf, call: &Call) -> Ran {
+        let engine = match shelf.ahead {
+            Ahead::In(engine) => engine,
+            Ahead::NotYet | Ahead::Try | Ahead::Never => self.bare,
+        };
+        let (outside, handler) = (&self.outside, &shelf.handler);
+        let ran =
+            self.engines.run(engine, |ctx, kept| Realm { ctx, kept, outside }.run(handler, call));
+        ran.unwrap_or_else(|| {
+            let json = "its engine is gone".to_owned();
+            Ran { end: End::NotBegun, json, loading: None }
         })
     }
 
-    fn load(&mut self, at: usize) -> Result<(), String> {
-        // Not the one that stands ready for any handler: this one needs less.
-        let Some(reach) = self.recent.get(at).map(|shelf| shelf.handler.reach) else {
-            return Ok(());
-        };
-        let mut realm = self.make(reach)?;
-        let Some(shelf) = self.recent.get_mut(at) else { return Ok(()) };
-        shelf.ahead = match realm.load_ahead(&shelf.handler, &self.wire, LIMIT) {
-            Ok(()) if shelf.ahead == Ahead::Try && realm.used_bytes() > LIGHT_BYTES => Ahead::Never,
-            Ok(()) => {
-                shelf.realms.push(realm);
-                Ahead::Yes
+    /// Whether the next call can be run at once.
+    pub(super) fn is_ready(&self) -> bool {
+        self.recent.front().is_none_or(|last| last.ahead != Ahead::Try)
+    }
+
+    /// Leaves nothing of the last call.
+    pub(super) fn tidy(&mut self) {
+        while self.recent.len() > HANDLERS {
+            if let Some(Shelf { ahead: Ahead::In(engine), .. }) = self.recent.pop_back() {
+                self.engines.end(engine);
             }
-            Err(NotAhead::Slow) => Ahead::NotYet,
-            Err(NotAhead::Unfit) => Ahead::Never,
+        }
+        self.engines.rewind();
+    }
+
+    /// Makes what the last handler called misses.
+    pub(super) fn fill(&mut self) {
+        let Some(last) = self.recent.front_mut().filter(|last| last.ahead == Ahead::Try) else {
+            return;
         };
-        Ok(())
+        let Self { library, engines, outside, memory, .. } = self;
+        let handler = &last.handler;
+        last.ahead = match make(engines, library, handler.reach, Some(handler), *memory, outside) {
+            Ok(engine) if engines.image_bytes(engine) > LIGHT_BYTES => {
+                engines.end(engine);
+                Ahead::Never
+            }
+            Ok(engine) => Ahead::In(engine),
+            Err(NotMade::Slow) => Ahead::NotYet,
+            Err(NotMade::Unfit | NotMade::Failed(_)) => Ahead::Never,
+        };
+    }
+}
+
+fn make(
+    engines: &mut Engines,
+    library: &mut Library,
+    reach: Reach,
+    handler: Option<&Handler>,
+    memory: usize,
+    outside: &Arc<Outside>,
+) -> Result<Id, NotMade> {
+    let prelude = library.prelude(reach).map_err(NotMade::Failed)?;
+    let parts = Parts { prelude, haft: library.haft(), reach, handler, memory, outside };
+    engines.make(|runtime| parts.build(runtime))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::js::child::wire::Wire;
+
+    /// What is copied after each call of a handler that needs little.
+    #[test]
+    fn what_is_put_back_is_small() {
+        let mut stock = Stock::new(64 << 20, Outside::new(Wire::new())).unwrap();
+        let call = Call {
+            source: "export const execute = ({ args }) => ({ ok: true, data: args });".into(),
+            arguments: "[1]".into(),
+            capabilities: "[]".into(),
+            budget_ms: 10_000,
+            answer_bytes: 100,
+            ..Call::default()
+        };
+        for _ in 0..3 {
+            assert_eq!(stock.run(&call), (End::Returned, r#"{"ok":true,"data":[1]}"#.to_owned()));
+            stock.tidy();
+            stock.fill();
+        }
+        let Some(Shelf { ahead: Ahead::In(engine), .. }) = stock.recent.front() else {
+            panic!("it is not loaded ahead");
+        };
+        let (bare, own) =
+            (stock.engines.image_bytes(stock.bare), stock.engines.image_bytes(*engine));
+        assert!(own < bare && own < 256 << 10 && bare < 320 << 10, "{own} of {bare}");
     }
 }

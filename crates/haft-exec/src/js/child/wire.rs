@@ -1,17 +1,16 @@
 //! The two pipes, from inside: blocking, and nothing else is open.
 
-use std::cell::RefCell;
 use std::io;
 use std::os::fd::AsFd;
-use std::rc::Rc;
+use std::sync::Arc;
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use parking_lot::Mutex;
 
 use crate::js::frame::{Call, FromChild, Inbox, Message as _, ToChild};
 
 /// Standard input and output.
 #[derive(Clone)]
-pub(super) struct Wire(Rc<RefCell<Received>>);
+pub(super) struct Wire(Arc<Mutex<Received>>);
 
 struct Received {
     inbox: Inbox,
@@ -23,7 +22,7 @@ const BUFFER: usize = 64 << 10;
 impl Wire {
     pub(super) fn new() -> Self {
         let received = Received { inbox: Inbox::default(), buffer: vec![0; BUFFER] };
-        Self(Rc::new(RefCell::new(received)))
+        Self(Arc::new(Mutex::new(received)))
     }
 
     pub(super) fn send(&self, message: &FromChild) -> io::Result<()> {
@@ -34,16 +33,6 @@ impl Wire {
             rest = rest.get(written..).unwrap_or_default();
         }
         Ok(())
-    }
-
-    /// Whether nothing has come yet.
-    pub(super) fn is_quiet(&self) -> bool {
-        if self.0.try_borrow().is_ok_and(|received| !received.inbox.is_empty()) {
-            return false;
-        }
-        let stdin = io::stdin();
-        let mut pipes = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
-        poll(&mut pipes, PollTimeout::ZERO) == Ok(0)
     }
 
     /// Waits for the next call. Answers to what a handler did not wait for may come before it.
@@ -57,7 +46,7 @@ impl Wire {
 
     /// Waits for the next message.
     pub(super) fn receive(&self) -> io::Result<ToChild> {
-        let mut received = self.0.try_borrow_mut().map_err(io::Error::other)?;
+        let mut received = self.0.lock();
         let Received { inbox, buffer } = &mut *received;
         loop {
             match inbox.next() {

@@ -19,8 +19,8 @@ const seeded = (a, b) => {
   return () => (next() * 0x200000 + (next() >>> 11)) / 0x20000000000000;
 };
 
-// A realm may be made, and its handler loaded, before its call is known. What is random follows from
-// the call; who asks for it sooner is told so, and the realm is not used.
+// An engine may be made, and its handler loaded, before its calls are known. What is random follows from
+// the call; who asks for it sooner is told so, and the engine is not used.
 let seeds;
 let draw;
 let early = false;

@@ -1,0 +1,91 @@
+//! Memory that can be put back as it was, and engines that live in it.
+//!
+//! An engine (QuickJS) takes all of its memory from one region. When it is made, the region is copied
+//! away; after each run it is copied back. So an engine is made once and is new in every run: what a
+//! run leaves is not looked for and undone, it is overwritten, and what lies behind it is zero.
+//!
+//! **Knows** memory and the binding to the engine. **Does not know** what is run, nor for whom. It is
+//! the only crate with unsafe code.
+//!
+//! ```
+//! use haft_rewind::{Engines, Kept};
+//! use rquickjs::{Context, Error, Function};
+//!
+//! let mut engines = Engines::reserve(16 << 20).ok_or(Error::Allocation)?;
+//! let id = engines.make(|runtime| -> Result<_, Error> {
+//!     let context = Context::full(runtime)?;
+//!     let mut kept = Kept::default();
+//!     context.with(|ctx| {
+//!         let count: Function = ctx.eval("let calls = 0; () => ++calls")?;
+//!         kept.hold(&ctx, "count", count);
+//!         Ok::<_, Error>(())
+//!     })?;
+//!     Ok((context, kept))
+//! })?;
+//! for _ in 0..3 {
+//!     let counted = engines.run(id, |ctx, kept| kept.get(ctx, "count")?.call::<_, u32>(()));
+//!     assert_eq!(counted.ok_or(Error::Unknown)??, 1);
+//! }
+//! # Ok::<(), Error>(())
+//! ```
+//!
+//! # What this relies on
+//!
+//! Whoever holds a value of an engine across a rewind would hold a pointer to memory that is something
+//! else by then. Nobody can, as far as the compiler can see: a value does not outlive the run that it
+//! was made in, and what does outlive it (`Persistent`, `Context`, `Runtime`) cannot be sent to another
+//! thread, which everything must that goes into a run or comes out of it:
+//!
+//! ```compile_fail
+//! # use haft_rewind::{Engines, Id};
+//! # use rquickjs::Persistent;
+//! fn escapes(engines: &mut Engines, id: Id) {
+//!     engines.run(id, |ctx, _| Persistent::save(ctx, ctx.globals()));
+//! }
+//! ```
+//!
+//! ```compile_fail
+//! # use haft_rewind::{Engines, Id};
+//! # use rquickjs::{Object, Persistent};
+//! fn escapes(engines: &mut Engines, id: Id) {
+//!     let mut out: Option<Persistent<Object<'static>>> = None;
+//!     engines.run(id, |ctx, _| out = Some(Persistent::save(ctx, ctx.globals())));
+//! }
+//! ```
+//!
+//! Three ways are left that only a reader sees. What runs in an engine must not
+//!
+//! - put a value of the engine into a thread's own variables, nor into the user data of the binding;
+//! - give the engine a closure that keeps values of it;
+//! - give the engine new closures or classes in a run: what of them lies outside of the region would
+//!   be lost each time. They are made with the engine, and functions that call them are [`Kept`].
+//!
+//! # What else an engine is
+//!
+//! Looked at, in QuickJS-ng as rquickjs 0.14 brings it:
+//!
+//! - All of its memory comes through the allocator; `malloc` is forbidden in its sources after that.
+//!   Runtime, contexts, atoms, shapes, modules, jobs, the exception that is being thrown, the count of
+//!   class ids, the limits and the collector's threshold are all in the region, and so is how its own
+//!   small blocks are kept. Numbers are written on the stack.
+//! - Of its own variables none holds anything of a run: a list of those who wait in `Atomics.wait`, who
+//!   are on the stack while they do (and a runtime that may not block has none), its lock, and a mark for
+//!   dead weak references, of which only the address counts. The time zone is the C library's, read once.
+//! - The stack's top is taken when a runtime is made. An engine may run where the stack is a little
+//!   deeper; its limit counts from where it was made.
+//! - The binding holds, outside: the allocator, the loader, the interrupt handler, the class ids, a
+//!   panic on its way, user data, and the prototypes of its classes. The last are the only values among
+//!   them, and [`Engines::make`] sees to it that the one of closures is there before the image is taken.
+//! - Shared buffers have an allocator of their own where one is set. Here none is: they are in the
+//!   region as well.
+//! - A context seeds its hashes and `Math.random` with the time when it is made. They are the same in
+//!   every run then. The seed of hashes was no secret before, and a run that is slow ends at its
+//!   deadline; whoever needs numbers at random must bring them along.
+
+mod engines;
+mod heap;
+mod kept;
+mod memory;
+
+pub use engines::{Engines, Id, is_at_rest};
+pub use kept::Kept;

@@ -1,0 +1,191 @@
+#![expect(unsafe_code, reason = "blocks are written to and read")]
+
+use super::*;
+
+/// Numbers without a pattern, the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % sides as u64) as usize
+    }
+}
+
+/// What should be in the region: blocks, each full of one byte.
+#[derive(Clone, Default)]
+struct Model(Vec<(*mut u8, usize, u8)>);
+
+impl Model {
+    fn step(&mut self, region: &Region, dice: &mut Dice) {
+        let size = 1 << dice.roll(if cfg!(miri) { 7 } else { 12 });
+        let size = size + dice.roll(size);
+        let byte = dice.roll(256) as u8;
+        match dice.roll(3) {
+            0 if !self.0.is_empty() => {
+                let (block, ..) = self.0.swap_remove(dice.roll(self.0.len()));
+                // SAFETY: the model holds what was handed out.
+                unsafe { region.free(block) };
+            }
+            1 if !self.0.is_empty() => {
+                let (block, before, old) = self.0.swap_remove(dice.roll(self.0.len()));
+                // SAFETY: the model holds what was handed out.
+                let moved = unsafe { region.resize(block, size) };
+                assert!(!moved.is_null());
+                assert!(read(moved, before.min(size)).iter().all(|byte| *byte == old));
+                self.push(moved, size, byte);
+            }
+            _ => {
+                // SAFETY: the region is open.
+                let block = unsafe { region.allocate(size) };
+                assert!(!block.is_null());
+                self.push(block, size, byte);
+            }
+        }
+    }
+
+    fn push(&mut self, block: *mut u8, size: usize, byte: u8) {
+        assert_eq!(block.addr() % ALIGN, 0);
+        // SAFETY: the block was just handed out. All of what it says it has is written.
+        unsafe {
+            assert!(usable(block) >= size);
+            block.write_bytes(byte, usable(block));
+        }
+        self.0.push((block, size, byte));
+    }
+
+    #[track_caller]
+    fn check(&self, region: &Region) {
+        let mut used = 0;
+        for (block, size, byte) in &self.0 {
+            assert!(read(*block, *size).iter().all(|found| found == byte));
+            // SAFETY: the model holds what was handed out.
+            used += unsafe { usable(*block) };
+        }
+        assert_eq!(region.used(), used);
+    }
+}
+
+fn read<'a>(block: *const u8, size: usize) -> &'a [u8] {
+    // SAFETY: only blocks that were written to are read.
+    unsafe { std::slice::from_raw_parts(block, size) }
+}
+
+fn region(bytes: usize) -> Region {
+    let region = Region::reserve(bytes).unwrap();
+    // SAFETY: it is new.
+    unsafe { region.open() };
+    region
+}
+
+impl Region {
+    /// Whether these bytes stand anywhere in the region.
+    pub(crate) fn holds(&self, bytes: &[u8]) -> bool {
+        let all = read(self.at(0), self.layout.size());
+        all.windows(bytes.len()).any(|found| found == bytes)
+    }
+}
+
+/// Whether everything behind the pool is zero.
+fn is_clean(region: &Region) -> bool {
+    let (end, size) = (region.end.get(), region.layout.size());
+    // An interpreter looks at every hundredth place only: it takes minutes for all of them.
+    let step = if cfg!(miri) { 100 } else { 1 };
+    read(region.at(end), size - end).iter().step_by(step).all(|byte| *byte == 0)
+}
+
+const ROUNDS: u64 = if cfg!(miri) { 2 } else { 10 };
+const STEPS: usize = if cfg!(miri) { 40 } else { 600 };
+
+#[test]
+fn what_was_there_is_there_again() {
+    for round in 1..=ROUNDS {
+        let mut dice = Dice(round * 0x9e37_79b9);
+        let region = region(if cfg!(miri) { 1 << 17 } else { 4 << 20 });
+        let mut model = Model::default();
+        for _ in 0..STEPS {
+            model.step(&region, &mut dice);
+        }
+        let (kept, image) = (model.clone(), region.image());
+        for _ in 0..5 {
+            for _ in 0..STEPS {
+                model.step(&region, &mut dice);
+            }
+            model.check(&region);
+            // SAFETY: what was made since the image is forgotten here.
+            unsafe { region.put(&image) };
+            model = kept.clone();
+            model.check(&region);
+            assert!(is_clean(&region));
+            assert!(image.bytes.len() == region.end.get());
+        }
+    }
+}
+
+/// One region serves several in turn.
+#[test]
+fn another_image_can_take_the_place() {
+    let region = region(1 << 20);
+    let fill = |size: usize, byte: u8| {
+        // SAFETY: what was handed out before is not used any more, or is used again when its image is
+        // back.
+        unsafe {
+            region.open();
+            let mut model = Model::default();
+            model.push(region.allocate(size), size, byte);
+            (model, region.image())
+        }
+    };
+    let (small, small_image) = fill(100, 1);
+    let (large, large_image) = fill(if cfg!(miri) { 20_000 } else { 200_000 }, 2);
+    for _ in 0..3 {
+        // SAFETY: each model is checked while its image is there.
+        unsafe { region.put(&small_image) };
+        small.check(&region);
+        assert!(is_clean(&region));
+        // SAFETY: the same.
+        unsafe { region.put(&large_image) };
+        large.check(&region);
+    }
+}
+
+#[test]
+fn a_region_has_an_end() {
+    let region = region(1 << 20);
+    let image = region.image();
+    for size in [usize::MAX, usize::MAX / 2, isize::MAX as usize, 2 << 20] {
+        // SAFETY: the region is open.
+        assert!(unsafe { region.allocate(size) }.is_null(), "{size}");
+    }
+    let mut blocks = 0;
+    // SAFETY: the region is open.
+    while !unsafe { region.allocate(10_000) }.is_null() {
+        blocks += 1;
+    }
+    assert!((95..=105).contains(&blocks), "{blocks}");
+    // SAFETY: none of the blocks is used.
+    unsafe { region.put(&image) };
+    assert!(is_clean(&region));
+    // SAFETY: the region is open.
+    assert!(!unsafe { region.allocate(500_000) }.is_null());
+}
+
+/// More than is written over by hand: the system takes it back.
+#[test]
+#[cfg_attr(miri, ignore = "an interpreter has no system to give memory to")]
+fn what_is_large_is_gone_as_well() {
+    let region = region(8 << 20);
+    let image = region.image();
+    for byte in 1..4 {
+        // SAFETY: the block is as large as was asked for.
+        unsafe {
+            let block = region.allocate(6 << 20);
+            block.write_bytes(byte, 6 << 20);
+            region.put(&image);
+        }
+        assert!(is_clean(&region));
+    }
+    assert_eq!(region.gives_back, cfg!(target_os = "linux"));
+}
