@@ -36,8 +36,8 @@ pub(crate) const LISTEN: SocketAddr =
 
 pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Result<Exit> {
     let at = &bundled::or_here(at, options.registry.as_deref(), out)?;
+    let told = told::listen()?;
     block_on(async {
-        let told = told::listen()?;
         let hub = Hub::default();
         let publish = Arc::new(hub.clone());
         let config = at.config()?;
@@ -70,12 +70,7 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
             .metrics(metrics);
         let door = Arc::new(door);
         let link = door.invite(&admin.id);
-        let (told, again) = told.serving();
-        let leave = door.limits.leave;
-        let told = async move {
-            told.await;
-            ending::begin(leave);
-        };
+        let (told, again) = told.serving(ending::time(door.limits.leave));
         greet::greet(&desk, address, &admin, link.as_deref(), out);
         let watching = match options.dev {
             true => Some(dev::watch(&desk, at, out)?),
