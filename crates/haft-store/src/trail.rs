@@ -5,6 +5,7 @@ mod check;
 mod file;
 mod gap;
 mod head;
+mod regular;
 
 use std::fmt;
 
@@ -19,6 +20,7 @@ pub(crate) use check::{Chain, Signed, Written, by_number};
 pub(crate) use file::{Signing, append, drop_some, key, read, replace};
 pub(crate) use gap::Gap;
 pub(crate) use head::{Head, Heads};
+pub(crate) use regular::{open as open_file, read as read_file};
 
 /// The end of the chain, to which the next entry is linked.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,6 +13,7 @@ use super::Verify;
 use super::fault::Judgement;
 use crate::clock::Steady;
 use crate::steps::forget::DAY_MS;
+use crate::trail;
 
 /// So long after a write found no room, another may try.
 const RETRY_MS: i64 = 1_000;
@@ -214,7 +215,8 @@ impl Shared {
 
     /// Tells every process that there may be blocks from now on.
     pub(super) fn expect_blocks(&self) -> Result<(), StoreError> {
-        std::fs::write(&self.blocks, "").map_err(|error| {
+        let mut options = std::fs::OpenOptions::new();
+        trail::open_file(&self.blocks, options.create(true).append(true)).map_err(|error| {
             StoreError::Unavailable(format!("`{}`: {error}", self.blocks.display()))
         })?;
         self.any_blocks.store(true, Ordering::Release);

@@ -93,8 +93,10 @@ pub(super) fn fence(conn: &Connection, path: &Path, key: &SigningKey) -> Res<()>
 pub(super) fn has(conn: &Connection, link: &Link) -> Res<bool> {
     let last = writer::last_link(conn).map_err(|error| of_read(&error))?;
     let sql = "SELECT hash FROM audit WHERE number = ?1";
-    let hash = read::one(conn, sql, (row::signed(link.number),), |found| row::digest(found, 0))?;
-    Ok(hash.map_or(link.number <= last.number, |hash| hash == link.hash))
+    // One that cannot be read is not it.
+    let digest = |found: &Row<'_>| Ok(row::digest(found, 0).ok());
+    let hash = read::one(conn, sql, (row::signed(link.number),), digest)?;
+    Ok(hash.map_or(link.number <= last.number, |hash| hash.as_ref() == Some(&link.hash)))
 }
 
 /// Says when a database's time, or that of its trail, is far ahead of the machine's clock, which shows

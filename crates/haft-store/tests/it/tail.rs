@@ -286,3 +286,30 @@ async fn what_is_written_while_it_is_checked_is_no_fault() {
     done.store(true, std::sync::atomic::Ordering::SeqCst);
     assert!(calls.await.unwrap() > 0);
 }
+
+/// Neither a hash of the last entry that is none, nor checkpoints that are no text: it is opened, reads are
+/// answered, and effects wait until somebody has looked.
+#[tokio::test]
+async fn an_end_that_cannot_be_read_stops_effects_and_not_the_store() {
+    let no_hash = |bed: &Bed| {
+        let last = "(SELECT max(number) FROM audit)";
+        touch(bed, &format!("UPDATE audit SET hash = zeroblob(3) WHERE number = {last}"));
+    };
+    let no_text = |bed: &Bed| {
+        fs::write(Sqlite::checkpoints(&bed.path()), [0xff, b'\n', b'x', b'\n']).unwrap()
+    };
+    for put in [no_hash as fn(&Bed), no_text] {
+        let bed = checked().await;
+        put(&bed);
+        let store = open(&bed);
+        assert!(is_stopped(&store).await);
+        let refused = store.claim(claim("k")).await;
+        assert!(matches!(refused, Err(StoreError::Tampered(_))), "{refused:?}");
+        let read = store.effect("acme", "call of old done").await.unwrap();
+        assert_eq!(read.state, State::Succeeded);
+        assert!(store.verify().await.unwrap().broken.is_some() && verdict(&bed).is_err());
+        bed.clock.advance(1);
+        store.acknowledge(&Principal::user("ines"), "seen").await.unwrap();
+        assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "fresh 1");
+    }
+}
