@@ -202,6 +202,7 @@ pub(crate) fn said(found: Result<Verified, Broken>) -> Checked {
             checkpoints,
             head: Some(head),
             broken: None,
+            unseen: None,
             warning: None,
         },
         Err(found) => broken(found.number, found.to_string()),
@@ -212,7 +213,15 @@ pub(crate) fn said(found: Result<Verified, Broken>) -> Checked {
 pub(crate) fn broken(number: u64, why: String) -> Checked {
     let (entries, forgotten, checkpoints) = (0, 0, 0);
     let broken = Some((number, why));
-    Checked { entries, forgotten, checkpoints, head: None, broken, warning: None }
+    Checked {
+        entries,
+        forgotten,
+        checkpoints,
+        head: None,
+        unseen: broken.clone(),
+        broken,
+        warning: None,
+    }
 }
 
 /// Checks entries that nobody has signed.

@@ -304,6 +304,9 @@ pub struct Checked {
     /// The first entry that is not as it was written, and what is wrong with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broken: Option<(u64, String)>,
+    /// The first of those that nobody has acknowledged: only they stop effects.
+    #[serde(skip)]
+    pub unseen: Option<(u64, String)>,
     /// What somebody should look at although nothing was touched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,

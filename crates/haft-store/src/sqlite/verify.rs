@@ -133,7 +133,10 @@ impl Sqlite {
         }
         let (path, wall_ms) = (self.path.clone(), self.shared.clock.wall_ms());
         let warning = aside(move || ahead(&path, wall_ms)).await?;
-        let verdict = passed.verdict.ok_or_else(unended)?;
+        let mut verdict = passed.verdict.ok_or_else(unended)?;
+        if looked != passed.looked_at_ms {
+            verdict.unseen = None;
+        }
         Ok(Checked { warning, ..verdict })
     }
 }

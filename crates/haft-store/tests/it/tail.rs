@@ -313,3 +313,22 @@ async fn an_end_that_cannot_be_read_stops_effects_and_not_the_store() {
         assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "fresh 1");
     }
 }
+
+/// A server tells what is new, and not every day what somebody knows.
+#[tokio::test]
+async fn what_somebody_has_looked_at_is_found_and_is_not_new() {
+    let bed = checked().await;
+    let store = open(&bed);
+    let edit = |call| format!("UPDATE effects SET state = 'failed' WHERE call = 'call of {call}'");
+    touch(&bed, &edit("old done"));
+    let found = store.verify().await.unwrap();
+    assert!(found.broken.is_some() && found.unseen == found.broken, "{found:?}");
+    bed.clock.advance(1);
+    store.acknowledge(&Principal::user("ines"), "seen").await.unwrap();
+    let known = store.verify().await.unwrap();
+    assert!(known.broken == found.broken && known.unseen.is_none(), "{known:?}");
+    touch(&bed, &edit("new done"));
+    let more = store.verify().await.unwrap();
+    assert!(more.broken == found.broken && more.unseen.is_some(), "{more:?}");
+    assert_ne!(more.unseen, more.broken, "the new one is told");
+}
