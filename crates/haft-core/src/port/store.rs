@@ -466,6 +466,12 @@ pub trait Store: Ledger + Journal + Confirmations + Sessions + Blocks + Configs 
     /// Whether side effects can be recorded at this moment.
     fn is_writable(&self) -> bool;
 
+    /// Whether there is room for more, by what the disk and the store's own limit say: nothing has to be
+    /// refused first. Where that cannot be told there is.
+    fn has_room<'a>(&'a self) -> Answer<'a, bool> {
+        Box::pin(async { Ok(true) })
+    }
+
     /// Whether side effects of a tenant are taken: not where the audit trail was touched and nobody
     /// has acknowledged that since.
     fn trusts<'a>(&'a self, tenant: &'a str) -> Answer<'a, ()>;

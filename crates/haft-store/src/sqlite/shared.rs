@@ -27,6 +27,8 @@ pub(super) struct Shared {
     is_poisoned: AtomicBool,
     /// When a write last found no room; 0 when there is room.
     full_at_ms: AtomicI64,
+    /// So many pages it may have; as many as there are numbers where that is not limited.
+    most_pages: AtomicU64,
     pub(super) dropped: AtomicU64,
     pub(super) unsigned: AtomicU64,
     suspicion: Mutex<Suspicion>,
@@ -72,6 +74,7 @@ impl Shared {
             poison: Mutex::new(None),
             is_poisoned: AtomicBool::new(false),
             full_at_ms: AtomicI64::new(0),
+            most_pages: AtomicU64::new(u64::MAX),
             dropped: AtomicU64::new(0),
             unsigned: AtomicU64::new(0),
             suspicion: Mutex::new(Suspicion::None),
@@ -117,6 +120,15 @@ impl Shared {
         if self.full_at_ms.load(Ordering::Relaxed) != 0 {
             self.full_at_ms.store(0, Ordering::Release);
         }
+    }
+
+    pub(super) fn may_have(&self, pages: Option<u64>) {
+        self.most_pages.store(pages.unwrap_or(u64::MAX), Ordering::Release);
+    }
+
+    /// How many pages it may have, where that is limited.
+    pub(super) fn most_pages(&self) -> Option<u64> {
+        Some(self.most_pages.load(Ordering::Acquire)).filter(|most| *most != u64::MAX)
     }
 
     /// While there is no room, now and then somebody may try.
