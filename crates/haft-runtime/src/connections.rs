@@ -105,6 +105,30 @@ impl Wanted {
     ///
     /// What does not.
     pub fn check(&self) -> Result<(), Wrong> {
+        self.faults().into_iter().next().map_or(Ok(()), Err)
+    }
+
+    /// Everything that does not make sense, the first first.
+    #[must_use]
+    pub fn faults(&self) -> Vec<Wrong> {
+        let common = [self.check_id(), named("provider", &self.provider), hosts(&self.hosts)];
+        let own = match self.kind {
+            AuthKind::Bearer => Vec::new(),
+            AuthKind::Header => vec![needed("name", self.name.as_deref()).and_then(header)],
+            AuthKind::Query => {
+                vec![needed("name", self.name.as_deref()).and_then(|name| named("name", name))]
+            }
+            AuthKind::Basic => vec![match needed("user", self.user.as_deref()) {
+                Ok(user) if user.contains(':') => wrong("user", "a name cannot hold `:`"),
+                Ok(user) => named("user", user),
+                Err(wrong) => Err(wrong),
+            }],
+            AuthKind::ClientCredentials | AuthKind::AuthorizationCode => self.check_oauth(),
+        };
+        common.into_iter().chain(own).filter_map(Result::err).collect()
+    }
+
+    fn check_id(&self) -> Result<(), Wrong> {
         let is_id = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte);
         // In an address, two points lead elsewhere.
         let leads = self.id.bytes().all(|byte| byte == b'.');
@@ -117,26 +141,20 @@ impl Wanted {
                 ),
             );
         }
-        named("provider", &self.provider)?;
-        hosts(&self.hosts)?;
-        match self.kind {
-            AuthKind::Bearer => Ok(()),
-            AuthKind::Header => header(needed("name", self.name.as_deref())?),
-            AuthKind::Query => named("name", needed("name", self.name.as_deref())?),
-            AuthKind::Basic => match needed("user", self.user.as_deref())? {
-                user if user.contains(':') => wrong("user", "a name cannot hold `:`"),
-                user => named("user", user),
-            },
-            AuthKind::ClientCredentials | AuthKind::AuthorizationCode => self.check_oauth(),
-        }
+        Ok(())
     }
 
-    fn check_oauth(&self) -> Result<(), Wrong> {
-        address::check("token_url", needed("token_url", self.token_url.as_deref())?)?;
-        named("client_id", needed("client_id", self.client_id.as_deref())?)?;
-        few("scopes", &self.scopes)?;
-        self.scopes.iter().try_for_each(|scope| named("scopes", scope))?;
-        self.audience.as_deref().map_or(Ok(()), |audience| named("audience", audience))
+    fn check_oauth(&self) -> Vec<Result<(), Wrong>> {
+        let token_url = needed("token_url", self.token_url.as_deref());
+        let client_id = needed("client_id", self.client_id.as_deref());
+        let audience = self.audience.as_deref();
+        vec![
+            token_url.and_then(|url| address::check("token_url", url)),
+            client_id.and_then(|id| named("client_id", id)),
+            few("scopes", &self.scopes),
+            self.scopes.iter().try_for_each(|scope| named("scopes", scope)),
+            audience.map_or(Ok(()), |audience| named("audience", audience)),
+        ]
     }
 
     /// Whether it needs a secret.

@@ -398,8 +398,11 @@ impl Door {
     async fn ask_store(&self) -> Takes {
         let store = self.runtime.store();
         // Where nothing waits to be written there is nothing that could fail: what was refused last
-        // tells, and is asked for first.
-        if !store.is_writable() || store.flush().await.is_err() {
+        // tells, and is asked for first, and so does the room that there is.
+        if !store.is_writable() || store.has_room().await.is_ok_and(|room| !room) {
+            return Takes::Nothing;
+        }
+        if store.flush().await.is_err() {
             return Takes::Nothing;
         }
         // One tenant's trail is no reason to turn the others away.

@@ -6,6 +6,7 @@
 mod approval;
 mod call;
 mod changes;
+mod coded;
 mod composed;
 mod direct;
 mod discovery;

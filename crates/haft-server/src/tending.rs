@@ -47,9 +47,14 @@ pub(crate) async fn keep(door: Arc<Door>) {
 async fn check(door: Arc<Door>) {
     let began = Instant::now();
     match door.runtime.store().verify().await {
-        Ok(Checked { broken: Some((entry, why)), .. }) => {
+        Ok(Checked { unseen: Some((entry, why)), .. }) => {
             tracing::error!(event = "trail_touched", entry, why = %why);
             crate::logs::touched(&refused(&door).await);
+        }
+        // Somebody has looked at it, and need not be told every day.
+        Ok(Checked { broken: Some((entry, why)), .. }) => {
+            let seconds = began.elapsed().as_secs();
+            tracing::info!(event = "trail_checked", acknowledged = entry, why = %why, seconds);
         }
         Ok(found) => {
             let seconds = began.elapsed().as_secs();

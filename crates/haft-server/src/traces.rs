@@ -39,34 +39,45 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Says what makes no sense, before anything is sent.
-    ///
-    /// # Errors
-    ///
-    /// The address, a header or the part of calls.
-    pub fn check(&self) -> Result<(), String> {
-        self.read().map(drop)
+    /// Everything that makes no sense, before anything is sent: the address, the part of calls, headers.
+    #[must_use]
+    pub fn faults(&self) -> Vec<String> {
+        self.read().err().unwrap_or_default()
     }
 
-    fn read(&self) -> Result<(reqwest::Url, reqwest::header::HeaderMap), String> {
-        let url = format!("{}/v1/traces", self.endpoint.trim_end_matches('/'));
-        let url = reqwest::Url::parse(&url).map_err(|why| format!("`otlp.endpoint`: {why}"))?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err("`otlp.endpoint` must begin with `http://` or `https://`".to_owned());
-        }
+    fn read(&self) -> Result<(reqwest::Url, reqwest::header::HeaderMap), Vec<String>> {
+        let mut wrong = Vec::new();
+        let url = self.url().map_err(|why| wrong.push(why)).ok();
         if !(0.0..=1.0).contains(&self.sample) {
-            return Err("`otlp.sample` is between 0 and 1".to_owned());
+            wrong.push("`otlp.sample` is between 0 and 1".to_owned());
         }
         let mut headers = reqwest::header::HeaderMap::new();
         for (name, value) in &self.headers {
-            let name: reqwest::header::HeaderName =
-                name.parse().map_err(|_| format!("`otlp.headers`: `{name}` is no header"))?;
-            let value: reqwest::header::HeaderValue =
-                value.parse().map_err(|_| format!("`otlp.headers`: the value of `{name}`"))?;
-            headers.insert(name, value);
+            match header(name, value) {
+                Ok((name, value)) => drop(headers.insert(name, value)),
+                Err(why) => wrong.push(why),
+            }
         }
-        Ok((url, headers))
+        url.filter(|_| wrong.is_empty()).map(|url| (url, headers)).ok_or(wrong)
     }
+
+    fn url(&self) -> Result<reqwest::Url, String> {
+        let url = format!("{}/v1/traces", self.endpoint.trim_end_matches('/'));
+        let url = reqwest::Url::parse(&url).map_err(|why| format!("`otlp.endpoint`: {why}"))?;
+        match url.scheme() {
+            "http" | "https" => Ok(url),
+            _ => Err("`otlp.endpoint` must begin with `http://` or `https://`".to_owned()),
+        }
+    }
+}
+
+fn header(
+    name: &str,
+    value: &str,
+) -> Result<(reqwest::header::HeaderName, reqwest::header::HeaderValue), String> {
+    let read = name.parse().map_err(|_| format!("`otlp.headers`: `{name}` is no header"))?;
+    let value = value.parse();
+    Ok((read, value.map_err(|_| format!("`otlp.headers`: the value of `{name}`"))?))
 }
 
 enum Sent {
@@ -89,7 +100,7 @@ impl Traces {
     ///
     /// The address or a header makes no sense.
     pub fn start(collector: Collector) -> Result<Self, String> {
-        let (url, headers) = collector.read()?;
+        let (url, headers) = collector.read().map_err(|wrong| wrong.join("; "))?;
         let client = reqwest::Client::builder()
             .default_headers(headers)
             .redirect(reqwest::redirect::Policy::none())

@@ -18,6 +18,7 @@ mod pass;
 mod port;
 mod read;
 mod reader;
+mod room;
 mod row;
 mod schema;
 mod sealing;
@@ -297,8 +298,13 @@ impl Sqlite {
     ///
     /// When it cannot be set.
     pub async fn set_max_bytes(&self, max_bytes: Option<u64>) -> Result<(), StoreError> {
-        self.write(move |tx| limit_size(tx.conn, max_bytes).map_err(|error| fault::of_read(&error)))
-            .await
+        let shared = Arc::clone(&self.shared);
+        self.write(move |tx| {
+            limit_size(tx.conn, max_bytes).map_err(|error| fault::of_read(&error))?;
+            shared.may_have(pages(tx.conn, max_bytes));
+            Ok(())
+        })
+        .await
     }
 
     /// Takes a step in the writer's next transaction, and answers once it is durable.
@@ -366,6 +372,12 @@ fn make_private(path: &Path) -> std::io::Result<()> {
     options.open(path).map(drop)
 }
 
+/// How many pages it may have, where that is limited.
+fn pages(conn: &Connection, max_bytes: Option<u64>) -> Option<u64> {
+    let page = conn.pragma_query_value(None, "page_size", |row| row.get::<_, i64>(0)).ok()?;
+    Some(max_bytes? / u64::try_from(page).ok()?.max(1))
+}
+
 fn limit_size(conn: &Connection, max_bytes: Option<u64>) -> rusqlite::Result<()> {
     let page: i64 = conn.pragma_query_value(None, "page_size", |row| row.get(0))?;
     let pages = max_bytes.map_or(i64::from(u32::MAX) - 1, |bytes| row::signed(bytes) / page.max(1));
@@ -381,7 +393,9 @@ fn share(conn: &Connection, path: &Path, options: &Options) -> Res<Shared> {
     let stored = stored.unwrap_or_default();
     let clock = Steady::new(Arc::clone(&options.clock), stored);
     let any_blocks = read::any_blocks(conn)?;
-    Ok(Shared::new(clock, beside(path, "blocks"), any_blocks, options.verify))
+    let shared = Shared::new(clock, beside(path, "blocks"), any_blocks, options.verify);
+    shared.may_have(pages(conn, options.max_bytes));
+    Ok(shared)
 }
 
 fn ring(conn: &Connection, options: &Options) -> Res<Ring> {

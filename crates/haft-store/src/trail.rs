@@ -5,6 +5,7 @@ mod check;
 mod file;
 mod gap;
 mod head;
+mod regular;
 
 use std::fmt;
 
@@ -19,6 +20,7 @@ pub(crate) use check::{Chain, Signed, Written, by_number};
 pub(crate) use file::{Signing, append, drop_some, key, read, replace};
 pub(crate) use gap::Gap;
 pub(crate) use head::{Head, Heads};
+pub(crate) use regular::{open as open_file, read as read_file};
 
 /// The end of the chain, to which the next entry is linked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -200,6 +202,7 @@ pub(crate) fn said(found: Result<Verified, Broken>) -> Checked {
             checkpoints,
             head: Some(head),
             broken: None,
+            unseen: None,
             warning: None,
         },
         Err(found) => broken(found.number, found.to_string()),
@@ -210,7 +213,15 @@ pub(crate) fn said(found: Result<Verified, Broken>) -> Checked {
 pub(crate) fn broken(number: u64, why: String) -> Checked {
     let (entries, forgotten, checkpoints) = (0, 0, 0);
     let broken = Some((number, why));
-    Checked { entries, forgotten, checkpoints, head: None, broken, warning: None }
+    Checked {
+        entries,
+        forgotten,
+        checkpoints,
+        head: None,
+        unseen: broken.clone(),
+        broken,
+        warning: None,
+    }
 }
 
 /// Checks entries that nobody has signed.

@@ -404,19 +404,20 @@ pub(crate) fn text_of(argument: &str) -> anyhow::Result<String> {
 pub(crate) const LEFT: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// How many threads a command works on.
-const THREADS: usize = 2;
+pub(crate) const THREADS: usize = 2;
 
 /// How much stack each has, where nobody says otherwise. Rules are evaluated by calls inside of calls, and
 /// what may be written must fit, without optimisation, too.
 const STACK: usize = 8 << 20;
 
+/// Where a command has no threads to work on.
+pub(crate) const FEW_THREADS: &str = "no threads can be started: this machine, or whoever limits what runs \
+    here, gives too few (`ulimit -u`, `TasksMax`, `--pids-limit`)";
+
 /// Runs what a command does on a runtime of its own.
 pub(crate) fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let threads = startable(THREADS);
-    threads.context(
-        "no threads can be started: this machine, or whoever limits what runs here, gives too few \
-         (`ulimit -u`, `TasksMax`, `--pids-limit`)",
-    )?;
+    threads.context(FEW_THREADS)?;
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     builder.worker_threads(THREADS).enable_all();
     if std::env::var_os("RUST_MIN_STACK").is_none() {

@@ -40,6 +40,7 @@ use otlp::Otlp;
 pub(crate) use outside::Outside;
 pub(crate) use reading::Checked;
 use runtime::RawRuntime;
+pub(crate) use sections::LeftOut;
 pub(crate) use server::Logging;
 use server::{RawServer, Serving};
 use store::RawStore;
@@ -171,6 +172,15 @@ fn or_default<T: Default>(found: anyhow::Result<T>, wrong: &mut Vec<anyhow::Erro
         wrong.push(why);
         T::default()
     })
+}
+
+/// What was made, where nothing is wrong with it; else the first mistake.
+fn sound<T>(made: Option<T>, wrong: Vec<anyhow::Error>) -> anyhow::Result<T> {
+    match (wrong.into_iter().next(), made) {
+        (Some(first), _) => Err(first),
+        (None, Some(made)) => Ok(made),
+        (None, None) => bail!("it cannot be read"),
+    }
 }
 
 /// Refuses numbers of which 0 would mean that nothing works.
@@ -344,13 +354,34 @@ impl Config {
 
     /// The knowledge base.
     pub(crate) fn kb(&self) -> anyhow::Result<Kb> {
+        let mut wrong = Vec::new();
+        let kb = self.kb_noting(&mut wrong);
+        sound(kb, wrong).with_context(|| format!("`{}`", self.file))
+    }
+
+    fn kb_noting(&self, wrong: &mut Vec<anyhow::Error>) -> Option<Kb> {
         let folder = self.folder.clone().unwrap_or_default();
-        self.kb.resolve(&folder, self.only_tenant()).with_context(|| format!("`{}`", self.file))
+        self.kb.resolve(&folder, self.only_tenant(), wrong)
+    }
+
+    /// What the knowledge base is made from, whatever else is wrong with it.
+    pub(crate) fn kb_sources(&self) -> Vec<PathBuf> {
+        self.kb.sources(&self.folder.clone().unwrap_or_default())
     }
 
     /// People's calendars.
     pub(crate) fn calendar(&self) -> anyhow::Result<haft_tools::calendar::Setup> {
-        self.calendar.resolve(&self.first_tenant()).with_context(|| format!("`{}`", self.file))
+        let mut wrong = Vec::new();
+        let setup = self.calendar.resolve(&self.first_tenant(), &mut wrong);
+        sound(Some(setup), wrong).with_context(|| format!("`{}`", self.file))
+    }
+
+    /// Everything that is wrong with what is looked at only when it is used.
+    pub(crate) fn faults(&self) -> Vec<anyhow::Error> {
+        let mut wrong = Vec::new();
+        let _ = self.kb_noting(&mut wrong);
+        let _ = self.calendar.resolve(&self.first_tenant(), &mut wrong);
+        wrong
     }
 
     /// Where the last accepted registry is remembered. Only a project with a configuration has

@@ -304,6 +304,9 @@ pub struct Checked {
     /// The first entry that is not as it was written, and what is wrong with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broken: Option<(u64, String)>,
+    /// The first of those that nobody has acknowledged: only they stop effects.
+    #[serde(skip)]
+    pub unseen: Option<(u64, String)>,
     /// What somebody should look at although nothing was touched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
@@ -462,6 +465,12 @@ pub trait Store: Ledger + Journal + Confirmations + Sessions + Blocks + Configs 
 
     /// Whether side effects can be recorded at this moment.
     fn is_writable(&self) -> bool;
+
+    /// Whether there is room for more, by what the disk and the store's own limit say: nothing has to be
+    /// refused first. Where that cannot be told there is.
+    fn has_room<'a>(&'a self) -> Answer<'a, bool> {
+        Box::pin(async { Ok(true) })
+    }
 
     /// Whether side effects of a tenant are taken: not where the audit trail was touched and nobody
     /// has acknowledged that since.

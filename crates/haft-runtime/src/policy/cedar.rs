@@ -91,6 +91,26 @@ pub(crate) struct Matched {
     pub(crate) approve: Option<usize>,
 }
 
+/// What is to blame where no rule is.
+const REQUEST: &str = "cedar:request";
+
+/// Why the policies could not be asked.
+#[derive(Debug)]
+pub(crate) struct Unasked {
+    /// The rule that could not be evaluated.
+    pub(crate) rule: String,
+    pub(crate) why: String,
+    /// What would change it, in words for agents.
+    pub(crate) enable: &'static str,
+}
+
+impl Unasked {
+    fn rule(rule: String, why: String) -> Self {
+        let enable = "an administrator has to mend a rule that could not be evaluated";
+        Self { rule, why, enable }
+    }
+}
+
 impl Slice {
     pub(crate) fn forbids_by_arguments(&self) -> bool {
         !self.bound.forbid.is_empty()
@@ -132,14 +152,20 @@ impl Cedar {
         principal: &Principal,
         ask: &Ask<'_>,
         half: Half,
-    ) -> Result<Matched, (String, String)> {
+    ) -> Result<Matched, Unasked> {
         let (sets, mentions) = self.slice(&ask.tool.id).half(half);
         if sets.forbid.is_empty() && sets.permit.is_empty() && sets.approve.is_empty() {
             return Ok(Matched::default());
         }
-        let (request, entities) = search::affordable(mentions, ask)
-            .and_then(|()| self.question(principal, ask, half, mentions))
-            .map_err(|why| ("cedar:request".to_owned(), why))?;
+        search::affordable(mentions, ask).map_err(|why| Unasked {
+            rule: REQUEST.to_owned(),
+            why,
+            // Whoever wrote the rules may have meant it so, and whoever calls can do this at once.
+            enable: "call with a shorter text, in several calls if need be, or ask an administrator to have \
+                     fewer rules search in it with `like`",
+        })?;
+        let question = self.question(principal, ask, half, mentions);
+        let (request, entities) = question.map_err(|why| Unasked::rule(REQUEST.to_owned(), why))?;
         Ok(Matched {
             forbid: self.first(&sets.forbid, &request, &entities)?,
             permit: self.permit(&sets.permit, &request, &entities)?,
@@ -182,7 +208,7 @@ impl Cedar {
         set: &PolicySet,
         request: &Request,
         entities: &Entities,
-    ) -> Result<Option<usize>, (String, String)> {
+    ) -> Result<Option<usize>, Unasked> {
         Ok(self.matching(set, request, entities)?.into_iter().min())
     }
 
@@ -193,7 +219,7 @@ impl Cedar {
         set: &PolicySet,
         request: &Request,
         entities: &Entities,
-    ) -> Result<Option<usize>, (String, String)> {
+    ) -> Result<Option<usize>, Unasked> {
         let matching = self.matching(set, request, entities)?;
         let asks = |index: &usize| self.rule(*index).is_some_and(|rule| rule.approve.is_some());
         Ok(matching.into_iter().min_by_key(|index| (!asks(index), *index)))
@@ -204,7 +230,7 @@ impl Cedar {
         set: &PolicySet,
         request: &Request,
         entities: &Entities,
-    ) -> Result<Vec<usize>, (String, String)> {
+    ) -> Result<Vec<usize>, Unasked> {
         if set.is_empty() {
             return Ok(Vec::new());
         }
@@ -214,8 +240,8 @@ impl Cedar {
             response.diagnostics().errors().next()
         {
             let rule = index(error.policy_id()).and_then(|index| self.rule(index));
-            let id = rule.map_or("cedar:request", |rule| rule.id.as_str());
-            return Err((id.to_owned(), error.inner().to_string()));
+            let id = rule.map_or(REQUEST, |rule| rule.id.as_str());
+            return Err(Unasked::rule(id.to_owned(), error.inner().to_string()));
         }
         Ok(response.diagnostics().reason().filter_map(index).collect())
     }

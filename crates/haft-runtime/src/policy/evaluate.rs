@@ -190,9 +190,8 @@ impl Policy {
             principals(ask).into_iter().zip(&mut all).zip(&mut open.permits)
         {
             let Some(principal) = principal else { continue };
-            *found = cedar.ask(principal, ask, half).map_err(|(rule, why)| {
-                let enable = "an administrator has to mend a rule that could not be evaluated";
-                Box::new(deny(format!("error:{rule}"), why, enable))
+            *found = cedar.ask(principal, ask, half).map_err(|one| {
+                Box::new(deny(format!("error:{}", one.rule), one.why, one.enable))
             })?;
             if let Some(rule) = found.forbid.and_then(|index| cedar.rule(index)) {
                 return Err(Box::new(forbidden(rule, ask.tool)));

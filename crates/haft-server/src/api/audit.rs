@@ -229,8 +229,15 @@ mod tests {
     fn how_long_the_trail_is_only_the_tenant_that_runs_the_server_is_told() {
         let check = |broken: Option<(u64, String)>, warning: Option<&str>, others: Value| {
             let warning = warning.map(str::to_owned);
-            let found =
-                Checked { entries: 9, forgotten: 1, checkpoints: 2, head: None, broken, warning };
+            let found = Checked {
+                entries: 9,
+                forgotten: 1,
+                checkpoints: 2,
+                head: None,
+                broken,
+                unseen: None,
+                warning,
+            };
             assert_eq!(told(&found, true), json!(found));
             assert_eq!(told(&found, false), others);
         };

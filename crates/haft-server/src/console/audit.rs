@@ -137,7 +137,15 @@ mod tests {
                 let (entries, forgotten, checkpoints, head) = (9, 0, 1, None);
                 let warning = Some("the store's time is <b> ahead".to_owned());
                 let broken = broken.clone();
-                let one = Checked { entries, forgotten, checkpoints, head, broken, warning };
+                let one = Checked {
+                    entries,
+                    forgotten,
+                    checkpoints,
+                    head,
+                    broken,
+                    unseen: None,
+                    warning,
+                };
                 let page = found(&one, at_home).into_string();
                 assert!(page.contains("Look at the clock") && !page.contains("<b>"), "{page}");
                 let intact = if one.broken.is_none() { "Intact" } else { "Not intact" };

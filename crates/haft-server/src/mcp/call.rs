@@ -21,11 +21,13 @@ use serde_json::{Map, Value, json};
 
 use super::SAME_ACT;
 use super::approval::{self, Said};
+use super::coded::of_kind;
 use super::handler::Handler;
 use super::http::SESSION;
 use super::sessions::InUse;
 use super::state::{Request, State};
 use super::talk::{self, Line, Talk};
+use crate::problem::Problem;
 
 /// Our words in `_meta`.
 const KEY: &str = "haft/idempotencyKey";
@@ -65,7 +67,8 @@ pub(super) async fn call(
         ended = made => ended?,
         // Dropping the call is how the path learns that nobody waits: what has begun is finished.
         () = context.ct.cancelled() => {
-            return Err(ErrorData::invalid_request("the request was cancelled", None));
+            let error = ErrorData::invalid_request("the request was cancelled", None);
+            return Err(of_kind(ErrorKind::Cancelled, error));
         }
     };
     match ended {
@@ -99,7 +102,9 @@ fn in_use(handler: &Handler, context: &RequestContext<RoleServer>) -> Option<InU
 
 /// As much is under way as may be.
 fn busy() -> ErrorData {
-    let help = json!({ "retryAfterMs": 1000 });
+    let problem = Problem::overloaded();
+    let help = json!({ "code": problem.code(), "suggestion": "wait, then send the same request",
+        "retryAfterMs": 1000 });
     ErrorData::internal_error("too much is under way; try again in a second", Some(help))
 }
 
@@ -121,7 +126,7 @@ pub(super) async fn take(
 ) -> Result<Ended, ErrorData> {
     if !handler.calls() {
         let why = "MCP is for look-up only here; calls are made through the HTTP API";
-        return Err(ErrorData::invalid_request(why, None));
+        return Err(of_kind(ErrorKind::Denied, ErrorData::invalid_request(why, None)));
     }
     let arguments = RawArguments::Value(Value::Object(request.arguments.unwrap_or_default()));
     let mut call = Call::new(handler.seat.caller.clone(), request.name, arguments);
@@ -300,7 +305,8 @@ fn answer(handler: &Handler, name: &str, envelope: &Envelope) -> Result<Value, E
         let catalog = handler.door.runtime.catalog(&handler.seat.caller, Mode::Text);
         if let Found::Unknown = catalog.find(name) {
             let name = &envelope.meta.tool;
-            return Err(ErrorData::invalid_params(format!("unknown tool: {name}"), None));
+            let error = ErrorData::invalid_params(format!("unknown tool: {name}"), None);
+            return Err(of_kind(ErrorKind::Unavailable, error));
         }
     }
     let answer = Answer { id: None, name, envelope };

@@ -16,6 +16,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::call::{self, Ended};
+use super::coded::coded;
 use super::handler::Handler;
 use super::talk::Line;
 use super::{Seat, listed};
@@ -147,6 +148,6 @@ impl Message<()> {
             true => StatusCode::BAD_REQUEST,
             false => StatusCode::OK,
         };
-        Self { jsonrpc: "2.0", id, result: None, error: Some(error) }.told(status)
+        Self { jsonrpc: "2.0", id, result: None, error: Some(coded(error)) }.told(status)
     }
 }

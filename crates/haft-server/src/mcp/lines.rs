@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use haft_adm::strict;
-use rmcp::RoleServer;
-use rmcp::model::{ErrorCode, ProtocolVersion};
+use rmcp::model::{ErrorCode, JsonRpcMessage, ProtocolVersion};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage, serve_server};
 use rmcp::transport::Transport;
+use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
@@ -17,6 +17,7 @@ use tokio::io::{
 use tokio::sync::Mutex;
 
 use super::Seat;
+use super::coded::coded;
 use super::handler::Handler;
 use crate::door::Door;
 
@@ -47,7 +48,7 @@ impl Wrong {
 
     /// The answer to it.
     pub(super) fn to_line(&self) -> String {
-        let error = json!({ "code": self.code.0, "message": self.why });
+        let error = coded(ErrorData::new(self.code, self.why.clone(), None));
         json!({ "jsonrpc": "2.0", "id": self.id, "error": error }).to_string()
     }
 }
@@ -187,6 +188,10 @@ where
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let to = self.to.clone();
+        let mut item = item;
+        if let JsonRpcMessage::Error(one) = &mut item {
+            one.error = coded(one.error.clone());
+        }
         async move {
             let line = serde_json::to_string(&item).map_err(io::Error::other)?;
             write(&to, line).await

@@ -8,6 +8,7 @@ use haft_core::{ErrorKind, ToolError};
 use rmcp::model::{ErrorCode, ProtocolVersion};
 use serde_json::{Map, Value, json};
 
+use super::coded::{JSON, recoded};
 use crate::problem::Problem;
 
 /// More than the SDK says in plain text about anything.
@@ -19,8 +20,7 @@ pub(super) fn told(problem: &Problem, heard: Option<Value>) -> Response {
     let mut response = problem.clone().into_response();
     if let Some(id) = heard {
         *response.body_mut() = Body::from(error(problem, &id).to_string());
-        let kind = HeaderValue::from_static("application/json");
-        response.headers_mut().insert(header::CONTENT_TYPE, kind);
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
     }
     response
 }
@@ -46,12 +46,13 @@ fn error(problem: &Problem, id: &Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": error })
 }
 
-/// The SDK's answer; or, where it is an error in plain text, the problem that this is.
+/// The SDK's answer, its errors with our codes; or, where it is an error in plain text, the problem that
+/// this is.
 pub(super) async fn retold(answered: Response) -> Result<Response, Problem> {
     let (status, headers) = (answered.status(), answered.headers());
     let is_error = status.is_client_error() || status.is_server_error();
     if !is_error || headers.contains_key(header::CONTENT_TYPE) {
-        return Ok(answered);
+        return Ok(recoded(answered).await);
     }
     if status == StatusCode::METHOD_NOT_ALLOWED {
         // With `Allow`, which the SDK knows.

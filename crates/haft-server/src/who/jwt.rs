@@ -126,10 +126,13 @@ impl Issuers {
         for issuer in issuers {
             let twice = all.iter().any(|one| one.issuer.issuer == issuer.issuer);
             let checked = match twice {
-                true => Err("it is there twice".to_owned()),
+                true => Err(vec!["it is there twice".to_owned()]),
                 false => Known::new(issuer),
             };
-            let bad = |why| BadIssuer { issuer: issuer.issuer.clone(), why };
+            let bad = |wrong: Vec<String>| BadIssuer {
+                issuer: issuer.issuer.clone(),
+                why: wrong.into_iter().next().unwrap_or_default(),
+            };
             all.push(checked.map_err(bad)?);
         }
         Ok(Self { all })
@@ -170,30 +173,55 @@ impl Issuers {
     }
 }
 
-impl Known {
-    fn new(issuer: &Issuer) -> Result<Self, String> {
-        if issuer.issuer.is_empty() {
-            return Err("it has no name".to_owned());
-        }
-        if issuer.audience.is_empty() || issuer.audience.iter().any(String::is_empty) {
-            return Err("`audience` is needed: tokens for others must not open this".to_owned());
-        }
-        if issuer.leeway_s.is_some_and(|s| s > 300) {
-            return Err("`leeway_s` is at most 300".to_owned());
-        }
-        if issuer.tenant.is_none() && issuer.claims.tenant.is_none() {
-            return Err("say whose it is: `tenant`, or `claims.tenant`".to_owned());
-        }
-        let place = match (&issuer.jwks_url, &issuer.jwks_file) {
-            (Some(url), None) => Place::url(url)?,
-            (None, Some(file)) => Place::File(file.clone()),
+impl Issuer {
+    /// Everything that makes no sense, the first first.
+    #[must_use]
+    pub fn faults(&self) -> Vec<BadIssuer> {
+        let bad = |why| BadIssuer { issuer: self.issuer.clone(), why };
+        Known::new(self).err().unwrap_or_default().into_iter().map(bad).collect()
+    }
+
+    fn lacks(&self) -> Vec<&'static str> {
+        let (nobody, anybody) = (self.issuer.is_empty(), self.audience.is_empty());
+        let odd = anybody || self.audience.iter().any(String::is_empty);
+        let nobodys = self.tenant.is_none() && self.claims.tenant.is_none();
+        let faults = [
+            nobody.then_some("it has no name"),
+            odd.then_some("`audience` is needed: tokens for others must not open this"),
+            self.leeway_s.is_some_and(|s| s > 300).then_some("`leeway_s` is at most 300"),
+            nobodys.then_some("say whose it is: `tenant`, or `claims.tenant`"),
+        ];
+        faults.into_iter().flatten().collect()
+    }
+
+    fn place(&self) -> Result<Place, String> {
+        match (&self.jwks_url, &self.jwks_file) {
+            (Some(url), None) => Place::url(url),
+            (None, Some(file)) => Ok(Place::File(file.clone())),
             (None, None) | (Some(_), Some(_)) => {
-                return Err("say where its keys are: `jwks_url` or `jwks_file`".to_owned());
+                Err("say where its keys are: `jwks_url` or `jwks_file`".to_owned())
             }
-        };
-        let algorithms = algorithms(&issuer.algorithms)?;
+        }
+    }
+}
+
+impl Known {
+    /// # Errors
+    ///
+    /// Everything that makes no sense, the first first.
+    fn new(issuer: &Issuer) -> Result<Self, Vec<String>> {
+        let mut wrong: Vec<String> = issuer.lacks().into_iter().map(str::to_owned).collect();
+        let mut noted = |why: String| wrong.push(why);
+        let place = issuer.place().map_err(&mut noted).ok();
+        let algorithms = algorithms(&issuer.algorithms).map_err(&mut noted).ok();
         let pause = std::time::Duration::from_secs(issuer.jwks_pause_s.unwrap_or(10));
-        Ok(Self { issuer: issuer.clone(), algorithms, keys: Keyset::new(place, pause)? })
+        let keys = place.and_then(|place| Keyset::new(place, pause).map_err(&mut noted).ok());
+        match (algorithms, keys) {
+            (Some(algorithms), Some(keys)) if wrong.is_empty() => {
+                Ok(Self { issuer: issuer.clone(), algorithms, keys })
+            }
+            (_, _) => Err(wrong),
+        }
     }
 
     fn rules(&self, algorithm: Algorithm) -> Validation {

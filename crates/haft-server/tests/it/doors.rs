@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::Principal;
-use haft_core::port::Journal as _;
+use haft_core::port::{Journal as _, Store as _};
 use haft_server::Limits;
 use haft_store::{Manual, Memory, Options, Sqlite};
 use serde_json::json;
@@ -408,8 +408,13 @@ async fn a_store_without_room_is_told_at_the_door() {
     assert_eq!(refused.json()["error"]["kind"], "store_unavailable", "{refused:?}");
     let ready = served.get("", "/readyz").await;
     assert_eq!((ready.status, ready.body.contains("cannot be written")), (503, true), "{ready:?}");
-    store.set_max_bytes(None).await.unwrap();
+    // However long ago it is that something was refused: there is still no room.
     clock.advance(1_000);
+    assert!(store.is_writable(), "somebody may try again");
+    let again = Served::on(store.clone(), Limits::default()).await;
+    let ready = again.get("", "/readyz").await;
+    assert_eq!((ready.status, ready.body.contains("cannot be written")), (503, true), "{ready:?}");
+    store.set_max_bytes(None).await.unwrap();
     let mut tries = 0;
     while served.get("", "/readyz").await.status != 200 {
         tries += 1;

@@ -73,7 +73,7 @@ pub(crate) async fn call_with(
 }
 
 /// The message in an answer that came as a stream of events.
-fn streamed(reply: &Reply) -> Value {
+pub(crate) fn streamed(reply: &Reply) -> Value {
     let mut data = reply.body.lines().filter_map(|line| line.strip_prefix("data: "));
     let last = data.rfind(|data| data.starts_with('{'));
     serde_json::from_str(last.unwrap_or_else(|| panic!("no message: {reply:?}"))).unwrap()

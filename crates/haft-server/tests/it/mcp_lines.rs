@@ -102,11 +102,29 @@ async fn lines_that_are_no_messages_are_answered_and_the_next_one_is_read() {
         pipe.raw(line).await;
         let answer = pipe.next().await;
         assert_eq!(answer["error"]["code"], code, "{line}: {answer}");
+        let word = if code == -32601 { "not_found" } else { "malformed_request" };
+        assert_eq!(answer["error"]["data"]["code"], word, "{line}: {answer}");
     }
     pipe.raw(&format!("\"{}\"", "x".repeat(2 << 20))).await;
     assert_eq!(pipe.next().await["error"]["code"], -32700, "longer than a message may be");
     assert_eq!(pipe.ask(4, "ping", json!({})).await["result"], json!({}));
     assert_eq!(served.runs(), 0);
+}
+
+/// What the SDK says to whoever has not introduced themselves has not come through the handler.
+#[tokio::test]
+async fn errors_before_a_session_have_a_code_of_ours() {
+    let served = Served::new().await;
+    let mut pipe = Pipe::new(&served);
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "1999-01-01",
+        "io.modelcontextprotocol/clientCapabilities": {}});
+    let lacking = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
+    for (params, code) in [(json!({"_meta": lacking}), -32602), (json!({"_meta": meta}), -32022)] {
+        let answer = pipe.ask(1, "tools/list", params).await;
+        assert_eq!(answer["error"]["code"], code, "{answer}");
+        assert_eq!(answer["error"]["data"]["code"], "malformed_request", "{answer}");
+        assert!(answer["error"]["data"]["suggestion"].is_string(), "{answer}");
+    }
 }
 
 /// Answers the question that a call leads to, and gives the end of the call.

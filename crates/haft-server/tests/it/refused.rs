@@ -2,10 +2,10 @@
 //! JSON-RPC with its id, to anything else a problem.
 
 use haft_server::mcp::Settings;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::client::{Reply, Served};
-use crate::mcp::{begin, initialize};
+use crate::mcp::{begin, initialize, meta, streamed};
 
 const LIST: &str = r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#;
 const ODD: &str = r#"{"jsonrpc":"2.0","id":7,"error":"odd"}"#;
@@ -87,8 +87,8 @@ async fn what_is_refused_once_a_message_was_read_is_an_error_with_its_id() {
     let world = World::new().await;
     let hello = initialize().to_string().replace("\"id\":0", "\"id\":7");
     for (headers, body, status, code, word) in [
-        ("key | both | json", "{", 400, -32700, ""),
-        ("key | both | json", "[]", 400, -32600, ""),
+        ("key | both | json", "{", 400, -32700, "malformed_request"),
+        ("key | both | json", "[]", 400, -32600, "malformed_request"),
         ("key | json", LIST, 406, -32600, "not_acceptable"),
         ("key | json | Accept: application/json", LIST, 406, -32600, "not_acceptable"),
         ("key | both | json", LIST, 400, -32600, "malformed_request"),
@@ -107,14 +107,69 @@ async fn what_is_refused_once_a_message_was_read_is_an_error_with_its_id() {
         let error = &said["error"];
         assert_eq!((&said["jsonrpc"], &error["code"]), (&json!("2.0"), &json!(code)), "{what}");
         assert!(error["message"].is_string(), "{what}");
-        if !word.is_empty() {
-            assert_eq!((&said["id"], &error["data"]["code"]), (&json!(7), &json!(word)), "{what}");
-            assert!(error["data"]["suggestion"].is_string(), "{what}");
-        }
+        // What was not read has none.
+        let id = if body.len() > 2 { json!(7) } else { Value::Null };
+        assert_eq!((&said["id"], &error["data"]["code"]), (&id, &json!(word)), "{what}");
+        assert!(error["data"]["suggestion"].is_string(), "{what}");
         if code == -32022 {
             let data = &error["data"];
             assert_eq!(data["requested"], "1999-01-01", "{what}");
             assert!(data["supported"].as_array().is_some_and(|all| all.len() > 1), "{what}");
         }
+    }
+}
+
+/// Whoever makes an error, the SDK or we, in either era: it has a code of ours and says what to do.
+#[tokio::test]
+async fn every_error_of_the_protocol_has_a_code_of_ours() {
+    let world = World::new().await;
+    let request = |method: &str, mut params: Value, newer: bool| {
+        if newer {
+            params["_meta"] = meta(json!({}));
+        }
+        json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}).to_string()
+    };
+    let older = "key | both | json | own | older";
+    let newer = |method: &str, name: &str| {
+        let name = if name.is_empty() { String::new() } else { format!(" | Mcp-Name: {name}") };
+        format!("key | both | json | newer | Mcp-Method: {method}{name}")
+    };
+    let nothing = || json!({"name": "nothing"});
+    let nowhere = || json!({"uri": "haft://nowhere"});
+    for (headers, method, params, code, word) in [
+        (older.to_owned(), "nothing/at_all", json!({}), -32601, "not_found"),
+        (older.to_owned(), "tasks/get", json!({"taskId": "a"}), -32601, "not_found"),
+        (older.to_owned(), "tools/list", json!({"cursor": "odd"}), -32602, "malformed_request"),
+        (older.to_owned(), "prompts/get", nothing(), -32602, "malformed_request"),
+        (older.to_owned(), "tools/call", nothing(), -32602, "unavailable"),
+        (older.to_owned(), "tools/call", json!({}), -32602, "malformed_request"),
+        (older.to_owned(), "resources/read", nowhere(), -32002, "not_found"),
+        (newer("nothing/at_all", ""), "nothing/at_all", json!({}), -32601, "not_found"),
+        (newer("tools/call", "nothing"), "tools/call", nothing(), -32602, "unavailable"),
+        (
+            newer("resources/subscribe", "haft://nowhere"),
+            "resources/subscribe",
+            nowhere(),
+            -32601,
+            "not_found",
+        ),
+        (newer("prompts/get", ""), "tools/list", json!({}), -32020, "malformed_request"),
+        (
+            newer("tools/list", ""),
+            "tools/list",
+            json!({"cursor": "x"}),
+            -32602,
+            "malformed_request",
+        ),
+    ] {
+        let body = request(method, params, headers.contains("newer"));
+        let reply = world.send("POST", &headers, &body).await;
+        let what = format!("{headers} {body}: {reply:?}");
+        let is_json = reply.header("content-type") == Some("application/json");
+        let said = if is_json { reply.json() } else { streamed(&reply) };
+        let (id, error) = (&said["id"], &said["error"]);
+        assert_eq!((id, &error["code"]), (&json!(7), &json!(code)), "{what}");
+        assert_eq!(error["data"]["code"], word, "{what}");
+        assert!(error["data"]["suggestion"].is_string(), "{what}");
     }
 }

@@ -3,8 +3,8 @@
 
 mod word;
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher as _, RandomState};
 
 use haft_core::Digest;
 use haft_core::ledger::State;
@@ -20,17 +20,22 @@ use crate::steps::journal::{ACKNOWLEDGE, BEGIN};
 use crate::steps::proof::is_word;
 use crate::tables::Res;
 use crate::trail::{Broken, Fault, Written};
-use word::{Found, Open, Raw, Said, Word, found};
+use word::{Found, Open, Raw, Said, Tag, Tags, Told, Word, found};
 
 /// The last word of the trail on each effect and on each thing that is configured.
 #[derive(Default)]
 pub(super) struct Words {
     all: Vec<Word>,
-    /// Where the last word on each call is.
-    calls: HashMap<u64, usize>,
-    hashing: RandomState,
+    /// By call: where each word is, the last one last. Only what an older haft said is looked for so, and
+    /// what no entry knows.
+    calls: OnceCell<Vec<(u64, u32)>>,
+    tags: Tags,
     /// By key: where the last word on what is there is.
-    kept: HashMap<Raw, usize>,
+    kept: HashMap<Tag, u32>,
+    /// All that was said of effects that have not come to an end, for whoever reads on later.
+    open: HashMap<u32, Told>,
+    /// The keys, where each effect is asked for by its own.
+    keys: Option<HashMap<u32, Raw>>,
     tenants: Tenants,
     configs: HashMap<Name, (u64, Option<Digest>)>,
     /// The latest time in the trail: a clock that was ahead for a while forgot by it.
@@ -46,22 +51,28 @@ pub(super) struct Words {
 #[derive(Default)]
 struct Tenants {
     names: Vec<String>,
-    numbers: HashMap<String, usize>,
+    numbers: HashMap<String, u32>,
 }
 
 impl Tenants {
-    fn number(&mut self, name: &str) -> usize {
+    fn number(&mut self, name: &str) -> u32 {
         if let Some(number) = self.numbers.get(name) {
             return *number;
         }
+        let number = place(self.names.len());
         self.names.push(name.to_owned());
-        self.numbers.insert(name.to_owned(), self.names.len() - 1);
-        self.names.len() - 1
+        self.numbers.insert(name.to_owned(), number);
+        number
     }
 
-    fn name(&self, number: usize) -> &str {
-        self.names.get(number).map_or("", String::as_str)
+    fn name(&self, number: u32) -> &str {
+        self.names.get(number as usize).map_or("", String::as_str)
     }
+}
+
+/// The number of a place. There are not so many: the memory would not do for a part of them.
+fn place(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
 }
 
 /// Something on which the two do not agree.
@@ -114,7 +125,9 @@ impl Words {
             "config" => self.configure(entry),
             SHRED => {
                 let (tenant, all) = (self.tenants.number(entry.tenant), &self.all);
-                self.kept.retain(|_, at| all.get(*at).is_none_or(|word| word.tenant != tenant));
+                let stays = |at: &u32| all.get(*at as usize).is_none_or(|one| one.tenant != tenant);
+                self.kept.retain(|_, at| stays(at));
+                self.open.retain(|at, _| stays(at));
             }
             kind if is_word(kind) => {
                 if kind == BEGIN {
@@ -136,25 +149,41 @@ impl Words {
 
     /// Keeps a word in the place of an earlier one on the same attempt.
     fn hear(&mut self, entry: &Written<'_>, said: &Said<'_>) {
-        let (key, proof) = said.proof().unzip();
+        let told = said.told();
         let word = Word {
             number: entry.number,
             tenant: self.tenants.number(entry.tenant),
-            call: self.hashing.hash_one(&*said.call),
+            call: self.tags.call(&said.call),
             state: State::parse(&said.state),
-            proof,
+            proof: told.map(|told| told.proved(&self.tags)),
         };
-        let before = key.and_then(|key| self.kept.get(&key)).copied();
-        let same = |at: &usize| self.all.get(*at).is_some_and(|one| one.call == word.call);
-        let at = before.filter(same).unwrap_or(self.all.len());
-        match self.all.get_mut(at) {
+        let before = told.and_then(|told| self.kept.get(&self.tags.of(told.key))).copied();
+        let same = |at: &u32| self.word(*at).is_some_and(|one| one.call == word.call);
+        let at = before.filter(same).unwrap_or(place(self.all.len()));
+        match self.all.get_mut(at as usize) {
             Some(place) => *place = word,
             None => self.all.push(word),
         }
-        if let Some(key) = key {
-            self.kept.insert(key, at);
+        if let Some(before) = before {
+            self.open.remove(&before);
         }
-        self.calls.insert(word.call, at);
+        if let Some(told) = told {
+            self.keep(told, at);
+        }
+    }
+
+    fn keep(&mut self, told: Told, at: u32) {
+        self.kept.insert(self.tags.of(told.key), at);
+        if told.is_open() {
+            self.open.insert(at, told);
+        }
+        if let Some(keys) = &mut self.keys {
+            keys.insert(at, told.key);
+        }
+    }
+
+    fn word(&self, at: u32) -> Option<&Word> {
+        self.all.get(at as usize)
     }
 
     /// Takes in what somebody has looked at.
@@ -181,7 +210,7 @@ impl Words {
     pub(super) fn against(&self, conn: &Connection) -> Res<Vec<Differing>> {
         let now_ms = self.now_ms(conn)?;
         let (mut differing, there) = self.edited(conn, now_ms)?;
-        differing.extend(self.removed(&there, now_ms));
+        differing.extend(self.removed(conn, &there, now_ms)?);
         differing.extend(self.against_configs(conn)?);
         Ok(differing)
     }
@@ -191,10 +220,10 @@ impl Words {
     pub(super) fn against_these(&self, conn: &Connection) -> Res<Vec<Differing>> {
         let (now_ms, mut differing) = (self.now_ms(conn)?, Vec::new());
         let mut there = vec![false; self.all.len()];
-        for (key, at) in &self.kept {
-            let Some((word, is_there)) = self.all.get(*at).zip(there.get_mut(*at)) else {
-                continue;
-            };
+        for at in self.kept.values() {
+            let key = self.keys.as_ref().and_then(|keys| keys.get(at));
+            let word = self.word(*at).zip(there.get_mut(*at as usize));
+            let (Some(key), Some((word, is_there))) = (key, word) else { continue };
             let differs = |row: &Row<'_>| {
                 let found = found(row)?;
                 let broken = || self.broken(word, Fault::Ledger);
@@ -207,7 +236,7 @@ impl Words {
             }
         }
         differing.sort_unstable_by_key(|one| one.broken.number);
-        differing.extend(self.removed(&there, now_ms));
+        differing.extend(self.removed(conn, &there, now_ms)?);
         differing.extend(self.against_configs(conn)?);
         Ok(differing)
     }
@@ -221,10 +250,9 @@ impl Words {
 
     /// What there is to know of everything so far, for whoever reads on from here.
     pub(super) fn standing(&self) -> Standing {
-        let open = self.kept.iter().filter_map(|(key, at)| {
-            let word = self.all.get(*at)?;
-            word.proof.filter(|proof| proof.forget_at_ms.is_none())?;
-            Open::of(key, word, self.tenants.name(word.tenant))
+        let open = self.open.iter().filter_map(|(at, told)| {
+            let word = self.word(*at)?;
+            Open::of(told, word, self.tenants.name(word.tenant))
         });
         Standing {
             begins_ms: self.begins_ms,
@@ -244,12 +272,13 @@ impl Words {
             begins_ms: standing.begins_ms,
             looked: standing.looked,
             looked_to: standing.looked_to,
+            keys: Some(HashMap::new()),
             ..Self::default()
         };
         for open in &standing.open {
             let tenant = words.tenants.number(&open.tenant);
-            let (key, word) = open.word(tenant);
-            words.kept.insert(key, words.all.len());
+            let (told, word) = open.word(tenant, &words.tags);
+            words.keep(told, place(words.all.len()));
             words.all.push(word);
         }
         words
@@ -268,11 +297,12 @@ impl Words {
             let mut rows = statement.query(())?;
             while let Some(row) = rows.next()? {
                 let found = found(row)?;
-                let under_key = found.key.and_then(|key| self.kept.get(&key)).copied();
+                let under_key =
+                    found.key.and_then(|key| self.kept.get(&self.tags.of(key))).copied();
                 if let Some(broken) = self.disagrees(&found, under_key, now_ms) {
                     edited.push(Differing { marks: found.marks(), broken });
                 }
-                if let Some(is_there) = under_key.and_then(|at| there.get_mut(at)) {
+                if let Some(is_there) = under_key.and_then(|at| there.get_mut(at as usize)) {
                     *is_there = true;
                 }
             }
@@ -282,15 +312,12 @@ impl Words {
         Ok((edited, there))
     }
 
-    fn disagrees(
-        &self,
-        found: &Found<'_>,
-        under_key: Option<usize>,
-        now_ms: i64,
-    ) -> Option<Broken> {
-        let under_key = under_key.and_then(|at| self.all.get(at));
+    fn disagrees(&self, found: &Found<'_>, under_key: Option<u32>, now_ms: i64) -> Option<Broken> {
+        let under_key = under_key.and_then(|at| self.word(at));
         match self.decisive(found, under_key) {
-            Some(word) => (!word.fits(found, now_ms)).then(|| self.broken(word, Fault::Ledger)),
+            Some(word) => {
+                (!word.fits(found, now_ms, &self.tags)).then(|| self.broken(word, Fault::Ledger))
+            }
             None if self.was_begun_before(found, under_key) => None,
             None => Some(Broken {
                 number: under_key.map_or(0, |word| word.number),
@@ -304,16 +331,31 @@ impl Words {
     /// of every attempt; then the one on its call.
     fn decisive<'w>(&'w self, found: &Found<'_>, under_key: Option<&'w Word>) -> Option<&'w Word> {
         let whole = |word: &&Word| word.proof.is_some_and(|proof| proof.is_whole());
-        let of_call = || self.all.get(*self.calls.get(&self.hashing.hash_one(found.call))?);
-        under_key.filter(whole).or_else(of_call)
+        under_key.filter(whole).or_else(|| self.last_on(self.tags.call(found.call)))
+    }
+
+    /// The last word on a call.
+    fn last_on(&self, call: u64) -> Option<&Word> {
+        let calls = self.calls.get_or_init(|| {
+            let known = self.all.iter().enumerate().filter(|(_, word)| word.call != 0);
+            let mut all: Vec<_> = known.map(|(at, word)| (word.call, place(at))).collect();
+            let number = |at: u32| self.word(at).map(|word| word.number);
+            all.sort_unstable_by_key(|(call, at)| (*call, number(*at)));
+            all
+        });
+        let end = calls.partition_point(|(other, _)| *other <= call);
+        let (other, at) = calls.get(end.checked_sub(1)?)?;
+        self.word(*at).filter(|_| *other == call)
     }
 
     /// Whether an effect is not what the word under its key says. That may be from before these words
     /// begin, and then nobody knows of which call it was.
     fn differs(&self, found: &Found<'_>, word: &Word, now_ms: i64) -> bool {
         match self.decisive(found, Some(word)) {
-            Some(word) => !word.fits(found, now_ms),
-            None => !word.fits(found, now_ms) && !self.was_begun_before(found, Some(word)),
+            Some(word) => !word.fits(found, now_ms, &self.tags),
+            None => {
+                !word.fits(found, now_ms, &self.tags) && !self.was_begun_before(found, Some(word))
+            }
         }
     }
 
@@ -332,18 +374,31 @@ impl Words {
     }
 
     /// The entries that are not there and have to be.
-    fn removed(&self, there: &[bool], now_ms: i64) -> Vec<Differing> {
-        let is_there = |at: &usize| there.get(*at).copied().unwrap_or_default();
-        let gone = self.kept.iter().filter(|(_, at)| !is_there(at));
-        let gone = gone.filter_map(|(key, at)| {
-            let word = self.all.get(*at)?;
-            word.proof.filter(|proof| proof.holds_at(now_ms))?;
-            let broken = self.broken(word, Fault::Removed);
-            Some(Differing { marks: vec![Digest::from_raw(key)], broken })
-        });
-        let mut gone: Vec<_> = gone.collect();
+    fn removed(&self, conn: &Connection, there: &[bool], now_ms: i64) -> Res<Vec<Differing>> {
+        let is_there = |at: &u32| there.get(*at as usize).copied().unwrap_or_default();
+        let mut gone = Vec::new();
+        for at in self.kept.values().filter(|at| !is_there(at)) {
+            let Some(word) = self.word(*at) else { continue };
+            if word.proof.is_some_and(|proof| proof.holds_at(now_ms)) {
+                let marks = self.key(conn, *at, word)?.iter().map(Digest::from_raw).collect();
+                gone.push(Differing { marks, broken: self.broken(word, Fault::Removed) });
+            }
+        }
         gone.sort_unstable_by_key(|one| one.broken.number);
-        gone
+        Ok(gone)
+    }
+
+    /// The key that a word is on: few are asked for, and the trail has it.
+    fn key(&self, conn: &Connection, at: u32, word: &Word) -> Res<Option<Raw>> {
+        if let Some(told) = self.open.get(&at) {
+            return Ok(Some(told.key));
+        }
+        let sql = "SELECT body FROM audit WHERE number = ?1";
+        let body = super::read::one(conn, sql, (super::row::signed(word.number),), |row| {
+            row.get::<_, String>(0)
+        })?;
+        let said = |body: &String| serde_json::from_str::<Said<'_>>(body).ok()?.key;
+        Ok(body.as_ref().and_then(said))
     }
 
     /// The things that are configured and not as they were written, then those written and not there.

@@ -79,7 +79,7 @@ impl Mark {
     /// as far as can be told without the key. What cannot be read for any reason is none: it only saves
     /// reading the trail.
     pub(super) fn read(path: &Path, now_ms: i64) -> Option<(Self, Standing)> {
-        let text = fs::read_to_string(beside(path, "checked")).ok()?;
+        let text = String::from_utf8(trail::read_file(&beside(path, "checked")).ok()?).ok()?;
         let (mark, body) = text.trim_end().split_once('\n')?;
         let mark = serde_json::from_str::<Self>(mark).ok()?;
         let lasts = (0..LASTS_MS).contains(&now_ms.saturating_sub(mark.at_ms));

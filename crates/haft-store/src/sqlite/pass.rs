@@ -191,7 +191,9 @@ fn read_whole(path: &Path, short: u64, now_ms: i64, signatures: Signatures) -> R
         true => Mark::write(path, &found.end, now_ms, &found.words.standing(), &view.key),
     }
     let suspicion = suspects(&found.new);
-    Ok(Passed { suspicion, looked_at_ms: view.looked.at_ms, verdict: verdict.map(trail::said) })
+    let unseen = found.new.first().map(|broken| (broken.number, in_words(broken)));
+    let verdict = verdict.map(|verdict| Checked { unseen, ..trail::said(verdict) });
+    Ok(Passed { suspicion, looked_at_ms: view.looked.at_ms, verdict })
 }
 
 /// What nobody can read on from stops everybody.

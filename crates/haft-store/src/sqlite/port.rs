@@ -17,7 +17,7 @@ use haft_core::session::{Block, Session};
 use serde_json::Value;
 
 use super::writer::Recording;
-use super::{Sqlite, entries, read};
+use super::{Sqlite, entries, read, room};
 use crate::steps;
 use crate::tables::Res;
 
@@ -277,6 +277,11 @@ impl Store for Sqlite {
 
     fn is_writable(&self) -> bool {
         self.shared.is_writable()
+    }
+
+    fn has_room<'a>(&'a self) -> Answer<'a, bool> {
+        let (path, most_pages) = (self.path.clone(), self.shared.most_pages());
+        Box::pin(self.readers.ask(move |conn| Ok(room::any(conn, &path, most_pages))))
     }
 
     fn trusts<'a>(&'a self, tenant: &'a str) -> Answer<'a, ()> {

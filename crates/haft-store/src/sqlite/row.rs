@@ -146,7 +146,7 @@ pub(super) fn confirmation(
 }
 
 /// No entry's hash, and what none is linked to.
-const NOTHING: [u8; 32] = [0xff; 32];
+pub(super) const NOTHING: [u8; 32] = [0xff; 32];
 
 /// As it is stored, where it lies: `number, at_ms, tenant, kind, body, previous, hash`. An entry that
 /// cannot be read says nothing and follows from none, which whoever checks the chain finds: one of them

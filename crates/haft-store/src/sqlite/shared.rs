@@ -13,6 +13,7 @@ use super::Verify;
 use super::fault::Judgement;
 use crate::clock::Steady;
 use crate::steps::forget::DAY_MS;
+use crate::trail;
 
 /// So long after a write found no room, another may try.
 const RETRY_MS: i64 = 1_000;
@@ -26,6 +27,8 @@ pub(super) struct Shared {
     is_poisoned: AtomicBool,
     /// When a write last found no room; 0 when there is room.
     full_at_ms: AtomicI64,
+    /// So many pages it may have; as many as there are numbers where that is not limited.
+    most_pages: AtomicU64,
     pub(super) dropped: AtomicU64,
     pub(super) unsigned: AtomicU64,
     suspicion: Mutex<Suspicion>,
@@ -71,6 +74,7 @@ impl Shared {
             poison: Mutex::new(None),
             is_poisoned: AtomicBool::new(false),
             full_at_ms: AtomicI64::new(0),
+            most_pages: AtomicU64::new(u64::MAX),
             dropped: AtomicU64::new(0),
             unsigned: AtomicU64::new(0),
             suspicion: Mutex::new(Suspicion::None),
@@ -116,6 +120,15 @@ impl Shared {
         if self.full_at_ms.load(Ordering::Relaxed) != 0 {
             self.full_at_ms.store(0, Ordering::Release);
         }
+    }
+
+    pub(super) fn may_have(&self, pages: Option<u64>) {
+        self.most_pages.store(pages.unwrap_or(u64::MAX), Ordering::Release);
+    }
+
+    /// How many pages it may have, where that is limited.
+    pub(super) fn most_pages(&self) -> Option<u64> {
+        Some(self.most_pages.load(Ordering::Acquire)).filter(|most| *most != u64::MAX)
     }
 
     /// While there is no room, now and then somebody may try.
@@ -214,7 +227,8 @@ impl Shared {
 
     /// Tells every process that there may be blocks from now on.
     pub(super) fn expect_blocks(&self) -> Result<(), StoreError> {
-        std::fs::write(&self.blocks, "").map_err(|error| {
+        let mut options = std::fs::OpenOptions::new();
+        trail::open_file(&self.blocks, options.create(true).append(true)).map_err(|error| {
             StoreError::Unavailable(format!("`{}`: {error}", self.blocks.display()))
         })?;
         self.any_blocks.store(true, Ordering::Release);

@@ -93,8 +93,10 @@ pub(super) fn fence(conn: &Connection, path: &Path, key: &SigningKey) -> Res<()>
 pub(super) fn has(conn: &Connection, link: &Link) -> Res<bool> {
     let last = writer::last_link(conn).map_err(|error| of_read(&error))?;
     let sql = "SELECT hash FROM audit WHERE number = ?1";
-    let hash = read::one(conn, sql, (row::signed(link.number),), |found| row::digest(found, 0))?;
-    Ok(hash.map_or(link.number <= last.number, |hash| hash == link.hash))
+    // One that cannot be read is not it.
+    let digest = |found: &Row<'_>| Ok(row::digest(found, 0).ok());
+    let hash = read::one(conn, sql, (row::signed(link.number),), digest)?;
+    Ok(hash.map_or(link.number <= last.number, |hash| hash.as_ref() == Some(&link.hash)))
 }
 
 /// Says when a database's time, or that of its trail, is far ahead of the machine's clock, which shows
@@ -131,7 +133,10 @@ impl Sqlite {
         }
         let (path, wall_ms) = (self.path.clone(), self.shared.clock.wall_ms());
         let warning = aside(move || ahead(&path, wall_ms)).await?;
-        let verdict = passed.verdict.ok_or_else(unended)?;
+        let mut verdict = passed.verdict.ok_or_else(unended)?;
+        if looked != passed.looked_at_ms {
+            verdict.unseen = None;
+        }
         Ok(Checked { warning, ..verdict })
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use haft_core::Digest;
 use haft_core::port::StoreError;
 use haft_core::record::InvocationRecord;
 use rusqlite::Connection;
@@ -349,7 +350,12 @@ pub(super) fn last_link(conn: &Connection) -> rusqlite::Result<Link> {
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query(())?;
     match rows.next()? {
-        Some(found) => Ok(Link { number: row::unsigned(found, 0)?, hash: row::digest(found, 1)? }),
+        Some(found) => {
+            // What is no hash is found by whoever checks the trail, and stops effects until somebody has
+            // looked. That they have has to be written after it, and follows from what the check takes it for.
+            let hash = row::digest(found, 1).unwrap_or_else(|_| Digest::from_raw(&row::NOTHING));
+            Ok(Link { number: row::unsigned(found, 0)?, hash })
+        }
         None => Ok(Link::default()),
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use haft_core::port::StoreError;
 use haft_core::registry::SigningKey;
 
-use super::{Broken, Checkpoint, Fault, Heads, Link};
+use super::{Broken, Checkpoint, Fault, Heads, Link, regular};
 
 /// However few were written, they are signed after so long: what is not signed can be taken away
 /// from the end without a trace. Each signature is read whenever the store is opened.
@@ -57,7 +57,7 @@ pub(crate) fn append(path: &Path, checkpoint: &Checkpoint) -> io::Result<()> {
     options.create(true).read(true).append(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let mut file = regular::open(path, &mut options)?;
     if !ends_a_line(&mut file)? {
         mend(&mut file)?;
     }
@@ -91,7 +91,7 @@ fn mend(file: &mut File) -> io::Result<()> {
 /// Nobody else writes checkpoints meanwhile. The lock is a file of its own, because theirs is
 /// another one once some were dropped.
 fn alone(path: &Path) -> io::Result<File> {
-    let lock = OpenOptions::new().create(true).append(true).open(beside(path, "lock"))?;
+    let lock = regular::open(&beside(path, "lock"), OpenOptions::new().create(true).append(true))?;
     lock.lock()?;
     Ok(lock)
 }
@@ -146,18 +146,19 @@ fn aside(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// Reads checkpoints. A last line without its end is a write that was interrupted; any other line
-/// that cannot be read was touched.
+/// that cannot be read was touched, be it no text at all.
 pub(crate) fn read(path: &Path) -> io::Result<Result<Vec<Checkpoint>, Broken>> {
-    let text = match fs::read_to_string(path) {
+    let text = match regular::read(path) {
         Ok(text) => text,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(error),
     };
-    let whole = text.rfind('\n').map_or("", |end| text.get(..end).unwrap_or_default());
-    Ok(whole.lines().try_fold(Vec::new(), |mut read, line| {
+    let whole = text.iter().rposition(|byte| *byte == b'\n').and_then(|end| text.get(..end));
+    let lines = whole.into_iter().flat_map(|whole| whole.split(|byte| *byte == b'\n'));
+    Ok(lines.into_iter().try_fold(Vec::new(), |mut read, line| {
         let last = read.last().map_or(0, |one: &Checkpoint| one.number);
         let broken = Broken { number: last + 1, tenant: None, fault: Fault::Checkpoint };
-        read.push(serde_json::from_str(line).map_err(|_| broken)?);
+        read.push(serde_json::from_slice(line).map_err(|_| broken)?);
         Ok(read)
     }))
 }
@@ -167,8 +168,11 @@ pub(crate) fn key(path: &Path) -> Result<SigningKey, StoreError> {
     let failed = |what: &str, error: &dyn std::fmt::Display| {
         StoreError::Unavailable(format!("the signing key `{}` {what}: {error}", path.display()))
     };
-    match fs::read_to_string(path) {
-        Ok(pem) => return SigningKey::from_pem(&pem).map_err(|error| failed("is", &error)),
+    match regular::read(path) {
+        Ok(pem) => {
+            let pem = String::from_utf8_lossy(&pem);
+            return SigningKey::from_pem(&pem).map_err(|error| failed("is", &error));
+        }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(failed("cannot be read", &error)),
     }

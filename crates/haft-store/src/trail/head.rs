@@ -9,7 +9,7 @@ use std::path::Path;
 
 use haft_core::Digest;
 
-use super::Link;
+use super::{Link, regular};
 
 /// What is known of the end: one line, always of the same length.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Head {
     /// while it was written, as when the power fails, and says nothing.
     pub(crate) fn read(path: &Path) -> io::Result<Option<Self>> {
         let mut text = Vec::new();
-        match File::open(path) {
+        match regular::open(path, OpenOptions::new().read(true)) {
             Ok(file) => file.take(512).read_to_end(&mut text)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
@@ -63,7 +63,7 @@ impl Heads {
         options.create(true).read(true).write(true).truncate(false);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        Ok(Self { file: options.open(path)?, told: 0 })
+        Ok(Self { file: regular::open(path, &mut options)?, told: 0 })
     }
 
     /// Tells where the trail ends now, in the place of what was told before. Nothing waits for the

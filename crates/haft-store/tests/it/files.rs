@@ -1,12 +1,15 @@
 //! Which files are taken, and what lies beside them.
 
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 
 use haft_core::ledger::State;
 use haft_core::port::{Journal as _, Ledger as _, Store as _, StoreError};
 use haft_store::{Options, Sqlite};
 use rusqlite::Connection;
+use serde_json::json;
 
 use crate::bed::{Bed, call_record, claim, settled, word};
 
@@ -206,4 +209,51 @@ fn a_copy_of_a_store_in_use_is_whole_and_its_effects_are_not_done_again() {
         }
         assert_eq!(word(&restored.claim(claim("later")).await.unwrap()), "fresh 1");
     });
+}
+
+/// Opens a store in a thread, so that one that waits for ever fails the test and does not hold it.
+#[cfg(unix)]
+fn opened(bed: &Bed) -> Result<(), String> {
+    let path = bed.path();
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let options = Options { verify: haft_store::Verify::Whole, ..Options::default() };
+        // Closing it signs the end of the trail.
+        tell.send(Sqlite::open(path, options).map(drop).map_err(|error| error.to_string()))
+    });
+    told.recv_timeout(std::time::Duration::from_secs(60)).expect("it waits for ever")
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_pipe_or_a_folder_in_the_place_of_a_file_is_not_waited_for() {
+    let pipe = |path: &Path| {
+        assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    };
+    let folder = |path: &Path| fs::create_dir(path).unwrap();
+    for (name, opens) in [
+        ("checked", true),
+        ("checkpoints.lock", true),
+        ("head", false),
+        ("checkpoints", false),
+        ("key", false),
+    ] {
+        for put in [pipe as fn(&Path), folder] {
+            let bed = Bed::sqlite();
+            let store = bed.open_sqlite(|_| ());
+            store.note("acme", "note", json!("x")).await.unwrap();
+            drop(store);
+            let path = PathBuf::from(format!("{}.{name}", bed.path().display()));
+            let _ = fs::remove_file(&path);
+            put(&path);
+            match opened(&bed) {
+                Ok(()) => assert!(opens, "{name}"),
+                Err(why) => {
+                    let says =
+                        why.contains(&*path.to_string_lossy()) && why.contains("move it away");
+                    assert!(!opens && says, "{name}: {why}");
+                }
+            }
+        }
+    }
 }

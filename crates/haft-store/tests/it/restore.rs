@@ -123,9 +123,19 @@ async fn a_store_whose_head_cannot_be_told_is_not_opened() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_head_that_cannot_be_written_is_counted_and_stops_nobody() {
+    use std::os::fd::AsRawFd as _;
+    use std::os::unix::fs::symlink;
+
+    use nix::fcntl::{FcntlArg, SealFlag, fcntl};
+    use nix::sys::memfd::{MFdFlags, memfd_create};
+
     let bed = Bed::sqlite();
     let head = PathBuf::from(format!("{}.head", bed.path().display()));
-    std::os::unix::fs::symlink("/dev/full", head).unwrap();
+    // A file that takes nothing: a device is no file, and would not be opened.
+    let file = memfd_create(c"head", MFdFlags::MFD_ALLOW_SEALING).unwrap();
+    let seals = SealFlag::F_SEAL_GROW | SealFlag::F_SEAL_WRITE;
+    fcntl(&file, FcntlArg::F_ADD_SEALS(seals)).unwrap();
+    symlink(format!("/proc/self/fd/{}", file.as_raw_fd()), head).unwrap();
     let store = bed.open_sqlite(|_| ());
     settled(&store, claim("k"), State::Succeeded).await;
     assert_eq!(store.unsigned(), 2, "once for each commit");

@@ -286,3 +286,49 @@ async fn what_is_written_while_it_is_checked_is_no_fault() {
     done.store(true, std::sync::atomic::Ordering::SeqCst);
     assert!(calls.await.unwrap() > 0);
 }
+
+/// Neither a hash of the last entry that is none, nor checkpoints that are no text: it is opened, reads are
+/// answered, and effects wait until somebody has looked.
+#[tokio::test]
+async fn an_end_that_cannot_be_read_stops_effects_and_not_the_store() {
+    let no_hash = |bed: &Bed| {
+        let last = "(SELECT max(number) FROM audit)";
+        touch(bed, &format!("UPDATE audit SET hash = zeroblob(3) WHERE number = {last}"));
+    };
+    let no_text = |bed: &Bed| {
+        fs::write(Sqlite::checkpoints(&bed.path()), [0xff, b'\n', b'x', b'\n']).unwrap()
+    };
+    for put in [no_hash as fn(&Bed), no_text] {
+        let bed = checked().await;
+        put(&bed);
+        let store = open(&bed);
+        assert!(is_stopped(&store).await);
+        let refused = store.claim(claim("k")).await;
+        assert!(matches!(refused, Err(StoreError::Tampered(_))), "{refused:?}");
+        let read = store.effect("acme", "call of old done").await.unwrap();
+        assert_eq!(read.state, State::Succeeded);
+        assert!(store.verify().await.unwrap().broken.is_some() && verdict(&bed).is_err());
+        bed.clock.advance(1);
+        store.acknowledge(&Principal::user("ines"), "seen").await.unwrap();
+        assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "fresh 1");
+    }
+}
+
+/// A server tells what is new, and not every day what somebody knows.
+#[tokio::test]
+async fn what_somebody_has_looked_at_is_found_and_is_not_new() {
+    let bed = checked().await;
+    let store = open(&bed);
+    let edit = |call| format!("UPDATE effects SET state = 'failed' WHERE call = 'call of {call}'");
+    touch(&bed, &edit("old done"));
+    let found = store.verify().await.unwrap();
+    assert!(found.broken.is_some() && found.unseen == found.broken, "{found:?}");
+    bed.clock.advance(1);
+    store.acknowledge(&Principal::user("ines"), "seen").await.unwrap();
+    let known = store.verify().await.unwrap();
+    assert!(known.broken == found.broken && known.unseen.is_none(), "{known:?}");
+    touch(&bed, &edit("new done"));
+    let more = store.verify().await.unwrap();
+    assert!(more.broken == found.broken && more.unseen.is_some(), "{more:?}");
+    assert_ne!(more.unseen, more.broken, "the new one is told");
+}

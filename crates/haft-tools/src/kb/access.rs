@@ -61,40 +61,32 @@ impl Namespaces {
     ///
     /// What is wrong with a name or a reader.
     pub fn new(declared: Vec<Namespace>, home: Option<String>) -> Result<Self, String> {
+        match Self::faults(&declared, home.as_deref()).into_iter().next() {
+            Some(why) => Err(why),
+            None => Ok(Self { declared, home }),
+        }
+    }
+
+    /// Everything that makes no sense, the first first.
+    #[must_use]
+    pub fn faults(declared: &[Namespace], home: Option<&str>) -> Vec<String> {
+        let mut wrong = Vec::new();
         for (at, one) in declared.iter().enumerate() {
-            if one.id.is_empty() || one.id.contains('/') || one.id.chars().any(char::is_control) {
-                return Err(format!("`{}` cannot be a namespace", one.id.escape_debug()));
+            let id = &one.id;
+            if id.is_empty() || id.contains('/') || id.chars().any(char::is_control) {
+                wrong.push(format!("`{}` cannot be a namespace", id.escape_debug()));
             }
-            if declared.iter().take(at).any(|other| other.id == one.id) {
-                return Err(format!("the namespace `{}` is declared twice", one.id));
+            if declared.iter().take(at).any(|other| other.id == *id) {
+                wrong.push(format!("the namespace `{id}` is declared twice"));
             }
             if one.personal && !one.readers.is_empty() {
-                return Err(format!(
-                    "the namespace `{}` is personal, so only its owner reads it: leave `readers` out",
-                    one.id
+                wrong.push(format!(
+                    "the namespace `{id}` is personal, so only its owner reads it: leave `readers` out"
                 ));
             }
-            if let Some(wrong) = one.readers.iter().find(|reader| !is_reader(reader)) {
-                return Err(format!(
-                    "`{}` is no reader of `{}`: write `*`, `tenant:<id>`, `<tenant>/user:<id>`, `<tenant>/agent:<id>` or `<tenant>/service:<id>`",
-                    wrong.escape_debug(),
-                    one.id
-                ));
-            }
-            let bare = one
-                .readers
-                .iter()
-                .find(|reader| home.is_none() && Principal::parse(reader).is_ok());
-            if let Some(bare) = bare {
-                return Err(format!(
-                    "`{}` of which tenant may read `{}`? there are several: write `<tenant>/{}`, or name the one that is meant with `kb.tenant`",
-                    bare.escape_debug(),
-                    one.id,
-                    bare.escape_debug()
-                ));
-            }
+            wrong.extend(one.readers.iter().filter_map(|reader| no_reader(reader, id, home)));
         }
-        Ok(Self { declared, home })
+        wrong
     }
 
     /// Everything that a caller may read.
@@ -167,6 +159,22 @@ fn of_tenant(reader: &str) -> Option<(&str, &str)> {
     let (tenant, principal) = reader.split_once('/')?;
     // `user:a/b` is somebody whose name has a slash.
     (!tenant.is_empty() && !tenant.contains(':')).then_some((tenant, principal))
+}
+
+/// Why somebody cannot be a reader of a namespace.
+fn no_reader(reader: &str, namespace: &str, home: Option<&str>) -> Option<String> {
+    let shown = reader.escape_debug();
+    if !is_reader(reader) {
+        return Some(format!(
+            "`{shown}` is no reader of `{namespace}`: write `*`, `tenant:<id>`, `<tenant>/user:<id>`, `<tenant>/agent:<id>` or `<tenant>/service:<id>`"
+        ));
+    }
+    let bare = home.is_none() && Principal::parse(reader).is_ok();
+    bare.then(|| {
+        format!(
+            "`{shown}` of which tenant may read `{namespace}`? there are several: write `<tenant>/{shown}`, or name the one that is meant with `kb.tenant`"
+        )
+    })
 }
 
 fn is_reader(text: &str) -> bool {

@@ -5,6 +5,8 @@ mod keys;
 mod models;
 mod secrets;
 mod store;
+#[cfg(test)]
+mod tests;
 mod tools;
 
 use std::path::Path;
@@ -13,7 +15,7 @@ use anyhow::Context as _;
 use haft_store::Sqlite;
 use serde::Serialize;
 
-use super::serve::{LISTEN, hosts};
+use super::serve::{LISTEN, host_faults};
 use crate::assembly::{IN_THE_CLEAR, plain};
 use crate::cli::Check;
 use crate::commands::lint::counted;
@@ -79,7 +81,7 @@ fn in_the_clear(file: &Path) -> bool {
 
 fn found(at: &Place, file: &Path, out: &Output) -> anyhow::Result<Vec<Finding>> {
     let name = file.display().to_string();
-    let Checked { config, is_whole, mistakes } = Config::check(file)?;
+    let Checked { config, left_out, mistakes } = Config::check(file)?;
     let mut all: Vec<Finding> = mistakes
         .into_iter()
         .map(|one| Finding {
@@ -95,15 +97,16 @@ fn found(at: &Place, file: &Path, out: &Output) -> anyhow::Result<Vec<Finding>> 
     let mut inspection = Inspection { file: &name, text: &text, found: Vec::new() };
     inspection.parts(&config);
     inspection.secrets(&config);
-    // What is named may stand in what could not be read.
-    if is_whole {
+    inspection.models(&config);
+    // What is named may be what could not be read.
+    if !left_out.has_any(&["tenants", "agents"]) {
         inspection.known(&config);
-        inspection.models(&config);
-        inspection.tools(at, &config, out);
-    } else {
-        inspection.unread_keys(&config);
-        inspection.files(at, &config, out);
     }
+    if !left_out.has_any(&["connections"]) {
+        inspection.connected(&config);
+    }
+    inspection.unread_keys(&config);
+    inspection.tools(at, &config, &left_out, out);
     all.append(&mut inspection.found);
     Ok(all)
 }
@@ -117,7 +120,7 @@ struct Inspection<'a> {
 
 impl Inspection<'_> {
     fn say(&mut self, severity: &'static str, message: &str) {
-        let place = sections::place(self.text, message);
+        let place = self.place(message);
         self.found.push(Finding {
             file: self.file.to_owned(),
             line: place.map(|(line, _)| line),
@@ -127,41 +130,46 @@ impl Inspection<'_> {
         });
     }
 
-    fn tell<T>(&mut self, part: Result<T, impl Into<anyhow::Error>>, context: &str) {
-        if let Err(why) = part {
-            let why: anyhow::Error = why.into();
-            let message = match context {
-                "" => format!("{why:#}"),
-                context => format!("{context}: {why:#}"),
-            };
-            self.say("error", &message);
-        }
+    /// Where what a message names stands.
+    fn place(&self, message: &str) -> Option<(usize, usize)> {
+        sections::place(self.text, message).or_else(|| self.place_of_first(message))
+    }
+
+    /// Where what a problem begins with stands: `deny: …`, or an agent's name.
+    fn place_of_first(&self, message: &str) -> Option<(usize, usize)> {
+        let said = message.strip_prefix("haft.toml: ").unwrap_or(message);
+        let (what, _) = said.split_once(':')?;
+        let named = match what.split_once(' ') {
+            Some(("agent", id)) => format!("`agents`, {id}"),
+            Some(("tenant", id)) => format!("`tenants`, {id}"),
+            Some(_) => return None,
+            None => format!("`policy.{what}`"),
+        };
+        sections::place(self.text, &named)
+    }
+
+    fn tell_all(&mut self, wrong: &[anyhow::Error]) {
+        wrong.iter().for_each(|why| self.say("error", &format!("{why:#}")));
     }
 
     /// Whatever is only looked at when something is started.
     fn parts(&mut self, config: &Config) {
-        self.tell(config.kb(), "");
+        self.tell_all(&config.faults());
         self.sources(config);
-        self.tell(config.calendar(), "");
-        let variable = |name: &str| std::env::var(name).ok();
-        if let Err(why) = config.otlp.collector(variable) {
-            self.say("warning", &format!("`otlp.headers`: {why:#}"));
-        }
-        // The address is wrong or right wherever the values of its headers are.
-        let otel = |name: &str| name.starts_with("OTEL_");
-        let found =
-            config.otlp.collector(|name| variable(name).or((!otel(name)).then(|| "-".into())));
-        let checked = found.ok().flatten().map_or(Ok(()), |one| one.check());
-        self.tell(checked.map_err(anyhow::Error::msg), "");
+        let (wrong, missing) = config.otlp.faults(|name| std::env::var(name).ok());
+        wrong.iter().for_each(|why| self.say("error", why));
+        missing.iter().for_each(|why| self.say("warning", why));
         self.keys(config);
-        self.tell(hosts(config, config.server.listen.unwrap_or(LISTEN)), "");
-        self.tell(store::writable(&config.database()), "`store.path`");
+        self.tell_all(&host_faults(config, config.server.listen.unwrap_or(LISTEN)));
+        if let Err(why) = store::writable(&config.database()) {
+            self.say("error", &format!("`store.path`: {why:#}"));
+        }
     }
 
     /// Files of the knowledge base that are not here. They need not be where the server runs: it reads
     /// what was made of them.
     fn sources(&mut self, config: &Config) {
-        for source in config.kb().map(|kb| kb.sources).unwrap_or_default() {
+        for source in config.kb_sources() {
             if let Err(why) = std::fs::metadata(&source) {
                 let (shown, why) = (source.display(), in_words(&why));
                 let help = "`haft kb import` needs it";

@@ -10,7 +10,7 @@ mod told;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use haft_core::port::Observe;
 use haft_server::logs::Log;
 use haft_server::traces::Traces;
@@ -36,8 +36,8 @@ pub(crate) const LISTEN: SocketAddr =
 
 pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Result<Exit> {
     let at = &bundled::or_here(at, options.registry.as_deref(), out)?;
+    let told = told::listen()?;
     block_on(async {
-        let told = told::listen()?;
         let hub = Hub::default();
         let publish = Arc::new(hub.clone());
         let config = at.config()?;
@@ -70,12 +70,7 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
             .metrics(metrics);
         let door = Arc::new(door);
         let link = door.invite(&admin.id);
-        let (told, again) = told.serving();
-        let leave = door.limits.leave;
-        let told = async move {
-            told.await;
-            ending::begin(leave);
-        };
+        let (told, again) = told.serving(ending::time(door.limits.leave));
         greet::greet(&desk, address, &admin, link.as_deref(), out);
         let watching = match options.dev {
             true => Some(dev::watch(&desk, at, out)?),
@@ -146,21 +141,31 @@ fn unheard(listen: SocketAddr, why: std::io::Error) -> anyhow::Error {
 /// page can reach it under another.
 pub(crate) fn hosts(config: &Config, listen: SocketAddr) -> anyhow::Result<Vec<String>> {
     let declared = &config.server.hosts;
-    if !listen.ip().is_loopback() && declared.is_empty() {
-        bail!(
-            "`{listen}` can be reached from other machines; list the names under which it is \
-             reached as `server.hosts` in `haft.toml`"
-        );
-    }
-    if let Some(odd) = declared.iter().find(|host| !is_name(host)) {
-        bail!(
-            "`server.hosts`: `{odd}` must be a name or an address, `tools.example.org` say, without \
-             scheme, port and `*`"
-        );
+    if let Some(first) = host_faults(config, listen).into_iter().next() {
+        return Err(first);
     }
     let own = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
     let named = listen.ip().to_string();
     Ok(own.into_iter().chain([named]).chain(declared.iter().cloned()).collect())
+}
+
+/// Everything that is wrong with its names.
+pub(crate) fn host_faults(config: &Config, listen: SocketAddr) -> Vec<anyhow::Error> {
+    let declared = &config.server.hosts;
+    let open = !listen.ip().is_loopback() && declared.is_empty();
+    let open = open.then(|| {
+        anyhow!(
+            "`{listen}` can be reached from other machines; list the names under which it is \
+             reached as `server.hosts` in `haft.toml`"
+        )
+    });
+    let odd = declared.iter().filter(|host| !is_name(host)).map(|odd| {
+        anyhow!(
+            "`server.hosts`: `{odd}` must be a name or an address, `tools.example.org` say, without \
+             scheme, port and `*`"
+        )
+    });
+    open.into_iter().chain(odd).collect()
 }
 
 /// Whether a client could ask for it: a name as DNS has them, or an address. Names in other letters

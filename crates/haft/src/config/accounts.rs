@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{anyhow, bail};
+use anyhow::anyhow;
 use haft_core::connection::{Account, AuthKind, Credentials, Origin};
 use haft_core::secret::SecretText;
 use haft_runtime::connections::{LONGEST_SECRET, Proof, Wanted};
@@ -172,14 +172,18 @@ pub(super) fn resolve(
                 wrong.push(anyhow!("`connections.accounts`: `{id}` is there twice"));
             }
             Ok(one) => all.push(one),
-            Err(why) => wrong.push(anyhow!("`connections.accounts`, `{id}`: {why}")),
+            Err(faults) => wrong
+                .extend(faults.iter().map(|why| anyhow!("`connections.accounts`, `{id}`: {why}"))),
         }
     }
     all
 }
 
 impl RawAccount {
-    fn resolve(self, home: &str, folder: &Path) -> anyhow::Result<Declared> {
+    /// # Errors
+    ///
+    /// Everything that makes no sense.
+    fn resolve(self, home: &str, folder: &Path) -> Result<Declared, Vec<String>> {
         let wanted = Wanted {
             id: self.id,
             provider: self.provider,
@@ -197,24 +201,31 @@ impl RawAccount {
             scopes: self.scopes,
             audience: self.audience,
         };
-        wanted.check().map_err(|wrong| anyhow!("`{}`: {}", wrong.part, wrong.why))?;
+        let faults = wanted.faults().into_iter();
+        let mut wrong: Vec<String> =
+            faults.map(|wrong| format!("`{}`: {}", wrong.part, wrong.why)).collect();
         if wanted.kind == AuthKind::AuthorizationCode {
-            bail!(
-                "an account of a person takes their consent; add it with `haft connections add --kind \
-                 authorization-code`"
-            );
+            let why = "an account of a person takes their consent; add it with `haft connections add --kind \
+                       authorization-code`";
+            wrong.push(why.to_owned());
         }
         let secret = match (wanted.needs_secret(), self.secret_env, self.secret_file) {
-            (true, Some(name), None) => SecretPlace::Env(name),
-            (true, None, Some(file)) => SecretPlace::File(folder.join(file)),
-            (true, None, None) => {
-                bail!("where is its secret? Name `secret_env` or `secret_file`")
-            }
-            (true, Some(_), Some(_)) => bail!("name `secret_env` or `secret_file`, not both"),
-            (false, None, None) => SecretPlace::Nowhere,
-            (false, _, _) => bail!("a client without a secret (`secret_in = \"none\"`) has none"),
+            (true, Some(name), None) => Ok(SecretPlace::Env(name)),
+            (true, None, Some(file)) => Ok(SecretPlace::File(folder.join(file))),
+            (true, None, None) => Err("where is its secret? Name `secret_env` or `secret_file`"),
+            (true, Some(_), Some(_)) => Err("name `secret_env` or `secret_file`, not both"),
+            (false, None, None) => Ok(SecretPlace::Nowhere),
+            (false, _, _) => Err("a client without a secret (`secret_in = \"none\"`) has none"),
         };
-        Ok(Declared { tenant: self.tenant.unwrap_or_else(|| home.to_owned()), wanted, secret })
+        let tenant = self.tenant.unwrap_or_else(|| home.to_owned());
+        match secret {
+            Ok(secret) if wrong.is_empty() => Ok(Declared { tenant, wanted, secret }),
+            Ok(_) => Err(wrong),
+            Err(why) => {
+                wrong.push(why.to_owned());
+                Err(wrong)
+            }
+        }
     }
 }
 

@@ -42,68 +42,90 @@ struct RawHours {
 
 impl RawCalendar {
     /// People who name no tenant are of the first one.
-    pub(super) fn resolve(&self, first_tenant: &str) -> anyhow::Result<Setup> {
+    pub(super) fn resolve(&self, first_tenant: &str, wrong: &mut Vec<anyhow::Error>) -> Setup {
         let mut common = Common::default();
-        if let Some(zone) = zone(self.zone.as_deref()).context("`calendar.zone`")? {
-            common.zone = zone;
+        let mut noted = |name: &str, why: anyhow::Error| {
+            wrong.push(why.context(format!("`calendar.{name}`")));
+        };
+        match zone(self.zone.as_deref()) {
+            Ok(zone) => common.zone = zone.unwrap_or(common.zone),
+            Err(why) => noted("zone", why),
         }
-        common.hours =
-            hours(self.hours.as_ref()).context("`calendar.hours`")?.unwrap_or(common.hours);
-        common.days = days(self.days.as_deref()).context("`calendar.days`")?.unwrap_or(common.days);
+        match hours(self.hours.as_ref()) {
+            Ok(hours) => common.hours = hours.unwrap_or(common.hours),
+            Err(why) => noted("hours", why),
+        }
+        match days(self.days.as_deref()) {
+            Ok(days) => common.days = days.unwrap_or(common.days),
+            Err(why) => noted("days", why),
+        }
+        if let Some(Err(why)) = self.book_in.as_deref().map(address) {
+            noted("book_in", why);
+        }
+        if let Some(organizer) = self.organizer.as_deref().filter(|one| !is_email(one)) {
+            noted("organizer", anyhow!("`{organizer}` is no e-mail address"));
+        }
         if let Some(minutes) = self.draft_minutes {
             if !(1..=7 * 24 * 60).contains(&minutes) {
-                bail!("`calendar.draft_minutes` is between one minute and a week (10080)");
+                wrong.push(anyhow!(
+                    "`calendar.draft_minutes` is between one minute and a week (10080)"
+                ));
             }
             common.drafts_for = Duration::from_secs(u64::from(minutes) * 60);
         }
-        let mut people = HashMap::new();
-        for raw in &self.people {
-            let person =
-                raw.resolve().with_context(|| format!("`calendar.people`: `{}`", raw.email))?;
-            let tenant = raw.tenant.clone().unwrap_or_else(|| first_tenant.to_owned());
-            let key = (tenant, raw.email.trim().to_lowercase());
-            if people.insert(key, person).is_some() {
-                bail!("`calendar.people` names `{}` twice", raw.email);
-            }
-        }
-        let elsewhere = self.people.iter().find(|person| !person.calendars.is_empty());
-        if let (Some(person), None) = (elsewhere, &self.book_in) {
-            bail!(
-                "`calendar.people` gives `{}` a calendar on a server, and nothing says where meetings are written; \
-                 set `calendar.book_in` to the address of a CalDAV calendar",
-                person.email
-            );
-        }
-        if let Some(url) = &self.book_in {
-            address(url).context("`calendar.book_in`")?;
-        }
-        if let Some(organizer) = self.organizer.as_deref().filter(|one| !is_email(one)) {
-            bail!("`calendar.organizer`: `{organizer}` is no e-mail address");
-        }
-        Ok(Setup {
+        let people = self.everybody(first_tenant, wrong);
+        Setup {
             common,
             people,
             book_in: self.book_in.clone(),
             organizer: self.organizer.as_ref().map(|one| one.trim().to_lowercase()),
-            conference_url: conference(self.conference_url.as_deref())?,
-        })
+            conference_url: super::or_default(conference(self.conference_url.as_deref()), wrong),
+        }
+    }
+
+    fn everybody(
+        &self,
+        first_tenant: &str,
+        wrong: &mut Vec<anyhow::Error>,
+    ) -> HashMap<(String, String), Person> {
+        let mut people = HashMap::new();
+        for raw in &self.people {
+            let mut faults = Vec::new();
+            let person = raw.resolve(&mut faults);
+            let who = || format!("`calendar.people`: `{}`", raw.email);
+            wrong.extend(faults.into_iter().map(|why| why.context(who())));
+            let tenant = raw.tenant.clone().unwrap_or_else(|| first_tenant.to_owned());
+            let key = (tenant, raw.email.trim().to_lowercase());
+            if people.insert(key, person).is_some() {
+                wrong.push(anyhow!("`calendar.people` names `{}` twice", raw.email));
+            }
+        }
+        let elsewhere = self.people.iter().find(|person| !person.calendars.is_empty());
+        if let (Some(person), None) = (elsewhere, &self.book_in) {
+            wrong.push(anyhow!(
+                "`calendar.people` gives `{}` a calendar on a server, and nothing says where meetings are written; \
+                 set `calendar.book_in` to the address of a CalDAV calendar",
+                person.email
+            ));
+        }
+        people
     }
 }
 
 impl RawPerson {
-    fn resolve(&self) -> anyhow::Result<Person> {
+    fn resolve(&self, wrong: &mut Vec<anyhow::Error>) -> Person {
         if !is_email(&self.email) {
-            bail!("this is no e-mail address");
+            wrong.push(anyhow!("this is no e-mail address"));
         }
-        for url in &self.calendars {
-            address(url).context("`calendars`")?;
+        for why in self.calendars.iter().filter_map(|url| address(url).err()) {
+            wrong.push(why.context("`calendars`"));
         }
-        Ok(Person {
-            zone: zone(self.zone.as_deref()).context("`zone`")?,
-            hours: hours(self.hours.as_ref()).context("`hours`")?,
-            days: days(self.days.as_deref()).context("`days`")?,
+        Person {
+            zone: super::or_default(zone(self.zone.as_deref()).context("`zone`"), wrong),
+            hours: super::or_default(hours(self.hours.as_ref()).context("`hours`"), wrong),
+            days: super::or_default(days(self.days.as_deref()).context("`days`"), wrong),
             calendars: self.calendars.clone(),
-        })
+        }
     }
 }
 
@@ -166,7 +188,11 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: Result<(), &str>) {
         let raw: Result<RawCalendar, _> = toml::from_str(text);
-        let found = raw.map_err(anyhow::Error::from).and_then(|raw| raw.resolve("acme"));
+        let found = raw.map_err(anyhow::Error::from).and_then(|raw| {
+            let mut wrong = Vec::new();
+            let setup = raw.resolve("acme", &mut wrong);
+            super::super::sound(Some(setup), wrong)
+        });
         match (found, expected) {
             (Ok(_), Ok(())) => {}
             (Err(error), Err(part)) => {

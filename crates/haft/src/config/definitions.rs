@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::anyhow;
 use haft_exec::http::Range;
 use haft_runtime::Settings;
 use haft_runtime::toolbox::{Definition, Tenant};
@@ -52,48 +52,57 @@ pub(super) fn folders(tenants: &mut [Tenant], beside: &Path, wrong: &mut Vec<any
     for tenant in tenants {
         for one in &mut tenant.definitions {
             let Some(folder) = one.folder.take() else { continue };
-            let place = format!("definition `{}` of tenant `{}`", one.tool, tenant.id);
+            let place = format!("`tenants.definitions`, `{}` of tenant `{}`", one.tool, tenant.id);
             if one.contract.is_some() || one.summary.is_some() || one.doc.is_some() {
                 wrong.push(anyhow!(
                     "{place}: contract and documents stand in `folder`; leave the others out"
                 ));
                 continue;
             }
-            let read = read(one, &beside.join(&folder));
-            wrong.extend(read.with_context(|| format!("{place}: `{folder}`")).err());
+            let mut faults = Vec::new();
+            read(one, &beside.join(&folder), &mut faults);
+            wrong.extend(faults.iter().map(|why| anyhow!("{place}: `{folder}`: {why}")));
         }
     }
 }
 
-fn read(definition: &mut Definition, folder: &Path) -> anyhow::Result<()> {
-    let text = |name: &str| match std::fs::read_to_string(folder.join(name)) {
-        Ok(text) => Ok(Some(text.replace("\r\n", "\n"))),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(anyhow!("`{name}` cannot be read: {}", in_words(&error))),
+fn read(definition: &mut Definition, folder: &Path, wrong: &mut Vec<String>) {
+    let mut text = |name: &str| match std::fs::read_to_string(folder.join(name)) {
+        Ok(text) => Some(text.replace("\r\n", "\n")),
+        Err(error) => {
+            if error.kind() != std::io::ErrorKind::NotFound {
+                wrong.push(format!("`{name}` cannot be read: {}", in_words(&error)));
+            } else if name == "schema.json" {
+                wrong.push("it has no `schema.json`".to_owned());
+            }
+            None
+        }
     };
-    let Some(contract) = text("schema.json")? else {
-        bail!("it has no `schema.json`");
-    };
-    for entry in std::fs::read_dir(folder)? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
+    let contract = text("schema.json");
+    definition.summary = text("doc_summary.md");
+    definition.doc = text("doc.md");
+    // A folder that is not there has no contract, which is said.
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
         if name.starts_with("handler") {
-            bail!(
+            wrong.push(format!(
                 "`{name}` would be run: tenants bring along HTTP requests alone; add the tool to \
                  the toolset"
-            );
+            ));
         }
     }
-    definition.contract = Some(strict(&contract)?);
-    definition.summary = text("doc_summary.md")?;
-    definition.doc = text("doc.md")?;
-    Ok(())
+    match contract.as_deref().map(strict) {
+        Some(Ok(contract)) => definition.contract = Some(contract),
+        Some(Err(why)) => wrong.push(why),
+        None => {}
+    }
 }
 
 /// Read as the compiler reads contracts: no key twice, nothing rounded.
-fn strict(text: &str) -> anyhow::Result<Value> {
+fn strict(text: &str) -> Result<Value, String> {
     haft_adm::strict::parse(text, haft_adm::strict::Limits::default()).map_err(|errors| {
         let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        anyhow!("`schema.json`: {}", all.join("; "))
+        format!("`schema.json`: {}", all.join("; "))
     })
 }
 

@@ -35,6 +35,7 @@ fn otherwise(said: &str, before: &str) -> String {
                 "{name} must be an address of this machine with a port: write \"127.0.0.1:7411\""
             )
         }
+        "wanted string or table" => format!("{name} must be a word: write \"…\""),
         _ if said.starts_with("data did not match any variant") => {
             format!("{name} has a shape that is not known here")
         }
@@ -143,6 +144,7 @@ mod tests {
             "[server]\nlisten = \"here\"\n",
             "`listen` must be an address of this machine with a port: write \"127.0.0.1:7411\"",
         );
+        check("[server]\nlog = [\"json\"]\n", "`log` must be a word: write \"…\"");
         check(
             "[server]\nlog = \"loud\"\n",
             "unknown word `loud`; use one of `auto`, `json`, `text`, `off`",

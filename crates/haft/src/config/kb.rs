@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{anyhow, bail};
+use anyhow::anyhow;
 use haft_tools::kb::Setup;
 use haft_tools::kb::access::{Namespace, Namespaces};
 use haft_tools::kb::embed::{Embed, Endpoint, EndpointSetup};
@@ -50,23 +50,26 @@ pub(crate) struct Kb {
 
 impl RawKb {
     /// `only` is the tenant, where there is one alone.
-    pub(super) fn resolve(&self, folder: &Path, only: Option<String>) -> anyhow::Result<Kb> {
+    pub(super) fn resolve(
+        &self,
+        folder: &Path,
+        only: Option<String>,
+        wrong: &mut Vec<anyhow::Error>,
+    ) -> Option<Kb> {
         let path = self.path.clone().unwrap_or_else(|| Path::new(".haft").join("kb"));
         let tenant = self.tenant.clone().or(only);
-        let namespaces = Namespaces::new(self.namespaces.clone(), tenant.clone())
-            .map_err(|why| anyhow!("`kb.namespaces`: {why}"))?;
-        let embed = match &self.embeddings {
-            Some(raw) => Some(raw.resolve(folder)?),
-            None => None,
-        };
-        Ok(Kb {
+        let faults = Namespaces::faults(&self.namespaces, tenant.as_deref());
+        wrong.extend(faults.iter().map(|why| anyhow!("`kb.namespaces`: {why}")));
+        let embed = self.embeddings.as_ref().map(|raw| raw.resolve(folder, wrong));
+        let namespaces = Namespaces::new(self.namespaces.clone(), tenant.clone()).ok()?;
+        Some(Kb {
             setup: Setup {
                 path: folder.join(path),
                 language: self.language,
                 namespace: self.namespace.clone().unwrap_or_else(|| "studio".to_owned()),
-                embed,
+                embed: embed.flatten(),
             },
-            sources: self.sources.iter().map(|source| folder.join(source)).collect(),
+            sources: self.sources(folder),
             namespaces,
             tenant,
             root: if folder.as_os_str().is_empty() {
@@ -76,38 +79,51 @@ impl RawKb {
             },
         })
     }
+
+    /// The files that it is made from.
+    pub(super) fn sources(&self, folder: &Path) -> Vec<PathBuf> {
+        self.sources.iter().map(|source| folder.join(source)).collect()
+    }
 }
 
 impl RawEmbeddings {
-    fn resolve(&self, folder: &Path) -> anyhow::Result<Arc<dyn Embed>> {
-        match (&self.url, &self.path) {
-            (Some(url), None) => self.endpoint(url),
+    fn resolve(&self, folder: &Path, wrong: &mut Vec<anyhow::Error>) -> Option<Arc<dyn Embed>> {
+        let found = match (&self.url, &self.path) {
+            (Some(url), None) => self.endpoint(url, wrong),
             (None, Some(path)) => local(&folder.join(path)),
-            (Some(_), Some(_)) | (None, None) => bail!(
+            (Some(_), Some(_)) | (None, None) => Err(anyhow!(
                 "`kb.embeddings` needs either `url` and `model` (an endpoint) or `path` (a model's folder)"
-            ),
-        }
+            )),
+        };
+        found.map_err(|why| wrong.push(why)).ok()
     }
 
-    fn endpoint(&self, url: &str) -> anyhow::Result<Arc<dyn Embed>> {
-        let Some(model) = self.model.clone() else {
-            bail!("`kb.embeddings` has a `url` and no `model`");
-        };
-        // A key is sent only where its variable was named for this address.
-        let key = match &self.key_env {
-            None => None,
-            Some(name) => match std::env::var(name).map(|key| key.trim().to_owned()) {
-                Ok(key) if !key.is_empty() => Some(key),
-                Ok(_) | Err(_) => {
-                    bail!("`kb.embeddings.key_env`: set the environment variable `{name}`")
-                }
-            },
-        };
-        if key.is_some() && !is_private(url) {
-            bail!("`kb.embeddings.url` would send the key in the clear; use https");
+    fn endpoint(
+        &self,
+        url: &str,
+        wrong: &mut Vec<anyhow::Error>,
+    ) -> anyhow::Result<Arc<dyn Embed>> {
+        if self.model.is_none() {
+            wrong.push(anyhow!("`kb.embeddings` has a `url` and no `model`"));
         }
+        // A key is sent only where its variable was named for this address.
+        let key = self.key_env.as_ref().and_then(|name| {
+            let key = std::env::var(name).map(|key| key.trim().to_owned()).ok();
+            let key = key.filter(|key| !key.is_empty());
+            if key.is_none() {
+                wrong.push(anyhow!(
+                    "`kb.embeddings.key_env`: set the environment variable `{name}`"
+                ));
+            }
+            key
+        });
+        // Whatever begins with neither is no address, which is said below.
+        if self.key_env.is_some() && url.starts_with("http://") && !is_private(url) {
+            wrong.push(anyhow!("`kb.embeddings.url` would send the key in the clear; use https"));
+        }
+        let model = self.model.clone().unwrap_or_default();
         let setup = EndpointSetup { url: url.to_owned(), model, key, dimensions: self.dimensions };
-        Ok(Arc::new(Endpoint::new(setup).map_err(|why| anyhow!("`kb.embeddings`: {why}"))?))
+        Ok(Arc::new(Endpoint::new(setup).map_err(|why| anyhow!("`kb.embeddings.url`: {why}"))?))
     }
 }
 
@@ -131,10 +147,10 @@ fn local(path: &Path) -> anyhow::Result<Arc<dyn Embed>> {
 
 #[cfg(not(feature = "local-model"))]
 fn local(_: &Path) -> anyhow::Result<Arc<dyn Embed>> {
-    bail!(
+    Err(anyhow!(
         "`kb.embeddings.path` names a model's folder, and this haft was built without the part that runs one; \
          build it with `--features local-model`, or use an endpoint (`url`, `model`)"
-    )
+    ))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::{anyhow, bail};
+use anyhow::anyhow;
 use haft_agent::Settings;
 use haft_agent::http::{Endpoint, Provider};
 use haft_wire::Strictness;
@@ -131,40 +131,61 @@ impl Model {
         &self,
         variable: impl Fn(&str) -> Option<String>,
     ) -> anyhow::Result<Endpoint> {
+        let mut wrong = Vec::new();
+        let endpoint = self.endpoint_noting(variable, &mut wrong);
+        super::sound(endpoint, wrong)
+    }
+
+    /// Everything that keeps it from being reached, the first first.
+    pub(crate) fn faults(&self, variable: impl Fn(&str) -> Option<String>) -> Vec<anyhow::Error> {
+        let mut wrong = Vec::new();
+        let _ = self.endpoint_noting(variable, &mut wrong);
+        wrong
+    }
+
+    fn endpoint_noting(
+        &self,
+        variable: impl Fn(&str) -> Option<String>,
+        wrong: &mut Vec<anyhow::Error>,
+    ) -> Option<Endpoint> {
         let Some(provider) = &self.provider else {
-            return Err(misuse(format!(
+            wrong.push(misuse(format!(
                 "no model is set up; say which API it speaks with `--provider {}`, or in haft.toml:\n\n\
                  [model]\nprovider = \"openai\"\nname = \"<the model's name>\"\nkey_env = \"OPENAI_API_KEY\"",
                 Provider::ALL.map(Provider::as_str).join("|")
             )));
+            return None;
         };
-        let provider: Provider = provider.parse().map_err(|why| anyhow!("{why}"))?;
-        let Some(model) = self.name.clone().filter(|name| !name.trim().is_empty()) else {
-            return Err(misuse(
+        let provider: Option<Provider> =
+            provider.parse().map_err(|why| wrong.push(anyhow!("{why}"))).ok();
+        let model = self.name.clone().filter(|name| !name.trim().is_empty());
+        if model.is_none() {
+            wrong.push(misuse(
                 "no model is named; use `--model NAME`, or set `name` under [model] in haft.toml",
             ));
-        };
+        }
         // A key is sent nowhere but to whom it belongs: an address of one's own gets one only when
         // its variable was named.
         let named = match (&self.key_env, &self.url) {
             // Whoever names a connection brings the key from there.
             (None, _) if self.connection.is_some() => None,
             (Some(name), _) => Some(name.as_str()),
-            (None, None) => Some(provider.default_key_env()),
+            (None, None) => provider.map(Provider::default_key_env),
             (None, Some(_)) => None,
         };
-        let key = match named {
-            None => None,
+        let key = named.and_then(|name| {
             // A line end from a file is no part of it, and would keep it from being found in texts.
-            Some(name) => match variable(name).map(|key| key.trim().to_owned()) {
-                Some(key) if !key.is_empty() => Some(key),
-                Some(_) | None => bail!(
+            let key = variable(name).map(|key| key.trim().to_owned());
+            let key = key.filter(|key| !key.is_empty());
+            if key.is_none() {
+                wrong.push(anyhow!(
                     "the key of the model is missing: set the environment variable `{name}`, or \
                      name another one with `--key-env VAR` or `key_env` under [model] in haft.toml"
-                ),
-            },
-        };
-        Ok(Endpoint { provider, url: self.url.clone(), model, key })
+                ));
+            }
+            key
+        });
+        Some(Endpoint { provider: provider?, url: self.url.clone(), model: model?, key })
     }
 
     /// Says what is wrong with its address, whether its key is at hand or not.

@@ -27,10 +27,7 @@ impl Otlp {
         let Some(endpoint) = self.endpoint.clone().or_else(named) else { return Ok(None) };
         let mut headers = Vec::new();
         for (name, from) in &self.headers {
-            let value = variable(from).map(|value| value.trim().to_owned());
-            let value = value.filter(|value| !value.is_empty()).ok_or_else(|| {
-                anyhow!("`otlp.headers.{name}`: set the environment variable `{from}`")
-            })?;
+            let value = held(&variable, from).ok_or_else(|| anyhow!(unset(name, from)))?;
             headers.push((name.clone(), value));
         }
         let service = self.service.clone().or_else(|| variable("OTEL_SERVICE_NAME"));
@@ -41,6 +38,37 @@ impl Otlp {
             service: service.unwrap_or_else(|| "haft".to_owned()),
         }))
     }
+
+    /// Everything that makes no sense, and every variable that is not set here: those may be where the
+    /// server runs.
+    pub(crate) fn faults(
+        &self,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> (Vec<String>, Vec<String>) {
+        let named = || held(&variable, "OTEL_EXPORTER_OTLP_ENDPOINT");
+        let endpoint = self.endpoint.clone().or_else(named);
+        let missing = self.headers.iter().filter(|(_, from)| held(&variable, from).is_none());
+        let missing = missing.filter(|_| endpoint.is_some());
+        let missing = missing.map(|(name, from)| unset(name, from)).collect();
+        // What stands here is wrong or right wherever the rest of it is.
+        let value = |from: &String| held(&variable, from).unwrap_or_else(|| "-".to_owned());
+        let collector = Collector {
+            endpoint: endpoint.unwrap_or_else(|| "http://localhost".to_owned()),
+            headers: self.headers.iter().map(|(name, from)| (name.clone(), value(from))).collect(),
+            sample: self.sample.unwrap_or(1.0),
+            service: String::new(),
+        };
+        (collector.faults(), missing)
+    }
+}
+
+/// What a variable holds.
+fn held(variable: &impl Fn(&str) -> Option<String>, name: &str) -> Option<String> {
+    variable(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+}
+
+fn unset(header: &str, variable: &str) -> String {
+    format!("`otlp.headers.{header}`: set the environment variable `{variable}`")
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 
-use super::sections::{self, Mistake};
+use super::sections::{self, LeftOut, Mistake};
 use super::{Config, FILE, RawConfig, explain};
 use crate::assembly::plain;
 
@@ -13,8 +13,8 @@ use crate::assembly::plain;
 pub(crate) struct Checked {
     /// What can be read; none where the parts of the file cannot be told apart.
     pub(crate) config: Option<Config>,
-    /// Whether nothing had to be left out of that.
-    pub(crate) is_whole: bool,
+    /// What had to be left out of that.
+    pub(crate) left_out: LeftOut,
     /// What is wrong.
     pub(crate) mistakes: Vec<Mistake>,
 }
@@ -58,9 +58,9 @@ impl Config {
         let text = std::fs::read_to_string(file)
             .with_context(|| format!("`{}` cannot be read", file.display()))?;
         let (mut mistakes, readable) = sections::mistakes(&text);
-        let is_whole = mistakes.is_empty();
+        let left_out = LeftOut::of(&text, readable.as_deref().unwrap_or_default());
         let Some(raw) = readable.and_then(|rest| toml::from_str::<RawConfig>(&rest).ok()) else {
-            return Ok(Checked { config: None, is_whole, mistakes });
+            return Ok(Checked { config: None, left_out, mistakes });
         };
         let (config, wrong) = Self::resolve(raw, file);
         mistakes.extend(wrong.iter().map(|why| {
@@ -68,6 +68,6 @@ impl Config {
             let (line, column) = sections::place(&text, &why).unwrap_or((1, 1));
             Mistake { line, column, why }
         }));
-        Ok(Checked { config: Some(config), is_whole, mistakes })
+        Ok(Checked { config: Some(config), left_out, mistakes })
     }
 }

@@ -1,6 +1,9 @@
 //! Where in `haft.toml` something stands. The file is read part by part, so that a mistake in one hides
 //! none in the others.
 
+use std::collections::BTreeSet;
+use std::ops::Range;
+
 use super::RawConfig;
 use super::explain;
 
@@ -27,7 +30,7 @@ pub(crate) fn mistakes(text: &str) -> (Vec<Mistake>, Option<String>) {
     let mut rest: Vec<&str> = text.lines().collect();
     for (part, lines) in parts(text) {
         let unread = mend(part, &mut found);
-        for at in lines.into_iter().filter(|at| unread.as_ref().is_none_or(|of| of.contains(at))) {
+        for at in lines.into_iter().filter(|at| unread.contains(at)) {
             if let Some(line) = rest.get_mut(at) {
                 *line = "";
             }
@@ -86,34 +89,110 @@ fn place_after(before: &str) -> (usize, usize) {
     (before.matches('\n').count() + 1, column)
 }
 
-/// The file without a line, the others where they were.
-fn without(text: &str, at: usize) -> String {
-    let line = |(number, line)| if number == at { "\n".to_owned() } else { format!("{line}\n") };
+/// The file without some lines, the others where they were.
+fn without(text: &str, gone: &Range<usize>) -> String {
+    let line = |(at, line)| if gone.contains(&at) { "\n".to_owned() } else { format!("{line}\n") };
     text.lines().enumerate().map(line).collect()
 }
 
-/// Finds the mistakes of a part by leaving out the line of each. Gives the lines that were left out;
-/// none where that does not help, and all of it has to be.
-fn mend(mut part: String, found: &mut Vec<Mistake>) -> Option<Vec<usize>> {
-    let mut left_out = Vec::new();
+/// Finds the mistakes of a part by leaving out what each stands in. Gives the lines that were left out.
+fn mend(mut part: String, found: &mut Vec<Mistake>) -> BTreeSet<usize> {
+    let mut left_out = BTreeSet::new();
     while let Some(one) = mistake(&part) {
-        // What is missing may be what was left out.
-        if !left_out.is_empty() && one.why.starts_with("missing field") {
-            return None;
-        }
         let at = one.line - 1;
-        let is_key =
-            part.lines().nth(at).is_some_and(|line| header(line).is_none() && !line.is_empty());
-        found.push(one);
-        let shorter = without(&part, at);
-        // What goes on over several lines, or is not there at all, cannot be left out by a line.
-        if !is_key || shorter.parse::<toml::Table>().is_err() {
-            return None;
+        let table = table_around(&part, at);
+        // What is missing may be what was left out.
+        let is_missing = one.why.starts_with("missing field");
+        let gone = value_around(&part, at, &table).unwrap_or(table.clone());
+        if !(is_missing && left_out.range(table).next().is_some()) {
+            found.push(one);
         }
+        let shorter = without(&part, &gone);
+        // Where that changes nothing it would go on for ever.
+        if shorter == part {
+            return (0..part.lines().count()).collect();
+        }
+        left_out.extend(gone);
         part = shorter;
-        left_out.push(at);
     }
-    Some(left_out)
+    left_out
+}
+
+/// The lines of the table that a line stands in: from its header to the next one that is not of a table in
+/// it.
+fn table_around(text: &str, at: usize) -> Range<usize> {
+    let headers: Vec<(usize, String)> =
+        text.lines().enumerate().filter_map(|(at, line)| Some((at, header(line)?))).collect();
+    let end = text.lines().count();
+    let Some((from, name)) = headers.iter().rfind(|(from, _)| *from <= at) else {
+        return 0..headers.first().map_or(end, |(first, _)| *first);
+    };
+    let within = format!("{name}.");
+    let next = headers.iter().find(|(at, other)| at > from && !other.starts_with(&within));
+    *from..next.map_or(end, |(next, _)| *next)
+}
+
+/// The lines of the value that a line stands in, where leaving them out leaves TOML. The fewest: a value
+/// that goes on over several lines loses the one that is wrong, or goes as a whole.
+fn value_around(text: &str, at: usize, table: &Range<usize>) -> Option<Range<usize>> {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_free = |at: &usize| lines.get(*at).is_some_and(|line| header(line).is_none());
+    let from = (table.start..=at).rev().take(LONGEST_VALUE).take_while(is_free);
+    let parses = |gone: &Range<usize>| without(text, gone).parse::<toml::Table>().is_ok();
+    from.flat_map(|from| {
+        let to = (at..table.end).take(LONGEST_VALUE).take_while(is_free);
+        to.map(move |to| from..to + 1)
+    })
+    .find(parses)
+}
+
+/// So many lines of a value are looked at; a longer one takes its table with it.
+const LONGEST_VALUE: usize = 32;
+
+/// What had to be left out of a file, so that the rest of it could be read.
+#[derive(Debug, Default)]
+pub(crate) struct LeftOut {
+    /// Sections of which whole tables are gone, and keys above all sections.
+    tables: BTreeSet<String>,
+    /// Single keys of sections.
+    keys: BTreeSet<String>,
+}
+
+impl LeftOut {
+    /// From the file and what was read of it, line by line.
+    pub(super) fn of(text: &str, rest: &str) -> Self {
+        let mut left_out = Self::default();
+        let mut section = String::new();
+        let mut read = rest.lines();
+        for line in text.lines() {
+            let is_gone = read.next().unwrap_or_default().trim().is_empty() && !line.is_empty();
+            let first = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
+            if let Some(name) = header(line) {
+                section = name;
+                if is_gone {
+                    left_out.tables.insert(first(&section));
+                }
+            } else if let Some((key, _)) = line.split_once('=').filter(|_| is_gone) {
+                match section.as_str() {
+                    "" => left_out.tables.insert(first(key.trim())),
+                    section => left_out.keys.insert(format!("{section}.{}", key.trim())),
+                };
+            }
+        }
+        left_out
+    }
+
+    /// Whether one of these was, or a whole table of it.
+    pub(crate) fn has_any(&self, sections: &[&str]) -> bool {
+        sections.iter().any(|section| self.tables.contains(*section))
+    }
+
+    /// Whether anything was that stands there.
+    pub(crate) fn is_of(&self, path: &str) -> bool {
+        let below = format!("{path}.");
+        self.tables.contains(path)
+            || self.keys.iter().any(|key| key == path || key.starts_with(&below))
+    }
 }
 
 fn mistake(text: &str) -> Option<Mistake> {
@@ -172,6 +251,9 @@ pub(crate) fn place(text: &str, said: &str) -> Option<(usize, usize)> {
     })
 }
 
+/// What one of several things is known by.
+const NAMES: [&str; 4] = ["id", "email", "issuer", "tool"];
+
 /// Where a path stands, of several the one with this id.
 fn find(text: &str, path: &str, id: Option<&str>) -> Option<(usize, usize)> {
     let mut section = String::new();
@@ -192,7 +274,7 @@ fn find(text: &str, path: &str, id: Option<&str>) -> Option<(usize, usize)> {
             return Some((at + 1, column));
         }
         let is_it = |id: &str| value.trim().trim_matches(['"', '\'']) == id;
-        if section == path && key == "id" && id.is_some_and(is_it) {
+        if section == path && NAMES.contains(&key) && id.is_some_and(is_it) {
             return found;
         }
     }

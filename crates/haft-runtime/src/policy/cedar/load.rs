@@ -261,7 +261,10 @@ fn examine<'a>(
     if mentions.searches.longest > MOST_LETTERS {
         let what =
             format!("rule `{}`: `like` searches for more than {MOST_LETTERS} letters", rule.id);
-        let help = "search for a part of them, or compare the whole text with `==`".to_owned();
+        let help =
+            "put a `*` in between, which lets anything stand there, or search for fewer; a text \
+                    without any `*` is compared with `==`"
+                .to_owned();
         wrong(what, Some(help));
     }
     let applies = applies(policy);

@@ -47,7 +47,7 @@ impl Searches {
 ///
 /// # Errors
 ///
-/// It would take too long, and who could do something about it.
+/// It would take too long.
 pub(crate) fn affordable(mentions: &Mentions, ask: &Ask<'_>) -> Result<(), String> {
     let looks = mentions.searches.looks;
     if looks == 0 {
@@ -59,8 +59,7 @@ pub(crate) fn affordable(mentions: &Mentions, ask: &Ask<'_>) -> Result<(), Strin
     let longest = arguments.chain(user).map(|(_, value)| longest(value)).max().unwrap_or(0);
     match looks.saturating_mul(longest) > MOST_WORK {
         true => Err(format!(
-            "a text of {longest} bytes is too long for what rules search in it with `like`; send a shorter \
-             one, or have fewer rules use `like` on it"
+            "a text of {longest} bytes is too long for what rules search in it with `like`"
         )),
         false => Ok(()),
     }

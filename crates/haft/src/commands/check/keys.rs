@@ -31,10 +31,16 @@ impl Inspection<'_> {
         }
         let mut good = Vec::new();
         for issuer in &config.server.issuers {
-            good.push(issuer.clone());
-            if let Err(why) = Issuers::load(&good) {
-                good.pop();
-                self.say("error", &format!("`issuers`: {why}"));
+            let faults = issuer.faults();
+            for why in &faults {
+                self.say("error", &format!("`issuers`, `{}`: {why}", issuer.issuer));
+            }
+            if faults.is_empty() {
+                good.push(issuer.clone());
+                if let Err(why) = Issuers::load(&good) {
+                    good.pop();
+                    self.say("error", &format!("`issuers`, `{}`: {why}", issuer.issuer));
+                }
             }
         }
     }

@@ -1,19 +1,12 @@
 //! The models that agents talk to.
 
 use super::Inspection;
-use crate::config::Config;
+use crate::config::{Config, Model};
 
 impl Inspection<'_> {
-    /// The models that agents talk to: where they are, and the connections that have their keys.
+    /// Where the models are that agents talk to.
     pub(super) fn models(&mut self, config: &Config) {
-        let home = config.first_tenant();
-        let mut all = vec![("`model".to_owned(), config.common_model().clone(), home)];
-        for (tenant, agent) in config.agents_with_models() {
-            let name = section(tenant, agent, self.text);
-            let own = config.model(tenant, agent);
-            all.push((name.trim_end_matches('`').to_owned(), own, config.pays(tenant, agent)));
-        }
-        for (name, model, tenant) in all {
+        for (name, model, _) in self.every_model(config) {
             // One that is not its own is said once, where it stands.
             let own = name == "`model" || model.url != config.common_model().url;
             if let Err(why) = model.place()
@@ -21,6 +14,24 @@ impl Inspection<'_> {
             {
                 self.say("error", &format!("{name}.url`: {why}"));
             }
+        }
+    }
+
+    /// Where each stands, what it is, and whose connection has its key.
+    fn every_model(&self, config: &Config) -> Vec<(String, Model, String)> {
+        let home = config.first_tenant();
+        let mut all = vec![("`model".to_owned(), config.common_model().clone(), home)];
+        for (tenant, agent) in config.agents_with_models() {
+            let name = section(tenant, agent, self.text);
+            let own = config.model(tenant, agent);
+            all.push((name.trim_end_matches('`').to_owned(), own, config.pays(tenant, agent)));
+        }
+        all
+    }
+
+    /// The connections that have the keys of models.
+    pub(super) fn connected(&mut self, config: &Config) {
+        for (name, model, tenant) in self.every_model(config) {
             let missing =
                 model.connection.as_ref().filter(|id| !config.declares(&tenant, id.as_str()));
             if let Some(id) = missing {

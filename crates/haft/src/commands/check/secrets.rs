@@ -38,11 +38,13 @@ impl Inspection<'_> {
         }
         let variable = |name: &str| std::env::var(name).ok();
         let common = config.common_model();
-        if let (Some(_), Err(why)) = (&common.provider, common.endpoint(variable)) {
-            self.say("warning", &format!("`model.provider`: {why}"));
+        if common.provider.is_some() {
+            for why in common.faults(variable) {
+                self.say("warning", &format!("`model.provider`: {why}"));
+            }
         }
         for (tenant, agent) in config.agents_with_models() {
-            if let Err(why) = config.model(tenant, agent).endpoint(variable) {
+            for why in config.model(tenant, agent).faults(variable) {
                 self.say("warning", &format!("{}: {why}", section(tenant, agent, self.text)));
             }
         }

@@ -8,48 +8,49 @@ use haft_store::Memory;
 
 use super::{Finding, Inspection};
 use crate::assembly::block_on;
-use crate::config::{Config, sections};
+use crate::config::{Config, LeftOut, sections};
 use crate::output::Output;
 use crate::source::{Place, compiled};
 
 impl Inspection<'_> {
-    /// What of the tools can be told where something could not be read: that there are some, and that
-    /// the files with rules are there.
-    pub(super) fn files(&mut self, at: &Place, config: &Config, out: &Output) {
-        let (source, missing) = config.readable_source();
+    /// The tools, and what is said about them.
+    pub(super) fn tools(&mut self, at: &Place, config: &Config, left_out: &LeftOut, out: &Output) {
+        let (mut source, missing) = config.readable_source();
         missing.iter().for_each(|one| self.problem(one));
-        // Where none is left, it may be what could not be read.
         let toolset = at.toolset_beside(config.toolset.clone()).ok().flatten();
-        let Some(registry) = toolset.map(|one| compiled(&one, out)) else { return };
-        let registry = match registry {
-            Ok(registry) => registry,
-            Err(why) => return self.say("error", &format!("`toolset`: {why:#}")),
-        };
-        // Rules may name tools that tenants bring along, and those may stand there, too.
-        if sections::has_definitions(self.text) {
+        // Where none is left, it may be what could not be read.
+        if toolset.is_none() && left_out.has_any(&["toolset"]) {
             return;
         }
-        let problems = config.policy_of(&source, &registry).err().unwrap_or_default();
-        problems.iter().for_each(|one| self.problem(one));
-    }
-
-    /// The tools, and what is said about them.
-    pub(super) fn tools(&mut self, at: &Place, config: &Config, out: &Output) {
-        let toolset = at.toolset_beside(config.toolset.clone()).ok().flatten();
         let registry = toolset.map_or_else(|| at.registry(None, out), |one| compiled(&one, out));
-        let (source, missing) = config.readable_source();
-        missing.iter().for_each(|one| self.problem(one));
         let registry = match registry {
             Ok(registry) => registry,
             Err(why) => return self.say("error", &format!("`toolset`: {why:#}")),
         };
+        let names = ["tenants", "agents", "delegations", "grants"];
+        let are_known = !left_out.has_any(&names);
+        // Rules may name tools that tenants bring along, and those may be what could not be read.
+        if !are_known && sections::has_definitions(self.text) {
+            return;
+        }
+        if left_out.is_of("policy.user") {
+            // What rules say of users cannot be told from what they may not.
+            source.cedar.clear();
+            source.rules.cedar.clear();
+        }
         // What is wrong with the common rules hides nothing that is wrong with a tenant's, and a file
         // that is not there nothing that is wrong with the others.
         let policy = config.policy_of(&source, &registry).unwrap_or_else(|problems| {
             problems.iter().for_each(|one| self.problem(one));
             Policy::deny_all("the policy is broken")
         });
-        policy.warnings().iter().for_each(|one| self.problem(one));
+        // Of rules that are not all here, nothing can be said to be missing.
+        if !left_out.is_of("policy") {
+            policy.warnings().iter().for_each(|one| self.problem(one));
+        }
+        if !are_known {
+            return;
+        }
         let made = block_on(async {
             let store = Arc::new(Memory::new());
             let executors = Arc::new(haft_exec::Executors::new());
@@ -87,7 +88,7 @@ impl Inspection<'_> {
             return self.say(if one.is_error() { "error" } else { "warning" }, &message);
         }
         let own = one.file == self.file || one.file.is_empty() || one.file == "store";
-        let place = sections::place(self.text, &message).filter(|_| own && one.line.is_none());
+        let place = self.place(&message).filter(|_| own && one.line.is_none());
         self.found.push(Finding {
             file: if own { self.file.to_owned() } else { one.file.clone() },
             line: one.line.or(place.map(|(line, _)| line)),

@@ -1,0 +1,145 @@
+//! Errors of JSON-RPC with the code and the advice that everything else that is refused has: those that
+//! the SDK makes have a number alone.
+
+use axum::body::{Body, Bytes};
+use axum::http::header;
+use axum::response::Response;
+use futures_util::StreamExt as _;
+use haft_core::ErrorKind;
+use rmcp::ErrorData;
+use rmcp::model::ErrorCode;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+/// What an error says beside its number.
+#[derive(Clone, Copy)]
+struct Words {
+    code: &'static str,
+    suggestion: &'static str,
+}
+
+/// The words for a number. The newer ones of the protocol are about the request, too.
+fn words(code: ErrorCode) -> Words {
+    match code {
+        ErrorCode::METHOD_NOT_FOUND => Words {
+            code: "not_found",
+            suggestion: "call a method that the protocol has and the server's capabilities name",
+        },
+        ErrorCode::RESOURCE_NOT_FOUND => Words {
+            code: "not_found",
+            suggestion: "take an address from `resources/list` or `resources/templates/list`",
+        },
+        ErrorCode::INTERNAL_ERROR => Words {
+            code: ErrorKind::Internal.as_str(),
+            suggestion: ErrorKind::Internal.suggestion(),
+        },
+        ErrorCode::MISSING_REQUIRED_CLIENT_CAPABILITY => Words {
+            code: "malformed_request",
+            suggestion: "say in the request that the client can do what `requiredCapabilities` names",
+        },
+        ErrorCode::UNSUPPORTED_PROTOCOL_VERSION => {
+            Words { code: "malformed_request", suggestion: "send a version that `supported` names" }
+        }
+        ErrorCode::HEADER_MISMATCH => Words {
+            code: "malformed_request",
+            suggestion: "send headers that say the same as the message",
+        },
+        _ => Words {
+            code: "malformed_request",
+            suggestion: "correct the request as the Model Context Protocol has it",
+        },
+    }
+}
+
+/// Adds what is not there yet to what an error says for programs.
+fn add(data: &mut Map<String, Value>, words: Words) {
+    for (name, word) in [("code", words.code), ("suggestion", words.suggestion)] {
+        data.entry(name).or_insert_with(|| word.into());
+    }
+}
+
+/// The same error with a code of ours; one that has one keeps it.
+pub(super) fn coded(error: ErrorData) -> ErrorData {
+    let words = words(error.code);
+    with(error, words)
+}
+
+/// The same error with the code and the advice of a kind of end.
+pub(super) fn of_kind(kind: ErrorKind, error: ErrorData) -> ErrorData {
+    with(error, Words { code: kind.as_str(), suggestion: kind.suggestion() })
+}
+
+fn with(mut error: ErrorData, words: Words) -> ErrorData {
+    let mut data = match error.data.take() {
+        Some(Value::Object(data)) => data,
+        // What it said is not lost.
+        Some(other) => Map::from_iter([("said".to_owned(), other)]),
+        None => Map::new(),
+    };
+    add(&mut data, words);
+    error.data = Some(Value::Object(data));
+    error
+}
+
+/// The same of a message that is written already; nothing where it is no error.
+fn coded_message(message: &mut Value) -> Option<()> {
+    let error = message.get_mut("error")?.as_object_mut()?;
+    let number = error.get("code").and_then(Value::as_i64)?;
+    let words = words(ErrorCode(i32::try_from(number).ok()?));
+    let data = error.entry("data").or_insert_with(|| Value::Object(Map::new()));
+    add(data.as_object_mut()?, words);
+    Some(())
+}
+
+/// An answer of the SDK's, its errors with our codes: whole, or event by event.
+pub(super) async fn recoded(answered: Response) -> Response {
+    let (mut parts, body) = answered.into_parts();
+    let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let body = match kind {
+        Some(JSON) => {
+            parts.headers.remove(header::CONTENT_LENGTH);
+            let said = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+            Body::from(in_json(&said).map_or(said, Bytes::from))
+        }
+        Some(EVENTS) => {
+            let pieces = body.into_data_stream();
+            Body::from_stream(pieces.map(|piece| piece.map(in_events)))
+        }
+        Some(_) | None => body,
+    };
+    Response::from_parts(parts, body)
+}
+
+pub(super) const JSON: &str = "application/json";
+const EVENTS: &str = "text/event-stream";
+
+/// A message that is an error, with our code; nothing where it is none, as most are not.
+fn in_json(said: &[u8]) -> Option<String> {
+    let error: Outer<'_> = serde_json::from_slice(said).ok()?;
+    error.error?;
+    let mut message: Value = serde_json::from_slice(said).ok()?;
+    coded_message(&mut message)?;
+    Some(message.to_string())
+}
+
+/// What has to be read of a message to tell what it is.
+#[derive(Deserialize)]
+struct Outer<'a> {
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+/// The same in events: the SDK hands each on whole, and a message stands on one line.
+fn in_events(piece: Bytes) -> Bytes {
+    let Ok(text) = std::str::from_utf8(&piece) else { return piece };
+    if !text.contains("\"error\"") {
+        return piece;
+    }
+    let line = |line: &str| {
+        let (said, end) = line.strip_suffix('\n').map_or((line, ""), |said| (said, "\n"));
+        let coded = said.strip_prefix("data:").and_then(|data| in_json(data.trim().as_bytes()));
+        coded.map_or_else(|| line.to_owned(), |coded| format!("data: {coded}{end}"))
+    };
+    Bytes::from(text.split_inclusive('\n').map(line).collect::<String>())
+}
