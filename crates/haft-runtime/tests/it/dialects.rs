@@ -156,7 +156,7 @@ fn check(schema: &Value, said: &[Value]) -> Result<(), String> {
             let text = lowered.as_ref().unwrap_or(value);
             let raised = rendering.arguments(wire, &text.to_string());
             let back = match &raised {
-                RawArguments::Value(value) => value.clone(),
+                RawArguments::Value(value) | RawArguments::Read(value, _) => value.clone(),
                 RawArguments::Text(text) => serde_json::from_str(text).unwrap(),
             };
             let fits = canonical.is_valid(&back);
