@@ -40,15 +40,17 @@ impl Engines {
         Some(Self { region, all: Vec::new(), placed: None, touched: false, made: 0 })
     }
 
-    /// Makes an engine and takes its image. What is captured and returned can be sent to other threads,
-    /// which nothing of an engine can: so none of it gets out.
+    /// Makes an engine and takes its image, of at most so many bytes. What is captured and returned can be
+    /// sent to other threads, which nothing of an engine can: so none of it gets out. The context must be
+    /// one of the runtime that `build` is given: another would not be put back.
     ///
     /// # Errors
     ///
-    /// What `build` says, or that there is no memory.
+    /// What `build` says, that there is no memory, or that the image would be larger.
     #[expect(unsafe_code, reason = "the region is given to a new engine")]
     pub fn make<E: From<Error> + Send>(
         &mut self,
+        most: usize,
         build: impl FnOnce(&Runtime) -> Result<(Context, Kept), E> + Send,
     ) -> Result<Id, E> {
         (self.placed, self.touched) = (None, false);
@@ -59,6 +61,9 @@ impl Engines {
         // With the first closure that an engine is given, the binding remembers a value of it, outside of
         // the region. That must not be while it runs.
         context.with(|ctx| Function::new(ctx, || ()).map(drop))?;
+        if self.region.length() > most {
+            return Err(Error::Allocation.into());
+        }
         self.made += 1;
         let id = Id(self.made);
         let image = self.region.image();

@@ -1,6 +1,20 @@
 //! What outlives a run of an engine: functions that were there when its image was taken.
 
-use rquickjs::{Ctx, Error, Function, Persistent};
+use rquickjs::{Context, Ctx, Error, Function, Persistent, Runtime};
+
+/// What keeps values of an engine inside of its runs. With the binding's feature `parallel` they could be
+/// sent to other threads, and this does not compile.
+const _: fn() = || {
+    trait OneWay<Marker> {
+        fn is_one() {}
+    }
+    struct Sent;
+    impl<T> OneWay<()> for T {}
+    impl<T: Send> OneWay<Sent> for T {}
+    let _ = <Persistent<Function<'static>> as OneWay<_>>::is_one;
+    let _ = <Context as OneWay<_>>::is_one;
+    let _ = <Runtime as OneWay<_>>::is_one;
+};
 
 /// The functions of an engine that are called from outside, each under a name. Each is held: what a
 /// run does to the engine cannot end it, and so nothing that it refers to outside of the engine is gone

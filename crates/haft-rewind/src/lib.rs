@@ -12,7 +12,7 @@
 //! use rquickjs::{Context, Error, Function};
 //!
 //! let mut engines = Engines::reserve(16 << 20).ok_or(Error::Allocation)?;
-//! let id = engines.make(|runtime| -> Result<_, Error> {
+//! let id = engines.make(usize::MAX, |runtime| -> Result<_, Error> {
 //!     let context = Context::full(runtime)?;
 //!     let mut kept = Kept::default();
 //!     context.with(|ctx| {

@@ -62,6 +62,11 @@ impl Region {
         let (end, used) = (Cell::new(0), Cell::new(0));
         let mut region = Self { start, layout, end, used, gives_back: false };
         region.gives_back = region.tries_to_give_back();
+        if region.gives_back {
+            // Some allocators write the zeros themselves, and so touch all of it.
+            // SAFETY: nobody uses it yet, and its size is a multiple of pages.
+            unsafe { give_back(region.at(0), size) };
+        }
         Some(region)
     }
 
@@ -178,6 +183,11 @@ impl Region {
     /// How much is handed out.
     pub(crate) fn used(&self) -> usize {
         self.used.get()
+    }
+
+    /// How long a copy of what it holds would be.
+    pub(crate) fn length(&self) -> usize {
+        self.end.get()
     }
 
     /// A copy of what the region holds.

@@ -1,9 +1,12 @@
 //! Listening: connections with deadlines and a cap, and a shutdown that lets work finish.
 
 use std::io::ErrorKind;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use hyper::rt::{Sleep, Timer};
 use hyper::server::conn::http1::Builder;
 use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
@@ -149,9 +152,43 @@ async fn accept(listener: &TcpListener, room: &Arc<Semaphore>, door: &Door) -> O
 
 /// HTTP/1.1 alone: what HTTP/2 would bring in speed, its floods would cost. How long a client may have
 /// nothing to say, and how long a head may take that has begun, is the reader's to see: the library
-/// would set a timer for each request.
+/// would set a timer for each request. It is given one that never rings, because it then looks for the
+/// next head as soon as an answer is written, and from there on the reader counts.
 fn builder() -> Builder {
     let mut builder = Builder::new();
-    builder.header_read_timeout(None).max_buf_size(64 << 10);
+    let untimed = Untimed { now: std::time::Instant::now() };
+    builder.timer(untimed).header_read_timeout(Duration::ZERO).max_buf_size(64 << 10);
     builder
 }
+
+/// Time that stands still, and costs nothing.
+#[derive(Clone, Copy)]
+struct Untimed {
+    now: std::time::Instant,
+}
+
+impl Timer for Untimed {
+    fn sleep(&self, _: Duration) -> Pin<Box<dyn Sleep>> {
+        Box::pin(Never)
+    }
+
+    fn sleep_until(&self, _: std::time::Instant) -> Pin<Box<dyn Sleep>> {
+        Box::pin(Never)
+    }
+
+    fn now(&self) -> std::time::Instant {
+        self.now
+    }
+}
+
+struct Never;
+
+impl Future for Never {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        Poll::Pending
+    }
+}
+
+impl Sleep for Never {}

@@ -43,7 +43,9 @@ struct Silence {
 
 impl Silence {
     fn is_too_long(&mut self, cx: &mut Context<'_>) -> bool {
-        let until = *self.since.get_or_insert_with(Instant::now) + self.most;
+        let since = *self.since.get_or_insert_with(Instant::now);
+        // Longer than there is time is for ever.
+        let Some(until) = since.checked_add(self.most) else { return false };
         let alarm = self.alarm.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
         while alarm.as_mut().poll(cx).is_ready() {
             if alarm.deadline() >= until {

@@ -36,7 +36,20 @@ impl Default for Link {
     }
 }
 
+/// No entry's hash, and what none is linked to.
+pub(crate) const NOTHING: [u8; 32] = [0xff; 32];
+
 impl Link {
+    /// The end of a trail whose last entry has no hash that can be read.
+    pub(crate) fn lost(number: u64) -> Self {
+        Self { number, hash: Digest::from_raw(&NOTHING) }
+    }
+
+    /// Whether it is one: nothing but that somebody has looked may follow from it, and nobody signs it.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.hash.hex().bytes().all(|digit| digit == b'f')
+    }
+
     /// Makes the next entry, and moves on to it.
     pub(crate) fn next(
         &mut self,

@@ -17,13 +17,13 @@ mod wire;
 use std::process::exit;
 
 use self::outside::Outside;
-use self::stock::{Stock, region_bytes};
+use self::stock::{IMAGE_BYTES, Stock, region_bytes};
 use self::wire::Wire;
 use super::frame::FromChild;
 
 /// Serves the pool until it hangs up. `memory` is the engine's limit in bytes.
 pub(super) fn serve(memory: u64) -> ! {
-    let mut isolation = jail::enter(region_bytes(memory));
+    let mut isolation = jail::enter(region_bytes(memory).saturating_add(IMAGE_BYTES));
     drop(std::env::set_current_dir("/"));
     let wire = Wire::new();
     let Ok(mut stock) = Stock::new(memory, Outside::new(wire.clone())) else { exit(3) };

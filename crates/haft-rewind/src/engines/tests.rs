@@ -6,7 +6,7 @@ use super::*;
 /// An engine with functions of these names and sources.
 fn make(engines: &mut Engines, functions: &[(&'static str, &str)]) -> Id {
     engines
-        .make(|runtime| -> Result<_, Error> {
+        .make(usize::MAX, |runtime| -> Result<_, Error> {
             runtime.set_memory_limit(LIMIT);
             let context = Context::full(runtime)?;
             let mut kept = Kept::default();
@@ -100,7 +100,7 @@ fn an_engine_that_cannot_be_made_leaves_the_others_alone() {
     let mut engines = engines();
     let id = make(&mut engines, &[("look", LOOK)]);
     let first = call(&mut engines, id, "look");
-    let failed = engines.make(|runtime| -> Result<_, Error> {
+    let failed = engines.make(usize::MAX, |runtime| -> Result<_, Error> {
         let context = Context::full(runtime)?;
         context.with(|ctx| ctx.eval::<(), _>("globalThis.left = 1; throw 1"))?;
         Ok((context, Kept::default()))
@@ -116,7 +116,7 @@ fn a_closure_outlives_every_run() {
     let mut engines = engines();
     let counted = calls.clone();
     let id = engines
-        .make(|runtime| -> Result<_, Error> {
+        .make(usize::MAX, |runtime| -> Result<_, Error> {
             let context = Context::full(runtime)?;
             let mut kept = Kept::default();
             context.with(|ctx| {

@@ -47,6 +47,7 @@ fn becomes(schema: Value, text: &str, expected: Value, repairs: &[&str]) {
     let told: Vec<&str> = prepared.warnings.iter().map(|warning| warning.code.as_str()).collect();
     assert_eq!(told, repairs, "{raw}");
     assert_eq!(*prepared.received(), serde_json::from_str::<Value>(&raw).unwrap());
+    // What a door has read with its text at hand becomes the same: a number is respelled as it was written.
     assert_eq!(read(&whole, LENIENT, read_before(&raw)).unwrap(), prepared, "read before: {raw}");
     if !repairs.is_empty() && repairs != ["integer_spelling"] {
         assert!(

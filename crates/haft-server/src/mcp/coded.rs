@@ -2,8 +2,8 @@
 //! the SDK makes have a number alone.
 
 use axum::body::{Body, Bytes};
-use axum::http::header;
-use axum::response::Response;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
 use futures_util::StreamExt as _;
 use haft_core::ErrorKind;
 use rmcp::ErrorData;
@@ -71,15 +71,20 @@ pub(super) fn of_kind(kind: ErrorKind, error: ErrorData) -> ErrorData {
 }
 
 fn with(mut error: ErrorData, words: Words) -> ErrorData {
-    let mut data = match error.data.take() {
+    error.data = Some(told(error.data.take(), words));
+    error
+}
+
+/// What an error says besides, with our words.
+fn told(data: Option<Value>, words: Words) -> Value {
+    let mut data = match data {
         Some(Value::Object(data)) => data,
+        None | Some(Value::Null) => Map::new(),
         // What it said is not lost.
         Some(other) => Map::from_iter([("said".to_owned(), other)]),
-        None => Map::new(),
     };
     add(&mut data, words);
-    error.data = Some(Value::Object(data));
-    error
+    Value::Object(data)
 }
 
 /// The same of a message that is written already; nothing where it is no error.
@@ -87,8 +92,8 @@ fn coded_message(message: &mut Value) -> Option<()> {
     let error = message.get_mut("error")?.as_object_mut()?;
     let number = error.get("code").and_then(Value::as_i64)?;
     let words = words(ErrorCode(i32::try_from(number).ok()?));
-    let data = error.entry("data").or_insert_with(|| Value::Object(Map::new()));
-    add(data.as_object_mut()?, words);
+    let said = error.shift_remove("data");
+    error.insert("data".to_owned(), told(said, words));
     Some(())
 }
 
@@ -96,10 +101,13 @@ fn coded_message(message: &mut Value) -> Option<()> {
 pub(super) async fn recoded(answered: Response) -> Response {
     let (mut parts, body) = answered.into_parts();
     let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
-    let body = match kind {
+    let body = match kind.map(|kind| kind.split(';').next().unwrap_or(kind).trim_end()) {
         Some(JSON) => {
+            // Of our own making, so it is as long as an answer may be, and comes whole.
+            let Ok(said) = axum::body::to_bytes(body, usize::MAX).await else {
+                return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+            };
             parts.headers.remove(header::CONTENT_LENGTH);
-            let said = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
             Body::from(in_json(&said).map_or(said, Bytes::from))
         }
         Some(EVENTS) => {

@@ -349,10 +349,15 @@ async fn a_client_with_nothing_to_say_stays_longer_than_one_that_does_not_finish
     let mut rest = Vec::new();
     let _ = stream.read_to_end(&mut rest).await;
     assert!((head..keep_alive).contains(&begun.elapsed()), "{:?}", begun.elapsed());
-    // Silence has its end, too.
+    // Silence has its end, too, and counts from the last request.
     let mut silent = served.connect().await;
     healthy(&mut silent).await.unwrap();
+    tokio::time::sleep(keep_alive * 2 / 3).await;
+    healthy(&mut silent).await.unwrap();
+    let since = std::time::Instant::now();
     assert_eq!(silent.read(&mut [0]).await.unwrap_or(0), 0);
+    // The answer was on its way for a moment.
+    assert!(since.elapsed() > keep_alive * 2 / 3, "{:?}", since.elapsed());
 }
 
 #[tokio::test]

@@ -184,15 +184,21 @@ fn read_whole(path: &Path, short: u64, now_ms: i64, signatures: Signatures) -> R
     let ended = |chain: Chain| first.map_or_else(|| chain.end(), Err);
     let verdict = strict.map(|strict| strict.and_then(ended));
     let is_told = matches!(verdict, Some(Err(_)));
-    match found.new.is_empty() && view.is_looked_at(is_told)? {
+    let is_known = found.new.is_empty() && view.is_looked_at(is_told)?;
+    match is_known {
         false => Mark::remove(path),
         // Nobody would go on from there: the disk need not be waited for.
         true if found.end.number <= short => {}
         true => Mark::write(path, &found.end, now_ms, &found.words.standing(), &view.key),
     }
     let suspicion = suspects(&found.new);
-    let unseen = found.new.first().map(|broken| (broken.number, in_words(broken)));
-    let verdict = verdict.map(|verdict| Checked { unseen, ..trail::said(verdict) });
+    let first_new = found.new.first().map(|broken| (broken.number, in_words(broken)));
+    let verdict = verdict.map(|verdict| {
+        let said = trail::said(verdict);
+        // A signature that is not the newest one's is looked at here alone.
+        let unseen = first_new.or_else(|| said.broken.clone().filter(|_| !is_known));
+        Checked { unseen, ..said }
+    });
     Ok(Passed { suspicion, looked_at_ms: view.looked.at_ms, verdict })
 }
 

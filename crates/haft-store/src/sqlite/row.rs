@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use super::sealing::{Place, Seals};
 use crate::machine::Head;
 use crate::steps::proof::Stored;
-use crate::trail::Written;
+use crate::trail::{NOTHING, Written};
 
 /// The columns of [`head`], in its order.
 macro_rules! head_columns {
@@ -144,9 +144,6 @@ pub(super) fn confirmation(
 ) -> Result<Option<Confirmation>> {
     seals.json(row, 1, Place::confirmation(tenant, row.get_ref(0)?.as_str()?))
 }
-
-/// No entry's hash, and what none is linked to.
-pub(super) const NOTHING: [u8; 32] = [0xff; 32];
 
 /// As it is stored, where it lies: `number, at_ms, tenant, kind, body, previous, hash`. An entry that
 /// cannot be read says nothing and follows from none, which whoever checks the chain finds: one of them

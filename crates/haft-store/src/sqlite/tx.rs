@@ -15,7 +15,7 @@ use super::owner::Owners;
 use super::row::{self, head_columns, signed, stored_columns};
 use super::sealing::{MARK, Nothing, Place, Seals};
 use crate::machine::{Head, Owner, later};
-use crate::steps::journal::written;
+use crate::steps::journal::{ACKNOWLEDGE, written};
 use crate::steps::proof::Stored;
 use crate::tables::{Due, Res, Tables};
 use crate::trail::Link;
@@ -391,6 +391,10 @@ impl Tables for Tx<'_> {
     }
 
     fn append(&mut self, tenant: &str, kind: &str, body: String) -> Res<u64> {
+        if self.link.is_lost() && kind != ACKNOWLEDGE {
+            let number = self.link.number;
+            return Err(StoreError::Tampered(format!("entry {number}: its hash cannot be read")));
+        }
         let body = self.sealed_entry(tenant, kind, body)?;
         let entry = self.link.next(self.now_ms, tenant, kind, body);
         let sql = "INSERT INTO audit (number, at_ms, tenant, kind, body, previous, hash) VALUES \

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use haft_core::Digest;
 use haft_core::port::StoreError;
 use haft_core::record::InvocationRecord;
 use rusqlite::Connection;
@@ -322,13 +321,13 @@ impl Writer {
 
     /// Says beside the database where its trail ends.
     fn tell(&mut self, link: &Link, now_ms: i64) {
-        if let Some(signing) = &mut self.signing {
+        if let Some(signing) = self.signing.as_mut().filter(|_| !link.is_lost()) {
             self.shared.wrote(Beside::Head, signing.heads.tell(link, now_ms));
         }
     }
 
     fn sign(&mut self, link: &Link, now_ms: i64, now_or_never: bool) {
-        let Some(signing) = &mut self.signing else { return };
+        let Some(signing) = self.signing.as_mut().filter(|_| !link.is_lost()) else { return };
         if let Some(signed) = signing.consider(link, now_ms, now_or_never).transpose() {
             self.shared.wrote(Beside::Checkpoint, signed);
         }
@@ -351,10 +350,9 @@ pub(super) fn last_link(conn: &Connection) -> rusqlite::Result<Link> {
     let mut rows = statement.query(())?;
     match rows.next()? {
         Some(found) => {
-            // What is no hash is found by whoever checks the trail, and stops effects until somebody has
-            // looked. That they have has to be written after it, and follows from what the check takes it for.
-            let hash = row::digest(found, 1).unwrap_or_else(|_| Digest::from_raw(&row::NOTHING));
-            Ok(Link { number: row::unsigned(found, 0)?, hash })
+            let number = row::unsigned(found, 0)?;
+            // That somebody has looked must be written after it, and follows from what the check takes it for.
+            Ok(row::digest(found, 1).map_or(Link::lost(number), |hash| Link { number, hash }))
         }
         None => Ok(Link::default()),
     }

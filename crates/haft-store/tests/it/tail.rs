@@ -314,6 +314,54 @@ async fn an_end_that_cannot_be_read_stops_effects_and_not_the_store() {
     }
 }
 
+/// Also while it is open, and where nobody wants the trail to be checked. Nobody signs such an end.
+#[tokio::test]
+async fn nothing_follows_from_an_end_that_cannot_be_read_but_that_somebody_has_looked() {
+    for verify in [Verify::Tail, Verify::Never] {
+        let bed = checked().await;
+        let reopened = || bed.open_sqlite(|options| (options.verify, options.short) = (verify, 0));
+        let signed = || fs::read(Sqlite::checkpoints(&bed.path())).unwrap();
+        let before = signed();
+        let store = reopened();
+        let last = "(SELECT max(number) FROM audit)";
+        touch(&bed, &format!("UPDATE audit SET hash = zeroblob(3) WHERE number = {last}"));
+        for key in ["k", "k of others"] {
+            let refused = store.claim(claim(key)).await;
+            assert!(matches!(refused, Err(StoreError::Tampered(_))), "{verify:?}: {refused:?}");
+        }
+        let read = store.effect("acme", "call of old done").await.unwrap();
+        assert_eq!(read.state, State::Succeeded);
+        drop(store);
+        assert_eq!(signed(), before, "{verify:?}");
+        let store = reopened();
+        let refused = store.claim(claim("k")).await;
+        assert!(matches!(refused, Err(StoreError::Tampered(_))), "{verify:?}: {refused:?}");
+        bed.clock.advance(1);
+        store.acknowledge(&Principal::user("ines"), "seen").await.unwrap();
+        assert_eq!(word(&store.claim(claim("k")).await.unwrap()), "fresh 1", "{verify:?}");
+    }
+}
+
+/// Only a check of every signature finds it, and it is told as what it is.
+#[tokio::test]
+async fn a_signature_in_the_middle_that_is_none_is_new() {
+    let bed = checked().await;
+    let store = open(&bed);
+    settled(&store, claim("more"), State::Succeeded).await;
+    drop(store);
+    let path = Sqlite::checkpoints(&bed.path());
+    let signed = fs::read_to_string(&path).unwrap();
+    let (first, rest) = signed.split_once('\n').unwrap();
+    assert!(!rest.trim().is_empty(), "there are several: {signed}");
+    let mut forged: serde_json::Value = serde_json::from_str(first).unwrap();
+    forged["signature"] = serde_json::from_str::<serde_json::Value>(rest.lines().next().unwrap())
+        .unwrap()["signature"]
+        .clone();
+    fs::write(&path, format!("{forged}\n{rest}")).unwrap();
+    let found = open(&bed).verify().await.unwrap();
+    assert!(found.broken.is_some() && found.unseen == found.broken, "{found:?}");
+}
+
 /// A server tells what is new, and not every day what somebody knows.
 #[tokio::test]
 async fn what_somebody_has_looked_at_is_found_and_is_not_new() {

@@ -18,8 +18,7 @@ use super::reach::Reach;
 use super::realm::{Ran, Realm};
 use crate::js::frame::{Call, End};
 
-/// How many handlers have an engine of their own. Most take a fifth of a megabyte; if each were as large
-/// as may be, they would still fit into what a child may use beside its engines.
+/// How many handlers have an engine of their own. Most take a fifth of a megabyte.
 const HANDLERS: usize = 32;
 /// A module that takes longer is loaded when it is called.
 const QUICK: Duration = Duration::from_millis(2);
@@ -32,6 +31,9 @@ const LIGHT_BYTES: usize = 1 << 20;
 pub(super) fn region_bytes(memory: u64) -> u64 {
     memory.saturating_add(memory / 2).saturating_add(1 << 20)
 }
+
+/// How much the copies of engines may take beside that.
+pub(super) const IMAGE_BYTES: u64 = (HANDLERS * LIGHT_BYTES) as u64;
 
 pub(super) struct Stock {
     library: Library,
@@ -135,10 +137,6 @@ impl Stock {
         let Self { library, engines, outside, memory, .. } = self;
         let handler = &last.handler;
         last.ahead = match make(engines, library, handler.reach, Some(handler), *memory, outside) {
-            Ok(engine) if engines.image_bytes(engine) > LIGHT_BYTES => {
-                engines.end(engine);
-                Ahead::Never
-            }
             Ok(engine) => Ahead::In(engine),
             Err(NotMade::Slow) => Ahead::NotYet,
             Err(NotMade::Unfit | NotMade::Failed(_)) => Ahead::Never,
@@ -156,7 +154,8 @@ fn make(
 ) -> Result<Id, NotMade> {
     let prelude = library.prelude(reach).map_err(NotMade::Failed)?;
     let parts = Parts { prelude, haft: library.haft(), reach, handler, memory, outside };
-    engines.make(|runtime| parts.build(runtime))
+    let most = if handler.is_some() { LIGHT_BYTES } else { usize::MAX };
+    engines.make(most, |runtime| parts.build(runtime))
 }
 
 #[cfg(test)]
