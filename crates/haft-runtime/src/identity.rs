@@ -39,7 +39,7 @@ impl Spare {
     }
 }
 
-/// The same for whoever shares it: written where it stays.
+/// An id as [`fresh`] makes it, for whoever shares it: written where it stays.
 pub(crate) fn fresh_shared(prefix: &str) -> Arc<str> {
     let drafted = DRAFT.try_with(|draft| {
         let mut draft = draft.borrow_mut();
