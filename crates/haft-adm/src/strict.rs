@@ -108,14 +108,15 @@ pub fn parse(text: &str, limits: Limits) -> Result<Value, Errors> {
     report.finish(read)
 }
 
-/// Reads one JSON text, and finds the text of one member where it is an object that has it: what is
-/// kept of it later need not be written again.
+/// Reads one JSON text, and finds the text of the member that these names lead to, from outside to
+/// inside, where there is one: what is kept of it later need not be written again.
 ///
 /// ```
 /// use haft_adm::strict::{Limits, parse_with};
 ///
-/// let (call, text) = parse_with("{\"tool\": \"t\", \"with\": [1, 2]}", "with", Limits::default()).unwrap();
-/// assert_eq!(call["with"], serde_json::json!([1, 2]));
+/// let said = "{\"tool\": {\"with\": [1, 2]}, \"with\": [3]}";
+/// let (call, text) = parse_with(said, &["tool", "with"], Limits::default()).unwrap();
+/// assert_eq!(call["tool"]["with"], serde_json::json!([1, 2]));
 /// assert_eq!(text, Some("[1, 2]"));
 /// ```
 ///
@@ -124,11 +125,11 @@ pub fn parse(text: &str, limits: Limits) -> Result<Value, Errors> {
 /// As [`parse`].
 pub fn parse_with<'t>(
     text: &'t str,
-    member: &str,
+    member: &[&str],
     limits: Limits,
 ) -> Result<(Value, Option<&'t str>), Errors> {
     let mut report = Report::default();
-    let read = document::read_with(text, limits, Some(member), &mut report);
+    let read = document::read_with(text, limits, member, &mut report);
     report.finish(read)
 }
 

@@ -7,16 +7,23 @@ mod kind;
 mod words;
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use kind::ErrorKind;
 
-/// One error, for the model and for the log.
+/// One error, for the model and for the log. It is as large as a pointer: whatever a call can come to
+/// has room for one, and is handed from stage to stage.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ToolError(Box<Fault>);
+
+/// What an error says; a [`ToolError`] can be read and changed as one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolError {
+pub struct Fault {
     /// What went wrong.
     pub kind: ErrorKind,
     /// In words for the model: no stack, no path, no host.
@@ -51,7 +58,7 @@ impl ToolError {
     /// ```
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Fault {
             kind,
             message: message.into(),
             retryable: kind.is_retryable(),
@@ -60,7 +67,13 @@ impl ToolError {
             suggestion: kind.suggestion().to_owned(),
             details: None,
             source: None,
-        }
+        }))
+    }
+
+    /// What it says, to be taken apart.
+    #[must_use]
+    pub fn into_fault(self) -> Fault {
+        *self.0
     }
 
     /// With a better suggestion than the kind's own.
@@ -82,6 +95,26 @@ impl ToolError {
     pub fn caused_by(mut self, source: impl fmt::Display) -> Self {
         self.source = Some(source.to_string());
         self
+    }
+}
+
+impl Deref for ToolError {
+    type Target = Fault;
+
+    fn deref(&self) -> &Fault {
+        &self.0
+    }
+}
+
+impl DerefMut for ToolError {
+    fn deref_mut(&mut self) -> &mut Fault {
+        &mut self.0
+    }
+}
+
+impl fmt::Debug for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
     }
 }
 

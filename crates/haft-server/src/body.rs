@@ -149,13 +149,13 @@ pub(crate) async fn json(
 
 /// A body's bytes as a JSON object.
 pub(crate) fn object(bytes: &[u8], limits: &Limits) -> Result<Value, Problem> {
-    object_with(bytes, "", limits).map(|(value, _)| value)
+    object_with(bytes, &[], limits).map(|(value, _)| value)
 }
 
-/// The same, and the text of one of its members.
+/// The same, and the text of one of its members, by the names that lead there.
 pub(crate) fn object_with<'b>(
     bytes: &'b [u8],
-    member: &str,
+    member: &[&str],
     limits: &Limits,
 ) -> Result<(Value, Option<&'b str>), Problem> {
     let text =

@@ -21,7 +21,7 @@ use crate::api::calls;
 use crate::console::HOME;
 use crate::door::Door;
 use crate::heard::TwoLengths;
-use crate::mcp::metadata;
+use crate::mcp::{self, metadata};
 use crate::problem::Problem;
 use crate::seat::{Seat, Seated};
 use crate::whole::Whole;
@@ -44,12 +44,13 @@ const TRACE: HeaderName = HeaderName::from_static("traceparent");
 #[derive(Clone)]
 pub(crate) struct Guarded {
     door: Arc<Door>,
+    mcp: Arc<mcp::Endpoint>,
     routes: Router,
 }
 
 impl Guarded {
-    pub(crate) fn new(door: Arc<Door>, routes: Router) -> Self {
-        Self { door, routes }
+    pub(crate) fn new(door: Arc<Door>, mcp: Arc<mcp::Endpoint>, routes: Router) -> Self {
+        Self { door, mcp, routes }
     }
 
     pub(crate) async fn answer<B>(self, request: http::Request<B>) -> Response
@@ -98,6 +99,11 @@ impl Guarded {
                 return made.unwrap_or_else(IntoResponse::into_response);
             }
             let kept = Credential(credential.into());
+            if let Some(agent) = mcp::plainly(&request).map(|agent| agent.map(Box::<str>::from)) {
+                // Boxed, as below.
+                let mcp = self.mcp.clone();
+                return Box::pin(mcp.serve(&who, agent.as_deref(), kept, request)).await;
+            }
             request.extensions_mut().insert(who);
             request.extensions_mut().insert(kept);
         }

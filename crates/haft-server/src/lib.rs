@@ -179,13 +179,14 @@ fn guarded(door: Arc<Door>) -> Guarded {
     let described = get(move || async move {
         ([(header::CONTENT_TYPE, "application/json")], document).into_response()
     });
+    let mcp = Arc::new(mcp::Endpoint::new(&door));
     let routes = keyed
         .merge(open)
         .merge(console::routes(&door))
-        .merge(mcp::routes(&door))
+        .merge(mcp::routes(&mcp))
         .route("/v1/openapi.json", described)
         .fallback(|| async { problem::Problem::missing("page") })
         .method_not_allowed_fallback(|| async { problem::Problem::wrong_method() })
         .with_state(door.clone());
-    Guarded::new(door, routes)
+    Guarded::new(door, mcp, routes)
 }

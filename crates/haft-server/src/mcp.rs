@@ -30,7 +30,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 pub use extra::{Argument, Message, Prompt, Prompts, Resource, Resources, Speaker};
-pub(crate) use http::routes;
+pub(crate) use http::{Endpoint, plainly, routes};
 pub use lines::serve as serve_lines;
 pub(crate) use listed::Lists;
 pub(crate) use metadata::base;

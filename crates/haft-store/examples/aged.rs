@@ -95,7 +95,7 @@ fn fill(runtime: &Runtime, path: &Path, entries: u64) -> Outcome<()> {
                     store.room().await;
                     let call = format!("call_{number:012}_{caller:02}_r");
                     let asked = json!({ "query": "who is mara?" });
-                    store.record(effect::record(call, "core__kb_search", &asked, number));
+                    store.record(effect::record(call, "core__kb_search", &asked, number).into());
                 }
                 Outcome::Ok(())
             });

@@ -27,10 +27,11 @@ mod told;
 mod tests;
 
 use haft_core::Envelope;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::Dialect;
 pub use malformed::{error as malformed_error, malformed, unreadable};
+pub use mcp::CallToolResult;
 pub use told::{Told, told};
 
 /// What one call of a turn came to.
@@ -70,7 +71,9 @@ pub fn reply(dialect: Dialect, answers: &[Answer<'_>], words: &[&str]) -> Vec<Va
         Dialect::Anthropic => anthropic::reply(answers, words),
         Dialect::Gemini => gemini::reply(answers, words),
         Dialect::GeminiLive => gemini::live(answers, words),
-        Dialect::Mcp => answers.iter().map(mcp::result).collect(),
+        Dialect::Mcp => {
+            answers.iter().map(|answer| json!(CallToolResult::new(answer.envelope))).collect()
+        }
         Dialect::Adm => answers.iter().map(adm::result).collect(),
     }
 }

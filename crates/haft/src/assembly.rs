@@ -372,7 +372,7 @@ fn secret(config: &Config) -> anyhow::Result<[u8; 32]> {
 
 /// An error of the path, for people.
 pub(crate) fn said(error: ToolError) -> anyhow::Error {
-    let source = error.source.map(|source| format!(" ({source})")).unwrap_or_default();
+    let source = error.source.clone().map(|source| format!(" ({source})")).unwrap_or_default();
     anyhow!("{}{source}; {}", error.message, error.suggestion)
 }
 

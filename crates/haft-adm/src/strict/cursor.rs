@@ -48,10 +48,9 @@ impl<'t, 'r> Cursor<'t, 'r> {
     /// Steps over every byte of a string that stands for itself, and gives them: what stops it is
     /// ASCII or the end, and so is what stood before them.
     pub(super) fn eat_plain(&mut self) -> &'t str {
-        let rest = self.rest();
-        let eaten = rest.get(..plain(rest.as_bytes())).unwrap_or_default();
-        self.at += eaten.len();
-        eaten
+        let start = self.at;
+        self.at += plain(self.text.as_bytes().get(start..).unwrap_or_default());
+        self.since(start)
     }
 
     pub(super) fn skip_space(&mut self) {

@@ -13,14 +13,15 @@ use crate::words::excerpt;
 /// A value may come back although something was reported, so that the caller can look for
 /// further mistakes in it: of double keys it holds the first, for refused numbers a zero.
 pub(crate) fn read(text: &str, limits: Limits, report: &mut Report) -> Result<Value, Reported> {
-    read_with(text, limits, None, report).map(|(value, _)| value)
+    read_with(text, limits, &[], report).map(|(value, _)| value)
 }
 
-/// The same, and the text of the member of that name, where it is an object that has one.
+/// The same, and the text of the member that these names lead to, from outside to inside, where there
+/// is one.
 pub(super) fn read_with<'t>(
     text: &'t str,
     limits: Limits,
-    wanted: Option<&str>,
+    wanted: &[&str],
     report: &mut Report,
 ) -> Result<(Value, Option<&'t str>), Reported> {
     let mut cursor = Cursor::new(text, report);
@@ -49,12 +50,12 @@ struct Document<'t, 'r> {
     cursor: Cursor<'t, 'r>,
     limits: Limits,
     values: usize,
-    /// The member of the whole whose text is wanted.
-    wanted: Option<&'r str>,
+    /// The names that lead from here to the member whose text is wanted; none where it is not in here.
+    wanted: &'r [&'r str],
     found: Option<&'t str>,
 }
 
-impl Document<'_, '_> {
+impl<'r> Document<'_, 'r> {
     /// Recursion ends at `depth`, which is never more than `MAX_DEPTH`.
     fn value(&mut self, path: &Path<'_>, depth: usize) -> Result<Value, Reported> {
         self.count(path)?;
@@ -83,6 +84,8 @@ impl Document<'_, '_> {
     fn array(&mut self, path: &Path<'_>, depth: usize) -> Result<Value, Reported> {
         let depth = self.deeper(path, depth)?;
         let mut list = Vec::new();
+        // No name leads into a list.
+        self.wanted = &[];
         self.cursor.advance(1);
         self.cursor.skip_space();
         if self.cursor.eat(b']') {
@@ -153,15 +156,35 @@ impl Document<'_, '_> {
             return Err(self.cursor.unexpected(&path.key(&key), "`:`"));
         }
         self.cursor.skip_space();
-        let begin = self.cursor.at();
-        let value = self.value(&path.key(&key), depth)?;
-        if depth + 1 == self.limits.depth && !taken && self.wanted == Some(key.as_str()) {
-            self.found = Some(self.cursor.since(begin));
-        }
+        let path = path.key(&key);
+        let value = match self.wanted {
+            [] => self.value(&path, depth)?,
+            [first, rest @ ..] => {
+                let rest = (*first == key && !taken).then_some(rest);
+                self.wanted_value(&path, depth, rest)?
+            }
+        };
         if !taken {
             map.insert(key, value);
         }
         Ok(())
+    }
+
+    /// A member where one is wanted: it, or what it is in, where the names go on with `rest`.
+    fn wanted_value(
+        &mut self,
+        path: &Path<'_>,
+        depth: usize,
+        rest: Option<&'r [&'r str]>,
+    ) -> Result<Value, Reported> {
+        let begin = self.cursor.at();
+        let wanted = std::mem::replace(&mut self.wanted, rest.unwrap_or_default());
+        let value = self.value(path, depth)?;
+        self.wanted = wanted;
+        if rest.is_some_and(<[_]>::is_empty) {
+            self.found = Some(self.cursor.since(begin));
+        }
+        Ok(value)
     }
 
     fn count(&mut self, path: &Path<'_>) -> Result<(), Reported> {

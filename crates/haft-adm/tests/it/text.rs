@@ -35,13 +35,32 @@ fn a_member_of_the_whole_is_found_with_its_text() {
         (r#"[{"with": 1}]"#, None),
         ("{}", None),
     ] {
-        let (value, text_of) = parse_with(text, "with", Limits::default()).unwrap();
+        let (value, text_of) = parse_with(text, &["with"], Limits::default()).unwrap();
         assert_eq!(value, parse(text, Limits::default()).unwrap(), "{text}");
         assert_eq!(text_of, found, "{text}");
         let again = text_of.map(|text| parse(text, Limits::default()).unwrap());
         assert_eq!(again.as_ref(), value.get("with"), "{text}");
     }
-    assert!(parse_with(r#"{"with": 1, "with": 2}"#, "with", Limits::default()).is_err());
+    assert!(parse_with(r#"{"with": 1, "with": 2}"#, &["with"], Limits::default()).is_err());
+}
+
+#[test]
+fn a_member_is_found_by_the_names_that_lead_to_it() {
+    for (text, found) in [
+        (r#"{"a": {"b": [1] , "c": 2}, "b": 3}"#, Some("[1]")),
+        (
+            r#"{"b": 3, "x": {"a": {"b": 4}}, "a": {"x": {"b": 5}, "b": {"a": {"b": 6}}}}"#,
+            Some(r#"{"a": {"b": 6}}"#),
+        ),
+        (r#"{"a": [{"b": 1}], "b": 2}"#, None),
+        (r#"[{"a": {"b": 1}}]"#, None),
+        (r#"{"a": {"a": {"b": 1}}}"#, None),
+        (r#"{"a": 1}"#, None),
+    ] {
+        let (value, text_of) = parse_with(text, &["a", "b"], Limits::default()).unwrap();
+        assert_eq!(value, parse(text, Limits::default()).unwrap(), "{text}");
+        assert_eq!(text_of, found, "{text}");
+    }
 }
 
 #[test]

@@ -206,7 +206,7 @@ impl<'a> Run<'a> {
             let message = fault.map_or_else(|| "the answer was cut off".into(), |it| it.message);
             return Next::Over(Reason::ModelFailed { message });
         };
-        let (what, advice) = (error.message, error.suggestion);
+        let (what, advice) = (&error.message, &error.suggestion);
         self.chat.settle_round(&[&format!("Your last answer was not used: {what}; {advice}")]);
         Next::Again
     }
@@ -412,7 +412,7 @@ fn over_budget(left: &mut [Asked], most: u32) {
 }
 
 pub(super) fn refused(error: ToolError) -> Reason {
-    Reason::SessionRefused { kind: error.kind, message: error.message }
+    Reason::SessionRefused { kind: error.kind, message: error.into_fault().message }
 }
 
 pub(super) fn word(finish: &Finish) -> String {

@@ -156,7 +156,7 @@ pub enum Undo {
 /// Records of calls, and the audit trail.
 pub trait Journal: Send + Sync {
     /// Takes the record of a call that had no effect. Queued: it does not wait for the disk.
-    fn record(&self, record: InvocationRecord);
+    fn record(&self, record: Box<InvocationRecord>);
 
     /// Waits until there is room for a record, so that it is not dropped.
     fn room<'a>(&'a self) -> Boxed<'a, ()> {

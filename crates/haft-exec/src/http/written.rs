@@ -281,7 +281,7 @@ mod tests {
             Ok(text) => text.unwrap_or_else(|| "nothing".to_owned()),
             Err(error) => {
                 assert_eq!(error.kind, ErrorKind::InvalidArguments, "{error:?}");
-                error.message
+                error.message.clone()
             }
         }
     }

@@ -182,7 +182,7 @@ async fn what_is_granted_by_a_command_counts_from_the_next_look_on() {
     let refused = async |key: &str| {
         let error = world.call("late", key).await.result.unwrap_err();
         assert_eq!(error.kind, ErrorKind::Denied, "{key}");
-        error.suggestion
+        error.suggestion.clone()
     };
     let help = refused("1").await;
     let command = "haft connections grant <id> --to agent:bot --tools core__probe --tenant acme";
@@ -255,7 +255,7 @@ async fn an_address_that_a_tenant_chose_is_not_reached_as_the_operators_are() {
     let broker = Broker::new(accounts.clone(), client());
     let want = |id: &str| Want { tenant: "t".into(), connection: id.into(), provider: "p".into() };
     let error = broker.lease(&want("tenants")).await.err().unwrap();
-    assert!(error.source.unwrap().contains("is not a public address"), "{}", error.message);
+    assert!(error.source.clone().unwrap().contains("is not a public address"), "{}", error.message);
     assert_eq!(server.seen().len(), 0);
     let lease = broker.lease(&want("operators")).await.unwrap();
     assert_eq!(server.seen().len(), 1);

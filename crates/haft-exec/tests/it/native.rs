@@ -59,7 +59,7 @@ async fn what_the_type_does_not_take_is_not_begun() {
     let native = Native::new().tool("core__probe", |args: Echo, _| async { Ok(args.text) });
     let (way, error) = error(run(native, json!({"text": 5})).await);
     assert_eq!((way, error.kind), ("not begun", ErrorKind::Internal));
-    assert!(error.source.unwrap().contains("invalid type"));
+    assert!(error.source.clone().unwrap().contains("invalid type"));
 }
 
 #[tokio::test]

@@ -198,7 +198,7 @@ async fn a_program_that_is_no_sandbox_is_named() {
         let js = Js::new(Settings { program: Some(program.into()), ..settings(2) });
         let (way, error) = error(run(&js, GOOD, json!({})).await);
         assert_eq!((way, error.kind), ("not begun", ErrorKind::Internal));
-        let source = error.source.unwrap();
+        let source = error.source.clone().unwrap();
         assert!(source.contains(why) && source.contains(program), "{source}");
     }
 }

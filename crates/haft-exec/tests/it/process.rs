@@ -326,7 +326,7 @@ async fn a_program_that_forks_without_end_is_ended_with_all_of_it() {
         assert_eq!(data(bench.call(json!({"n": 100})).await), json!("all"));
         gone(&bench).await;
         let (how, error) = error(bench.call(json!({"n": 2_000})).await);
-        let source = error.source.unwrap_or_default();
+        let source = error.source.clone().unwrap_or_default();
         assert_eq!(how, "lost", "{source}");
         assert!(source.contains("more than 256 processes"), "{source}");
         gone(&bench).await;
@@ -346,7 +346,7 @@ async fn a_program_has_its_signals_and_how_it_ended_is_told() {
     {
         let bench = Bench::new(&format!("{body}; data = None"));
         let (_, error) = error(bench.call(json!({})).await);
-        let source = error.source.unwrap();
+        let source = error.source.clone().unwrap();
         assert!(source.contains(words), "{source}");
     }
 }
@@ -373,7 +373,9 @@ async fn only_the_file_that_the_registry_names_is_run() {
     std::fs::write(bench.folder.path().join("handler.py"), "#!/bin/sh\necho evil\n").unwrap();
     let (how, error) = error(bench.call(json!({})).await);
     assert_eq!(how, "not begun");
-    assert!(error.source.unwrap().contains("is not the file that the registry was built over"));
+    assert!(
+        error.source.clone().unwrap().contains("is not the file that the registry was built over")
+    );
 }
 
 /// What a thread of an earlier call says while a later one runs.
@@ -411,7 +413,7 @@ async fn what_is_asked_for_a_call_that_is_over_is_not_served_for_the_next() {
         assert_eq!(asked, [""; 0], "{line}");
         let (how, error) = error(ended);
         assert_eq!(how, "lost", "{line}");
-        let source = error.source.unwrap();
+        let source = error.source.clone().unwrap();
         assert!(source.contains("`id` of the call"), "{source}");
     }
 }

@@ -216,7 +216,7 @@ async fn a_module_that_cannot_be_loaded_is_not_begun() {
     ] {
         let (way, error) = error(run(&js, source, json!({})).await);
         assert_eq!((way, error.kind), ("not begun", Internal), "{source}");
-        let told = error.source.unwrap();
+        let told = error.source.clone().unwrap();
         assert!(told.contains(why), "{source}: {told}");
     }
     // The child is as good as before.

@@ -222,7 +222,7 @@ impl Runtime {
         let (step, status, message) = match envelope.result {
             Ok(result) => (done(result), UndoneStatus::Undone, "undone".to_owned()),
             Err(error) if withheld(&error) => {
-                (done(serde_json::Value::Null), UndoneStatus::Undone, error.message)
+                (done(serde_json::Value::Null), UndoneStatus::Undone, error.into_fault().message)
             }
             // Somebody else is at it, and will write down what came of it.
             Err(error) if error.kind == ErrorKind::InFlight => {

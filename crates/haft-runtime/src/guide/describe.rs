@@ -1,6 +1,7 @@
 //! `reg_describe`: everything that is known about one tool.
 
 use haft_core::contract::{Confirmation, SideEffectPolicy};
+use haft_core::error::Fault;
 use haft_core::{Call, ErrorKind, ToolError};
 use serde_json::{Value, json};
 
@@ -17,9 +18,8 @@ pub(super) fn run(inner: &Inner, seen: &Seen<'_>, arguments: &Value) -> Result<V
     match path::available(inner, &seen.catalog, &call) {
         Ok(tool) => Ok(described(&tool)),
         Err(error) => {
-            let mut missing = ToolError::new(ErrorKind::NotFound, error.message);
-            missing.suggestion = error.suggestion;
-            Err(missing)
+            let Fault { message, suggestion, .. } = error.into_fault();
+            Err(ToolError::new(ErrorKind::NotFound, message).suggest(suggestion))
         }
     }
 }

@@ -77,10 +77,12 @@ pub(crate) fn clean(secrets: &Sieve<'_>, mut error: ToolError) -> ToolError {
             error
         }
         // What cannot be made safe is not shown; what went wrong still has a name.
-        Err(_) => ToolError {
-            partial_side_effects: error.partial_side_effects,
-            details: error.details.filter(|details| *details == json!({ "done": true })),
-            ..ToolError::new(error.kind, "the tool's own words could not be made safe to show")
-        },
+        Err(_) => {
+            let words = "the tool's own words could not be made safe to show";
+            let mut safe = ToolError::new(error.kind, words);
+            safe.partial_side_effects = error.partial_side_effects;
+            safe.details = error.details.take().filter(|said| *said == json!({ "done": true }));
+            safe
+        }
     }
 }

@@ -41,7 +41,7 @@ pub(crate) async fn record(
             let written = Box::pin(write(inner, call, ticket, ending, &record)).await;
             if let Err(error) = written {
                 answer = unrecorded(&answer, ticket, &error);
-                inner.store.record(in_doubt(record, &answer));
+                inner.store.record(Box::new(in_doubt(*record, &answer)));
             }
         }
     }

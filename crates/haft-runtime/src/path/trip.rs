@@ -160,20 +160,20 @@ impl Trip {
     }
 
     /// The record, as far as it is known before the end. There is one for each call, so the
-    /// arguments go with it.
+    /// arguments go with it. (Boxed: it is large, and passes through many hands.)
     pub(crate) fn record(
         &mut self,
         stage: Stage,
         end: Result<Option<Written>, &ToolError>,
         cached: bool,
-    ) -> InvocationRecord {
+    ) -> Box<InvocationRecord> {
         let (result, error) = match end {
             Ok(view) => (view, None),
             Err(error) => (None, Some(error)),
         };
         let took = *self.took.get_or_insert_with(|| self.started.elapsed());
         let caller = &self.call.caller;
-        InvocationRecord {
+        Box::new(InvocationRecord {
             call: self.id.clone(),
             model_call: self.model_call().map(str::to_owned),
             tenant: caller.tenant.clone(),
@@ -197,7 +197,7 @@ impl Trip {
             warnings: self.warnings.iter().map(|warning| warning.code.clone()).collect(),
             started_at_ms: self.started_at_ms,
             duration_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
-        }
+        })
     }
 
     /// What a caller is told when the task that ran its effect is gone.

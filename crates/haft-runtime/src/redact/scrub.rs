@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use haft_core::ToolError;
+use haft_core::error::Fault;
 use serde_json::{Map, Value};
 
 use super::decode::{Escape, LONGEST, Layer};
@@ -220,7 +220,7 @@ impl Scrubber {
     /// # Errors
     ///
     /// As for values.
-    pub fn error(&self, error: &mut ToolError) -> Result<bool, Unscrubbed> {
+    pub fn error(&self, error: &mut Fault) -> Result<bool, Unscrubbed> {
         let mut changed = false;
         let texts = [&mut error.message, &mut error.suggestion];
         for text in texts.into_iter().chain(&mut error.source) {

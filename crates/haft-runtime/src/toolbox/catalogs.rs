@@ -29,7 +29,7 @@ pub struct Catalogs {
     round: AtomicU64,
     random: RandomState,
     /// By a hash of whom they are for, so that looking for one copies nothing.
-    kept: RwLock<HashMap<u64, Kept>>,
+    kept: RwLock<HashMap<u64, Kept, RandomState>>,
 }
 
 #[derive(Debug)]

@@ -617,12 +617,12 @@ fn a_model_is_told_everything_at_once() {
     ] {
         assert!(error.message.contains(part), "{}", error.message);
     }
-    let details = error.details.unwrap();
+    let details = error.details.clone().unwrap();
     assert_eq!(details["reason"], "validation");
     assert_eq!(details["problems"].as_array().unwrap().len(), 4);
     assert_eq!(details["warnings"][0]["code"], "string_to_integer");
     let unreadable = ToolError::from(read(&schema, LENIENT, "{").unwrap_err());
-    assert_eq!(unreadable.details.unwrap()["reason"], "invalid_json");
+    assert_eq!(unreadable.details.clone().unwrap()["reason"], "invalid_json");
     let hostile = json!({"a\u{1b}[31m\n\u{202e}b": 1, "query": "x"});
     let error = ToolError::from(read(&schema, LENIENT, hostile).unwrap_err());
     assert!(!error.message.contains(['\u{1b}', '\n', '\u{202e}']), "{}", error.message);

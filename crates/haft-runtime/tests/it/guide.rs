@@ -67,7 +67,10 @@ async fn what_may_not_be_seen_is_neither_described_nor_found() {
     let described = ask("order").await;
     let called = world.call(Call::new(caller(), "order", json!({}))).await.result.unwrap_err();
     assert_eq!(described.kind, ErrorKind::NotFound);
-    assert_eq!((described.message, described.suggestion), (called.message, called.suggestion));
+    assert_eq!(
+        (described.message.clone(), described.suggestion.clone()),
+        (called.message.clone(), called.suggestion.clone())
+    );
     let mut both = found(&world, "find get order gift shop").await;
     both.sort();
     assert_eq!(both, ["shop__find", "shop__get"]);

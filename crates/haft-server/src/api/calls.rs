@@ -248,7 +248,7 @@ pub(crate) async fn asked(
         }
         None => {
             said.refuse_for_own()?;
-            let (said, arguments) = body::object_with(&bytes, ARGUMENTS, &door.limits)?;
+            let (said, arguments) = body::object_with(&bytes, &[ARGUMENTS], &door.limits)?;
             Work::read(door, &caller, said, arguments, key, operates)?
         }
     };

@@ -170,8 +170,9 @@ fn asked(
     let Asker { who, credential, base } = asker;
     let broker = door.runtime.broker().ok_or_else(unable)?;
     let consent = broker.consent(&url, &oauth, &format!("{base}{CALLBACK}"));
-    let consent =
-        consent.map_err(|error| mistaken(Wrong { part: "authorize_url", why: error.message }))?;
+    let consent = consent.map_err(|error| {
+        mistaken(Wrong { part: "authorize_url", why: error.into_fault().message })
+    })?;
     oauth.authorize_url = Some(url);
     let pending = Pending { who, credential, aim, oauth, consent };
     door.consents.begin(pending, door.runtime.store().now_ms())

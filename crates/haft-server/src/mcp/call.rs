@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use axum::http::request::Parts;
 use haft_core::call::{Call, MOST_OCCURRENCES, RawArguments};
 use haft_core::contract::Mode;
 use haft_core::port::{Can, Client as _, Invoke as _};
@@ -10,13 +11,13 @@ use haft_core::trace::Trace;
 use haft_core::{Envelope, ErrorKind};
 use haft_runtime::toolbox::Found;
 use haft_runtime::trace;
-use haft_wire::Dialect;
-use haft_wire::results::{Answer, results};
+use haft_wire::results;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, InputRequiredResult, RequestMetaObject,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
+use serde::{Deserialize as _, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::SAME_ACT;
@@ -43,16 +44,34 @@ pub(super) const METHOD: &str = "tools/call";
 
 /// How a call ended, in the protocol's words.
 pub(super) enum Ended {
-    /// With a result.
-    Told(Value),
+    /// With a result, which `told` puts into words.
+    Told(Box<Envelope>),
     /// With questions; it is made again with their answers.
     Asks(InputRequiredResult),
+}
+
+/// The text of a call's arguments, past the SDK, which keeps values alone: a number that becomes a text
+/// is written as it was, whichever way a call comes, or the same act would have two keys.
+#[derive(Clone)]
+pub(super) struct ArgumentsText(Arc<str>);
+
+impl ArgumentsText {
+    /// None where it is too long to be kept.
+    pub(super) fn of(text: Option<&str>) -> Option<Self> {
+        text.filter(|text| text.len() <= RawArguments::KEPT_BYTES).map(|text| Self(text.into()))
+    }
+
+    /// What came with a request: beside its message, or in the head of what carried it.
+    fn handed_on(context: &RequestContext<RoleServer>) -> Option<&Self> {
+        let head = || context.extensions.get::<Parts>()?.extensions.get::<Self>();
+        context.extensions.get::<Self>().or_else(head)
+    }
 }
 
 /// A call that the SDK has read.
 pub(super) async fn call(
     handler: &Handler,
-    request: CallToolRequestParams,
+    mut request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
     let _in_use = in_use(handler, &context);
@@ -61,7 +80,11 @@ pub(super) async fn call(
         false => None,
     };
     let (line, trace) = (Line::of(&context), traced(&context));
-    let made = Box::pin(trace::within(trace, take(handler, request, line, &context.meta)));
+    let arguments = Value::Object(request.arguments.take().unwrap_or_default());
+    let text = ArgumentsText::handed_on(&context);
+    let arguments = RawArguments::Value(arguments).from_text(text.map(|text| &*text.0));
+    let made = take(handler, request, arguments, line, &context.meta);
+    let made = Box::pin(trace::within(trace, made));
     let ended = tokio::select! {
         biased;
         ended = made => ended?,
@@ -73,8 +96,8 @@ pub(super) async fn call(
     };
     match ended {
         Ended::Asks(questions) => Ok(questions.into()),
-        Ended::Told(told) => {
-            let read: Result<CallToolResult, _> = serde_json::from_value(told);
+        Ended::Told(envelope) => {
+            let read = CallToolResult::deserialize(json!(told(&envelope)));
             let wrong = |_| ErrorData::internal_error("the answer cannot be told", None);
             read.map(CallToolResponse::Complete).map_err(wrong)
         }
@@ -84,7 +107,7 @@ pub(super) async fn call(
 /// Whether the answer has begun before the call has ended: in a session, and where progress is told.
 /// The guard counts a request as work until then, and such a call goes on.
 fn outlasts_its_head(context: &RequestContext<RoleServer>) -> bool {
-    match context.extensions.get::<axum::http::request::Parts>() {
+    match context.extensions.get::<Parts>() {
         Some(parts) => {
             parts.headers.contains_key(SESSION) || context.meta.get_progress_token().is_some()
         }
@@ -95,7 +118,7 @@ fn outlasts_its_head(context: &RequestContext<RoleServer>) -> bool {
 
 /// The session of a call, which is in use until it has ended, though its client may have hung up.
 fn in_use(handler: &Handler, context: &RequestContext<RoleServer>) -> Option<InUse> {
-    let parts = context.extensions.get::<axum::http::request::Parts>()?;
+    let parts = context.extensions.get::<Parts>()?;
     let session = parts.headers.get(SESSION)?.to_str().ok()?;
     handler.door.owners.enter(session, &handler.seat)
 }
@@ -112,15 +135,17 @@ fn busy() -> ErrorData {
 /// SDK runs handlers on tasks of its own, to which nothing is handed on.
 fn traced(context: &RequestContext<RoleServer>) -> Option<Trace> {
     let head = || {
-        let parts = context.extensions.get::<axum::http::request::Parts>()?;
+        let parts = context.extensions.get::<Parts>()?;
         parts.headers.get("traceparent")?.to_str().ok()
     };
     context.meta.get_traceparent().or_else(head).and_then(Trace::parse)
 }
 
+/// Makes a call; its arguments are apart from the rest of the request, as they came.
 pub(super) async fn take(
     handler: &Handler,
     request: CallToolRequestParams,
+    arguments: RawArguments,
     line: Line,
     meta: &RequestMetaObject,
 ) -> Result<Ended, ErrorData> {
@@ -128,7 +153,6 @@ pub(super) async fn take(
         let why = "MCP is for look-up only here; calls are made through the HTTP API";
         return Err(of_kind(ErrorKind::Denied, ErrorData::invalid_request(why, None)));
     }
-    let arguments = RawArguments::Value(Value::Object(request.arguments.unwrap_or_default()));
     let mut call = Call::new(handler.seat.caller.clone(), request.name, arguments);
     let (sealed, said) = (request.request_state.as_deref(), request.input_responses);
     let mut round = Round::open(handler, line, asked(&call), sealed, said)?;
@@ -164,7 +188,8 @@ pub(super) async fn take(
             return round.ask(handler, asked(call)).map(Ended::Asks);
         }
     }
-    answer(handler, &name, &envelope).map(Ended::Told)
+    known(handler, &name, &envelope)?;
+    Ok(Ended::Told(Box::new(envelope)))
 }
 
 /// What a call asks for.
@@ -234,7 +259,7 @@ impl Round {
         let mut inputs = BTreeMap::new();
         for asked in questions {
             let input = talk::input(&asked.question)
-                .map_err(|error| ErrorData::internal_error(error.message, None))?;
+                .map_err(|error| ErrorData::internal_error(error.into_fault().message, None))?;
             inputs.insert(asked.name, input);
         }
         let mut answers = self.talk.answers().clone();
@@ -298,9 +323,8 @@ fn settle_words(
     Ok(())
 }
 
-/// The end of a call as a result. That there is no such tool is the protocol's affair; everything
-/// else is for the model to read.
-fn answer(handler: &Handler, name: &str, envelope: &Envelope) -> Result<Value, ErrorData> {
+/// That there is no such tool is the protocol's affair; everything else is for the model to read.
+fn known(handler: &Handler, name: &str, envelope: &Envelope) -> Result<(), ErrorData> {
     if envelope.result.as_ref().is_err_and(|error| error.kind == ErrorKind::Unavailable) {
         let catalog = handler.door.runtime.catalog(&handler.seat.caller, Mode::Text);
         if let Found::Unknown = catalog.find(name) {
@@ -309,15 +333,21 @@ fn answer(handler: &Handler, name: &str, envelope: &Envelope) -> Result<Value, E
             return Err(of_kind(ErrorKind::Unavailable, error));
         }
     }
-    let answer = Answer { id: None, name, envelope };
-    let mut told = results(Dialect::Mcp, &[answer]).into_iter().next().unwrap_or_default();
-    if let Some(told) = told.as_object_mut() {
-        let mut meta = Map::new();
-        meta.insert("haft/callId".to_owned(), json!(envelope.meta.record_id));
-        if envelope.meta.cached {
-            meta.insert("haft/replayed".to_owned(), json!(true));
-        }
-        told.insert("_meta".to_owned(), Value::Object(meta));
-    }
-    Ok(told)
+    Ok(())
+}
+
+/// The end of a call as a result.
+pub(super) fn told(envelope: &Envelope) -> results::CallToolResult<'_, Noted<'_>> {
+    let meta = &envelope.meta;
+    let noted = Noted { call: &meta.record_id, replayed: meta.cached };
+    results::CallToolResult::new(envelope).with_meta(noted)
+}
+
+/// What we say of a call in `_meta`.
+#[derive(Serialize)]
+pub(super) struct Noted<'a> {
+    #[serde(rename = "haft/callId")]
+    call: &'a str,
+    #[serde(rename = "haft/replayed", skip_serializing_if = "std::ops::Not::not")]
+    replayed: bool,
 }

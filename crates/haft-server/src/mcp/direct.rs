@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
+use haft_core::call::RawArguments;
 use haft_core::trace::Trace;
 use haft_runtime::trace;
 use rmcp::ErrorData;
@@ -32,18 +33,20 @@ const ENCODED: &str = "=?";
 pub(super) struct Direct {
     id: Value,
     request: CallToolRequestParams,
+    arguments: RawArguments,
     meta: RequestMetaObject,
     line: Line,
 }
 
 impl Direct {
-    /// Reads a message that was read strictly, and that belongs to no session. None where the SDK
-    /// has to look at it.
+    /// Reads a message that was read strictly, and that belongs to no session, with the text of its
+    /// arguments. None where the SDK has to look at it.
     pub(super) fn read(
         door: &Door,
         seat: &Seat,
         headers: &HeaderMap,
         message: Value,
+        text: Option<&str>,
     ) -> Option<Self> {
         let Value::Object(mut message) = message else { return None };
         let version = ProtocolVersion::V_2026_07_28;
@@ -57,7 +60,7 @@ impl Direct {
         else {
             return None;
         };
-        let (request, meta) = split(params)?;
+        let (request, arguments, meta) = split(params)?;
         let named = only(headers, &NAME)? == request.name && !request.name.starts_with(ENCODED);
         let ours = meta.protocol_version()? == version;
         let heard = meta.0.0.contains_key("progressToken") || meta.log_level().is_some();
@@ -65,18 +68,21 @@ impl Direct {
             return None;
         }
         let line = Line::of_one_answer(&meta.client_capabilities()?);
-        Some(Self { id, request, meta, line })
+        let arguments = RawArguments::Value(arguments).from_text(text);
+        Some(Self { id, request, arguments, meta, line })
     }
 
     /// Makes the call. Whoever stops waiting drops this, as at every other door.
     pub(super) async fn answer(self, door: Arc<Door>, seat: Seat) -> Response {
-        let Self { id, request, meta, line } = self;
+        let Self { id, request, arguments, meta, line } = self;
         let handler = Handler::new(door, seat);
         let said = meta.get_traceparent().and_then(Trace::parse);
         let trace = said.or_else(trace::current);
-        let ended = trace::within(trace, call::take(&handler, request, line, &meta)).await;
-        match ended {
-            Ok(Ended::Told(result)) => Message::answer(id, result).told(StatusCode::OK),
+        let made = call::take(&handler, request, arguments, line, &meta);
+        match trace::within(trace, made).await {
+            Ok(Ended::Told(envelope)) => {
+                Message::answer(id, call::told(&envelope)).told(StatusCode::OK)
+            }
             Ok(Ended::Asks(result)) => Message::answer(id, result).told(StatusCode::OK),
             Err(error) => Message::refusal(id, error),
         }
@@ -89,19 +95,20 @@ pub(super) fn is_newer(headers: &HeaderMap) -> bool {
 }
 
 /// The name, the arguments and `_meta`; none where there is anything else.
-fn split(mut params: Map<String, Value>) -> Option<(CallToolRequestParams, RequestMetaObject)> {
+fn split(
+    mut params: Map<String, Value>,
+) -> Option<(CallToolRequestParams, Value, RequestMetaObject)> {
     let (Some(Value::String(name)), Some(Value::Object(meta))) =
         (params.remove("name"), params.remove("_meta"))
     else {
         return None;
     };
-    let mut request = CallToolRequestParams::new(name);
-    request.arguments = match params.remove("arguments") {
-        None => None,
-        Some(Value::Object(arguments)) => Some(arguments),
+    let arguments = match params.remove("arguments") {
+        None => Value::Object(Map::new()),
+        Some(arguments @ Value::Object(_)) => arguments,
         Some(_) => return None,
     };
-    params.is_empty().then(|| (request, meta.into()))
+    params.is_empty().then(|| (CallToolRequestParams::new(name), arguments, meta.into()))
 }
 
 /// The one value of a header.

@@ -16,6 +16,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 
+use super::call::ArgumentsText;
 use super::direct::{self, Direct};
 use super::handler::Handler;
 use super::sessions::{self, InUse};
@@ -26,6 +27,7 @@ use crate::guard::Credential;
 use crate::problem::Problem;
 use crate::who::Who;
 
+const PLACE: &str = "/mcp";
 pub(super) const SESSION: &str = "mcp-session-id";
 /// The kind of an answer that comes bit by bit.
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
@@ -39,37 +41,49 @@ tokio::task_local! {
 
 type Service = StreamableHttpService<Handler, LocalSessionManager>;
 
-/// What the routes share.
-struct Endpoint {
+/// Where requests at `/mcp` are answered.
+pub(crate) struct Endpoint {
     door: Arc<Door>,
     service: Service,
     sessions: Arc<LocalSessionManager>,
 }
 
-/// The routes.
-pub(crate) fn routes(door: &Arc<Door>) -> Router<Arc<Door>> {
-    let endpoint = Arc::new(Endpoint::new(door));
+/// The routes. Most requests need none of them: see [`plainly`].
+pub(crate) fn routes(endpoint: &Arc<Endpoint>) -> Router<Arc<Door>> {
     let only = |endpoint: Arc<Endpoint>| {
-        any(move |Extension(who): Extension<Who>, request: Request| async move {
-            endpoint.serve(&who, None, request).await
+        any(move |who, credential, request: Request| async move {
+            let (Extension(who), Extension(credential)) = (who, credential);
+            endpoint.serve(&who, None, credential, request).await
         })
     };
     let named = |endpoint: Arc<Endpoint>| {
-        any(
-            move |Path(agent): Path<String>, Extension(who): Extension<Who>, request: Request| async move {
-                endpoint.serve(&who, Some(&agent), request).await
-            },
-        )
+        any(move |Path(agent): Path<String>, who, credential, request: Request| async move {
+            let (Extension(who), Extension(credential)) = (who, credential);
+            endpoint.serve(&who, Some(&agent), credential, request).await
+        })
     };
     Router::new()
-        .route("/mcp", only(endpoint.clone()))
-        .route("/mcp/{agent}", named(endpoint))
+        .route(PLACE, only(endpoint.clone()))
+        .route(&format!("{PLACE}/{{agent}}"), named(endpoint.clone()))
         .route(metadata::PLACE, get(metadata::root))
         .route(&format!("{}/{{*path}}", metadata::PLACE), get(metadata::below))
 }
 
+/// The agent that a request at `/mcp` names, if any, where its path says so plainly: such a request
+/// need not be looked for among all routes.
+pub(crate) fn plainly(request: &Request) -> Option<Option<&str>> {
+    match request.uri().path().strip_prefix(PLACE)? {
+        "" => Some(None),
+        rest => {
+            let agent = rest.strip_prefix('/')?;
+            let plain = !agent.is_empty() && !agent.contains(['/', '%']);
+            plain.then_some(Some(agent))
+        }
+    }
+}
+
 impl Endpoint {
-    fn new(door: &Arc<Door>) -> Self {
+    pub(crate) fn new(door: &Arc<Door>) -> Self {
         let mut sessions = LocalSessionManager::default();
         // It would end a session whose call takes longer: see `sessions`.
         sessions.session_config.keep_alive = None;
@@ -97,9 +111,15 @@ impl Endpoint {
         Self { door: door.clone(), service, sessions }
     }
 
-    async fn serve(self: Arc<Self>, who: &Who, agent: Option<&str>, request: Request) -> Response {
+    pub(crate) async fn serve(
+        self: Arc<Self>,
+        who: &Who,
+        agent: Option<&str>,
+        credential: Credential,
+        request: Request,
+    ) -> Response {
         let mut heard = None;
-        match self.answer(who, agent, request, &mut heard).await {
+        match self.answer(who, agent, credential, request, &mut heard).await {
             Ok(response) => response,
             Err(problem) => refusal::told(&problem, heard),
         }
@@ -110,6 +130,7 @@ impl Endpoint {
         self: Arc<Self>,
         who: &Who,
         agent: Option<&str>,
+        credential: Credential,
         request: Request,
         heard: &mut Option<Value>,
     ) -> Result<Response, Problem> {
@@ -119,7 +140,6 @@ impl Endpoint {
             Some(session) => Some(self.enter(session, &seat)?),
             None => None,
         };
-        let credential = request.extensions().get::<Credential>().cloned();
         let method = request.method().clone();
         let of_session = !direct::is_newer(request.headers());
         match self.read(&seat, request, session.is_some(), heard).await? {
@@ -144,7 +164,7 @@ impl Endpoint {
                     let stopped = self.door.stopped();
                     let over = async move {
                         tokio::select! {
-                            () = door.shut(credential, who) => {}
+                            () = door.shut(Some(credential), who) => {}
                             () = stopped => {}
                         }
                     };
@@ -217,10 +237,10 @@ impl Endpoint {
             let answer = if stays { Answer::Stays } else { Answer::Ends };
             return Ok(Read::Sound { request, answer });
         }
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         let bytes = body::json_bytes(&parts.headers, body, &self.door.limits).await?;
-        let message = match lines::message(&bytes, self.door.limits.body_bytes) {
-            Ok(message) => message,
+        let (message, arguments) = match lines::message(&bytes, self.door.limits.body_bytes) {
+            Ok(read) => read,
             Err(error) => return Ok(Read::Unsound(refused(&error))),
         };
         *heard = Some(message.get("id").cloned().unwrap_or_default());
@@ -234,8 +254,14 @@ impl Endpoint {
         {
             return Err(Problem::overloaded());
         }
-        if !kept && let Some(call) = Direct::read(&self.door, seat, &parts.headers, message) {
+        if !kept
+            && let Some(call) = Direct::read(&self.door, seat, &parts.headers, message, arguments)
+        {
             return Ok(Read::Direct(Box::new(call)));
+        }
+        // The SDK hands the head on to whoever makes the call.
+        if let Some(text) = ArgumentsText::of(arguments) {
+            parts.extensions.insert(text);
         }
         Ok(Read::Sound { request: Request::from_parts(parts, Body::from(bytes)), answer })
     }

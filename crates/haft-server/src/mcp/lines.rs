@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use haft_adm::strict;
-use rmcp::model::{ErrorCode, JsonRpcMessage, ProtocolVersion};
+use rmcp::model::{ErrorCode, GetExtensions as _, JsonRpcMessage, ProtocolVersion};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage, serve_server};
 use rmcp::transport::Transport;
 use rmcp::{ErrorData, RoleServer};
@@ -17,6 +17,7 @@ use tokio::io::{
 use tokio::sync::Mutex;
 
 use super::Seat;
+use super::call::ArgumentsText;
 use super::coded::coded;
 use super::handler::Handler;
 use crate::door::Door;
@@ -57,12 +58,17 @@ fn is_id(id: &Value) -> bool {
     id.is_string() || id.is_i64()
 }
 
-/// Reads one message: strict JSON, and the outer shape of JSON-RPC 2.0.
-pub(super) fn message(bytes: &[u8], most: usize) -> Result<Value, Wrong> {
+/// Where a call has its arguments.
+const ARGUMENTS: [&str; 2] = ["params", "arguments"];
+
+/// Reads one message: strict JSON, and the outer shape of JSON-RPC 2.0. With it comes the text of a
+/// call's arguments.
+pub(super) fn message(bytes: &[u8], most: usize) -> Result<(Value, Option<&str>), Wrong> {
     let unread = |why: String| Wrong { code: ErrorCode::PARSE_ERROR, id: Value::Null, why };
     let text = std::str::from_utf8(bytes).map_err(|_| unread("not UTF-8".to_owned()))?;
     let limits = strict::Limits::default().with_bytes(most);
-    let value = strict::parse(text, limits).map_err(|error| unread(error.to_string()))?;
+    let read = strict::parse_with(text, &ARGUMENTS, limits);
+    let (value, arguments) = read.map_err(|error| unread(error.to_string()))?;
     let Some(fields) = value.as_object() else {
         return Err(Wrong::of_shape(None, "a message is one object; there are no batches"));
     };
@@ -88,7 +94,7 @@ pub(super) fn message(bytes: &[u8], most: usize) -> Result<Value, Wrong> {
         wrong.code = ErrorCode::INVALID_PARAMS;
         return Err(wrong);
     }
-    Ok(value)
+    Ok((value, arguments))
 }
 
 /// What a method cannot do without. The SDK takes a message that does not fit its method for one of
@@ -169,6 +175,19 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin> Pipe<R, W> {
     }
 }
 
+/// A message, with the text of a call's arguments for whoever makes the call.
+fn with_text(
+    mut message: RxJsonRpcMessage<RoleServer>,
+    arguments: Option<&str>,
+) -> RxJsonRpcMessage<RoleServer> {
+    if let (JsonRpcMessage::Request(asked), Some(text)) =
+        (&mut message, ArgumentsText::of(arguments))
+    {
+        asked.request.extensions_mut().insert(text);
+    }
+    message
+}
+
 async fn write<W: AsyncWrite + Unpin>(to: &Mutex<W>, mut line: String) -> io::Result<()> {
     line.push('\n');
     let mut to = to.lock().await;
@@ -205,11 +224,12 @@ where
                 continue;
             }
             let read = match message(line.trim_ascii_end(), self.most) {
-                Ok(value) => {
+                Ok((value, arguments)) => {
                     let id = value.get("id").cloned();
-                    serde_json::from_value(value).map_err(|why| {
+                    let read = serde_json::from_value(value).map_err(|why| {
                         Wrong::of_shape(id.as_ref(), &format!("not a message of MCP: {why}"))
-                    })
+                    });
+                    read.map(|message| with_text(message, arguments))
                 }
                 Err(wrong) => Err(wrong),
             };

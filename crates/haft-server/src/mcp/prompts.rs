@@ -43,7 +43,8 @@ pub(super) async fn get(
     let caller = &handler.seat.caller;
     if name == composed::NAME {
         let composed = composed::get(&handler.door.runtime, caller, &arguments);
-        let messages = composed.map_err(|error| ErrorData::invalid_params(error.message, None))?;
+        let messages = composed
+            .map_err(|error| ErrorData::invalid_params(error.into_fault().message, None))?;
         let messages: Vec<_> = messages.iter().filter_map(message).collect();
         return Ok(GetPromptResult::new(messages).into());
     }
@@ -61,7 +62,7 @@ pub(super) async fn get(
                 if round.talk.by_result && !round.talk.unanswered().is_empty() {
                     return round.ask(handler, asked).map(Into::into);
                 }
-                return Err(ErrorData::invalid_params(error.message, None));
+                return Err(ErrorData::invalid_params(error.into_fault().message, None));
             }
         }
     }

@@ -8,6 +8,7 @@ use super::Problem;
 
 impl From<ToolError> for Problem {
     fn from(error: ToolError) -> Self {
+        let error = error.into_fault();
         let mut problem =
             Self::new(status(error.kind), error.kind.as_str(), error.message, &error.suggestion);
         problem.details = error.details;

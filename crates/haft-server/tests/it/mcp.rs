@@ -717,6 +717,37 @@ async fn a_key_for_several_agents_names_one() {
     let named =
         served.send(&served.operator, "POST", "/mcp/helper", &headers, Some(body.clone())).await;
     assert_eq!(named.json()["result"]["tools"][0]["name"], "shop__echo", "{named:?}");
+    for path in ["/mcp/%68elper", "/mcp/nobody", "/mcp/%6eobody", "/mcp/", "/mcp/helper/"] {
+        let found = named.status == 200 && path == "/mcp/%68elper";
+        let reply = served.send(&served.operator, "POST", path, &headers, Some(body.clone())).await;
+        assert_eq!(reply.status, if found { 200 } else { 404 }, "{path}: {reply:?}");
+    }
     let foreign = served.send(&served.stranger, "POST", "/mcp/helper", &headers, Some(body)).await;
     assert_eq!(foreign.status, 404, "{foreign:?}");
+}
+
+/// What becomes a text does so as it was written, however the call came: the same act has one key.
+#[tokio::test]
+async fn a_number_that_becomes_a_text_is_written_as_it_came() {
+    let served = Served::new().await;
+    for more in ["", r#""progressToken": 7,"#] {
+        let body = format!(
+            r#"{{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {{
+                "name": "echo", "arguments": {{"text": 1.10}}, "_meta": {{{more}
+                    "io.modelcontextprotocol/protocolVersion": "{NEWER}",
+                    "io.modelcontextprotocol/clientInfo": {{"name": "test", "version": "1"}},
+                    "io.modelcontextprotocol/clientCapabilities": {{}} }} }} }}"#
+        );
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\nAccept: {}\r\nMCP-Protocol-Version: {NEWER}\r\n\
+             Mcp-Method: tools/call\r\nMcp-Name: echo\r\nConnection: close\r\n\
+             Content-Length: {}\r\n\r\n",
+            served.agent,
+            ACCEPT.1,
+            body.len(),
+        );
+        let reply = served.raw(format!("{head}{body}").as_bytes()).await;
+        assert!(reply.body.contains("1.10"), "{more}: {reply:?}");
+    }
 }

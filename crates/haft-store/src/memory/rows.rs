@@ -49,7 +49,7 @@ pub(crate) struct Rows {
     pub(super) gaps: BTreeMap<u64, Gap>,
     /// By their entries in the trail.
     pub(super) calls: BTreeMap<u64, InvocationRecord>,
-    waiting: VecDeque<(i64, InvocationRecord)>,
+    waiting: VecDeque<(i64, Box<InvocationRecord>)>,
 }
 
 impl Rows {
@@ -120,13 +120,16 @@ impl Rows {
         (self.now_ms, self.trusted_ms) = (times.now, times.trusted());
     }
 
-    /// Takes a record for later; returns how many had to go.
-    pub(super) fn keep_for_later(&mut self, record: InvocationRecord) -> u64 {
+    /// Takes a record for later; returns how many had to go. It says itself when its call ended, by this
+    /// store's clock, which need not be asked again.
+    pub(super) fn keep_for_later(&mut self, record: Box<InvocationRecord>) -> u64 {
         let full = self.waiting.len() >= WAITING;
         if full {
             self.waiting.pop_front();
         }
-        self.waiting.push_back((self.now_ms, record));
+        let took_ms = i64::try_from(record.duration_us / 1_000).unwrap_or(i64::MAX);
+        let ended_ms = record.started_at_ms.saturating_add(took_ms);
+        self.waiting.push_back((ended_ms.max(self.now_ms), record));
         u64::from(full)
     }
 

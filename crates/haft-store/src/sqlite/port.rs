@@ -96,7 +96,7 @@ impl Ledger for Sqlite {
 }
 
 impl Journal for Sqlite {
-    fn record(&self, record: InvocationRecord) {
+    fn record(&self, record: Box<InvocationRecord>) {
         let task = Box::new(Recording::new(record, Arc::clone(&self.shared)));
         let taken = self.queue.as_ref().map(|it| it.try_send(task));
         if !matches!(taken, Some(Ok(()))) {

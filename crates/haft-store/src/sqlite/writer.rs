@@ -91,13 +91,13 @@ impl<T: Send, F: FnMut(&mut Tx<'_>) -> Res<T> + Send> Task for Job<T, F> {
 
 /// The record of a call that nobody waits for. If it cannot be written, that is counted.
 pub(super) struct Recording {
-    record: InvocationRecord,
+    record: Box<InvocationRecord>,
     shared: Arc<Shared>,
     kept: bool,
 }
 
 impl Recording {
-    pub(super) fn new(record: InvocationRecord, shared: Arc<Shared>) -> Self {
+    pub(super) fn new(record: Box<InvocationRecord>, shared: Arc<Shared>) -> Self {
         Self { record, shared, kept: false }
     }
 }

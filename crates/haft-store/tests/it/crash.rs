@@ -181,7 +181,7 @@ async fn remember(store: &Sqlite) {
             let record = call_record(&ticket.call, "core__pay", 1);
             store.settle(&ticket, ending(State::Unknown, None), Some(record)).await.unwrap();
         }
-        store.record(call_record(&format!("c{n}"), "core__kb_search", 1));
+        store.record(call_record(&format!("c{n}"), "core__kb_search", 1).into());
         if n % 500 == 0 {
             store.flush().await.unwrap();
         }

@@ -96,7 +96,7 @@ async fn records_that_find_no_room_are_counted() {
     let other = Connection::open(bed.path()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     for n in 0..10 {
-        store.record(call_record(&format!("c{n}"), "a", n));
+        store.record(call_record(&format!("c{n}"), "a", n).into());
     }
     other.execute_batch("COMMIT").unwrap();
     store.flush().await.unwrap();
@@ -113,7 +113,7 @@ async fn records_that_cannot_be_written_are_counted() {
     let other = Connection::open(bed.path()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     for n in 0..3 {
-        store.record(call_record(&format!("c{n}"), "a", n));
+        store.record(call_record(&format!("c{n}"), "a", n).into());
     }
     assert!(store.flush().await.is_err());
     other.execute_batch("COMMIT").unwrap();
@@ -127,7 +127,7 @@ async fn whoever_waits_for_room_finds_some() {
     let store = bed.open_sqlite(|options| options.queue = 1);
     for n in 0..200 {
         store.room().await;
-        store.record(call_record(&format!("c{n}"), "a", n));
+        store.record(call_record(&format!("c{n}"), "a", n).into());
     }
     store.flush().await.unwrap();
     assert_eq!(store.dropped(), 0);

@@ -70,7 +70,7 @@ async fn a_copy_that_is_put_back_does_no_effects_until_somebody_has_looked() {
                 assert!(why.ends_with("an older copy of the store was put back"), "{why}");
             }
             for at in 0..written {
-                store.record(call_record(&format!("read {at}"), "core__kb_search", 1));
+                store.record(call_record(&format!("read {at}"), "core__kb_search", 1).into());
             }
             store.flush().await.unwrap();
         }

@@ -71,7 +71,7 @@ pub(crate) async fn act(store: &Sqlite, clock: &haft_store::Manual) {
     let resolve = Resolve { happened: true, by, note, result: Some(said()) };
     store.resolve("acme", "call of second", resolve).await.unwrap();
 
-    store.record(haft_core::record::InvocationRecord { call: "read".into(), ..record });
+    store.record(Box::new(haft_core::record::InvocationRecord { call: "read".into(), ..record }));
     store.note("acme", "note", said()).await.unwrap();
 }
 

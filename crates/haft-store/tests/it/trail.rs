@@ -222,7 +222,7 @@ pub(crate) async fn forgotten() -> Bed {
     let store = bed.open_sqlite(|options| options.checkpoint_every = 2);
     for n in 0..6 {
         bed.clock.advance(1);
-        store.record(call_record(&format!("c{n}"), "core__kb_search", 1));
+        store.record(call_record(&format!("c{n}"), "core__kb_search", 1).into());
         store.flush().await.unwrap();
     }
     let before = store.now_ms() - 1;

@@ -1,37 +1,118 @@
 //! MCP: a `CallToolResult` for a call. The same answer as text and, where it is an object, as
 //! structured content.
 
-use haft_core::content::Contents;
-use serde_json::{Value, json};
+use std::borrow::Cow;
 
-use super::{Answer, Told, told};
+use haft_core::Envelope;
+use haft_core::content::{Contents, MEMBER};
+use serde::ser::SerializeMap as _;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
 
-pub(super) fn result(answer: &Answer<'_>) -> Value {
-    let told = told(answer.envelope);
-    let text = |text: String| json!({ "type": "text", "text": text });
-    let mut result = match &told {
-        Told::Done { data, notes } => {
-            let plain = Told::Done { data: data.clone(), notes: Vec::new() };
-            let notes = notes.iter().map(|note| text(format!("note: {note}")));
-            let blocks = match Contents::of(data) {
-                Some(shown) => shown.blocks.iter().map(|block| json!(block)).collect(),
-                None => vec![text(plain.text())],
-            };
-            let content: Vec<Value> = blocks.into_iter().chain(notes).collect();
-            json!({ "content": content, "isError": false })
-        }
-        Told::Failed { .. } => json!({ "content": [text(told.text())], "isError": true }),
-    };
-    if let Some(result) = result.as_object_mut() {
-        // The revision of 2026 asks for it, and the ones before ignore it.
-        result.insert("resultType".into(), json!("complete"));
-        if let Told::Done { data: Value::Object(mut data), .. } = told {
-            // What is shown stands in the content already.
-            let shown = data.shift_remove(haft_core::content::MEMBER).is_some();
-            if !shown || !data.is_empty() {
-                result.insert("structuredContent".into(), Value::Object(data));
+use super::told;
+
+/// The end of a call as a `CallToolResult`. It is written from where the answer stands: an answer may
+/// be large, and copies of it on its way out serve nobody.
+///
+/// ```
+/// use haft_core::outcome::{Envelope, Meta};
+/// use haft_wire::results::CallToolResult;
+/// use serde_json::json;
+///
+/// let envelope = Envelope { result: Ok(json!("three")), intents: vec![], meta: Meta::default() };
+/// let told = CallToolResult::new(&envelope).with_meta(json!({"haft/callId": "call_1"}));
+/// assert_eq!(
+///     serde_json::to_value(&told).unwrap(),
+///     json!({
+///         "content": [{"type": "text", "text": "three"}], "isError": false,
+///         "resultType": "complete", "_meta": {"haft/callId": "call_1"},
+///     })
+/// );
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct CallToolResult<'a, M = ()> {
+    envelope: &'a Envelope,
+    meta: Option<M>,
+}
+
+impl<'a> CallToolResult<'a> {
+    /// The end of a call, without `_meta`.
+    #[must_use]
+    pub fn new(envelope: &'a Envelope) -> Self {
+        Self { envelope, meta: None }
+    }
+
+    /// The same with `_meta`.
+    #[must_use]
+    pub fn with_meta<M: Serialize>(self, meta: M) -> CallToolResult<'a, M> {
+        CallToolResult { envelope: self.envelope, meta: Some(meta) }
+    }
+}
+
+impl<M: Serialize> Serialize for CallToolResult<'_, M> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut result = to.serialize_map(None)?;
+        let answer = &self.envelope.result;
+        match answer {
+            Ok(data) => result.serialize_entry("content", &content(self.envelope, data))?,
+            Err(_) => {
+                let text = told::told(self.envelope).text();
+                result.serialize_entry("content", &[Block::text(text)])?;
             }
         }
+        result.serialize_entry("isError", &answer.is_err())?;
+        // The revision of 2026 asks for it, and the ones before ignore it.
+        result.serialize_entry("resultType", "complete")?;
+        if let Some(beside) = answer.as_ref().ok().and_then(Value::as_object).and_then(Beside::of) {
+            result.serialize_entry("structuredContent", &beside)?;
+        }
+        if let Some(meta) = &self.meta {
+            result.serialize_entry("_meta", meta)?;
+        }
+        result.end()
     }
-    result
+}
+
+/// What is shown, and then what else the model should know.
+fn content<'a>(envelope: &Envelope, data: &'a Value) -> Vec<Block<'a>> {
+    let mut blocks = match Contents::of(data) {
+        Some(shown) => shown.blocks.into_iter().map(Block::Shown).collect(),
+        None => vec![Block::text(told::in_text(data))],
+    };
+    let notes = told::notes(envelope);
+    blocks.extend(notes.into_iter().map(|note| Block::text(format!("note: {note}"))));
+    blocks
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Block<'a> {
+    Text {
+        #[serde(rename = "type")]
+        kind: &'static str,
+        text: Cow<'a, str>,
+    },
+    Shown(haft_core::content::Content),
+}
+
+impl<'a> Block<'a> {
+    fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        Self::Text { kind: "text", text: text.into() }
+    }
+}
+
+/// An answer that is an object, without what stands in the content already.
+struct Beside<'a>(&'a Map<String, Value>);
+
+impl<'a> Beside<'a> {
+    /// None where nothing is left.
+    fn of(data: &'a Map<String, Value>) -> Option<Self> {
+        (data.len() != 1 || !data.contains_key(MEMBER)).then_some(Self(data))
+    }
+}
+
+impl Serialize for Beside<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().filter(|(name, _)| *name != MEMBER))
+    }
 }

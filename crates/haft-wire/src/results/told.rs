@@ -1,5 +1,7 @@
 //! What a model is told about the end of a call, before a dialect gives it its shape.
 
+use std::borrow::Cow;
+
 use haft_core::content::{Content, Contents};
 use haft_core::outcome::{Clamped, Envelope, IntentStatus, Meta, Warning};
 use haft_core::{ErrorKind, ToolError};
@@ -34,11 +36,9 @@ impl Told {
     pub fn text(&self) -> String {
         match self {
             Self::Done { data, notes } => {
-                // An empty content reads as if the tool had not answered.
-                let plain = data.as_str().filter(|text| !text.is_empty());
                 let mut text = match Contents::of(data) {
                     Some(shown) => in_words(&shown),
-                    None => plain.map_or_else(|| data.to_string(), str::to_owned),
+                    None => in_text(data).into_owned(),
                 };
                 for note in notes {
                     text.push_str("\n\nnote: ");
@@ -63,6 +63,15 @@ impl Told {
     #[must_use]
     pub fn is_error(&self) -> bool {
         matches!(self, Self::Failed { .. })
+    }
+}
+
+/// An answer that shows nothing, as text.
+pub(super) fn in_text(data: &Value) -> Cow<'_, str> {
+    // An empty content reads as if the tool had not answered.
+    match data.as_str().filter(|text| !text.is_empty()) {
+        Some(plain) => Cow::Borrowed(plain),
+        None => Cow::Owned(data.to_string()),
     }
 }
 
@@ -152,7 +161,7 @@ pub(super) fn advice(error: &ToolError) -> String {
     }
 }
 
-fn notes(envelope: &Envelope) -> Vec<String> {
+pub(super) fn notes(envelope: &Envelope) -> Vec<String> {
     let Meta { cached, warnings, clamps, .. } = &envelope.meta;
     let mut notes = Vec::new();
     if *cached {

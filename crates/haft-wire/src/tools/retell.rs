@@ -8,8 +8,9 @@
 use std::cell::OnceCell;
 
 use haft_adm::strict::{self, Limits};
+use haft_core::error::Fault;
 use haft_core::pointer::{escape, spoken, unescape};
-use haft_core::{Envelope, ErrorKind, ToolError, validator};
+use haft_core::{Envelope, ErrorKind, validator};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -96,7 +97,7 @@ impl Teller<'_> {
         place.inside.map_or(place.pointer.clone(), |inside| place.pointer + &inside)
     }
 
-    fn error(&self, error: &mut ToolError) {
+    fn error(&self, error: &mut Fault) {
         let Some(details) = error.details.as_mut().and_then(Value::as_object_mut) else { return };
         let known = details.get("problems").cloned().unwrap_or_default();
         let Ok(problems) = serde_json::from_value::<Vec<Problem>>(known) else { return };

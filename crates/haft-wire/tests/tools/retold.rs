@@ -50,7 +50,7 @@ fn retold(rendering: &Rendering, schema: &Value, sent: &Value) -> Option<ToolErr
 /// The problems of arguments, as the model is told of them.
 pub(crate) fn told(rendering: &Rendering, schema: &Value, sent: &Value) -> Vec<Value> {
     let error = retold(rendering, schema, sent);
-    let details = error.and_then(|error| error.details);
+    let details = error.and_then(|error| error.details.clone());
     details.and_then(|all| all["problems"].as_array().cloned()).unwrap_or_default()
 }
 
@@ -242,7 +242,7 @@ fn names_are_those_that_were_shown() {
         let error =
             retold(&rendering, &schema, &json!({"a": {misspelt.as_str(): 1, wire[0]: "z"}}));
         let error = error.unwrap();
-        let known = &error.details.unwrap()["problems"][0]["expected"];
+        let known = &error.details.clone().unwrap()["problems"][0]["expected"];
         assert_eq!(known, &json!(wire), "{}", error.message);
     }
 }

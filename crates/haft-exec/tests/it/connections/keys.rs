@@ -143,5 +143,5 @@ async fn where_the_key_is_gone_the_refusal_says_what_helps() {
     let error = running.lease(&want("work")).await.map(drop).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Auth);
     assert!(error.suggestion.contains("the key that it was sealed with"), "{error:?}");
-    assert!(error.source.unwrap().contains("it was sealed with the key "));
+    assert!(error.source.clone().unwrap().contains("it was sealed with the key "));
 }

@@ -128,7 +128,7 @@ async fn whether_anyone_listens_at_other_ports_is_not_told() {
         let error = fetch(&tool, None, "get", json!(url)).await.unwrap_err();
         told.insert(format!(
             "{:?}",
-            (error.kind, error.message, error.suggestion, error.retryable)
+            (error.kind, error.message.clone(), error.suggestion.clone(), error.retryable)
         ));
     }
     assert_eq!(told.len(), 1, "{told:?}");

@@ -27,7 +27,7 @@ fn gzip(body: &[u8]) -> Does {
 #[track_caller]
 fn because(ended: haft_core::port::Ended) -> String {
     let (how, error) = error(ended);
-    format!("{how}: {}", error.source.unwrap_or_default())
+    format!("{how}: {}", error.source.clone().unwrap_or_default())
 }
 
 #[tokio::test]

@@ -176,7 +176,7 @@ async fn a_slow_name_server_is_not_waited_for() {
     let client = Client::resolving(local(), Arc::new(Silent));
     let (how, error) = error(get(client, "http://api.example.com/").await);
     assert_eq!((how, error.message.as_str()), ("not begun", "the service cannot be reached"));
-    assert!(error.source.unwrap().contains("was not resolved in time"));
+    assert!(error.source.clone().unwrap().contains("was not resolved in time"));
 }
 
 #[tokio::test]
@@ -217,7 +217,7 @@ async fn what_is_not_encrypted_stays_on_this_machine() {
         Client::resolving(Settings::default(), Arc::new(Names(vec!["1.1.1.1".parse().unwrap()])));
     let (how, error) = error(get(client, "http://api.example.com/").await);
     assert_eq!(how, "not begun");
-    assert!(error.source.unwrap().contains("not encrypted"));
+    assert!(error.source.clone().unwrap().contains("not encrypted"));
 }
 
 async fn redirected(method: &str, redirects: u8, target: &str) -> (Ended, Server, Server) {

@@ -29,7 +29,7 @@ async fn a_person_approves_and_the_same_call_runs_once() {
     let world = World::new();
     let first = world.call(call("gift", "k")).await;
     let id = asked(&first);
-    let details = first.result.unwrap_err().details.unwrap();
+    let details = first.result.unwrap_err().details.clone().unwrap();
     assert_eq!(details["confirmation"]["preview"], "Give lamp 1 times?");
     assert_eq!(details["confirmation"]["arguments"], json!({ "item": "lamp", "count": 1 }));
     // Asking again asks the same question.

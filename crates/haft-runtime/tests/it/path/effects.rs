@@ -104,7 +104,7 @@ async fn an_effect_names_the_call_that_undid_it() {
     let done = world.call(call("book", "k2")).await.meta.record_id;
     let mut undo = call("unbook", &format!("comp:{done}"));
     undo.compensates = Some(done.clone());
-    let question = world.call(undo.clone()).await.result.unwrap_err().details.unwrap();
+    let question = world.call(undo.clone()).await.result.unwrap_err().details.clone().unwrap();
     let question = question["confirmation"]["id"].as_str().unwrap();
     world.runtime.confirm("default", question, true, &Principal::user("mara")).await.unwrap();
     let earlier = world.call(undo).await.meta.record_id;

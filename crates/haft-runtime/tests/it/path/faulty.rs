@@ -147,7 +147,7 @@ impl Ledger for Faulty {
 }
 
 impl Journal for Faulty {
-    fn record(&self, record: InvocationRecord) {
+    fn record(&self, record: Box<InvocationRecord>) {
         self.inner.record(record)
     }
 

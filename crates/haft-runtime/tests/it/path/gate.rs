@@ -90,7 +90,7 @@ async fn a_rate_is_a_rate_per_principal() {
     }
     let late = world.call(call("rare", "k")).await.result.unwrap_err();
     assert_eq!(late.kind, ErrorKind::RateLimited);
-    assert_eq!(late.details.unwrap()["retryAfterMs"], 1000);
+    assert_eq!(late.details.clone().unwrap()["retryAfterMs"], 1000);
     world.clock.advance(1000);
     assert!(world.call(call("rare", "k")).await.is_ok());
 }
@@ -237,7 +237,7 @@ async fn a_refused_dry_run_names_rule_stage_and_reason_to_those_who_may_know() {
     let plain = world.call(dry.clone()).await.result.unwrap_err();
     assert_eq!(plain.details, None, "models learn no rules");
     dry.sees_rules = true;
-    let told = world.call(dry).await.result.unwrap_err().details.unwrap();
+    let told = world.call(dry).await.result.unwrap_err().details.clone().unwrap();
     let decision = &told["decision"];
     assert!(decision["rule"].is_string() && decision["why"].is_string(), "{told}");
     assert!(decision["stage"].is_string(), "{told}");

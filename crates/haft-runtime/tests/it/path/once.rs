@@ -545,7 +545,7 @@ async fn what_the_provider_may_have_forgotten_is_for_people() {
     let refused = world.call(call("put", "k")).await;
     assert_eq!((kind(&refused), world.acts("put")), (ErrorKind::UnknownOutcome, 4));
     // A person says that it did not happen, and it may be done.
-    let waiting = refused.result.unwrap_err().details.unwrap()["call"].clone();
+    let waiting = refused.result.unwrap_err().details.clone().unwrap()["call"].clone();
     let mara = Caller { actor: Principal::user("mara"), ..caller() };
     let settle = world.runtime.settle(&mara, waiting.as_str().unwrap(), false, "asked them").await;
     assert_eq!(settle.unwrap().state, State::NotHappened);

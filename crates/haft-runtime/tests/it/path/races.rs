@@ -132,7 +132,7 @@ async fn an_approval_is_void_once_the_rules_have_changed() {
             answers => revoked_after_the_gate(answers),
         };
         let asked = world.call(call("gift", "k")).await.result.unwrap_err();
-        let id = asked.details.unwrap()["confirmation"]["id"].as_str().unwrap().to_owned();
+        let id = asked.details.clone().unwrap()["confirmation"]["id"].as_str().unwrap().to_owned();
         let mara = Principal::user("mara");
         let token = world.runtime.confirm("default", &id, true, &mara).await.unwrap().token;
         if answers == 0 {

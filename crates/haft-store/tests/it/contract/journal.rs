@@ -36,7 +36,7 @@ contract! {
         let record = |call: &str, tool: &str| InvocationRecord {
             session: (tool == "core__pay").then(|| "s1".to_owned()), ..call_record(call, tool, 1)
         };
-        store.record(record("c1", "core__find"));
+        store.record(record("c1", "core__find").into());
         store.flush().await.unwrap();
         bed.clock.advance(10);
         let ticket = fresh(&*store, claim("k")).await;
@@ -89,7 +89,7 @@ contract! {
     calls_are_found_by_when_they_began(bed) {
         let store = bed.open();
         for (call, at) in [("c1", 0), ("c2", 10), ("c3", 20)] {
-            store.record(InvocationRecord { started_at_ms: START + at, ..call_record(call, "a", 1) });
+            store.record(InvocationRecord { started_at_ms: START + at, ..call_record(call, "a", 1) }.into());
         }
         store.flush().await.unwrap();
         for (since, until, calls) in [
@@ -109,7 +109,7 @@ contract! {
     a_recorded_call_is_found_as_it_was(bed) {
         let store = bed.open();
         let record = call_record("c1", "core__kb_search", 10);
-        store.record(record.clone());
+        store.record(record.clone().into());
         store.flush().await.unwrap();
         assert_eq!(store.calls(acme()).await.unwrap(), [record]);
         assert_eq!(kinds(&*store).await, ["call"]);
@@ -125,7 +125,7 @@ contract! {
         ] {
             let started_at_ms = START + at;
             let record = call_record(call, "a", took);
-            store.record(InvocationRecord { error, started_at_ms, ..record });
+            store.record(InvocationRecord { error, started_at_ms, ..record }.into());
         }
         store.flush().await.unwrap();
         let slices = store.series(acme(), 1_000).await.unwrap();
@@ -165,20 +165,20 @@ contract! {
 
     calls_are_found_by_what_they_are_newest_first(bed) {
         let store = bed.open();
-        store.record(call_record("c1", "a", 10));
+        store.record(call_record("c1", "a", 10).into());
         store.record(InvocationRecord {
             error: Some(ErrorKind::Denied),
             session: None,
             started_at_ms: START + 5,
             ..call_record("c2", "b", 20)
-        });
+        }.into());
         store.record(InvocationRecord {
             agent: "other".into(),
             started_at_ms: START - 5,
             ..call_record("c3", "a", 30)
-        });
-        store.record(InvocationRecord { tenant: "other".into(), ..call_record("c4", "a", 40) });
-        store.record(call_record("c5", "a", 50));
+        }.into());
+        store.record(InvocationRecord { tenant: "other".into(), ..call_record("c4", "a", 40) }.into());
+        store.record(call_record("c5", "a", 50).into());
         store.flush().await.unwrap();
         let by = |change: &dyn Fn(&mut CallFilter)| {
             let mut filter = acme();
@@ -207,12 +207,12 @@ contract! {
     figures_are_exact_and_over_every_call_that_is_meant(bed) {
         let store = bed.open();
         for n in 1..=200 {
-            store.record(call_record(&format!("c{n}"), "a", 201 - n));
+            store.record(call_record(&format!("c{n}"), "a", 201 - n).into());
         }
         store.record(InvocationRecord {
             error: Some(ErrorKind::Timeout),
             ..call_record("d", "b", 7)
-        });
+        }.into());
         store.flush().await.unwrap();
         let a = CallStats { tool: "a".into(), calls: 200, errors: 0, p50_us: 100, p99_us: 198 };
         let b = CallStats { tool: "b".into(), calls: 1, errors: 1, p50_us: 7, p99_us: 7 };
@@ -225,7 +225,7 @@ contract! {
     the_tools_that_were_called_are_named_once_each(bed) {
         let store = bed.open();
         for (n, tool) in ["core__get", "core__send", "core__get"].into_iter().enumerate() {
-            store.record(call_record(&format!("c{n}"), tool, 1));
+            store.record(call_record(&format!("c{n}"), tool, 1).into());
         }
         store.flush().await.unwrap();
         assert_eq!(store.tools("acme").await.unwrap(), ["core__get", "core__send"]);
@@ -237,7 +237,7 @@ contract! {
         for n in 1..=7 {
             // Some begin together: the one that was recorded later comes first.
             let started_at_ms = START + n / 3;
-            store.record(InvocationRecord { started_at_ms, ..call_record(&format!("c{n}"), "a", 1) });
+            store.record(InvocationRecord { started_at_ms, ..call_record(&format!("c{n}"), "a", 1) }.into());
         }
         store.flush().await.unwrap();
         let page = async |after: Option<&str>| {

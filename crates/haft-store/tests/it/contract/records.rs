@@ -28,7 +28,9 @@ async fn forget(store: &dyn Store, before_ms: i64) -> Forgotten {
 
 async fn record(store: &dyn Store, call: &str) {
     let started_at_ms = store.now_ms();
-    store.record(InvocationRecord { started_at_ms, ..call_record(call, "core__kb_search", 1) });
+    store.record(
+        InvocationRecord { started_at_ms, ..call_record(call, "core__kb_search", 1) }.into(),
+    );
     store.flush().await.unwrap();
 }
 
@@ -214,7 +216,7 @@ contract! {
     many_go_in_small_steps_and_leave_one_gap(bed) {
         let store = bed.open();
         for n in 0..700 {
-            store.record(call_record(&format!("c{n}"), "a", 1));
+            store.record(call_record(&format!("c{n}"), "a", 1).into());
         }
         store.flush().await.unwrap();
         let before = later(bed, 1_000);
