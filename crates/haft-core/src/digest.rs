@@ -1,9 +1,10 @@
 //! Content digests: SHA-256 over canonical JSON (RFC 8785) or over bytes.
 
+mod canonical;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 /// A full SHA-256, written `sha256:<64 hex digits>`.
@@ -26,7 +27,7 @@ impl Digest {
         Self::from_raw(&Sha256::digest(bytes).into())
     }
 
-    /// The digest of a JSON value, whatever the order of its keys.
+    /// The digest of a value as JSON, whatever the order of its keys.
     ///
     /// ```
     /// use haft_core::Digest;
@@ -34,7 +35,7 @@ impl Digest {
     /// assert_eq!(Digest::of_json(&json!({"a": 1, "b": 2})), Digest::of_json(&json!({"b": 2, "a": 1.0})));
     /// ```
     #[must_use]
-    pub fn of_json(value: &Value) -> Self {
+    pub fn of_json(value: &(impl Serialize + ?Sized)) -> Self {
         Self::of_bytes(canonical(value).as_bytes())
     }
 
@@ -136,10 +137,24 @@ fn raw(hex: &str) -> [u8; 32] {
 /// assert_eq!(haft_core::digest::canonical(&json!({"b": 1.0, "a": "é"})), r#"{"a":"é","b":1}"#);
 /// ```
 #[must_use]
-pub fn canonical(value: &Value) -> String {
-    // A `Value` holds only finite numbers and string keys, so writing it cannot fail; were it to,
-    // the empty text would fail every digest check rather than pass one.
-    serde_json_canonicalizer::to_string(value).unwrap_or_default()
+pub fn canonical(value: &(impl Serialize + ?Sized)) -> String {
+    let mut text = Vec::with_capacity(256);
+    // JSON holds only finite numbers and string keys, so writing it cannot fail; were it to, the empty
+    // text would fail every digest check rather than pass one.
+    let written = write_canonical(&mut text, value).ok();
+    written.and_then(|()| String::from_utf8(text).ok()).unwrap_or_default()
+}
+
+/// The same, put behind what was written before.
+///
+/// # Errors
+///
+/// It cannot be written as JSON.
+pub fn write_canonical(
+    text: &mut Vec<u8>,
+    value: &(impl Serialize + ?Sized),
+) -> Result<(), serde_json::Error> {
+    canonical::write(text, value)
 }
 
 /// Lowercase hexadecimal.

@@ -3,8 +3,6 @@
 //! [`Entry::seal`] says what an entry is; here the same bytes are written in one pass, because
 //! writing entries is the largest single part of building thousands of tools.
 
-mod canonical;
-
 use haft_core::Digest;
 use haft_core::registry::{Entry, Tool};
 use serde::Serialize;
@@ -34,5 +32,5 @@ fn written(tool: &Tool) -> Option<Entry> {
 
 fn member(text: &mut Vec<u8>, name: &str, value: &impl Serialize) -> Option<()> {
     text.extend_from_slice(name.as_bytes());
-    canonical::write(text, value).ok()
+    haft_core::digest::write_canonical(text, value).ok()
 }

@@ -11,7 +11,7 @@ use haft_core::contract::Contract;
 use haft_core::digest::canonical;
 use haft_core::ledger::EffectRecord;
 use haft_core::{Digest, ToolError};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::authorize::Authorized;
@@ -22,7 +22,7 @@ use crate::redact::is_hidden;
 pub(super) fn of(call: &Authorized) -> Digest {
     let (tenant, tool) = (&*call.call.caller.tenant, &call.tool.tool);
     let gist = gist(&tool.contract, &counted(call));
-    Digest::of_json(&json!([tenant, tool.id, call.call.connection, gist]))
+    Digest::of_json(&(tenant, &tool.id, &call.call.connection, gist))
 }
 
 /// What was asked for, so that a clamp that has changed since, or that only one mode has, makes no other
@@ -74,8 +74,12 @@ fn gist(contract: &Contract, arguments: &Value) -> String {
 fn plain(value: &Value) -> Value {
     match value {
         Value::String(text) => {
-            let seen: String =
-                text.nfkc().filter(|one| one.is_whitespace() || !is_hidden(*one)).collect();
+            let seen = |one: &char| one.is_whitespace() || !is_hidden(*one);
+            // Plain text is composed already.
+            let seen: String = match text.is_ascii() {
+                true => text.chars().filter(seen).collect(),
+                false => text.nfkc().filter(seen).collect(),
+            };
             // Capitals fold more than small letters do: ß and ss, both forms of sigma.
             Value::String(seen.split_whitespace().collect::<Vec<_>>().join(" ").to_uppercase())
         }
@@ -107,6 +111,8 @@ fn is_empty(value: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[track_caller]

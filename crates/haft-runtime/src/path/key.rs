@@ -1,5 +1,6 @@
 //! The key of a call: what makes two of them one.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use haft_core::call::{Keyed, LONGEST_KEY, is_key};
@@ -8,6 +9,7 @@ use haft_core::ledger::{EffectRecord, OtherKey};
 use haft_core::port::StoreError;
 use haft_core::record::Stage;
 use haft_core::{Digest, ErrorKind, ToolError};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::authorize::Authorized;
@@ -70,8 +72,8 @@ impl Key {
     /// a call alone and then among others, or the other way round, means the same call.
     fn given(call: &Authorized, key: &str, nth: u32) -> Self {
         let fingerprint = asked(call);
-        let alone = scoped(call, &json!(["key", key, nth]));
-        let among = || scoped(call, &json!(["among", key, nth, fingerprint]));
+        let alone = scoped(call, &("key", key, nth));
+        let among = || scoped(call, &("among", key, nth, &fingerprint));
         let (digest, other) = match call.call.keyed {
             Keyed::Call => (alone, None),
             Keyed::Request => (alone, Some(among())),
@@ -89,7 +91,7 @@ impl Key {
         let span = call.now_ms.div_euclid(length);
         let key = |span: i64| {
             let connection = &call.call.connection;
-            scoped(call, &json!(["recent", span, length, business, connection, nth]))
+            scoped(call, &("recent", span, length, &business, connection, nth))
         };
         let other = Some(OtherKey { key: key(span - 1), within_ms: Some(millis(within)) });
         let (digest, fingerprint) = (key(span), Digest::of_json(&business));
@@ -130,7 +132,7 @@ fn is_within(inner: &Inner, record: &EffectRecord, other: &OtherKey) -> bool {
 
 /// What a call asks for, as it was accepted.
 fn asked(call: &Authorized) -> Digest {
-    Digest::of_json(&json!([call.accepted(), call.call.connection]))
+    Digest::of_json(&(call.accepted(), &call.call.connection))
 }
 
 /// Which repetition of what it asks for a call is. Among the calls of one request that is counted by
@@ -138,32 +140,32 @@ fn asked(call: &Authorized) -> Digest {
 fn nth(call: &Authorized) -> u32 {
     let said = call.call.occurrence;
     match &call.call.asked {
-        Some(all) => all.nth(&Digest::of_json(&json!([call.tool.tool.id, asked(call)])), said),
+        Some(all) => all.nth(&Digest::of_json(&(&call.tool.tool.id, asked(call))), said),
         None => said,
     }
 }
 
 /// A key is scoped by tenant, principal and tool. Lists of JSON keep the fields apart, whatever
 /// they contain.
-fn scoped(call: &Authorized, source: &Value) -> Digest {
+fn scoped(call: &Authorized, source: &impl Serialize) -> Digest {
     let caller = &call.call.caller;
     let tool = &call.tool.tool.id;
-    Digest::of_json(&json!([&*caller.tenant, caller.principal(), tool, source]))
+    Digest::of_json(&(&*caller.tenant, caller.principal(), tool, source))
 }
 
 fn to_the_letter(call: &Authorized) -> Digest {
     let (tenant, tool) = (&*call.call.caller.tenant, &call.tool.tool.id);
-    Digest::of_json(&json!([tenant, tool, call.call.connection, business(call)]))
+    Digest::of_json(&(tenant, tool, &call.call.connection, business(call)))
 }
 
 /// The arguments that make two calls the same act: the declared ones, else all.
-fn business(call: &Authorized) -> Value {
+fn business(call: &Authorized) -> Cow<'_, Value> {
     match &call.tool.tool.contract.idempotency_key_fields {
         Some(fields) => {
             let value = |field: &String| call.effective().get(field).cloned().unwrap_or_default();
-            fields.iter().map(|field| json!([field, value(field)])).collect()
+            Cow::Owned(fields.iter().map(|field| json!([field, value(field)])).collect())
         }
-        None => call.accepted().into_owned(),
+        None => call.accepted(),
     }
 }
 

@@ -442,7 +442,7 @@ fn lossy(text: &[u8]) -> String {
 
 /// What cannot be read fits nothing.
 fn digest_of(body: &str) -> Digest {
-    match serde_json::from_str(body) {
+    match serde_json::from_str::<serde_json::Value>(body) {
         Ok(value) => Digest::of_json(&value),
         Err(_) => Digest::of_bytes(body.as_bytes()),
     }
