@@ -127,7 +127,7 @@ impl<'js> Realm<'_, 'js> {
         let begun = self
             .ctx
             .json_parse(call.arguments.as_str())
-            .and_then(|arguments| self.called("start", (execute, arguments, &call.context)));
+            .and_then(|arguments| self.called("start", (execute, arguments)));
         let settled = match begun {
             Ok(value) => self.settle(value),
             Err(_) => Err(Halt::Thrown(self.ctx.catch())),
