@@ -25,6 +25,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use haft_core::Digest;
 use haft_core::error::{ErrorKind, ToolError};
 use haft_core::port::{Boxed, Ended, Execute, Job};
 use haft_core::registry::{Implementation, Tool};
@@ -149,10 +150,9 @@ impl Execute for Js {
                 return Ended::NotBegun(not_js(&job));
             };
             loop {
-                let lease = match tokio::time::timeout_at(end, self.pool.take(Some(digest))).await {
-                    Ok(Ok(lease)) => lease,
-                    Ok(Err(why)) => return Ended::NotBegun(cannot_start(why)),
-                    Err(_) => return Ended::NotBegun(all_busy()),
+                let lease = match self.lease(digest, end).await {
+                    Ok(lease) => lease,
+                    Err(why) => return Ended::NotBegun(why),
                 };
                 if let Some(ended) = self.run(lease, &job, end).await {
                     return ended;
@@ -163,6 +163,17 @@ impl Execute for Js {
 }
 
 impl Js {
+    /// A child, until `end` at the latest. No timer is made where none is waited for.
+    async fn lease(&self, digest: &Digest, end: Instant) -> Result<Lease, ToolError> {
+        if let Some(lease) = self.pool.take_idle(Some(digest)) {
+            return Ok(lease);
+        }
+        match tokio::time::timeout_at(end, self.pool.take(Some(digest))).await {
+            Ok(taken) => taken.map_err(cannot_start),
+            Err(_) => Err(all_busy()),
+        }
+    }
+
     /// Runs a job in a child; nothing comes of it where the child was gone before it began.
     /// Dropping this kills the child: nothing keeps running unseen.
     async fn run(&self, mut lease: Lease, job: &Job, end: Instant) -> Option<Ended> {

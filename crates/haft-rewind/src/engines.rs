@@ -66,7 +66,8 @@ impl Engines {
         }
         self.made += 1;
         let id = Id(self.made);
-        let image = self.region.image();
+        // SAFETY: the region was opened above.
+        let image = unsafe { self.region.image() };
         self.all.push(Engine { id, image, kept, context, _runtime: runtime });
         self.placed = Some(id);
         Ok(id)
@@ -118,14 +119,21 @@ impl Engines {
     #[expect(unsafe_code, reason = "memory is put back under an engine")]
     fn place(&mut self, id: Id) -> Option<usize> {
         let at = self.all.iter().position(|engine| engine.id == id)?;
-        if self.placed != Some(id) || self.touched {
-            let engine = self.all.get(at)?;
+        let is_there = self.placed == Some(id);
+        if !is_there || self.touched {
+            let engine = self.all.get_mut(at)?;
             // SAFETY: nothing runs in the region: whatever does holds on to `self`. The image is one of
-            // this region. What points into it from outside and is used after this is the engine's own
+            // this region, and the last that was put there or taken if it is said to be there. What points into it from outside and is used after this is the engine's own
             // `kept`, `context` and runtime, all of which were there when the image was taken and have
             // not changed since. What was made in a run is gone with it (see the crate's words on what
             // that relies on).
-            unsafe { self.region.put(&engine.image) };
+            unsafe {
+                if is_there {
+                    self.region.put_back(&mut engine.image);
+                } else {
+                    self.region.put(&engine.image);
+                }
+            }
             (self.placed, self.touched) = (Some(id), false);
         }
         Some(at)

@@ -2,7 +2,8 @@
 //!
 //! An engine (QuickJS) takes all of its memory from one region. When it is made, the region is copied
 //! away; after each run it is copied back. So an engine is made once and is new in every run: what a
-//! run leaves is not looked for and undone, it is overwritten, and what lies behind it is zero.
+//! run leaves is not looked for and undone, it is overwritten, and what lies behind it is zero. Of an
+//! engine that runs again and again only those pages are copied that were written to.
 //!
 //! **Knows** memory and the binding to the engine. **Does not know** what is run, nor for whom. It is
 //! the only crate with unsafe code.
@@ -60,6 +61,23 @@
 //! - give the engine new closures or classes in a run: what of them lies outside of the region would
 //!   be lost each time. They are made with the engine, and functions that call them are [`Kept`].
 //!
+//! # Which pages were written to
+//!
+//! The processor says so, on Linux; elsewhere everything is copied. Once an engine was put back some times
+//! in a row, the pages of its memory are closed (`mprotect`): they can be read. A write to one raises a
+//! signal (`SIGSEGV`), whose handler notes the page and opens it, and the write is done again. Pages that are
+//! noted stay open, and are copied from then on, until after many runs all is closed and learned anew.
+//! So what is not copied is what nobody can have written to. It relies on this:
+//!
+//! - A page is closed when the image has just been put there, and until it is opened it holds that.
+//! - Only the thread that owns the region writes to it, and only with instructions of its own: a system call
+//!   that was to write to a closed page would fail instead. Engines hand none of their memory to the system.
+//! - The handler is put up with the first region, before a process confines itself, and for good. What it is
+//!   told of that is no closed page of this thread goes to whoever was told before. It takes no lock, asks for
+//!   no memory, and needs the calls `mprotect` and `rt_sigreturn`. It runs on the thread's alternate stack,
+//!   which the standard library provides.
+//! - Where the system refuses to open a page, the write ends the process.
+//!
 //! # What else an engine is
 //!
 //! Looked at, in QuickJS-ng as rquickjs 0.14 brings it:
@@ -86,6 +104,7 @@ mod engines;
 mod heap;
 mod kept;
 mod memory;
+mod watch;
 
 pub use engines::{Engines, Id, is_at_rest};
 pub use kept::Kept;

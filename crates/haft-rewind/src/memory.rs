@@ -1,11 +1,15 @@
-//! One block of memory with an allocator inside of it, and copies of what it held.
+//! One block of memory with an allocator inside of it.
+
+mod image;
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::cell::Cell;
-use std::mem::MaybeUninit;
 use std::ptr::{self, NonNull};
 
 use rlsf::{GRANULARITY, Tlsf};
+
+pub(crate) use self::image::Image;
+use crate::watch::Watch;
 
 /// What every block is aligned to, and how much lies before it: its size.
 const ALIGN: usize = 16;
@@ -36,19 +40,10 @@ pub(crate) struct Region {
     used: Cell<usize>,
     /// Whether the system gives zeros for what it took back.
     gives_back: bool,
-}
-
-/// What a region held.
-pub(crate) struct Image {
-    // Not plain bytes: structures have gaps, which nobody wrote.
-    bytes: Vec<MaybeUninit<u8>>,
-    used: usize,
-}
-
-impl Image {
-    pub(crate) fn len(&self) -> usize {
-        self.bytes.len()
-    }
+    /// What is written to, of an image that was put back again and again.
+    watch: Watch,
+    /// How often the same was put back in a row.
+    in_a_row: Cell<u32>,
 }
 
 #[expect(unsafe_code, reason = "this is the memory that everything else stands on")]
@@ -60,7 +55,9 @@ impl Region {
         // SAFETY: the size is not zero.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
         let (end, used) = (Cell::new(0), Cell::new(0));
-        let mut region = Self { start, layout, end, used, gives_back: false };
+        // SAFETY: the region goes with its watch, and is whole pages of its own.
+        let (watch, in_a_row) = (unsafe { Watch::over(start, size) }, Cell::new(0));
+        let mut region = Self { start, layout, end, used, gives_back: false, watch, in_a_row };
         region.gives_back = region.tries_to_give_back();
         if region.gives_back {
             // Some allocators write the zeros themselves, and so touch all of it.
@@ -87,6 +84,8 @@ impl Region {
     ///
     /// Nothing that was handed out is used from now on.
     pub(crate) unsafe fn open(&self) {
+        self.watch.open();
+        self.in_a_row.set(0);
         // SAFETY: the region belongs to nobody now. Its start is aligned for anything, and the pool and
         // its first step lie within it.
         unsafe {
@@ -108,10 +107,20 @@ impl Region {
         let (end, size) = (self.end.get(), self.layout.size());
         // An eighth more: the pool looks for a block in the next larger class.
         let step = wanted.saturating_add(wanted / 8).saturating_add(STEP).min(size - end);
-        let step = step & !(GRANULARITY - 1);
+        // SAFETY: the pool is open.
+        unsafe { self.append(step & !(GRANULARITY - 1)) }
+    }
+
+    /// Makes the pool larger by so much, which is left of the region.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::grow`].
+    unsafe fn append(&self, step: usize) -> bool {
         if step == 0 {
             return false;
         }
+        let end = self.end.get();
         let block = ptr::slice_from_raw_parts_mut(self.at(end), step);
         // SAFETY: the block is the region's, follows the pool, and is in nobody's hands.
         let taken = unsafe { (*self.pool()).append_free_block_ptr(NonNull::new_unchecked(block)) };
@@ -190,35 +199,6 @@ impl Region {
         self.end.get()
     }
 
-    /// A copy of what the region holds.
-    pub(crate) fn image(&self) -> Image {
-        let length = self.end.get();
-        let mut bytes: Vec<MaybeUninit<u8>> = Vec::with_capacity(length);
-        // SAFETY: so much lies in the region, and there is room for it. What is copied keeps its gaps, and
-        // its pointers stay pointers.
-        unsafe {
-            ptr::copy_nonoverlapping(self.at(0), bytes.as_mut_ptr().cast(), length);
-            bytes.set_len(length);
-        }
-        Image { bytes, used: self.used.get() }
-    }
-
-    /// Puts back what the region held; what lies behind that becomes zero.
-    ///
-    /// # Safety
-    ///
-    /// The image is one of this region. Whatever still points into the region did so when the image was
-    /// taken, and expects what was there then.
-    pub(crate) unsafe fn put(&self, image: &Image) {
-        let length = image.len();
-        // SAFETY: the image came from here, so it fits.
-        unsafe {
-            ptr::copy_nonoverlapping(image.bytes.as_ptr().cast(), self.at(0), length);
-            self.wipe(length, self.end.replace(length));
-        }
-        self.used.set(image.used);
-    }
-
     /// Makes a part zero.
     ///
     /// # Safety
@@ -258,6 +238,8 @@ impl Region {
 #[expect(unsafe_code, reason = "the memory was asked for with the same layout")]
 impl Drop for Region {
     fn drop(&mut self) {
+        // The allocator gets it as it gave it.
+        self.watch.open();
         // SAFETY: it came from there, with this layout.
         unsafe { dealloc(self.start.as_ptr(), self.layout) };
     }

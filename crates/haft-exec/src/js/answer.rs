@@ -74,7 +74,35 @@ fn unreadable(why: &serde_json::Error) -> &'static str {
     }
 }
 
+/// What nearly every answer is. Read as such, it takes no map that would be taken apart at once.
+#[derive(Deserialize)]
+struct Plain {
+    ok: bool,
+    data: Value,
+    intents: Option<Value>,
+}
+
 pub(crate) fn returned(json: &str) -> Ended {
+    // A list would be taken for one, too.
+    let is_object = json.starts_with('{');
+    match is_object.then(|| serde_json::from_str(json)) {
+        Some(Ok(Plain { ok: true, data, intents })) => with_intents(data, intents),
+        // Something is missing, twice there or wrong; or it says that it failed.
+        Some(Ok(Plain { ok: false, .. }) | Err(_)) | None => read_closely(json),
+    }
+}
+
+fn with_intents(data: Value, intents: Option<Value>) -> Ended {
+    match self::intents(intents) {
+        Ok(intents) => Ended::Returned { data, intents },
+        Err(why) => {
+            Ended::Failed(fault("the handler returned intents that do not exist").caused_by(why))
+        }
+    }
+}
+
+/// Says what is wrong with an answer, if something is.
+fn read_closely(json: &str) -> Ended {
     let instead = |what: &str| {
         Ended::Failed(fault(format!("the handler returned {what} instead of {{ok, data}}")))
     };
@@ -98,12 +126,7 @@ pub(crate) fn returned(json: &str) -> Ended {
             let Some(data) = fields.shift_remove("data") else {
                 return instead("an object without `data`");
             };
-            match intents(fields.shift_remove("intents")) {
-                Ok(intents) => Ended::Returned { data, intents },
-                Err(why) => Ended::Failed(
-                    fault("the handler returned intents that do not exist").caused_by(why),
-                ),
-            }
+            with_intents(data, fields.shift_remove("intents"))
         }
         Some(Value::Bool(false)) => match fields.shift_remove("error") {
             Some(error @ Value::Object(_)) => {
@@ -186,6 +209,25 @@ mod tests {
     fn check(json: &str, expected: &str) {
         let Ended::Failed(error) = returned(json) else { panic!("{json} was read") };
         assert!(error.message.contains(expected), "{}", error.message);
+    }
+
+    /// Data of any kind is data, whatever stands beside it; the last one counts, as in JavaScript.
+    #[test]
+    fn what_is_there_is_read() {
+        for (json, expected) in [
+            (r#"{"ok":true,"data":null}"#, Value::Null),
+            (r#"{"data":[1],"more":{"a":[]},"ok":true,"intents":null}"#, serde_json::json!([1])),
+            (r#"{"ok":true,"data":1,"data":2}"#, serde_json::json!(2)),
+        ] {
+            let Ended::Returned { data, intents } = returned(json) else { panic!("{json}") };
+            assert_eq!((data, intents.len()), (expected, 0));
+        }
+        check(r#"{"ok":true}"#, "without `data`");
+        check(r#"{"ok":true,"data":1,"intents":3}"#, "intents that do not exist");
+        check(r#"{"ok":1,"data":1}"#, "without `ok`");
+        check(r#"{"ok":false,"data":1}"#, "without an `error`");
+        check(r#"[true,1,null]"#, "a list");
+        check(r#" [true,1,null]"#, "a list");
     }
 
     #[test]

@@ -75,12 +75,18 @@ impl Pool {
         self.state.lock().isolation.clone()
     }
 
-    /// A child for one call, waited for where all are busy; if it can be, one that knows the source
-    /// and so may have loaded it already.
+    /// A child for one call that nobody has to wait for; if it can be, one that knows the source and so
+    /// may have loaded it already. One that has died meanwhile cannot be written to, and the call goes to
+    /// another.
+    pub(super) fn take_idle(self: &Arc<Self>, digest: Option<&Digest>) -> Option<Lease> {
+        let worker = self.state.lock().next_idle(digest)?;
+        Some(Lease::fresh(self, worker))
+    }
+
+    /// The same, waited for where all are busy.
     pub(super) async fn take(self: &Arc<Self>, digest: Option<&Digest>) -> Result<Lease, String> {
         let waits = {
             let mut state = self.state.lock();
-            // One that has died meanwhile cannot be written to, and the call goes to another.
             if let Some(worker) = state.next_idle(digest) {
                 return Ok(Lease::fresh(self, worker));
             }

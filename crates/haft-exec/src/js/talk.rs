@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use super::Settings;
 use super::frame::{Call, End, FromChild, MAX_FRAME, Message as _, ToChild};
 use super::pool::TIDYING;
-use super::worker::{Speaking, Worker};
+use super::worker::{Speaking, Worker, read, write};
 
 /// What a result may have around its data: `ok`, `intents`.
 const AROUND: u64 = 64 << 10;
@@ -209,7 +209,7 @@ impl Talk<'_> {
         while !bytes.is_empty() {
             tokio::select! {
                 biased;
-                written = pipes.write(bytes) => {
+                written = write(pipes.to, bytes) => {
                     bytes = bytes.get(written.map_err(|_| Broken::Unsent)?..).unwrap_or_default();
                 }
                 () = timer.as_mut() => return Err(given_up(self.end)),
@@ -241,11 +241,11 @@ impl Talk<'_> {
         let (to_write, _) = self.out.as_slices();
         tokio::select! {
             biased;
-            written = pipes.write(to_write), if !to_write.is_empty() => {
+            written = write(pipes.to, to_write), if !to_write.is_empty() => {
                 let written = written.map_err(|why| format!("the child does not read: {why}"))?;
                 drop(self.out.drain(..written));
             }
-            length = pipes.read(buffer) => {
+            length = read(pipes.from, buffer) => {
                 match length.map_err(|why| format!("the child cannot be read: {why}"))? {
                     // It has not begun what it was not ready for.
                     0 if tidying.is_some() => return Err(Broken::Unsent),
@@ -271,7 +271,7 @@ impl Talk<'_> {
             let (to_write, _) = self.out.as_slices();
             tokio::select! {
                 biased;
-                written = pipes.write(to_write), if !to_write.is_empty() => match written {
+                written = write(pipes.to, to_write), if !to_write.is_empty() => match written {
                     Ok(written) => drop(self.out.drain(..written)),
                     // What it said last holds, though it is gone.
                     Err(_) => {
@@ -292,16 +292,19 @@ fn given_up(end: Instant) -> Broken {
     if Instant::now() < end { Broken::Unsent } else { Broken::Busy }
 }
 
-/// What the handler asked for.
+/// One question, and what comes of it.
+type Ask = Boxed<'static, (u64, Result<Value, ToolError>)>;
+
+/// What the handler asked for. Most ask for nothing, and nothing is made for them.
 struct Asks<'j> {
     job: &'j Job,
-    running: FuturesUnordered<Boxed<'static, (u64, Result<Value, ToolError>)>>,
-    queued: VecDeque<Boxed<'static, (u64, Result<Value, ToolError>)>>,
+    running: Option<FuturesUnordered<Ask>>,
+    queued: VecDeque<Ask>,
 }
 
 impl<'j> Asks<'j> {
     fn new(job: &'j Job) -> Self {
-        Self { job, running: FuturesUnordered::new(), queued: VecDeque::new() }
+        Self { job, running: None, queued: VecDeque::new() }
     }
 
     /// Begins a question, or queues it. A child that names what the contract does not list has
@@ -313,15 +316,16 @@ impl<'j> Asks<'j> {
         };
         let arguments = serde_json::from_str(json);
         let host = self.job.host.clone();
-        let ask: Boxed<'static, _> = Box::pin(async move {
+        let ask: Ask = Box::pin(async move {
             let answer = match arguments {
                 Ok(arguments) => asked(host, capability, method, arguments).await,
                 Err(why) => Err(unreadable(&why)),
             };
             (id, answer)
         });
-        if self.running.len() < AT_ONCE {
-            self.running.push(ask);
+        let running = self.running.get_or_insert_default();
+        if running.len() < AT_ONCE {
+            running.push(ask);
         } else {
             self.queued.push_back(ask);
         }
@@ -329,15 +333,16 @@ impl<'j> Asks<'j> {
     }
 
     async fn next(&mut self) -> Option<(u64, Result<Value, ToolError>)> {
-        let answer = self.running.next().await;
+        let running = self.running.as_mut()?;
+        let answer = running.next().await;
         if let Some(ask) = self.queued.pop_front() {
-            self.running.push(ask);
+            running.push(ask);
         }
         answer
     }
 
     fn is_done(&self) -> bool {
-        self.running.is_empty() && self.queued.is_empty()
+        self.running.as_ref().is_none_or(FuturesUnordered::is_empty) && self.queued.is_empty()
     }
 }
 

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use haft_core::Digest;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe;
 use tokio::runtime::{Handle, Id};
 use tokio::time::Sleep;
@@ -201,32 +202,25 @@ pub(super) struct Speaking<'w> {
     pub(super) tidying: &'w mut Option<Instant>,
 }
 
-#[derive(Clone, Copy)]
+/// The way to the child, and the way back.
 pub(super) struct Pipes<'w> {
-    to: &'w pipe::Sender,
-    from: &'w pipe::Receiver,
+    pub(super) to: &'w pipe::Sender,
+    pub(super) from: &'w mut pipe::Receiver,
 }
 
-impl Pipes<'_> {
-    /// Writes as much as fits. Can be dropped at any time without losing anything.
-    pub(super) async fn write(&self, bytes: &[u8]) -> io::Result<usize> {
-        loop {
-            self.to.writable().await?;
-            match self.to.try_write(bytes) {
-                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
-                written => return written,
-            }
+/// Writes as much as fits. Can be dropped at any time without losing anything.
+pub(super) async fn write(to: &pipe::Sender, bytes: &[u8]) -> io::Result<usize> {
+    loop {
+        to.writable().await?;
+        match to.try_write(bytes) {
+            Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
+            written => return written,
         }
     }
+}
 
-    /// Reads what is there. Can be dropped at any time without losing anything.
-    pub(super) async fn read(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            self.from.readable().await?;
-            match self.from.try_read(buffer) {
-                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
-                read => return read,
-            }
-        }
-    }
+/// Reads what is there. Can be dropped at any time without losing anything. What does not fill the buffer
+/// was all that there was, which is not asked for again before there is more.
+pub(super) async fn read(from: &mut pipe::Receiver, buffer: &mut [u8]) -> io::Result<usize> {
+    from.read(buffer).await
 }

@@ -135,7 +135,8 @@ async fn every_end_leaves_as_much_as_the_others_nothing() {
     }
 }
 
-/// Where in a process these bytes stand: the mappings that it can write to. Absent where this test may
+/// Where in a process these bytes stand: the mappings that it can write to, or could, since there is no
+/// file behind them. Absent where this test may
 /// not look, which root alone may: a child lets nobody inspect it.
 fn holds(process: i32, bytes: &[u8]) -> Option<Vec<String>> {
     let memory = fs::File::open(format!("/proc/{process}/mem")).ok()?;
@@ -145,7 +146,8 @@ fn holds(process: i32, bytes: &[u8]) -> Option<Vec<String>> {
         let (start, end) = range.split_once('-')?;
         let start = u64::from_str_radix(start, 16).ok()?;
         let end = u64::from_str_radix(end, 16).ok()?;
-        if !rest.starts_with("rw") {
+        let is_closed = rest.starts_with('r') && rest.split_whitespace().nth(3) == Some("0");
+        if !rest.starts_with("rw") && !is_closed {
             return None;
         }
         // In parts that overlap: nothing is missed between two of them.
@@ -183,15 +185,18 @@ async fn what_a_call_wrote_is_nowhere_in_its_process() {
     let secret = b"CANARY_CANARY1";
     let other = "export const execute = () => ({ ok: true, data: 1 });";
     let js = Arc::new(pool(1));
-    for round in 0..3 {
+    // Another handler comes after it; or the same again and again, whose pages are watched by then.
+    for round in 0..12 {
         let gate = Arc::new(Semaphore::new(0));
         let host = Arc::new(
             Stubs::default().on("kb.get", |_| Ok(Value::Null)).gated("kb.get", gate.clone()),
         );
-        let job = job(tool(source, &json!(["kb"])), json!({"word": "canary"}), host.clone());
+        let of =
+            |word: &str| job(tool(source, &json!(["kb"])), json!({ "word": word }), host.clone());
+        let (js, canary) = (js.clone(), of("canary"));
         let running = tokio::spawn({
             let js = js.clone();
-            async move { js.execute(job).await }
+            async move { js.execute(canary).await }
         });
         while host.asked.lock().is_empty() {
             tokio::task::yield_now().await;
@@ -201,9 +206,13 @@ async fn what_a_call_wrote_is_nowhere_in_its_process() {
             return;
         };
         assert!(!found.is_empty(), "it is not where it is looked for");
-        gate.add_permits(1);
+        gate.add_permits(2);
         assert_eq!(data(running.await.unwrap()), 2000);
-        assert_eq!(data(run(&js, other, json!({})).await), 1);
+        if round < 3 {
+            assert_eq!(data(run(&js, other, json!({})).await), 1);
+        } else {
+            assert_eq!(data(js.execute(of("finch")).await), 2000);
+        }
         assert_eq!(holds(one(), secret), Some(Vec::new()), "round {round}");
     }
 }

@@ -1,5 +1,8 @@
 #![expect(unsafe_code, reason = "blocks are written to and read")]
 
+use std::ops::Range;
+
+use super::image::{FORGET, PATIENCE};
 use super::*;
 
 /// Numbers without a pattern, the same in every run.
@@ -108,7 +111,8 @@ fn what_was_there_is_there_again() {
         for _ in 0..STEPS {
             model.step(&region, &mut dice);
         }
-        let (kept, image) = (model.clone(), region.image());
+        // SAFETY: the region is open.
+        let (kept, image) = (model.clone(), unsafe { region.image() });
         for _ in 0..5 {
             for _ in 0..STEPS {
                 model.step(&region, &mut dice);
@@ -154,7 +158,8 @@ fn another_image_can_take_the_place() {
 #[test]
 fn a_region_has_an_end() {
     let region = region(1 << 20);
-    let image = region.image();
+    // SAFETY: the region is open.
+    let image = unsafe { region.image() };
     for size in [usize::MAX, usize::MAX / 2, isize::MAX as usize, 2 << 20] {
         // SAFETY: the region is open.
         assert!(unsafe { region.allocate(size) }.is_null(), "{size}");
@@ -177,7 +182,8 @@ fn a_region_has_an_end() {
 #[cfg_attr(miri, ignore = "an interpreter has no system to give memory to")]
 fn what_is_large_is_gone_as_well() {
     let region = region(8 << 20);
-    let image = region.image();
+    // SAFETY: the region is open.
+    let image = unsafe { region.image() };
     for byte in 1..4 {
         // SAFETY: the block is as large as was asked for.
         unsafe {
@@ -188,4 +194,150 @@ fn what_is_large_is_gone_as_well() {
         assert!(is_clean(&region));
     }
     assert_eq!(region.gives_back, cfg!(target_os = "linux"));
+}
+
+/// Whether the region holds an image, byte for byte, and nothing behind it.
+fn is_as(region: &Region, image: &Image) -> bool {
+    let bytes = read(image.bytes.as_ptr().cast(), image.len());
+    // Not all that there is: a debug build takes a minute for that.
+    let behind = read(region.at(image.len()), 256 << 10);
+    read(region.at(0), image.len()) == bytes && behind.iter().all(|byte| *byte == 0)
+}
+
+/// A region with some blocks, and its image.
+fn filled(dice: &mut Dice) -> (Region, Model, Image) {
+    let region = region(4 << 20);
+    let mut model = Model::default();
+    for _ in 0..STEPS {
+        model.step(&region, dice);
+    }
+    // SAFETY: the region is open.
+    let image = unsafe { region.image() };
+    (region, model, image)
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "an interpreter does not let gaps be compared, and has no pages")]
+fn what_was_written_to_is_put_back_to_the_byte() {
+    for round in 1..=ROUNDS {
+        let mut dice = Dice(round * 0x9e37_79b9);
+        let (region, kept, mut image) = filled(&mut dice);
+        for run in 0..50 {
+            let mut model = kept.clone();
+            for _ in 0..dice.roll(40) {
+                model.step(&region, &mut dice);
+            }
+            // SAFETY: it is the only image, and what was made since is forgotten here.
+            unsafe { region.put_back(&mut image) };
+            assert!(is_as(&region, &image), "run {run} of round {round}");
+            kept.check(&region);
+        }
+        assert_eq!(region.watch.is_on(), cfg!(target_os = "linux"));
+    }
+}
+
+#[test]
+#[cfg_attr(not(target_os = "linux"), ignore = "nothing is watched elsewhere")]
+#[cfg_attr(miri, ignore = "an interpreter has no pages")]
+fn what_nobody_writes_to_is_not_copied() {
+    let (region, model, mut image) = filled(&mut Dice(1));
+    let (one, ..) = model.0[0];
+    let write = |image: &mut Image, block: *mut u8| {
+        // SAFETY: the block is there in the image, and nothing else was made since.
+        unsafe {
+            block.write_volatile(block.read_volatile().wrapping_add(1));
+            region.put_back(image);
+        }
+        assert!(is_as(&region, image));
+    };
+    let copied = |image: &Image| image.written.iter().map(Range::len).sum::<usize>();
+    for _ in 0..=PATIENCE {
+        write(&mut image, one);
+    }
+    let few = copied(&image);
+    assert!(few > 0 && few <= 2 * 4096 && image.len() > 10 * 4096, "{few} of {}", image.len());
+    // Whoever writes everywhere is seen everywhere, and is forgotten in time.
+    for (block, ..) in &model.0 {
+        // SAFETY: as above.
+        unsafe { block.write_volatile(!block.read_volatile()) };
+    }
+    write(&mut image, one);
+    assert!(copied(&image) > 5 * 4096);
+    for _ in 0..=FORGET {
+        write(&mut image, one);
+    }
+    assert_eq!(copied(&image), few);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "an interpreter has no pages")]
+fn who_takes_turns_is_not_watched_and_finds_everything() {
+    let (region, model, mut first) = filled(&mut Dice(1));
+    // SAFETY: the region is open.
+    let mut second = unsafe { region.image() };
+    for round in 0..40 {
+        let image = if round % 7 < 5 { &mut first } else { &mut second };
+        // SAFETY: the images are the same, and what was made since them is forgotten.
+        unsafe {
+            region.put(image);
+            for _ in 0..round % 7 {
+                model.clone().step(&region, &mut Dice(round + 1));
+                region.put_back(image);
+                assert!(is_as(&region, image));
+            }
+        }
+    }
+}
+
+/// There can be two on a thread, of which one is watched, and both can go while pages are closed.
+#[test]
+#[cfg_attr(miri, ignore = "an interpreter has no pages")]
+fn regions_do_not_mind_each_other() {
+    for last in [true, false] {
+        let (one, _, mut one_image) = filled(&mut Dice(1));
+        let (other, _, mut other_image) = filled(&mut Dice(2));
+        for _ in 0..2 * PATIENCE {
+            // SAFETY: each image is the only one of its region.
+            unsafe {
+                one.allocate(10_000).write_bytes(1, 10_000);
+                other.allocate(10_000).write_bytes(2, 10_000);
+                one.put_back(&mut one_image);
+                other.put_back(&mut other_image);
+            }
+            assert!(is_as(&one, &one_image) && is_as(&other, &other_image));
+        }
+        assert!(!other.watch.is_on());
+        if last {
+            drop(one);
+        }
+    }
+}
+
+const TRY: &str = "HAFT_REWIND_TRY";
+
+/// A fault that has nothing to do with closed pages ends the process, as it would without them.
+#[test]
+#[cfg(all(target_os = "linux", not(miri)))]
+fn a_fault_that_is_not_ours_is_one() {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    if std::env::var_os(TRY).is_some() {
+        let (region, _, mut image) = filled(&mut Dice(1));
+        for _ in 0..2 * PATIENCE {
+            // SAFETY: it is the only image.
+            unsafe { region.put_back(&mut image) };
+        }
+        assert!(region.watch.is_on());
+        // SAFETY: none. Nothing lies there, and that is what is tried.
+        unsafe { ptr::without_provenance_mut::<u8>(4096).write_volatile(1) };
+        return;
+    }
+    let status = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "memory::tests::a_fault_that_is_not_ours_is_one", "--nocapture"])
+        .env(TRY, "1")
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    assert_eq!(status.signal(), Some(libc::SIGSEGV), "{status}");
 }

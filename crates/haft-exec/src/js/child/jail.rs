@@ -106,7 +106,8 @@ mod filter {
 
     use crate::filter::{Condition, Len, Op, Rule, Rules, apply, refuse};
 
-    /// What memory, time and the end of a process need.
+    /// What memory, time and the end of a process need. Pages of engines are closed and opened, which takes
+    /// a signal and the way back from it (`haft-rewind`).
     const ALWAYS: &[i64] = &[
         libc::SYS_munmap,
         libc::SYS_mremap,

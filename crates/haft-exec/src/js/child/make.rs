@@ -9,7 +9,7 @@ use rquickjs::context::Context;
 use rquickjs::{Ctx, Error, Runtime};
 
 use super::compile::{Compiled, Handler, Only, Shelf};
-use super::outside::{Outside, sender};
+use super::outside::{Outside, sender, teller};
 use super::prelude::{self, called};
 use super::reach::{Part, Reach};
 use super::realm::Realm;
@@ -67,6 +67,9 @@ impl Parts<'_> {
 
     fn fill(&self, ctx: &Ctx<'_>) -> Result<Kept, NotMade> {
         let mut kept = prelude::load(ctx, self.prelude, self.reach)?;
+        let about = teller(ctx, self.outside.clone())?;
+        called::<_, ()>(ctx, &kept, "know", (about.clone(),))?;
+        kept.hold(ctx, "about", about);
         if self.reach.has(Part::Capabilities) {
             kept.hold(ctx, "send", sender(ctx, self.outside.clone())?);
         }

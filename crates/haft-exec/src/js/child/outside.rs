@@ -15,6 +15,8 @@ pub(super) struct Outside {
     wire: Wire,
     deadline: Mutex<Option<Instant>>,
     asked: Mutex<Asked>,
+    /// What the handler may know about its call, as JSON.
+    about: Mutex<String>,
 }
 
 /// What the handler asks for, and how often and how much it may.
@@ -29,12 +31,14 @@ struct Asked {
 
 impl Outside {
     pub(super) fn new(wire: Wire) -> Arc<Self> {
-        Arc::new(Self { wire, deadline: Mutex::default(), asked: Mutex::default() })
+        let (deadline, asked, about) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Arc::new(Self { wire, deadline, asked, about })
     }
 
     /// A call begins, and nothing of the last one counts.
     pub(super) fn begin(&self, call: &Call) {
         self.end_in(Duration::from_millis(call.budget_ms));
+        self.about.lock().clone_from(&call.context);
         *self.asked.lock() =
             Asked { asks: call.asks, ask_bytes: call.ask_bytes, ..Asked::default() };
     }
@@ -95,6 +99,12 @@ pub(super) fn sender<'js>(ctx: &Ctx<'js>, outside: Arc<Outside>) -> Result<Funct
     Function::new(ctx.clone(), move |capability: String, method: String, json: String| -> f64 {
         outside.ask(capability, method, json)
     })
+}
+
+/// The function that says what the handler may know about its call. Most never ask, and their engine is not
+/// given it.
+pub(super) fn teller<'js>(ctx: &Ctx<'js>, outside: Arc<Outside>) -> Result<Function<'js>, Error> {
+    Function::new(ctx.clone(), move || -> String { outside.about.lock().clone() })
 }
 
 fn is_method(name: &str) -> bool {

@@ -16,7 +16,7 @@ let parts;
 
 const part = (name) => {
   if (parts === undefined) {
-    parts = parse(about);
+    parts = parse(about());
     freeze(parts.session.state);
     freeze(parts.session);
     freeze(parts.tool);
@@ -39,11 +39,13 @@ const context = {
   },
 };
 
-// Runs the handler.
-export const start = (execute, args, call) => {
-  about = call;
-  return execute({ args, context });
+// Where that is read from. Made with the engine, before the handler's module is loaded.
+export const know = (told) => {
+  about = told;
 };
+
+// Runs the handler.
+export const start = (execute, args) => execute({ args, context });
 
 // What a promise, or something like one, comes to. It is handed over in a box of which nothing can be
 // taken for a promise.

@@ -8,7 +8,7 @@ use super::compile::Compiled;
 use super::reach::{Part, Reach};
 
 /// The functions of ours that every realm has.
-const ALWAYS: &[&str] = &["start", "settled", "report"];
+const ALWAYS: &[&str] = &["start", "settled", "report", "know"];
 /// Those of its parts.
 const OF_PARTS: &[(Part, &[&str])] = &[
     (Part::Errors, &["failed"]),

@@ -1,9 +1,11 @@
 //! One call in an engine.
 
+use std::mem;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_rewind::{Kept, is_at_rest};
+use rquickjs::atom::PredefinedAtom;
 use rquickjs::{
     CatchResultExt as _, CaughtError, Ctx, Error, FromJs, Function, Object, Promise, Value,
     function::IntoArgs,
@@ -125,7 +127,7 @@ impl<'js> Realm<'_, 'js> {
         let begun = self
             .ctx
             .json_parse(call.arguments.as_str())
-            .and_then(|arguments| self.called("start", (execute, arguments, &call.context)));
+            .and_then(|arguments| self.called("start", (execute, arguments)));
         let settled = match begun {
             Ok(value) => self.settle(value),
             Err(_) => Err(Halt::Thrown(self.ctx.catch())),
@@ -141,6 +143,8 @@ impl<'js> Realm<'_, 'js> {
             Err(Halt::Late) => return (End::TimedOut, String::new()),
             Err(Halt::Stuck) => return (End::Stuck, String::new()),
         };
+        // It is put away with the whole engine. To take it apart first would only cost time.
+        mem::forget(value.clone());
         match self.ctx.json_stringify(value) {
             Ok(Some(json)) => match json.to_string() {
                 Ok(json) => (End::Returned, json),
@@ -216,7 +220,7 @@ impl<'js> Realm<'_, 'js> {
 /// Whether it is something that can be waited for.
 fn is_thenable(value: &Value<'_>) -> Result<bool, Error> {
     match value.as_object() {
-        Some(object) => Ok(object.get::<_, Value<'_>>("then")?.is_function()),
+        Some(object) => Ok(object.get::<_, Value<'_>>(PredefinedAtom::Then)?.is_function()),
         None => Ok(false),
     }
 }

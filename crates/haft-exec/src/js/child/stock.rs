@@ -22,7 +22,7 @@ use crate::js::frame::{Call, End};
 const HANDLERS: usize = 32;
 /// A module that takes longer is loaded when it is called.
 const QUICK: Duration = Duration::from_millis(2);
-/// A larger engine is not kept: all of it would be copied after each call. Where that begins to cost more
+/// A larger engine is not kept: all of it would be copied after each of its first calls. Where that begins to cost more
 /// than loading the module was not measured.
 const LIGHT_BYTES: usize = 1 << 20;
 
