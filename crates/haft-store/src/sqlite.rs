@@ -12,6 +12,7 @@ mod connections;
 mod entries;
 mod fault;
 mod forget;
+mod log;
 mod mark;
 mod owner;
 mod pass;
@@ -152,7 +153,8 @@ impl Sqlite {
     /// writable.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, StoreError> {
         let path = path.as_ref().to_owned();
-        let conn = connect(&path, &options)?;
+        let mut conn = connect(&path, &options)?;
+        let log = log::Log::of(&mut conn).map_err(|error| fault::of_read(&error))?;
         let owners = Owners::new(beside(&path, "owners")).map_err(|error| no_owner(&error))?;
         owners.tidy().map_err(|error| no_owner(&error))?;
         let alive = owners.enter().map_err(|error| no_owner(&error))?;
@@ -171,12 +173,9 @@ impl Sqlite {
         let (queue, tasks) = mpsc::channel(options.queue.max(1));
         let thread = std::thread::Builder::new().name("haft-store-write".to_owned());
         let (for_writer, keys) = (Arc::clone(&shared), Arc::clone(&ring));
-        let log = log_of(&path);
         let writer = thread.spawn(move || {
             let (shared, ring) = (for_writer, keys);
-            let log_was = 0;
-            Writer { conn, ring, owners, alive, shared, signing, checkpointed_at: 0, log, log_was }
-                .work(tasks);
+            Writer { conn, ring, owners, alive, shared, signing, log }.work(tasks);
         });
         let writer = writer.map_err(|error| {
             StoreError::Unavailable(format!("no thread to write with: {error}"))
@@ -390,7 +389,9 @@ fn share(conn: &Connection, path: &Path, options: &Options) -> Res<Shared> {
         let (now, since) = (row.get(0)?, row.get(1)?);
         Ok(Times { now, since, sure: row.get(2)?, floor: row.get(3)? })
     })?;
-    let stored = stored.unwrap_or_default();
+    let mut stored = stored.unwrap_or_default();
+    let (_, at_ms) = writer::last_entry(conn).map_err(|error| fault::of_read(&error))?;
+    stored.now = writer::latest(stored.now, at_ms);
     let clock = Steady::new(Arc::clone(&options.clock), stored);
     let any_blocks = read::any_blocks(conn)?;
     let shared = Shared::new(clock, beside(path, "blocks"), any_blocks, options.verify);
@@ -434,13 +435,6 @@ fn signing(conn: &Connection, path: &Path, options: &Options, now_ms: i64) -> Re
         covered: covered.min(last.number),
         since_ms: now_ms,
     }))
-}
-
-/// Where SQLite writes first.
-fn log_of(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push("-wal");
-    PathBuf::from(name)
 }
 
 /// A file beside the database.

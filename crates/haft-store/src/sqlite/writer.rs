@@ -1,7 +1,6 @@
 //! The one thread that writes. It takes whatever waits, does it in one transaction, commits once,
 //! and only then answers everybody.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -13,6 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::Shared;
 use super::fault::{During, judge};
+use super::log::Log;
 use super::owner::{Alive, Owners};
 use super::row;
 use super::sealing::Seals;
@@ -28,19 +28,16 @@ use crate::vault::Ring;
 /// At most so many tasks share a commit.
 const GROUP: usize = 256;
 
-/// After so many changed rows the write-ahead log is copied into the database, so that it does not
-/// grow for ever. (Not after so many tasks: one that forgets changes hundreds of rows.)
-const CHANGES_BETWEEN_CHECKPOINTS: u64 = 16_384;
-
-/// So do so many bytes, however few rows they are.
-const BYTES_BETWEEN_CHECKPOINTS: u64 = 8 << 20;
-
 /// For this part of the time that a commit takes, the writer waits for more to share it.
 const PATIENCE: u32 = 8;
 const LONGEST_PATIENCE: Duration = Duration::from_millis(1);
 
-/// A transaction that wrote nothing writes down the time only when so much has passed.
-const CLOCK_MS: i64 = 1_000;
+/// So long it does not look whether they came. (A system takes as long again to wake it.)
+const NAP: Duration = Duration::from_micros(50);
+
+/// The time is written down when so much has passed. In between, the last entry of the trail tells it; what
+/// is written without one writes the time, too.
+pub(super) const CLOCK_MS: i64 = 1_000;
 
 /// Something to write.
 pub(super) trait Task: Send {
@@ -136,10 +133,15 @@ impl Last {
         let expected = (group.len() + self.tasks).min(GROUP);
         let until = Instant::now() + (self.took / PATIENCE).min(LONGEST_PATIENCE);
         while group.len() < expected {
-            match queue.try_recv() {
-                Ok(task) => group.push(task),
-                Err(_) if Instant::now() < until => std::thread::yield_now(),
-                Err(_) => return,
+            if let Ok(task) = queue.try_recv() {
+                group.push(task);
+                continue;
+            }
+            match until.saturating_duration_since(Instant::now()) {
+                Duration::ZERO => return,
+                // They need the processor to ask, which whoever keeps looking takes from them.
+                left if left > 2 * NAP => std::thread::sleep(NAP),
+                _ => std::thread::yield_now(),
             }
         }
     }
@@ -154,11 +156,7 @@ pub(super) struct Writer {
     pub(super) alive: Alive,
     pub(super) shared: Arc<Shared>,
     pub(super) signing: Option<Signing>,
-    /// How many changes there had been at the last checkpoint of the log.
-    pub(super) checkpointed_at: u64,
-    /// Where the write-ahead log is, and how long it was then.
-    pub(super) log: PathBuf,
-    pub(super) log_was: u64,
+    pub(super) log: Log,
 }
 
 impl Writer {
@@ -176,7 +174,7 @@ impl Writer {
             let began = Instant::now();
             self.write(&mut group);
             last = Last { tasks, took: began.elapsed() };
-            if self.log_is_long() {
+            if self.log.is_long() {
                 self.checkpoint();
             }
         }
@@ -237,15 +235,16 @@ impl Writer {
 
     fn tasks(&self, group: &mut [Box<dyn Task>]) -> rusqlite::Result<Option<(Link, i64)>> {
         let (mut tx, times, stored_ms) = self.begun()?;
-        let before = self.conn.total_changes();
+        let (before, last) = (self.conn.total_changes(), tx.link.number);
         for task in group {
             if !self.run(&mut tx, task.as_mut())? {
                 return Ok(None);
             }
         }
-        // Nobody was told anything new: a commit without a change costs nothing.
-        let wrote = self.conn.total_changes() != before;
-        if wrote || (tx.now_ms - stored_ms).abs() >= CLOCK_MS {
+        // Where nothing changed, nobody was told anything new: a commit without a change costs nothing.
+        // Where an entry was added, it has the time: a page less that the commit has to write.
+        let untold = self.conn.total_changes() != before && tx.link.number == last;
+        if untold || (tx.now_ms - stored_ms).abs() >= CLOCK_MS {
             let sql = "UPDATE clock SET now_ms = ?1, since_ms = ?2, sure_ms = ?3, floor_ms = ?4";
             let mut clock = self.conn.prepare_cached(sql)?;
             clock.execute((times.now, times.since, times.sure, times.floor))?;
@@ -269,11 +268,12 @@ impl Writer {
     }
 
     /// A transaction that knows the time and the end of the trail, whoever has written since; what
-    /// there is to know of the time; and the time that is stored.
+    /// there is to know of the time; and the time that was written down.
     fn begun(&self) -> rusqlite::Result<(Tx<'_>, Times, i64)> {
         let mut clock = self.conn.prepare_cached("SELECT now_ms FROM clock")?;
         let stored_ms = clock.query_row((), |found| found.get(0))?;
-        let times = self.shared.clock.not_before(stored_ms);
+        let (link, at_ms) = last_entry(&self.conn)?;
+        let times = self.shared.clock.not_before(latest(stored_ms, at_ms));
         let tx = Tx {
             conn: &self.conn,
             seals: Seals::new(&self.conn, &self.ring),
@@ -281,7 +281,7 @@ impl Writer {
             owner: self.alive.owner,
             now_ms: times.now,
             trusted_ms: times.trusted(),
-            link: last_link(&self.conn)?,
+            link,
             failure: None,
         };
         Ok((tx, times, stored_ms))
@@ -300,19 +300,9 @@ impl Writer {
         }
     }
 
-    /// Whether enough was written since the last checkpoint. The log's file does not become shorter
-    /// than its limit when it is begun anew, so what counts is by how much it has grown.
-    fn log_is_long(&mut self) -> bool {
-        let length = std::fs::metadata(&self.log).map_or(0, |file| file.len());
-        self.log_was = self.log_was.min(length);
-        length - self.log_was >= BYTES_BETWEEN_CHECKPOINTS
-            || self.conn.total_changes() - self.checkpointed_at >= CHANGES_BETWEEN_CHECKPOINTS
-    }
-
     /// Copies the log into the database. A failure here is one of the disk, as in a commit.
     fn checkpoint(&mut self) {
-        self.checkpointed_at = self.conn.total_changes();
-        self.log_was = std::fs::metadata(&self.log).map_or(0, |file| file.len());
+        self.log.was_copied();
         let done = self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()));
         if let Err(error) = done {
             self.shared.blame(&judge(&error, During::Work), &error);
@@ -344,16 +334,30 @@ impl Writer {
     }
 }
 
+/// The latest time that anybody was told: what was written down, or what the last entry says since then. An
+/// entry from before a clock was set back says nothing.
+pub(super) fn latest(stored_ms: i64, at_ms: i64) -> i64 {
+    let since = at_ms.saturating_sub(stored_ms);
+    if (0..CLOCK_MS).contains(&since) { at_ms } else { stored_ms }
+}
+
 pub(super) fn last_link(conn: &Connection) -> rusqlite::Result<Link> {
-    let sql = "SELECT number, hash FROM audit ORDER BY number DESC LIMIT 1";
+    last_entry(conn).map(|(link, _)| link)
+}
+
+/// The end of the trail, and its time.
+pub(super) fn last_entry(conn: &Connection) -> rusqlite::Result<(Link, i64)> {
+    let sql = "SELECT number, hash, at_ms FROM audit ORDER BY number DESC LIMIT 1";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query(())?;
     match rows.next()? {
         Some(found) => {
             let number = row::unsigned(found, 0)?;
             // That somebody has looked must be written after it, and follows from what the check takes it for.
-            Ok(row::digest(found, 1).map_or(Link::lost(number), |hash| Link { number, hash }))
+            let link =
+                row::digest(found, 1).map_or(Link::lost(number), |hash| Link { number, hash });
+            Ok((link, found.get(2).unwrap_or_default()))
         }
-        None => Ok(Link::default()),
+        None => Ok((Link::default(), 0)),
     }
 }

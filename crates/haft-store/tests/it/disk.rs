@@ -57,6 +57,32 @@ async fn large_entries_do_not_make_the_log_long() {
     assert!(length < 32 << 20, "{} MiB", length >> 20);
 }
 
+/// A commit that makes the log's file longer takes several times as long as one that does not.
+#[tokio::test]
+async fn the_log_is_written_over_and_not_made_longer() {
+    let bed = Bed::sqlite();
+    let store = bed.open_sqlite(|_| ());
+    let log = bed.path().with_extension("db-wal");
+    let length = || std::fs::metadata(&log).unwrap().len();
+    let write = async |notes| {
+        for _ in 0..notes {
+            store.note("acme", "note", json!("x".repeat(100_000))).await.unwrap();
+        }
+        length()
+    };
+    let first = write(200).await;
+    assert!((10 << 20..=16 << 20).contains(&first), "{first}");
+    let then = write(300).await;
+    assert!(then < first + (1 << 20), "{first} {then}: by no more than a commit");
+    // Whoever reads needs what is in there, so that it goes on; afterwards it is as long as before.
+    let reader = rusqlite::Connection::open(bed.path()).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM audit").unwrap();
+    assert!(write(300).await > 16 << 20);
+    reader.execute_batch("COMMIT").unwrap();
+    let afterwards = write(300).await;
+    assert!(afterwards <= 16 << 20, "{afterwards}");
+}
+
 /// What does not fit fails alone; what shared its commit is written.
 #[tokio::test]
 async fn what_does_not_fit_fails_alone() {

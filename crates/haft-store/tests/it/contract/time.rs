@@ -120,6 +120,20 @@ contract! {
         assert_eq!(claimed, Claimed::Unspendable(Unspendable::Expired));
     }
 
+    a_time_that_was_told_is_not_taken_back_by_whoever_opens_the_store_next(bed) {
+        for passed in [1, 400, 999, 1_000, 1_600, 700] {
+            let store = bed.open();
+            store.note("acme", "note", serde_json::json!("first")).await.unwrap();
+            bed.clock.advance(passed);
+            store.note("acme", "note", serde_json::json!("then")).await.unwrap();
+            let told = store.now_ms();
+            drop(store);
+            bed.clock.set_wall(told - passed);
+            assert_eq!(bed.open().now_ms(), told, "{passed}");
+            bed.clock.set_wall(told);
+        }
+    }
+
     a_lease_ends_by_the_ticks_while_the_clock_is_wrong(bed) {
         let store = bed.open();
         fresh(&*store, claim("k")).await;
