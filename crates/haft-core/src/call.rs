@@ -161,16 +161,15 @@ pub enum RawArguments {
 }
 
 impl RawArguments {
-    /// The longest text that is kept beside what was read from it.
+    /// The longest text that is kept for a record that nobody has looked at yet.
     pub const KEPT_BYTES: usize = 4 << 10;
 
-    /// The same with the text that a value was read from, where that is worth keeping.
+    /// The same with the text that a value was read from. However long it is: a number that becomes a
+    /// text is spelt from it, and the key of an act must not depend on how much space is around it.
     #[must_use]
     pub fn from_text(self, text: Option<&str>) -> Self {
         match (self, text) {
-            (Self::Value(value), Some(text)) if text.len() <= Self::KEPT_BYTES => {
-                Self::Read(value, text.to_owned())
-            }
+            (Self::Value(value), Some(text)) => Self::Read(value, text.to_owned()),
             (same, _) => same,
         }
     }

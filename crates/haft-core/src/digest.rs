@@ -33,6 +33,9 @@ impl Digest {
     /// use haft_core::Digest;
     /// use serde_json::json;
     /// assert_eq!(Digest::of_json(&json!({"a": 1, "b": 2})), Digest::of_json(&json!({"b": 2, "a": 1.0})));
+    /// // A tuple is a list.
+    /// let none: Option<String> = None;
+    /// assert_eq!(Digest::of_json(&("a", 1, none)), Digest::of_json(&json!(["a", 1, null])));
     /// ```
     #[must_use]
     pub fn of_json(value: &(impl Serialize + ?Sized)) -> Self {
@@ -139,8 +142,8 @@ fn raw(hex: &str) -> [u8; 32] {
 #[must_use]
 pub fn canonical(value: &(impl Serialize + ?Sized)) -> String {
     let mut text = Vec::with_capacity(256);
-    // JSON holds only finite numbers and string keys, so writing it cannot fail; were it to, the empty
-    // text would fail every digest check rather than pass one.
+    // A `Value`, and a list of such as keys are made of, cannot fail to be written. What can (a map whose
+    // names are no texts) has no place here: the empty text would fail every digest check.
     let written = write_canonical(&mut text, value).ok();
     written.and_then(|()| String::from_utf8(text).ok()).unwrap_or_default()
 }

@@ -177,6 +177,11 @@ impl Times {
         }
     }
 
+    /// The same where somebody was told a later time than was written down.
+    pub(crate) fn told_until(self, now: i64) -> Self {
+        self.ticked(now.saturating_sub(self.now), now)
+    }
+
     /// So much time has passed, and it is this late now.
     fn ticked(self, elapsed: i64, now: i64) -> Self {
         let later = |ms: i64| ms.saturating_add(elapsed).min(now);

@@ -391,7 +391,7 @@ fn share(conn: &Connection, path: &Path, options: &Options) -> Res<Shared> {
     })?;
     let mut stored = stored.unwrap_or_default();
     let (_, at_ms) = writer::last_entry(conn).map_err(|error| fault::of_read(&error))?;
-    stored.now = writer::latest(stored.now, at_ms);
+    stored = stored.told_until(writer::latest(stored.now, at_ms));
     let clock = Steady::new(Arc::clone(&options.clock), stored);
     let any_blocks = read::any_blocks(conn)?;
     let shared = Shared::new(clock, beside(path, "blocks"), any_blocks, options.verify);

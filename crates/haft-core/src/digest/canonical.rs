@@ -151,6 +151,35 @@ impl Formatter for Canonical<'_> {
         self.number(serde_json::Number::from_f64(value))
     }
 
+    fn write_i128<W: ?Sized + io::Write>(&mut self, _: &mut W, value: i128) -> io::Result<()> {
+        self.integer(value)
+    }
+
+    fn write_u128<W: ?Sized + io::Write>(&mut self, _: &mut W, value: u128) -> io::Result<()> {
+        match i128::try_from(value) {
+            Ok(value) => self.integer(value),
+            Err(_) => self.number(serde_json::Number::from_u128(value)),
+        }
+    }
+
+    fn write_number_str<W: ?Sized + io::Write>(
+        &mut self,
+        _: &mut W,
+        value: &str,
+    ) -> io::Result<()> {
+        self.number(serde_json::from_str(value).ok())
+    }
+
+    /// What was written before by somebody else has any spelling.
+    fn write_raw_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        _: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let read: serde_json::Value = serde_json::from_str(fragment)?;
+        Ok(write(self.text, &read)?)
+    }
+
     fn begin_string<W: ?Sized + io::Write>(&mut self, _: &mut W) -> io::Result<()> {
         self.put(b"\"")
     }
@@ -271,6 +300,13 @@ mod tests {
         ] {
             check(&value);
         }
+    }
+
+    #[test]
+    fn nothing_that_is_no_value_of_json_is_left_out() {
+        let raw = serde_json::value::RawValue::from_string("{\"b\": 1.0, \"a\": 2}".to_owned());
+        assert_eq!(crate::digest::canonical(&raw.unwrap()), r#"{"a":2,"b":1}"#);
+        assert_eq!(crate::digest::canonical(&("k", 7_u128, -7_i128)), r#"["k",7,-7]"#);
     }
 
     fn values() -> impl Strategy<Value = Value> {

@@ -40,7 +40,7 @@ impl Key {
         let refuse = |error: ToolError| Refusal::at(Stage::Claim, error);
         fresh_enough(inner, call).map_err(refuse)?;
         let nth = nth(call);
-        let (source, fingerprint) = match &call.call.key {
+        let (digest, fingerprint) = match &call.call.key {
             Some(key) => {
                 well_formed(key).map_err(refuse)?;
                 return Ok(Some(Self::given(call, key, nth)));
@@ -53,12 +53,11 @@ impl Key {
                 let Some(session) = &call.session else { return Err(refuse(key_required())) };
                 let business = business(call);
                 let (group, connection) = (&session.turn.group, &call.call.connection);
-                let source = json!(["act", group, business, connection, nth]);
+                let key = scoped(call, &("act", group, &business, connection, nth));
                 // What the author left out of the key may differ between two calls of one act.
-                (source, Digest::of_json(&business))
+                (key, Digest::of_json(&business))
             }
         };
-        let digest = scoped(call, &source);
         Ok(Some(Self {
             digest,
             fingerprint,

@@ -56,9 +56,8 @@ pub(super) enum Ended {
 pub(super) struct ArgumentsText(Arc<str>);
 
 impl ArgumentsText {
-    /// None where it is too long to be kept.
     pub(super) fn of(text: Option<&str>) -> Option<Self> {
-        text.filter(|text| text.len() <= RawArguments::KEPT_BYTES).map(|text| Self(text.into()))
+        text.map(|text| Self(text.into()))
     }
 
     /// What came with a request: beside its message, or in the head of what carried it.

@@ -120,8 +120,8 @@ impl Rows {
         (self.now_ms, self.trusted_ms) = (times.now, times.trusted());
     }
 
-    /// Takes a record for later; returns how many had to go. It says itself when its call ended, by this
-    /// store's clock, which need not be asked again.
+    /// Takes a record for later; returns how many had to go. It says itself when its call ended, so the
+    /// clock need not be asked again. What comes later is no earlier in the trail, whatever it says.
     pub(super) fn keep_for_later(&mut self, record: Box<InvocationRecord>) -> u64 {
         let full = self.waiting.len() >= WAITING;
         if full {
@@ -129,7 +129,8 @@ impl Rows {
         }
         let took_ms = i64::try_from(record.duration_us / 1_000).unwrap_or(i64::MAX);
         let ended_ms = record.started_at_ms.saturating_add(took_ms);
-        self.waiting.push_back((ended_ms.max(self.now_ms), record));
+        let least_ms = self.waiting.back().map_or(self.now_ms, |(at_ms, _)| *at_ms);
+        self.waiting.push_back((ended_ms.max(least_ms), record));
         u64::from(full)
     }
 
@@ -137,7 +138,7 @@ impl Rows {
     pub(super) fn catch_up(&mut self) -> Res<()> {
         let now_ms = self.now_ms;
         while let Some((at_ms, record)) = self.waiting.pop_front() {
-            self.now_ms = at_ms;
+            self.now_ms = at_ms.min(now_ms);
             steps::journal::record(self, &record)?;
         }
         self.now_ms = now_ms;

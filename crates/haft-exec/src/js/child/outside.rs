@@ -43,6 +43,11 @@ impl Outside {
             Asked { asks: call.asks, ask_bytes: call.ask_bytes, ..Asked::default() };
     }
 
+    /// A call has ended: what runs between calls, a module that is loaded ahead, learns nothing about it.
+    pub(super) fn forget(&self) {
+        self.about.lock().clear();
+    }
+
     /// Whatever runs is stopped in so much time.
     pub(super) fn end_in(&self, limit: Duration) {
         *self.deadline.lock() = Instant::now().checked_add(limit);

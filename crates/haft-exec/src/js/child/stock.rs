@@ -22,8 +22,8 @@ use crate::js::frame::{Call, End};
 const HANDLERS: usize = 32;
 /// A module that takes longer is loaded when it is called.
 const QUICK: Duration = Duration::from_millis(2);
-/// A larger engine is not kept: all of it would be copied after each of its first calls. Where that begins to cost more
-/// than loading the module was not measured.
+/// A larger engine is not kept: all of it would be copied after each of its first calls. Where that
+/// begins to cost more than loading the module was not measured.
 const LIGHT_BYTES: usize = 1 << 20;
 
 /// How much memory the engines share, for so much that a handler may use: enough more that it meets its
@@ -127,6 +127,7 @@ impl Stock {
             }
         }
         self.engines.rewind();
+        self.outside.forget();
     }
 
     /// Makes what the last handler called misses.
