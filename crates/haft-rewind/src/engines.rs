@@ -109,7 +109,7 @@ impl Engines {
         self.region.used()
     }
 
-    /// How much is copied when an engine is put back.
+    /// How much is copied when an engine is put back, at most: all of it, with the room for its calls.
     #[must_use]
     pub fn image_bytes(&self, id: Id) -> usize {
         self.all.iter().find(|engine| engine.id == id).map_or(0, |engine| engine.image.len())
@@ -123,7 +123,8 @@ impl Engines {
         if !is_there || self.touched {
             let engine = self.all.get_mut(at)?;
             // SAFETY: nothing runs in the region: whatever does holds on to `self`. The image is one of
-            // this region, and the last that was put there or taken if it is said to be there. What points into it from outside and is used after this is the engine's own
+            // this region, and the last that was put there or taken if it is said to be there. What points
+            // into it from outside and is used after this is the engine's own
             // `kept`, `context` and runtime, all of which were there when the image was taken and have
             // not changed since. What was made in a run is gone with it (see the crate's words on what
             // that relies on).
