@@ -66,8 +66,11 @@ impl Asked {
 
     /// The end of a call that was not made, or whose end nobody heard.
     pub(crate) fn unanswered(&self, error: ToolError) -> Envelope {
-        let meta =
-            Meta { call_id: self.id.clone(), tool: self.tool.as_str().into(), ..Meta::default() };
+        let meta = Meta {
+            call_id: self.id.as_str().into(),
+            tool: self.tool.as_str().into(),
+            ..Meta::default()
+        };
         Envelope { result: Err(error), intents: Vec::new(), meta }
     }
 

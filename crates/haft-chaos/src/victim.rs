@@ -213,7 +213,7 @@ async fn invoke(haft: &Runtime, act: Act, mut call: Call) -> Envelope {
     reason = "whatever is neither unknown nor a reason to ask later says that nothing was done"
 )]
 fn said(envelope: Envelope) -> Said {
-    let own = envelope.meta.record_id;
+    let own = envelope.meta.record_id.to_string();
     match envelope.result {
         Ok(data) => Said::Done {
             receipt: data.get("receipt").and_then(Value::as_u64).unwrap_or_default(),

@@ -46,10 +46,10 @@ impl Serialize for Envelope {
 #[serde(rename_all = "camelCase")]
 pub struct Meta {
     /// The model's id for the call where it has one: the same from start to result.
-    pub call_id: String,
+    pub call_id: Arc<str>,
     /// The id under which it is on record.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub record_id: String,
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub record_id: Arc<str>,
     /// The tool's canonical id, or the name that was asked for.
     pub tool: Arc<str>,
     /// The contract's version.

@@ -125,7 +125,7 @@ async fn carry_out(
     };
     fail_point("after_response").await;
     trip.at(Stage::Check);
-    let checked = check::output(inner, &mut trip, &joined, ended);
+    let checked = check::output(inner, &joined, ended);
     trip.at(Stage::Redact);
     let safe = scrub::both_views(inner, &mut trip, &joined, checked);
     trip.at(Stage::Settle);

@@ -24,6 +24,7 @@ mod problem;
 mod rules;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use haft_core::contract::{Effect, Mode, SideEffectPolicy};
 use haft_core::port::{Ask, Decide, Decision, Standing};
@@ -231,11 +232,9 @@ impl Policy {
         tool: &Tool,
         named: Option<&str>,
         given: &[String],
-    ) -> Result<Option<String>, Box<Decision>> {
+    ) -> Result<Option<String>, Arc<Decision>> {
         let Some(needed) = &tool.contract.connection else { return Ok(None) };
-        let refuse = |rule: &str, why: &str, enable: String| {
-            Err(Box::new(decision::deny(rule, why, enable)))
-        };
+        let refuse = |rule: &str, why: &str, enable: String| Err(decision::deny(rule, why, enable));
         if let Some(id) = named {
             if given.iter().any(|one| one == id) {
                 return Ok(Some(id.to_owned()));
@@ -305,7 +304,7 @@ impl Decide for Policy {
         self.broken.is_none() && self.reach(ask.tool).session
     }
 
-    fn decide(&self, ask: &Ask<'_>) -> Decision {
+    fn decide(&self, ask: &Ask<'_>) -> Arc<Decision> {
         match self.known(ask) {
             Before::Settled(decision) => decision,
             Before::Open(open) => self.after(ask, open),

@@ -48,7 +48,7 @@ fn conversation(dialect: Dialect, turn: &Turn) -> Vec<String> {
 }
 
 fn done(call: &WireCall) -> Envelope {
-    let meta = Meta { call_id: call.answer_id().into_owned(), ..Meta::default() };
+    let meta = Meta { call_id: call.answer_id().into(), ..Meta::default() };
     Envelope { result: Ok(json!({ "done": call.name })), intents: Vec::new(), meta }
 }
 

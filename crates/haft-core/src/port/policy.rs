@@ -41,7 +41,7 @@ pub enum Verdict {
     Deny,
 }
 
-/// What policy says, and why. Cheap to clone: most decisions are made once and used often.
+/// What policy says, and why. Shared: most decisions are made once and used often.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Decision {
     /// What.
@@ -59,7 +59,7 @@ pub struct Decision {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// Whatever the arguments are.
-    Settled(Decision),
+    Settled(Arc<Decision>),
     /// It depends on the arguments; so far nothing forbids it.
     Open,
 }
@@ -84,7 +84,7 @@ pub trait Decide: Send + Sync {
     }
 
     /// The answer with arguments.
-    fn decide(&self, ask: &Ask<'_>) -> Decision;
+    fn decide(&self, ask: &Ask<'_>) -> Arc<Decision>;
 
     /// Whether a condition of a contract holds: `availability.condition`,
     /// `requiresConfirmation.when`.

@@ -27,11 +27,19 @@ pub struct Written(Text);
 #[derive(Clone)]
 enum Text {
     Now(Arc<str>),
-    Later(Arc<Later>),
+    Later(Arc<dyn Later>),
 }
 
 /// Written when somebody looks first, and what it is written from is then forgotten.
-type Later = LazyLock<Box<str>, Box<dyn FnOnce() -> Box<str> + Send>>;
+trait Later: Send + Sync {
+    fn text(&self) -> &str;
+}
+
+impl<F: FnOnce() -> Box<str> + Send> Later for LazyLock<Box<str>, F> {
+    fn text(&self) -> &str {
+        self
+    }
+}
 
 /// A longer text than this gives its place back.
 const KEPT: usize = 64 << 10;
@@ -81,7 +89,7 @@ impl Written {
             Some(made) => made.text().into(),
             None => "null".into(),
         };
-        Self(Text::Later(Arc::new(LazyLock::new(Box::new(make)))))
+        Self(Text::Later(Arc::new(LazyLock::new(make))))
     }
 
     /// The text.
@@ -89,7 +97,7 @@ impl Written {
     pub fn text(&self) -> &str {
         match &self.0 {
             Text::Now(text) => text,
-            Text::Later(later) => later,
+            Text::Later(later) => later.text(),
         }
     }
 

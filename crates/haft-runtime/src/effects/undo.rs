@@ -186,7 +186,7 @@ impl Runtime {
     async fn undone_by(&self, effect: &EffectRecord, envelope: &Envelope) -> String {
         let this = &envelope.meta.record_id;
         if !envelope.meta.cached {
-            return this.clone();
+            return this.to_string();
         }
         let mut after = None;
         loop {
@@ -197,13 +197,13 @@ impl Runtime {
                 limit: 1_000,
                 ..EffectFilter::default()
             };
-            let Ok(found) = self.inner.store.effects(filter).await else { return this.clone() };
+            let Ok(found) = self.inner.store.effects(filter).await else { return this.to_string() };
             let undid =
                 |one: &&EffectRecord| one.effect.compensates.as_ref() == Some(&effect.effect.call);
             match (found.iter().find(undid), found.last()) {
                 (Some(earlier), _) => return earlier.effect.call.clone(),
                 (None, Some(last)) => after = Some(last.effect.call.clone()),
-                (None, None) => return this.clone(),
+                (None, None) => return this.to_string(),
             }
         }
     }

@@ -1,6 +1,7 @@
 //! `authorize`: the rules, over what will really be used.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use haft_core::port::{Decision, Standing, Verdict};
 use haft_core::record::Stage;
@@ -13,7 +14,7 @@ use crate::runtime::Inner;
 /// A call that policy allows, perhaps once a person has approved.
 pub(crate) struct Authorized {
     prepared: Prepared,
-    pub(crate) decision: Decision,
+    pub(crate) decision: Arc<Decision>,
 }
 
 impl Deref for Authorized {
@@ -42,7 +43,7 @@ pub(crate) fn decide(
 }
 
 /// What the rules say now, where others have come into force since the call was decided.
-pub(crate) fn anew(inner: &Inner, call: &Authorized) -> Option<Decision> {
+pub(crate) fn anew(inner: &Inner, call: &Authorized) -> Option<Arc<Decision>> {
     let policy = inner.policy();
     if policy.number == call.rulebook {
         return None;

@@ -2,14 +2,13 @@
 
 use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::State;
-use haft_core::outcome::{Intent, Warning};
+use haft_core::outcome::Intent;
 use haft_core::port::Ended;
 use haft_core::record::Stage;
 use haft_core::validator;
 use haft_core::{ErrorKind, ToolError};
 use serde_json::{Value, json};
 
-use super::Trip;
 use super::join::Joined;
 use crate::runtime::Inner;
 
@@ -21,8 +20,7 @@ pub(crate) struct Checked {
     pub(crate) stage: Stage,
 }
 
-pub(crate) fn output(inner: &Inner, trip: &mut Trip, call: &Joined, ended: Ended) -> Checked {
-    slow(trip, call);
+pub(crate) fn output(inner: &Inner, call: &Joined, ended: Ended) -> Checked {
     match ended {
         Ended::Returned { data, intents } => match fits(inner, call, &data) {
             Ok(()) => Checked {
@@ -152,20 +150,5 @@ fn written_size(data: &Value) -> u64 {
     match serde_json::to_writer(&mut count, data) {
         Ok(()) => count.0,
         Err(_) => u64::MAX,
-    }
-}
-
-/// The budget that is not a deadline in this mode is worth a warning.
-fn slow(trip: &mut Trip, call: &Joined) {
-    let took = trip.started.elapsed().as_millis();
-    let budget = call.tool.latency_budget_ms;
-    if took > u128::from(budget) {
-        trip.warnings.push(Warning {
-            path: String::new(),
-            code: "latency_budget".to_owned(),
-            message: format!("the call took {took} ms; its budget is {budget} ms"),
-            before: None,
-            after: None,
-        });
     }
 }

@@ -103,9 +103,9 @@ async fn on_record(
         let leading = inner.running.lead(&ticket.key, &ticket.call);
         Granted(Some(Box::new(Entry { ticket, leading, at, lease })))
     };
-    let claimed = match inner.store.claim(claim.clone()).await {
+    let claimed = match inner.store.claim(claim).await {
         // Written or not? The claim carries this call's own id, so asking again tells.
-        Err(StoreError::InDoubt(_)) => inner.store.claim(claim).await,
+        Err(StoreError::InDoubt(_)) => inner.store.claim(record(inner, trip, joined, key)).await,
         answer => answer,
     };
     match claimed {
@@ -178,7 +178,7 @@ async fn still_allowed(
     inner: &Inner,
     trip: &mut Trip,
     joined: &Joined,
-    decision: Decision,
+    decision: Arc<Decision>,
 ) -> Result<(), Answer> {
     // One without an id begins nothing: the ledger answers for it.
     let approved = joined.spend.as_ref().is_some_and(|spend| !spend.id.is_empty());

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::ledger::{Ending, Settled, State, Ticket};
+use haft_core::outcome::Warning;
 use haft_core::port::StoreError;
 use haft_core::record::{InvocationRecord, Stage};
 use haft_core::{ErrorKind, ToolError};
@@ -23,6 +24,7 @@ pub(crate) async fn record(
     safe: Redacted,
 ) -> Answer {
     let Redacted { state, result, view, intents, stage } = safe;
+    slow(trip, call);
     let record = {
         let end = result.as_ref().map(|_| view.clone());
         trip.record(stage, end, false)
@@ -47,6 +49,21 @@ pub(crate) async fn record(
     }
     granted.answer(&answer);
     answer
+}
+
+/// The budget that is not a deadline in this mode is worth a warning.
+fn slow(trip: &mut Trip, call: &Joined) {
+    let took = trip.ends().as_millis();
+    let budget = call.tool.latency_budget_ms;
+    if took > u128::from(budget) {
+        trip.warnings.push(Warning {
+            path: String::new(),
+            code: "latency_budget".to_owned(),
+            message: format!("the call took {took} ms; its budget is {budget} ms"),
+            before: None,
+            after: None,
+        });
+    }
 }
 
 /// An unknown outcome can be looked up, so the answer says where.

@@ -137,7 +137,12 @@ impl Trip {
         }
     }
 
-    /// How long it has taken, or took: the same in its record and in its envelope.
+    /// It has taken so long, in its record, its envelope and its warnings alike.
+    pub(crate) fn ends(&mut self) -> Duration {
+        *self.took.get_or_insert_with(|| self.started.elapsed())
+    }
+
+    /// How long it has taken, or took.
     pub(crate) fn took(&self) -> Duration {
         self.took.unwrap_or_else(|| self.started.elapsed())
     }
@@ -147,8 +152,8 @@ impl Trip {
         Meta {
             duration_ms: self.took().as_secs_f64() * 1000.0,
             // The model's own id where it has one: the same from start to result.
-            call_id: self.call.id.clone().unwrap_or_else(|| self.id.as_ref().to_owned()),
-            record_id: self.id.as_ref().to_owned(),
+            call_id: self.call.id.as_deref().map_or_else(|| self.id.clone(), Arc::from),
+            record_id: self.id,
             tool: self.tool,
             tool_version: self.tool_version,
             registry_version: self.registry_version,
@@ -171,7 +176,7 @@ impl Trip {
             Ok(view) => (view, None),
             Err(error) => (None, Some(error)),
         };
-        let took = *self.took.get_or_insert_with(|| self.started.elapsed());
+        let took = self.ends();
         let caller = &self.call.caller;
         Box::new(InvocationRecord {
             call: self.id.clone(),

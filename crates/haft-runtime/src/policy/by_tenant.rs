@@ -46,7 +46,7 @@ impl Decide for ByTenant {
         self.of(&ask.caller.tenant).differs_by_session(ask)
     }
 
-    fn decide(&self, ask: &Ask<'_>) -> Decision {
+    fn decide(&self, ask: &Ask<'_>) -> Arc<Decision> {
         self.of(&ask.caller.tenant).decide(ask)
     }
 

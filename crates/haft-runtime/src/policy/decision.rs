@@ -13,26 +13,26 @@ pub(crate) fn deny(
     rule: impl Into<Arc<str>>,
     why: impl Into<Arc<str>>,
     enable: impl Into<Arc<str>>,
-) -> Decision {
-    Decision {
-        verdict: Verdict::Deny,
-        rule: rule.into(),
-        why: why.into(),
-        enable: Some(enable.into()),
-    }
+) -> Arc<Decision> {
+    said(Verdict::Deny, rule, why, Some(enable.into()))
 }
 
-pub(crate) fn allow(rule: impl Into<Arc<str>>, why: impl Into<Arc<str>>) -> Decision {
-    Decision { verdict: Verdict::Allow, rule: rule.into(), why: why.into(), enable: None }
+pub(crate) fn allow(rule: impl Into<Arc<str>>, why: impl Into<Arc<str>>) -> Arc<Decision> {
+    said(Verdict::Allow, rule, why, None)
 }
 
-pub(crate) fn approve(rule: impl Into<Arc<str>>, why: impl Into<Arc<str>>) -> Decision {
-    Decision {
-        verdict: Verdict::RequireApproval,
-        rule: rule.into(),
-        why: why.into(),
-        enable: Some("a person has to approve this call".into()),
-    }
+pub(crate) fn approve(rule: impl Into<Arc<str>>, why: impl Into<Arc<str>>) -> Arc<Decision> {
+    let enable = "a person has to approve this call";
+    said(Verdict::RequireApproval, rule, why, Some(enable.into()))
+}
+
+fn said(
+    verdict: Verdict,
+    rule: impl Into<Arc<str>>,
+    why: impl Into<Arc<str>>,
+    enable: Option<Arc<str>>,
+) -> Arc<Decision> {
+    Arc::new(Decision { verdict, rule: rule.into(), why: why.into(), enable })
 }
 
 /// What gives a caller a connection. Word for word, because whoever reads it has a terminal or asks
@@ -56,7 +56,7 @@ pub(crate) fn access(
     caller: &Caller,
     tool: &Tool,
     provider: &str,
-) -> Option<Decision> {
+) -> Option<Arc<Decision>> {
     let id = &tool.id;
     // Somebody else's connection and one that does not exist sound the same.
     let connect = connect(caller, provider, id);
@@ -81,7 +81,7 @@ pub(crate) fn access(
 }
 
 /// What the record of delegations says, where it says no; else until when it holds.
-pub(crate) fn acting(acting: &Acting, tool: &Tool) -> Result<i64, Decision> {
+pub(crate) fn acting(acting: &Acting, tool: &Tool) -> Result<i64, Arc<Decision>> {
     let id = &tool.id;
     let enable = format!("the person has to delegate `{id}` to this agent");
     let (rule, why) = match acting {
@@ -99,7 +99,7 @@ pub(crate) fn acting(acting: &Acting, tool: &Tool) -> Result<i64, Decision> {
 }
 
 /// A Cedar rule that forbids.
-pub(crate) fn forbidden(rule: &Rule, tool: &Tool) -> Decision {
+pub(crate) fn forbidden(rule: &Rule, tool: &Tool) -> Arc<Decision> {
     let why = rule.description.clone().unwrap_or_else(|| "a rule forbids it".into());
     let enable = rule
         .enable
@@ -109,7 +109,7 @@ pub(crate) fn forbidden(rule: &Rule, tool: &Tool) -> Decision {
 }
 
 /// A Cedar rule that demands approval.
-pub(crate) fn asked(rule: &Rule) -> Decision {
+pub(crate) fn asked(rule: &Rule) -> Arc<Decision> {
     let reason = rule.approve.clone().filter(|reason| !reason.is_empty());
     approve(rule.id.clone(), reason.unwrap_or_else(|| "a rule demands approval".into()))
 }

@@ -11,6 +11,8 @@
 //! 7. the contract's own `availability.condition`
 //! 8. approval: Cedar `@approve`, then the approve list
 
+use std::sync::Arc;
+
 use haft_core::call::Principal;
 use haft_core::port::{Ask, Decision};
 
@@ -23,7 +25,7 @@ use crate::guide;
 #[derive(Clone, Debug)]
 pub(crate) enum Before {
     /// Whatever they are.
-    Settled(Decision),
+    Settled(Arc<Decision>),
     /// It depends on them.
     Open(Open),
 }
@@ -33,7 +35,7 @@ pub(crate) enum Before {
 pub(crate) struct Open {
     /// The permits that match, for actor and subject.
     permits: [Option<usize>; 2],
-    approval: Option<Decision>,
+    approval: Option<Arc<Decision>>,
     /// The pattern of the allowlist.
     allowed: String,
 }
@@ -48,13 +50,13 @@ impl Policy {
             Ok(answer) => answer,
             // Who acts for someone is looked up anew: the record of delegations knows of time.
             Err(decision) if ask.caller.subject.is_some() => {
-                (Before::Settled(*decision), ask.now_ms)
+                (Before::Settled(decision), ask.now_ms)
             }
-            Err(decision) => (Before::Settled(*decision), i64::MAX),
+            Err(decision) => (Before::Settled(decision), i64::MAX),
         }
     }
 
-    fn without_arguments(&self, ask: &Ask<'_>) -> Result<(Before, i64), Box<Decision>> {
+    fn without_arguments(&self, ask: &Ask<'_>) -> Result<(Before, i64), Arc<Decision>> {
         let allowed = self.lists(ask)?;
         if guide::is_ours(ask.tool) {
             let decision = allow(allowed, "it shows nothing that the catalog does not");
@@ -76,14 +78,18 @@ impl Policy {
     }
 
     /// The rest, with the arguments.
-    pub(crate) fn after(&self, ask: &Ask<'_>, open: Open) -> Decision {
-        self.with_arguments(ask, open).unwrap_or_else(|decision| *decision)
+    pub(crate) fn after(&self, ask: &Ask<'_>, open: Open) -> Arc<Decision> {
+        self.with_arguments(ask, open).unwrap_or_else(|decision| decision)
     }
 
-    fn with_arguments(&self, ask: &Ask<'_>, mut open: Open) -> Result<Decision, Box<Decision>> {
+    fn with_arguments(
+        &self,
+        ask: &Ask<'_>,
+        mut open: Open,
+    ) -> Result<Arc<Decision>, Arc<Decision>> {
         if ask.arguments.is_none() {
             let why = "the rules look at the arguments, and there are none";
-            return Err(Box::new(deny("arguments:missing", why, "send the arguments")));
+            return Err(deny("arguments:missing", why, "send the arguments"));
         }
         if let Some(cedar) = &self.cedar {
             let matched = self.matched(cedar, ask, Half::Bound, &mut open)?;
@@ -97,43 +103,42 @@ impl Policy {
         Ok(self.settled(open))
     }
 
-    fn lists(&self, ask: &Ask<'_>) -> Result<String, Box<Decision>> {
+    fn lists(&self, ask: &Ask<'_>) -> Result<String, Arc<Decision>> {
         let id = &ask.tool.id;
         if let Some(glob) = self.deny.find(id) {
-            return Err(Box::new(deny(
+            return Err(deny(
                 format!("deny:{}", glob.as_str()),
                 format!("`{id}` is on the deny list"),
                 format!("an administrator has to take `{id}` off the deny list"),
-            )));
+            ));
         }
         match self.allow.find(id) {
             Some(glob) => Ok(format!("allow:{}", glob.as_str())),
             None if guide::is_ours(ask.tool) => Ok("builtin:guide".into()),
-            None => Err(Box::new(deny(
+            None => Err(deny(
                 "allow:none",
                 format!("`{id}` is not on the allowlist"),
                 format!("an administrator has to allow `{id}`"),
-            ))),
+            )),
         }
     }
 
-    fn connection(&self, ask: &Ask<'_>) -> Result<(), Box<Decision>> {
+    fn connection(&self, ask: &Ask<'_>) -> Result<(), Arc<Decision>> {
         let Some(needed) = &ask.tool.contract.connection else { return Ok(()) };
         let provider = &needed.provider;
         let Some(id) = ask.connection else {
             return match needed.required {
-                true => Err(Box::new(self.unnamed(ask, provider))),
+                true => Err(self.unnamed(ask, provider)),
                 false => Ok(()),
             };
         };
         let principal = ask.caller.principal();
         let said = self.grants.access(&ask.caller.tenant, principal, id, provider, &ask.tool.id);
-        access(said, ask.caller, ask.tool, provider)
-            .map_or(Ok(()), |decision| Err(Box::new(decision)))
+        access(said, ask.caller, ask.tool, provider).map_or(Ok(()), Err)
     }
 
     /// A call that names no connection: it may name one that it may use, or there is none.
-    fn unnamed(&self, ask: &Ask<'_>, provider: &str) -> Decision {
+    fn unnamed(&self, ask: &Ask<'_>, provider: &str) -> Arc<Decision> {
         let (caller, tool) = (ask.caller, &ask.tool.id);
         let usable = self.grants.usable(&caller.tenant, caller.principal(), provider, tool);
         if usable.is_empty() {
@@ -151,14 +156,14 @@ impl Policy {
         deny("connection:unnamed", why, enable)
     }
 
-    fn delegation(&self, ask: &Ask<'_>) -> Result<i64, Box<Decision>> {
+    fn delegation(&self, ask: &Ask<'_>) -> Result<i64, Arc<Decision>> {
         let Some(subject) = &ask.caller.subject else { return Ok(i64::MAX) };
         if *subject == ask.caller.actor {
             return Ok(i64::MAX);
         }
         let connection = ask.connection.filter(|_| ask.tool.contract.connection.is_some());
         let said = self.delegations.acting(ask.caller, subject, ask.tool, connection, ask.now_ms);
-        acting(&said, ask.tool).map_err(Box::new)
+        acting(&said, ask.tool)
     }
 
     /// Whether the answer still depends on the arguments.
@@ -167,7 +172,7 @@ impl Policy {
         cedar: &Cedar,
         ask: &Ask<'_>,
         open: &mut Open,
-    ) -> Result<bool, Box<Decision>> {
+    ) -> Result<bool, Arc<Decision>> {
         let matched = self.matched(cedar, ask, Half::Free, open)?;
         let slice = cedar.slice(&ask.tool.id);
         let lacks_permit = cedar.permits && unpermitted(ask, &matched, open);
@@ -184,17 +189,17 @@ impl Policy {
         ask: &Ask<'_>,
         half: Half,
         open: &mut Open,
-    ) -> Result<[Matched; 2], Box<Decision>> {
+    ) -> Result<[Matched; 2], Arc<Decision>> {
         let mut all = [Matched::default(); 2];
         for ((principal, found), permit) in
             principals(ask).into_iter().zip(&mut all).zip(&mut open.permits)
         {
             let Some(principal) = principal else { continue };
-            *found = cedar.ask(principal, ask, half).map_err(|one| {
-                Box::new(deny(format!("error:{}", one.rule), one.why, one.enable))
-            })?;
+            *found = cedar
+                .ask(principal, ask, half)
+                .map_err(|one| deny(format!("error:{}", one.rule), one.why, one.enable))?;
             if let Some(rule) = found.forbid.and_then(|index| cedar.rule(index)) {
-                return Err(Box::new(forbidden(rule, ask.tool)));
+                return Err(forbidden(rule, ask.tool));
             }
             let asks = [found.approve, found.permit].into_iter().flatten();
             let asks = asks.filter_map(|index| cedar.rule(index));
@@ -209,7 +214,7 @@ impl Policy {
     }
 
     /// Whether the contract's own condition waits for the arguments; an error where it fails.
-    fn availability_free(&self, ask: &Ask<'_>) -> Result<bool, Box<Decision>> {
+    fn availability_free(&self, ask: &Ask<'_>) -> Result<bool, Arc<Decision>> {
         let Some(available) = &ask.tool.contract.availability else { return Ok(false) };
         if self.reads_arguments(&available.condition) {
             return Ok(true);
@@ -221,25 +226,25 @@ impl Policy {
         self.conditions.read(condition).is_ok_and(|condition| condition.mentions.arguments)
     }
 
-    fn available(&self, condition: &str, ask: &Ask<'_>) -> Result<(), Box<Decision>> {
+    fn available(&self, condition: &str, ask: &Ask<'_>) -> Result<(), Arc<Decision>> {
         let id = &ask.tool.id;
         let enable = || format!("`{id}` is available only when {condition}");
         match self.conditions.holds(condition, ask) {
             Ok(true) => Ok(()),
-            Ok(false) => Err(Box::new(deny(
+            Ok(false) => Err(deny(
                 "availability:condition",
                 format!("the contract's condition does not hold: {condition}"),
                 enable(),
-            ))),
-            Err(why) => Err(Box::new(deny(
+            )),
+            Err(why) => Err(deny(
                 "availability:error",
                 format!("the contract's condition cannot be evaluated: {why}"),
                 enable(),
-            ))),
+            )),
         }
     }
 
-    fn approval(&self, ask: &Ask<'_>) -> Option<Decision> {
+    fn approval(&self, ask: &Ask<'_>) -> Option<Arc<Decision>> {
         let effect = ask.tool.contract.effect;
         if self.approve_effects.contains(&effect) {
             let why = format!("calls with effect `{}` need approval", effect.as_str());
@@ -251,7 +256,7 @@ impl Policy {
     }
 
     /// Nothing denies it.
-    fn settled(&self, open: Open) -> Decision {
+    fn settled(&self, open: Open) -> Arc<Decision> {
         if let Some(approval) = open.approval {
             return approval;
         }
@@ -284,14 +289,14 @@ fn permitted(
     ask: &Ask<'_>,
     matched: &[Matched; 2],
     open: &Open,
-) -> Result<(), Box<Decision>> {
+) -> Result<(), Arc<Decision>> {
     if !cedar.permits || !unpermitted(ask, matched, open) {
         return Ok(());
     }
     let id = &ask.tool.id;
-    Err(Box::new(deny(
+    Err(deny(
         "cedar:no-permit",
         "there are `permit` rules, and none of them covers everyone who takes part",
         format!("an administrator has to permit `{id}` for this user and agent"),
-    )))
+    ))
 }

@@ -65,7 +65,7 @@ impl Rulebook {
         self.decide.standing(ask)
     }
 
-    pub(crate) fn decide(&self, ask: &Ask<'_>) -> Decision {
+    pub(crate) fn decide(&self, ask: &Ask<'_>) -> Arc<Decision> {
         self.decide.decide(ask)
     }
 

@@ -372,7 +372,7 @@ impl Builder<'_> {
     }
 }
 
-fn refusal(stocked: &Stocked, decision: Option<Decision>) -> Unavailable {
+fn refusal(stocked: &Stocked, decision: Option<Arc<Decision>>) -> Unavailable {
     let Some(decision) = decision else {
         return Unavailable::new(&stocked.tool, Why::Policy, "an administrator has to allow it");
     };

@@ -20,11 +20,8 @@ pub(super) fn is_free_text(envelope: &Envelope) -> bool {
 /// The end of a call that never was one.
 #[must_use]
 pub fn malformed(broken: &BrokenCall, call_id: &str) -> Envelope {
-    let meta = Meta {
-        call_id: call_id.to_owned(),
-        tool: broken.call.name.as_str().into(),
-        ..Meta::default()
-    };
+    let meta =
+        Meta { call_id: call_id.into(), tool: broken.call.name.as_str().into(), ..Meta::default() };
     Envelope { result: Err(error(broken.why)), intents: Vec::new(), meta }
 }
 

@@ -82,7 +82,7 @@ async fn names_and_ids_that_are_secrets_are_not_recorded() {
     let mut call = Call::new(Caller::agent("acme", "bot"), NAME, json!({}));
     call.id = Some(NAME.to_owned());
     let said = world.runtime.invoke(call).await;
-    assert_eq!(said.meta.call_id, NAME, "a caller finds its answer by its own id");
+    assert_eq!(&*said.meta.call_id, NAME, "a caller finds its answer by its own id");
     let mut used = world.request("work", "other");
     used.id = Some(NAME.to_owned());
     assert!(world.runtime.invoke(used).await.is_ok());

@@ -20,7 +20,7 @@ async fn check(tool: &str, first: Value, second: Value, same_act: bool) {
     world.next(tool, Does::ActsThen(lost()));
     let unknown = world.call(asking(tool, "k1", &first)).await;
     assert_eq!(kind(&unknown), ErrorKind::UnknownOutcome);
-    let open = unknown.meta.record_id;
+    let open = unknown.meta.record_id.to_string();
     let would_run = foreseen(&world, asking(tool, "k2", &second)).await.0;
     assert_eq!(would_run, !same_act, "{first} {second}: a dry run says so too");
     let again = world.call(asking(tool, "k2", &second)).await;
@@ -80,7 +80,7 @@ async fn what_does_no_harm_twice_is_not_held_back() {
 async fn once_it_is_known_the_next_one_is_done() {
     let world = World::new();
     world.next("order", Does::ActsThen(lost()));
-    let open = world.call(call("order", "k1")).await.meta.record_id;
+    let open = world.call(call("order", "k1")).await.meta.record_id.to_string();
     let near = |key: &str| asking("order", key, &json!({ "item": "LAMP" }));
     assert_eq!(kind(&world.call(near("k2")).await), ErrorKind::UnknownOutcome);
     // Knowingly, or after somebody has looked.

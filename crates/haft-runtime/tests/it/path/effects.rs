@@ -25,7 +25,7 @@ async fn state(world: &World, call: &str) -> State {
 /// A booking whose outcome nobody knows.
 async fn unknown(world: &World) -> String {
     world.next("book", Does::ActsThen(lost()));
-    world.call(call("book", "k")).await.meta.record_id
+    world.call(call("book", "k")).await.meta.record_id.to_string()
 }
 
 #[tokio::test]
@@ -53,7 +53,7 @@ async fn a_probe_settles_what_was_unknown() {
 async fn a_person_settles_what_no_probe_can() {
     let world = World::new();
     world.next("order", Does::ActsThen(lost()));
-    let id = world.call(call("order", "k")).await.meta.record_id;
+    let id = world.call(call("order", "k")).await.meta.record_id.to_string();
     assert_eq!(world.runtime.probe(&operator(), &id).await.unwrap_err().kind, ErrorKind::NotFound);
     let settled = world.runtime.settle(&operator(), &id, false, "not in the books").await.unwrap();
     assert_eq!(settled.state, State::NotHappened);
@@ -67,7 +67,7 @@ async fn whoever_repeats_what_was_undone_is_told_so() {
     let first = world.call(call("book", "k")).await;
     let plain = world.call(call("book", "k")).await;
     assert_eq!((plain.meta.cached, plain.meta.warnings.len()), (true, 0));
-    let target = UndoTarget::Call(first.meta.record_id.clone());
+    let target = UndoTarget::Call(first.meta.record_id.to_string());
     world.runtime.undo(&operator(), &target).await.unwrap();
     let again = world.call(call("book", "k")).await;
     assert_eq!(again.result, first.result);
@@ -79,7 +79,7 @@ async fn whoever_repeats_what_was_undone_is_told_so() {
 #[tokio::test]
 async fn what_does_no_harm_twice_is_undone_where_it_says_how() {
     let world = World::new();
-    let done = world.call(call("reserve", "k")).await.meta.record_id;
+    let done = world.call(call("reserve", "k")).await.meta.record_id.to_string();
     let target = UndoTarget::Call(done.clone());
     let undone = world.runtime.undo(&operator(), &target).await.unwrap();
     assert_eq!((undone[0].status, world.acts("unbook")), (UndoneStatus::Undone, 1), "{undone:?}");
@@ -97,17 +97,17 @@ async fn an_effect_names_the_call_that_undid_it() {
         assert_eq!((&*other.effect.tool, other.state), ("shop__unbook", State::Succeeded));
         by
     };
-    let done = world.call(call("book", "k")).await.meta.record_id;
+    let done = world.call(call("book", "k")).await.meta.record_id.to_string();
     world.runtime.undo(&operator(), &UndoTarget::Call(done.clone())).await.unwrap();
     undid(&done).await;
     // A process undid the next one, and died before it could say so.
-    let done = world.call(call("book", "k2")).await.meta.record_id;
+    let done = world.call(call("book", "k2")).await.meta.record_id.to_string();
     let mut undo = call("unbook", &format!("comp:{done}"));
     undo.compensates = Some(done.clone());
     let question = world.call(undo.clone()).await.result.unwrap_err().details.clone().unwrap();
     let question = question["confirmation"]["id"].as_str().unwrap();
     world.runtime.confirm("default", question, true, &Principal::user("mara")).await.unwrap();
-    let earlier = world.call(undo).await.meta.record_id;
+    let earlier = world.call(undo).await.meta.record_id.to_string();
     let by = "user:mara".to_owned();
     world.store.undo("default", &done, Undo::Begin { by }).await.unwrap();
     world.runtime.undo(&operator(), &UndoTarget::Call(done.clone())).await.unwrap();
@@ -168,7 +168,7 @@ async fn what_is_unknown_is_probed_before_it_is_undone() {
 #[tokio::test]
 async fn undoing_that_fails_is_stuck_and_can_be_tried_again() {
     let world = World::new();
-    let id = world.call(call("book", "k")).await.meta.record_id;
+    let id = world.call(call("book", "k")).await.meta.record_id.to_string();
     world.next("unbook", Does::Ends(failed(ErrorKind::Permanent)));
     let target = UndoTarget::Call(id.clone());
     let undone = world.runtime.undo(&operator(), &target).await.unwrap();

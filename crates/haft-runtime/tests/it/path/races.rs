@@ -65,7 +65,7 @@ impl Decide for Replaced {
         standing
     }
 
-    fn decide(&self, ask: &Ask<'_>) -> Decision {
+    fn decide(&self, ask: &Ask<'_>) -> Arc<Decision> {
         self.policy.decide(ask)
     }
 

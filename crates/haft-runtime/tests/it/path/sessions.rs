@@ -129,13 +129,13 @@ async fn a_call_that_is_sent_again_is_answered_again() {
     let first = text.world.call(with("c1", "a")).await;
     let second = text.world.call(with("c1", "a")).await;
     assert_eq!(first.result, second.result);
-    assert_eq!((first.meta.call_id.as_str(), second.meta.cached), ("c1", true));
+    assert_eq!((&*first.meta.call_id, second.meta.cached), ("c1", true));
     assert_eq!(text.world.acts("find"), 1);
     assert_eq!(kind(&text.world.call(with("c1", "b")).await), ErrorKind::Conflict);
     let endless = text.world.call(with(&"x".repeat((16 << 10) + 1), "a")).await;
     assert_eq!(kind(&endless), ErrorKind::InvalidArguments);
     let long = "y".repeat(300);
-    assert_eq!(text.world.call(with(&long, "a")).await.meta.call_id, long);
+    assert_eq!(*text.world.call(with(&long, "a")).await.meta.call_id, *long);
     let filter = CallFilter { tenant: "default".into(), ..CallFilter::default() };
     text.world.store.flush().await.unwrap();
     for record in text.world.store.calls(filter).await.unwrap() {
