@@ -16,6 +16,7 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::authorize::Authorized;
 use super::replay;
+use crate::arguments::dotted;
 use crate::redact::is_hidden;
 
 /// The act of a call, by which the ledger finds it.
@@ -61,14 +62,16 @@ pub(super) fn open(call: &Authorized, record: &EffectRecord) -> ToolError {
 
 /// The arguments that make up the act, spelt one way: the declared ones, else all.
 fn gist(contract: &Contract, arguments: &Value) -> String {
-    let counts = |name: &String| {
-        contract.idempotency_key_fields.as_ref().is_none_or(|fields| fields.contains(name))
-    };
-    let properties = contract.parameters.get("properties");
-    let default = |name: &String| properties?.get(name)?.get("default");
     let Some(all) = arguments.as_object() else { return canonical(&plain(arguments)) };
-    let said = all.iter().filter(|(name, value)| counts(name) && default(name) != Some(*value));
-    canonical(&map(said))
+    let declared = contract.idempotency_key_fields.as_ref().map(|fields| {
+        let value = |field: &String| dotted::find(field, arguments).map(Cow::into_owned);
+        fields.iter().filter_map(|field| Some((field.clone(), value(field)?))).collect()
+    });
+    let properties = contract.parameters.get("properties");
+    let default = |name: &String| properties?.get(name)?.get("default").map(plain);
+    let mut said = map(declared.as_ref().unwrap_or(all));
+    said.retain(|name, value| default(name).as_ref() != Some(value));
+    canonical(&said)
 }
 
 fn plain(value: &Value) -> Value {
@@ -88,15 +91,15 @@ fn plain(value: &Value) -> Value {
             list.sort_by_cached_key(canonical);
             Value::Array(list)
         }
-        Value::Object(all) => map(all),
+        Value::Object(all) => Value::Object(map(all)),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }
 
 /// What is empty is as good as left out.
-fn map<'a>(all: impl IntoIterator<Item = (&'a String, &'a Value)>) -> Value {
-    let plain = all.into_iter().map(|(name, value)| (name.clone(), plain(value)));
-    Value::Object(plain.filter(|(_, value)| !is_empty(value)).collect::<Map<_, _>>())
+fn map(all: &Map<String, Value>) -> Map<String, Value> {
+    let plain = all.iter().map(|(name, value)| (name.clone(), plain(value)));
+    plain.filter(|(_, value)| !is_empty(value)).collect()
 }
 
 fn is_empty(value: &Value) -> bool {

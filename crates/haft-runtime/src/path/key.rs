@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use super::authorize::Authorized;
 use super::{Refusal, act};
+use crate::arguments::dotted;
 use crate::runtime::Inner;
 use crate::settings::millis;
 
@@ -161,7 +162,7 @@ fn to_the_letter(call: &Authorized) -> Digest {
 fn business(call: &Authorized) -> Cow<'_, Value> {
     match &call.tool.tool.contract.idempotency_key_fields {
         Some(fields) => {
-            let value = |field: &String| call.effective().get(field).cloned().unwrap_or_default();
+            let value = |field: &String| dotted::find(field, call.effective()).unwrap_or_default();
             Cow::Owned(fields.iter().map(|field| json!([field, value(field)])).collect())
         }
         None => call.accepted(),

@@ -64,6 +64,10 @@ async fn nearly_the_same_is_the_same_act_while_nobody_knows() {
     // Where the contract says which fields make the act, the others do not.
     check("charge", lamp(), json!({ "item": "LAMP", "count": 7, "secret": "x" }), true).await;
     check("charge", lamp(), json!({ "item": "desk" }), false).await;
+    let order = |number: u32, sku: &str| json!({ "order": { "number": number, "lines": [{ "sku": sku }] } });
+    check("ship", order(1, "a"), order(1, "A "), true).await;
+    check("ship", order(1, "a"), order(2, "a"), false).await;
+    check("ship", order(1, "a"), order(1, "b"), false).await;
 }
 
 #[tokio::test]

@@ -119,6 +119,23 @@ async fn declared_fields_make_the_act() {
 }
 
 #[tokio::test]
+async fn declared_fields_are_found_wherever_they_lie() {
+    let text = In::mode(Mode::Text).await;
+    let order = |number: u32, sku: &str, note: &str| {
+        let lines = json!([{ "sku": "a" }, { "sku": sku, "note": note }]);
+        let mut call = text.call("ship", "");
+        call.arguments = json!({ "order": { "number": number, "lines": lines } }).into();
+        call
+    };
+    assert!(text.world.call(order(1, "b", "soon")).await.is_ok());
+    assert!(text.world.call(order(1, "b", "now")).await.meta.cached, "the note is not the act");
+    for (acts, other) in [(2, order(2, "b", "soon")), (3, order(1, "c", "soon"))] {
+        assert!(!text.world.call(other).await.meta.cached, "{acts}");
+        assert_eq!(text.world.acts("ship"), acts);
+    }
+}
+
+#[tokio::test]
 async fn a_call_that_is_sent_again_is_answered_again() {
     let text = In::mode(Mode::Text).await;
     let with = |id: &str, item: &str| {

@@ -204,6 +204,16 @@ pub(crate) fn tools() -> Registry {
             tool("shop__order", writes("irreversible", json!({}))),
             tool("shop__charge", writes("irreversible", json!({"idempotencyKeyFields": ["item"]}))),
             tool(
+                "shop__ship",
+                writes(
+                    "irreversible",
+                    json!({
+                        "idempotencyKeyFields": ["order.number", "order.lines[].sku"],
+                        "parameters": {"type": "object", "properties": {"order": {"type": "object"}}},
+                    }),
+                ),
+            ),
+            tool(
                 "shop__relay",
                 writes(
                     "irreversible",
