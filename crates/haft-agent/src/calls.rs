@@ -335,7 +335,7 @@ impl Desk<'_> {
             tool: asked.tool.clone(),
             ok: envelope.is_ok(),
             error: error.map(|error| error.kind),
-            message: error.map(|error| error.message.clone()),
+            message: error.map(|error| error.shown().to_owned()),
             result: envelope.result.as_ref().ok().map(seen),
             cached: envelope.meta.cached,
             duration_ms: envelope.meta.duration_ms,

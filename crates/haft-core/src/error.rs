@@ -44,6 +44,18 @@ pub struct Fault {
     /// What really happened, for the log alone.
     #[serde(skip)]
     pub source: Option<String>,
+    /// The message as records, events and screens have it, where that is less than the caller is told.
+    #[serde(skip)]
+    pub shown: Option<String>,
+}
+
+impl Fault {
+    /// The message as everybody but the caller may see it: arguments that redaction hides are quoted
+    /// nowhere.
+    #[must_use]
+    pub fn shown(&self) -> &str {
+        self.shown.as_deref().unwrap_or(&self.message)
+    }
 }
 
 impl ToolError {
@@ -67,6 +79,7 @@ impl ToolError {
             suggestion: kind.suggestion().to_owned(),
             details: None,
             source: None,
+            shown: None,
         }))
     }
 

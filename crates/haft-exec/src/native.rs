@@ -269,9 +269,7 @@ fn asking<R: Serialize>(answer: Result<Asking<R>, ToolError>) -> Ended {
             Ok(data) => Ended::Returned { data, intents },
             Err(why) => {
                 let message = "the tool's answer cannot be written as JSON";
-                let mut error = ToolError::new(ErrorKind::InvalidOutput, message).caused_by(why);
-                error.partial_side_effects = true;
-                Ended::Failed(error)
+                Ended::Unusable(ToolError::new(ErrorKind::InvalidOutput, message).caused_by(why))
             }
         },
         Err(error) => failed(error),

@@ -207,12 +207,21 @@ impl Answer {
     /// A call whose envelope was kept by the session.
     pub(crate) fn replayed(envelope: &Value) -> Self {
         let result = match envelope.get("error") {
-            Some(error) => Err(serde_json::from_value(error.clone()).unwrap_or_else(|why| {
-                ToolError::new(haft_core::ErrorKind::Internal, "the kept answer cannot be read")
-                    .caused_by(why)
-            })),
+            Some(error) => Err(kept(error, envelope.get("shown"))),
             None => Ok(envelope.get("data").cloned().unwrap_or_default()),
         };
         Self { result, view: None, intents: Vec::new(), stage: Stage::Gate, cached: true }
     }
+}
+
+/// An error that the session kept, with what others may see of it.
+fn kept(error: &Value, shown: Option<&Value>) -> ToolError {
+    let read = serde_json::from_value(error.clone()).map(|mut error: ToolError| {
+        error.shown = shown.and_then(Value::as_str).map(str::to_owned);
+        error
+    });
+    read.unwrap_or_else(|why| {
+        ToolError::new(haft_core::ErrorKind::Internal, "the kept answer cannot be read")
+            .caused_by(why)
+    })
 }

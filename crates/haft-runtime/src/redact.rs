@@ -10,6 +10,7 @@ mod decode;
 mod known;
 mod mark;
 mod pattern;
+mod quoted;
 mod scrub;
 mod secrets;
 mod view;

@@ -173,6 +173,11 @@ impl Loaded {
         }))
     }
 
+    /// What UI, events and telemetry see of an error's words, where that is not all of them.
+    pub(crate) fn seen_words(&self, text: &str, arguments: &Value) -> Option<String> {
+        self.arguments.words(text, arguments)
+    }
+
     /// The arguments as UI, events and telemetry see them. Nothing where they cannot be made safe.
     pub(crate) fn seen_arguments(&self, arguments: &Value, secrets: &Scrubber) -> Option<Written> {
         let seen = self.arguments.seen_arguments(arguments, &self.marker);

@@ -169,6 +169,8 @@ pub enum Ended {
         /// What it asks of the session.
         intents: Vec<Intent>,
     },
+    /// It returned and says that it did what it was to do, but its answer cannot be used.
+    Unusable(ToolError),
     /// It says that it failed. Whether a part was done is in the error.
     Failed(ToolError),
     /// It was certainly never begun: no executor, no connection, refused before the first byte.

@@ -123,7 +123,10 @@ pub(super) fn fault(fault: Fault) -> Ended {
 pub(super) fn fault_on_the_way(found: Fault) -> Ended {
     match fault(found) {
         Ended::NotBegun(error) => Ended::Failed(error),
-        ended @ (Ended::Failed(_) | Ended::Lost(_) | Ended::Returned { .. }) => ended,
+        ended @ (Ended::Failed(_)
+        | Ended::Lost(_)
+        | Ended::Returned { .. }
+        | Ended::Unusable(_)) => ended,
     }
 }
 

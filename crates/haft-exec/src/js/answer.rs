@@ -95,9 +95,7 @@ pub(crate) fn returned(json: &str) -> Ended {
 fn with_intents(data: Value, intents: Option<Value>) -> Ended {
     match self::intents(intents) {
         Ok(intents) => Ended::Returned { data, intents },
-        Err(why) => {
-            Ended::Failed(fault("the handler returned intents that do not exist").caused_by(why))
-        }
+        Err(why) => unusable(format!("the handler returned intents that cannot be used: {why}")),
     }
 }
 
@@ -111,6 +109,7 @@ fn read_closely(json: &str) -> Ended {
     }
     let value: Value = match serde_json::from_str(json) {
         Ok(value) => value,
+        Err(why) if says_that_it_is_done(json) => return unusable(unreadable(&why)),
         Err(why) => return Ended::Failed(fault(unreadable(&why)).caused_by(why)),
     };
     let mut fields = match value {
@@ -124,7 +123,7 @@ fn read_closely(json: &str) -> Ended {
     match fields.get("ok") {
         Some(Value::Bool(true)) => {
             let Some(data) = fields.shift_remove("data") else {
-                return instead("an object without `data`");
+                return unusable("the handler returned `ok: true` without `data`");
             };
             with_intents(data, fields.shift_remove("intents"))
         }
@@ -193,9 +192,25 @@ fn place(thrown: &Thrown) -> String {
     shortened(&text, MAX_TEXT).escape_debug().to_string()
 }
 
-fn too_long(length: &str) -> Ended {
+/// An answer that came and is of no use, by a handler that did what it was to do.
+fn unusable(message: impl Into<String>) -> Ended {
+    Ended::Unusable(ToolError::new(ErrorKind::InvalidOutput, message))
+}
+
+/// Whether an answer that cannot be read whole says first that all went well. One that says so later is not
+/// believed.
+pub(super) fn says_that_it_is_done(json: &str) -> bool {
+    json.starts_with(r#"{"ok":true,"#)
+}
+
+/// `said` is how long it is, and whether it says that all went well.
+fn too_long(said: &str) -> Ended {
+    let (length, done) = said.split_once(' ').unwrap_or((said, "false"));
     let length: u64 = length.parse().unwrap_or_default();
     let message = format!("the handler's answer has {length} bytes, more than it may have");
+    if done == "true" {
+        return unusable(message);
+    }
     let mut error = ToolError::new(ErrorKind::InvalidOutput, message);
     error.partial_side_effects = true;
     Ended::Failed(error)
@@ -211,6 +226,12 @@ mod tests {
         assert!(error.message.contains(expected), "{}", error.message);
     }
 
+    #[track_caller]
+    fn check_done(json: &str, expected: &str) {
+        let Ended::Unusable(error) = returned(json) else { panic!("{json} is of use, or failed") };
+        assert!(error.message.contains(expected), "{}", error.message);
+    }
+
     /// Data of any kind is data, whatever stands beside it; the last one counts, as in JavaScript.
     #[test]
     fn what_is_there_is_read() {
@@ -222,8 +243,10 @@ mod tests {
             let Ended::Returned { data, intents } = returned(json) else { panic!("{json}") };
             assert_eq!((data, intents.len()), (expected, 0));
         }
-        check(r#"{"ok":true}"#, "without `data`");
-        check(r#"{"ok":true,"data":1,"intents":3}"#, "intents that do not exist");
+        check_done(r#"{"ok":true}"#, "without `data`");
+        check_done(r#"{"ok":true,"data":1,"intents":3}"#, "intents that cannot be used");
+        let unnamed = r#"{"ok":true,"data":1,"intents":[{"type":"SUPPRESS_AUDIO"}]}"#;
+        check_done(unnamed, "missing field `value`");
         check(r#"{"ok":1,"data":1}"#, "without `ok`");
         check(r#"{"ok":false,"data":1}"#, "without an `error`");
         check(r#"[true,1,null]"#, "a list");
@@ -232,9 +255,11 @@ mod tests {
 
     #[test]
     fn an_answer_that_cannot_be_read_says_why() {
-        check(r#"{"ok":true,"data":"\ud83d"}"#, "half of a character");
-        check(r#"{"ok":true,"data":"\ud83dx"}"#, "half of a character");
-        check(r#"{"ok":true,"data":"\udc00"}"#, "half of a character");
+        check_done(r#"{"ok":true,"data":"\ud83d"}"#, "half of a character");
+        check_done(r#"{"ok":true,"data":"\ud83dx"}"#, "half of a character");
+        check(r#"{"data":"\udc00","ok":true}"#, "half of a character");
+        let deep = format!(r#"{{"ok":true,"data":{}{}}}"#, "[".repeat(200), "]".repeat(200));
+        check_done(&deep, "nest it less");
         check(&format!("{}{}", "[".repeat(200), "]".repeat(200)), "nest it less");
         check("{", "is not JSON");
     }

@@ -41,7 +41,7 @@ async fn check(rows: &[(&str, Comes)]) {
         let came = match &ended {
             Ended::Lost(error) if error.kind.as_str() == "timeout" => Comes::Stopped,
             Ended::Lost(error) if error.message == "the tool ran out of memory" => Comes::Starved,
-            Ended::Failed(_) => Comes::Fails,
+            Ended::Failed(_) | Ended::Unusable(_) => Comes::Fails,
             Ended::Lost(_) | Ended::NotBegun(_) | Ended::Returned { .. } => {
                 panic!("{text}: {ended:?}")
             }

@@ -286,7 +286,10 @@ async fn what_leaves_its_group_and_its_parent_ends_with_it() {
         let ended = bench.within(json!({"to": to}), time, Stubs::default()).await;
         let how = match ended {
             Ended::Returned { .. } => "returned",
-            other @ (Ended::Failed(_) | Ended::NotBegun(_) | Ended::Lost(_)) => error(other).0,
+            other @ (Ended::Failed(_)
+            | Ended::NotBegun(_)
+            | Ended::Lost(_)
+            | Ended::Unusable(_)) => error(other).0,
         };
         assert_eq!(how, expected, "{end}");
         let pids = std::fs::read_to_string(&to).unwrap();

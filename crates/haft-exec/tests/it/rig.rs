@@ -145,7 +145,10 @@ pub(crate) fn returned(data: Value) -> Ended {
 pub(crate) fn data(ended: Ended) -> Value {
     match ended {
         Ended::Returned { data, .. } => data,
-        Ended::Failed(error) | Ended::NotBegun(error) | Ended::Lost(error) => {
+        Ended::Failed(error)
+        | Ended::NotBegun(error)
+        | Ended::Lost(error)
+        | Ended::Unusable(error) => {
             panic!("expected an answer, got {error:?}")
         }
     }
@@ -158,6 +161,7 @@ pub(crate) fn error(ended: Ended) -> (&'static str, ToolError) {
         Ended::Failed(error) => ("failed", error),
         Ended::NotBegun(error) => ("not begun", error),
         Ended::Lost(error) => ("lost", error),
+        Ended::Unusable(error) => ("unusable", error),
         Ended::Returned { data, .. } => panic!("expected an error, got {data}"),
     }
 }

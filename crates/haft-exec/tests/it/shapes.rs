@@ -101,10 +101,10 @@ async fn failures_are_told_in_words_that_are_the_handlers_to_use() {
         ),
         (
             "return { ok: true }",
-            "failed",
-            Internal,
-            "the handler returned an object without `data` instead of {ok, data}",
-            true,
+            "unusable",
+            ErrorKind::InvalidOutput,
+            "the handler returned `ok: true` without `data`",
+            false,
             false,
         ),
         (
@@ -125,10 +125,11 @@ async fn failures_are_told_in_words_that_are_the_handlers_to_use() {
         ),
         (
             "return { ok: true, data: 1, intents: [{ type: 'FORMAT_DISK' }] }",
-            "failed",
-            Internal,
-            "the handler returned intents that do not exist",
-            true,
+            "unusable",
+            ErrorKind::InvalidOutput,
+            "the handler returned intents that cannot be used: unknown variant `FORMAT_DISK`, expected one of \
+             `END_VOICE_SESSION`, `SUPPRESS_AUDIO`, `SUPPRESS_TRANSCRIPT`, `SET_PENDING_MESSAGE`",
+            false,
             false,
         ),
         (
@@ -158,10 +159,10 @@ async fn failures_are_told_in_words_that_are_the_handlers_to_use() {
         ),
         (
             "return { ok: true, data: 'x'.repeat(2 << 20) }",
-            "failed",
+            "unusable",
             ErrorKind::InvalidOutput,
             "the handler's answer has 2097173 bytes, more than it may have",
-            true,
+            false,
             false,
         ),
     ];

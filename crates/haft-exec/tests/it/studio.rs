@@ -84,7 +84,10 @@ fn envelope(ended: Ended) -> Value {
             error.kind = ErrorKind::UnknownOutcome;
             json!({"ok": false, "error": error, "source": error.source})
         }
-        Ended::Failed(error) | Ended::NotBegun(error) | Ended::Lost(error) => {
+        Ended::Failed(error)
+        | Ended::NotBegun(error)
+        | Ended::Lost(error)
+        | Ended::Unusable(error) => {
             json!({"ok": false, "error": error, "source": error.source})
         }
     }

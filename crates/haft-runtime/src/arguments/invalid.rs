@@ -93,8 +93,11 @@ impl From<Invalid> for ToolError {
             "problems": problems,
             "warnings": invalid.warnings,
         });
-        ToolError::new(ErrorKind::InvalidArguments, format!("{what}: {}{more}", told.join("; ")))
-            .with_details(details)
+        let message = format!("{what}: {}{more}", told.join("; "));
+        let mut error = ToolError::new(ErrorKind::InvalidArguments, message).with_details(details);
+        let shown: Vec<String> = problems.iter().map(outline).collect();
+        error.shown = Some(format!("{what}: {}{more}", shown.join("; ")));
+        error
     }
 }
 
@@ -103,6 +106,20 @@ fn cleaned(mut problem: Problem) -> Problem {
     problem.message = clean_text(&problem.message, MAX_MESSAGE);
     problem.path = clean_text(&problem.path, MAX_MESSAGE);
     problem
+}
+
+/// What others may see of a problem: where and of which kind. A message quotes what was sent, and so may a
+/// name that the contract does not have.
+fn outline(problem: &Problem) -> String {
+    let plain = |name: &str| name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
+    let shown = |name| if plain(name) { name } else { "*" };
+    match problem.path.as_str() {
+        "" => problem.code.clone(),
+        path => {
+            let path: Vec<&str> = path.split('/').map(shown).collect();
+            format!("{} at `{}`", problem.code, path.join("/"))
+        }
+    }
 }
 
 fn sentence(problem: &Problem) -> String {

@@ -29,17 +29,22 @@ pub(crate) fn output(inner: &Inner, call: &Joined, ended: Ended) -> Checked {
                 intents,
                 stage: Stage::Execute,
             },
-            // What was done stays done; only its answer is withheld.
-            Err(error) => Checked {
-                state: State::Succeeded,
-                result: Err(withheld(call, error)),
-                intents,
-                stage: Stage::Check,
-            },
+            Err(error) => unusable(call, error, intents),
         },
+        Ended::Unusable(error) => unusable(call, error, Vec::new()),
         Ended::Failed(error) if error.partial_side_effects => in_doubt(call, error),
         Ended::Failed(error) | Ended::NotBegun(error) => failed(error),
         Ended::Lost(error) => in_doubt(call, error),
+    }
+}
+
+/// What was done stays done; only its answer is withheld.
+fn unusable(call: &Joined, error: ToolError, intents: Vec<Intent>) -> Checked {
+    Checked {
+        state: State::Succeeded,
+        result: Err(withheld(call, error)),
+        intents,
+        stage: Stage::Check,
     }
 }
 

@@ -87,9 +87,26 @@ async fn approval(inner: &Inner, call: &Authorized, key: Option<&Key>) -> Result
     match &call.call.confirmation {
         _ if repeats => Ok(Spend { id: String::new(), binding }),
         Some(token) => opened(inner, call, token, binding).await,
-        None if call.call.dry_run => Ok(Spend { id: String::new(), binding }),
+        None if call.call.dry_run => {
+            let approved =
+                good(inner, &call.call.caller.tenant, ConfirmationStatus::Approved).await;
+            let same = |one: Confirmation| (one.binding == binding).then_some(one.id);
+            let id = approved.unwrap_or_default().into_iter().find_map(same).unwrap_or_default();
+            Ok(Spend { id, binding })
+        }
         None => standing(inner, call, binding).await,
     }
+}
+
+/// Whether somebody has approved, and it was not used since.
+pub(super) async fn is_approved(inner: &Inner, call: &Approved) -> bool {
+    let Some(spend) = call.spend.as_ref().filter(|spend| !spend.id.is_empty()) else {
+        return false;
+    };
+    let found = inner.store.confirmation(&call.call().caller.tenant, &spend.id).await;
+    found.is_ok_and(|one| {
+        one.status == ConfirmationStatus::Approved && one.expires_at_ms > call.now_ms
+    })
 }
 
 /// Whether the ledger will answer for the key, so that nobody need approve again.

@@ -14,6 +14,7 @@ use super::Trip;
 use super::claim::Granted;
 use super::confirm::Approved;
 use super::join::Joined;
+use super::publish;
 use crate::host::Bound;
 use crate::policy::Deadline;
 use crate::runtime::{Inner, Known};
@@ -69,18 +70,45 @@ pub(crate) async fn run(
     let mut pause = inner.settings.backoff;
     let mut in_doubt = granted.ticket().is_some_and(|ticket| ticket.in_doubt);
     let mut last = None;
+    let mut waiting = Waiting { inner, call, trip: None };
     loop {
-        let ended = attempt(inner, trip, call, granted, deadline).await;
+        let ended = attempt(inner, trip, call, granted, deadline, &mut waiting).await;
         let is_late = ended.is_none();
         // What the attempt before came to says more than that there was no time for another.
         let ended = ended.or(last).unwrap_or_else(held_up);
         if is_late || trip.attempts > retries || !may_retry(call.class(), &ended) {
+            waiting.trip = None;
             return if in_doubt { doubtful(ended) } else { ended };
         }
         in_doubt |= may_have_acted(&ended);
         last = Some(ended);
         tokio::time::sleep(pause).await;
         pause = pause.saturating_mul(2);
+    }
+}
+
+/// A call without effects that is waited for. Whoever asked may go away, and it goes with them; that it
+/// was begun stays on record. (An effect goes on.)
+struct Waiting<'r> {
+    inner: &'r Inner,
+    call: &'r Joined,
+    trip: Option<Box<Trip>>,
+}
+
+impl Waiting<'_> {
+    /// Most calls are never waited for, and need no copy of what is known about them.
+    fn begins(&mut self, trip: &Trip) {
+        if self.call.is_pure() {
+            self.trip.get_or_insert_with(|| Box::new(trip.clone()));
+        }
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if let Some(trip) = self.trip.take() {
+            publish::called_off(self.inner, trip, self.call);
+        }
     }
 }
 
@@ -95,7 +123,7 @@ fn held_up() -> Ended {
 /// Whether an attempt may have done something.
 fn may_have_acted(ended: &Ended) -> bool {
     match ended {
-        Ended::Returned { .. } | Ended::Lost(_) => true,
+        Ended::Returned { .. } | Ended::Unusable(_) | Ended::Lost(_) => true,
         Ended::Failed(error) => error.partial_side_effects,
         Ended::NotBegun(_) => false,
     }
@@ -105,7 +133,7 @@ fn may_have_acted(ended: &Ended) -> bool {
 fn doubtful(ended: Ended) -> Ended {
     match ended {
         Ended::Failed(error) | Ended::NotBegun(error) => Ended::Lost(error),
-        Ended::Returned { .. } | Ended::Lost(_) => ended,
+        Ended::Returned { .. } | Ended::Unusable(_) | Ended::Lost(_) => ended,
     }
 }
 
@@ -116,7 +144,7 @@ fn may_retry(class: SideEffectPolicy, ended: &Ended) -> bool {
     };
     let repeatable = matches!(class, SideEffectPolicy::Pure | SideEffectPolicy::Idempotent);
     match ended {
-        Ended::Returned { .. } => false,
+        Ended::Returned { .. } | Ended::Unusable(_) => false,
         Ended::NotBegun(error) => passing(error),
         Ended::Failed(error) | Ended::Lost(error) => repeatable && passing(error),
     }
@@ -129,6 +157,7 @@ async fn attempt(
     call: &Joined,
     granted: &Granted,
     deadline: Duration,
+    waiting: &mut Waiting<'_>,
 ) -> Option<Ended> {
     let scope = Arc::new(scope(trip, call));
     let auth = auth(inner, trip, call);
@@ -161,7 +190,7 @@ async fn attempt(
     }
     trip.attempts += 1;
     let run = inner.executors.execute(job);
-    let ended = within(deadline, run).await.unwrap_or_else(|| {
+    let ended = within(deadline, run, || waiting.begins(trip)).await.unwrap_or_else(|| {
         Ended::Lost(ToolError::new(
             ErrorKind::Timeout,
             format!("the tool did not answer within {} ms", deadline.as_millis()),
@@ -187,10 +216,17 @@ fn is_late(trip: &Trip, call: &Joined, granted: &Granted, deadline: Duration) ->
 }
 
 /// Awaits a run until the deadline. What ends at once costs no timer.
-async fn within(deadline: Duration, mut run: Boxed<'_, Ended>) -> Option<Ended> {
+async fn within(
+    deadline: Duration,
+    mut run: Boxed<'_, Ended>,
+    waits: impl FnOnce(),
+) -> Option<Ended> {
     match poll_fn(|task| Poll::Ready(run.as_mut().poll(task))).await {
         Poll::Ready(ended) => Some(ended),
-        Poll::Pending => tokio::time::timeout(deadline, run).await.ok(),
+        Poll::Pending => {
+            waits();
+            tokio::time::timeout(deadline, run).await.ok()
+        }
     }
 }
 
@@ -210,7 +246,7 @@ fn certain(handler: &Implementation, host: &Bound, ended: Ended) -> Ended {
             Ended::Failed(error)
         }
         Ended::Lost(error) => Ended::Failed(error),
-        Ended::Returned { .. } | Ended::NotBegun(_) => ended,
+        Ended::Returned { .. } | Ended::Unusable(_) | Ended::NotBegun(_) => ended,
     }
 }
 

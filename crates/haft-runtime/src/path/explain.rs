@@ -19,6 +19,7 @@ pub(crate) async fn plan(inner: &Arc<Inner>, trip: Box<Trip>, call: &Approved) -
         None => None,
     };
     let needs_approval = confirm::is_needed(inner, call);
+    let approved = needs_approval && confirm::is_approved(inner, call).await;
     let refusal = foresee::refusal(inner, call, earlier.as_ref()).await;
     let plan = json!({
         "dryRun": true,
@@ -31,6 +32,7 @@ pub(crate) async fn plan(inner: &Arc<Inner>, trip: Box<Trip>, call: &Approved) -
         "deadlineMs": execute::deadline(inner, call).as_millis() as u64,
         "confirmation": {
             "required": needs_approval,
+            "approved": approved,
             "because": because(call, needs_approval),
             "preview": needs_approval.then(|| preview::render(&tool.contract, call.effective()).text),
         },
@@ -41,7 +43,7 @@ pub(crate) async fn plan(inner: &Arc<Inner>, trip: Box<Trip>, call: &Approved) -
             "sameArguments": call.key.as_ref().is_some_and(|key| key.fits(record)),
         })),
         "refusal": refusal.as_ref().map(|refusal| told(call.call(), refusal)),
-        "wouldRun": !needs_approval
+        "wouldRun": (approved || !needs_approval)
             && refusal.is_none()
             && earlier.as_ref().is_none_or(|record| record.state.frees_its_key()),
     });

@@ -115,7 +115,10 @@ fn vet(inner: &Inner, call: &Admitted, effective: &Value) -> Result<(), Refusal>
         | Implementation::Process { .. }
         | Implementation::Unbound => Ok(()),
     }
-    .map_err(|error| Refusal::at(Stage::Arguments, error))
+    .map_err(|mut error| {
+        error.shown = call.loaded.seen_words(&error.message, effective);
+        Refusal::at(Stage::Arguments, error)
+    })
 }
 
 /// The arguments as others may see them. Of a call without effects few ever look, so what they are

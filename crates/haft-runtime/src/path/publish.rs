@@ -65,6 +65,15 @@ pub(crate) async fn ended(inner: &Arc<Inner>, mut trip: Box<Trip>, mut answer: A
     Envelope { meta: trip.meta(answer.cached), result: answer.result, intents: Vec::new() }
 }
 
+/// The end of a call without effects whose caller went away.
+pub(crate) fn called_off(inner: &Inner, mut trip: Box<Trip>, call: &Approved) {
+    let error = ToolError::new(ErrorKind::Cancelled, "whoever asked went away before the answer");
+    let answer = Answer::refused(Stage::Execute, error);
+    inner.store.record(trip.record(answer.stage, answer.result.as_ref().map(|_| None), false));
+    finished(inner, &trip, Some(call), &answer);
+    result_event(inner, &trip, &answer);
+}
+
 fn unsafe_answer() -> ToolError {
     let message = "it was done before, but the kept answer could not be made safe to show";
     ToolError::new(ErrorKind::RedactionFailed, message).with_details(json!({ "done": true }))
@@ -76,8 +85,12 @@ pub(crate) async fn not_run(
     inner: &Arc<Inner>,
     trip: Box<Trip>,
     call: &Approved,
-    answer: Answer,
+    mut answer: Answer,
 ) -> Envelope {
+    // An answer that was kept has the words that its caller was told.
+    if let Err(error) = &mut answer.result {
+        scrub::quote_nothing(call, error);
+    }
     // A duplicate that waited in vain leaves the place of the call that runs alone.
     let waits = answer.result.as_ref().is_err_and(|error| error.kind == ErrorKind::InFlight);
     let intents = match waits {
@@ -221,7 +234,7 @@ fn result_event(inner: &Inner, trip: &Trip, answer: &Answer) {
             json!({ "ok": true, "result": answer.view.as_ref().map(Written::value), "cached": answer.cached })
         }
         Err(error) => {
-            json!({ "ok": false, "error": error.kind, "message": error.message, "cached": answer.cached })
+            json!({ "ok": false, "error": error.kind, "message": error.shown(), "cached": answer.cached })
         }
     };
     emit(inner, trip, EventKind::ToolCallResult, payload);
@@ -326,7 +339,10 @@ fn keepable(answer: &Answer) -> Option<Value> {
         Err(error) if error.retryable || answer.stage < Stage::Execute => None,
         // What is unknown today may be settled tomorrow; the ledger knows.
         Err(error) if error.kind == ErrorKind::UnknownOutcome => None,
-        Err(error) => Some(json!({ "error": error })),
+        Err(error) => Some(match &error.shown {
+            Some(shown) => json!({ "error": error, "shown": shown }),
+            None => json!({ "error": error }),
+        }),
     }
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::Trip;
 use super::check::{self, Checked};
+use super::confirm::Approved;
 use super::join::Joined;
 use crate::redact::clean_text;
 use crate::runtime::{Inner, Sieve};
@@ -63,9 +64,18 @@ pub(crate) fn both_views(
             }
         },
         Err(error) => {
-            let error = clean(&secrets, error);
+            let mut error = clean(&secrets, error);
+            quote_nothing(call, &mut error);
             Redacted { state, result: Err(error), view: None, intents, stage }
         }
+    }
+}
+
+/// What a handler says may quote its arguments. Whoever called knows them; others see what redaction
+/// allows.
+pub(super) fn quote_nothing(call: &Approved, error: &mut ToolError) {
+    if error.shown.is_none() {
+        error.shown = call.loaded.seen_words(&error.message, call.effective());
     }
 }
 

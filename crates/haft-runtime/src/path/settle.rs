@@ -116,7 +116,7 @@ fn in_doubt(record: InvocationRecord, answer: &Answer) -> InvocationRecord {
     InvocationRecord {
         result: None,
         error: error.map(|error| error.kind),
-        message: error.map(|error| error.message.clone()),
+        message: error.map(|error| error.shown().to_owned()),
         stage: answer.stage,
         ..record
     }

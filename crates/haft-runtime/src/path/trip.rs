@@ -194,7 +194,7 @@ impl Trip {
             arguments: self.arguments.take(),
             result,
             error: error.map(|error| error.kind),
-            message: error.map(|error| error.message.clone()),
+            message: error.map(|error| error.shown().to_owned()),
             stage,
             rule: self.rule.clone(),
             cached,

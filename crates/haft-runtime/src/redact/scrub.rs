@@ -223,7 +223,7 @@ impl Scrubber {
     pub fn error(&self, error: &mut Fault) -> Result<bool, Unscrubbed> {
         let mut changed = false;
         let texts = [&mut error.message, &mut error.suggestion];
-        for text in texts.into_iter().chain(&mut error.source) {
+        for text in texts.into_iter().chain(&mut error.source).chain(&mut error.shown) {
             changed |= self.in_place(text)?;
         }
         if let Some(details) = &mut error.details {

@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::mark::Marker;
+use super::quoted;
 use crate::arguments::dotted::{self, Step};
 
 /// The paths that may be seen, as a tree.
@@ -65,6 +66,15 @@ impl View {
         read(self.seen_arguments(arguments, marker))
     }
 
+    /// What may be seen of an error's words: whatever of these arguments is not listed goes. Nothing where
+    /// all of it may be.
+    #[must_use]
+    pub fn words(&self, text: &str, arguments: &Value) -> Option<String> {
+        let mut hidden = Vec::new();
+        self.root.hidden(arguments, &mut hidden);
+        quoted::without(text, &hidden)
+    }
+
     /// As [`of`](Self::of), to be written straight away: every call has such a view, and a tree of
     /// values in between would cost more than all of the text.
     pub(crate) fn seen<'a>(&'a self, value: &'a Value) -> impl Serialize + 'a {
@@ -87,6 +97,22 @@ fn read(seen: impl Serialize) -> Value {
 }
 
 impl Tree {
+    /// Every single value that may not be seen.
+    fn hidden<'v>(&self, value: &'v Value, all: &mut Vec<&'v Value>) {
+        const NONE: &Tree = &Tree { whole: false, members: BTreeMap::new(), elements: None };
+        match value {
+            _ if self.whole => {}
+            Value::Object(map) => map.iter().for_each(|(name, value)| {
+                self.members.get(name).unwrap_or(NONE).hidden(value, all);
+            }),
+            Value::Array(list) => {
+                let elements = self.elements.as_deref().unwrap_or(NONE);
+                list.iter().for_each(|value| elements.hidden(value, all));
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => all.push(value),
+        }
+    }
+
     /// Whether something of a value may be seen.
     fn shows(&self, value: &Value) -> bool {
         match value {

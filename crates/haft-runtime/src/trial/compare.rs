@@ -37,6 +37,14 @@ pub(super) fn answer(expected: &Value, envelope: &Envelope) -> Vec<Difference> {
     };
     let mut differences = Vec::new();
     part(expected, &found, String::new(), &mut differences);
+    // Whoever expected none wants to know which, and what the log would say.
+    if let (Err(error), Some(Value::Bool(true))) = (&envelope.result, expected.get("ok")) {
+        let mut told = json!({ "kind": error.kind, "message": error.message });
+        if let (Some(told), Some(source)) = (told.as_object_mut(), &error.source) {
+            told.insert("because".to_owned(), json!(source));
+        }
+        differences.push(Difference { at: "/error".to_owned(), expected: None, found: Some(told) });
+    }
     differences
 }
 

@@ -14,4 +14,5 @@ mod recall;
 mod saga;
 mod sessions;
 mod storm;
+mod words;
 pub(crate) mod world;

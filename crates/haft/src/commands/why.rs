@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use haft_core::call::{Call, RawArguments};
 use haft_core::port::{Invoke as _, Standing, Verdict};
 use haft_core::{Caller, Envelope, Tool, nearest};
-use haft_runtime::toolbox::{Catalog, Found};
+use haft_runtime::toolbox::{Catalog, Found, Unavailable};
 use serde_json::{Value, json};
 
 use crate::assembly::{Desk, block_on, plain, text_of};
@@ -22,8 +22,10 @@ pub(crate) fn run(at: &Place, options: &Why, out: &mut Output) -> anyhow::Result
         desk.known(&caller)?;
         let caller = on_behalf(caller, options.subject.as_deref(), options.user.as_deref())?;
         let catalog = desk.runtime.catalog(&caller, mode(options.mode));
-        let Some(name) = &options.tool else { return all(&catalog, options, out) };
-        let mut answer = one(&catalog, name);
+        // What the tenant does not have exists for no agent; whoever asks here may know of it.
+        let offers = desk.runtime.offers(&caller.tenant);
+        let Some(name) = &options.tool else { return all(&catalog, &offers, options, out) };
+        let mut answer = one(&catalog, &offers, name);
         if let (Found::Tool(tool), None) = (catalog.find(name), &options.connection) {
             own_connection(&mut answer, &desk.runtime.connections(&caller, &tool.tool));
         }
@@ -120,7 +122,7 @@ fn is_allowed(answer: &Value) -> bool {
     answer.get("allowed") == Some(&Value::Bool(true))
 }
 
-fn one(catalog: &Catalog, name: &str) -> Value {
+fn one(catalog: &Catalog, offers: &[Unavailable], name: &str) -> Value {
     match catalog.find(name) {
         Found::Tool(tool) => {
             let decision = match &tool.standing {
@@ -142,25 +144,39 @@ fn one(catalog: &Catalog, name: &str) -> Value {
                 },
             })
         }
-        Found::Unavailable(tool) => json!({
-            "tool": tool.tool.id,
-            "allowed": false,
-            "why": tool.why.as_str(),
-            "inWords": tool.why.in_words(),
-            "rule": tool.rule,
-            "enable": tool.enable,
-        }),
+        Found::Unavailable(tool) => refused(tool),
         Found::Narrowed(tool) => {
             json!({ "tool": tool.tool.id, "allowed": false, "why": "narrowed" })
         }
         Found::Ambiguous(ids) => json!({ "allowed": false, "why": "ambiguous", "tools": ids }),
-        Found::Unknown => json!({
-            "allowed": false,
-            "why": "unknown",
-            "inWords": "there is no such tool for this agent's tenant",
-            "enable": near(catalog, name),
-        }),
+        Found::Unknown => match offered(offers, name) {
+            Some(tool) => refused(tool),
+            None => json!({
+                "allowed": false,
+                "why": "unknown",
+                "inWords": "there is no such tool for this agent's tenant",
+                "enable": near(catalog, name),
+            }),
+        },
     }
+}
+
+fn refused(tool: &Unavailable) -> Value {
+    json!({
+        "tool": tool.tool.id,
+        "allowed": false,
+        "why": tool.why.as_str(),
+        "inWords": tool.why.in_words(),
+        "rule": tool.rule,
+        "enable": tool.enable,
+    })
+}
+
+/// A tool that the tenant could have, by its id or by a short name that no other has.
+fn offered<'a>(offers: &'a [Unavailable], name: &str) -> Option<&'a Unavailable> {
+    let mut short = offers.iter().filter(|one| one.tool.contract.tool_id == name);
+    let whole = offers.iter().find(|one| one.tool.id == name);
+    whole.or_else(|| short.next().filter(|_| short.next().is_none()))
 }
 
 /// The tool that was perhaps meant.
@@ -212,12 +228,17 @@ fn text(answer: &Value, name: &str, options: &Why, out: &mut Output) -> anyhow::
     Ok(())
 }
 
-fn all(catalog: &Catalog, options: &Why, out: &mut Output) -> anyhow::Result<Exit> {
-    let unavailable = catalog.unavailable();
+fn all(
+    catalog: &Catalog,
+    offers: &[Unavailable],
+    options: &Why,
+    out: &mut Output,
+) -> anyhow::Result<Exit> {
+    let unavailable = [catalog.unavailable(), offers.to_vec()].concat();
     if options.json {
-        let usable: Vec<Value> = catalog.list().map(|tool| one(catalog, &tool.tool.id)).collect();
-        let other: Vec<Value> =
-            unavailable.iter().map(|tool| one(catalog, &tool.tool.id)).collect();
+        let usable: Vec<Value> =
+            catalog.list().map(|tool| one(catalog, offers, &tool.tool.id)).collect();
+        let other: Vec<Value> = unavailable.iter().map(refused).collect();
         out.json(&json!({ "available": usable, "unavailable": other }))?;
         return Ok(Exit::Done);
     }

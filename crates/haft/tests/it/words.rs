@@ -24,6 +24,28 @@ fn why_is_decided_with_the_arguments_and_names_the_rule() {
 }
 
 #[test]
+fn why_knows_of_what_the_tenant_does_not_have() {
+    let project = Project::new();
+    let mut config = project.read("haft.toml");
+    config.push_str(
+        "[[tenants]]\nid = \"default\"\n[[tenants.definitions]]\ntool = \"greet\"\nenabled = false\n\
+         [[agents]]\nid = \"default\"\ntenant = \"default\"\n",
+    );
+    project.write("haft.toml", &config);
+    for name in ["greet", "shop__greet"] {
+        let (code, answer) = project.json(&["why", "default", name, "--json"]);
+        assert_eq!((code, &answer["why"]), (1, &json!("disabled_for_tenant")), "{answer}");
+        assert!(
+            answer["enable"].as_str().is_some_and(|help| help.contains("enabled = true")),
+            "{answer}"
+        );
+    }
+    let (_, all) = project.json(&["why", "default", "--json"]);
+    let ids = all["unavailable"].as_array().unwrap().iter().map(|one| one["tool"].clone());
+    assert!(ids.collect::<Vec<_>>().contains(&json!("shop__greet")), "{all}");
+}
+
+#[test]
 fn why_asks_for_somebody() {
     let project = Project::new();
     let ask = |who: &[&str]| {

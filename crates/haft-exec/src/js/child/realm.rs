@@ -14,6 +14,7 @@ use rquickjs::{
 use super::compile::{Compiled, Handler};
 use super::outside::Outside;
 use super::prelude;
+use crate::js::answer::says_that_it_is_done;
 use crate::js::frame::{Call, End};
 
 /// An engine's realm while something runs in it.
@@ -53,7 +54,8 @@ impl<'js> Realm<'_, 'js> {
             Err(why) => (End::NotBegun, why),
         };
         if end == End::Returned && json.len() as u64 > call.answer_bytes {
-            return Ran { end: End::TooLong, json: json.len().to_string(), loading };
+            let said = format!("{} {}", json.len(), says_that_it_is_done(&json));
+            return Ran { end: End::TooLong, json: said, loading };
         }
         Ran { end, json, loading }
     }

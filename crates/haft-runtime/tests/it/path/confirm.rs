@@ -10,6 +10,7 @@ use haft_runtime::Runtime;
 use haft_runtime::policy::{Policy, Rules, Source};
 use serde_json::{Value, json};
 
+use super::gate::foreseen;
 use super::world::{Does, World, call, failed, kind, lost, tools};
 use crate::policy::world::registry;
 
@@ -40,6 +41,24 @@ async fn a_person_approves_and_the_same_call_runs_once() {
     assert!(world.call(call("gift", "k")).await.meta.cached);
     assert_ne!(asked(&world.call(call("gift", "k2")).await), id);
     assert_eq!(world.acts("gift"), 1);
+}
+
+#[tokio::test]
+async fn a_dry_run_knows_of_an_approval_and_leaves_it_there() {
+    let world = World::new();
+    let id = asked(&world.call(call("gift", "k")).await);
+    let would_run = async |token: Option<&str>| {
+        let mut gift = call("gift", "k");
+        gift.confirmation = token.map(str::to_owned);
+        foreseen(&world, gift).await.0
+    };
+    assert!(!would_run(None).await, "nobody has answered");
+    let token = approve(&world.runtime, &id).await;
+    assert!(would_run(None).await && would_run(Some(&token)).await);
+    assert!(would_run(None).await, "asking used it up");
+    world.clock.advance(20 * 60 * 1000);
+    assert!(!would_run(None).await, "it has expired");
+    assert_eq!(world.acts("gift"), 0);
 }
 
 #[tokio::test]

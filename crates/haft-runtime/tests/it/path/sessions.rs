@@ -25,7 +25,7 @@ pub(super) struct In {
 }
 
 impl In {
-    async fn mode(mode: Mode) -> Self {
+    pub(super) async fn mode(mode: Mode) -> Self {
         Self::world(World::new(), mode).await
     }
 
