@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use super::is_hidden;
+
 /// The longest escape: two halves of a character, `\ud83d\ude00`.
 pub(super) const LONGEST: usize = 12;
 
@@ -26,13 +28,15 @@ pub(super) enum Escape {
     Backslash,
     /// `&amp;`, `&#47;`, `&#x2f;`
     Entity,
-    /// Line ends, which base64 in mails and keys is folded with.
+    /// `=2F`, and a line that goes on, as mails write them.
+    Quoted,
+    /// Line ends, which base64 in mails and keys is folded with, and what cannot be seen.
     Fold,
 }
 
 impl Escape {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Percent, Self::Plus, Self::Backslash, Self::Entity, Self::Fold];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Percent, Self::Plus, Self::Backslash, Self::Entity, Self::Quoted, Self::Fold];
 
     fn begins(self, byte: u8) -> bool {
         match self {
@@ -40,18 +44,25 @@ impl Escape {
             Self::Plus => byte == b'+',
             Self::Backslash => byte == b'\\',
             Self::Entity => byte == b'&',
-            Self::Fold => byte == b'\n' || byte == b'\r',
+            Self::Quoted => byte == b'=',
+            // Of what cannot be seen, nearly all begins with one of these.
+            Self::Fold => matches!(byte, b'\n' | b'\r' | 0xc2 | 0xe2 | 0xef),
         }
     }
 
     /// What stands at the front of the bytes: how many of them, and what they mean.
     fn read(self, bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
         match self {
+            Self::Percent if bytes.get(1) == Some(&b'u') => {
+                Some((6, utf8(code(bytes.get(2..6)?, 16)?)?))
+            }
             Self::Percent => Some((3, vec![u8::try_from(code(bytes.get(1..3)?, 16)?).ok()?])),
             Self::Plus => Some((1, vec![b' '])),
             Self::Backslash => backslash(bytes),
             Self::Entity => entity(bytes),
-            Self::Fold => Some((1, Vec::new())),
+            Self::Quoted => quoted(bytes),
+            Self::Fold if bytes.first()?.is_ascii() => Some((1, Vec::new())),
+            Self::Fold => unseen(bytes),
         }
     }
 }
@@ -106,6 +117,22 @@ fn code(digits: &[u8], radix: u32) -> Option<u32> {
     all.then(|| u32::from_str_radix(text, radix).ok()).flatten()
 }
 
+fn quoted(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
+    match bytes.get(1..3) {
+        Some(b"\r\n") => Some((3, Vec::new())),
+        _ if bytes.get(1) == Some(&b'\n') => Some((2, Vec::new())),
+        Some(digits) => Some((3, vec![u8::try_from(code(digits, 16)?).ok()?])),
+        None => None,
+    }
+}
+
+/// A character that nobody sees: it takes nothing away from what stands around it.
+fn unseen(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
+    let length = if bytes.first()? & 0xe0 == 0xc0 { 2 } else { 3 };
+    let letter = std::str::from_utf8(bytes.get(..length)?).ok()?.chars().next()?;
+    is_hidden(letter).then(|| (length, Vec::new()))
+}
+
 fn utf8(code: u32) -> Option<Vec<u8>> {
     char::from_u32(code).map(|letter| letter.to_string().into_bytes())
 }
@@ -120,6 +147,11 @@ fn backslash(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
         b'r' => one(b'\r'),
         b't' => one(b'\t'),
         b'x' => Some((4, vec![u8::try_from(code(bytes.get(2..4)?, 16)?).ok()?])),
+        b'0'..=b'3' => Some((4, vec![u8::try_from(code(bytes.get(1..4)?, 8)?).ok()?])),
+        b'u' if bytes.get(2) == Some(&b'{') => {
+            let end = bytes.iter().take(LONGEST).position(|byte| *byte == b'}')?;
+            Some((end + 1, utf8(code(bytes.get(3..end)?, 16)?)?))
+        }
         b'u' => {
             let first = code(bytes.get(2..6)?, 16)?;
             let second = || {
@@ -138,7 +170,9 @@ fn backslash(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
 }
 
 fn entity(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
-    let end = bytes.iter().take(12).position(|byte| *byte == b';')?;
+    let Some(end) = bytes.iter().take(12).position(|byte| *byte == b';') else {
+        return unended(bytes);
+    };
     let name = bytes.get(1..end)?;
     let meant = match name {
         b"amp" => 38,
@@ -147,9 +181,21 @@ fn entity(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
         b"quot" => 34,
         b"apos" => 39,
         b"nbsp" => 160,
-        [b'#', b'x' | b'X', digits @ ..] => code(digits, 16)?,
-        [b'#', digits @ ..] => code(digits, 10)?,
-        _ => return None,
+        [b'#', b'x' | b'X', digits @ ..] if code(digits, 16).is_some() => code(digits, 16)?,
+        [b'#', digits @ ..] if code(digits, 10).is_some() => code(digits, 10)?,
+        _ => return unended(bytes),
     };
     Some((end + 1, utf8(meant)?))
+}
+
+/// `&#115`, whose end browsers do without.
+fn unended(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
+    let (from, radix) = match bytes {
+        [b'&', b'#', b'x' | b'X', ..] => (3, 16),
+        [b'&', b'#', ..] => (2, 10),
+        _ => return None,
+    };
+    let is_digit = |byte: &&u8| char::from(**byte).is_digit(radix);
+    let count = bytes.get(from..)?.iter().take(7).take_while(is_digit).count();
+    Some((from + count, utf8(code(bytes.get(from..from + count)?, radix)?)?))
 }

@@ -140,10 +140,10 @@ impl Secret {
     }
 }
 
-/// One spelling of a secret.
+/// One spelling of a secret, or how it begins.
 pub(super) struct Pattern {
     pub(super) bytes: Zeroizing<Vec<u8>>,
-    /// Characters before and after that hold some bits of the secret too.
+    /// Characters before and after that hold some bits of the secret too, or the rest of it.
     pub(super) before: usize,
     pub(super) after: usize,
 }
@@ -152,9 +152,24 @@ impl Pattern {
     fn plain(bytes: impl Into<Vec<u8>>) -> Self {
         Self { bytes: Zeroizing::new(bytes.into()), before: 0, after: 0 }
     }
+
+    /// A spelling of all bytes, looked for by how it begins.
+    fn begun(secret: &[u8], spell: impl Fn(&[u8]) -> String) -> Self {
+        let (whole, begun) = (Zeroizing::new(spell(secret)), spell(begin(secret)));
+        Self { after: whole.len().saturating_sub(begun.len()), ..Self::plain(begun) }
+    }
 }
 
-/// The spellings in which case matters: the secret, its longer lines, and base64.
+/// Spellings that few write are looked for by so many of the secret's bytes: all of each would take as much
+/// memory again many times over.
+const BEGIN: usize = 16;
+
+fn begin(secret: &[u8]) -> &[u8] {
+    secret.get(..BEGIN).unwrap_or(secret)
+}
+
+/// The spellings in which case matters: the secret, its longer lines, base64 of it, also of what is spelt in
+/// another way already, and its bytes one by one.
 pub(super) fn exact(secret: &str) -> Vec<Pattern> {
     let mut patterns = vec![Pattern::plain(secret)];
     if secret.contains(['\n', '\r']) {
@@ -164,32 +179,72 @@ pub(super) fn exact(secret: &str) -> Vec<Pattern> {
         let lines = secret.lines().map(str::trim).filter(|line| line.len() >= 16);
         patterns.extend(lines.filter(|line| !line.starts_with("-----")).map(Pattern::plain));
     }
-    for shift in 0..3 {
-        patterns.extend(base64(secret.as_bytes(), shift));
+    patterns.extend((0..3).flat_map(|shift| base64(secret.as_bytes(), shift, usize::MAX)));
+    let digits = Zeroizing::new(hex(secret.as_bytes()).into_bytes());
+    let upper = Zeroizing::new(digits.to_ascii_uppercase());
+    let inner = Zeroizing::new(STANDARD_NO_PAD.encode(secret).into_bytes());
+    let [little, big] = utf16(secret);
+    for form in [digits, upper, inner, little, big] {
+        patterns.extend((0..3).flat_map(|shift| base64(&form, shift, 2 * BEGIN)));
     }
+    let listed = |between: &'static str| {
+        let spell =
+            move |bytes: &[u8]| bytes.iter().map(u8::to_string).collect::<Vec<_>>().join(between);
+        Pattern::begun(secret.as_bytes(), spell)
+    };
+    patterns.extend([listed(","), listed(", ")]);
     patterns
 }
 
-/// The spellings in which case does not matter: hexadecimal, with and without separators.
+/// The spellings in which case does not matter: the secret itself, whoever writes it in capitals,
+/// hexadecimal, with and without separators, and base32.
 pub(super) fn folded(secret: &str) -> Vec<Pattern> {
-    let digits = Zeroizing::new(hex(secret.as_bytes()));
-    let pairs: Vec<String> = secret.bytes().map(|byte| hex(&[byte])).collect();
+    let bytes = secret.as_bytes();
+    let pairs: Vec<String> = bytes.iter().map(|byte| hex(&[*byte])).collect();
     let joined = [":", " ", "-"].map(|between| Pattern::plain(pairs.join(between)));
-    std::iter::once(Pattern::plain(digits.as_bytes())).chain(joined).collect()
+    let [little, big] = utf16(secret);
+    let inner = Zeroizing::new(STANDARD_NO_PAD.encode(secret).into_bytes());
+    let listed = |mark: &'static str, between: &'static str| {
+        let spell = move |bytes: &[u8]| {
+            let spelt: Vec<String> = bytes.iter().map(|byte| format!("{mark}{byte:02x}")).collect();
+            spelt.join(between)
+        };
+        Pattern::begun(bytes, spell)
+    };
+    let rare = [
+        Pattern::begun(&inner, hex),
+        Pattern::begun(&little, hex),
+        Pattern::begun(&big, hex),
+        Pattern::begun(bytes, base32),
+        listed("", ","),
+        listed("0x", ","),
+        listed("0x", ", "),
+    ];
+    let whole = [Pattern::plain(secret), Pattern::plain(hex(bytes))];
+    whole.into_iter().chain(joined).chain(rare).collect()
 }
 
-/// How base64 writes a secret that begins `shift` bytes into a group of three. What stands around
-/// it is not known, so only the characters that the secret alone decides are looked for.
-fn base64(secret: &[u8], shift: usize) -> Vec<Pattern> {
+/// The secret in units of two bytes, the lower one first and the higher one first.
+fn utf16(secret: &str) -> [Zeroizing<Vec<u8>>; 2] {
+    let little = secret.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let big = secret.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    [Zeroizing::new(little), Zeroizing::new(big)]
+}
+
+/// How base64 writes a secret that begins `shift` bytes into a group of three, or its first bytes. What
+/// stands around it is not known, so only the characters that the secret alone decides are looked for.
+fn base64(secret: &[u8], shift: usize, first: usize) -> Vec<Pattern> {
     let mut padded = Zeroizing::new(vec![0; shift]);
     padded.extend_from_slice(secret);
+    let begun = padded.get(..first.saturating_add(shift)).unwrap_or(&padded);
     let skipped = [0, 2, 3].get(shift).copied().unwrap_or(0);
-    let cut = usize::from(!padded.len().is_multiple_of(3));
+    let cut = usize::from(!begun.len().is_multiple_of(3));
     let mut patterns = Vec::new();
     for engine in [&STANDARD_NO_PAD, &URL_SAFE_NO_PAD] {
-        let text = Zeroizing::new(engine.encode(&*padded));
+        let text = Zeroizing::new(engine.encode(begun));
         let core = text.get(skipped..text.len().saturating_sub(cut)).unwrap_or_default();
-        let (before, after) = (usize::from(shift > 0), cut);
+        let whole = (padded.len() * 4).div_ceil(3);
+        let (before, after) = (usize::from(shift > 0), cut + whole.saturating_sub(text.len()));
         patterns.push(Pattern { bytes: Zeroizing::new(core.into()), before, after });
     }
     // Without `+` and `/` both alphabets write the same.
@@ -197,6 +252,18 @@ fn base64(secret: &[u8], shift: usize) -> Vec<Pattern> {
         patterns.truncate(1);
     }
     patterns
+}
+
+/// How base32 writes a secret that begins a text, as far as it alone decides.
+fn base32(secret: &[u8]) -> String {
+    const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    let bit = |at: usize| secret.get(at / 8).map(|byte| usize::from(byte >> (7 - at % 8) & 1));
+    let letter = |group: usize| {
+        let mut bits = (group * 5..group * 5 + 5).map(bit);
+        let index = bits.try_fold(0, |index, bit| Some(index * 2 + bit?))?;
+        LETTERS.get(index).map(|letter| char::from(*letter))
+    };
+    (0..).map_while(letter).collect()
 }
 
 #[cfg(test)]

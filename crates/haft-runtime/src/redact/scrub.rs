@@ -21,8 +21,9 @@ const MAX_DEPTH: usize = 128;
 const MAX_LAYERS: usize = 3;
 
 /// Replaces secrets by `[secret:<label>]`, in the spellings that echo servers and error messages
-/// give back: as they are, in base64 at any alignment, in hexadecimal, and behind percent, JSON,
-/// HTML or form escapes, whole or in part, up to three deep.
+/// give back: as they are and in any letter case, in base64 at any alignment and twice, in hexadecimal and
+/// base32, as a list of bytes, in UTF-16, and behind percent, JSON, HTML, form or mail escapes, whole or in
+/// part, up to three deep.
 ///
 /// Not covered: a secret split over several strings of a value, compressed, encrypted, reversed or
 /// otherwise computed on.
@@ -116,16 +117,21 @@ enum Direction {
     On,
 }
 
-/// The characters of base64 around a match hold the bits at the secret's ends.
+/// The characters of base64 around a match hold the bits at the secret's ends, and what comes behind the
+/// beginning of a spelling the rest of it.
 fn extend(bytes: &[u8], mut at: usize, count: usize, direction: Direction) -> usize {
-    let belongs = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
+    let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
+    let listed = |byte: u8| letter(byte) || (count > 2 && b", ".contains(&byte));
     for _ in 0..count {
         match direction {
             Direction::Back => {
                 let here = at.checked_sub(1).and_then(|at| bytes.get(at));
-                at -= usize::from(here.is_some_and(|byte| belongs(*byte)));
+                at -= usize::from(here.is_some_and(|byte| letter(*byte)));
             }
-            Direction::On => at += usize::from(bytes.get(at).is_some_and(|byte| belongs(*byte))),
+            Direction::On => match bytes.get(at) {
+                Some(byte) if listed(*byte) => at += 1,
+                Some(_) | None => break,
+            },
         }
     }
     at
@@ -262,6 +268,10 @@ impl Scrubber {
                 self.in_place(text)
             }
             Value::Array(list) => {
+                if let Some(hidden) = self.bytes(list)? {
+                    *value = Value::String(hidden);
+                    return Ok(true);
+                }
                 let mut changed = false;
                 for value in list {
                     changed |= self.scrub(value, depth, left)?;
@@ -270,6 +280,20 @@ impl Scrubber {
             }
             Value::Object(map) => self.members(map, depth, left),
         }
+    }
+
+    /// A list of bytes that holds a secret, as text without it.
+    fn bytes(&self, list: &[Value]) -> Result<Option<String>, Unscrubbed> {
+        let is_byte = |value: &Value| value.as_u64().is_some_and(|byte| byte <= 255);
+        if self.marks.is_empty() || list.len() < Secret::MIN_CHARACTERS || !list.iter().all(is_byte)
+        {
+            return Ok(None);
+        }
+        let written: Vec<String> = list.iter().map(Value::to_string).collect();
+        Ok(match self.text(&written.join(","))? {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(hidden) => Some(hidden),
+        })
     }
 
     fn members(

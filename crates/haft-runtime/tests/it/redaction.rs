@@ -121,6 +121,58 @@ fn a_secret_is_found_in_every_spelling() {
 }
 
 #[test]
+fn a_secret_is_found_in_spellings_of_spellings() {
+    let hidden = "a [secret:conn_x] b";
+    let each = |write: fn(u8) -> String| TOKEN.bytes().map(write).collect::<Vec<_>>();
+    let hex = each(|byte| format!("{byte:02x}")).concat();
+    for spelling in [
+        TOKEN.to_ascii_uppercase(),
+        each(|byte| byte.to_string()).join(","),
+        each(|byte| byte.to_string()).join(", "),
+        each(|byte| format!("0x{byte:02X}")).join(", "),
+        each(|byte| format!("\\{byte:03o}")).concat(),
+        each(|byte| format!("={byte:02X}")).concat(),
+        TOKEN.chars().map(|c| format!("\\u{{{:x}}}", u32::from(c))).collect(),
+        TOKEN.encode_utf16().map(|unit| format!("%u{unit:04x}")).collect(),
+        TOKEN.chars().map(|c| format!("&#{}", u32::from(c))).collect::<String>(),
+        TOKEN
+            .chars()
+            .map(|c| format!("{c}\u{200b}"))
+            .collect::<String>()
+            .trim_end_matches('\u{200b}')
+            .to_owned(),
+        TOKEN.encode_utf16().flat_map(u16::to_le_bytes).map(|byte| format!("{byte:02x}")).collect(),
+        STANDARD
+            .encode(TOKEN)
+            .trim_end_matches('=')
+            .bytes()
+            .map(|byte| format!("{byte:02x}"))
+            .collect(),
+    ] {
+        scrubbed(&format!("a {spelling} b"), hidden);
+    }
+    let little: Vec<u8> = TOKEN.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let big: Vec<u8> = TOKEN.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    for spelling in [
+        STANDARD.encode(STANDARD.encode(TOKEN)),
+        STANDARD.encode(&hex),
+        STANDARD.encode(hex.to_uppercase()),
+        STANDARD.encode(little),
+        URL_SAFE_NO_PAD.encode(big),
+        // By RFC 4648, as `printf … | base32` writes it.
+        "ONVS24BQEEX4HPBAEJYSEIB4EY7CA6S4HE======".to_owned(),
+    ] {
+        let clean = scrubber().text(&spelling).unwrap().into_owned();
+        assert!(clean.contains("[secret:conn_x]"), "{spelling}: {clean}");
+    }
+    let mut buffer = json!({ "type": "Buffer", "data": TOKEN.as_bytes() });
+    assert!(scrubber().value(&mut buffer).unwrap());
+    assert_eq!(buffer, json!({ "type": "Buffer", "data": "[secret:conn_x]" }));
+    let mut numbers = json!([1, 2, 3, 4, 5, 6, 7, 8]);
+    assert!(!scrubber().value(&mut numbers).unwrap(), "{numbers}");
+}
+
+#[test]
 fn a_secret_is_found_in_base64_wherever_it_begins() {
     for before in ["", "u", "us", "user:", "x".repeat(61).as_str()] {
         for after in ["", "!", "!!", "!!!"] {
