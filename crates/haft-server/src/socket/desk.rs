@@ -7,14 +7,14 @@ use haft_core::outcome::{Applied, Intent, IntentStatus};
 use haft_core::port::Invoke as _;
 use haft_core::record::Event;
 use haft_core::session::{Phase, Session};
-use haft_core::{Call, Caller, Envelope};
+use haft_core::{Call, Caller, Envelope, ErrorKind, ToolError};
 use haft_runtime::runtime::Decided;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use super::frame::{Asked, Told};
 use super::is_of;
-use super::line::Line;
+use super::line::{Entered, Line};
 use crate::api::calls::Notes;
 use crate::api::confirmations;
 use crate::api::dialects::{self, Said, Sent};
@@ -74,7 +74,7 @@ impl Desk {
     /// Takes a frame. It is carried out to its end, whatever becomes of the connection.
     pub(super) fn take(&self, text: &str) {
         let (id, asked) = Asked::read(text, self.door.limits.body_bytes);
-        let asked = match (&id, asked) {
+        let (asked, content) = match (&id, asked) {
             (Some(_), Ok(asked)) => asked,
             (to, Err(problem)) => return self.refuse(to.as_deref(), &problem),
             (None, Ok(_)) => return,
@@ -86,8 +86,10 @@ impl Desk {
             Ok(room) => room,
             Err(problem) => return self.refuse(Some(&id), &problem),
         };
-        if !self.line.enter(&id) {
-            return;
+        match self.line.enter(&id, content) {
+            Entered::New => {}
+            Entered::Again => return,
+            Entered::Other => return self.refuse(Some(&id), &used_before()),
         }
         let desk = self.clone();
         tokio::spawn(async move {
@@ -209,4 +211,12 @@ impl Desk {
             self.ended.store(true, Ordering::Release);
         }
     }
+}
+
+/// One id, two frames. Whoever counts frames anew on each connection must not take the first one's
+/// answer for the second's.
+fn used_before() -> Problem {
+    let message = "this id was used for another frame of the session; nothing was done";
+    let error = ToolError::new(ErrorKind::Conflict, message);
+    error.suggest("give every frame of a session an id of its own, over all its connections").into()
 }

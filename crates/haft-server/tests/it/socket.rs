@@ -141,6 +141,40 @@ async fn what_a_broken_connection_lost_is_sent_again_and_not_run_again() {
     assert_eq!(served.runs(), 2);
 }
 
+/// Many clients number their frames anew on each connection.
+#[tokio::test]
+async fn an_id_that_another_frame_had_is_a_conflict_and_nothing_is_done() {
+    let served = Served::new().await;
+    let mut first = Line::open(&served, &served.agent, "").await;
+    let session = first.until("ready").await["session"]["id"].as_str().unwrap().to_owned();
+    let done = first.ask(call("1", "send", "first")).await;
+    assert_eq!(done["result"]["ok"], true, "{done}");
+    drop(first);
+    let mut second = Line::open(&served, &served.agent, &format!("?session={session}")).await;
+    for other in [
+        call("1", "send", "second"),
+        call("1", "echo", "first"),
+        json!({ "type": "message", "id": "1", "message": "hello" }),
+        json!({ "type": "close", "id": "1" }),
+    ] {
+        let told = second.ask(other.clone()).await;
+        assert_eq!(
+            (&told["type"], &told["problem"]["code"]),
+            (&json!("error"), &json!("conflict"))
+        );
+        assert_eq!(told["problem"]["status"], 409, "{other}");
+    }
+    // The first one, in whatever order it is written, is what it was.
+    let again = json!({ "call": { "arguments": { "text": "first" }, "tool": "send" },
+        "type": "call", "id": "1" });
+    assert_eq!(second.ask(again).await["result"], done["result"]);
+    assert_eq!(served.runs(), 1);
+    let said = second.ask(json!({ "type": "message", "id": "2", "message": "hello" })).await;
+    let signal = json!({ "type": "signal", "id": "3", "signal": "turn_complete" });
+    assert_eq!(said["result"]["status"], "waits", "{said}");
+    assert_eq!(second.ask(signal).await["result"]["messages"], json!(["hello"]), "and no other");
+}
+
 #[tokio::test]
 async fn a_frame_whose_answer_is_no_longer_kept_is_not_met_with_silence() {
     let served = Served::new().await;
