@@ -7,7 +7,7 @@ use haft_core::outcome::{Applied, Intent, IntentStatus};
 use haft_core::port::Invoke as _;
 use haft_core::record::Event;
 use haft_core::session::{Phase, Session};
-use haft_core::{Call, Caller, Envelope, ErrorKind, ToolError};
+use haft_core::{Call, Caller, Envelope, ErrorKind, Principal, ToolError};
 use haft_runtime::runtime::Decided;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -19,7 +19,7 @@ use crate::api::calls::Notes;
 use crate::api::confirmations;
 use crate::api::dialects::{self, Said, Sent};
 use crate::door::Door;
-use crate::mcp::beside;
+use crate::mcp::{Approvals, beside};
 use crate::problem::Problem;
 use crate::who::{Role, Who};
 
@@ -180,18 +180,28 @@ impl Desk {
         call.client = Some(Arc::new(Notes::new(&id, tell)));
     }
 
-    /// The user beside the client answers what this session asks for them. Everything else takes an
-    /// approver.
+    /// The user beside the client answers what this session asks for them, where their client is
+    /// trusted to have asked them. Everything else takes an approver.
     async fn confirm(&self, id: &str, approve: bool) -> Result<Decided, Problem> {
         let (runtime, tenant) = (&self.door.runtime, &*self.caller.tenant);
-        if let Some(person) = beside(&self.caller)
-            && let Ok(asked) = runtime.store().confirmation(tenant, id).await
-            && asked.session.as_deref() == Some(&*self.session)
-            && asked.subject.as_ref() == Some(&person)
-        {
-            return Ok(runtime.confirm(tenant, id, approve, &person).await?);
+        let Some(person) = self.asked(id).await else {
+            return confirmations::answered(&self.door, &self.who, id, approve).await;
+        };
+        match self.door.socket_approvals {
+            Approvals::Client => Ok(runtime.confirm(tenant, id, approve, &person).await?),
+            Approvals::Approvers if self.who.is(Role::Approver) => {
+                confirmations::answered(&self.door, &self.who, id, approve).await
+            }
+            Approvals::Approvers => Err(untrusted(&person)),
         }
-        confirmations::answered(&self.door, &self.who, id, approve).await
+    }
+
+    /// The user whom a question of this session is for, and who sits beside its client.
+    async fn asked(&self, id: &str) -> Option<Principal> {
+        let person = beside(&self.caller)?;
+        let asked = self.door.runtime.store().confirmation(&self.caller.tenant, id).await.ok()?;
+        let is_ours = asked.session.as_deref() == Some(&*self.session);
+        (is_ours && asked.subject.as_ref() == Some(&person)).then_some(person)
     }
 
     /// What a call asked of the session, and what became of it.
@@ -211,6 +221,16 @@ impl Desk {
             self.ended.store(true, Ordering::Release);
         }
     }
+}
+
+/// The key says for whom its holder acts, not who sits there.
+fn untrusted(person: &Principal) -> Problem {
+    let why = format!("the word of a socket's client is not taken for that of `{person}` here");
+    Problem::forbidden(why).advise(
+        "have somebody with the role `approver` answer, in the console or at \
+         `/v1/confirmations/{id}`; where every client asks its user and the model cannot answer, \
+         an operator sets `server.socket_approvals = \"client\"` in `haft.toml`",
+    )
 }
 
 /// One id, two frames. Whoever counts frames anew on each connection must not take the first one's

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use haft_server::mcp::Approvals;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
@@ -264,9 +265,37 @@ async fn a_person_is_asked_and_answers_over_the_socket() {
     assert_eq!(served.runs(), 1);
 }
 
+/// The agent's program holds the same key as the front end would.
 #[tokio::test]
-async fn the_user_beside_the_client_answers_what_their_own_session_asks() {
+async fn a_key_that_acts_for_a_user_does_not_answer_for_them() {
     let served = Served::new().await;
+    let mut beside = Line::open(&served, &served.companion, "").await;
+    let asked = beside.ask(call("1", "pay", "a")).await;
+    let id = &asked["result"]["error"]["details"]["confirmation"]["id"];
+    for (frame, approve) in [("2", true), ("3", false)] {
+        let confirm =
+            json!({ "type": "confirm", "id": frame, "confirmation": id, "approve": approve });
+        let refused = beside.ask(confirm).await;
+        assert_eq!(refused["problem"]["status"], 403, "{refused}");
+        let how = refused["problem"]["suggestion"].as_str().unwrap();
+        assert!(how.contains("server.socket_approvals"), "{how}");
+    }
+    let over_http = served
+        .post(
+            &served.companion,
+            &format!("/v1/confirmations/{}", id.as_str().unwrap()),
+            json!({"approve": true}),
+        )
+        .await;
+    assert_eq!(over_http.status, 403);
+    let again = beside.ask(call("4", "pay", "a")).await;
+    assert_eq!(again["result"]["error"]["kind"], "confirmation_required", "{again}");
+    assert_eq!(served.runs(), 0);
+}
+
+#[tokio::test]
+async fn the_user_beside_the_client_answers_what_their_own_session_asks_where_that_is_said() {
+    let served = Served::made(|door| door.with_socket_approvals(Approvals::Client)).await;
     let mut beside = Line::open(&served, &served.companion, "").await;
     let asked = beside.ask(call("1", "pay", "a")).await;
     let id = &asked["result"]["error"]["details"]["confirmation"]["id"];
