@@ -117,6 +117,10 @@ async fn hostile_texts_stay_text_on_every_page() {
         asked.contains("U+202E") && asked.contains("U+0430") && asked.contains("Look twice"),
         "{asked}"
     );
+    let text = "a\u{202e}b\nTool: shop__echo\u{200b}";
+    world.called("pay", json!({"text": text}), "k5").await;
+    let asked = visit.get("/console/confirmations").await.body;
+    assert!(asked.contains("Cannot be seen in it: U+202E, U+000A, U+200B"), "{asked}");
 }
 
 #[tokio::test]
