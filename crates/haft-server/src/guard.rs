@@ -17,7 +17,7 @@ use haft_core::trace::Trace;
 use haft_runtime::trace;
 
 use self::host::Host;
-use crate::api::calls;
+use crate::api::{calls, completions};
 use crate::console::HOME;
 use crate::door::Door;
 use crate::heard::TwoLengths;
@@ -59,6 +59,7 @@ impl Guarded {
     {
         // Behind what is not believed nothing is, so the connection ends with it.
         let bare = request.body().is_end_stream() && !is_doubtful(&request);
+        let is_chat = completions::is_at(request.uri().path());
         let admitted = check(&self.door, &request)
             .and_then(|via| Ok((via, place(&self.door, request.uri().path())?)));
         let (mut response, was_read) = match admitted {
@@ -71,6 +72,9 @@ impl Guarded {
                 (response, whole.was_read())
             }
         };
+        if is_chat {
+            response = completions::Failure::instead(response);
+        }
         self.door.metrics.answered(response.status().as_u16());
         // What is left of a body is not read, so the connection ends: the client must not count on it.
         if !was_read {
