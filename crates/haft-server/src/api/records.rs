@@ -56,6 +56,7 @@ impl Filter {
         Ok(CallFilter {
             tenant: who.tenant.to_string(),
             agent: self.agent,
+            or_tool: self.tool.clone(),
             tool: named(door, who, self.tool).await?,
             session: self.session,
             error: self.error,
@@ -69,7 +70,8 @@ impl Filter {
     }
 }
 
-/// The id of the tool that a name means, among those that were called.
+/// The id of the tool that a name means, among those that were called. What was refused under the name
+/// itself does not make it another tool's.
 pub(crate) async fn named(
     door: &Door,
     who: &Who,
