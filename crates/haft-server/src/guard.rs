@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use axum::body::{Bytes, HttpBody};
 use axum::extract::Request;
-use axum::http::{self, HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{self, HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{BoxError, Router};
 use tower_service::Service as _;
@@ -63,7 +63,11 @@ impl Guarded {
         let admitted = check(&self.door, &request)
             .and_then(|via| Ok((via, place(&self.door, request.uri().path())?)));
         let (mut response, was_read) = match admitted {
-            Err(problem) => (problem.into_response(), bare),
+            // What could be read in two ways is not followed by anything either.
+            Err(problem) => {
+                let is_sound = problem.status() != StatusCode::BAD_REQUEST;
+                (problem.into_response(), bare && is_sound)
+            }
             Ok((via, seat)) => {
                 let seated = Seated(seat);
                 let (request, whole) = Whole::of(request, &seated.0);

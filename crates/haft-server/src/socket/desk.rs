@@ -119,6 +119,10 @@ impl Desk {
         match asked {
             Asked::Call { call } => {
                 let mut call = call.call(caller.clone(), self.who.is(Role::Operator))?;
+                if call.session.as_deref().is_some_and(|named| named != &*self.session) {
+                    return Err(Problem::malformed("`call.session` names another session")
+                        .advise("leave it out: a socket's calls are its session's"));
+                }
                 call.session = Some(self.session.to_string());
                 // The session knows a call again that is sent again, also after a restart.
                 call.id = call.id.take().or_else(|| Some(id.to_owned()));

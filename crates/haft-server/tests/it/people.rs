@@ -139,6 +139,8 @@ async fn lists_that_grow_are_read_a_page_at_a_time() {
             |all: &[serde_json::Value]| all.iter().map(|one| one[name].clone()).collect::<Vec<_>>();
         assert_eq!(names(&seen), names(&whole), "{list}");
     }
+    let none = served.get(&served.operator, "/v1/series?step_ms=0").await;
+    assert_eq!(none.status, 400, "{none:?}");
     for list in ["calls", "effects", "confirmations", "sessions", "audit"] {
         let by = if list == "audit" { "before" } else { "after" };
         let lost = served.get(&served.operator, &format!("/v1/{list}?{by}=nobody")).await;

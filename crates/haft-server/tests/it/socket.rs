@@ -120,6 +120,21 @@ async fn calls_messages_and_signals_go_over_one_socket() {
 }
 
 #[tokio::test]
+async fn a_call_that_names_another_session_is_not_made_in_this_one() {
+    let served = Served::new().await;
+    let mut line = Line::open(&served, &served.agent, "").await;
+    let session = line.until("ready").await["session"]["id"].clone();
+    let mut other = call("1", "send", "a");
+    other["call"]["session"] = json!("other");
+    let told = line.ask(other).await;
+    assert_eq!((&told["type"], &told["problem"]["status"]), (&json!("error"), &json!(400)));
+    assert_eq!(served.runs(), 0);
+    let mut own = call("2", "send", "a");
+    own["call"]["session"] = session;
+    assert_eq!(line.ask(own).await["result"]["ok"], true);
+}
+
+#[tokio::test]
 async fn what_a_broken_connection_lost_is_sent_again_and_not_run_again() {
     let served = Served::new().await;
     let mut first = Line::open(&served, &served.agent, "").await;

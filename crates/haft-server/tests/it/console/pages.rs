@@ -124,6 +124,17 @@ async fn hostile_texts_stay_text_on_every_page() {
 }
 
 #[tokio::test]
+async fn what_a_page_is_asked_for_and_has_not_is_said() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.admin).await;
+    assert_eq!(visit.get("/console/events?after=zzz").await.status, 400);
+    assert_eq!(visit.get("/console/effects?state=none").await.status, 400);
+    assert_eq!(visit.get("/console/effects?state=").await.status, 200);
+    let page = visit.get("/console/tools?q=zzzz").await.body;
+    assert!(page.contains("None that fits.") && !page.contains("Nothing is missing"), "{page}");
+}
+
+#[tokio::test]
 async fn what_is_unknown_is_settled_and_what_was_done_is_undone() {
     let world = World::new().await;
     world.called("lose", json!({"text": "a letter"}), "k1").await;
