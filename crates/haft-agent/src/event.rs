@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::approve::{Decision, Question};
+use crate::model::Retry;
 use crate::theirs::Handed;
 
 /// Something that happened. After [`Event::Done`] nothing follows.
@@ -162,8 +163,11 @@ pub enum Reason {
     Cancelled,
     /// The model did not answer, or broke off after it had begun to.
     ModelFailed {
-        /// Why, for people.
+        /// Why, for people who may know where the model is: it names the host and repeats the provider.
         message: String,
+        /// What came of it.
+        #[serde(skip)]
+        failing: Failing,
     },
     /// The session does not go on: it has ended, or its user is blocked.
     SessionRefused {
@@ -172,6 +176,26 @@ pub enum Reason {
         /// In words.
         message: String,
     },
+}
+
+/// What it means that a model did not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failing {
+    /// No request could be made of the conversation. The words are our own.
+    Unasked,
+    /// The same conversation, sent again, may be answered.
+    Passing,
+    /// It would fail again.
+    Lasting,
+}
+
+impl From<Retry> for Failing {
+    fn from(retry: Retry) -> Self {
+        match retry {
+            Retry::Never => Self::Lasting,
+            Retry::Soon | Retry::After(_) => Self::Passing,
+        }
+    }
 }
 
 /// What is limited.

@@ -42,7 +42,7 @@ pub use agent::Agent;
 pub use approve::{Approve, Decision, Question};
 pub use cancel::Cancel;
 pub use chat::{Chat, Mailbox};
-pub use event::{Done, Event, Limit, Listen, Reason, Spent};
+pub use event::{Done, Event, Failing, Limit, Listen, Reason, Spent};
 pub use model::{Model, Refusal};
 pub use settings::{Limits, Patience, Settings};
 pub use theirs::Handed;

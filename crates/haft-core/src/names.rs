@@ -137,6 +137,8 @@ pub fn canonical_id(namespace: &Namespace, tool_id: &str) -> Result<String, Name
 /// assert_eq!(meant("send", ids), Ok("core__send"));
 /// assert_eq!(meant("core__get", ids), Ok("core__get"));
 /// assert_eq!(meant("none", ids), Ok("none"));
+/// // A call that was refused under a short name does not make it another tool's.
+/// assert_eq!(meant("send", ["send", "core__send"]), Ok("core__send"));
 /// assert_eq!(meant("get", ids), Err(vec!["core__get", "hub__get"]));
 /// ```
 ///
@@ -150,7 +152,7 @@ pub fn meant<'a>(
     let mut found = Vec::new();
     for id in ids {
         match id.strip_suffix(name) {
-            Some("") => return Ok(name),
+            Some("") if name.contains(SEPARATOR) => return Ok(name),
             Some(before) if before.ends_with(SEPARATOR) && !name.is_empty() => found.push(id),
             Some(_) | None => {}
         }

@@ -175,7 +175,10 @@ impl Inner {
             call: String::new(),
             model_call: None,
             tool: asked.tool.clone(),
-            at_ms: asked.asked_at_ms,
+            at_ms: match asked.decided_by {
+                Some(_) => self.store.now_ms(),
+                None => asked.asked_at_ms,
+            },
             payload: json!({
                 "id": asked.id,
                 "status": asked.status,

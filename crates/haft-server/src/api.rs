@@ -11,7 +11,7 @@ pub(crate) mod dialects;
 pub(crate) mod effects;
 pub(crate) mod events;
 pub(crate) mod health;
-mod paging;
+pub(crate) mod paging;
 pub(crate) mod records;
 pub(crate) mod sessions;
 pub(crate) mod tools;
@@ -47,11 +47,20 @@ impl From<ModeName> for Mode {
 }
 
 /// The caller of an agent's tools. An agent of another tenant, one that does not exist and one
-/// that the key is not for are all the same to whoever asks.
+/// that the key is not for are all the same to whoever asks; a key that is for no agent at all is told so.
 pub(crate) fn caller(door: &Door, who: &Who, agent: &str) -> Result<Caller, Problem> {
+    calls_somebody(who)?;
     who.calls_as(agent)
         .filter(|_| door.runtime.has_agent(&who.tenant, agent))
         .ok_or_else(|| Problem::missing("agent"))
+}
+
+/// Refuses whoever makes no agent's calls at all.
+pub(crate) fn calls_somebody(who: &Who) -> Result<(), Problem> {
+    match who.is(Role::Agent) {
+        true => Ok(()),
+        false => need(who, Role::Operator),
+    }
 }
 
 /// The caller whose view of an agent's tools is shown: the agent itself to those who look after it,

@@ -15,7 +15,7 @@ use crate::console::Visits;
 use crate::guard::Credential;
 use crate::hub::Hub;
 use crate::later::Later;
-use crate::mcp;
+use crate::mcp::{self, Approvals};
 use crate::metrics::Metrics;
 use crate::places::Places;
 use crate::problem::Problem;
@@ -96,6 +96,8 @@ pub struct Door {
     pub limits: Limits,
     /// The door for MCP clients.
     pub(crate) mcp: mcp::Settings,
+    /// Whose word counts as an approval over a session's socket.
+    pub(crate) socket_approvals: Approvals,
     pub(crate) lists: mcp::Lists,
     pub(crate) owners: mcp::Owners,
     pub(crate) used: mcp::Used,
@@ -156,6 +158,7 @@ impl Door {
     pub fn new(runtime: Runtime, hub: Hub, keys: Keys, hosts: Vec<String>, limits: Limits) -> Self {
         Self {
             mcp: mcp::Settings::default(),
+            socket_approvals: Approvals::Approvers,
             lists: mcp::Lists::default(),
             owners: mcp::Owners::default(),
             used: mcp::Used::default(),
@@ -326,6 +329,14 @@ impl Door {
     #[must_use]
     pub fn with_mcp(mut self, settings: mcp::Settings) -> Self {
         self.mcp = settings;
+        self
+    }
+
+    /// With the word of whoever holds a session's socket as that of the person for whom they act, or
+    /// without it, as when this is not said: who holds the key may be the agent itself.
+    #[must_use]
+    pub fn with_socket_approvals(mut self, approvals: Approvals) -> Self {
+        self.socket_approvals = approvals;
         self
     }
 

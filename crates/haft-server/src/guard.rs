@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use axum::body::{Bytes, HttpBody};
 use axum::extract::Request;
-use axum::http::{self, HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{self, HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{BoxError, Router};
 use tower_service::Service as _;
@@ -17,7 +17,7 @@ use haft_core::trace::Trace;
 use haft_runtime::trace;
 
 use self::host::Host;
-use crate::api::calls;
+use crate::api::{calls, completions};
 use crate::console::HOME;
 use crate::door::Door;
 use crate::heard::TwoLengths;
@@ -59,10 +59,15 @@ impl Guarded {
     {
         // Behind what is not believed nothing is, so the connection ends with it.
         let bare = request.body().is_end_stream() && !is_doubtful(&request);
+        let is_chat = completions::is_at(request.uri().path());
         let admitted = check(&self.door, &request)
             .and_then(|via| Ok((via, place(&self.door, request.uri().path())?)));
         let (mut response, was_read) = match admitted {
-            Err(problem) => (problem.into_response(), bare),
+            // What could be read in two ways is not followed by anything either.
+            Err(problem) => {
+                let is_sound = problem.status() != StatusCode::BAD_REQUEST;
+                (problem.into_response(), bare && is_sound)
+            }
             Ok((via, seat)) => {
                 let seated = Seated(seat);
                 let (request, whole) = Whole::of(request, &seated.0);
@@ -71,6 +76,9 @@ impl Guarded {
                 (response, whole.was_read())
             }
         };
+        if is_chat {
+            response = completions::Failure::instead(response);
+        }
         self.door.metrics.answered(response.status().as_u16());
         // What is left of a body is not read, so the connection ends: the client must not count on it.
         if !was_read {

@@ -19,6 +19,7 @@ pub mod logs;
 pub mod mcp;
 pub mod metrics;
 mod patient;
+mod pieces;
 mod places;
 pub mod problem;
 mod room;

@@ -138,6 +138,8 @@ impl IntoResponse for Problem {
             let scheme = HeaderValue::from_static("Bearer realm=\"haft\"");
             headers.insert(header::WWW_AUTHENTICATE, scheme);
         }
+        // For doors whose clients read another shape.
+        response.extensions_mut().insert(self);
         response
     }
 }

@@ -13,6 +13,7 @@ use foldhash::HashMap;
 use haft_core::call::{Caller, Principal, PrincipalKind};
 use haft_core::hop::Chain;
 use haft_runtime::policy::Instant;
+use haft_runtime::redact::is_hidden;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -312,9 +313,19 @@ impl Key {
             (kind == PrincipalKind::Service && roles.contains(&Role::Approver))
                 .then_some("belongs to a service, and only people approve; make keys for `user:…`"),
             roles.is_empty().then_some("has no role and would open nothing"),
+            [Some(&self.principal), self.subject.as_ref()]
+                .into_iter()
+                .flatten()
+                .any(looks_like_another)
+                .then_some("names somebody with characters that cannot be seen; leave them out"),
         ];
         faults.into_iter().flatten().map(|why| BadKey { id: self.id.clone(), why }).collect()
     }
+}
+
+/// Whether a name could pass for somebody else's, wherever it is shown.
+pub(crate) fn looks_like_another(principal: &Principal) -> bool {
+    principal.id.chars().any(is_hidden)
 }
 
 fn unhex(text: &str) -> Option<[u8; 32]> {

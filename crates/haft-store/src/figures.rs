@@ -34,7 +34,8 @@ fn is_some<T: PartialEq>(wanted: &Option<T>, is: &Option<T>) -> bool {
 pub(crate) fn is_meant(filter: &CallFilter, record: &InvocationRecord) -> bool {
     *filter.tenant == *record.tenant
         && names(filter.agent.as_deref(), &record.agent)
-        && names(filter.tool.as_deref(), &record.tool)
+        && (names(filter.tool.as_deref(), &record.tool)
+            || filter.or_tool.as_deref() == Some(&*record.tool))
         && is_some(&filter.session, &record.session)
         && is_some(&filter.error, &record.error)
         && filter.ok.is_none_or(|ok| ok == record.error.is_none())

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use super::Chat;
 use super::rounds::{Run, refused, word};
 use crate::budget::REQUEST;
-use crate::event::{Limit, Listen, Reason};
+use crate::event::{Failing, Limit, Listen, Reason};
 use crate::offer::Offer;
 use crate::request;
 use crate::turn::{self, Attempt, Heard};
@@ -24,7 +24,7 @@ impl Run<'_> {
         let standing = agent.budget(&self.chat.caller.tenant).await.map_err(refused)?;
         standing.map_or(Ok(()), |one| one.allows_more()).map_err(refused)?;
         let (model, settings) = (&*agent.model, &agent.settings);
-        let failed = |message: String| Reason::ModelFailed { message };
+        let failed = |message: String| Reason::ModelFailed { message, failing: Failing::Unasked };
         let Chat { history, wishes, .. } = &*self.chat;
         let prompt = wishes.prompt(&offer.prompt);
         let dialect = model.dialect();
@@ -72,7 +72,10 @@ impl Run<'_> {
                 self.unread = if failed { self.unread + 1 } else { 0 };
                 Ok(*turn)
             }
-            turn::Asked::Failed(why) => Err(Reason::ModelFailed { message: why.to_string() }),
+            turn::Asked::Failed(why) => {
+                let (message, failing) = (why.to_string(), why.retry.into());
+                Err(Reason::ModelFailed { message, failing })
+            }
             turn::Asked::Cancelled => Err(Reason::Cancelled),
             turn::Asked::Spent => Err(Reason::Limit { limit: Limit::Tokens, most: limits.tokens }),
             turn::Asked::Late => {

@@ -15,7 +15,7 @@ use super::inbox::{elsewhere, texts};
 use super::{Chat, Round};
 use crate::calls::{self, Asked, Desk};
 use crate::cancel::Cancel;
-use crate::event::{Done, Event, Limit, Listen, Reason, Spent};
+use crate::event::{Done, Event, Failing, Limit, Listen, Reason, Spent};
 use crate::offer::{self, Offer};
 use crate::prompt;
 use crate::wishes::Chosen;
@@ -204,7 +204,7 @@ impl<'a> Run<'a> {
         let told = fault.as_ref().and_then(unreadable).filter(|_| self.unread <= MOST_UNREAD);
         let Some(error) = told else {
             let message = fault.map_or_else(|| "the answer was cut off".into(), |it| it.message);
-            return Next::Over(Reason::ModelFailed { message });
+            return Next::Over(Reason::ModelFailed { message, failing: Failing::Passing });
         };
         let (what, advice) = (&error.message, &error.suggestion);
         self.chat.settle_round(&[&format!("Your last answer was not used: {what}; {advice}")]);

@@ -82,7 +82,7 @@ async fn what_a_server_repeats_of_the_key_is_not_passed_on() {
                 let (all, reason) = seen(&world).await;
                 assert!(!all.contains(spelling), "{api} {spelling}: {all}");
                 assert_eq!(world.provider.left(), 0);
-                let Reason::ModelFailed { message } = reason else { panic!("{reason:?}") };
+                let Reason::ModelFailed { message, .. } = reason else { panic!("{reason:?}") };
                 assert!(message.contains("invalid key"), "{message}");
             }
         }

@@ -103,7 +103,7 @@ async fn several_refusals_are_borne_and_then_no_more() {
     let world =
         World::new(api, vec![busy(), busy(), busy(), busy(), stream(api, "Hi.", &[])]).await;
     let (done, heard, _) = world.say("hi").await;
-    let Reason::ModelFailed { message } = done.reason else { panic!("{done:?}") };
+    let Reason::ModelFailed { message, .. } = done.reason else { panic!("{done:?}") };
     assert!(message.contains("Overloaded") && message.contains("529"), "{message}");
     assert_eq!(attempts(&heard), 4);
     assert_eq!(world.provider.left(), 1);
@@ -123,7 +123,7 @@ async fn what_stays_is_not_asked_again() {
         let replies = vec![Reply::Status(code, headers, body.into()), stream(api, "x", &[])];
         let world = World::new(api, replies).await;
         let (done, heard, _) = world.say("hi").await;
-        let Reason::ModelFailed { message } = done.reason else { panic!("{done:?}") };
+        let Reason::ModelFailed { message, .. } = done.reason else { panic!("{done:?}") };
         assert!(message.contains(&code.to_string()), "{message}");
         assert!(!message.contains("sk-very-secret"));
         assert_eq!(attempts(&heard), 1, "{code}");
@@ -208,7 +208,7 @@ async fn a_provider_that_is_not_there_is_named() {
     let agent = haft_agent::Agent::new(world.runtime.clone(), model, settings());
     let mut chat = agent.chat(crate::world::caller()).await.unwrap();
     let (done, heard) = crate::world::say(&mut chat, "hi").await;
-    let Reason::ModelFailed { message } = done.reason else { panic!("{done:?}") };
+    let Reason::ModelFailed { message, .. } = done.reason else { panic!("{done:?}") };
     assert!(message.contains("127.0.0.1:1 cannot be reached"), "{message}");
     assert_eq!(attempts(&heard), 4);
 }

@@ -109,7 +109,7 @@ async fn a_model_is_told_twice_in_a_row_and_no_more() {
     let replies = vec![bad(), bad(), bad(), stream(api, "Here I am.", &[])];
     let world = World::new(api, replies).await;
     let (done, _, mut chat) = world.say("order").await;
-    let Reason::ModelFailed { message } = done.reason else { panic!("{done:?}") };
+    let Reason::ModelFailed { message, .. } = done.reason else { panic!("{done:?}") };
     assert!(message.starts_with("unreadable: "), "{message}");
     assert_eq!((done.spent.rounds, done.spent.input_tokens), (3, 30));
     assert_eq!(world.provider.left(), 1);

@@ -201,6 +201,8 @@ pub struct CallFilter {
     pub agent: Option<String>,
     /// Of this tool.
     pub tool: Option<String>,
+    /// Or of this name, under which calls of the tool may have been refused; only beside a tool.
+    pub or_tool: Option<String>,
     /// Of this session.
     pub session: Option<String>,
     /// Ended in this.
@@ -230,6 +232,8 @@ pub struct TrailFilter {
     pub agent: Option<String>,
     /// About this tool.
     pub tool: Option<String>,
+    /// Or of this name, under which calls of the tool may have been refused; only beside a tool.
+    pub or_tool: Option<String>,
     /// About this session.
     pub session: Option<String>,
     /// About this call.

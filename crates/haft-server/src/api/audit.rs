@@ -82,6 +82,7 @@ impl Part {
             tenant: who.tenant.to_string(),
             kinds,
             agent: self.agent,
+            or_tool: self.tool.clone(),
             tool: named_tool(door, who, self.tool).await?,
             session: self.session,
             call: self.call,

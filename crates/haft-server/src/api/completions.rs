@@ -16,7 +16,7 @@ use axum::response::sse::{Event as Line, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use haft_agent::{Agent, Cancel, Chat, Told};
 use haft_core::contract::Mode;
-use haft_core::{Caller, Digest};
+use haft_core::{Caller, Digest, ErrorKind, ToolError};
 use haft_runtime::toolbox::Catalog;
 use haft_wire::Dialect;
 use serde::Serialize;
@@ -32,7 +32,8 @@ use crate::room::Work;
 use crate::shapes::{ChatCompletion, ChatError, ChatRequest};
 use crate::who::Who;
 use asked::Asked;
-use told::{Answer, Failure, Pieces};
+pub(crate) use told::Failure;
+use told::{Answer, Pieces};
 
 /// So long the same conversation is the same turn, and what it did is not done again.
 const AGAIN: Duration = Duration::from_secs(15 * 60);
@@ -49,13 +50,14 @@ const AGAIN: Duration = Duration::from_secs(15 * 60);
             content((ChatCompletion = "application/json"), (String = "text/event-stream"))),
         (status = 400, description = "Not a request that this agent's model can answer.",
             body = ChatError),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 404, description = "No such agent.", body = ChatError),
+        (status = 401, description = "No valid key.", body = ChatError),
+        (status = 404, description = "No such agent, or one without a model.", body = ChatError),
         (status = 409, description = "The key was used for another request.", body = ChatError),
         (status = 429, description = "The tenant's tokens are used up; `Retry-After` says until when.",
             body = ChatError),
-        (status = 502, description = "The model did not answer.", body = ChatError)))]
+        (status = 502, description = "The model's provider refused the request.", body = ChatError),
+        (status = 503, description = "The model did not answer, or there is too much work; send it again.",
+            body = ChatError)))]
 pub(crate) async fn complete(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
@@ -123,13 +125,14 @@ pub(crate) async fn models(
             content((ChatCompletion = "application/json"), (String = "text/event-stream"))),
         (status = 400, description = "Not a request that this agent's model can answer.",
             body = ChatError),
-        (status = 401, description = "No valid key.", body = Problem,
-            content_type = "application/problem+json"),
-        (status = 404, description = "No such agent.", body = ChatError),
+        (status = 401, description = "No valid key.", body = ChatError),
+        (status = 404, description = "No such agent, or one without a model.", body = ChatError),
         (status = 409, description = "The key was used for another request.", body = ChatError),
         (status = 429, description = "The tenant's tokens are used up; `Retry-After` says until when.",
             body = ChatError),
-        (status = 502, description = "The model did not answer.", body = ChatError)))]
+        (status = 502, description = "The model's provider refused the request.", body = ChatError),
+        (status = 503, description = "The model did not answer, or there is too much work; send it again.",
+            body = ChatError)))]
 pub(crate) async fn of_agent(
     State(door): State<Arc<Door>>,
     Extension(who): Extension<Who>,
@@ -140,6 +143,11 @@ pub(crate) async fn of_agent(
     let caller = caller(&door, &who, &agent)?;
     let asked = Asked::read(body::json(&headers, body, &door.limits).await?)?;
     talk(door, caller, &headers, asked).await
+}
+
+/// Whether a path is one of these: whoever asks there reads errors in OpenAI's shape.
+pub(crate) fn is_at(path: &str) -> bool {
+    path.starts_with("/v1/") && path.ends_with("/chat/completions")
 }
 
 fn unnamed(model: &str) -> Problem {
@@ -171,9 +179,9 @@ async fn talk(
     }
     let session = door.runtime.rejoin(&caller, agent.mode(), &name, request.as_ref(), AGAIN).await;
     let session = session.map_err(Problem::from)?;
+    let pieces = Pieces::new(&asked, &session.id, &caller)?;
     let tenant = caller.tenant.clone();
     let chat = agent.take_up(caller, &session, told);
-    let pieces = Pieces::new(&asked, &session.id)?;
     match asked.stream {
         false => whole(&door, chat, pieces).await,
         true => streamed(door, &tenant, chat, pieces),
@@ -205,7 +213,11 @@ fn agent(door: &Door, caller: &Caller) -> Result<Agent, Problem> {
     let missing = || "no model is configured".to_owned();
     let models = door.models.as_ref();
     let found = models.ok_or_else(missing).and_then(|models| models(&caller.tenant, &caller.agent));
-    found.map_err(|why| Problem::malformed(format!("this agent has no model to talk to: {why}")))
+    found.map_err(|why| {
+        let message = format!("this agent has no model to talk to: {why}");
+        let error = ToolError::new(ErrorKind::Unavailable, message);
+        error.suggest("ask an administrator for one; the request itself is in order").into()
+    })
 }
 
 /// What makes two requests the same turn: the caller's own key, which is for this one request, else

@@ -1,5 +1,8 @@
 //! A provider's assistant message in, the tool messages that answer it out.
 
+mod adm;
+
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use haft_agent::describe::as_shown;
@@ -9,7 +12,7 @@ use haft_core::{Digest, Envelope};
 use haft_runtime::Runtime;
 use haft_runtime::toolbox::{Catalog, EffectiveTool};
 use haft_wire::results::{Answer, malformed, results};
-use haft_wire::{Dialect, Finish, Limits, Rendering, Turn, WireCall};
+use haft_wire::{Broken, Dialect, Finish, Limits, Rendering, Turn, WireCall};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
@@ -131,6 +134,9 @@ pub(crate) async fn read(
 ) -> Result<Message, Problem> {
     let target = target(format, said.strict)?;
     let dialect = target.dialect;
+    if dialect == Dialect::Adm {
+        adm::check(bytes)?;
+    }
     let turn = haft_wire::decode::message(dialect, Limits::default(), bytes);
     if is_nothing(&turn) {
         let why = turn.end.fault.map_or_else(String::new, |fault| format!(": {}", fault.message));
@@ -141,7 +147,8 @@ pub(crate) async fn read(
     let (catalog, session) = tools::catalog(door, &caller, said.session.as_deref(), mode).await?;
     let rendering = door.renderings.of(&catalog, target);
     let stem = sent.stem(session.map(|session| session.turn.number), bytes);
-    let mut message = Message { dialect, catalog, rendering, parts: Vec::new() };
+    let is_old = is_old(&turn);
+    let mut message = Message { dialect, is_old, catalog, rendering, parts: Vec::new() };
     let asking = Asking { door, caller, said, stem, sent };
     // A conversation goes on with one alternative: the first.
     for wire in turn.calls_to_run() {
@@ -149,7 +156,10 @@ pub(crate) async fn read(
         message.parts.push((wire.clone(), Part::Call(Box::new(call))));
     }
     for broken in turn.broken.iter().filter(|broken| broken.call.choice == 0) {
-        let end = malformed(broken, &broken.call.answer_id());
+        let mut end = malformed(broken, &broken.call.answer_id());
+        if dialect == Dialect::Adm && broken.why == Broken::Contradiction {
+            adm::explain(bytes, broken.call.position, &mut end);
+        }
         message.parts.push((broken.call.clone(), Part::Broken(Box::new(end))));
     }
     message.parts.sort_by_key(|(wire, _)| wire.position);
@@ -163,9 +173,37 @@ fn is_nothing(turn: &Turn) -> bool {
     turn.calls.is_empty() && turn.broken.is_empty() && (failed || empty)
 }
 
+/// Whether a message of Chat Completions has a `function_call`, as those did before there were
+/// `tool_calls`.
+fn is_old(turn: &Turn) -> bool {
+    let said = turn.replay.first().and_then(|message| message.value());
+    said.is_some_and(|message| message.get("function_call").is_some_and(Value::is_object))
+}
+
+/// Answers to a `function_call`: by the function's name. A `tool` message is refused behind one.
+fn as_functions(messages: Vec<Value>, answers: &[Answer<'_>]) -> Vec<Value> {
+    let one = |(message, answer): (Value, &Answer<'_>)| json!({ "role": "function", "name": answer.name, "content": message.get("content") });
+    messages.into_iter().zip(answers).map(one).collect()
+}
+
+/// The id under which a call is answered. Gemini's need none, and one that it did not give would pair
+/// with nothing.
+fn paired(dialect: Dialect, wire: &WireCall) -> Option<Cow<'_, str>> {
+    match dialect {
+        Dialect::Gemini | Dialect::GeminiLive => wire.id.as_deref().map(Cow::Borrowed),
+        Dialect::OpenAiChat
+        | Dialect::OpenAiResponses
+        | Dialect::OpenAiRealtime
+        | Dialect::Anthropic
+        | Dialect::Mcp
+        | Dialect::Adm => Some(wire.answer_id()),
+    }
+}
+
 /// A provider's message, whose calls are ready to be made.
 pub(crate) struct Message {
     dialect: Dialect,
+    is_old: bool,
     catalog: Catalog,
     rendering: Arc<Rendering>,
     parts: Vec<(WireCall, Part)>,
@@ -199,7 +237,7 @@ impl Message {
         runtime: &Runtime,
         told: &(dyn Fn(usize, &Envelope) + Send + Sync),
     ) -> Answered {
-        let Self { dialect, catalog, rendering, parts } = self;
+        let Self { dialect, is_old, catalog, rendering, parts } = self;
         let mut ends: Vec<(WireCall, Envelope)> = Vec::with_capacity(parts.len());
         for (place, (wire, part)) in parts.into_iter().enumerate() {
             let end = match part {
@@ -210,16 +248,21 @@ impl Message {
             ends.push((wire, end));
         }
         let shown = Shown { catalog: &catalog, rendering: &rendering };
-        let ids: Vec<_> = ends.iter().map(|(wire, _)| wire.answer_id()).collect();
+        let ids: Vec<_> = ends.iter().map(|(wire, _)| paired(dialect, wire)).collect();
         let told: Vec<Envelope> = ends.iter().map(|(wire, end)| shown.told(wire, end)).collect();
         let answers: Vec<Answer<'_>> = ends
             .iter()
             .zip(&ids)
             .zip(&told)
-            .map(|(((wire, _), id), envelope)| Answer { id: Some(id), name: &wire.name, envelope })
+            .map(|(((wire, _), id), envelope)| Answer {
+                id: id.as_deref(),
+                name: &wire.name,
+                envelope,
+            })
             .collect();
+        let messages = results(dialect, &answers);
         Answered {
-            messages: results(dialect, &answers),
+            messages: if is_old { as_functions(messages, &answers) } else { messages },
             outcomes: ends.into_iter().map(|(_, envelope)| envelope).collect(),
         }
     }

@@ -56,6 +56,7 @@ impl Filter {
         Ok(CallFilter {
             tenant: who.tenant.to_string(),
             agent: self.agent,
+            or_tool: self.tool.clone(),
             tool: named(door, who, self.tool).await?,
             session: self.session,
             error: self.error,
@@ -69,7 +70,8 @@ impl Filter {
     }
 }
 
-/// The id of the tool that a name means, among those that were called.
+/// The id of the tool that a name means, among those that were called. What was refused under the name
+/// itself does not make it another tool's.
 pub(crate) async fn named(
     door: &Door,
     who: &Who,
@@ -145,6 +147,9 @@ pub(crate) async fn figures(
     door.runtime.store().stats(wanted).await.map_err(unreadable)
 }
 
+/// So many slices or tools are told at once.
+const MOST: usize = 1_000;
+
 /// How long a slice is, where nobody says.
 const STEP_MS: u64 = 60_000;
 
@@ -153,7 +158,8 @@ const STEP_MS: u64 = 60_000;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct OverTime {
-    /// How long a slice is, in milliseconds; a minute where absent.
+    /// How long a slice is, in milliseconds; a minute where absent. More than 1,000 slices are 400.
+    #[param(minimum = 1)]
     step_ms: Option<u64>,
     /// Of this agent.
     agent: Option<String>,
@@ -178,9 +184,18 @@ pub(crate) async fn series(
     Params(asked): Params<OverTime>,
 ) -> Result<Json<Value>, Problem> {
     let step_ms = asked.step_ms.unwrap_or(STEP_MS);
+    if step_ms == 0 {
+        let why = "`step_ms`: a slice is at least a millisecond long";
+        return Err(Problem::malformed(why).advise("leave it out for a minute"));
+    }
     let OverTime { agent, tool, since_ms, .. } = asked;
     let filter = Filter { agent, tool, since_ms, ..Filter::default() };
-    Ok(Json(json!(slices(&door, &who, filter, step_ms).await?)))
+    let slices = slices(&door, &who, filter, step_ms).await?;
+    if slices.len() > MOST {
+        let why = format!("this is {} slices, and {MOST} are told at once", slices.len());
+        return Err(Problem::malformed(why).advise("ask with a larger `step_ms` or `since_ms`"));
+    }
+    Ok(Json(json!(slices)))
 }
 
 /// Calls in slices of time.
@@ -196,7 +211,7 @@ pub(crate) async fn slices(
     door.runtime.store().series(wanted, step_ms).await.map_err(unreadable)
 }
 
-/// Per tool: calls, errors, latency.
+/// Per tool: calls, errors, latency; of the 1,000 tools with the most calls.
 #[utoipa::path(get, path = "/v1/stats", tag = "records", params(Filter),
     responses(
         (status = 200, description = "The figures.", body = Vec<shapes::CallStats>),
@@ -209,5 +224,30 @@ pub(crate) async fn stats(
     Extension(who): Extension<Who>,
     Params(filter): Params<Filter>,
 ) -> Result<Json<Value>, Problem> {
-    Ok(Json(json!(figures(&door, &who, filter).await?)))
+    Ok(Json(json!(most_called(figures(&door, &who, filter).await?))))
+}
+
+/// Agents make names up, and each is a row: those that were called most stay, in their order.
+fn most_called(mut figures: Vec<CallStats>) -> Vec<CallStats> {
+    if figures.len() > MOST {
+        figures.sort_by_key(|one| std::cmp::Reverse(one.calls));
+        figures.truncate(MOST);
+        figures.sort_by(|a, b| a.tool.cmp(&b.tool));
+    }
+    figures
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_were_made_up_push_no_tool_out_of_the_figures() {
+        let row = |tool: String, calls: u64| CallStats { tool, calls, ..CallStats::default() };
+        let mut all: Vec<_> = (0..3_000).map(|at| row(format!("made_up_{at:04}"), 1)).collect();
+        all.push(row("shop__pay".into(), 2));
+        let told = most_called(all);
+        assert_eq!((told.len(), told.last().map(|one| one.calls)), (MOST, Some(2)));
+        assert_eq!(most_called(told.clone()), told);
+    }
 }

@@ -69,7 +69,7 @@ pub(crate) async fn show(
         h2 { "Enabled for " (visible(&agent)) " " span .count { (on.len()) } }
         @if on.is_empty() { (page::nothing("None.")) } @else { (listed.on(&on)) }
         h2 { "Not enabled, and why " span .count { (off.len()) } }
-        @if off.is_empty() { (page::nothing("Nothing is missing.")) } @else { (listed.off(&off)) }
+        @if off.is_empty() { (page::nothing(if words.is_empty() { "Nothing is missing." } else { "None that fits." })) } @else { (listed.off(&off)) }
         @if !offers.is_empty() {
             h2 { "Known, and not taken by this tenant " span .count { (offers.len()) } }
             (listed.off(&offers))
@@ -138,7 +138,7 @@ impl Listed<'_> {
                     th scope="row" role="rowheader" data-label="Tool" { (self.named(&one.tool)) }
                     td role="cell" data-label="Why not" { (one.why.in_words()) @if let Some(rule) = &one.rule { " (" code .id { (visible(rule)) } ")" } }
                     td role="cell" data-label="What would enable it" { (visible(&one.enable)) }
-                    td role="cell" data-label="State" { (badge("disabled")) }
+                    td role="cell" data-label="State" { (badge(if is_turned_off(one.why) { "disabled" } else { "unavailable" })) }
                     @if self.may {
                         td role="cell" data-label="Switch" {
                             @if one.why == Why::DisabledForAgent { (self.switch(&one.tool.id, true)) }
@@ -232,4 +232,9 @@ pub(crate) async fn turn(
     let enabled = form.one("enabled") == Some("true");
     activations::turned(&door, who, &agent, &tool, enabled).await?;
     Ok(Redirect::to(&format!("{HOME}/tools?agent={}", encode(&agent))).into_response())
+}
+
+/// Whether somebody has turned it off.
+fn is_turned_off(why: Why) -> bool {
+    matches!(why, Why::DisabledForAgent | Why::DisabledForTenant)
 }

@@ -13,11 +13,12 @@ use super::guard::Failed;
 use super::guard::Params;
 use super::page::{self, Visitor, badge};
 use super::posted::Posted;
-use super::visible::visible;
+use super::visible::{self, visible};
 use super::visits::Unasked;
 use super::{FRESH, HOME, encode, sign_in};
 use crate::api::confirmations;
 use crate::door::Door;
+use crate::pieces::hidden;
 use crate::problem::Problem;
 
 /// How many of those that were asked are looked at for a page of answered ones.
@@ -127,8 +128,11 @@ fn arguments(value: &Value) -> Markup {
     let rows = members.iter().map(|(name, value)| {
         html! {
             tr role="row" {
-                th scope="row" role="rowheader" data-label="Argument" { code .id { (visible(name)) } }
-                td .value role="cell" data-label="Value" { (argument(value)) }
+                th scope="row" role="rowheader" data-label="Argument" { code .id { (visible::value(name)) } }
+                td .value role="cell" data-label="Value" {
+                    (argument(value))
+                    @if let Some(hidden) = hidden(value) { p .note { "Cannot be seen in it: " (hidden) } }
+                }
             }
         }
     });
@@ -138,7 +142,7 @@ fn arguments(value: &Value) -> Markup {
 /// Never cut: what is not shown cannot be approved.
 fn argument(value: &Value) -> Markup {
     match value {
-        Value::String(text) => html! { span .text { (visible(text)) } },
+        Value::String(text) => html! { span .text { (visible::value(text)) } },
         Value::Null | Value::Bool(_) | Value::Number(_) => html! { code { (value.to_string()) } },
         Value::Array(_) | Value::Object(_) => {
             let text = serde_json::to_string_pretty(value).unwrap_or_default();

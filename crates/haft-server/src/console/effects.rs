@@ -36,6 +36,9 @@ pub(crate) async fn list(
     Params(asked): Params<Asked>,
 ) -> Result<Response, Failed> {
     let state = Stands::parse(&asked.state);
+    if state.is_none() && !asked.state.is_empty() {
+        return Err(Problem::malformed("`state`: there is no such state").into());
+    }
     let (limit, after) = (Some(PAGE + 1), asked.after.clone());
     let filter = effects::Filter { state, after, limit, ..effects::Filter::default() };
     let mut found = effects::found(&door, &visitor.who, filter).await?;
@@ -162,7 +165,7 @@ async fn shown(
             div { dt { "Call" } dd { (page::link("/calls", &effect.call)) } }
             @if let Some(other) = &effect.compensates { div { dt { "Undoes" } dd { (page::link("/effects", other)) } } }
             @if let Some(other) = &one.compensation_id { div { dt { "Undone by" } dd { (page::id(other)) } } }
-            @if let Some(error) = &one.error { div { dt { "Error" } dd { (badge(error.kind.as_str())) } } }
+            @if let Some(error) = &one.error { div { dt { "The call ended in" } dd { (badge(error.kind.as_str())) } } }
             div { dt { "Key" } dd { (page::id(&one.key.to_string())) } }
         }
         @if let Some(settled) = &one.resolution {

@@ -13,6 +13,7 @@ use super::guard::Params;
 use super::page::{self, Visitor};
 use super::visible::visible;
 use super::{HOME, encode};
+use crate::api::paging::placed;
 use crate::api::records;
 use crate::door::Door;
 
@@ -35,7 +36,10 @@ pub(crate) async fn list(
     let tool = asked.tool.filter(|tool| !tool.is_empty());
     let (limit, after) = (Some(PAGE + 1), asked.after);
     let filter = records::Filter { tool: tool.clone(), after, limit, ..Default::default() };
+    let after = filter.after.clone();
     let mut found = records::found(&door, &visitor.who, filter).await?;
+    let before = records::one(&door, &visitor.who, after.as_deref().unwrap_or_default());
+    placed(&found, after.as_deref(), before).await?;
     let last = page::cut(&mut found, PAGE).map(|one| one.call.to_string());
     let own = [("tool", tool.as_deref().unwrap_or_default())];
     let head = ["Time", "What", "Agent", "Tool", "Call"];

@@ -149,7 +149,7 @@ pub(crate) async fn make(
         return Err(why.advise("go back, show your key again, then make it").into());
     }
     let said = match wanted(&posted) {
-        Ok(new) => match keys::minted(&door, &visitor.who, new).await {
+        Ok(new) => match keys::made(&door, &visitor.who, new).await {
             Ok(made) => html! {
                 div .notice.good role="status" {
                     p { "The key of " (page::id(&made.entry.id)) ". Copy it now: it is shown this once." }

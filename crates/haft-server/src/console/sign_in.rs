@@ -93,7 +93,10 @@ pub(crate) async fn enter(
         (None, None) => return Ok(asking(next, Some("Fill in a key."))),
     };
     if !who.is(Role::Approver) && !who.is(Role::Operator) {
-        let why = "this key is an agent's; the console is for people who approve or operate";
+        let why = match who.is(Role::Agent) {
+            true => "this key is an agent's; the console is for people who approve or operate",
+            false => "this key neither approves nor operates, which the console is for",
+        };
         let fix = "sign in with a key that has the role `approver` or `operator`";
         return Err(Problem::forbidden(why).advise(fix).into());
     }

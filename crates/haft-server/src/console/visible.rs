@@ -1,37 +1,35 @@
 //! Texts that come from elsewhere, with everything in them to be seen: what cannot be seen is
 //! written as its code, and what looks like another letter is marked.
 
-use haft_runtime::redact::is_hidden;
 use maud::{Markup, html};
-use unicode_security::skeleton;
 
-/// What addresses are made of: who writes these with other characters means to mislead. Quotes,
-/// dashes and dots of good typography are honest.
-const SIGNS: [&str; 9] = [".", "/", ":", "@", "\\", "?", "#", "%", "&"];
-
-/// A piece of a text.
-#[derive(Debug, PartialEq, Eq)]
-enum Piece<'a> {
-    /// As it is.
-    Plain(&'a str),
-    /// Cannot be seen, or changes how others are seen.
-    Hidden(char),
-    /// Looks like these.
-    Alike(char, String),
-}
+use crate::pieces::{Breaks, Piece, code, pieces};
 
 /// A text with nothing hidden in it.
 pub(crate) fn visible(text: &str) -> Markup {
+    shown(text, Breaks::Plain)
+}
+
+/// A value with nothing hidden in it: line ends and tabs are marked, and a run of them is one break, so
+/// that nothing is pushed out of sight.
+pub(crate) fn value(text: &str) -> Markup {
+    shown(text, Breaks::Marked)
+}
+
+fn shown(text: &str, breaks: Breaks) -> Markup {
+    let pieces = pieces(text, breaks);
+    let is_break = |piece: Option<&Piece<'_>>| matches!(piece, Some(Piece::Hidden('\n')));
     html! {
-        @for piece in pieces(text) {
+        @for (at, piece) in pieces.iter().enumerate() {
             @match piece {
                 Piece::Plain(text) => { (text) }
                 Piece::Hidden(letter) => {
-                    span .odd title=(named(letter)) { (code(letter)) }
+                    span .odd title=(named(*letter)) { (code(*letter)) }
+                    @if is_break(Some(piece)) && !is_break(pieces.get(at + 1)) { "\n" }
                 }
                 Piece::Alike(letter, like) => {
-                    span .odd title={ (code(letter)) " looks like " (like) } {
-                        (letter) span .code { (code(letter)) }
+                    span .odd title={ (code(*letter)) " looks like " (like) } {
+                        (letter) span .code { (code(*letter)) }
                     }
                 }
             }
@@ -39,78 +37,11 @@ pub(crate) fn visible(text: &str) -> Markup {
     }
 }
 
-fn pieces(text: &str) -> Vec<Piece<'_>> {
-    let (mut pieces, mut from) = (Vec::new(), 0);
-    for (at, word) in words(text) {
-        let is_word = word.starts_with(char::is_alphanumeric);
-        let is_alike = is_word && is_alike(word);
-        for (offset, letter) in word.char_indices() {
-            let found = match letter {
-                '\n' | '\t' => None,
-                letter if is_hidden(letter) => Some(Piece::Hidden(letter)),
-                letter if is_alike => like(letter).map(|like| Piece::Alike(letter, like)),
-                letter if !is_word => {
-                    let sign = like(letter).filter(|like| SIGNS.contains(&like.as_str()));
-                    sign.map(|like| Piece::Alike(letter, like))
-                }
-                _ => None,
-            };
-            if let Some(found) = found {
-                let place = at + offset;
-                pieces.extend(text.get(from..place).filter(|t| !t.is_empty()).map(Piece::Plain));
-                pieces.push(found);
-                from = place + letter.len_utf8();
-            }
-        }
-    }
-    pieces.extend(text.get(from..).filter(|rest| !rest.is_empty()).map(Piece::Plain));
-    pieces
-}
-
-/// Runs of letters and digits, and of everything else.
-fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        let first = rest.chars().next()?;
-        let is_word = first.is_alphanumeric();
-        let end = rest.find(|letter: char| letter.is_alphanumeric() != is_word);
-        let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
-        let at = text.len() - rest.len();
-        rest = after;
-        Some((at, word))
-    })
-}
-
-/// Whether a word could be taken for one in plain letters, or mixes plain letters with others that
-/// look like them. A word of another alphabet that has a letter of its own is neither.
-fn is_alike(word: &str) -> bool {
-    if word.is_ascii() {
-        return false;
-    }
-    let has_plain = word.chars().any(|letter| letter.is_ascii_alphabetic());
-    let foreign = || word.chars().filter(|letter| !letter.is_ascii());
-    foreign().all(|letter| like(letter).is_some())
-        || (has_plain && foreign().any(|letter| like(letter).is_some()))
-}
-
-/// The plain letters that another one looks like.
-fn like(letter: char) -> Option<String> {
-    // Letters of honest words, which only resemble two others.
-    if letter.is_ascii() || matches!(letter, 'œ' | 'Œ' | 'æ' | 'Æ') {
-        return None;
-    }
-    let mut buffer = [0; 4];
-    let seen: String = skeleton(letter.encode_utf8(&mut buffer)).collect();
-    (seen.is_ascii() && !seen.is_empty()).then_some(seen)
-}
-
-fn code(letter: char) -> String {
-    format!("U+{:04X}", u32::from(letter))
-}
-
 /// What the usual ones are called.
 fn named(letter: char) -> &'static str {
     match letter {
+        '\n' => "line end",
+        '\t' => "tab",
         '\u{ad}' => "soft hyphen",
         '\u{200b}' => "zero-width space",
         '\u{200c}' | '\u{200d}' => "zero-width joiner",
@@ -130,7 +61,12 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        let shown = visible(text).into_string();
+        check_shown(visible(text), expected);
+    }
+
+    #[track_caller]
+    fn check_shown(shown: Markup, expected: &str) {
+        let shown = shown.into_string();
         let plain = shown
             .split('<')
             .map(|part| part.split_once('>').map_or(part, |(_, text)| text))
@@ -145,6 +81,13 @@ mod tests {
         check("\u{1b}[31mred\u{7}", "U+001B[31mredU+0007");
         check("two\nlines\tand a tab", "two\nlines\tand a tab");
         check("\u{e0041}", "U+E0041");
+    }
+
+    #[test]
+    fn line_ends_and_tabs_in_a_value_are_marked_and_push_nothing_out_of_sight() {
+        check_shown(value("a\nTool: b"), "aU+000A\nTool: b");
+        check_shown(value("a\n\n\nb\tc"), "aU+000AU+000AU+000A\nbU+0009c");
+        check_shown(value("\u{200b}\n\r\n"), "U+200BU+000A\nU+000DU+000A\n");
     }
 
     #[test]

@@ -4,15 +4,20 @@
 use std::collections::BTreeMap;
 
 use haft_core::port::{Asked, Client as _, Question};
-use haft_core::{Envelope, ErrorKind};
+use haft_core::{Call, Envelope, ErrorKind};
 use serde_json::{Value, json};
 
 use super::talk::Talk;
 use super::{Approvals, Seat};
 use crate::door::Door;
+use crate::pieces::{Breaks, Piece, code, hidden, pieces};
 
 /// Under which name the answer comes. No handler can take it: theirs have no such sign.
 pub(super) const NAME: &str = "haft/approval";
+
+/// So many letters are shown of one text, and so many in all.
+const LONGEST_SHOWN: usize = 4_000;
+const MOST_SHOWN: usize = 16_000;
 
 /// A question that waits.
 pub(super) struct Waiting {
@@ -25,6 +30,7 @@ pub(super) fn waiting(
     door: &Door,
     seat: &Seat,
     talk: &Talk,
+    call: &Call,
     envelope: &Envelope,
 ) -> Option<Waiting> {
     let error = envelope.result.as_ref().err()?;
@@ -49,19 +55,120 @@ pub(super) fn waiting(
         },
         "required": ["approve"],
     });
-    let question = Question::Elicit { message: message(question), schema };
+    let message = message(question, call.connection.as_deref());
+    let question = Question::Elicit { message, schema };
     Some(Waiting { id, asked: Asked { name: NAME.to_owned(), question } })
 }
 
-/// What the person reads: the question, and what does not look like what it is.
-fn message(question: &Value) -> String {
+/// What the person reads: the question, everything that would be done with it, and what does not look
+/// like what it is. A template need not name every argument, and all of them are approved.
+fn message(question: &Value, connection: Option<&str>) -> String {
     let text = |name: &str| question.get(name).and_then(Value::as_str).unwrap_or_default();
-    let mut message = format!("{}\n\nTool: {}", text("preview"), text("tool"));
+    let mut whole = Whole::default();
+    let preview = whole.cut(text("preview"));
+    let mut message = format!("{preview}\n\nTool: {}", text("tool"));
+    if let Some(connection) = connection {
+        message.push_str(&format!("\nConnection: {}", quoted(connection)));
+    }
+    message.push_str(&whole.arguments(question.get("arguments").unwrap_or(&Value::Null)));
     for odd in question.get("suspicious").and_then(Value::as_array).into_iter().flatten() {
         message.push_str("\nTake care: ");
         message.push_str(odd.as_str().unwrap_or_default());
     }
+    if whole.is_cut {
+        message.push_str(
+            "\nNot all of it is shown here: it is too long. Decline, and have it approved in the \
+             console, which shows all of it.",
+        );
+    }
     message
+}
+
+/// What is shown so far, and whether it is everything.
+#[derive(Default)]
+struct Whole {
+    letters: usize,
+    is_cut: bool,
+}
+
+impl Whole {
+    /// Every effective argument, one a line.
+    fn arguments(&mut self, arguments: &Value) -> String {
+        let Value::Object(members) = arguments else {
+            return format!("\nArguments: {}", self.cut(&written(arguments)));
+        };
+        if members.is_empty() {
+            return "\nWithout arguments.".to_owned();
+        }
+        let mut lines = "\nArguments:".to_owned();
+        for (at, (name, value)) in members.iter().enumerate() {
+            if self.letters >= MOST_SHOWN {
+                self.is_cut = true;
+                lines.push_str(&format!("\n… {} more that are not shown", members.len() - at));
+                break;
+            }
+            let (name, value_shown) = (self.cut(&plain(name)), self.cut(&written(value)));
+            lines.push_str(&format!("\n- {name}: {value_shown}"));
+            if let Some(hidden) = hidden(value) {
+                lines.push_str(&format!(" (cannot be seen in it: {hidden})"));
+            }
+        }
+        lines
+    }
+
+    /// As much of a text as there is room for, and how much is left out.
+    fn cut(&mut self, text: &str) -> String {
+        let most = LONGEST_SHOWN.min(MOST_SHOWN.saturating_sub(self.letters));
+        let (letters, end) = (text.chars().count(), text.char_indices().nth(most));
+        self.letters += letters.min(most);
+        let Some((end, _)) = end else { return text.to_owned() };
+        self.is_cut = true;
+        let shown = text.get(..end).unwrap_or_default();
+        format!("{shown}… (cut: {} more letters are not shown)", letters - most)
+    }
+}
+
+/// A value on one line, with everything in it to be seen.
+fn written(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        Value::Array(list) => {
+            let all: Vec<String> = list.iter().map(written).collect();
+            format!("[{}]", all.join(", "))
+        }
+        Value::Object(members) => {
+            let one =
+                |(name, value): (&String, &Value)| format!("{}: {}", quoted(name), written(value));
+            format!("{{{}}}", members.iter().map(one).collect::<Vec<_>>().join(", "))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+/// A text in quotes that it cannot end.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", plain(text))
+}
+
+/// A text in which what cannot be seen is an escape, as JSON writes it, and what looks like another
+/// letter has its code behind it.
+fn plain(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for piece in pieces(text, Breaks::Marked) {
+        match piece {
+            Piece::Plain(text) => {
+                shown.push_str(&text.replace('\\', "\\\\").replace('"', "\\\""));
+            }
+            Piece::Hidden(letter) => {
+                let mut units = [0; 2];
+                for unit in letter.encode_utf16(&mut units) {
+                    shown.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+            Piece::Alike(letter, _) => shown.push_str(&format!("{letter}[{}]", code(letter))),
+        }
+    }
+    shown
 }
 
 /// What the person said.
@@ -105,3 +212,6 @@ pub(super) async fn decide(door: &Door, seat: &Seat, id: &str, said: Said) -> bo
     let decided = door.runtime.confirm(&seat.caller.tenant, id, approve, person).await;
     decided.is_ok()
 }
+
+#[cfg(test)]
+mod tests;

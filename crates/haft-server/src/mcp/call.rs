@@ -166,7 +166,7 @@ pub(super) async fn take(
     let mut envelope = handler.door.runtime.invoke(call).await;
     if let Some(call) = &again
         && let Some(waiting) =
-            approval::waiting(&handler.door, &handler.seat, &round.talk, &envelope)
+            approval::waiting(&handler.door, &handler.seat, &round.talk, call, &envelope)
     {
         if round.talk.by_result {
             return round.ask_for(handler, asked(call), waiting).map(Ended::Asks);

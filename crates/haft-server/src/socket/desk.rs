@@ -7,19 +7,19 @@ use haft_core::outcome::{Applied, Intent, IntentStatus};
 use haft_core::port::Invoke as _;
 use haft_core::record::Event;
 use haft_core::session::{Phase, Session};
-use haft_core::{Call, Caller, Envelope};
+use haft_core::{Call, Caller, Envelope, ErrorKind, Principal, ToolError};
 use haft_runtime::runtime::Decided;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use super::frame::{Asked, Told};
 use super::is_of;
-use super::line::Line;
+use super::line::{Entered, Line};
 use crate::api::calls::Notes;
 use crate::api::confirmations;
 use crate::api::dialects::{self, Said, Sent};
 use crate::door::Door;
-use crate::mcp::beside;
+use crate::mcp::{Approvals, beside};
 use crate::problem::Problem;
 use crate::who::{Role, Who};
 
@@ -74,7 +74,7 @@ impl Desk {
     /// Takes a frame. It is carried out to its end, whatever becomes of the connection.
     pub(super) fn take(&self, text: &str) {
         let (id, asked) = Asked::read(text, self.door.limits.body_bytes);
-        let asked = match (&id, asked) {
+        let (asked, content) = match (&id, asked) {
             (Some(_), Ok(asked)) => asked,
             (to, Err(problem)) => return self.refuse(to.as_deref(), &problem),
             (None, Ok(_)) => return,
@@ -86,8 +86,10 @@ impl Desk {
             Ok(room) => room,
             Err(problem) => return self.refuse(Some(&id), &problem),
         };
-        if !self.line.enter(&id) {
-            return;
+        match self.line.enter(&id, content) {
+            Entered::New => {}
+            Entered::Again => return,
+            Entered::Other => return self.refuse(Some(&id), &used_before()),
         }
         let desk = self.clone();
         tokio::spawn(async move {
@@ -117,6 +119,10 @@ impl Desk {
         match asked {
             Asked::Call { call } => {
                 let mut call = call.call(caller.clone(), self.who.is(Role::Operator))?;
+                if call.session.as_deref().is_some_and(|named| named != &*self.session) {
+                    return Err(Problem::malformed("`call.session` names another session")
+                        .advise("leave it out: a socket's calls are its session's"));
+                }
                 call.session = Some(self.session.to_string());
                 // The session knows a call again that is sent again, also after a restart.
                 call.id = call.id.take().or_else(|| Some(id.to_owned()));
@@ -178,18 +184,28 @@ impl Desk {
         call.client = Some(Arc::new(Notes::new(&id, tell)));
     }
 
-    /// The user beside the client answers what this session asks for them. Everything else takes an
-    /// approver.
+    /// The user beside the client answers what this session asks for them, where their client is
+    /// trusted to have asked them. Everything else takes an approver.
     async fn confirm(&self, id: &str, approve: bool) -> Result<Decided, Problem> {
         let (runtime, tenant) = (&self.door.runtime, &*self.caller.tenant);
-        if let Some(person) = beside(&self.caller)
-            && let Ok(asked) = runtime.store().confirmation(tenant, id).await
-            && asked.session.as_deref() == Some(&*self.session)
-            && asked.subject.as_ref() == Some(&person)
-        {
-            return Ok(runtime.confirm(tenant, id, approve, &person).await?);
+        let Some(person) = self.asked(id).await else {
+            return confirmations::answered(&self.door, &self.who, id, approve).await;
+        };
+        match self.door.socket_approvals {
+            Approvals::Client => Ok(runtime.confirm(tenant, id, approve, &person).await?),
+            Approvals::Approvers if self.who.is(Role::Approver) => {
+                confirmations::answered(&self.door, &self.who, id, approve).await
+            }
+            Approvals::Approvers => Err(untrusted(&person)),
         }
-        confirmations::answered(&self.door, &self.who, id, approve).await
+    }
+
+    /// The user whom a question of this session is for, and who sits beside its client.
+    async fn asked(&self, id: &str) -> Option<Principal> {
+        let person = beside(&self.caller)?;
+        let asked = self.door.runtime.store().confirmation(&self.caller.tenant, id).await.ok()?;
+        let is_ours = asked.session.as_deref() == Some(&*self.session);
+        (is_ours && asked.subject.as_ref() == Some(&person)).then_some(person)
     }
 
     /// What a call asked of the session, and what became of it.
@@ -209,4 +225,22 @@ impl Desk {
             self.ended.store(true, Ordering::Release);
         }
     }
+}
+
+/// The key says for whom its holder acts, not who sits there.
+fn untrusted(person: &Principal) -> Problem {
+    let why = format!("the word of a socket's client is not taken for that of `{person}` here");
+    Problem::forbidden(why).advise(
+        "have somebody with the role `approver` answer, in the console or at \
+         `/v1/confirmations/{id}`; where every client asks its user and the model cannot answer, \
+         an operator sets `server.socket_approvals = \"client\"` in `haft.toml`",
+    )
+}
+
+/// One id, two frames. Whoever counts frames anew on each connection must not take the first one's
+/// answer for the second's.
+fn used_before() -> Problem {
+    let message = "this id was used for another frame of the session; nothing was done";
+    let error = ToolError::new(ErrorKind::Conflict, message);
+    error.suggest("give every frame of a session an id of its own, over all its connections").into()
 }

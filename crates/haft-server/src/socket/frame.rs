@@ -1,5 +1,6 @@
 //! What is said over a socket, in both directions.
 
+use haft_core::digest::{canonical, raw_of};
 use haft_core::outcome::Applied;
 use haft_core::record::Event;
 use haft_core::session::Session;
@@ -39,9 +40,15 @@ pub(super) enum Asked {
     Close,
 }
 
+/// What a frame says beside its id, to know it again.
+pub(super) type Content = [u8; 32];
+
 impl Asked {
     /// Reads a frame: the client's id, and what it asks.
-    pub(super) fn read(text: &str, most: usize) -> (Option<String>, Result<Self, Problem>) {
+    pub(super) fn read(
+        text: &str,
+        most: usize,
+    ) -> (Option<String>, Result<(Self, Content), Problem>) {
         let limits = haft_adm::strict::Limits::default().with_bytes(most);
         let value = match haft_adm::strict::parse(text, limits) {
             Ok(value) => value,
@@ -57,7 +64,8 @@ impl Asked {
                 return (None, Err(Problem::malformed(why)));
             }
         };
-        let read = serde_json::from_value(Value::Object(fields));
+        let content = raw_of(canonical(&fields).as_bytes());
+        let read = serde_json::from_value(Value::Object(fields)).map(|asked| (asked, content));
         (Some(id), read.map_err(|why| Problem::malformed(why.to_string())))
     }
 }

@@ -12,8 +12,8 @@ use haft_core::{ErrorKind, ToolError};
 use tokio::sync::Notify;
 
 pub(crate) use self::cursor::Cursor;
-use self::log::{LINE, Log};
-use super::frame::{self, Told};
+use self::log::{LINE, Log, Seen};
+use super::frame::{self, Content, Told};
 use super::lines::All;
 
 /// One session's frames.
@@ -60,6 +60,16 @@ pub(super) enum Next {
     Nothing,
     /// Another connection holds the session now.
     TakenOver,
+}
+
+/// Whether a client's frame is to be carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Entered {
+    New,
+    /// It came before, and is not carried out again.
+    Again,
+    /// Its id is that of another frame.
+    Other,
 }
 
 impl Line {
@@ -164,8 +174,8 @@ impl Line {
         let number = log.push(frame::text(told));
         if let Some(id) = answers {
             // One that was forgotten meanwhile stays so.
-            if let Some(answer) = log.seen.get_mut(id) {
-                *answer = Some(number);
+            if let Some(seen) = log.seen.get_mut(id) {
+                seen.answer = Some(number);
             }
         }
         self.count(before, log.held());
@@ -185,28 +195,31 @@ impl Line {
         self.changed.notify_one();
     }
 
-    /// Whether a client's frame is new. One that was answered is answered again; of one that is being
-    /// worked on the answer will come.
-    pub(super) fn enter(&self, id: &str) -> bool {
+    /// Takes a client's frame in. One that was answered is answered again; of one that is being worked
+    /// on the answer will come.
+    pub(super) fn enter(&self, id: &str, content: Content) -> Entered {
         let mut log = self.log();
         let before = log.held();
-        if let Some(answered) = log.seen.get(id).copied() {
-            let Some(number) = answered else { return false };
+        if let Some(seen) = log.seen.get(id).copied() {
+            if seen.content != content {
+                return Entered::Other;
+            }
+            let Some(number) = seen.answer else { return Entered::Again };
             let kept = log.frames.iter().find(|(one, _)| *one == number);
             let text = kept.map_or_else(|| forgotten(id), |(_, text)| text.clone());
             let number = log.push(text);
-            log.seen.insert(id.to_owned(), Some(number));
+            log.seen.insert(id.to_owned(), Seen { answer: Some(number), ..seen });
             self.count(before, log.held());
             drop(log);
             self.settle();
             self.changed.notify_one();
-            return false;
+            return Entered::Again;
         }
-        log.remember_id(id);
+        log.remember_id(id, content);
         self.count(before, log.held());
         drop(log);
         self.settle();
-        true
+        Entered::New
     }
 }
 

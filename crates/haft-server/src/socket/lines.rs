@@ -110,6 +110,7 @@ fn largest(lines: &HashMap<String, Kept>) -> Option<Arc<str>> {
 #[cfg(test)]
 mod tests {
     use super::super::frame::Told;
+    use super::super::line::Entered;
     use super::*;
 
     fn tell(line: &Line, bytes: usize) {
@@ -155,9 +156,10 @@ mod tests {
         drop(open);
         let ids = lines.of(&Arc::from("t"), "ids");
         for at in 0..5_000 {
-            ids.enter(&format!("{at:0>100}"));
+            ids.enter(&format!("{at:0>100}"), [0; 32]);
         }
         assert!(total(&lines) <= 1 << 20, "ids count as well: {}", total(&lines));
-        assert!(!ids.enter(&format!("{:0>100}", 4_999)), "the newest are known");
+        let newest = ids.enter(&format!("{:0>100}", 4_999), [0; 32]);
+        assert_eq!(newest, Entered::Again, "the newest are known");
     }
 }

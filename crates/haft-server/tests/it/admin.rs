@@ -38,6 +38,20 @@ pub(crate) fn check(reply: &Reply, status: u16, code: &str) {
 }
 
 #[tokio::test]
+async fn a_tool_that_an_agent_lacks_is_turned_off_as_often_as_is_said() {
+    let served = Served::new().await;
+    put(&served, &served.admin, "/v1/admin/agents/night", "", json!({"tools": ["echo"]})).await;
+    let path = "/v1/admin/agents/night/tools/send";
+    for enabled in [false, false, true, true, false] {
+        let told = served.post(&served.admin, path, json!({"enabled": enabled})).await;
+        check(&told, 200, "");
+        assert_eq!(told.json()["enabled"], enabled, "{told:?}");
+        let kept = served.get(&served.admin, "/v1/admin/agents/night/activations/send").await;
+        assert_eq!(kept.json()["value"]["enabled"], enabled, "{kept:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_agent_is_made_changed_and_removed_on_what_was_read() {
     let served = Served::new().await;
     let (key, path) = (&served.admin, "/v1/admin/agents/night");

@@ -174,6 +174,28 @@ async fn a_posted_message_is_answered_in_its_own_words() {
         reply["messages"][0]["parts"][0]["functionResponse"]["name"], "shop__echo",
         "{reply}"
     );
+    // Paired by its place: the call had no id.
+    assert_eq!(reply["messages"][0]["parts"][0]["functionResponse"].get("id"), None, "{reply}");
+    let named = json!({"role": "model", "parts": [
+        {"functionCall": {"id": "g1", "name": "shop__echo", "args": {"text": "1"}}}]});
+    let reply = served.post(&served.agent, &path, named).await.json();
+    assert_eq!(reply["messages"][0]["parts"][0]["functionResponse"]["id"], "g1", "{reply}");
+
+    let old = json!({"role": "assistant", "content": null,
+        "function_call": {"name": "shop__echo", "arguments": "{\"text\": \"1\"}"}});
+    let reply = served.post(&served.agent, &format!("{CALLS}?format=openai"), old).await.json();
+    let answer = json!([{"role": "function", "name": "shop__echo",
+        "content": "{\"said\":{\"text\":\"1\"}}"}]);
+    assert_eq!(reply["messages"], answer, "{reply}");
+
+    let path = format!("{CALLS}?format=adm");
+    let adm = json!({"name": "shop__echo", "args": {"text": "1"}, "call_id": "x"});
+    let reply = served.post(&served.agent, &path, adm).await.json();
+    let why = reply["outcomes"][0]["error"]["message"].as_str().unwrap();
+    assert!(why.contains("call_id") && !why.contains("contradict"), "{why}");
+    let shapeless = json!({"function_call": {"name": "shop__echo", "args": {}}});
+    let reply = served.post(&served.agent, &path, shapeless).await;
+    assert!(reply.status == 400 && reply.body.contains("FunctionCall"), "{reply:?}");
     let nonsense = served.post(&served.agent, &format!("{CALLS}?format=klingon"), json!({})).await;
     assert_eq!(nonsense.status, 400);
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use haft_agent::model::{Model, Stream};
-use haft_agent::{Agent, Refusal, Settings};
+use haft_agent::{Agent, Patience, Refusal, Settings};
 use haft_core::port::Boxed;
 use haft_runtime::toolbox::{Period, Records, TokenBudget};
 use haft_server::{Door, Limits};
@@ -18,6 +18,7 @@ use crate::mcp::asked;
 use crate::own::service::Service;
 
 const CHAT: &str = "/v1/chat/completions";
+const JSON: Option<&str> = Some("application/json");
 
 /// A model that says what a test has written for it.
 #[derive(Default)]
@@ -208,7 +209,7 @@ async fn mistakes_are_told_in_the_clients_own_shape() {
     check(json!({ "messages": hello()["messages"], "n": 3 }), 400, "there is one only").await;
     check(json!({ "messages": hello()["messages"], "cheese": 3 }), 400, "`cheese`").await;
     // The model has nothing to say.
-    check(hello(), 502, "nothing more to say").await;
+    check(hello(), 502, "refused the request").await;
     // A key that is for several agents must name one.
     let named = world.served.post(&world.served.operator, CHAT, hello()).await;
     assert_eq!(named.status, 400);
@@ -219,6 +220,77 @@ async fn mistakes_are_told_in_the_clients_own_shape() {
     let of_agent = "/v1/agents/helper/chat/completions";
     assert_eq!(world.served.post(&world.served.agent, of_agent, hello()).await.status, 502);
     assert_eq!(world.served.post(&world.served.stranger, of_agent, hello()).await.status, 404);
+}
+
+/// A model that cannot be asked.
+struct Broken(Refusal);
+
+impl Model for Broken {
+    fn dialect(&self) -> Dialect {
+        Dialect::OpenAiChat
+    }
+
+    fn name(&self) -> &str {
+        "broken"
+    }
+
+    fn place(&self) -> String {
+        "10.0.0.7:7466".into()
+    }
+
+    fn ask<'a>(&'a self, _: String) -> Boxed<'a, Result<Box<dyn Stream>, Refusal>> {
+        let why = self.0.clone();
+        Box::pin(async move { Err(why) })
+    }
+}
+
+#[tokio::test]
+async fn where_the_model_is_and_what_its_provider_says_is_not_told() {
+    let said = "10.0.0.7:7466 refused the request: bad key sk-SECRET";
+    for (why, status, code, again) in [
+        (Refusal::passing(said), 503, "transient", true),
+        (Refusal::lasting(said), 502, "permanent", false),
+    ] {
+        let served = Served::made(move |door| {
+            let patience = Patience { retries: 0, ..Patience::default() };
+            let settings = Settings { patience, ..Settings::default() };
+            let agent = Agent::new(door.runtime.clone(), Arc::new(Broken(why)), settings);
+            door.with_models(Arc::new(move |_, _| Ok(agent.clone())))
+        })
+        .await;
+        let whole = served.post(&served.agent, CHAT, hello()).await;
+        assert_eq!((whole.status, &whole.json()["error"]["code"]), (status, &json!(code)));
+        let mut stream = hello();
+        stream["stream"] = json!(true);
+        let streamed = served.post(&served.agent, CHAT, stream).await;
+        for reply in [&whole, &streamed] {
+            assert!(!reply.body.contains("7466") && !reply.body.contains("SECRET"), "{reply:?}");
+            assert_eq!(reply.body.contains("again"), again, "{reply:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn whoever_is_turned_away_at_the_door_hears_it_in_the_clients_own_shape() {
+    let world = World::new(vec![]).await;
+    for path in [CHAT, "/v1/agents/helper/chat/completions"] {
+        let stranger = world.served.post("", path, hello()).await;
+        assert_eq!((stranger.status, stranger.header("content-type")), (401, JSON));
+        assert_eq!(stranger.json()["error"]["type"], "authentication_error");
+        assert!(stranger.header("www-authenticate").is_some(), "{stranger:?}");
+        let wrong = world.served.get(&world.served.agent, path).await;
+        assert_eq!((wrong.status, wrong.header("content-type")), (405, JSON));
+        assert_eq!(wrong.json()["error"]["code"], "wrong_method", "{wrong:?}");
+    }
+    let elsewhere = world.served.get("", "/v1/tools").await;
+    assert_eq!(elsewhere.header("content-type"), Some("application/problem+json"));
+}
+
+#[tokio::test]
+async fn an_agent_without_a_model_is_no_mistake_in_the_request() {
+    let served = Served::new().await;
+    let reply = served.post(&served.agent, CHAT, hello()).await;
+    assert_eq!((reply.status, &reply.json()["error"]["code"]), (404, &json!("unavailable")));
 }
 
 #[tokio::test]

@@ -29,7 +29,10 @@ async fn nobody_gets_in_without_a_key() {
             for key in ["", "haft_helper_0000", "nonsense"] {
                 let reply = served.send(key, method, &path, &[], Some(json!({}))).await;
                 assert_eq!(reply.status, 401, "{method} {path} with `{key}`: {reply:?}");
-                assert_eq!(reply.json()["code"], "unauthenticated");
+                let said = reply.json();
+                let problem =
+                    if path.ends_with("/chat/completions") { &said["error"] } else { &said };
+                assert_eq!(problem["code"], "unauthenticated", "{path}");
             }
             tried += 1;
         }
@@ -152,6 +155,38 @@ async fn what_two_readers_could_take_differently_is_refused() {
     );
     assert_eq!(served.raw(plain.as_bytes()).await.status, 415);
     assert_eq!(served.runs(), 0);
+}
+
+#[tokio::test]
+async fn a_head_that_could_be_read_in_two_ways_ends_the_connection() {
+    let served = Served::new().await;
+    let next = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    for (lines, statuses) in [
+        ("Host: localhost\r\n", 2),
+        ("Host: localhost\r\nHost: localhost\r\n", 1),
+        ("", 1),
+        ("Host: elsewhere.example\r\n", 2),
+    ] {
+        let text = format!("GET /healthz HTTP/1.1\r\n{lines}\r\n{next}");
+        let reply = served.raw(text.as_bytes()).await;
+        let all = format!("{}\r\n\r\n{}", reply.head, reply.body);
+        assert_eq!(all.matches("HTTP/1.1 ").count(), statuses, "{lines:?}: {all}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_is_for_no_agent_is_told_so() {
+    let served = Served::new().await;
+    for role in ["approver", "metrics"] {
+        let wanted = json!({"principal": "user:ann", "roles": [role]});
+        let made = served.post(&served.admin, "/v1/admin/keys", wanted).await;
+        let key = made.json()["key"].as_str().unwrap().to_owned();
+        for path in ["/v1/tools", "/v1/agents/helper/tools", "/v1/agents/nobody/tools"] {
+            let reply = served.get(&key, path).await;
+            assert_eq!((reply.status, &reply.json()["code"]), (403, &json!("forbidden")), "{path}");
+        }
+    }
+    assert_eq!(served.get(&served.agent, "/v1/agents/nobody/tools").await.status, 404);
 }
 
 /// A length beside chunks: the HTTP library passes over it, and whoever stands before this server may not.
@@ -452,6 +487,7 @@ async fn a_client_that_has_the_tools_is_not_sent_them_again() {
         let headers = [("If-None-Match", seen)];
         let reply = served.send(&served.agent, "GET", place, &headers, None).await;
         assert_eq!(reply.status, status, "{seen}");
+        assert_eq!(reply.header("cache-control"), Some("private, no-cache"), "{seen}");
     }
 }
 

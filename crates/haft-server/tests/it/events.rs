@@ -130,6 +130,26 @@ async fn what_people_decide_is_on_record_with_what_it_is_about() {
     assert_eq!(found.as_array().unwrap().len(), 1, "{found}");
     assert_eq!(found[0]["payload"]["status"], "approved", "{found}");
     assert_eq!(found[0]["payload"]["by"], "user:mara", "{found}");
+    assert_eq!(found[0]["payload"]["decidedBy"], "user:mara", "{found}");
+}
+
+#[tokio::test]
+async fn an_answer_is_told_at_the_time_at_which_it_was_given() {
+    let served = Served::new().await;
+    let mut stream = Stream::open(&served, "?kind=confirmation_decided", "").await;
+    call(&served, "pay", "rent").await;
+    let asked = served.get(&served.operator, "/v1/confirmations").await.json();
+    let at = |value: &Value| value.as_i64().unwrap();
+    while served.door.runtime.store().now_ms() <= at(&asked[0]["askedAtMs"]) {
+        tokio::task::yield_now().await;
+    }
+    let place = format!("/v1/confirmations/{}", asked[0]["id"].as_str().unwrap());
+    assert_eq!(served.post(&served.operator, &place, json!({"approve": false})).await.status, 200);
+    let (_, told, _) = stream.next().await;
+    assert!(at(&told["atMs"]) > at(&asked[0]["askedAtMs"]), "{told} {asked}");
+    assert_eq!(told["payload"]["decidedBy"], "user:mara", "{told}");
+    let kept = served.get(&served.operator, "/v1/events?kind=confirmation_decided").await.json();
+    assert!((at(&told["atMs"]) - at(&kept[0]["atMs"])).abs() < 1_000, "{told} {kept}");
 }
 
 #[tokio::test]

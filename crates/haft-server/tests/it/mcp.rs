@@ -206,7 +206,8 @@ async fn the_person_at_the_client_approves_and_the_model_cannot() {
     let asked = call_for(&served, "pay", pay.clone(), can.clone()).await;
     assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
     let question = &asked["result"]["inputRequests"]["haft/approval"];
-    assert!(question["params"]["message"].as_str().unwrap().contains("5 pounds"), "{asked}");
+    let shown = question["params"]["message"].as_str().unwrap();
+    assert!(shown.contains("\nArguments:\n- text: \"5 pounds\""), "{shown}");
     let state = asked["result"]["requestState"].as_str().unwrap().to_owned();
     assert_eq!(served.runs(), 0);
 

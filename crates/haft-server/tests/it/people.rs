@@ -139,6 +139,8 @@ async fn lists_that_grow_are_read_a_page_at_a_time() {
             |all: &[serde_json::Value]| all.iter().map(|one| one[name].clone()).collect::<Vec<_>>();
         assert_eq!(names(&seen), names(&whole), "{list}");
     }
+    let none = served.get(&served.operator, "/v1/series?step_ms=0").await;
+    assert_eq!(none.status, 400, "{none:?}");
     for list in ["calls", "effects", "confirmations", "sessions", "audit"] {
         let by = if list == "audit" { "before" } else { "after" };
         let lost = served.get(&served.operator, &format!("/v1/{list}?{by}=nobody")).await;
@@ -150,6 +152,23 @@ async fn lists_that_grow_are_read_a_page_at_a_time() {
         ("/v1/calls?tool=nothing", 0),
         ("/v1/effects?tool=send", 5),
         ("/v1/stats?tool=send", 1),
+    ] {
+        let found = served.get(&served.operator, path).await.json();
+        assert_eq!(found.as_array().map(Vec::len), Some(all), "{path}: {found}");
+    }
+    // One that was refused under the short name hides none of them.
+    let night = Some(json!({"tools": ["echo"]}));
+    served.send(&served.admin, "PUT", "/v1/admin/agents/night", &[], night).await;
+    let call = json!({"tool": "send", "arguments": {"text": "x"}, "idempotency_key": "night"});
+    let refused = served.post(&served.admin, "/v1/agents/night/calls", call).await;
+    assert_eq!(refused.json()["error"]["kind"], "unavailable", "{refused:?}");
+    for (path, all) in [
+        ("/v1/calls?tool=send", 6),
+        ("/v1/calls?tool=shop__send", 5),
+        ("/v1/effects?tool=send", 5),
+        ("/v1/events?tool=send&kind=tool_call_result", 6),
+        ("/v1/audit?tool=send&kind=settle", 5),
+        ("/v1/stats?tool=send", 2),
     ] {
         let found = served.get(&served.operator, path).await.json();
         assert_eq!(found.as_array().map(Vec::len), Some(all), "{path}: {found}");

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use haft_server::mcp::Approvals;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
@@ -119,6 +120,21 @@ async fn calls_messages_and_signals_go_over_one_socket() {
 }
 
 #[tokio::test]
+async fn a_call_that_names_another_session_is_not_made_in_this_one() {
+    let served = Served::new().await;
+    let mut line = Line::open(&served, &served.agent, "").await;
+    let session = line.until("ready").await["session"]["id"].clone();
+    let mut other = call("1", "send", "a");
+    other["call"]["session"] = json!("other");
+    let told = line.ask(other).await;
+    assert_eq!((&told["type"], &told["problem"]["status"]), (&json!("error"), &json!(400)));
+    assert_eq!(served.runs(), 0);
+    let mut own = call("2", "send", "a");
+    own["call"]["session"] = session;
+    assert_eq!(line.ask(own).await["result"]["ok"], true);
+}
+
+#[tokio::test]
 async fn what_a_broken_connection_lost_is_sent_again_and_not_run_again() {
     let served = Served::new().await;
     let mut first = Line::open(&served, &served.agent, "").await;
@@ -139,6 +155,40 @@ async fn what_a_broken_connection_lost_is_sent_again_and_not_run_again() {
     let again = second.ask(call("2", "send", "b")).await;
     assert_eq!(again["result"], answer["result"]);
     assert_eq!(served.runs(), 2);
+}
+
+/// Many clients number their frames anew on each connection.
+#[tokio::test]
+async fn an_id_that_another_frame_had_is_a_conflict_and_nothing_is_done() {
+    let served = Served::new().await;
+    let mut first = Line::open(&served, &served.agent, "").await;
+    let session = first.until("ready").await["session"]["id"].as_str().unwrap().to_owned();
+    let done = first.ask(call("1", "send", "first")).await;
+    assert_eq!(done["result"]["ok"], true, "{done}");
+    drop(first);
+    let mut second = Line::open(&served, &served.agent, &format!("?session={session}")).await;
+    for other in [
+        call("1", "send", "second"),
+        call("1", "echo", "first"),
+        json!({ "type": "message", "id": "1", "message": "hello" }),
+        json!({ "type": "close", "id": "1" }),
+    ] {
+        let told = second.ask(other.clone()).await;
+        assert_eq!(
+            (&told["type"], &told["problem"]["code"]),
+            (&json!("error"), &json!("conflict"))
+        );
+        assert_eq!(told["problem"]["status"], 409, "{other}");
+    }
+    // The first one, in whatever order it is written, is what it was.
+    let again = json!({ "call": { "arguments": { "text": "first" }, "tool": "send" },
+        "type": "call", "id": "1" });
+    assert_eq!(second.ask(again).await["result"], done["result"]);
+    assert_eq!(served.runs(), 1);
+    let said = second.ask(json!({ "type": "message", "id": "2", "message": "hello" })).await;
+    let signal = json!({ "type": "signal", "id": "3", "signal": "turn_complete" });
+    assert_eq!(said["result"]["status"], "waits", "{said}");
+    assert_eq!(second.ask(signal).await["result"]["messages"], json!(["hello"]), "and no other");
 }
 
 #[tokio::test]
@@ -230,9 +280,37 @@ async fn a_person_is_asked_and_answers_over_the_socket() {
     assert_eq!(served.runs(), 1);
 }
 
+/// The agent's program holds the same key as the front end would.
 #[tokio::test]
-async fn the_user_beside_the_client_answers_what_their_own_session_asks() {
+async fn a_key_that_acts_for_a_user_does_not_answer_for_them() {
     let served = Served::new().await;
+    let mut beside = Line::open(&served, &served.companion, "").await;
+    let asked = beside.ask(call("1", "pay", "a")).await;
+    let id = &asked["result"]["error"]["details"]["confirmation"]["id"];
+    for (frame, approve) in [("2", true), ("3", false)] {
+        let confirm =
+            json!({ "type": "confirm", "id": frame, "confirmation": id, "approve": approve });
+        let refused = beside.ask(confirm).await;
+        assert_eq!(refused["problem"]["status"], 403, "{refused}");
+        let how = refused["problem"]["suggestion"].as_str().unwrap();
+        assert!(how.contains("server.socket_approvals"), "{how}");
+    }
+    let over_http = served
+        .post(
+            &served.companion,
+            &format!("/v1/confirmations/{}", id.as_str().unwrap()),
+            json!({"approve": true}),
+        )
+        .await;
+    assert_eq!(over_http.status, 403);
+    let again = beside.ask(call("4", "pay", "a")).await;
+    assert_eq!(again["result"]["error"]["kind"], "confirmation_required", "{again}");
+    assert_eq!(served.runs(), 0);
+}
+
+#[tokio::test]
+async fn the_user_beside_the_client_answers_what_their_own_session_asks_where_that_is_said() {
+    let served = Served::made(|door| door.with_socket_approvals(Approvals::Client)).await;
     let mut beside = Line::open(&served, &served.companion, "").await;
     let asked = beside.ask(call("1", "pay", "a")).await;
     let id = &asked["result"]["error"]["details"]["confirmation"]["id"];

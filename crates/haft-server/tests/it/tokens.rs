@@ -241,6 +241,8 @@ async fn whatever_is_not_certain_is_refused_alike() {
         ("nobody", with(json!({"sub": null}))),
         ("nobody in particular", with(json!({"sub": ""}))),
         ("a name with a line end", with(json!({"sub": "ann\nroot"}))),
+        ("a name with what cannot be seen", with(json!({"sub": "ma\u{200b}ra"}))),
+        ("somebody else with it", with(json!({"on_behalf_of": "ma\u{202e}ra"}))),
         ("dots", "..".to_owned()),
         ("long dots", format!("{0}.{0}.{0}", "a".repeat(100_000).get(..15_000).unwrap())),
     ] {

@@ -47,7 +47,8 @@ fn about(entry: &AuditEntry, record: Option<&InvocationRecord>) -> About {
 fn fits(filter: &TrailFilter, about: &About) -> bool {
     let says = |wanted: &Option<String>, is: &Option<String>| wanted.is_none() || wanted == is;
     says(&filter.agent, &about.agent)
-        && says(&filter.tool, &about.tool)
+        && (says(&filter.tool, &about.tool)
+            || (about.tool.is_some() && filter.or_tool == about.tool))
         && says(&filter.session, &about.session)
         && says(&filter.call, &about.call)
 }

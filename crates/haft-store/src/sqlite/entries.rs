@@ -7,7 +7,7 @@ use haft_core::record::AuditEntry;
 use rusqlite::Row;
 
 use super::fault::of_read;
-use super::read::{Where, one};
+use super::read::{Where, either, one};
 use super::row::{self, signed};
 use super::sealing::Seals;
 use crate::figures;
@@ -101,7 +101,7 @@ fn plain(filter: &TrailFilter, removed: i64) -> Where {
 fn of_calls(filter: &TrailFilter, removed: i64) -> Where {
     let mut query = Where::new("SELECT number FROM calls", &filter.tenant);
     query.and_some("agent =", filter.agent.clone());
-    query.and_some("tool =", filter.tool.clone());
+    query.and_one_of("tool", &either(&filter.tool, &filter.or_tool));
     query.and_some("session =", filter.session.clone());
     query.and_some("call =", filter.call.clone());
     let entry = |column: &str| format!("(SELECT {column} FROM audit WHERE number = calls.number)");
@@ -114,19 +114,17 @@ fn of_calls(filter: &TrailFilter, removed: i64) -> Where {
 /// The others. What somebody has touched may not be JSON any more, and is about nothing then.
 fn of_others(filter: &TrailFilter, removed: i64) -> Where {
     let mut query = Where::new("SELECT number FROM audit INDEXED BY audit_rare", &filter.tenant);
+    let said = |name: &str| format!("iif(json_valid(body), body ->> '$.{name}', NULL)");
     query.sql.push_str(RARE);
     // Before anything of a body is read.
     query.and_one_of("kind", &filter.kinds);
     query.and_some("at_ms >=", filter.since_ms);
     query.and_some("at_ms <=", filter.until_ms);
-    for (name, wanted) in [
-        ("agent", &filter.agent),
-        ("tool", &filter.tool),
-        ("session", &filter.session),
-        ("call", &filter.call),
-    ] {
-        let says = format!("iif(json_valid(body), body ->> '$.{name}', NULL) =");
-        query.and_some(&says, wanted.clone());
+    for (name, wanted) in
+        [("agent", &filter.agent), ("session", &filter.session), ("call", &filter.call)]
+    {
+        query.and_some(&format!("{} =", said(name)), wanted.clone());
     }
+    query.and_one_of(&said("tool"), &either(&filter.tool, &filter.or_tool));
     newest(query, filter, removed)
 }

@@ -128,10 +128,17 @@ pub(super) fn effects(conn: &Seals<'_>, filter: &EffectFilter) -> Res<Vec<Effect
     query.all(conn, |found| row::effect(found, conn))
 }
 
+/// The names by which a tool is looked for; none where no tool is.
+pub(super) fn either(tool: &Option<String>, or: &Option<String>) -> Vec<String> {
+    let Some(tool) = tool else { return Vec::new() };
+    let other = or.iter().filter(|name| *name != tool);
+    std::iter::once(tool).chain(other).cloned().collect()
+}
+
 fn of_calls(select: &str, filter: &CallFilter) -> Where {
     let mut query = Where::new(select, &filter.tenant);
     query.and_some("agent =", filter.agent.clone());
-    query.and_some("tool =", filter.tool.clone());
+    query.and_one_of("tool", &either(&filter.tool, &filter.or_tool));
     query.and_some("session =", filter.session.clone());
     query.and_some("error =", filter.error.map(|kind| kind.as_str().to_owned()));
     query.and_some("(error IS NULL) =", filter.ok);

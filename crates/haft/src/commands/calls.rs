@@ -22,6 +22,7 @@ pub(crate) fn run(at: &Place, options: &Calls, out: &mut Output) -> anyhow::Resu
             tenant: options.tenant.clone(),
             agent: options.agent.clone(),
             tool: None,
+            or_tool: None,
             session: options.session.clone(),
             error,
             ok: None,
@@ -33,6 +34,7 @@ pub(crate) fn run(at: &Place, options: &Calls, out: &mut Output) -> anyhow::Resu
         };
         if let Some(name) = &options.tool {
             filter.tool = Some(named(&store, &options.tenant, name).await?);
+            filter.or_tool = Some(name.clone());
         }
         if options.stats {
             return stats(&store.stats(filter).await?, options, out);

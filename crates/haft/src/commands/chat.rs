@@ -224,7 +224,7 @@ impl<'a> Talk<'a> {
                     Exit::Findings,
                 )
             }
-            Reason::ModelFailed { message } => (plain(message), Exit::Failed),
+            Reason::ModelFailed { message, .. } => (plain(message), Exit::Failed),
             Reason::SessionRefused { kind, message } => {
                 (format!("[{kind}] {}", plain(message)), Exit::Findings)
             }

@@ -65,6 +65,7 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         let door = Door::new(desk.runtime.clone(), hub, keys, hosts, limits)
             .with_models(models(&desk)?)
             .with_mcp(desk.config.mcp.clone())
+            .with_socket_approvals(desk.config.server.socket_approvals)
             .home(&desk.config.first_tenant())
             .issuers(issuers)
             .metrics(metrics);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use haft_server::Limits;
+use haft_server::mcp::Approvals;
 use haft_server::metrics::MOST_LABEL_SETS;
 use haft_server::who::Key;
 use haft_server::who::jwt::Issuer;
@@ -27,6 +28,7 @@ pub(super) struct RawServer {
     keep_alive_s: Option<u64>,
     leave_s: Option<u64>,
     max_label_sets: Option<usize>,
+    socket_approvals: Option<Approvals>,
     log: Logging,
 }
 
@@ -79,7 +81,8 @@ impl RawServer {
         limits.leave = Duration::from_secs(self.leave_s.unwrap_or(LEAVE_S));
         let (listen, hosts, log) = (self.listen, self.hosts, self.log);
         let label_sets = self.max_label_sets.unwrap_or(MOST_LABEL_SETS);
-        Serving { listen, hosts, limits, keys, issuers, label_sets, log }
+        let socket_approvals = self.socket_approvals.unwrap_or(Approvals::Approvers);
+        Serving { listen, hosts, limits, keys, issuers, label_sets, socket_approvals, log }
     }
 }
 
@@ -98,6 +101,8 @@ pub(crate) struct Serving {
     pub(crate) issuers: Vec<Issuer>,
     /// How many sets of labels a metric has before the rest is counted together.
     pub(crate) label_sets: usize,
+    /// Whose word counts as an approval over a session's socket.
+    pub(crate) socket_approvals: Approvals,
     /// How the log is written.
     pub(crate) log: Logging,
 }
@@ -111,6 +116,7 @@ impl Default for Serving {
             keys: Vec::new(),
             issuers: Vec::new(),
             label_sets: MOST_LABEL_SETS,
+            socket_approvals: Approvals::Approvers,
             log: Logging::default(),
         }
     }
@@ -119,6 +125,7 @@ impl Default for Serving {
 #[cfg(test)]
 mod tests {
     use super::super::Config;
+    use super::Approvals;
 
     #[track_caller]
     fn check(text: &str, home: &str) {
@@ -154,6 +161,22 @@ mod tests {
             refuses(&format!("[mcp]\npublic_url = \"{url}\"\n"), "`mcp.public_url`");
         }
         check("[mcp]\npublic_url = \"https://tools.example.org/haft\"\n", "default");
+    }
+
+    #[test]
+    fn the_word_of_a_sockets_client_counts_only_where_that_is_said() {
+        for (text, expected) in [
+            ("", Approvals::Approvers),
+            ("[server]\nsocket_approvals = \"approvers\"\n", Approvals::Approvers),
+            ("[server]\nsocket_approvals = \"client\"\n", Approvals::Client),
+        ] {
+            let file = std::env::temp_dir().join(format!("haft-word-{}.toml", std::process::id()));
+            std::fs::write(&file, text).unwrap();
+            let config = Config::find(Some(&file), &std::env::temp_dir());
+            std::fs::remove_file(&file).unwrap();
+            assert_eq!(config.unwrap().server.socket_approvals, expected, "{text}");
+        }
+        refuses("[server]\nsocket_approvals = \"anybody\"\n", "anybody");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use haft_core::config::Kind;
-use haft_runtime::config::{Activation, activation_id, read};
+use haft_runtime::config::{Activation, ChangeError, activation_id, read};
 use haft_runtime::runtime::ToolState;
 use haft_runtime::toolbox::Overrides;
 use serde::Deserialize;
@@ -182,8 +182,24 @@ pub(crate) async fn turned(
     tool: &str,
     enabled: bool,
 ) -> Result<ToolState, Problem> {
-    let (_, tool) = named(door, who, agent, tool)?;
-    Ok(door.runtime.set_tool(&who.principal, &who.tenant, agent, &tool, enabled).await?)
+    let (id, tool) = named(door, who, agent, tool)?;
+    let set = door.runtime.set_tool(&who.principal, &who.tenant, agent, &tool, enabled).await;
+    let mut state = match set {
+        // One that the agent lacks for another reason does not stand as if it were turned off.
+        Err(ChangeError::Stale) if is_said(door, who, &id, enabled).await? => {
+            door.runtime.tool_state(&who.tenant, agent, &tool)
+        }
+        set => set?,
+    };
+    state.enabled = enabled;
+    Ok(state)
+}
+
+/// Whether that is what is stored.
+async fn is_said(door: &Door, who: &Who, id: &str, enabled: bool) -> Result<bool, Problem> {
+    let entry = super::stored(door, who, Kind::Activation, id).await?;
+    let said = entry.and_then(|entry| read::<Activation>(&entry).ok());
+    Ok(said.is_some_and(|said| said.enabled == enabled))
 }
 
 fn known(door: &Door, who: &Who, agent: &str) -> Result<(), Problem> {

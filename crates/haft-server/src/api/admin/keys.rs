@@ -8,6 +8,7 @@ use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use haft_core::Principal;
+use haft_core::call::PrincipalKind;
 use haft_core::config::Kind;
 use haft_runtime::policy::Instant;
 use serde::{Deserialize, Serialize};
@@ -118,7 +119,7 @@ pub(crate) async fn make(
 ) -> Result<Response, Problem> {
     need(&who, Role::Administrator)?;
     let new: NewKey = body::shape(body::json(&headers, body, &door.limits).await?)?;
-    Ok(respond(minted(&door, &who, new).await?))
+    Ok(respond(made(&door, &who, new).await?))
 }
 
 impl NewKey {
@@ -133,6 +134,19 @@ impl NewKey {
         Self { name, principal, subject, roles, agents, expires }
     }
 
+    /// A program never approves, nor makes somebody who does.
+    fn may_be_made_by(&self, who: &Who) -> Result<(), Problem> {
+        let approves = self.principal.kind == PrincipalKind::User
+            && (self.is_for(Role::Approver) || self.is_for(Role::Administrator));
+        if !approves || who.principal.kind == PrincipalKind::User {
+            return Ok(());
+        }
+        let why = "a key that may approve is made by a person, and this one is a program's";
+        Err(Problem::forbidden(why).advise(
+            "use the key of an administrator who is a `user:…`, or `haft keys new` for `haft.toml`",
+        ))
+    }
+
     pub(super) fn is_for(&self, role: Role) -> bool {
         self.roles.contains(&role)
     }
@@ -143,8 +157,14 @@ pub(super) fn respond(minted: Minted) -> Response {
     (StatusCode::CREATED, [(header::LOCATION, place)], Json(minted)).into_response()
 }
 
+/// Makes a key that whoever asks may make.
+pub(crate) async fn made(door: &Door, who: &Who, new: NewKey) -> Result<Minted, Problem> {
+    new.may_be_made_by(who)?;
+    minted(door, who, new).await
+}
+
 /// Makes a key in the tenant of `who`.
-pub(crate) async fn minted(door: &Door, who: &Who, new: NewKey) -> Result<Minted, Problem> {
+pub(super) async fn minted(door: &Door, who: &Who, new: NewKey) -> Result<Minted, Problem> {
     let wanted = Wanted {
         name: new.name,
         principal: new.principal,

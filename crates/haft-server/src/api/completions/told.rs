@@ -1,13 +1,15 @@
 //! The loop's events in the shapes of Chat Completions.
 
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::Json;
-use axum::http::header;
+use axum::body::Body;
+use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use haft_agent::{Decision, Done, Event, Handed, Listen, Reason};
+use haft_agent::{Decision, Done, Event, Failing, Handed, Listen, Reason};
 use haft_core::port::Boxed;
-use haft_core::{ErrorKind, ToolError};
+use haft_core::{Caller, ErrorKind, ToolError};
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc::Sender;
 
@@ -25,6 +27,16 @@ impl<E: Into<Problem>> From<E> for Failure {
 }
 
 impl Failure {
+    /// An answer in the shape that these clients read, whoever has made it.
+    pub(crate) fn instead(mut response: Response) -> Response {
+        let Some(problem) = response.extensions_mut().remove::<Problem>() else { return response };
+        let body = Self(problem).body().to_string();
+        let headers = response.headers_mut();
+        headers.remove(header::CONTENT_LENGTH);
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response.map(|_| Body::from(body))
+    }
+
     fn body(&self) -> Value {
         let Self(problem) = self;
         let kind = match problem.status().as_u16() {
@@ -108,11 +120,13 @@ pub(super) struct Pieces {
     created: u64,
     model: String,
     session: String,
+    tenant: Arc<str>,
+    agent: Arc<str>,
     with_usage: bool,
 }
 
 impl Pieces {
-    pub(super) fn new(asked: &Asked, session: &str) -> Result<Self, Problem> {
+    pub(super) fn new(asked: &Asked, session: &str, caller: &Caller) -> Result<Self, Problem> {
         Ok(Self {
             id: fresh("chatcmpl")?,
             created: SystemTime::now()
@@ -120,13 +134,15 @@ impl Pieces {
                 .map_or(0, |since| since.as_secs()),
             model: asked.model.clone(),
             session: session.to_owned(),
+            tenant: caller.tenant.clone(),
+            agent: caller.agent.clone(),
             with_usage: asked.with_usage(),
         })
     }
 
     /// The whole completion.
     pub(super) fn whole(&self, answer: Answer, done: &Done) -> Result<Value, Failure> {
-        if let Some(failure) = failed(&done.reason) {
+        if let Some(failure) = self.failed(&done.reason) {
             return Err(failure);
         }
         let refusal = Some(answer.refusal).filter(|refusal| !refusal.is_empty());
@@ -181,7 +197,7 @@ impl Pieces {
 
     /// The last pieces.
     pub(super) fn end(&self, answer: Answer, done: &Done) -> Vec<Value> {
-        if let Some(failure) = failed(&done.reason) {
+        if let Some(failure) = self.failed(&done.reason) {
             return vec![failure.body()];
         }
         let word = word(&done.reason);
@@ -194,6 +210,17 @@ impl Pieces {
             all.push(self.piece(json!([]), [("usage", usage(done))]));
         }
         all
+    }
+
+    /// Whether there is no answer at all. Why is for whoever runs the server; those who ask are not
+    /// told all of it.
+    fn failed(&self, reason: &Reason) -> Option<Failure> {
+        if let Reason::ModelFailed { message, .. } = reason {
+            let (tenant_id, agent_id) = (&*self.tenant, &*self.agent);
+            let (session, why) = (self.session.as_str(), message.as_str());
+            tracing::warn!(event = "model_failed", tenant_id, agent_id, session, why);
+        }
+        failed(reason)
     }
 
     /// What these clients do not know of and may read.
@@ -235,11 +262,21 @@ impl Listen for Listener {
     }
 }
 
-/// Whether there is no answer at all.
+/// What is told in place of an answer.
 fn failed(reason: &Reason) -> Option<Failure> {
     let error = match reason {
-        Reason::ModelFailed { message } => ToolError::new(ErrorKind::Permanent, message.clone())
-            .suggest("send the same conversation again; what was done is not done twice"),
+        Reason::ModelFailed { message, failing: Failing::Unasked } => {
+            ToolError::new(ErrorKind::Permanent, message.clone())
+        }
+        // Where the model is, and what its provider says of the key, is not the agent's business.
+        Reason::ModelFailed { failing: Failing::Passing, .. } => {
+            ToolError::new(ErrorKind::Transient, "the model did not answer")
+                .suggest("send the same conversation again; what was done is not done twice")
+        }
+        Reason::ModelFailed { failing: Failing::Lasting, .. } => {
+            ToolError::new(ErrorKind::Permanent, "the model's provider refused the request")
+                .suggest("tell whoever runs this server: its log says why (`model_failed`)")
+        }
         Reason::SessionRefused { kind, message } => ToolError::new(*kind, message.clone()),
         Reason::Finished
         | Reason::HandedBack { .. }

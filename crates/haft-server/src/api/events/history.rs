@@ -39,6 +39,7 @@ pub(super) async fn page(
         tenant: who.tenant.to_string(),
         kinds: kinds.into_iter().map(str::to_owned).collect(),
         agent: filter.agent,
+        or_tool: filter.tool.clone(),
         tool: named(door, who, filter.tool).await?,
         session: filter.session,
         call: filter.call,
@@ -143,6 +144,12 @@ fn payload(kind: EventKind, entry: &AuditEntry, body: &Value) -> Value {
     match entry.kind.as_str() {
         // What it says is in the trail alone.
         "note" => json!({}),
+        // In the words of the event that is told as it happens, and in the trail's.
+        "confirmation" => {
+            let mut said = parts(body, &["id", "status", "by"]);
+            said.extend(said.get("by").cloned().map(|by| ("decidedBy".to_owned(), by)));
+            said.into()
+        }
         _ => parts(body, &["id", "status", "state", "by", "note", "why", "lost"]).into(),
     }
 }

@@ -87,12 +87,14 @@ pub(crate) async fn of_agent(
         best(&mut listed, &found, |one| &one.tool.id);
     }
     let tag = tag(&catalog, &listed, &which);
-    if has(&headers, &tag) {
-        return Ok((StatusCode::NOT_MODIFIED, [(header::ETAG, tag)]).into_response());
+    let unchanged = has(&headers, &tag);
+    let cache = (header::CACHE_CONTROL, "private, no-cache".to_owned());
+    let head = [(header::ETAG, tag), cache];
+    if unchanged {
+        return Ok((StatusCode::NOT_MODIFIED, head).into_response());
     }
     let body = render(&door, &catalog, &listed, &which)?;
-    let cache = (header::CACHE_CONTROL, "private, no-cache".to_owned());
-    Ok(([(header::ETAG, tag), cache], Json(body)).into_response())
+    Ok((head, Json(body)).into_response())
 }
 
 fn render(

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use super::{best, described, document, fitting, shown};
-use crate::api::{ModeName, looked_at};
+use crate::api::{ModeName, calls_somebody, looked_at};
 use crate::body::Params;
 use crate::door::Door;
 use crate::problem::{NoKey, Problem};
@@ -88,6 +88,7 @@ impl Tiered {
 /// The tools of a tenant in the view of one agent, and that agent. What could be taken is for
 /// administrators.
 fn tiers(door: &Door, who: &Who, view: &View) -> Result<(String, Catalog, Vec<Tiered>), Problem> {
+    calls_somebody(who)?;
     let agents = door.runtime.agents(&who.tenant);
     let first = || agents.iter().find(|agent| who.may_call(agent)).map(String::as_str);
     let agent = view.agent.as_deref().or_else(|| who.only_agent()).or_else(first);

@@ -3,6 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
 
+use super::super::frame::Content;
+
 /// So many frames are kept of one session, and so many bytes.
 pub(super) const FRAMES: usize = 1_024;
 pub(super) const BYTES: usize = 4 << 20;
@@ -17,7 +19,16 @@ const IDS: usize = 4_096;
 
 /// What a line, and an id on it, takes beside its texts; roughly.
 pub(super) const LINE: usize = 1_024;
-const ID: usize = 128;
+const ID: usize = 160;
+
+/// A client's frame.
+#[derive(Clone, Copy)]
+pub(super) struct Seen {
+    /// What it said.
+    pub(super) content: Content,
+    /// Which frame answers it; none while it is being worked on.
+    pub(super) answer: Option<u64>,
+}
 
 /// What is kept of one line.
 pub(super) struct Log {
@@ -27,7 +38,7 @@ pub(super) struct Log {
     /// Which connection is the newest.
     pub(super) holder: u64,
     /// What became of the client's frames.
-    pub(super) seen: HashMap<String, Option<u64>>,
+    pub(super) seen: HashMap<String, Seen>,
     pub(super) order: VecDeque<String>,
     /// The bytes of both.
     pub(super) ids: usize,
@@ -73,12 +84,12 @@ impl Log {
     }
 
     /// Remembers a client's frame, and forgets the oldest where there are too many.
-    pub(super) fn remember_id(&mut self, id: &str) {
+    pub(super) fn remember_id(&mut self, id: &str, content: Content) {
         if self.order.len() >= IDS {
             self.forget_id();
         }
         self.order.push_back(id.to_owned());
-        self.seen.insert(id.to_owned(), None);
+        self.seen.insert(id.to_owned(), Seen { content, answer: None });
         self.ids += 2 * id.len();
     }
 

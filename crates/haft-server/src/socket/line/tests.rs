@@ -1,6 +1,8 @@
 use super::log::{BYTES, FRAMES, NOTE_BYTES, NOTES};
 use super::*;
 
+const ONE: Content = [1; 32];
+
 fn sent(line: &Line, place: &mut Place) -> Vec<String> {
     let mut all = Vec::new();
     while let Next::Frame(text) = line.next(place) {
@@ -47,11 +49,11 @@ fn what_is_gone_is_counted() {
 fn a_frame_that_comes_again_is_answered_again_and_not_done_again() {
     let line = Line::new(Weak::new());
     let (mut place, _) = line.attach(None);
-    assert!(line.enter("a"));
-    assert!(!line.enter("a"));
+    assert_eq!(line.enter("a", ONE), Entered::New);
+    assert_eq!(line.enter("a", ONE), Entered::Again);
     assert!(sent(&line, &mut place).is_empty());
     line.tell(Some("a"), &Told::Lost { events: 1 });
-    assert!(!line.enter("a"));
+    assert_eq!(line.enter("a", ONE), Entered::Again);
     let all = sent(&line, &mut place);
     let bare = |text: &String| {
         let mut value: serde_json::Value = serde_json::from_str(text).unwrap();
@@ -62,13 +64,25 @@ fn a_frame_that_comes_again_is_answered_again_and_not_done_again() {
 }
 
 #[test]
+fn another_frame_under_the_same_id_is_no_answer_to_the_first() {
+    let line = Line::new(Weak::new());
+    let (mut place, _) = line.attach(None);
+    line.enter("a", ONE);
+    assert_eq!(line.enter("a", [2; 32]), Entered::Other, "while the first is worked on");
+    line.tell(Some("a"), &Told::Lost { events: 1 });
+    assert_eq!(line.enter("a", [2; 32]), Entered::Other);
+    assert_eq!(sent(&line, &mut place).len(), 1, "the first one's answer is not told again");
+    assert_eq!(line.enter("a", ONE), Entered::Again, "the first is still known");
+}
+
+#[test]
 fn whoever_goes_on_from_a_frame_that_was_told_again_hears_nothing_twice() {
     let line = Line::new(Weak::new());
     let (mut place, _) = line.attach(None);
-    line.enter("a");
+    line.enter("a", ONE);
     line.tell(Some("a"), &Told::Lost { events: 1 });
     line.tell(None, &Told::Lost { events: 2 });
-    line.enter("a");
+    line.enter("a", ONE);
     let all = sent(&line, &mut place);
     let places: Vec<u64> = all.iter().map(|text| cursor(text).frame).collect();
     assert_eq!(places, [1, 2, 3]);
@@ -92,13 +106,13 @@ fn a_frame_whose_answer_is_gone_is_told_so() {
     for lose in [many, large, halved] {
         let line = Line::new(Weak::new());
         let (mut place, _) = line.attach(None);
-        assert!(line.enter("a"));
+        assert_eq!(line.enter("a", ONE), Entered::New);
         line.tell(Some("a"), &Told::Lost { events: 1 });
         lose(&line);
         sent(&line, &mut place);
         // However often it asks.
         for _ in 0..2 {
-            assert!(!line.enter("a"), "it is not done again");
+            assert_eq!(line.enter("a", ONE), Entered::Again, "it is not done again");
             let all = sent(&line, &mut place);
             assert_eq!(all.len(), 1, "{all:?}");
             let told: serde_json::Value = serde_json::from_str(&all[0]).unwrap();
@@ -113,11 +127,11 @@ fn a_frame_whose_answer_is_gone_is_told_so() {
 #[test]
 fn answers_that_are_told_again_take_no_more_room() {
     let line = Line::new(Weak::new());
-    line.enter("a");
+    line.enter("a", ONE);
     let large = serde_json::json!("x".repeat(BYTES / 4));
     line.tell(Some("a"), &Told::Answer { to: "a", result: large });
     for _ in 0..20 {
-        line.enter("a");
+        line.enter("a", ONE);
     }
     let log = line.log();
     assert!(log.bytes <= BYTES, "{}", log.bytes);

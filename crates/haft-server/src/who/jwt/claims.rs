@@ -4,7 +4,7 @@ use haft_core::Principal;
 use serde_json::{Map, Value};
 
 use super::Issuer;
-use crate::who::{Role, Who};
+use crate::who::{Role, Who, looks_like_another};
 
 type Claims = Map<String, Value>;
 
@@ -44,7 +44,11 @@ fn tenant<'a>(issuer: &'a Issuer, claims: &'a Claims) -> Result<&'a str, String>
 }
 
 fn principal(kind: &str, id: &str) -> Result<Principal, String> {
-    Principal::parse(&format!("{kind}:{id}"))
+    let principal = Principal::parse(&format!("{kind}:{id}"))?;
+    match looks_like_another(&principal) {
+        true => Err("it names somebody with characters that cannot be seen".to_owned()),
+        false => Ok(principal),
+    }
 }
 
 fn roles(issuer: &Issuer, claims: &Claims) -> Vec<Role> {

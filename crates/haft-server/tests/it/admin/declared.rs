@@ -252,5 +252,5 @@ async fn a_model_is_that_of_the_tenants_agent_and_not_of_a_namesake() {
     assert_eq!(theirs["data"], json!([]));
     let body = json!({"model": "helper", "messages": [{"role": "user", "content": "hi"}]});
     let refused = served.post(&served.stranger, "/v1/chat/completions", body).await;
-    assert!(refused.status == 400 && refused.body.contains("`theirs` has none"), "{refused:?}");
+    assert!(refused.status == 404 && refused.body.contains("`theirs` has none"), "{refused:?}");
 }

@@ -86,12 +86,38 @@ async fn a_key_ends_when_it_says() {
 }
 
 #[tokio::test]
+async fn a_program_makes_nobody_who_approves() {
+    let served = Served::new().await;
+    let service = json!({"principal": "service:ci", "roles": ["administrator"]});
+    let service = served.post(&served.admin, "/v1/admin/keys", service).await;
+    let service = service.json()["key"].as_str().unwrap().to_owned();
+    for (principal, role, status) in [
+        ("user:ghost", "approver", 403),
+        ("user:ghost", "administrator", 403),
+        ("user:ann", "operator", 201),
+        ("agent:helper", "agent", 201),
+        ("service:other", "administrator", 201),
+    ] {
+        let wanted = json!({"principal": principal, "roles": [role]});
+        let made = served.post(&service, "/v1/admin/keys", wanted.clone()).await;
+        assert_eq!(made.status, status, "{wanted}: {made:?}");
+        let made = served.post(&served.admin, "/v1/admin/keys", wanted).await;
+        assert_eq!(made.status, 201, "a person may: {made:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_agents_key_holds_no_other_role() {
     let served = Served::new().await;
     for (wanted, word) in [
         (json!({"principal": "agent:helper", "roles": ["agent", "approver"]}), "no other role"),
         (json!({"principal": "service:bot", "roles": ["approver"]}), "only people approve"),
         (json!({"principal": "user:ann", "roles": []}), "no role"),
+        (json!({"principal": "user:ma\u{200b}ra", "roles": ["operator"]}), "cannot be seen"),
+        (
+            json!({"principal": "agent:helper", "subject": "user:ann\u{202e}", "roles": ["agent"]}),
+            "cannot be seen",
+        ),
     ] {
         let refused = served.post(&served.admin, "/v1/admin/keys", wanted).await;
         check(&refused, 422, "invalid_configuration");

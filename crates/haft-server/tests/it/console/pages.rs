@@ -117,6 +117,21 @@ async fn hostile_texts_stay_text_on_every_page() {
         asked.contains("U+202E") && asked.contains("U+0430") && asked.contains("Look twice"),
         "{asked}"
     );
+    let text = "a\u{202e}b\nTool: shop__echo\u{200b}";
+    world.called("pay", json!({"text": text}), "k5").await;
+    let asked = visit.get("/console/confirmations").await.body;
+    assert!(asked.contains("Cannot be seen in it: U+202E, U+000A, U+200B"), "{asked}");
+}
+
+#[tokio::test]
+async fn what_a_page_is_asked_for_and_has_not_is_said() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.admin).await;
+    assert_eq!(visit.get("/console/events?after=zzz").await.status, 400);
+    assert_eq!(visit.get("/console/effects?state=none").await.status, 400);
+    assert_eq!(visit.get("/console/effects?state=").await.status, 200);
+    let page = visit.get("/console/tools?q=zzzz").await.body;
+    assert!(page.contains("None that fits.") && !page.contains("Nothing is missing"), "{page}");
 }
 
 #[tokio::test]

@@ -71,6 +71,8 @@ contract! {
             (about("call", "c1"), vec![6, 1]),
             (TrailFilter { kinds: vec!["settle".into()], ..about("tool", "core__pay") }, vec![3]),
             (TrailFilter { kinds: vec!["resolve".into()], ..about("tool", "core__pay") }, vec![4]),
+            (TrailFilter { or_tool: Some("core__find".into()), ..about("tool", "core__pay") }, vec![6, 5, 4, 3, 1]),
+            (TrailFilter { or_tool: Some("pay".into()), ..about("tool", "core__pay") }, vec![5, 4, 3]),
             (TrailFilter { before: Some(5), ..about("tool", "core__pay") }, vec![4, 3]),
             (TrailFilter { limit: 1, before: Some(5), ..about("tool", "core__pay") }, vec![4]),
             (TrailFilter { since_ms: Some(begin + 5), ..entries() }, vec![7, 6, 5, 4, 3, 2]),
@@ -185,11 +187,12 @@ contract! {
             change(&mut filter);
             filter
         };
-        let table: [(CallFilter, &[&str]); 10] = [
+        let table: [(CallFilter, &[&str]); 11] = [
             (acme(), &["c2", "c5", "c1", "c3"]),
             (by(&|f| f.limit = 2), &["c2", "c5"]),
             (by(&|f| f.agent = Some("other".into())), &["c3"]),
             (by(&|f| f.tool = Some("a".into())), &["c5", "c1", "c3"]),
+            (by(&|f| (f.tool, f.or_tool) = (Some("b".into()), Some("a".into()))), &["c2", "c5", "c1", "c3"]),
             (by(&|f| f.session = Some("s1".into())), &["c5", "c1", "c3"]),
             (by(&|f| f.error = Some(ErrorKind::Denied)), &["c2"]),
             (by(&|f| f.ok = Some(true)), &["c5", "c1", "c3"]),

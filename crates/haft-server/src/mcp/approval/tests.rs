@@ -1,0 +1,53 @@
+use super::*;
+
+fn asked(arguments: Value) -> String {
+    let question = json!({"id": "cnf_1", "tool": "shop__pay", "preview": "Pay 4?",
+        "arguments": arguments, "suspicious": ["`to` is odd"]});
+    message(&question, None)
+}
+
+#[track_caller]
+fn check(arguments: Value, expected: &str) {
+    let whole = format!("Pay 4?\n\nTool: shop__pay\n{expected}\nTake care: `to` is odd");
+    assert_eq!(asked(arguments), whole);
+}
+
+#[test]
+fn every_argument_is_shown_whatever_the_template_says() {
+    check(json!({}), "Without arguments.");
+    check(
+        json!({"amount": 4, "note": "do \"it\"", "to": ["ann", {"cc": null}]}),
+        "Arguments:\n- amount: 4\n- note: \"do \\\"it\\\"\"\n- to: [\"ann\", {\"cc\": null}]",
+    );
+}
+
+#[test]
+fn nothing_in_an_argument_is_hidden_or_begins_a_line() {
+    check(
+        json!({"to": "a\u{202e}b\nTool: shop__echo\u{200b}"}),
+        "Arguments:\n- to: \"a\\u202eb\\u000aTool: shop__echo\\u200b\" \
+         (cannot be seen in it: U+202E, U+000A, U+200B)",
+    );
+    check(json!({"to": "p\u{430}ypal"}), "Arguments:\n- to: \"p\u{430}[U+0430]ypal\"");
+    check(json!({"a\nTool: b": 1}), "Arguments:\n- a\\u000aTool: b: 1");
+}
+
+#[test]
+fn what_is_too_long_is_cut_and_says_so() {
+    let shown = asked(json!({"note": "x".repeat(5_000), "to": "ann"}));
+    assert!(shown.contains("… (cut: 1002 more letters are not shown)"), "{shown}");
+    assert!(shown.contains("- to: \"ann\"") && shown.contains("Not all of it is shown"), "{shown}");
+    let many: serde_json::Map<String, Value> =
+        (0..100).map(|at| (format!("a{at}"), json!("x".repeat(500)))).collect();
+    let shown = asked(Value::Object(many));
+    assert!(shown.contains(" more that are not shown"), "{shown}");
+    assert!(shown.chars().count() < MOST_SHOWN + 4_000, "{}", shown.chars().count());
+    assert!(!asked(json!({"to": "ann"})).contains("Not all"), "what is whole says nothing of it");
+}
+
+#[test]
+fn the_connection_is_part_of_what_is_approved() {
+    let question = json!({"tool": "shop__pay", "preview": "Pay?", "arguments": {}});
+    let shown = message(&question, Some("bank"));
+    assert_eq!(shown, "Pay?\n\nTool: shop__pay\nConnection: \"bank\"\nWithout arguments.");
+}
