@@ -13,6 +13,7 @@ mod entries;
 mod fault;
 mod forget;
 mod log;
+mod looked;
 mod mark;
 mod owner;
 mod pass;
@@ -39,12 +40,10 @@ use haft_core::port::StoreError;
 use haft_core::registry::{PublicKey, SigningKey};
 use parking_lot::Mutex;
 use rusqlite::Connection;
-use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::{Clock, Steady, System, Times};
 use crate::machine::Owner;
-use crate::steps::journal::ACKNOWLEDGE;
 use crate::tables::{Res, Tables as _};
 use crate::trail::{self, Checkpoint, Heads, Signing};
 use crate::vault::{KeyPlace, Ring};
@@ -53,9 +52,6 @@ use reader::Readers;
 use shared::{Shared, Suspicion};
 use tx::Tx;
 use writer::{Job, Task, Writer};
-
-/// At most so much of what somebody has looked at is in one entry of the trail.
-const MARKS_AT_ONCE: usize = 4_096;
 
 pub(crate) use connections::Kept;
 pub use verify::{ahead, verify};
@@ -163,7 +159,8 @@ impl Sqlite {
         let signing = signing(&conn, &path, &options, shared.clock.now_ms())?;
         if options.verify != Verify::Never {
             let now_ms = shared.clock.now_ms();
-            shared.looked(verify::looked_at_ms(&conn)?);
+            let key = Self::signing_key(&path)?.public();
+            shared.looked(looked::last(&conn, &key)?.at_ms);
             let (suspicion, whole) = pass::on_opening(&path, &options, now_ms)?;
             shared.suspect(suspicion);
             shared.checked(if whole { now_ms } else { 0 });
@@ -245,29 +242,17 @@ impl Sqlite {
 
     /// Goes on although the audit trail was touched: somebody has looked into it. That they have is
     /// written into the trail, for every tenant to see, with what there was to be looked at in the tables:
-    /// what is found there later, they have not seen.
+    /// what is found there later, they have not seen. It is signed with the store's key.
     ///
     /// # Errors
     ///
     /// When the trail cannot be read or written; effects stay stopped.
     pub async fn acknowledge(&self, by: &Principal, note: &str) -> Result<(), StoreError> {
         let (by, note, path) = (by.to_string(), note.to_owned(), self.path.clone());
-        let faults = verify::aside(move || verify::marks(&path)).await?;
-        let write = move |tx: &mut Tx<'_>| {
-            let mut left = faults.as_slice();
-            let number = loop {
-                let (faults, rest) = left.split_at(left.len().min(MARKS_AT_ONCE));
-                let body = json!({ "by": by, "note": note, "faults": faults }).to_string();
-                let number = tx.append("", ACKNOWLEDGE, body)?;
-                if rest.is_empty() {
-                    break number;
-                }
-                left = rest;
-            };
-            let sql = "INSERT INTO acknowledged (number, at_ms, by) VALUES (?1, ?2, ?3)";
-            let now_ms = tx.now_ms();
-            tx.execute(sql, (row::signed(number), now_ms, &by)).map(|_| now_ms)
-        };
+        let key = Self::signing_key(&self.path)?;
+        let public = key.public();
+        let marks = verify::aside(move || verify::marks(&path, &public)).await?;
+        let write = move |tx: &mut Tx<'_>| looked::put(tx, &by, &note, &marks, &key);
         let at_ms = self.write(write).await?;
         self.shared.looked(at_ms);
         // Also where somebody else has looked in the same millisecond.
@@ -286,7 +271,8 @@ impl Sqlite {
     /// Takes in when somebody last looked into the trail, here or in another process. Whoever begins to
     /// suspect something does so first, or what was looked at before would do for that too.
     async fn has_looked(&self) -> Res<i64> {
-        let looked = self.readers.ask(|conn| verify::looked_at_ms(conn)).await?;
+        let key = Self::signing_key(&self.path)?.public();
+        let looked = self.readers.ask(move |conn| Ok(looked::last(conn, &key)?.at_ms)).await?;
         self.shared.looked(looked);
         Ok(looked)
     }

@@ -156,6 +156,10 @@ pub enum Fault {
     Removed,
     /// What is configured is not what its last entry was written for.
     Config,
+    /// Somebody is said to have looked, which the trail has and the key has not signed.
+    Unsigned,
+    /// Somebody is said to have looked, of which the trail knows nothing.
+    Unfounded,
 }
 
 impl fmt::Display for Broken {
@@ -196,6 +200,17 @@ impl fmt::Display for Broken {
             Fault::Ledger => {
                 write!(f, "the ledger does not say what entry {number} says: it was changed")
             }
+            Fault::Unsigned => write!(
+                f,
+                "that somebody has looked, as entry {number} says, is not signed with this key and counts \
+                 for nothing; where it was you, under an older haft or a key that was lost, say so again \
+                 with `haft audit acknowledge`"
+            ),
+            Fault::Unfounded => write!(
+                f,
+                "somebody is said to have looked at everything up to entry {number}, of which the trail \
+                 knows nothing: it counts for nothing"
+            ),
             Fault::Removed => write!(
                 f,
                 "the ledger no longer has the effect that entry {number} tells of: it was removed"

@@ -13,15 +13,12 @@ use tokio::sync::oneshot;
 use super::agree::Words;
 use super::fault::of_read;
 use super::forget::gaps;
+use super::looked::{self, Acknowledged};
 use super::pass::{self, Signatures};
 use super::shared::Suspicion;
 use super::{Sqlite, read, reader, row, writer};
-use crate::tables::{Looked, Res};
+use crate::tables::Res;
 use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Head, Link, Verified, Written};
-
-/// Up to where a person has looked at faults, for [`looked`].
-pub(super) const LOOKED: &str =
-    "SELECT coalesce(max(number), 0), coalesce(max(at_ms), 0) FROM acknowledged";
 
 /// Checks a database's audit trail against itself and against the checkpoints in a file.
 ///
@@ -56,7 +53,10 @@ pub fn verify(
         }
     })?;
     if first.is_none() {
-        first = words.against(&conn)?.into_iter().next().map(|one| one.broken);
+        let said = Acknowledged::read(&conn, key)?;
+        let differing = words.against(&conn)?.into_iter().chain(said.alone);
+        let mut differing = differing.map(|one| one.broken);
+        first = differing.next().or_else(|| said.unsigned.into_iter().next());
     }
     Ok(first.map_or_else(|| chain.end(), Err))
 }
@@ -74,7 +74,7 @@ pub(super) fn told(path: &Path) -> Res<Option<Head>> {
 /// until somebody has looked.
 pub(super) fn fence(conn: &Connection, path: &Path, key: &SigningKey) -> Res<()> {
     let Some(Head { link, at_ms }) = told(path)? else { return Ok(()) };
-    if has(conn, &link)? || at_ms <= looked_at_ms(conn)? {
+    if has(conn, &link)? || at_ms <= looked::last(conn, &key.public())?.at_ms {
         return Ok(());
     }
     let checkpoints = Sqlite::checkpoints(path);
@@ -142,12 +142,13 @@ impl Sqlite {
 }
 
 /// The marks of everything on which the trail and the tables do not agree.
-pub(super) fn marks(path: &Path) -> Res<Vec<Digest>> {
+pub(super) fn marks(path: &Path, key: &PublicKey) -> Res<Vec<Digest>> {
     let conn = reader::open(path, Duration::from_secs(5))?;
     let conn = conn.unchecked_transaction().map_err(|error| of_read(&error))?;
     let mut words = Words::default();
     each(&conn, 0, |entry| words.take(entry))?;
-    Ok(words.against(&conn)?.into_iter().flat_map(|one| one.marks).collect())
+    let alone = Acknowledged::read(&conn, key)?.alone;
+    Ok(words.against(&conn)?.into_iter().chain(alone).flat_map(|one| one.marks).collect())
 }
 
 /// Does what takes long on a thread of its own.
@@ -183,15 +184,6 @@ pub(super) fn suspects(faults: &[Broken]) -> Suspicion {
 
 pub(super) fn in_words(broken: &Broken) -> String {
     broken.to_string()
-}
-
-/// When somebody last looked into the trail and went on; 0 where nobody has.
-pub(super) fn looked_at_ms(conn: &Connection) -> Res<i64> {
-    Ok(read::one(conn, LOOKED, (), looked)?.unwrap_or_default().at_ms)
-}
-
-pub(super) fn looked(found: &Row<'_>) -> rusqlite::Result<Looked> {
-    Ok(Looked { number: row::unsigned(found, 0)?, at_ms: found.get(1)? })
 }
 
 pub(super) fn signed(path: &Path) -> Res<Result<Vec<Checkpoint>, Broken>> {

@@ -152,7 +152,7 @@ fn cuts(
     let start = start(on, first.number, &beside)?;
     let mut chain = Chain::from(start, signed, beside.clone());
     let mut joint = Joint {
-        looked: on.looked()?,
+        looked: on.looked(&order.key.public())?,
         now_ms: on.now_ms(),
         order,
         gaps: beside.into_iter().map(|gap| (gap.first, gap)).collect(),

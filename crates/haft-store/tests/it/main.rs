@@ -19,6 +19,7 @@ mod disk;
 #[cfg(test)]
 mod files;
 #[cfg(test)]
+mod looked;
 mod memory;
 #[cfg(test)]
 mod restore;
