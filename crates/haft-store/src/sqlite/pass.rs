@@ -11,10 +11,11 @@ use rusqlite::Connection;
 use super::agree::Words;
 use super::fault::of_read;
 use super::forget::gaps;
+use super::known::Evidence;
 use super::looked::{AGAIN, Acknowledged};
 use super::mark::Mark;
 use super::shared::Suspicion;
-use super::verify::{each, has, in_words, signed, suspects, told};
+use super::verify::{each, has, in_words, is_told, signed, suspects, told};
 use super::{Options, Sqlite, Verify, reader, writer};
 use crate::tables::Res;
 use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Gap, Head, Link, Signed, Written};
@@ -60,12 +61,17 @@ struct View {
     all: Vec<Checkpoint>,
     gaps: Vec<Gap>,
     had: Option<Head>,
+    /// The entry that was signed last, as the database knows.
+    known: Option<Link>,
+    /// What is missing beside it.
+    missing: Option<Broken>,
 }
 
 impl View {
     /// The checkpoints are read before the database, and that in one transaction: whoever writes
     /// meanwhile would seem to have touched the one or the other.
     fn open(path: &Path) -> Res<Result<Self, Broken>> {
+        let evidence = Evidence::at(path)?;
         let had = told(path)?;
         let all = match signed(&Sqlite::checkpoints(path))? {
             Ok(all) => all,
@@ -77,7 +83,9 @@ impl View {
         let looked = Acknowledged::read(&conn, &key.public())?;
         let newer = all.iter().filter(|one| one.at_ms > looked.last.at_ms).cloned().collect();
         let (checkpoints, gaps) = (trail::by_number(newer), gaps(&conn)?);
-        Ok(Ok(Self { conn, key, looked, checkpoints, all, gaps, had }))
+        let missing = evidence.against(&key.public(), &all, is_told(path));
+        let known = evidence.link();
+        Ok(Ok(Self { conn, key, looked, checkpoints, all, gaps, had, known, missing }))
     }
 
     /// The newest checkpoint, and gaps that nobody has looked at, must be signed. All the other
@@ -142,6 +150,7 @@ fn faults(
     mut also: impl FnMut(&Written<'_>, bool),
 ) -> Res<Faults> {
     let mut chain = Chain::from(from.clone(), view.checkpoints.clone(), view.gaps.clone());
+    chain.had(view.known.clone());
     let mut new = Vec::new();
     each(&view.conn, from.number, |entry| {
         let is_intact = entry.is_intact();
@@ -157,6 +166,7 @@ fn faults(
     })?;
     let end = chain.last();
     new.extend(chain.end().err());
+    new.extend(view.missing.clone());
     Ok(Faults { new, words, end })
 }
 
@@ -182,6 +192,7 @@ fn read_whole(path: &Path, short: u64, now_ms: i64, signatures: Signatures) -> R
     };
     if let Some(Ok(chain)) = &mut strict {
         chain.had(view.had.as_ref().map(|head| head.link.clone()));
+        chain.had(view.known.clone());
     }
     if let Some(forged) = view.forged(&key) {
         return stopped(path, forged.number, in_words(&forged));
@@ -198,7 +209,11 @@ fn read_whole(path: &Path, short: u64, now_ms: i64, signatures: Signatures) -> R
     first = first.or_else(|| told.next().cloned());
     let unseen = all().filter(|one| !found.words.knows(one)).map(|one| one.broken.clone());
     found.new.extend(unseen);
-    let ended = |chain: Chain| first.map_or_else(|| chain.end(), Err);
+    let missing = view.missing.clone();
+    let ended = |chain: Chain| {
+        let ended = first.map_or_else(|| chain.end(), Err);
+        ended.and_then(|verified| missing.map_or(Ok(verified), Err))
+    };
     let verdict = strict.map(|strict| strict.and_then(ended));
     let is_told = matches!(verdict, Some(Err(_)));
     let is_known = found.new.is_empty() && view.is_looked_at(is_told)?;

@@ -29,7 +29,7 @@ use super::row::unreadable;
 use super::tx::Tx;
 use super::{Sqlite, verify};
 use crate::steps::configs::SHRED;
-use crate::steps::journal::{ACKNOWLEDGE, BEGIN};
+use crate::steps::journal::{ACKNOWLEDGE, BEGIN, SIGNING};
 use crate::steps::proof::Proof;
 use crate::tables::Res;
 use crate::vault::seal::{self, NONCE};
@@ -373,7 +373,11 @@ impl Tx<'_> {
     /// The same for an entry of the audit trail. What operators did is theirs to be read, and none of
     /// it was written by callers; nor is what an effect's beginning says.
     pub(super) fn sealed_entry(&mut self, tenant: &str, kind: &str, body: String) -> Res<String> {
-        if matches!(kind, "config" | "connection" | "confirmation" | ACKNOWLEDGE | BEGIN | SHRED) {
+        let is_clear = matches!(
+            kind,
+            "config" | "connection" | "confirmation" | ACKNOWLEDGE | BEGIN | SHRED | SIGNING
+        );
+        if is_clear {
             return Ok(body);
         }
         let clear = || serde_json::from_str::<Found>(&body).unwrap_or_default();

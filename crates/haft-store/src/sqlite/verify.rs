@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 use super::agree::Words;
 use super::fault::of_read;
 use super::forget::gaps;
+use super::known::Evidence;
 use super::looked::{self, Acknowledged};
 use super::pass::{self, Signatures};
 use super::shared::Suspicion;
@@ -31,19 +32,25 @@ pub fn verify(
     checkpoints: &Path,
 ) -> Result<Result<Verified, Broken>, StoreError> {
     let conn = reader::open(path, Duration::from_secs(5))?;
+    let evidence = Evidence::of(&conn)?;
     // Before the view that they are compared with: whoever writes meanwhile tells and signs more.
     let had = told(path)?.map(|head| head.link);
     let checkpoints = match signed(checkpoints)? {
         Ok(checkpoints) => checkpoints,
         Err(broken) => return Ok(Err(broken)),
     };
+    let missing = evidence.against(key, &checkpoints, is_told(path));
+    // Nothing can be said under another key.
+    if let Some(broken) = missing.clone().filter(|broken| broken.fault == Fault::Key) {
+        return Ok(Err(broken));
+    }
     // One view of all tables.
     let conn = conn.unchecked_transaction().map_err(|error| of_read(&error))?;
     let mut chain = match Chain::new(checkpoints, gaps(&conn)?, key) {
         Ok(chain) => chain,
         Err(broken) => return Ok(Err(broken)),
     };
-    chain.had(had);
+    chain.had(had.into_iter().chain(evidence.link()));
     let mut first = None;
     let mut words = Words::default();
     each(&conn, 0, |entry| {
@@ -58,7 +65,29 @@ pub fn verify(
         let mut differing = differing.map(|one| one.broken);
         first = differing.next().or_else(|| said.unsigned.into_iter().next());
     }
-    Ok(first.map_or_else(|| chain.end(), Err))
+    let ended = first.map_or_else(|| chain.end(), Err);
+    Ok(ended.and_then(|verified| missing.map_or(Ok(verified), Err)))
+}
+
+/// The same of a database with its own key and checkpoints. Nothing is made, also where there is no key.
+///
+/// # Errors
+///
+/// When the files cannot be read.
+pub fn verify_here(path: &Path) -> Result<Result<Verified, Broken>, StoreError> {
+    let key = trail::key_there(&super::beside(path, "key"))?;
+    let key = match key {
+        Some(key) => key,
+        // Where nothing was signed, any key does.
+        None => SigningKey::from_seed(&[0; 32]),
+    };
+    verify(path, &key.public(), &Sqlite::checkpoints(path))
+}
+
+/// Whether there is a file that tells the end of the trail. One that cannot be read says nothing, as after a loss of
+/// power; but it is there.
+pub(super) fn is_told(path: &Path) -> bool {
+    super::beside(path, "head").exists()
 }
 
 /// The end of the trail as it stands beside the database.
@@ -84,7 +113,7 @@ pub(super) fn fence(conn: &Connection, path: &Path, key: &SigningKey) -> Res<()>
         return Ok(());
     }
     let head = Checkpoint::sign(&link, at_ms, key);
-    trail::append(&checkpoints, &head).map_err(|error| {
+    trail::append(&checkpoints, &head, None).map(drop).map_err(|error| {
         StoreError::Unavailable(format!("`{}` cannot be written: {error}", checkpoints.display()))
     })
 }
@@ -175,7 +204,10 @@ pub(super) fn suspects(faults: &[Broken]) -> Suspicion {
     let its_own = |broken: &Broken| {
         matches!(broken.fault, Fault::Hash | Fault::Ledger | Fault::Removed | Fault::Config)
     };
-    let owner = |broken: &Broken| broken.tenant.clone().filter(|_| its_own(broken));
+    // What is nobody's own, as that somebody has looked, is everybody's affair.
+    let somebodys = |tenant: &String| !tenant.is_empty();
+    let owner =
+        |broken: &Broken| broken.tenant.clone().filter(somebodys).filter(|_| its_own(broken));
     match faults.iter().map(owner).collect::<Option<HashSet<String>>>() {
         Some(tenants) => Suspicion::Of(tenants, in_words(first)),
         None => Suspicion::All(in_words(first)),

@@ -14,7 +14,7 @@ use haft_core::registry::SigningKey;
 use serde::Deserialize;
 
 use super::configs::SHRED;
-use super::journal::ACKNOWLEDGE;
+use super::journal::{ACKNOWLEDGE, SIGNING};
 use super::proof::Proof;
 use crate::tables::{Cut, Forgets, Looked, Res};
 use crate::trail::{Broken, Chain, Fault, Gap, Link, Signed};
@@ -104,7 +104,7 @@ struct About {
 /// the changes before from whoever is called so later; what says anything of an effect in
 /// the ledger, who approved it among it, is what that is checked against.
 fn may_go(on: &mut impl Forgets, entry: &AuditEntry) -> Res<bool> {
-    if matches!(entry.kind.as_str(), "config" | ACKNOWLEDGE | SHRED) {
+    if matches!(entry.kind.as_str(), "config" | ACKNOWLEDGE | SIGNING | SHRED) {
         return Ok(false);
     }
     let about: About = serde_json::from_str(&entry.body).unwrap_or_default();

@@ -17,9 +17,12 @@ mod crash;
 #[cfg(test)]
 mod disk;
 #[cfg(test)]
+mod evidence;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod looked;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod restore;
