@@ -6,6 +6,7 @@
 //! `haft.db.checked` (how far it was found in order), and `haft.db.blocks` (there may be blocks).
 
 mod agree;
+mod approvals;
 mod calendar;
 mod configs;
 mod connections;

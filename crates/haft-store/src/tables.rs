@@ -63,6 +63,9 @@ pub(crate) trait Tables {
     /// What is approved and not spent.
     fn approved(&mut self, tenant: &str) -> Res<Vec<Confirmation>>;
 
+    /// Whether an approval stands in the audit trail as it is said here.
+    fn is_approved(&mut self, confirmation: &Confirmation) -> Res<bool>;
+
     fn put_confirmation(&mut self, confirmation: &Confirmation) -> Res<()>;
 
     fn revision(&mut self, tenant: &str, session: &str) -> Res<Option<u64>>;

@@ -156,6 +156,8 @@ pub enum Fault {
     Removed,
     /// What is configured is not what its last entry was written for.
     Config,
+    /// Something is approved, and that is not the last word of the trail on it.
+    Approval,
     /// The key is not the one that the trail was signed with.
     Key,
     /// What the database knows of what was signed was changed or removed.
@@ -208,6 +210,14 @@ impl fmt::Display for Broken {
             Fault::Ledger => {
                 write!(f, "the ledger does not say what entry {number} says: it was changed")
             }
+            Fault::Approval if number == 0 => {
+                f.write_str("a confirmation is approved, of which no entry of the trail knows")
+            }
+            Fault::Approval => write!(
+                f,
+                "a confirmation is approved, and entry {number}, the last on it, does not say so: it was \
+                 changed"
+            ),
             Fault::Key => write!(
                 f,
                 "the key beside the database (`.key`) is not the one that the trail was signed with, up to \

@@ -206,12 +206,13 @@ impl Words {
     }
 
     /// The effects of the ledger on which the two do not agree, those that are gone before their time, and
-    /// such things that are configured.
+    /// such things that are configured or approved.
     pub(super) fn against(&self, conn: &Connection) -> Res<Vec<Differing>> {
         let now_ms = self.now_ms(conn)?;
         let (mut differing, there) = self.edited(conn, now_ms)?;
         differing.extend(self.removed(conn, &there, now_ms)?);
         differing.extend(self.against_configs(conn)?);
+        differing.extend(super::approvals::unfounded(conn, now_ms)?);
         Ok(differing)
     }
 

@@ -202,7 +202,10 @@ fn unended() -> StoreError {
 pub(super) fn suspects(faults: &[Broken]) -> Suspicion {
     let Some(first) = faults.first() else { return Suspicion::None };
     let its_own = |broken: &Broken| {
-        matches!(broken.fault, Fault::Hash | Fault::Ledger | Fault::Removed | Fault::Config)
+        matches!(
+            broken.fault,
+            Fault::Hash | Fault::Ledger | Fault::Removed | Fault::Config | Fault::Approval
+        )
     };
     // What is nobody's own, as that somebody has looked, is everybody's affair.
     let somebodys = |tenant: &String| !tenant.is_empty();

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod agree;
 #[cfg(test)]
+mod approvals;
+#[cfg(test)]
 mod bed;
 #[cfg(test)]
 mod before;
