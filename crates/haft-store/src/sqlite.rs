@@ -6,13 +6,18 @@
 //! `haft.db.checked` (how far it was found in order), and `haft.db.blocks` (there may be blocks).
 
 mod agree;
+mod approvals;
 mod calendar;
 mod configs;
 mod connections;
 mod entries;
 mod fault;
 mod forget;
+mod grants;
+mod known;
+mod listed;
 mod log;
+mod looked;
 mod mark;
 mod owner;
 mod pass;
@@ -39,26 +44,23 @@ use haft_core::port::StoreError;
 use haft_core::registry::{PublicKey, SigningKey};
 use parking_lot::Mutex;
 use rusqlite::Connection;
-use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::{Clock, Steady, System, Times};
 use crate::machine::Owner;
-use crate::steps::journal::ACKNOWLEDGE;
 use crate::tables::{Res, Tables as _};
-use crate::trail::{self, Checkpoint, Heads, Signing};
+use crate::trail::{self, Checkpoint, Heads, Link, Signing};
 use crate::vault::{KeyPlace, Ring};
+use known::Evidence;
 use owner::Owners;
 use reader::Readers;
-use shared::{Shared, Suspicion};
+use shared::{Beside, Shared, Suspicion};
 use tx::Tx;
 use writer::{Job, Task, Writer};
 
-/// At most so much of what somebody has looked at is in one entry of the trail.
-const MARKS_AT_ONCE: usize = 4_096;
-
 pub(crate) use connections::Kept;
-pub use verify::{ahead, verify};
+pub(crate) use known::Known;
+pub use verify::{ahead, verify, verify_here};
 
 /// How a database is opened.
 #[derive(Clone)]
@@ -163,7 +165,8 @@ impl Sqlite {
         let signing = signing(&conn, &path, &options, shared.clock.now_ms())?;
         if options.verify != Verify::Never {
             let now_ms = shared.clock.now_ms();
-            shared.looked(verify::looked_at_ms(&conn)?);
+            let key = Self::signing_key(&path)?.public();
+            shared.looked(looked::last(&conn, &key)?.at_ms);
             let (suspicion, whole) = pass::on_opening(&path, &options, now_ms)?;
             shared.suspect(suspicion);
             shared.checked(if whole { now_ms } else { 0 });
@@ -237,38 +240,39 @@ impl Sqlite {
     pub async fn checkpoint(&self, key: &SigningKey) -> Result<Checkpoint, StoreError> {
         let (link, now_ms) = self.write(|tx| Ok((tx.link.clone(), tx.now_ms()))).await?;
         let checkpoint = Checkpoint::sign(&link, now_ms, key);
-        trail::append(&Self::checkpoints(&self.path), &checkpoint).map_err(|error| {
+        let known = self.readers.ask(|conn| Ok(Evidence::of(conn)?.known)).await?;
+        let (path, known) = (Self::checkpoints(&self.path), known.as_ref());
+        let stands = trail::append(&path, &checkpoint, known).map_err(|error| {
             StoreError::Unavailable(format!("the checkpoint cannot be written: {error}"))
         })?;
+        if stands && known.is_some_and(|known| known.is_signed_by(&key.public())) {
+            let known = Known::sign(&link, now_ms, key);
+            self.write(move |tx| tx.try_(known.put(tx.conn))).await?;
+        }
         Ok(checkpoint)
     }
 
     /// Goes on although the audit trail was touched: somebody has looked into it. That they have is
     /// written into the trail, for every tenant to see, with what there was to be looked at in the tables:
-    /// what is found there later, they have not seen.
+    /// what is found there later, they have not seen. It is signed with the store's key.
     ///
     /// # Errors
     ///
     /// When the trail cannot be read or written; effects stay stopped.
     pub async fn acknowledge(&self, by: &Principal, note: &str) -> Result<(), StoreError> {
         let (by, note, path) = (by.to_string(), note.to_owned(), self.path.clone());
-        let faults = verify::aside(move || verify::marks(&path)).await?;
+        let key = Self::signing_key(&self.path)?;
+        let public = key.public();
+        let marks = verify::aside(move || verify::marks(&path, &public)).await?;
         let write = move |tx: &mut Tx<'_>| {
-            let mut left = faults.as_slice();
-            let number = loop {
-                let (faults, rest) = left.split_at(left.len().min(MARKS_AT_ONCE));
-                let body = json!({ "by": by, "note": note, "faults": faults }).to_string();
-                let number = tx.append("", ACKNOWLEDGE, body)?;
-                if rest.is_empty() {
-                    break number;
-                }
-                left = rest;
-            };
-            let sql = "INSERT INTO acknowledged (number, at_ms, by) VALUES (?1, ?2, ?3)";
-            let now_ms = tx.now_ms();
-            tx.execute(sql, (row::signed(number), now_ms, &by)).map(|_| now_ms)
+            known::begin_anew(tx, &key)?;
+            let at_ms = looked::put(tx, &by, &note, &marks, &key)?;
+            Ok((tx.link.clone(), at_ms))
         };
-        let at_ms = self.write(write).await?;
+        let (link, at_ms) = self.write(write).await?;
+        // Where that file was removed, this makes it anew.
+        let told = Heads::open(&beside(&self.path, "head"));
+        self.shared.wrote(Beside::Head, told.and_then(|mut heads| heads.tell(&link, at_ms)));
         self.shared.looked(at_ms);
         // Also where somebody else has looked in the same millisecond.
         self.shared.suspect(Suspicion::None);
@@ -286,7 +290,8 @@ impl Sqlite {
     /// Takes in when somebody last looked into the trail, here or in another process. Whoever begins to
     /// suspect something does so first, or what was looked at before would do for that too.
     async fn has_looked(&self) -> Res<i64> {
-        let looked = self.readers.ask(|conn| verify::looked_at_ms(conn)).await?;
+        let key = Self::signing_key(&self.path)?.public();
+        let looked = self.readers.ask(move |conn| Ok(looked::last(conn, &key)?.at_ms)).await?;
         self.shared.looked(looked);
         Ok(looked)
     }
@@ -415,21 +420,37 @@ fn signing(conn: &Connection, path: &Path, options: &Options, now_ms: i64) -> Re
         return Ok(None);
     }
     let path_of = Sqlite::checkpoints(path);
-    let covered = match trail::read(&path_of) {
-        Ok(Ok(checkpoints)) => checkpoints.iter().map(|one| one.number).max().unwrap_or_default(),
-        // Whatever is wrong with the file is for `verify` to say.
-        Ok(Err(_)) | Err(_) => 0,
-    };
+    // Whatever is wrong with the file is for `verify` to say.
+    let checkpoints = trail::read(&path_of).ok().and_then(Result::ok).unwrap_or_default();
+    let newest = checkpoints.into_iter().max_by_key(|one| one.number);
+    let covered = newest.as_ref().map_or(0, |one| one.number);
     let last = writer::last_link(conn).map_err(|error| fault::of_read(&error))?;
     let key = Sqlite::signing_key(path)?;
     // Before the next head is told in its place.
     verify::fence(conn, path, &key)?;
-    let heads = Heads::open(&beside(path, "head")).map_err(|error| {
-        StoreError::Unavailable(format!("`{}.head` cannot be made: {error}", path.display()))
-    })?;
+    let (evidence, head) = (Evidence::of(conn)?, beside(path, "head"));
+    // One that was removed is not made anew before somebody has looked.
+    let heads = match evidence.is_none() || head.exists() {
+        true => Some(Heads::open(&head).map_err(|error| {
+            StoreError::Unavailable(format!("`{}` cannot be made: {error}", head.display()))
+        })?),
+        false => None,
+    };
+    let is_known = |known: &Known| known.is_signed_by(&key.public());
+    if evidence.is_none() && !evidence.known.as_ref().is_some_and(is_known) {
+        let first = newest.filter(|one| one.is_signed_by(&key.public()));
+        let first = first.map(|one| Link { number: one.number, hash: one.hash });
+        let there = first.filter(|link| verify::has(conn, link).unwrap_or_default());
+        let known = Known::sign(&there.unwrap_or_default(), now_ms, &key);
+        known.put(conn).map_err(|error| fault::of_read(&error))?;
+    }
+    let unintroduced = Evidence::of(conn)?.wants_introduction();
     Ok(Some(Signing {
         key,
         heads,
+        head,
+        pending: None,
+        unintroduced,
         path: path_of,
         every: options.checkpoint_every,
         covered: covered.min(last.number),

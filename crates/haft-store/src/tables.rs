@@ -5,6 +5,7 @@ use haft_core::config::{Entry, Kind};
 use haft_core::ledger::{Claim, EffectRecord, Ending};
 use haft_core::port::StoreError;
 use haft_core::record::{AuditEntry, Confirmation, InvocationRecord};
+use haft_core::registry::PublicKey;
 use haft_core::session::{Block, Session};
 
 use crate::machine::{Head, Owner};
@@ -62,6 +63,9 @@ pub(crate) trait Tables {
     /// What is approved and not spent.
     fn approved(&mut self, tenant: &str) -> Res<Vec<Confirmation>>;
 
+    /// Whether an approval stands in the audit trail as it is said here.
+    fn is_approved(&mut self, confirmation: &Confirmation) -> Res<bool>;
+
     fn put_confirmation(&mut self, confirmation: &Confirmation) -> Res<()>;
 
     fn revision(&mut self, tenant: &str, session: &str) -> Res<Option<u64>>;
@@ -107,8 +111,8 @@ pub(crate) trait Forgets: Tables {
     /// The gaps that begin in between, and the last one that begins before.
     fn gaps(&mut self, from: u64, to: u64) -> Res<Vec<Gap>>;
 
-    /// Up to where a person has looked at what is wrong with the trail.
-    fn looked(&mut self) -> Res<Looked>;
+    /// Up to where a person has looked at what is wrong with the trail, as this key has signed.
+    fn looked(&mut self, key: &PublicKey) -> Res<Looked>;
 
     /// Puts a gap in the place of entries, their calls, and the gaps beside them. Returns how many
     /// calls went.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use ahead::warning;
 pub(crate) use check::{Chain, Signed, Written, by_number};
-pub(crate) use file::{Signing, append, drop_some, key, read, replace};
+pub(crate) use file::{Signing, append, drop_some, key, key_there, read, replace};
 pub(crate) use gap::Gap;
 pub(crate) use head::{Head, Heads};
 pub(crate) use regular::{open as open_file, read as read_file};
@@ -156,6 +156,24 @@ pub enum Fault {
     Removed,
     /// What is configured is not what its last entry was written for.
     Config,
+    /// Something is approved, and that is not the last word of the trail on it.
+    Approval,
+    /// Others may use a connection than the trail says.
+    Grants,
+    /// The table of calls does not say what the trail says.
+    Calls,
+    /// The key is not the one that the trail was signed with.
+    Key,
+    /// What the database knows of what was signed was changed or removed.
+    Known,
+    /// The head that was signed last is not in its file.
+    Heads,
+    /// The file that tells the end of the trail is gone.
+    Head,
+    /// Somebody is said to have looked, which the trail has and the key has not signed.
+    Unsigned,
+    /// Somebody is said to have looked, of which the trail knows nothing.
+    Unfounded,
 }
 
 impl fmt::Display for Broken {
@@ -196,6 +214,61 @@ impl fmt::Display for Broken {
             Fault::Ledger => {
                 write!(f, "the ledger does not say what entry {number} says: it was changed")
             }
+            Fault::Approval if number == 0 => {
+                f.write_str("a confirmation is approved, of which no entry of the trail knows")
+            }
+            Fault::Approval => write!(
+                f,
+                "a confirmation is approved, and entry {number}, the last on it, does not say so: it was \
+                 changed"
+            ),
+            Fault::Grants if number == 0 => {
+                f.write_str("somebody may use a connection, of which no entry of the trail knows")
+            }
+            Fault::Grants => write!(
+                f,
+                "who may use a connection is not what entry {number} says: it was changed"
+            ),
+            Fault::Calls => {
+                write!(
+                    f,
+                    "the table of calls does not say what entry {number} says: it was changed"
+                )
+            }
+            Fault::Key => write!(
+                f,
+                "the key beside the database (`.key`) is not the one that the trail was signed with, up to \
+                 entry {number} as far as the database knows: put it back from its copy; if it is lost, look \
+                 into it and say `haft audit acknowledge`"
+            ),
+            Fault::Known => write!(
+                f,
+                "the trail is signed (entry {number}), and what the database knows of that was changed or \
+                 removed"
+            ),
+            Fault::Heads => write!(
+                f,
+                "the signed head of entry {number} is not in its file (`.checkpoints`): that was removed or \
+                 cut, or an older one put back; put the right one back, or look into it and say `haft audit \
+                 acknowledge`"
+            ),
+            Fault::Head => write!(
+                f,
+                "the file that names the last entry (`.head`) was removed: entries after {number}, which \
+                 was signed last, may have been cut off; put it back, or look into it and say `haft audit \
+                 acknowledge`"
+            ),
+            Fault::Unsigned => write!(
+                f,
+                "that somebody has looked, as entry {number} says, is not signed with this key and counts \
+                 for nothing; where it was you, under an older haft or a key that was lost, say so again \
+                 with `haft audit acknowledge`"
+            ),
+            Fault::Unfounded => write!(
+                f,
+                "somebody is said to have looked at everything up to entry {number}, of which the trail \
+                 knows nothing: it counts for nothing"
+            ),
             Fault::Removed => write!(
                 f,
                 "the ledger no longer has the effect that entry {number} tells of: it was removed"

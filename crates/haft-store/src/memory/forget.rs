@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use haft_core::record::AuditEntry;
+use haft_core::registry::PublicKey;
 
 use super::rows::Rows;
 use crate::tables::{Cut, Forgets, Looked, Res, Tables as _};
@@ -29,7 +30,7 @@ impl Forgets for Rows {
         Ok(before.into_iter().chain(between).map(|(_, gap)| gap.clone()).collect())
     }
 
-    fn looked(&mut self) -> Res<Looked> {
+    fn looked(&mut self, _: &PublicKey) -> Res<Looked> {
         Ok(Looked::default())
     }
 

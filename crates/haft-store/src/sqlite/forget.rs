@@ -8,11 +8,12 @@ use std::time::{Duration, SystemTime};
 
 use haft_core::port::{Forgotten, StoreError};
 use haft_core::record::AuditEntry;
+use haft_core::registry::PublicKey;
 use rusqlite::{Connection, Row, params};
 
 use super::row::{self, signed};
 use super::tx::Tx;
-use super::{Sqlite, read, reader, verify};
+use super::{Sqlite, looked, read, reader, verify};
 use crate::steps::forget::{self, AT_ONCE, Hand, Order};
 use crate::steps::journal::written;
 use crate::tables::{Cut, Forgets, Looked, Res};
@@ -222,9 +223,8 @@ impl Forgets for Tx<'_> {
         self.all(sql, (signed(from), signed(to)), gap)
     }
 
-    fn looked(&mut self) -> Res<Looked> {
-        let found = self.one(verify::LOOKED, (), verify::looked)?;
-        Ok(found.unwrap_or_default())
+    fn looked(&mut self, key: &PublicKey) -> Res<Looked> {
+        looked::last(self.conn, key)
     }
 
     fn cut(&mut self, cut: &Cut) -> Res<u64> {

@@ -114,5 +114,5 @@ impl Mark {
 }
 
 fn statement(number: u64, hash: &Digest, at_ms: i64, standing: &Digest) -> String {
-    format!("haft audit checked 1\n{number}\n{hash}\n{at_ms}\n{standing}\n")
+    format!("haft audit checked 2\n{number}\n{hash}\n{at_ms}\n{standing}\n")
 }

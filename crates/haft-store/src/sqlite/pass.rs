@@ -11,11 +11,13 @@ use rusqlite::Connection;
 use super::agree::Words;
 use super::fault::of_read;
 use super::forget::gaps;
+use super::known::Evidence;
+use super::looked::{AGAIN, Acknowledged};
 use super::mark::Mark;
 use super::shared::Suspicion;
-use super::verify::{LOOKED, each, has, in_words, looked, signed, suspects, told};
-use super::{Options, Sqlite, Verify, read, reader, writer};
-use crate::tables::{Looked, Res};
+use super::verify::{each_with_calls, has, in_words, is_told, signed, suspects, told};
+use super::{Options, Sqlite, Verify, reader, writer};
+use crate::tables::Res;
 use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Gap, Head, Link, Signed, Written};
 
 /// Which signatures of checkpoints are checked. To check each takes long where there are many, and the
@@ -53,18 +55,23 @@ pub(super) fn on_opening(path: &Path, options: &Options, now_ms: i64) -> Res<(Su
 struct View {
     conn: Connection,
     key: SigningKey,
-    looked: Looked,
+    looked: Acknowledged,
     /// Those that are newer than what somebody has looked at.
     checkpoints: Signed,
     all: Vec<Checkpoint>,
     gaps: Vec<Gap>,
     had: Option<Head>,
+    /// The entry that was signed last, as the database knows.
+    known: Option<Link>,
+    /// What is missing beside it.
+    missing: Option<Broken>,
 }
 
 impl View {
     /// The checkpoints are read before the database, and that in one transaction: whoever writes
     /// meanwhile would seem to have touched the one or the other.
     fn open(path: &Path) -> Res<Result<Self, Broken>> {
+        let evidence = Evidence::at(path)?;
         let had = told(path)?;
         let all = match signed(&Sqlite::checkpoints(path))? {
             Ok(all) => all,
@@ -72,11 +79,13 @@ impl View {
         };
         let conn = reader::open(path, Duration::from_secs(5))?;
         conn.execute_batch("BEGIN").map_err(|error| of_read(&error))?;
-        let looked = read::one(&conn, LOOKED, (), looked)?.unwrap_or_default();
-        let newer = all.iter().filter(|one| one.at_ms > looked.at_ms).cloned().collect();
-        let (checkpoints, gaps) = (trail::by_number(newer), gaps(&conn)?);
         let key = Sqlite::signing_key(path)?;
-        Ok(Ok(Self { conn, key, looked, checkpoints, all, gaps, had }))
+        let looked = Acknowledged::read(&conn, &key.public())?;
+        let newer = all.iter().filter(|one| one.at_ms > looked.last.at_ms).cloned().collect();
+        let (checkpoints, gaps) = (trail::by_number(newer), gaps(&conn)?);
+        let missing = evidence.against(&key.public(), &all, is_told(path));
+        let known = evidence.link();
+        Ok(Ok(Self { conn, key, looked, checkpoints, all, gaps, had, known, missing }))
     }
 
     /// The newest checkpoint, and gaps that nobody has looked at, must be signed. All the other
@@ -89,7 +98,7 @@ impl View {
             return broken(*number, Fault::Checkpoint);
         }
         // One from before the key was lost is known, as checkpoints of that time are.
-        let mut unknown = self.gaps.iter().filter(|gap| !self.looked.covers(gap));
+        let mut unknown = self.gaps.iter().filter(|gap| !self.looked.last.covers(gap));
         let forged = unknown.find(|gap| !gap.is_signed_by(key))?;
         broken(forged.first, Fault::Forgotten)
     }
@@ -97,11 +106,24 @@ impl View {
     /// Whether somebody has looked at everything in what stands beside the database; where something
     /// `is_told` of the trail, the signature of every head is part of that.
     fn is_looked_at(&self, is_told: bool) -> Res<bool> {
-        let unseen = self.had.as_ref().filter(|head| head.at_ms > self.looked.at_ms);
+        let unseen = self.had.as_ref().filter(|head| head.at_ms > self.looked.last.at_ms);
         let stands = unseen.map_or(Ok(true), |head| has(&self.conn, &head.link))?;
         let key = self.key.public();
         let mut heads = self.checkpoints.values().flatten();
         Ok(stands && (!is_told || heads.all(|one| one.is_signed_by(&key))))
+    }
+
+    /// Whom to stop, and why; and what to do where somebody has looked, and that does not count.
+    fn suspects(&self, faults: &[Broken]) -> Suspicion {
+        let also = |why: String| match self.looked.unsigned.is_empty() {
+            true => why,
+            false => format!("{why}; {AGAIN}"),
+        };
+        match suspects(faults) {
+            Suspicion::None => Suspicion::None,
+            Suspicion::Of(tenants, why) => Suspicion::Of(tenants, also(why)),
+            Suspicion::All(why) => Suspicion::All(also(why)),
+        }
     }
 
     /// Of what was signed and forgotten, what comes after this entry.
@@ -116,6 +138,8 @@ impl View {
 struct Faults {
     /// What nobody has acknowledged.
     new: Vec<Broken>,
+    /// Where the table of calls does not fit, acknowledged or not.
+    listed: Vec<Broken>,
     words: Words,
     end: Link,
 }
@@ -128,21 +152,26 @@ fn faults(
     mut also: impl FnMut(&Written<'_>, bool),
 ) -> Res<Faults> {
     let mut chain = Chain::from(from.clone(), view.checkpoints.clone(), view.gaps.clone());
+    chain.had(view.known.clone());
     let mut new = Vec::new();
-    each(&view.conn, from.number, |entry| {
+    let from = (from.number, view.looked.last.number);
+    let (listed, unseen) = each_with_calls(&view.conn, from, |entry| {
         let is_intact = entry.is_intact();
         also(entry, is_intact);
         words.take(entry);
         let fault = chain.follow(entry, is_intact).err();
         // Whoever changed what somebody has said changed what they have looked at.
-        if fault.as_ref().is_none_or(|broken| broken.fault != Fault::Hash) {
+        let is_whole = fault.as_ref().is_none_or(|broken| broken.fault != Fault::Hash);
+        if is_whole && view.looked.vouches_for(entry.number) {
             words.look(entry);
         }
-        new.extend(fault.filter(|broken| broken.number > view.looked.number));
+        new.extend(fault.filter(|broken| broken.number > view.looked.last.number));
     })?;
     let end = chain.last();
     new.extend(chain.end().err());
-    Ok(Faults { new, words, end })
+    new.extend(view.missing.clone());
+    new.extend(unseen);
+    Ok(Faults { new, listed, words, end })
 }
 
 /// Checks all of it, and remembers that where nothing is wrong that nobody has looked at. What cannot be
@@ -167,6 +196,7 @@ fn read_whole(path: &Path, short: u64, now_ms: i64, signatures: Signatures) -> R
     };
     if let Some(Ok(chain)) = &mut strict {
         chain.had(view.had.as_ref().map(|head| head.link.clone()));
+        chain.had(view.known.clone());
     }
     if let Some(forged) = view.forged(&key) {
         return stopped(path, forged.number, in_words(&forged));
@@ -178,10 +208,16 @@ fn read_whole(path: &Path, short: u64, now_ms: i64, signatures: Signatures) -> R
         }
     })?;
     let differing = found.words.against(&view.conn)?;
-    first = first.or_else(|| differing.first().map(|one| one.broken.clone()));
-    let unseen = differing.into_iter().filter(|one| !found.words.knows(one));
-    found.new.extend(unseen.map(|one| one.broken));
-    let ended = |chain: Chain| first.map_or_else(|| chain.end(), Err);
+    let all = || differing.iter().chain(&view.looked.alone);
+    let mut told = all().map(|one| &one.broken).chain(&view.looked.unsigned).chain(&found.listed);
+    first = first.or_else(|| told.next().cloned());
+    let unseen = all().filter(|one| !found.words.knows(one)).map(|one| one.broken.clone());
+    found.new.extend(unseen);
+    let missing = view.missing.clone();
+    let ended = |chain: Chain| {
+        let ended = first.map_or_else(|| chain.end(), Err);
+        ended.and_then(|verified| missing.map_or(Ok(verified), Err))
+    };
     let verdict = strict.map(|strict| strict.and_then(ended));
     let is_told = matches!(verdict, Some(Err(_)));
     let is_known = found.new.is_empty() && view.is_looked_at(is_told)?;
@@ -191,7 +227,7 @@ fn read_whole(path: &Path, short: u64, now_ms: i64, signatures: Signatures) -> R
         true if found.end.number <= short => {}
         true => Mark::write(path, &found.end, now_ms, &found.words.standing(), &view.key),
     }
-    let suspicion = suspects(&found.new);
+    let suspicion = view.suspects(&found.new);
     let first_new = found.new.first().map(|broken| (broken.number, in_words(broken)));
     let verdict = verdict.map(|verdict| {
         let said = trail::said(verdict);
@@ -199,14 +235,15 @@ fn read_whole(path: &Path, short: u64, now_ms: i64, signatures: Signatures) -> R
         let unseen = first_new.or_else(|| said.broken.clone().filter(|_| !is_known));
         Checked { unseen, ..said }
     });
-    Ok(Passed { suspicion, looked_at_ms: view.looked.at_ms, verdict })
+    Ok(Passed { suspicion, looked_at_ms: view.looked.last.at_ms, verdict })
 }
 
 /// What nobody can read on from stops everybody.
 fn stopped(path: &Path, number: u64, why: String) -> Res<Passed> {
     Mark::remove(path);
     let conn = reader::open(path, Duration::from_secs(5))?;
-    let looked_at_ms = super::verify::looked_at_ms(&conn)?;
+    let key = Sqlite::signing_key(path)?.public();
+    let looked_at_ms = super::looked::last(&conn, &key)?.at_ms;
     let verdict = Some(trail::broken(number, why.clone()));
     Ok(Passed { suspicion: Suspicion::All(why), looked_at_ms, verdict })
 }
@@ -230,7 +267,8 @@ fn tail(path: &Path, short: u64, now_ms: i64) -> Res<Option<Suspicion>> {
     }
     let mut found = faults(&view, mark.link(), Words::since(standing), |_, _| ())?;
     let differing = found.words.against_these(&view.conn)?;
-    let unseen = differing.into_iter().filter(|one| !found.words.knows(one));
-    found.new.extend(unseen.map(|one| one.broken));
-    Ok(Some(suspects(&found.new)))
+    let all = differing.iter().chain(&view.looked.alone);
+    let unseen = all.filter(|one| !found.words.knows(one)).map(|one| one.broken.clone());
+    found.new.extend(unseen);
+    Ok(Some(view.suspects(&found.new)))
 }

@@ -19,6 +19,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/finding.sql"),
     include_str!("schema/sealing.sql"),
     include_str!("schema/beginnings.sql"),
+    include_str!("schema/acknowledging.sql"),
+    include_str!("schema/signing.sql"),
 ];
 
 /// How a connection that writes is set up. Checkpoints of the write-ahead log are made by the

@@ -29,7 +29,7 @@ use super::row::unreadable;
 use super::tx::Tx;
 use super::{Sqlite, verify};
 use crate::steps::configs::SHRED;
-use crate::steps::journal::{ACKNOWLEDGE, BEGIN};
+use crate::steps::journal::{ACKNOWLEDGE, BEGIN, SIGNING};
 use crate::steps::proof::Proof;
 use crate::tables::Res;
 use crate::vault::seal::{self, NONCE};
@@ -126,8 +126,20 @@ struct Found {
     tool: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
+    /// Whether there is the record of a call.
+    #[serde(
+        default,
+        rename(deserialize = "record", serialize = "recorded"),
+        deserialize_with = "is_there",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    recorded: bool,
     #[serde(flatten)]
     proof: Option<Proof>,
+}
+
+fn is_there<'d, D: serde::Deserializer<'d>>(from: D) -> Result<bool, D::Error> {
+    Ok(Option::<serde::de::IgnoredAny>::deserialize(from)?.is_some())
 }
 
 /// A connection to the database that can read what is sealed in it, for one transaction or one query:
@@ -373,7 +385,11 @@ impl Tx<'_> {
     /// The same for an entry of the audit trail. What operators did is theirs to be read, and none of
     /// it was written by callers; nor is what an effect's beginning says.
     pub(super) fn sealed_entry(&mut self, tenant: &str, kind: &str, body: String) -> Res<String> {
-        if matches!(kind, "config" | "connection" | "confirmation" | ACKNOWLEDGE | BEGIN | SHRED) {
+        let is_clear = matches!(
+            kind,
+            "config" | "connection" | "confirmation" | ACKNOWLEDGE | BEGIN | SHRED | SIGNING
+        );
+        if is_clear {
             return Ok(body);
         }
         let clear = || serde_json::from_str::<Found>(&body).unwrap_or_default();

@@ -302,6 +302,10 @@ impl Tables for Tx<'_> {
         self.asked(sql, tenant, (tenant, ConfirmationStatus::Approved.as_str()))
     }
 
+    fn is_approved(&mut self, confirmation: &Confirmation) -> Res<bool> {
+        super::approvals::stands(self.conn, confirmation)
+    }
+
     fn put_confirmation(&mut self, confirmation: &Confirmation) -> Res<()> {
         let sql = "INSERT INTO confirmations (tenant, id, binding, status, asked_at_ms, body) \
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (tenant, id) DO UPDATE SET \

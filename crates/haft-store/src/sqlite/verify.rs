@@ -13,15 +13,14 @@ use tokio::sync::oneshot;
 use super::agree::Words;
 use super::fault::of_read;
 use super::forget::gaps;
+use super::known::Evidence;
+use super::listed::{self, Calls};
+use super::looked::{self, Acknowledged};
 use super::pass::{self, Signatures};
 use super::shared::Suspicion;
 use super::{Sqlite, read, reader, row, writer};
-use crate::tables::{Looked, Res};
+use crate::tables::Res;
 use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Head, Link, Verified, Written};
-
-/// Up to where a person has looked at faults, for [`looked`].
-pub(super) const LOOKED: &str =
-    "SELECT coalesce(max(number), 0), coalesce(max(at_ms), 0) FROM acknowledged";
 
 /// Checks a database's audit trail against itself and against the checkpoints in a file.
 ///
@@ -34,31 +33,62 @@ pub fn verify(
     checkpoints: &Path,
 ) -> Result<Result<Verified, Broken>, StoreError> {
     let conn = reader::open(path, Duration::from_secs(5))?;
+    let evidence = Evidence::of(&conn)?;
     // Before the view that they are compared with: whoever writes meanwhile tells and signs more.
     let had = told(path)?.map(|head| head.link);
     let checkpoints = match signed(checkpoints)? {
         Ok(checkpoints) => checkpoints,
         Err(broken) => return Ok(Err(broken)),
     };
+    let missing = evidence.against(key, &checkpoints, is_told(path));
+    // Nothing can be said under another key.
+    if let Some(broken) = missing.clone().filter(|broken| broken.fault == Fault::Key) {
+        return Ok(Err(broken));
+    }
     // One view of all tables.
     let conn = conn.unchecked_transaction().map_err(|error| of_read(&error))?;
     let mut chain = match Chain::new(checkpoints, gaps(&conn)?, key) {
         Ok(chain) => chain,
         Err(broken) => return Ok(Err(broken)),
     };
-    chain.had(had);
+    chain.had(had.into_iter().chain(evidence.link()));
     let mut first = None;
     let mut words = Words::default();
-    each(&conn, 0, |entry| {
+    let (listed, _) = each_with_calls(&conn, (0, 0), |entry| {
         words.take(entry);
         if first.is_none() {
             first = chain.follow(entry, entry.is_intact()).err();
         }
     })?;
     if first.is_none() {
-        first = words.against(&conn)?.into_iter().next().map(|one| one.broken);
+        let said = Acknowledged::read(&conn, key)?;
+        let differing = words.against(&conn)?.into_iter().chain(said.alone);
+        let mut differing = differing.map(|one| one.broken);
+        first = differing.next().or_else(|| said.unsigned.into_iter().chain(listed).next());
     }
-    Ok(first.map_or_else(|| chain.end(), Err))
+    let ended = first.map_or_else(|| chain.end(), Err);
+    Ok(ended.and_then(|verified| missing.map_or(Ok(verified), Err)))
+}
+
+/// The same of a database with its own key and checkpoints. Nothing is made, also where there is no key.
+///
+/// # Errors
+///
+/// When the files cannot be read.
+pub fn verify_here(path: &Path) -> Result<Result<Verified, Broken>, StoreError> {
+    let key = trail::key_there(&super::beside(path, "key"))?;
+    let key = match key {
+        Some(key) => key,
+        // Where nothing was signed, any key does.
+        None => SigningKey::from_seed(&[0; 32]),
+    };
+    verify(path, &key.public(), &Sqlite::checkpoints(path))
+}
+
+/// Whether there is a file that tells the end of the trail. One that cannot be read says nothing, as after a loss of
+/// power; but it is there.
+pub(super) fn is_told(path: &Path) -> bool {
+    super::beside(path, "head").exists()
 }
 
 /// The end of the trail as it stands beside the database.
@@ -74,7 +104,7 @@ pub(super) fn told(path: &Path) -> Res<Option<Head>> {
 /// until somebody has looked.
 pub(super) fn fence(conn: &Connection, path: &Path, key: &SigningKey) -> Res<()> {
     let Some(Head { link, at_ms }) = told(path)? else { return Ok(()) };
-    if has(conn, &link)? || at_ms <= looked_at_ms(conn)? {
+    if has(conn, &link)? || at_ms <= looked::last(conn, &key.public())?.at_ms {
         return Ok(());
     }
     let checkpoints = Sqlite::checkpoints(path);
@@ -84,7 +114,7 @@ pub(super) fn fence(conn: &Connection, path: &Path, key: &SigningKey) -> Res<()>
         return Ok(());
     }
     let head = Checkpoint::sign(&link, at_ms, key);
-    trail::append(&checkpoints, &head).map_err(|error| {
+    trail::append(&checkpoints, &head, None).map(drop).map_err(|error| {
         StoreError::Unavailable(format!("`{}` cannot be written: {error}", checkpoints.display()))
     })
 }
@@ -142,12 +172,13 @@ impl Sqlite {
 }
 
 /// The marks of everything on which the trail and the tables do not agree.
-pub(super) fn marks(path: &Path) -> Res<Vec<Digest>> {
+pub(super) fn marks(path: &Path, key: &PublicKey) -> Res<Vec<Digest>> {
     let conn = reader::open(path, Duration::from_secs(5))?;
     let conn = conn.unchecked_transaction().map_err(|error| of_read(&error))?;
     let mut words = Words::default();
     each(&conn, 0, |entry| words.take(entry))?;
-    Ok(words.against(&conn)?.into_iter().flat_map(|one| one.marks).collect())
+    let alone = Acknowledged::read(&conn, key)?.alone;
+    Ok(words.against(&conn)?.into_iter().chain(alone).flat_map(|one| one.marks).collect())
 }
 
 /// Does what takes long on a thread of its own.
@@ -172,9 +203,21 @@ fn unended() -> StoreError {
 pub(super) fn suspects(faults: &[Broken]) -> Suspicion {
     let Some(first) = faults.first() else { return Suspicion::None };
     let its_own = |broken: &Broken| {
-        matches!(broken.fault, Fault::Hash | Fault::Ledger | Fault::Removed | Fault::Config)
+        matches!(
+            broken.fault,
+            Fault::Hash
+                | Fault::Ledger
+                | Fault::Removed
+                | Fault::Config
+                | Fault::Approval
+                | Fault::Grants
+                | Fault::Calls
+        )
     };
-    let owner = |broken: &Broken| broken.tenant.clone().filter(|_| its_own(broken));
+    // What is nobody's own, as that somebody has looked, is everybody's affair.
+    let somebodys = |tenant: &String| !tenant.is_empty();
+    let owner =
+        |broken: &Broken| broken.tenant.clone().filter(somebodys).filter(|_| its_own(broken));
     match faults.iter().map(owner).collect::<Option<HashSet<String>>>() {
         Some(tenants) => Suspicion::Of(tenants, in_words(first)),
         None => Suspicion::All(in_words(first)),
@@ -185,15 +228,6 @@ pub(super) fn in_words(broken: &Broken) -> String {
     broken.to_string()
 }
 
-/// When somebody last looked into the trail and went on; 0 where nobody has.
-pub(super) fn looked_at_ms(conn: &Connection) -> Res<i64> {
-    Ok(read::one(conn, LOOKED, (), looked)?.unwrap_or_default().at_ms)
-}
-
-pub(super) fn looked(found: &Row<'_>) -> rusqlite::Result<Looked> {
-    Ok(Looked { number: row::unsigned(found, 0)?, at_ms: found.get(1)? })
-}
-
 pub(super) fn signed(path: &Path) -> Res<Result<Vec<Checkpoint>, Broken>> {
     trail::read(path).map_err(|error| {
         StoreError::Unavailable(format!(
@@ -201,6 +235,27 @@ pub(super) fn signed(path: &Path) -> Res<Result<Vec<Checkpoint>, Broken>> {
             path.display()
         ))
     })
+}
+
+/// The same, with the table of calls beside it from this entry on. Returns the first of each tenant that does
+/// not fit, and of those after what somebody has looked at.
+pub(super) fn each_with_calls(
+    conn: &Connection,
+    (after, looked): (u64, u64),
+    mut take: impl FnMut(&Written<'_>),
+) -> Res<(Vec<Broken>, Vec<Broken>)> {
+    let failed = |error: rusqlite::Error| of_read(&error);
+    let mut statement = conn.prepare(listed::ROWS).map_err(failed)?;
+    let rows = statement.query((row::signed(after),)).map_err(failed)?;
+    let mut calls = Calls::new(rows, looked).map_err(failed)?;
+    let mut ended = Ok(());
+    each(conn, after, |entry| {
+        take(entry);
+        if ended.is_ok() {
+            ended = calls.take(entry);
+        }
+    })?;
+    ended.and_then(|()| calls.end()).map_err(failed)
 }
 
 pub(super) fn each(conn: &Connection, after: u64, mut take: impl FnMut(&Written<'_>)) -> Res<()> {

@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::Shared;
 use super::fault::{During, judge};
+use super::known::{self, Evidence};
 use super::log::Log;
 use super::owner::{Alive, Owners};
 use super::row;
@@ -187,6 +188,7 @@ impl Writer {
                 self.shared.has_room();
                 // First, so that nothing is begun of which this does not tell.
                 self.tell(&link, now_ms);
+                self.kept();
                 group.drain(..).for_each(|task| task.answer(None));
                 self.sign(&link, now_ms, false);
             }
@@ -241,6 +243,10 @@ impl Writer {
                 return Ok(None);
             }
         }
+        self.introduce(&mut tx, last)?;
+        if let Some(known) = self.signing.as_ref().and_then(|it| it.pending.as_ref()) {
+            known.put(&self.conn)?;
+        }
         // Where nothing changed, nobody was told anything new: a commit without a change costs nothing.
         // Where an entry was added, it has the time: a page less that the commit has to write.
         let untold = self.conn.total_changes() != before && tx.link.number == last;
@@ -250,6 +256,32 @@ impl Writer {
             clock.execute((times.now, times.since, times.sure, times.floor))?;
         }
         Ok(Some((tx.link, tx.now_ms)))
+    }
+
+    /// Says in the trail which key it is signed with, once, together with something else.
+    fn introduce(&self, tx: &mut Tx<'_>, last: u64) -> rusqlite::Result<()> {
+        let signing = self.signing.as_ref().filter(|signing| signing.unintroduced);
+        let Some(signing) = signing.filter(|_| tx.link.number != last) else { return Ok(()) };
+        // Another process may have been faster.
+        if !Evidence::of(&self.conn).is_ok_and(|evidence| evidence.wants_introduction()) {
+            return Ok(());
+        }
+        let said = known::introduce(tx, &signing.key.public());
+        match (said, tx.failure.take()) {
+            (_, Some(error)) => Err(error),
+            (Err(why), None) => Err(row::unreadable(0, why)),
+            (Ok(()), None) => Ok(()),
+        }
+    }
+
+    /// What goes with a commit has gone with it.
+    fn kept(&mut self) {
+        let Some(signing) = &mut self.signing else { return };
+        signing.pending = None;
+        if signing.unintroduced {
+            let evidence = Evidence::of(&self.conn);
+            signing.unintroduced = evidence.is_ok_and(|evidence| evidence.wants_introduction());
+        }
     }
 
     /// Returns whether the transaction is as it should be after this task.
@@ -312,15 +344,17 @@ impl Writer {
     /// Says beside the database where its trail ends.
     fn tell(&mut self, link: &Link, now_ms: i64) {
         if let Some(signing) = self.signing.as_mut().filter(|_| !link.is_lost()) {
-            self.shared.wrote(Beside::Head, signing.heads.tell(link, now_ms));
+            self.shared.wrote(Beside::Head, signing.tell(link, now_ms));
         }
     }
 
     fn sign(&mut self, link: &Link, now_ms: i64, now_or_never: bool) {
         let Some(signing) = self.signing.as_mut().filter(|_| !link.is_lost()) else { return };
-        if let Some(signed) = signing.consider(link, now_ms, now_or_never).transpose() {
-            self.shared.wrote(Beside::Checkpoint, signed);
+        if !signing.is_due(link, now_ms, now_or_never) {
+            return;
         }
+        let known = Evidence::of(&self.conn).ok().and_then(|evidence| evidence.known);
+        self.shared.wrote(Beside::Checkpoint, signing.sign(link, now_ms, known.as_ref()));
     }
 
     fn close(mut self) {
@@ -330,6 +364,18 @@ impl Writer {
         if let Ok(link) = last_link(&self.conn) {
             let now_ms = self.shared.clock.now_ms();
             self.sign(&link, now_ms, true);
+        }
+        self.leave();
+    }
+}
+
+impl Writer {
+    /// Lets the database know what was signed last. The disk is not waited for: the head is in its file.
+    fn leave(&self) {
+        let Some(known) = self.signing.as_ref().and_then(|it| it.pending.as_ref()) else { return };
+        let left = self.execute("PRAGMA synchronous = NORMAL").and_then(|()| known.put(&self.conn));
+        if let Err(error) = left {
+            self.shared.wrote(Beside::Checkpoint, Err(std::io::Error::other(error)));
         }
     }
 }

@@ -13,8 +13,11 @@ pub(crate) fn ask(on: &mut impl Tables, asked: &Confirmation) -> Res<Confirmatio
     let open = |known: &Confirmation| {
         known.status != ConfirmationStatus::Spent && known.expires_at_ms > now_ms
     };
-    if let Some(known) = on.bound(&asked.tenant, &asked.binding.raw())?.into_iter().find(open) {
-        return Ok(known);
+    for known in on.bound(&asked.tenant, &asked.binding.raw())?.into_iter().filter(open) {
+        // What cannot be used would keep the question from being asked.
+        if known.status != ConfirmationStatus::Approved || on.is_approved(&known)? {
+            return Ok(known);
+        }
     }
     if on.confirmation(&asked.tenant, &asked.id)?.is_some() {
         return Err(StoreError::WrongState(
@@ -41,6 +44,7 @@ pub(crate) fn decide(
     let body = json!({
         "id": id, "status": confirmation.status.as_str(), "by": by, "agent": confirmation.agent,
         "tool": confirmation.tool, "session": confirmation.session,
+        "binding": confirmation.binding, "expiresAtMs": confirmation.expires_at_ms,
     });
     on.append(tenant, "confirmation", body.to_string())?;
     Ok(confirmation)

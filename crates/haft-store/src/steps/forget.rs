@@ -14,7 +14,7 @@ use haft_core::registry::SigningKey;
 use serde::Deserialize;
 
 use super::configs::SHRED;
-use super::journal::ACKNOWLEDGE;
+use super::journal::{ACKNOWLEDGE, SIGNING};
 use super::proof::Proof;
 use crate::tables::{Cut, Forgets, Looked, Res};
 use crate::trail::{Broken, Chain, Fault, Gap, Link, Signed};
@@ -98,16 +98,21 @@ pub(crate) fn some(
 struct About {
     call: Option<String>,
     id: Option<String>,
+    what: Option<String>,
 }
 
-/// Changes of what is configured are what it is checked against; that a tenant was removed is what hides
+/// Changes of what is configured, and of who may use a connection, are what it is checked against; that a tenant was removed is what hides
 /// the changes before from whoever is called so later; what says anything of an effect in
 /// the ledger, who approved it among it, is what that is checked against.
 fn may_go(on: &mut impl Forgets, entry: &AuditEntry) -> Res<bool> {
-    if matches!(entry.kind.as_str(), "config" | ACKNOWLEDGE | SHRED) {
+    if matches!(entry.kind.as_str(), "config" | ACKNOWLEDGE | SIGNING | SHRED) {
         return Ok(false);
     }
     let about: About = serde_json::from_str(&entry.body).unwrap_or_default();
+    let what = about.what.as_deref().filter(|_| entry.kind == "connection");
+    if matches!(what, Some("made" | "granted" | "revoked" | "removed")) {
+        return Ok(false);
+    }
     if let Some(call) = &about.call
         && on.head_of_call(&entry.tenant, call)?.is_some()
     {
@@ -152,7 +157,7 @@ fn cuts(
     let start = start(on, first.number, &beside)?;
     let mut chain = Chain::from(start, signed, beside.clone());
     let mut joint = Joint {
-        looked: on.looked()?,
+        looked: on.looked(&order.key.public())?,
         now_ms: on.now_ms(),
         order,
         gaps: beside.into_iter().map(|gap| (gap.first, gap)).collect(),

@@ -34,6 +34,9 @@ pub(crate) const BEGIN: &str = "begin";
 /// The kind of the audit entries that say that somebody has looked into the trail.
 pub(crate) const ACKNOWLEDGE: &str = "acknowledge";
 
+/// The kind of the audit entry that says which key the trail is signed with.
+pub(crate) const SIGNING: &str = "signing";
+
 #[derive(Serialize)]
 struct Begun<'a> {
     call: &'a str,

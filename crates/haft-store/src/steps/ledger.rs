@@ -153,6 +153,10 @@ pub(crate) fn spend(
     if confirmation.expires_at_ms <= now_ms || confirmation.asked_at_ms - now_ms > clock::JUMP_MS {
         return Ok(Some(Unspendable::Expired));
     }
+    if !on.is_approved(&confirmation)? {
+        tracing::error!(event = "approval_not_in_trail", tenant, id = spend.id);
+        return Ok(Some(Unspendable::NotApproved));
+    }
     confirmation.status = ConfirmationStatus::Spent;
     on.put_confirmation(&confirmation)?;
     let body = json!({

@@ -56,8 +56,8 @@ pub(crate) struct Chain {
     /// By their first entries.
     gaps: BTreeMap<u64, Gap>,
     forgotten: u64,
-    /// An entry that was there, signed or not.
-    told: Option<Link>,
+    /// Entries that were there, signed or not.
+    told: Vec<Link>,
 }
 
 impl Chain {
@@ -80,7 +80,7 @@ impl Chain {
     pub(crate) fn from(last: Link, signed: Signed, gaps: Vec<Gap>) -> Self {
         let gaps = gaps.into_iter().map(|gap| (gap.first, gap)).collect();
         let last = (last.number, last.hash.raw());
-        Self { last, signed, agreed: 0, gaps, forgotten: 0, told: None }
+        Self { last, signed, agreed: 0, gaps, forgotten: 0, told: Vec::new() }
     }
 
     /// A check from the first entry on, where nothing was signed.
@@ -88,9 +88,9 @@ impl Chain {
         Self::from(Link::default(), BTreeMap::new(), gaps)
     }
 
-    /// This entry has been there, although nobody may have signed it.
-    pub(crate) fn had(&mut self, told: Option<Link>) {
-        self.told = told;
+    /// These entries have been there, although nobody may have signed them.
+    pub(crate) fn had(&mut self, told: impl IntoIterator<Item = Link>) {
+        self.told.extend(told);
     }
 
     /// Goes on after entries that were forgotten.
@@ -109,8 +109,7 @@ impl Chain {
 
     /// Compares the last entry with what was signed of it.
     fn agree(&mut self, number: u64, tenant: Option<&str>) -> Result<(), Broken> {
-        if self.told.as_ref().is_some_and(|it| it.number == number && it.hash.raw() != self.last.1)
-        {
+        if self.told.iter().any(|it| it.number == number && it.hash.raw() != self.last.1) {
             return Err(broken(number, tenant.map(str::to_owned), Fault::Rewritten));
         }
         match self.signed.remove(&number) {

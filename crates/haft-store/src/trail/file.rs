@@ -9,6 +9,7 @@ use haft_core::port::StoreError;
 use haft_core::registry::SigningKey;
 
 use super::{Broken, Checkpoint, Fault, Heads, Link, regular};
+use crate::sqlite::Known;
 
 /// However few were written, they are signed after so long: what is not signed can be taken away
 /// from the end without a trace. Each signature is read whenever the store is opened.
@@ -23,33 +24,57 @@ pub(crate) struct Signing {
     pub(crate) covered: u64,
     /// Since when nothing was signed.
     pub(crate) since_ms: i64,
-    /// Where every head is told meanwhile.
-    pub(crate) heads: Heads,
+    /// Where every head is told meanwhile; none where that file was removed, until somebody has looked.
+    pub(crate) heads: Option<Heads>,
+    pub(crate) head: PathBuf,
+    /// What was signed, for the database to know with its next commit.
+    pub(crate) pending: Option<Known>,
+    /// Whether the trail does not say yet which key it is signed with.
+    pub(crate) unintroduced: bool,
 }
 
 impl Signing {
-    /// Signs when enough was written since the last time, or some long ago, or when `now_or_never`;
-    /// nothing where there is no need.
-    pub(crate) fn consider(
+    /// Whether enough was written since the last time, or some long ago, or any where it is
+    /// `now_or_never`.
+    pub(crate) fn is_due(&self, link: &Link, at_ms: i64, now_or_never: bool) -> bool {
+        let new = link.number.saturating_sub(self.covered);
+        let due = new >= self.every || at_ms.saturating_sub(self.since_ms) >= PATIENCE_MS;
+        new > 0 && self.every > 0 && (due || now_or_never)
+    }
+
+    /// Signs the head. Where those signed before are gone, of which the last one is `known` to the
+    /// database, it goes on knowing that.
+    pub(crate) fn sign(
         &mut self,
         link: &Link,
         at_ms: i64,
-        now_or_never: bool,
-    ) -> io::Result<Option<()>> {
-        let new = link.number.saturating_sub(self.covered);
-        let due = new >= self.every || at_ms.saturating_sub(self.since_ms) >= PATIENCE_MS;
-        if new == 0 || self.every == 0 || !(due || now_or_never) {
-            return Ok(None);
+        known: Option<&Known>,
+    ) -> io::Result<()> {
+        let stands = append(&self.path, &Checkpoint::sign(link, at_ms, &self.key), known)?;
+        if stands && known.is_some_and(|known| known.is_signed_by(&self.key.public())) {
+            self.pending = Some(Known::sign(link, at_ms, &self.key));
         }
-        append(&self.path, &Checkpoint::sign(link, at_ms, &self.key))?;
         self.covered = link.number;
         self.since_ms = at_ms;
-        Ok(Some(()))
+        Ok(())
+    }
+
+    /// Tells where the trail ends now.
+    pub(crate) fn tell(&mut self, link: &Link, at_ms: i64) -> io::Result<()> {
+        if self.heads.is_none() && self.head.exists() {
+            self.heads = Some(Heads::open(&self.head)?);
+        }
+        self.heads.as_mut().map_or(Ok(()), |heads| heads.tell(link, at_ms))
     }
 }
 
-/// Appends a checkpoint as one line, in one write, so that processes do not write into each other.
-pub(crate) fn append(path: &Path, checkpoint: &Checkpoint) -> io::Result<()> {
+/// Appends a checkpoint as one line, in one write, so that processes do not write into each other. Returns
+/// whether the one that is `known` was there.
+pub(crate) fn append(
+    path: &Path,
+    checkpoint: &Checkpoint,
+    known: Option<&Known>,
+) -> io::Result<bool> {
     let mut line = serde_json::to_string(checkpoint)?;
     line.push('\n');
     let _alone = alone(path)?;
@@ -61,8 +86,22 @@ pub(crate) fn append(path: &Path, checkpoint: &Checkpoint) -> io::Result<()> {
     if !ends_a_line(&mut file)? {
         mend(&mut file)?;
     }
+    let stands = match known.map(|known| &known.link).filter(|link| link.number > 0) {
+        Some(link) => has(&mut file, link)?,
+        None => true,
+    };
     file.write_all(line.as_bytes())?;
-    file.sync_data()
+    file.sync_data()?;
+    Ok(stands)
+}
+
+/// Whether a head is in the file. Who has signed it is for others to check.
+fn has(file: &mut File, link: &Link) -> io::Result<bool> {
+    let mut text = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut text)?;
+    let hash = format!("\"hash\":\"{}\"", link.hash);
+    Ok(String::from_utf8_lossy(&text).contains(&hash))
 }
 
 fn ends_a_line(file: &mut File) -> io::Result<bool> {
@@ -163,18 +202,28 @@ pub(crate) fn read(path: &Path) -> io::Result<Result<Vec<Checkpoint>, Broken>> {
     }))
 }
 
-/// The key beside a database; made when there is none, readable by its owner alone.
-pub(crate) fn key(path: &Path) -> Result<SigningKey, StoreError> {
+/// The key beside a database, if there is one.
+pub(crate) fn key_there(path: &Path) -> Result<Option<SigningKey>, StoreError> {
     let failed = |what: &str, error: &dyn std::fmt::Display| {
         StoreError::Unavailable(format!("the signing key `{}` {what}: {error}", path.display()))
     };
     match regular::read(path) {
         Ok(pem) => {
             let pem = String::from_utf8_lossy(&pem);
-            return SigningKey::from_pem(&pem).map_err(|error| failed("is", &error));
+            SigningKey::from_pem(&pem).map(Some).map_err(|error| failed("is", &error))
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(failed("cannot be read", &error)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(failed("cannot be read", &error)),
+    }
+}
+
+/// The key beside a database; made when there is none, readable by its owner alone.
+pub(crate) fn key(path: &Path) -> Result<SigningKey, StoreError> {
+    let failed = |what: &str, error: &dyn std::fmt::Display| {
+        StoreError::Unavailable(format!("the signing key `{}` {what}: {error}", path.display()))
+    };
+    if let Some(key) = key_there(path)? {
+        return Ok(key);
     }
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(|error| failed("cannot be made", &error))?;

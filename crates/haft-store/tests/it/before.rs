@@ -91,7 +91,7 @@ async fn check(bed: &Bed) {
         let conn = Connection::open(bed.path()).unwrap();
         conn.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap()
     };
-    assert_eq!(now, 11);
+    assert_eq!(now, 13);
     let other = Bed::sqlite();
     let made = again(&other).await;
     assert_eq!(trail(&store).await, trail(&made).await);
@@ -114,7 +114,8 @@ async fn check(bed: &Bed) {
     let settled = fresh(&*store, claim("after")).await;
     settle(&*store, &settled, State::Succeeded, Some(json!({ "said": "after-77b0" }))).await;
     drop((vault, store));
-    assert_eq!(verified(bed).await.entries, entries as u64 + 2);
+    // It was signed before, and now says with which key.
+    assert_eq!(verified(bed).await.entries, entries as u64 + 3);
     let store = bed.open_sqlite(|_| ());
     let after = store.effect("acme", "call of after").await.unwrap();
     assert_eq!(after.result, Some(json!({ "said": "after-77b0" })));

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod agree;
 #[cfg(test)]
+mod approvals;
+#[cfg(test)]
 mod bed;
 #[cfg(test)]
 mod before;
@@ -17,13 +19,19 @@ mod crash;
 #[cfg(test)]
 mod disk;
 #[cfg(test)]
+mod evidence;
+#[cfg(test)]
 mod files;
+#[cfg(test)]
+mod looked;
 #[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod restore;
 #[cfg(test)]
 mod sealing;
+#[cfg(test)]
+mod tables;
 #[cfg(test)]
 mod tail;
 #[cfg(test)]

@@ -110,16 +110,28 @@ async fn a_checkpoint_that_was_cut_off_while_it_was_written_is_no_fault() {
 
 #[tokio::test]
 async fn what_is_signed_after_a_checkpoint_was_cut_off_is_a_line_of_its_own() {
-    let bed = written().await;
-    let path = Sqlite::checkpoints(&bed.path());
-    let whole = std::fs::read_to_string(&path).unwrap();
-    // Nothing of the line, some of it, and all but its end.
-    for (text, checkpoints) in [
-        (String::new(), 1),
-        (whole[..9].to_owned(), 1),
-        (whole.trim_end().to_owned(), 2),
-        (format!("{whole}{{\"number\":7,"), 2),
-    ] {
+    // Nothing of the line, some of it, all but its end, and some of the next one.
+    type Cut = fn(&str) -> String;
+    let cuts: [(Cut, u64); 4] = [
+        (|_| String::new(), 1),
+        (|whole| whole[..9].to_owned(), 1),
+        (|whole| whole.trim_end().to_owned(), 2),
+        (|whole| format!("{whole}{{\"number\":7,"), 2),
+    ];
+    for (cut, checkpoints) in cuts {
+        let bed = Bed::sqlite();
+        let copy = bed.path().with_extension("copy");
+        let store = bed.open_sqlite(|_| ());
+        for n in 0..6 {
+            store.note("acme", "note", json!({ "n": n })).await.unwrap();
+        }
+        let conn = Connection::open(bed.path()).unwrap();
+        conn.execute("VACUUM INTO ?1", [copy.to_str().unwrap()]).unwrap();
+        drop((store, conn));
+        // Killed while it signed: the database does not know of it.
+        std::fs::copy(&copy, bed.path()).unwrap();
+        let path = Sqlite::checkpoints(&bed.path());
+        let text = cut(&std::fs::read_to_string(&path).unwrap());
         std::fs::write(&path, &text).unwrap();
         let store = bed.open_sqlite(|_| ());
         store.note("acme", "note", json!({ "more": text })).await.unwrap();

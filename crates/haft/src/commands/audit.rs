@@ -24,8 +24,7 @@ fn verify(at: &Place, as_json: bool, out: &mut Output) -> anyhow::Result<Exit> {
     if !path.exists() {
         anyhow::bail!("there is no store at `{}` yet: make a call first", path.display());
     }
-    let key = Sqlite::signing_key(&path)?.public();
-    let verified = sqlite::verify(&path, &key, &Sqlite::checkpoints(&path))?;
+    let verified = sqlite::verify_here(&path)?;
     let (exit, text, mut json) = match &verified {
         Ok(found) => (Exit::Done, intact(found), {
             let (entries, forgotten) = (found.entries, found.forgotten);
