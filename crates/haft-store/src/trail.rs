@@ -158,10 +158,6 @@ pub enum Fault {
     Config,
     /// Something is approved, and that is not the last word of the trail on it.
     Approval,
-    /// Others may use a connection than the trail says.
-    Grants,
-    /// The table of calls does not say what the trail says.
-    Calls,
     /// The key is not the one that the trail was signed with.
     Key,
     /// What the database knows of what was signed was changed or removed.
@@ -222,19 +218,6 @@ impl fmt::Display for Broken {
                 "a confirmation is approved, and entry {number}, the last on it, does not say so: it was \
                  changed"
             ),
-            Fault::Grants if number == 0 => {
-                f.write_str("somebody may use a connection, of which no entry of the trail knows")
-            }
-            Fault::Grants => write!(
-                f,
-                "who may use a connection is not what entry {number} says: it was changed"
-            ),
-            Fault::Calls => {
-                write!(
-                    f,
-                    "the table of calls does not say what entry {number} says: it was changed"
-                )
-            }
             Fault::Key => write!(
                 f,
                 "the key beside the database (`.key`) is not the one that the trail was signed with, up to \

@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::fault::of_read;
-use super::grants::{self, Grants};
 use super::row::stored_columns;
 use crate::machine;
 use crate::steps::configs::SHRED;
@@ -23,7 +22,7 @@ use crate::tables::Res;
 use crate::trail::{Broken, Fault, Written};
 use word::{Found, Open, Raw, Said, Tag, Tags, Told, Word, found};
 
-/// The last word of the trail on each effect, on each thing that is configured, and on who may use what.
+/// The last word of the trail on each effect and on each thing that is configured.
 #[derive(Default)]
 pub(super) struct Words {
     all: Vec<Word>,
@@ -39,7 +38,6 @@ pub(super) struct Words {
     keys: Option<HashMap<u32, Raw>>,
     tenants: Tenants,
     configs: HashMap<Name, (u64, Option<Digest>)>,
-    grants: Grants,
     /// The latest time in the trail: a clock that was ahead for a while forgot by it.
     latest_ms: i64,
     /// From when on the trail says of each effect that it has begun: an older haft did not.
@@ -109,7 +107,6 @@ pub(super) struct Standing {
     begins_ms: Option<i64>,
     latest_ms: i64,
     configs: Vec<(Name, (u64, Option<Digest>))>,
-    grants: Vec<(grants::Name, grants::Told)>,
     open: Vec<Open>,
     /// What of that was not as it was said, and somebody has looked at.
     looked: HashSet<Digest>,
@@ -126,7 +123,6 @@ impl Words {
         self.latest_ms = self.latest_ms.max(entry.at_ms);
         match entry.kind {
             "config" => self.configure(entry),
-            "connection" => self.grants.take(entry),
             SHRED => {
                 let (tenant, all) = (self.tenants.number(entry.tenant), &self.all);
                 let stays = |at: &u32| all.get(*at as usize).is_none_or(|one| one.tenant != tenant);
@@ -216,7 +212,6 @@ impl Words {
         let (mut differing, there) = self.edited(conn, now_ms)?;
         differing.extend(self.removed(conn, &there, now_ms)?);
         differing.extend(self.against_configs(conn)?);
-        differing.extend(self.grants.against(conn)?);
         differing.extend(super::approvals::unfounded(conn, now_ms)?);
         Ok(differing)
     }
@@ -244,7 +239,6 @@ impl Words {
         differing.sort_unstable_by_key(|one| one.broken.number);
         differing.extend(self.removed(conn, &there, now_ms)?);
         differing.extend(self.against_configs(conn)?);
-        differing.extend(self.grants.against(conn)?);
         Ok(differing)
     }
 
@@ -265,7 +259,6 @@ impl Words {
             begins_ms: self.begins_ms,
             latest_ms: self.latest_ms,
             configs: self.configs.clone().into_iter().collect(),
-            grants: self.grants.standing(),
             open: open.collect(),
             looked: self.looked.clone(),
             looked_to: self.looked_to,
@@ -276,7 +269,6 @@ impl Words {
     pub(super) fn since(standing: Standing) -> Self {
         let mut words = Self {
             configs: standing.configs.into_iter().collect(),
-            grants: Grants::since(standing.grants),
             latest_ms: standing.latest_ms,
             begins_ms: standing.begins_ms,
             looked: standing.looked,

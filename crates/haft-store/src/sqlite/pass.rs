@@ -15,7 +15,7 @@ use super::known::Evidence;
 use super::looked::{AGAIN, Acknowledged};
 use super::mark::Mark;
 use super::shared::Suspicion;
-use super::verify::{each_with_calls, has, in_words, is_told, signed, suspects, told};
+use super::verify::{each, has, in_words, is_told, signed, suspects, told};
 use super::{Options, Sqlite, Verify, reader, writer};
 use crate::tables::Res;
 use crate::trail::{self, Broken, Chain, Checkpoint, Fault, Gap, Head, Link, Signed, Written};
@@ -138,8 +138,6 @@ impl View {
 struct Faults {
     /// What nobody has acknowledged.
     new: Vec<Broken>,
-    /// Where the table of calls does not fit, acknowledged or not.
-    listed: Vec<Broken>,
     words: Words,
     end: Link,
 }
@@ -154,8 +152,7 @@ fn faults(
     let mut chain = Chain::from(from.clone(), view.checkpoints.clone(), view.gaps.clone());
     chain.had(view.known.clone());
     let mut new = Vec::new();
-    let from = (from.number, view.looked.last.number);
-    let (listed, unseen) = each_with_calls(&view.conn, from, |entry| {
+    each(&view.conn, from.number, |entry| {
         let is_intact = entry.is_intact();
         also(entry, is_intact);
         words.take(entry);
@@ -170,8 +167,7 @@ fn faults(
     let end = chain.last();
     new.extend(chain.end().err());
     new.extend(view.missing.clone());
-    new.extend(unseen);
-    Ok(Faults { new, listed, words, end })
+    Ok(Faults { new, words, end })
 }
 
 /// Checks all of it, and remembers that where nothing is wrong that nobody has looked at. What cannot be
@@ -209,7 +205,7 @@ fn read_whole(path: &Path, short: u64, now_ms: i64, signatures: Signatures) -> R
     })?;
     let differing = found.words.against(&view.conn)?;
     let all = || differing.iter().chain(&view.looked.alone);
-    let mut told = all().map(|one| &one.broken).chain(&view.looked.unsigned).chain(&found.listed);
+    let mut told = all().map(|one| &one.broken).chain(&view.looked.unsigned);
     first = first.or_else(|| told.next().cloned());
     let unseen = all().filter(|one| !found.words.knows(one)).map(|one| one.broken.clone());
     found.new.extend(unseen);

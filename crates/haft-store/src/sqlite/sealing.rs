@@ -126,20 +126,8 @@ struct Found {
     tool: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
-    /// Whether there is the record of a call.
-    #[serde(
-        default,
-        rename(deserialize = "record", serialize = "recorded"),
-        deserialize_with = "is_there",
-        skip_serializing_if = "std::ops::Not::not"
-    )]
-    recorded: bool,
     #[serde(flatten)]
     proof: Option<Proof>,
-}
-
-fn is_there<'d, D: serde::Deserializer<'d>>(from: D) -> Result<bool, D::Error> {
-    Ok(Option::<serde::de::IgnoredAny>::deserialize(from)?.is_some())
 }
 
 /// A connection to the database that can read what is sealed in it, for one transaction or one query:

@@ -14,7 +14,6 @@ use super::agree::Words;
 use super::fault::of_read;
 use super::forget::gaps;
 use super::known::Evidence;
-use super::listed::{self, Calls};
 use super::looked::{self, Acknowledged};
 use super::pass::{self, Signatures};
 use super::shared::Suspicion;
@@ -54,7 +53,7 @@ pub fn verify(
     chain.had(had.into_iter().chain(evidence.link()));
     let mut first = None;
     let mut words = Words::default();
-    let (listed, _) = each_with_calls(&conn, (0, 0), |entry| {
+    each(&conn, 0, |entry| {
         words.take(entry);
         if first.is_none() {
             first = chain.follow(entry, entry.is_intact()).err();
@@ -64,7 +63,7 @@ pub fn verify(
         let said = Acknowledged::read(&conn, key)?;
         let differing = words.against(&conn)?.into_iter().chain(said.alone);
         let mut differing = differing.map(|one| one.broken);
-        first = differing.next().or_else(|| said.unsigned.into_iter().chain(listed).next());
+        first = differing.next().or_else(|| said.unsigned.into_iter().next());
     }
     let ended = first.map_or_else(|| chain.end(), Err);
     Ok(ended.and_then(|verified| missing.map_or(Ok(verified), Err)))
@@ -205,13 +204,7 @@ pub(super) fn suspects(faults: &[Broken]) -> Suspicion {
     let its_own = |broken: &Broken| {
         matches!(
             broken.fault,
-            Fault::Hash
-                | Fault::Ledger
-                | Fault::Removed
-                | Fault::Config
-                | Fault::Approval
-                | Fault::Grants
-                | Fault::Calls
+            Fault::Hash | Fault::Ledger | Fault::Removed | Fault::Config | Fault::Approval
         )
     };
     // What is nobody's own, as that somebody has looked, is everybody's affair.
@@ -235,27 +228,6 @@ pub(super) fn signed(path: &Path) -> Res<Result<Vec<Checkpoint>, Broken>> {
             path.display()
         ))
     })
-}
-
-/// The same, with the table of calls beside it from this entry on. Returns the first of each tenant that does
-/// not fit, and of those after what somebody has looked at.
-pub(super) fn each_with_calls(
-    conn: &Connection,
-    (after, looked): (u64, u64),
-    mut take: impl FnMut(&Written<'_>),
-) -> Res<(Vec<Broken>, Vec<Broken>)> {
-    let failed = |error: rusqlite::Error| of_read(&error);
-    let mut statement = conn.prepare(listed::ROWS).map_err(failed)?;
-    let rows = statement.query((row::signed(after),)).map_err(failed)?;
-    let mut calls = Calls::new(rows, looked).map_err(failed)?;
-    let mut ended = Ok(());
-    each(conn, after, |entry| {
-        take(entry);
-        if ended.is_ok() {
-            ended = calls.take(entry);
-        }
-    })?;
-    ended.and_then(|()| calls.end()).map_err(failed)
 }
 
 pub(super) fn each(conn: &Connection, after: u64, mut take: impl FnMut(&Written<'_>)) -> Res<()> {

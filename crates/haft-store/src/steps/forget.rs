@@ -98,10 +98,9 @@ pub(crate) fn some(
 struct About {
     call: Option<String>,
     id: Option<String>,
-    what: Option<String>,
 }
 
-/// Changes of what is configured, and of who may use a connection, are what it is checked against; that a tenant was removed is what hides
+/// Changes of what is configured are what it is checked against; that a tenant was removed is what hides
 /// the changes before from whoever is called so later; what says anything of an effect in
 /// the ledger, who approved it among it, is what that is checked against.
 fn may_go(on: &mut impl Forgets, entry: &AuditEntry) -> Res<bool> {
@@ -109,10 +108,6 @@ fn may_go(on: &mut impl Forgets, entry: &AuditEntry) -> Res<bool> {
         return Ok(false);
     }
     let about: About = serde_json::from_str(&entry.body).unwrap_or_default();
-    let what = about.what.as_deref().filter(|_| entry.kind == "connection");
-    if matches!(what, Some("made" | "granted" | "revoked" | "removed")) {
-        return Ok(false);
-    }
     if let Some(call) = &about.call
         && on.head_of_call(&entry.tenant, call)?.is_some()
     {

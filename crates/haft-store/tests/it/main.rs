@@ -31,8 +31,6 @@ mod restore;
 #[cfg(test)]
 mod sealing;
 #[cfg(test)]
-mod tables;
-#[cfg(test)]
 mod tail;
 #[cfg(test)]
 mod tampering;
