@@ -68,7 +68,13 @@ pub(crate) async fn tool(
     let rulebook = inner.policy().number;
     let id = call.session.as_deref();
     let catalog = inner.catalog(&shelf, &call.caller, mode, id, trip.started_at_ms);
-    let tool = available(inner, &catalog, &call)?;
+    let tool = available(inner, &catalog, &call).inspect_err(|_| {
+        // On record under its own name, whatever it was called by.
+        if let Found::Unavailable(one) = catalog.find(&call.tool) {
+            trip.tool = one.tool.id.as_str().into();
+            trip.tool_version = Some(one.tool.contract.version.to_string().into());
+        }
+    })?;
     let loaded = shelf.loaded(&tool.tool);
     trip.tool = match &loaded {
         Ok(loaded) => loaded.id.clone(),

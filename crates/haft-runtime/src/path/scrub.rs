@@ -64,8 +64,10 @@ pub(crate) fn both_views(
             }
         },
         Err(error) => {
-            let mut error = clean(&secrets, error);
+            let mut error = error;
+            // Before it is cut: what is quoted in part is harder to know.
             quote_nothing(call, &mut error);
+            let error = clean(&secrets, error);
             Redacted { state, result: Err(error), view: None, intents, stage }
         }
     }
@@ -84,6 +86,7 @@ pub(crate) fn clean(secrets: &Sieve<'_>, mut error: ToolError) -> ToolError {
     match secrets.error(&mut error) {
         Ok(_) => {
             error.message = clean_text(&error.message, MAX_MESSAGE);
+            error.shown = error.shown.take().map(|shown| clean_text(&shown, MAX_MESSAGE));
             error
         }
         // What cannot be made safe is not shown; what went wrong still has a name.

@@ -7,6 +7,8 @@ use crate::redact::is_hidden;
 
 /// More spaces in a row than any honest text has: they push the rest out of sight.
 const MANY_SPACES: usize = 20;
+/// The most characters of one text that are named.
+const MOST_CODES: usize = 12;
 /// The most findings that are told.
 const MOST: usize = 50;
 
@@ -41,9 +43,14 @@ fn judge(text: &str, path: &str, found: &mut Vec<String>) {
     if found.len() >= MOST {
         return;
     }
-    if let Some(hidden) = text.chars().find(|letter| is_hidden(*letter)) {
-        let code = u32::from(hidden);
-        found.push(format!("`{path}` has characters that cannot be seen (U+{code:04X})"));
+    let mut hidden: Vec<char> = text.chars().filter(|letter| is_hidden(*letter)).collect();
+    hidden.sort_unstable();
+    hidden.dedup();
+    if !hidden.is_empty() {
+        let codes = hidden.iter().take(MOST_CODES).map(|it| format!("U+{:04X}", u32::from(*it)));
+        let codes = codes.collect::<Vec<_>>().join(", ");
+        let more = if hidden.len() > MOST_CODES { ", …" } else { "" };
+        found.push(format!("`{path}` has characters that cannot be seen ({codes}{more})"));
     }
     if text.contains(&" ".repeat(MANY_SPACES)) {
         found.push(format!("`{path}` has a long run of spaces"));

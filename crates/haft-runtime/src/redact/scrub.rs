@@ -17,6 +17,8 @@ use super::pattern::{self, Pattern, Secret};
 const MAX_BYTES: usize = 64 << 20;
 /// The most arrays and objects inside one another.
 const MAX_DEPTH: usize = 128;
+/// Of base64 so many characters hold bits of what stands beside the secret; more is the rest of a spelling.
+const REST: usize = 2;
 /// Escapes inside escapes are undone this often.
 const MAX_LAYERS: usize = 3;
 
@@ -99,12 +101,22 @@ impl Finder {
     }
 
     fn find(&self, layer: &Layer<'_>, found: &mut Vec<Span>) {
+        // The rest of a spelling that was walked over last: many may begin in one another.
+        let (mut from, mut to) = (0, 0);
         // Overlapping ones too: of two secrets that share letters, neither may leave a rest.
         for hit in self.automaton.find_overlapping_iter(&layer.bytes) {
             let (secret, before, after) =
                 self.about.get(hit.pattern().as_usize()).copied().unwrap_or_default();
-            let start = extend(&layer.bytes, hit.start(), before, Direction::Back);
-            let end = extend(&layer.bytes, hit.end(), after, Direction::On);
+            let start = extend(&layer.bytes, hit.start(), before, Direction::Back, false);
+            let mut end = hit.end();
+            if after > REST && (from..=to).contains(&end) {
+                end = to.min(end + after);
+            }
+            let (left, is_rest) = (hit.end() + after - end, after > REST);
+            end = extend(&layer.bytes, end, left, Direction::On, is_rest);
+            if is_rest {
+                (from, to) = (hit.end(), end);
+            }
             let (start, end) = layer.origin(start, end);
             found.push(Span { start, end, secret });
         }
@@ -119,9 +131,8 @@ enum Direction {
 
 /// The characters of base64 around a match hold the bits at the secret's ends, and what comes behind the
 /// beginning of a spelling the rest of it.
-fn extend(bytes: &[u8], mut at: usize, count: usize, direction: Direction) -> usize {
+fn extend(bytes: &[u8], mut at: usize, count: usize, direction: Direction, is_rest: bool) -> usize {
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
-    let listed = |byte: u8| letter(byte) || (count > 2 && b", ".contains(&byte));
     for _ in 0..count {
         match direction {
             Direction::Back => {
@@ -129,7 +140,7 @@ fn extend(bytes: &[u8], mut at: usize, count: usize, direction: Direction) -> us
                 at -= usize::from(here.is_some_and(|byte| letter(*byte)));
             }
             Direction::On => match bytes.get(at) {
-                Some(byte) if listed(*byte) => at += 1,
+                Some(byte) if letter(*byte) || (is_rest && b", ".contains(byte)) => at += 1,
                 Some(_) | None => break,
             },
         }

@@ -69,6 +69,7 @@ fn what_looks_like_something_else_is_named() {
         (json!({"url": "https://аррӏе.com/login"}), Some("names `аррӏе.com`")),
         (json!({"url": "xn--80ak6aa92e.com"}), Some("names `xn--80ak6aa92e.com`")),
         (json!({"note": "a\u{202e}b"}), Some("cannot be seen (U+202E)")),
+        (json!({"note": "a\u{202e}b\u{200b}\u{202e}"}), Some("cannot be seen (U+200B, U+202E)")),
         (json!({"note": format!("ok{}not ok", " ".repeat(40))}), Some("long run of spaces")),
         (json!({"note": "ｐａｙ"}), Some("only look like ordinary ones")),
         (json!({"a\u{200d}b": 1}), Some("cannot be seen (U+200D)")),

@@ -130,7 +130,9 @@ pub(super) fn unfounded(conn: &Connection, now_ms: i64) -> Res<Vec<Differing>> {
     }
     let mut differing = Vec::new();
     for asked in read::all(conn, ROWS, (), asked)? {
-        if !asked.is_approved() || asked.clear.expires_at_ms <= now_ms {
+        // What was asked by a clock that was ahead is void, and cannot be used.
+        let is_ahead = asked.asked_at_ms.saturating_sub(now_ms) > JUMP_MS;
+        if !asked.is_approved() || is_ahead || asked.clear.expires_at_ms <= now_ms {
             continue;
         }
         let word = last_word(conn, &asked.tenant, &asked.id, asked.asked_at_ms)?;

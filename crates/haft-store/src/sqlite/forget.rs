@@ -11,6 +11,7 @@ use haft_core::record::AuditEntry;
 use haft_core::registry::PublicKey;
 use rusqlite::{Connection, Row, params};
 
+use super::known::Evidence;
 use super::row::{self, signed};
 use super::tx::Tx;
 use super::{Sqlite, looked, read, reader, verify};
@@ -119,19 +120,22 @@ impl Checkpoints {
 /// [`verify::verify`] to tell.
 fn drop_forgotten(path: &Path) -> Res<()> {
     let key = Sqlite::signing_key(path)?.public();
-    let gaps = gaps(&reader::open(path, Duration::from_secs(5))?)?;
+    let conn = reader::open(path, Duration::from_secs(5))?;
+    let (gaps, known) = (gaps(&conn)?, Evidence::of(&conn)?.link());
     let ours = gaps.into_iter().filter(|gap| gap.is_signed_by(&key));
     let gaps: BTreeMap<u64, Gap> = ours.map(|gap| (gap.first, gap)).collect();
     let inside = |one: &Checkpoint| {
         let gap = gaps.range(..=one.number).next_back();
         gap.is_some_and(|(_, gap)| one.number < gap.last)
     };
+    // The one that the database knows has to be there, however old.
+    let is_known = |one: &Checkpoint| known.as_ref().is_some_and(|link| link.hash == one.hash);
     let checkpoints = Sqlite::checkpoints(path);
     let Ok(read) = verify::signed(&checkpoints)? else { return Ok(()) };
     // Chosen before the file is locked: to check many signatures takes long.
     let gone: HashMap<_, _> = read
         .into_iter()
-        .filter(|one| inside(one) && one.is_signed_by(&key))
+        .filter(|one| inside(one) && !is_known(one) && one.is_signed_by(&key))
         .map(|one| ((one.number, one.at_ms), one))
         .collect();
     trail::drop_some(&checkpoints, &gone).map_err(|error| {

@@ -104,6 +104,12 @@ impl Evidence {
         introduced.or(self.known.as_ref().map(|known| &known.signature.key))
     }
 
+    /// Whether the trail is signed with another key than this one: nothing is signed with this, so that the
+    /// right one can be put back.
+    pub(super) fn is_of_another(&self, key: &PublicKey) -> bool {
+        self.key().is_some_and(|known| known != key)
+    }
+
     /// Whether a head was signed, and the trail does not say yet with which key.
     pub(super) fn wants_introduction(&self) -> bool {
         self.introduced.is_none() && self.known.as_ref().is_some_and(|known| known.link.number > 0)
@@ -127,7 +133,7 @@ impl Evidence {
         }
         let number = self.link().map_or(0, |link| link.number);
         let broken = |number, fault| Some(Broken { number, tenant: None, fault });
-        if self.key().is_some_and(|known| known != key) {
+        if self.is_of_another(key) {
             return broken(number, Fault::Key);
         }
         let known = match (&self.known, &self.introduced) {
@@ -168,6 +174,8 @@ pub(super) fn begin_anew(tx: &mut Tx<'_>, key: &SigningKey) -> Res<()> {
     if Evidence::of(tx.conn)?.key().is_some_and(|known| *known != public) {
         introduce(tx, &public)?;
     }
+    // Whatever time it says: a clock may have been set back since, and somebody has looked.
+    tx.execute("DELETE FROM signed", ())?;
     let known = Known::sign(&Link::default(), tx.now_ms, key).put(tx.conn);
     tx.try_(known)
 }

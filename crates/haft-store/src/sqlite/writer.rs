@@ -353,7 +353,11 @@ impl Writer {
         if !signing.is_due(link, now_ms, now_or_never) {
             return;
         }
-        let known = Evidence::of(&self.conn).ok().and_then(|evidence| evidence.known);
+        let evidence = Evidence::of(&self.conn).ok();
+        if evidence.as_ref().is_some_and(|it| it.is_of_another(&signing.key.public())) {
+            return;
+        }
+        let known = evidence.and_then(|evidence| evidence.known);
         self.shared.wrote(Beside::Checkpoint, signing.sign(link, now_ms, known.as_ref()));
     }
 

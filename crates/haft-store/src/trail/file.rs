@@ -90,8 +90,14 @@ pub(crate) fn append(
         Some(link) => has(&mut file, link)?,
         None => true,
     };
+    let is_new = file.metadata()?.len() == 0;
     file.write_all(line.as_bytes())?;
     file.sync_data()?;
+    // Or the file could be gone with the power, and the database knows that there was one.
+    #[cfg(unix)]
+    if is_new && let Some(folder) = path.parent() {
+        File::open(folder)?.sync_all()?;
+    }
     Ok(stands)
 }
 

@@ -20,6 +20,7 @@ async fn without_a_policy_nothing_is_allowed() {
     let denied = denied.await.unwrap();
     assert_eq!(denied.len(), 1);
     assert!(denied[0].rule.is_some(), "{:?}", denied[0]);
+    assert_eq!(&*denied[0].tool, "shop__find", "by its own name, whatever it was called by");
 }
 
 #[tokio::test]
