@@ -103,10 +103,11 @@ impl Engines {
         }
     }
 
-    /// How much memory the engine uses that is in the region now.
+    /// How much memory the engine that is in the region now has used at once since it was put there, with
+    /// what lay unused in between.
     #[must_use]
-    pub fn used_bytes(&self) -> usize {
-        self.region.used()
+    pub fn peak_bytes(&self) -> usize {
+        self.region.length()
     }
 
     /// How much is copied when an engine is put back, at most: all of it, with the room for its calls.

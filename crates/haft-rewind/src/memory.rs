@@ -36,8 +36,6 @@ pub(crate) struct Region {
     layout: Layout,
     /// Where the pool ends. Nothing behind it was written to since it was zero.
     end: Cell<usize>,
-    /// How much of it is handed out.
-    used: Cell<usize>,
     /// Whether the system gives zeros for what it took back.
     gives_back: bool,
     /// What is written to, of an image that was put back again and again.
@@ -54,10 +52,10 @@ impl Region {
         let layout = Layout::from_size_align(size, PAGE).ok()?;
         // SAFETY: the size is not zero.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        let (end, used) = (Cell::new(0), Cell::new(0));
+        let end = Cell::new(0);
         // SAFETY: the region goes with its watch, and is whole pages of its own.
         let (watch, in_a_row) = (unsafe { Watch::over(start, size) }, Cell::new(0));
-        let mut region = Self { start, layout, end, used, gives_back: false, watch, in_a_row };
+        let mut region = Self { start, layout, end, gives_back: false, watch, in_a_row };
         region.gives_back = region.tries_to_give_back();
         if region.gives_back {
             // Some allocators write the zeros themselves, and so touch all of it.
@@ -95,7 +93,6 @@ impl Region {
             (*self.pool()).insert_free_block_ptr(NonNull::new_unchecked(block));
         }
         self.end.set(HEAD + STEP);
-        self.used.set(0);
     }
 
     /// Makes the pool larger; false where nothing is left of the region.
@@ -142,7 +139,7 @@ impl Region {
                 found => found,
             }
         };
-        self.handed(found, layout, 0)
+        handed(found, layout)
     }
 
     /// The same block with another size, perhaps elsewhere, or null.
@@ -153,27 +150,14 @@ impl Region {
     pub(crate) unsafe fn resize(&self, block: *mut u8, size: usize) -> *mut u8 {
         let Some(layout) = with_head(size) else { return ptr::null_mut() };
         // SAFETY: what was handed out has its head before it, and was asked for with this alignment.
-        let (found, before) = unsafe {
-            let before = usable(block);
+        let found = unsafe {
             let whole = NonNull::new_unchecked(block.sub(ALIGN));
-            let found = match (*self.pool()).reallocate(whole, layout) {
+            match (*self.pool()).reallocate(whole, layout) {
                 None if self.grow(layout.size()) => (*self.pool()).reallocate(whole, layout),
                 found => found,
-            };
-            (found, before)
+            }
         };
-        self.handed(found, layout, before)
-    }
-
-    fn handed(&self, found: Option<NonNull<u8>>, layout: Layout, before: usize) -> *mut u8 {
-        let Some(whole) = found else { return ptr::null_mut() };
-        let size = layout.size() - ALIGN;
-        self.used.set((self.used.get() + size).saturating_sub(before));
-        // SAFETY: the block is as large as the layout says, and aligned for its head.
-        unsafe {
-            whole.cast::<usize>().write(size);
-            whole.as_ptr().add(ALIGN)
-        }
+        handed(found, layout)
     }
 
     /// Takes a block back.
@@ -183,15 +167,7 @@ impl Region {
     /// As for [`Self::resize`].
     pub(crate) unsafe fn free(&self, block: *mut u8) {
         // SAFETY: what was handed out has its head before it, and was asked for with this alignment.
-        unsafe {
-            self.used.set(self.used.get().saturating_sub(usable(block)));
-            (*self.pool()).deallocate(NonNull::new_unchecked(block.sub(ALIGN)), ALIGN);
-        }
-    }
-
-    /// How much is handed out.
-    pub(crate) fn used(&self) -> usize {
-        self.used.get()
+        unsafe { (*self.pool()).deallocate(NonNull::new_unchecked(block.sub(ALIGN)), ALIGN) }
     }
 
     /// How long a copy of what it holds would be.
@@ -242,6 +218,17 @@ impl Drop for Region {
         self.watch.open();
         // SAFETY: it came from there, with this layout.
         unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
+/// What is handed out of a block that the pool found: all of it but its head, which says how much that is.
+#[expect(unsafe_code, reason = "the size is written before the block")]
+fn handed(found: Option<NonNull<u8>>, layout: Layout) -> *mut u8 {
+    let Some(whole) = found else { return ptr::null_mut() };
+    // SAFETY: the block is as large as the layout says, and aligned for its head.
+    unsafe {
+        whole.cast::<usize>().write(layout.size() - ALIGN);
+        whole.as_ptr().add(ALIGN)
     }
 }
 

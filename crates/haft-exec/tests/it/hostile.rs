@@ -114,6 +114,9 @@ async fn memory_runs_out_for_its_owner_alone() {
         ("let f = () => 1; for (;;) { const g = f; f = () => g; }", Comes::Starved),
         ("new ArrayBuffer(4 * 2 ** 30);", Comes::Fails),
         ("return { ok: true, data: 'x'.repeat(200 << 20) };", Comes::Starved),
+        // Its own words, whatever else it did.
+        ("throw null;", Comes::Fails),
+        ("new Uint8Array(40 << 20).fill(1); throw null;", Comes::Fails),
     ])
     .await;
 }

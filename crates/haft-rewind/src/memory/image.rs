@@ -24,7 +24,6 @@ pub(super) const FORGET: u32 = 2048;
 pub(crate) struct Image {
     // Not plain bytes: structures have gaps, which nobody wrote.
     pub(super) bytes: Vec<MaybeUninit<u8>>,
-    used: usize,
     /// Where runs have written to it, as far as somebody watched.
     pub(super) written: Vec<Range<usize>>,
     /// How often it was put back.
@@ -55,7 +54,7 @@ impl Region {
             ptr::copy_nonoverlapping(self.at(0), bytes.as_mut_ptr().cast(), length);
             bytes.set_len(length);
         }
-        Image { bytes, used: self.used.get(), written: Vec::new(), runs: 0 }
+        Image { bytes, written: Vec::new(), runs: 0 }
     }
 
     /// Puts back what the region held; what lies behind that becomes zero.
@@ -123,6 +122,5 @@ impl Region {
         }
         // SAFETY: nobody needs what lies behind the image.
         unsafe { self.wipe(length, self.end.replace(length)) };
-        self.used.set(image.used);
     }
 }

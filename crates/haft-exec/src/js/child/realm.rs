@@ -33,6 +33,10 @@ pub(super) struct Ran {
     pub(super) loading: Option<Duration>,
 }
 
+/// How a `null` that was thrown is reported. The engine itself throws one where it has no memory left for
+/// an error.
+pub(super) const NULL: &str = r#"{"name":"object","message":"null"}"#;
+
 /// What a call comes to where it comes to no answer.
 enum Halt<'js> {
     /// Something was thrown.
@@ -210,6 +214,9 @@ impl<'js> Realm<'_, 'js> {
     fn report(&self, end: End, error: Value<'js>) -> (End, String) {
         if self.outside.is_late() {
             return (End::TimedOut, String::new());
+        }
+        if error.is_null() {
+            return (end, NULL.to_owned());
         }
         match self.called("report", (error,)).catch(self.ctx) {
             Ok(json) => (end, json),

@@ -15,7 +15,7 @@ use super::compile::{Handler, Library};
 use super::make::{NotMade, Parts};
 use super::outside::Outside;
 use super::reach::Reach;
-use super::realm::{Ran, Realm};
+use super::realm::{NULL, Ran, Realm};
 use crate::js::frame::{Call, End};
 
 /// How many handlers have an engine of their own. Most take a fifth of a megabyte.
@@ -93,11 +93,15 @@ impl Stock {
             shelf.ahead = Ahead::Try;
         }
         self.recent.push_front(shelf);
-        // Nothing is left to run. An engine without memory comes to this, too.
-        if end == End::Stuck && self.engines.used_bytes() > self.memory / 10 * 9 {
-            return (End::OutOfMemory, String::new());
-        }
-        (end, json)
+        if self.is_starved(end, &json) { (End::OutOfMemory, String::new()) } else { (end, json) }
+    }
+
+    /// Whether a call ended for want of memory, where no error could be made to say so: nothing was left
+    /// to run, or `null` was thrown. What it used may have been freed on the way out.
+    fn is_starved(&self, end: End, json: &str) -> bool {
+        let threw_null = matches!(end, End::Thrown | End::Unwritable) && json == NULL;
+        let is_mute = end == End::Stuck || threw_null;
+        is_mute && self.engines.peak_bytes() > self.memory / 10 * 9
     }
 
     fn run_in(&mut self, shelf: &Shelf, call: &Call) -> Ran {
