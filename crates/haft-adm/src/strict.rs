@@ -41,7 +41,7 @@ mod number;
 mod problem;
 mod string;
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 pub use problem::{Position, Problem};
 
@@ -97,6 +97,52 @@ impl Limits {
     }
 }
 
+/// What there is among the numbers of a text that some readers take for others.
+///
+/// ```
+/// use haft_adm::strict::{Limits, Numbers, parse_noting};
+///
+/// for (text, whole_floats, large_integers) in [
+///     ("[1, 0.5, -9007199254740991]", false, false),
+///     ("[{\"a\": 1.0}]", true, false),
+///     ("[\"1.0\", 9007199254740992]", false, true),
+///     ("[-9007199254740992, -0]", true, true),
+/// ] {
+///     let (_, numbers) = parse_noting(text, Limits::default()).unwrap();
+///     assert_eq!(numbers, Numbers { whole_floats, large_integers }, "{text}");
+/// }
+/// ```
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Numbers {
+    /// Doubles that are whole, such as `42.0`.
+    pub whole_floats: bool,
+    /// Integers from 2^53 on, which doubles do not hold one by one.
+    pub large_integers: bool,
+}
+
+impl Numbers {
+    /// Notes one more.
+    #[inline]
+    pub fn note(&mut self, number: &Number) {
+        match number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs)) {
+            Some(magnitude) => self.large_integers |= magnitude >= 1 << 53,
+            None => self.whole_floats |= number.as_f64().is_some_and(|float| float.fract() == 0.0),
+        }
+    }
+}
+
+/// Reads one JSON text, and notes what numbers there are: whoever wants to know need not look at every
+/// value again.
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn parse_noting(text: &str, limits: Limits) -> Result<(Value, Numbers), Errors> {
+    let mut report = Report::default();
+    let read = document::read_with(text, limits, &[], &mut report);
+    report.finish(read.map(|read| (read.value, read.numbers)))
+}
+
 /// Reads one JSON text.
 ///
 /// # Errors
@@ -130,7 +176,7 @@ pub fn parse_with<'t>(
 ) -> Result<(Value, Option<&'t str>), Errors> {
     let mut report = Report::default();
     let read = document::read_with(text, limits, member, &mut report);
-    report.finish(read)
+    report.finish(read.map(|read| (read.value, read.found)))
 }
 
 /// Reads one JSON text that has yet to prove that it is UTF-8.

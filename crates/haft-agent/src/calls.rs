@@ -1,10 +1,11 @@
 //! The calls of one answer: each through the one path, once, and answered whatever happens.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use haft_core::call::RawArguments;
+use haft_core::call::{RawArguments, Together};
 use haft_core::contract::SideEffectPolicy;
 use haft_core::outcome::Meta;
 use haft_core::port::Invoke as _;
@@ -143,10 +144,12 @@ impl Desk<'_> {
         let broken = turn.broken_to_answer().map(|one| self.broken(one));
         let mut all: Vec<Asked> = calls.chain(broken).collect();
         all.sort_by_key(|asked| asked.wire.position);
+        let together = Arc::new(Together::default());
         for asked in &mut all {
             asked.id = unique(asked.wire.id.as_deref(), used);
             if let Kind::Reads(call) | Kind::Writes(call) = &mut asked.kind {
                 call.id = Some(asked.id.clone());
+                call.together = Some(together.clone());
             }
         }
         all

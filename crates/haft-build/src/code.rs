@@ -111,6 +111,7 @@ codes! {
     LINT_RULE = "H122", Error, false;
     REPEATED = "H123", Error, false;
     NO_HOSTS = "H124", Error, false;
+    KEY_MAY_BE_MISSING = "H125", Warning, true;
     // The documents.
     SUMMARY_TOO_LONG = "H201", Error, false;
     EMPTY_DOCUMENT = "H202", Error, false;

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::Digest;
-use crate::contract::Mode;
+use crate::contract::{Mode, SideEffectPolicy};
 use crate::hop::Chain;
 use crate::port::Client;
 
@@ -213,10 +214,14 @@ pub struct Call {
     pub key: Option<String>,
     /// What the key was given to.
     pub keyed: Keyed,
+    /// The key that an earlier version would have given it: what was begun under that counts.
+    pub key_before: Option<String>,
     /// Which of several deliberate repetitions this is; the first is 1.
     pub occurrence: u32,
     /// What the request has asked for so far, where it makes several calls.
     pub asked: Option<Arc<Asked>>,
+    /// Those that it was decided on with, where one answer of a model asks for several.
+    pub together: Option<Arc<Together>>,
     /// The connection that it may use, chosen outside of the arguments.
     pub connection: Option<String>,
     /// The connections that this request was given.
@@ -237,6 +242,8 @@ pub struct Call {
     pub through: Vec<Arc<str>>,
     /// The effect that this call undoes.
     pub compensates: Option<String>,
+    /// What it is made for. Doors leave that as it is.
+    pub purpose: Purpose,
     /// What a person with the right to do so has overruled.
     pub overrule: Overrule,
     /// With neither key nor session: the same act within this time is this call, sent again.
@@ -257,13 +264,56 @@ pub fn is_key(text: &str) -> bool {
 /// What an idempotency key was given to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keyed {
-    /// This very call.
+    /// This very call. Under the same key it may come again among others.
     #[default]
     Call,
-    /// A request that makes this call alone. Under the same key it may come again among others.
+    /// A request that makes this call alone: the same, but for a request that makes it twice.
     Request,
     /// A request that makes several: what each asks for tells them apart, wherever it stands.
     Batch,
+    /// A call that haft makes itself, to undo an effect or because a handler asks for it. Whatever
+    /// callers send, it is another key.
+    Own,
+}
+
+/// What a call is made for. No caller says so: haft does, when it asks by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// Somebody wants what it gives.
+    #[default]
+    Asked,
+    /// The handler of an effect needs it.
+    Effect,
+    /// To find out whether an effect happened.
+    Probe,
+    /// To undo an effect.
+    Undo,
+}
+
+impl Purpose {
+    /// What the calls are made for that a handler makes: for what its own was, and those of an effect
+    /// for that effect.
+    #[must_use]
+    pub fn within(self, class: SideEffectPolicy) -> Self {
+        match self {
+            Self::Asked if class != SideEffectPolicy::Pure => Self::Effect,
+            same @ (Self::Asked | Self::Effect | Self::Probe | Self::Undo) => same,
+        }
+    }
+
+    /// Whether it is about an effect that was let happen, on the word of somebody who looks after
+    /// effects: no turn of a user, and no wish of an agent.
+    #[must_use]
+    pub fn is_after_the_fact(self) -> bool {
+        matches!(self, Self::Probe | Self::Undo)
+    }
+
+    /// Whether an answer will do that was given a while ago. What is done to the world, or said to
+    /// have been done, goes by what is so now.
+    #[must_use]
+    pub fn takes_an_old_answer(self) -> bool {
+        self == Self::Asked
+    }
 }
 
 /// What the calls of one request have asked for: a call that says the same as one before it is a
@@ -278,6 +328,24 @@ impl Asked {
     pub fn nth(&self, what: &Digest, said: u32) -> u32 {
         let mut taken = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         (said..=u32::MAX).find(|nth| taken.insert((what.clone(), *nth))).unwrap_or(said)
+    }
+}
+
+/// Calls that were decided on together, before any of them was answered. Where one gives way to newer
+/// messages, the others were decided on without them as well.
+#[derive(Debug, Default)]
+pub struct Together(AtomicBool);
+
+impl Together {
+    /// One of them has given way.
+    pub fn give_way(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether one of them has.
+    #[must_use]
+    pub fn gave_way(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
     }
 }
 
@@ -305,8 +373,10 @@ impl Call {
             mode: Mode::Text,
             key: None,
             keyed: Keyed::Call,
+            key_before: None,
             occurrence: 1,
             asked: None,
+            together: None,
             connection: None,
             connections: Vec::new(),
             confirmation: None,
@@ -317,6 +387,7 @@ impl Call {
             raw: None,
             through: Vec::new(),
             compensates: None,
+            purpose: Purpose::Asked,
             overrule: Overrule::default(),
             same_within: None,
             client: None,

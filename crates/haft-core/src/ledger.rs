@@ -20,6 +20,7 @@ use crate::call::Principal;
 use crate::contract::{Mode, SideEffectPolicy};
 use crate::error::ToolError;
 use crate::outcome::Intent;
+use crate::present::present;
 
 /// Where an effect stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -157,6 +158,8 @@ pub struct Spend {
     pub id: String,
     /// What it must be bound to.
     pub binding: Digest,
+    /// The turn in which it is spent, for the audit trail; 0 outside of any.
+    pub turn: u64,
 }
 
 /// What is known of an effect before it is carried out.
@@ -198,7 +201,7 @@ pub struct Effect {
     /// The effective arguments.
     pub arguments: Value,
     /// The arguments as they came, where that is something else: a text, or the value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub raw_arguments: Option<Value>,
     /// The connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -232,7 +235,7 @@ pub struct EffectRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at_ms: Option<i64>,
     /// The answer, as the model saw it. Absent when there is none, or no longer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
     /// The error, as the model saw it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -250,7 +253,7 @@ pub struct EffectRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compensation_id: Option<String>,
     /// What undoing it gave.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub compensation_result: Option<Value>,
 }
 

@@ -28,6 +28,7 @@ pub mod outcome;
 pub mod parameters;
 pub mod pointer;
 pub mod port;
+mod present;
 pub mod record;
 pub mod registry;
 pub mod secret;

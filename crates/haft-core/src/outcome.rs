@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use crate::error::ToolError;
+use crate::present::present;
 
 /// The end of a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,10 +89,10 @@ pub struct Warning {
     /// In words.
     pub message: String,
     /// What was there.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub before: Option<Value>,
     /// What is there now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub after: Option<Value>,
 }
 
@@ -101,10 +102,10 @@ pub struct Clamped {
     /// A JSON pointer into the arguments.
     pub path: String,
     /// What was asked for; absent where nothing was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub before: Option<Value>,
     /// What was used; absent where it was taken away.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub after: Option<Value>,
 }
 

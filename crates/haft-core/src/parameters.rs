@@ -4,6 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::present::present;
+
 /// One parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -23,10 +25,10 @@ pub struct Parameter {
     #[serde(rename = "enum", default, skip_serializing_if = "Vec::is_empty")]
     pub allowed: Vec<Value>,
     /// What is filled in when it is absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
     /// A value to learn from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub example: Option<Value>,
     /// The members of an object, or of the objects in a list or map.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -273,8 +275,14 @@ fn kind_of_values(values: &[Value]) -> Option<Kind> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use proptest::collection::vec;
+    use proptest::option;
+    use proptest::prelude::*;
     use serde_json::json;
+
+    use super::*;
+    use crate::contract::Clamp;
+    use crate::digest::canonical;
 
     #[test]
     fn a_schema_that_contains_itself_has_an_end() {
@@ -286,6 +294,54 @@ mod tests {
         }));
         assert_eq!(seen[0].fields.len(), 8);
         assert!(seen[0].fields.iter().all(|field| field.fields.is_empty()));
+    }
+
+    /// `null`, or something else that JSON has.
+    fn anything() -> impl Strategy<Value = Value> {
+        prop_oneof![
+            Just(Value::Null),
+            Just(json!([null])),
+            Just(json!({"a": null})),
+            any::<i32>().prop_map(Value::from)
+        ]
+    }
+
+    proptest! {
+        /// Whoever reads a registry and takes its digests anew gets the same ones.
+        #[test]
+        fn what_is_written_is_read_again(
+            default in option::of(anything()),
+            example in option::of(anything()),
+            allowed in vec(anything(), 0..3),
+            fixed in option::of(anything()),
+            without in option::of(vec(anything(), 0..3)),
+        ) {
+            let mut schema = json!({ "enum": allowed });
+            if let Some(default) = default { schema["default"] = default; }
+            if let Some(example) = example { schema["examples"] = json!([example]); }
+            let nested = json!({ "properties": { "inner": schema.clone() } });
+            let seen = view(&json!({ "properties": { "one": schema, "two": nested } }));
+            let text = canonical(&json!(seen));
+            let again: Vec<Parameter> = serde_json::from_str(&text).unwrap();
+            prop_assert_eq!(canonical(&json!(again)), text);
+            let clamp = Clamp { value: fixed, without, ..Clamp::default() };
+            let text = canonical(&json!(clamp));
+            let again: Clamp = serde_json::from_str(&text).unwrap();
+            prop_assert_eq!(&again, &clamp);
+            prop_assert_eq!(canonical(&json!(again)), text);
+        }
+    }
+
+    #[test]
+    fn a_default_of_null_is_one_and_is_read_as_it_was_written() {
+        let schema = json!({"properties": {
+            "a": {"type": ["string", "null"], "default": null, "examples": [null]},
+            "b": {"type": "string"},
+        }});
+        let seen = view(&schema);
+        assert_eq!((&seen[0].default, &seen[0].example), (&Some(Value::Null), &Some(Value::Null)));
+        let written = serde_json::to_string(&seen).unwrap();
+        assert_eq!(serde_json::from_str::<Vec<Parameter>>(&written).unwrap(), seen);
     }
 
     #[test]

@@ -280,6 +280,12 @@ pub struct Confirmation {
     /// The session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The turn in which it was asked; 0 outside of any.
+    #[serde(default)]
+    pub turn: u64,
+    /// The call that asked first. Older ones do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
     /// The tool.
     pub tool: String,
     /// The effective arguments, all of them.
@@ -294,6 +300,12 @@ pub struct Confirmation {
     pub suspicious: Vec<String>,
     /// Contract, effective arguments, principal, connection and policy version.
     pub binding: Digest,
+    /// The contract in it, by its digest. Older ones do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_digest: Option<Digest>,
+    /// The policy version in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy_version: Option<Digest>,
     /// What was said.
     pub status: ConfirmationStatus,
     /// By whom.

@@ -93,7 +93,7 @@ pub struct Turn {
     /// Set when a newer message ended it.
     #[serde(default)]
     pub aborted: bool,
-    /// Whether the next turn belongs to the same group.
+    /// Whether the messages that wait begin a turn of the same group.
     #[serde(default)]
     pub carry: bool,
     /// Whether it waits for what begins it: no message and no call has come yet.
@@ -102,6 +102,9 @@ pub struct Turn {
     /// The effects of the group whose intents have been applied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub applied: Vec<String>,
+    /// What a tool left for it in the turn before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<Value>,
 }
 
 /// An intent that waits.
@@ -130,6 +133,9 @@ pub struct Recent {
     /// Whether the answer was newer messages, so that it never ran.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub superseded: bool,
+    /// The group of the turn in which it came; an older haft did not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
 }
 
 /// A block on a principal; it outlives the session that it was made in.

@@ -30,6 +30,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let native = Native::new().tool("demo__greet", greet);
     let runtime = Runtime::builder(registry, Arc::new(Memory::new()), Arc::new(native))
         .policy(Arc::new(policy))
+        // The policy says who may call what; budgets and rates are kept by the runtime itself.
+        .rules(rules)
         .build()?;
     let call = Call::new(Caller::agent("default", "default"), "greet", r#"{"name": "mara"}"#);
     println!("{}", serde_json::to_string_pretty(&runtime.invoke(call).await)?);

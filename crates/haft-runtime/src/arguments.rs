@@ -162,7 +162,7 @@ impl Reader {
             validator: validator::compile(parameters)?,
             plan: plan::Plan::compile(parameters)?,
             rules,
-            clamps: clamp::Clamps::compile(modes),
+            clamps: clamp::Clamps::compile(modes, parameters),
         })
     }
 
@@ -231,7 +231,7 @@ impl Reader {
         mode: Mode,
         rules: Arguments,
     ) -> Result<Prepared, Invalid> {
-        let seen = inspect::inspect(&parsed.value, parsed.plain)?;
+        let seen = inspect::inspect(&parsed.value, parsed.plain, parsed.numbers)?;
         let held = parsed.take_held();
         let mut prepared = self.complete(parsed.value, mode);
         prepared.warnings = parsed.warnings;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_core::call::{Asked, Keyed};
+use haft_core::call::{Asked, Keyed, Together};
 use haft_core::port::Invoke as _;
 use haft_core::{Call, Envelope, ErrorKind, ToolError};
 
@@ -57,7 +57,7 @@ impl Runtime {
         self.fits_batch(calls.len())?;
         let mut steps = Vec::with_capacity(calls.len());
         let mut stopped = false;
-        let asked = Arc::new(Asked::default());
+        let (asked, together) = (Arc::new(Asked::default()), Arc::new(Together::default()));
         for (place, mut planned) in calls.into_iter().enumerate() {
             let step = match stopped {
                 true => Step::Skipped,
@@ -66,6 +66,7 @@ impl Runtime {
                     if planned.call.key.is_none() || planned.call.keyed != Keyed::Call {
                         planned.call.asked = Some(asked.clone());
                     }
+                    planned.call.together = Some(together.clone());
                     let envelope = self.invoke(planned.call).await;
                     stopped = planned.critical && !envelope.is_ok();
                     Step::Ended(Box::new(envelope))

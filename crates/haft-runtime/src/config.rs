@@ -16,8 +16,8 @@ pub use bodies::{
     Activation, Agent, Body, Definition, Delegation, Grant, PolicyText, Tenant, activation_id,
     parse, read,
 };
-pub use declared::Declared;
-pub(crate) use declared::{canonical, is_listed};
+pub use declared::{Declared, counted_id};
+pub(crate) use declared::{canonical, is_counted, is_listed};
 pub(crate) use merge::{Merged, merge, source_of};
 pub(crate) use own::{Purpose, Sheet, Workshop, naming, sheets};
 

@@ -1,8 +1,10 @@
 //! Effects after the fact: asking whether one happened, saying so, and undoing it.
 
+mod about;
 mod arguments;
 mod contract;
 mod events;
+
 mod probe;
 mod undo;
 

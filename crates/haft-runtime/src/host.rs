@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 
+use haft_core::call::Purpose;
 use haft_core::contract::{Capability, SideEffectPolicy};
 use haft_core::port::{Auth, Binding, Boxed, Client, Host, Scope};
 use haft_core::{Digest, ErrorKind, Tool, ToolError};
@@ -20,6 +21,21 @@ use crate::runtime::Inner;
 /// A handler that calls its host more often than this has lost its way.
 const MAX_CALLS: u32 = 1_000;
 
+/// Of more refusals, the handler's own words are as good.
+const MAX_REFUSALS: usize = 64;
+
+/// Whether an error of a call that writes says that it was done, or may be yet: only its answer is missing.
+fn says_done(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::UnknownOutcome
+            | ErrorKind::InFlight
+            | ErrorKind::ResultExpired
+            | ErrorKind::InvalidOutput
+            | ErrorKind::RedactionFailed
+    )
+}
+
 /// The capabilities of one call. Never kept for another.
 pub(crate) struct Bound {
     /// Weak: a handler that outlives the runtime reaches nothing.
@@ -31,6 +47,8 @@ pub(crate) struct Bound {
     /// Whoever made the call.
     client: Option<Arc<dyn Client>>,
     class: SideEffectPolicy,
+    /// What nested calls are made for.
+    purpose: Purpose,
     /// What keys of nested calls are made from.
     key: Option<String>,
     calls: AtomicU32,
@@ -38,6 +56,8 @@ pub(crate) struct Bound {
     nested: Mutex<HashMap<Digest, u32>>,
     wrote: AtomicBool,
     done: AtomicBool,
+    /// What the path said to the handler, in words that only the path may use.
+    refusals: Mutex<Vec<ToolError>>,
 }
 
 impl Bound {
@@ -48,19 +68,23 @@ impl Bound {
         key: Option<String>,
         auth: Option<(Arc<Auth>, Arc<Leased>)>,
         client: Option<Arc<dyn Client>>,
+        purpose: Purpose,
     ) -> Self {
+        let class = tool.contract.side_effect_policy;
         Self {
             inner: Arc::downgrade(inner),
             scope,
             tool: tool.clone(),
             auth,
             client,
-            class: tool.contract.side_effect_policy,
+            class,
+            purpose: purpose.within(class),
             key,
             calls: AtomicU32::new(0),
             nested: Mutex::default(),
             wrote: AtomicBool::new(false),
             done: AtomicBool::new(false),
+            refusals: Mutex::default(),
         }
     }
 
@@ -76,11 +100,36 @@ impl Bound {
 
     /// What a request that writes came to.
     fn written(&self, answer: &Result<Value, ToolError>) {
-        let undone = answer.as_ref().err().is_some_and(|error| {
-            error.kind != ErrorKind::UnknownOutcome && !error.partial_side_effects
-        });
+        let undone = answer
+            .as_ref()
+            .err()
+            .is_some_and(|error| !says_done(error.kind) && !error.partial_side_effects);
         if !undone {
             self.done.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// An error that a nested call was refused with and that the handler lets pass is the call's own: whoever
+    /// called learns what was denied, or what there is to approve. Nobody can make one up.
+    pub(crate) fn passed_on(&self, error: ToolError) -> ToolError {
+        let refusals = self.refusals.lock();
+        let is_that = |refusal: &&ToolError| {
+            let said = format!("the handler said `{}`", refusal.kind);
+            error.kind == ErrorKind::Internal
+                && error.message == refusal.message
+                && error.source.as_ref().is_some_and(|source| source.starts_with(&said))
+        };
+        let Some(refusal) = refusals.iter().rev().find(is_that) else { return error };
+        let mut passed = refusal.clone();
+        passed.partial_side_effects |= error.partial_side_effects;
+        passed
+    }
+
+    fn remember(&self, error: &ToolError) {
+        let mut refusals = self.refusals.lock();
+        let is_ours = !error.kind.is_for_handlers() && error.kind != ErrorKind::UnknownOutcome;
+        if is_ours && refusals.len() < MAX_REFUSALS {
+            refusals.push(error.clone());
         }
     }
 
@@ -152,7 +201,7 @@ impl Bound {
     ) -> Result<Value, ToolError> {
         let inner = self.permitted(capability)?;
         let answer = self.answer(&inner, capability, method, arguments).await;
-        self.told(&inner, answer)
+        self.told(&inner, answer).inspect_err(|error| self.remember(error))
     }
 
     async fn answer(
@@ -185,9 +234,8 @@ impl Bound {
             }
             Capability::Messaging => {
                 self.writing();
-                let said = self.scrubbed(inner, arguments);
-                let answer =
-                    said.and_then(|said| builtin::messaging(inner, &self.scope, method, said));
+                let said = self.scrubbed(inner, arguments)?;
+                let answer = builtin::messaging(inner, &self.scope, method, said);
                 self.written(&answer);
                 answer
             }

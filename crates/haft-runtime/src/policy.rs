@@ -201,7 +201,7 @@ impl Policy {
 
     /// What becomes of a call of this class when a newer message waits.
     #[must_use]
-    pub fn supersede(&self, class: SideEffectPolicy, mode: Mode) -> Supersede {
+    pub fn supersede(&self, class: SideEffectPolicy, mode: Mode) -> Option<Supersede> {
         self.rules.supersede(class, mode)
     }
 

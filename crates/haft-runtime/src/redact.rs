@@ -21,3 +21,4 @@ pub use pattern::{Secret, SecretRefused};
 pub use scrub::{Scrubber, Unscrubbed};
 pub(crate) use secrets::{Leased, Secrets};
 pub use view::View;
+pub(crate) use view::declared;

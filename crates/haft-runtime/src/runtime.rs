@@ -10,6 +10,7 @@ mod sessions;
 mod shelves;
 mod shown;
 mod tending;
+mod void;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -31,6 +32,7 @@ pub(crate) use confirmations::asked;
 pub(crate) use hide::{Known, Sieve};
 pub(crate) use rulebook::Rulebook;
 pub use sessions::Signalled;
+pub use void::Void;
 
 use self::config::Office;
 use self::shelves::Shelves;
@@ -39,12 +41,12 @@ use crate::path;
 use crate::policy::{Problem, Rules};
 use crate::rate::Rates;
 use crate::redact::{Marker, Secrets};
-use crate::session::Book;
+use crate::session::{Book, Placed};
 use crate::settings::Settings;
 use crate::shelf::Shelf;
 use crate::tasks::Tasks;
 use crate::token::TokenKey;
-use crate::toolbox::{Catalog, Catalogs, Directory, Seen, Suggestions};
+use crate::toolbox::{Catalog, Catalogs, Directory, Reach, Seen, Suggestions};
 
 /// The one path, with everything that it needs. Cheap to clone.
 #[derive(Clone)]
@@ -74,6 +76,7 @@ pub(crate) struct Inner {
     guide: Option<&'static Registry>,
     pub(crate) book: Book,
     pub(crate) running: Arc<Running>,
+    pub(crate) placed: Arc<Placed>,
     pub(crate) rates: Rates,
     pub(crate) recall: path::Recall,
     pub(crate) tasks: Arc<Tasks>,
@@ -115,12 +118,28 @@ impl Inner {
         self.catalogs.get(&shelf.stock, &rules.directory, &*rules.decide, &seen)
     }
 
+    /// The tools that a call may name. For what is asked about effects, and done to undo them, they are
+    /// put together each time: that is rare.
+    pub(crate) fn catalog_for(
+        &self,
+        shelf: &Shelf,
+        call: &Call,
+        mode: Mode,
+        now_ms: i64,
+    ) -> Catalog {
+        if !call.purpose.is_after_the_fact() {
+            return self.catalog(shelf, &call.caller, mode, call.session.as_deref(), now_ms);
+        }
+        let rules = self.rules.load();
+        let seen = Seen { reach: Reach::Tenant, ..Seen::new(&call.caller, mode, now_ms) };
+        Catalog::build(&shelf.stock, &rules.directory, &*rules.decide, &seen)
+    }
+
     /// Whether the agent of a call that was decided earlier still has its tool.
     pub(crate) fn still_has(&self, call: &path::Decided) -> bool {
         let version = call.session.as_ref().map(|session| session.registry_version.as_str());
         let Some(shelf) = self.shelf(&call.call.caller.tenant, version) else { return false };
-        let (session, now_ms) = (call.call.session.as_deref(), self.store.now_ms());
-        let catalog = self.catalog(&shelf, &call.call.caller, call.mode, session, now_ms);
+        let catalog = self.catalog_for(&shelf, &call.call, call.mode, self.store.now_ms());
         catalog.get(&call.tool.tool.id).is_some()
     }
 
@@ -155,8 +174,7 @@ impl Inner {
     pub(crate) fn would_write(&self, call: &Call, registry_version: &str) -> bool {
         let shelf = self.shelf(&call.caller.tenant, Some(registry_version));
         let Some(shelf) = shelf else { return false };
-        let (session, now_ms) = (call.session.as_deref(), self.store.now_ms());
-        let catalog = self.catalog(&shelf, &call.caller, call.mode, session, now_ms);
+        let catalog = self.catalog_for(&shelf, call, call.mode, self.store.now_ms());
         catalog
             .get(&call.tool)
             .is_some_and(|tool| tool.tool.contract.side_effect_policy != SideEffectPolicy::Pure)
@@ -171,8 +189,8 @@ impl Inner {
             tenant: asked.tenant.clone(),
             agent: asked.agent.clone(),
             session: asked.session.clone(),
-            turn: 0,
-            call: String::new(),
+            turn: asked.turn,
+            call: asked.call.clone().unwrap_or_default(),
             model_call: None,
             tool: asked.tool.clone(),
             at_ms: match asked.decided_by {

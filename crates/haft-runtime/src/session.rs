@@ -5,15 +5,17 @@
 
 mod book;
 mod intents;
+mod placed;
 mod recent;
 mod turns;
 
 pub(crate) use book::Book;
 pub use intents::Signal;
 pub(crate) use intents::{apply, release};
+pub(crate) use placed::{Held, Placed};
 pub(crate) use recent::{Came, Seen, answered, enter, is_answered};
 pub use turns::Arrived;
-pub(crate) use turns::{Before, arrive, before_irreversible, count, searches, settle_turn};
+pub(crate) use turns::{Before, By, arrive, before_effect, count, searches, settle_turn};
 
 use std::sync::Arc;
 
@@ -46,6 +48,7 @@ pub(crate) fn begin(caller: &Caller, mode: Mode, version: &str, now_ms: i64) -> 
             carry: false,
             untouched: true,
             applied: Vec::new(),
+            left: None,
         },
         suppress_audio: false,
         suppress_transcript: false,

@@ -1,5 +1,6 @@
 //! The registries that are loaded, and what each tool compiles to.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use haft_core::record::Written;
@@ -10,7 +11,7 @@ use serde_json::Value;
 use crate::arguments::Reader;
 use crate::guide::{self, Index, Place};
 use crate::policy::Problem;
-use crate::redact::{Marker, Scrubber, View};
+use crate::redact::{self, Marker, Scrubber, View};
 use crate::toolbox::{self, Stock};
 
 /// One registry; of a tenant that brings tools along the same with those beside it.
@@ -42,6 +43,8 @@ pub(crate) struct Loaded {
     pub(crate) output: Option<Validator>,
     pub(crate) view: View,
     arguments: View,
+    /// Names that the contract declares.
+    own: BTreeSet<String>,
     marker: Arc<Marker>,
 }
 
@@ -169,13 +172,14 @@ impl Loaded {
             output: tool.contract.output.as_ref().map(validator::compile).transpose()?,
             view: View::compile(&redaction.allow),
             arguments: View::compile(&redaction.allow_args),
+            own: redact::declared(&tool.contract.parameters),
             marker: marker.clone(),
         }))
     }
 
     /// What UI, events and telemetry see of an error's words, where that is not all of them.
     pub(crate) fn seen_words(&self, text: &str, arguments: &Value) -> Option<String> {
-        self.arguments.words(text, arguments)
+        self.arguments.words(text, arguments, &self.own)
     }
 
     /// The arguments as UI, events and telemetry see them. Nothing where they cannot be made safe.

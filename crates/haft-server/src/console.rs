@@ -27,6 +27,7 @@ mod suggestions;
 mod tool;
 mod visible;
 mod visits;
+mod words;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,6 +37,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse as _, Redirect};
 use axum::routing::{get, post};
 
+pub(crate) use page::Visitor;
 pub(crate) use visits::Visits;
 
 use crate::door::Door;

@@ -254,8 +254,8 @@ impl Door {
     }
 
     /// Whether somebody holds an administrator's key of a tenant that opens something.
-    pub(crate) fn has_administrator(&self, tenant: &str) -> bool {
-        let own = |who: &Who| *who.tenant == *tenant && who.is(Role::Administrator);
+    pub(crate) fn has_administrator(&self, tenant: &str, meant: impl Fn(&Who) -> bool) -> bool {
+        let own = |who: &Who| *who.tenant == *tenant && who.is(Role::Administrator) && meant(who);
         let now_ms = self.runtime.store().now_ms();
         self.keys.holders(now_ms).any(own) || self.opening().holders(now_ms).any(own)
     }
@@ -267,6 +267,13 @@ impl Door {
             if !self.still_opens(credential.as_ref(), &who).await {
                 return;
             }
+        }
+    }
+
+    /// Resolves when a visit of the console is over: signed out, or its time is up.
+    pub(crate) async fn left(self: Arc<Self>, visit: [u8; 32]) {
+        while self.visits.goes_on(&visit) {
+            tokio::time::sleep(Duration::from_secs(1)).await;
         }
     }
 

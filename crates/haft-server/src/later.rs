@@ -229,7 +229,14 @@ mod tests {
     fn an_answer_is_for_whoever_asked_and_for_whom() {
         let who = |tenant: &str, actor: &str, subject: Option<&str>| {
             let subject = subject.map(Principal::user);
-            Who::by_token("issuer", tenant, Principal::user(actor), subject, vec![Role::Agent])
+            Who::by_token(
+                "issuer",
+                tenant,
+                Principal::user(actor),
+                subject,
+                vec![Role::Agent],
+                &crate::who::facts::Facts::default(),
+            )
         };
         let later = Later::new(8);
         let ann = who("ours", "desk", Some("ann"));

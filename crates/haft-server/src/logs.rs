@@ -20,6 +20,11 @@ pub fn unknown(left: &[EffectRecord]) {
     tracing::warn!(event = "effects_unknown", effects = left.len(), calls = calls.join(" "));
 }
 
+/// Says that nothing can be written to the store, and why.
+pub fn only_read(why: &str) {
+    tracing::warn!(event = "store_only_read", why);
+}
+
 /// Says whose effects are refused, because the audit trail was touched.
 pub fn touched(tenants: &[(String, String)]) {
     for (tenant, why) in tenants {

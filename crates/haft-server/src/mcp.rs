@@ -16,6 +16,7 @@ mod http;
 mod lines;
 mod listed;
 pub(crate) mod metadata;
+mod noted;
 mod prompts;
 mod refusal;
 mod resources;

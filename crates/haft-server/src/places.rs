@@ -88,7 +88,14 @@ mod tests {
     use crate::who::Role;
 
     fn who(tenant: &str, user: &str) -> Who {
-        Who::by_token("issuer", tenant, Principal::user(user), None, vec![Role::Operator])
+        Who::by_token(
+            "issuer",
+            tenant,
+            Principal::user(user),
+            None,
+            vec![Role::Operator],
+            &crate::who::facts::Facts::default(),
+        )
     }
 
     /// Takes places for each until one is refused, and gives how many each got and why no more.

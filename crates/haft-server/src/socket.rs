@@ -5,6 +5,7 @@ mod desk;
 mod frame;
 mod line;
 mod lines;
+mod questions;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use axum::response::Response;
 use haft_core::Caller;
 use haft_core::record::Event;
 use haft_core::session::Session;
+use haft_runtime::trace;
 use serde::Deserialize;
 use tokio::time::Instant;
 use utoipa::IntoParams;
@@ -63,9 +65,10 @@ pub(crate) struct Wanted {
         (status = 400, description = "Not a request for a WebSocket.", body = Problem,
             content_type = "application/problem+json"),
         NoKey,
-        (status = 404, description = "No such agent or session.", body = Problem,
+        (status = 404, description = "No such agent.", body = Problem,
             content_type = "application/problem+json"),
-        (status = 410, description = "The session has ended.", body = Problem,
+        (status = 410, description = "No such session, or none any longer. One that has ended is \
+            shown, and closed.", body = Problem,
             content_type = "application/problem+json"),
         (status = 429, description = "Too many are open for this key or tenant.", body = Problem,
             content_type = "application/problem+json")))]
@@ -87,8 +90,10 @@ pub(crate) async fn open(
     let line = door.lines.of(&who.tenant, &session.id);
     let most = door.limits.body_bytes;
     let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(most).max_frame_size(most);
+    // What its client asks is part of the trace that the connection was opened in.
+    let trace = trace::current();
     Ok(upgrade.on_upgrade(move |socket| async move {
-        let desk = Desk::new(door, who, caller, &session.id, line);
+        let desk = Desk::new(door, who, caller, &session.id, line).traced(trace);
         let shut = desk.door.clone().shut(Some(credential), desk.who.clone());
         let held = Held { desk, socket };
         held.run(&session, wanted.after, shut).await;
@@ -187,7 +192,10 @@ impl Held {
                 () = line.changed() => {}
                 event = events.next() => match event {
                     Some(Ok(event)) => self.hear(&event),
-                    Some(Err(Missed(lost))) => line.tell(None, &Told::Lost { events: lost }),
+                    Some(Err(Missed(lost))) => {
+                        line.tell(None, &Told::Lost { events: lost });
+                        self.desk.look(Vec::new());
+                    }
                     None => return End::Stopping,
                 },
                 got = self.socket.recv() => {
@@ -207,6 +215,8 @@ impl Held {
                     if self.socket.send(Message::Ping(Vec::new().into())).await.is_err() {
                         return End::Gone;
                     }
+                    // It may have ended before this connection, or in another process.
+                    self.desk.look(Vec::new());
                 }
             }
         }
@@ -214,7 +224,7 @@ impl Held {
 
     fn hear(&self, event: &Event) {
         if self.desk.is_ours(event) {
-            self.desk.line.tell(None, &Told::Event { event });
+            self.desk.hear(event);
         }
     }
 

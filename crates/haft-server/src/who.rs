@@ -3,11 +3,12 @@
 //! Tenant, principal and subject come from the credential and from nowhere else. A key is a random
 //! text that is shown once; what is kept is its SHA-256.
 
+pub mod facts;
 pub mod jwt;
 pub mod stored;
 
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use foldhash::HashMap;
 use haft_core::call::{Caller, Principal, PrincipalKind};
@@ -15,9 +16,10 @@ use haft_core::hop::Chain;
 use haft_runtime::policy::Instant;
 use haft_runtime::redact::is_hidden;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
+
+use facts::Facts;
 
 /// What a key's holder may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -62,6 +64,9 @@ pub struct Key {
     /// When it ends; never where absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<Instant>,
+    /// What is known about its user: `context.user` in rules and conditions.
+    #[serde(default, skip_serializing_if = "Facts::is_empty")]
+    pub user: Facts,
 }
 
 /// Whoever makes a request.
@@ -75,6 +80,8 @@ pub struct Who {
     pub principal: Principal,
     /// For whom.
     pub subject: Option<Principal>,
+    /// What is known about the user.
+    pub(crate) user: Arc<Facts>,
     /// The servers that the request came through.
     pub(crate) via: Chain,
     roles: Arc<[Role]>,
@@ -89,12 +96,14 @@ impl Who {
         principal: Principal,
         subject: Option<Principal>,
         roles: Vec<Role>,
+        said: &Facts,
     ) -> Self {
         let agent = principal.kind == PrincipalKind::Agent;
         let agents = agent.then(|| [principal.id.to_string()].into());
         let (key, tenant) = (issuer.into(), tenant.into());
+        let user = facts::of(&principal, subject.as_ref(), said);
         let via = Chain::default();
-        Self { key, tenant, principal, subject, via, roles: roles.into(), agents }
+        Self { key, tenant, principal, subject, user, via, roles: roles.into(), agents }
     }
 
     /// Whether the role is held. An administrator holds every one but an agent's; like an operator,
@@ -142,7 +151,7 @@ impl Who {
             agent: agent.into(),
             actor: self.principal.clone(),
             subject: self.subject.clone(),
-            user: NOTHING.clone(),
+            user: self.user.clone(),
             via: self.via.clone(),
         })
     }
@@ -262,14 +271,12 @@ fn holder(key: &Key) -> Who {
         tenant: key.tenant.as_str().into(),
         principal: key.principal.clone(),
         subject: key.subject.clone(),
+        user: facts::of(&key.principal, key.subject.as_ref(), &key.user),
         via: Chain::default(),
         roles: key.roles.clone().into(),
         agents: key.agents.clone().or(own).map(Into::into),
     }
 }
-
-/// What is known about users: keys say nothing of them. One for all, since every request names it.
-static NOTHING: LazyLock<Arc<Map<String, Value>>> = LazyLock::new(Arc::default);
 
 const PREFIX: &str = "haft_";
 
@@ -318,6 +325,7 @@ impl Key {
                 .flatten()
                 .any(looks_like_another)
                 .then_some("names somebody with characters that cannot be seen; leave them out"),
+            facts::fault(&self.user),
         ];
         faults.into_iter().flatten().map(|why| BadKey { id: self.id.clone(), why }).collect()
     }

@@ -13,7 +13,9 @@ mod connections;
 mod entries;
 mod fault;
 mod forget;
+mod grants;
 mod known;
+mod listed;
 mod log;
 mod looked;
 mod mark;
@@ -27,6 +29,7 @@ mod row;
 mod schema;
 mod sealing;
 mod shared;
+mod still;
 mod tx;
 mod verify;
 mod writer;
@@ -129,7 +132,8 @@ impl Default for Options {
 ///
 /// let key = Sqlite::signing_key(&path).unwrap().public();
 /// let verified = haft_store::sqlite::verify(&path, &key, &Sqlite::checkpoints(&path));
-/// assert_eq!(verified.unwrap().unwrap().entries, 1);
+/// // The note, and which key the trail is signed with.
+/// assert_eq!(verified.unwrap().unwrap().entries, 2);
 /// ```
 pub struct Sqlite {
     path: PathBuf,
@@ -142,17 +146,23 @@ pub struct Sqlite {
     /// Of [`Options`].
     short: u64,
     forgetting: Mutex<forget::Memory>,
+    granted: Arc<Mutex<grants::Memory>>,
 }
 
 impl Sqlite {
-    /// Opens a database, or makes one. Blocks while it does.
+    /// Opens a database, or makes one. Blocks while it does. One that cannot be written to is opened to be
+    /// read: whatever writes is refused, with what to do.
     ///
     /// # Errors
     ///
-    /// When the file cannot be used, and why: it is another program's, of a newer haft, not
-    /// writable.
+    /// When the file cannot be used, and why: it is another program's, of a newer haft, or of an older one and
+    /// not writable.
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, StoreError> {
         let path = path.as_ref().to_owned();
+        if let Some(why) = still::barred(&path) {
+            let why = still::in_words(&path, &why);
+            return Self::open_to_read(path, &options, &why);
+        }
         let mut conn = connect(&path, &options)?;
         let log = log::Log::of(&mut conn).map_err(|error| fault::of_read(&error))?;
         let owners = Owners::new(beside(&path, "owners")).map_err(|error| no_owner(&error))?;
@@ -161,14 +171,7 @@ impl Sqlite {
         let owner = alive.owner;
         let shared = Arc::new(share(&conn, &path, &options)?);
         let signing = signing(&conn, &path, &options, shared.clock.now_ms())?;
-        if options.verify != Verify::Never {
-            let now_ms = shared.clock.now_ms();
-            let key = Self::signing_key(&path)?.public();
-            shared.looked(looked::last(&conn, &key)?.at_ms);
-            let (suspicion, whole) = pass::on_opening(&path, &options, now_ms)?;
-            shared.suspect(suspicion);
-            shared.checked(if whole { now_ms } else { 0 });
-        }
+        check(&conn, &path, &options, &shared)?;
         let ring = Arc::new(ring(&conn, &options)?);
         let readers = Readers::start(&path, options.busy, &ring)?;
         let (queue, tasks) = mpsc::channel(options.queue.max(1));
@@ -191,6 +194,30 @@ impl Sqlite {
             readers,
             short: options.short,
             forgetting: Mutex::default(),
+            granted: Arc::default(),
+        })
+    }
+
+    /// Without anything that writes.
+    fn open_to_read(path: PathBuf, options: &Options, why: &str) -> Result<Self, StoreError> {
+        let conn = reader::open(&path, options.busy)?;
+        schema::is_newest(&conn)?;
+        let shared = Arc::new(share(&conn, &path, options)?);
+        shared.poison(why);
+        check(&conn, &path, options, &shared)?;
+        let ring = Arc::new(ring(&conn, options)?);
+        let readers = Readers::start(&path, options.busy, &ring)?;
+        Ok(Self {
+            path,
+            owner: Owner::default(),
+            shared,
+            ring,
+            queue: None,
+            writer: None,
+            readers,
+            short: options.short,
+            forgetting: Mutex::default(),
+            granted: Arc::default(),
         })
     }
 
@@ -218,6 +245,12 @@ impl Sqlite {
         Ok(Self::signing_key(&self.path)?.public())
     }
 
+    /// Why nothing can be written to it since it was opened, and what to do.
+    #[must_use]
+    pub fn only_read(&self) -> Option<String> {
+        self.shared.poisoned().filter(|_| self.queue.is_none()).map(|why| why.to_string())
+    }
+
     /// How many records of calls were dropped: the queue was full, or they could not be written.
     #[must_use]
     pub fn dropped(&self) -> u64 {
@@ -236,7 +269,16 @@ impl Sqlite {
     ///
     /// When the store or the file cannot be written.
     pub async fn checkpoint(&self, key: &SigningKey) -> Result<Checkpoint, StoreError> {
-        let (link, now_ms) = self.write(|tx| Ok((tx.link.clone(), tx.now_ms()))).await?;
+        let public = key.public();
+        let (link, now_ms) = self
+            .write(move |tx| {
+                // A trail without an entry has no head.
+                if tx.link.number > 0 {
+                    known::introduce_first(tx, &public)?;
+                }
+                Ok((tx.link.clone(), tx.now_ms()))
+            })
+            .await?;
         let checkpoint = Checkpoint::sign(&link, now_ms, key);
         let known = self.readers.ask(|conn| Ok(Evidence::of(conn)?.known)).await?;
         let (path, known) = (Self::checkpoints(&self.path), known.as_ref());
@@ -252,7 +294,8 @@ impl Sqlite {
 
     /// Goes on although the audit trail was touched: somebody has looked into it. That they have is
     /// written into the trail, for every tenant to see, with what there was to be looked at in the tables:
-    /// what is found there later, they have not seen. It is signed with the store's key.
+    /// what is found there later, they have not seen. It is signed with the store's key. What the table of calls
+    /// should say is in the trail, so that is put right.
     ///
     /// # Errors
     ///
@@ -260,6 +303,7 @@ impl Sqlite {
     pub async fn acknowledge(&self, by: &Principal, note: &str) -> Result<(), StoreError> {
         let (by, note, path) = (by.to_string(), note.to_owned(), self.path.clone());
         let key = Self::signing_key(&self.path)?;
+        self.list_anew().await?;
         let public = key.public();
         let marks = verify::aside(move || verify::marks(&path, &public)).await?;
         let write = move |tx: &mut Tx<'_>| {
@@ -359,6 +403,20 @@ fn connect(path: &Path, options: &Options) -> Res<Connection> {
     schema::migrate(&mut conn)?;
     limit_size(&conn, options.max_bytes).map_err(failed)?;
     Ok(conn)
+}
+
+/// Checks as much of the trail as is wanted before anything is done.
+fn check(conn: &Connection, path: &Path, options: &Options, shared: &Shared) -> Res<()> {
+    if options.verify == Verify::Never {
+        return Ok(());
+    }
+    let now_ms = shared.clock.now_ms();
+    let key = Sqlite::signing_key(path)?.public();
+    shared.looked(looked::last(conn, &key)?.at_ms);
+    let (suspicion, whole) = pass::on_opening(path, options, now_ms)?;
+    shared.suspect(suspicion);
+    shared.checked(if whole { now_ms } else { 0 });
+    Ok(())
 }
 
 /// Arguments and answers are in there, so a new file is its owner's alone; SQLite gives the files

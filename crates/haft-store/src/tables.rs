@@ -95,6 +95,18 @@ pub(crate) trait Tables {
     /// Appends to the audit trail; returns the entry's number.
     fn append(&mut self, tenant: &str, kind: &str, body: String) -> Res<u64>;
 
+    /// Appends the record of a call to the audit trail, and makes it findable.
+    fn append_record(
+        &mut self,
+        tenant: &str,
+        kind: &str,
+        body: String,
+        record: &InvocationRecord,
+    ) -> Res<()> {
+        let number = self.append(tenant, kind, body)?;
+        self.put_call(number, record)
+    }
+
     /// Makes a call findable whose record is in the audit trail under this number.
     fn put_call(&mut self, number: u64, record: &InvocationRecord) -> Res<()>;
 }
@@ -120,6 +132,9 @@ pub(crate) trait Forgets: Tables {
 
     /// Whether an effect in the ledger was approved with this confirmation.
     fn is_in_ledger(&mut self, tenant: &str, confirmation: &str) -> Res<bool>;
+
+    /// Whether who may use a connection is what this entry says.
+    fn is_last_on_grants(&mut self, entry: &AuditEntry) -> Res<bool>;
 
     /// Drops confirmations that were asked for before this, whose time is over, and which no effect
     /// in the ledger was approved with.

@@ -158,6 +158,10 @@ pub enum Fault {
     Config,
     /// Something is approved, and that is not the last word of the trail on it.
     Approval,
+    /// Somebody may use a connection of whom the trail does not say so, or the other way round.
+    Grants,
+    /// The table of calls does not say what the trail says.
+    Calls,
     /// The key is not the one that the trail was signed with.
     Key,
     /// What the database knows of what was signed was changed or removed.
@@ -217,6 +221,19 @@ impl fmt::Display for Broken {
                 f,
                 "a confirmation is approved, and entry {number}, the last on it, does not say so: it was \
                  changed"
+            ),
+            Fault::Grants if number == 0 => f.write_str(
+                "somebody is said to be allowed to use a connection, of which no entry of the trail knows: \
+                 it counts for nothing",
+            ),
+            Fault::Grants => write!(
+                f,
+                "who may use a connection is not what entry {number} says, the last on it: it was changed"
+            ),
+            Fault::Calls => write!(
+                f,
+                "the table of calls does not say what entry {number} says: a record in it was changed, \
+                 removed or invented; `haft audit acknowledge` puts it right"
             ),
             Fault::Key => write!(
                 f,

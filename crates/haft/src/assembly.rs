@@ -17,6 +17,7 @@ use haft_exec::http::Fetch;
 use haft_exec::{Executors, Js, Native, Process, js, process};
 use haft_runtime::Runtime;
 use haft_runtime::policy::{Policy, Problem, Severity};
+use haft_runtime::redact::is_hidden;
 use haft_runtime::toolbox::Records;
 use haft_store::{Options, Sqlite};
 use haft_tools::kb::{Base, Provider};
@@ -133,6 +134,9 @@ impl Desk {
             .guide()
             .build()?;
         let desk = Self { runtime, store, config, links, broken };
+        if let Some(why) = desk.store.only_read() {
+            out.note(&format!("warning: {}", plain(&why)));
+        }
         desk.follow(out)?;
         Ok(desk)
     }
@@ -190,8 +194,11 @@ impl Desk {
         }
     }
 
-    /// Effects of processes that are gone, which nobody knows the end of.
+    /// Effects of processes that are gone, which nobody knows the end of. A store that can only be read is as it is.
     pub(crate) async fn left(&self) -> anyhow::Result<Vec<EffectRecord>> {
+        if self.store.only_read().is_some() {
+            return Ok(Vec::new());
+        }
         self.runtime.tend().await.context("the store cannot be written")
     }
 
@@ -247,10 +254,11 @@ fn unknown(records: &Records, tenant: &str, agent: &str) -> String {
     let (of, named) = (plain(tenant), plain(agent));
     let home = records.agents.iter().find(|one| one.id == agent).map(|one| one.tenant.as_str());
     match home {
-        None => format!("there is no agent `{named}`; {}", nearest::suggest(agent, &agents)),
-        Some(_) if !tenants.contains(&tenant) => {
+        // Whoever mistypes the tenant is not told of everybody's agents.
+        _ if !tenants.contains(&tenant) => {
             format!("there is no tenant `{of}`; {}", nearest::suggest(tenant, &tenants))
         }
+        None => format!("there is no agent `{named}`; {}", nearest::suggest(agent, &agents)),
         Some(home) => {
             format!("the agent `{named}` is not of tenant `{of}`, but of `{}`", plain(home))
         }
@@ -278,7 +286,7 @@ impl Publish for Client {
 /// Text in which nothing moves the cursor, changes colours or hides: whatever is not plain is
 /// written as an escape.
 pub(crate) fn plain(text: &str) -> String {
-    let shown = |c: char| c == '\n' || !(c.is_control() || hidden(c));
+    let shown = |c: char| c == '\n' || !is_hidden(c);
     if text.chars().all(shown) {
         return text.to_owned();
     }
@@ -293,13 +301,6 @@ pub(crate) fn plain(text: &str) -> String {
             }
         })
         .collect()
-}
-
-/// Characters that take no room or turn the direction of writing.
-fn hidden(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// The database of the configuration.
@@ -476,7 +477,8 @@ mod tests {
 
     #[test]
     fn who_types_a_command_is_told_which_agents_there_are() {
-        check("default", "helpr", "there is no agent `helpr`; did you mean `helper`?");
+        check("acme", "helpr", "there is no agent `helpr`; did you mean `helper`?");
+        check("nobody", "x", "there is no tenant `nobody`; use one of `acme`, `globex`");
         check("acme", "x", "there is no agent `x`; use one of `helper`, `clerk`");
         check("acmee", "helper", "there is no tenant `acmee`; did you mean `acme`?");
         check("globex", "helper", "the agent `helper` is not of tenant `globex`, but of `acme`");

@@ -303,7 +303,7 @@ impl Config {
     /// The tenant of an agent.
     pub(crate) fn tenant_of(&self, agent: &str) -> String {
         let found = self.records.agents.iter().find(|one| one.id == agent);
-        found.map_or_else(|| "default".to_owned(), |one| one.tenant.clone())
+        found.map_or_else(|| self.first_tenant(), |one| one.tenant.clone())
     }
 
     /// The model of an agent: its own settings, and the common ones for what those leave open.

@@ -11,6 +11,7 @@ mod config;
 mod links;
 mod logs;
 mod models;
+mod named;
 mod output;
 mod registries;
 mod source;

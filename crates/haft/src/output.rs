@@ -1,11 +1,15 @@
 //! What the command prints, and how it ends.
 
+mod table;
+
 use std::io::{self, IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
 use clap::ColorChoice;
 use haft_build::diagnostic::render::Colour;
-use unicode_width::UnicodeWidthStr as _;
+
+pub(crate) use self::table::table;
+use self::table::{Table, room};
 
 /// How a command ended. The numbers are documented in `docs/cli.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,6 +147,28 @@ impl Output {
         Ok(())
     }
 
+    /// Prints a table. The first `stay` columns are shown whatever room there is; of others that were
+    /// left out it is said so beside the result.
+    pub(crate) fn table(&mut self, head: &[&str], stay: usize, rows: &[Vec<String>]) {
+        let fitted = Table::new(head, stay, rows).fit(room());
+        self.result(&fitted.text);
+        if let Some(note) = fitted.note() {
+            self.note(&note);
+        }
+    }
+
+    /// Prints what a list has of the `most` that were wanted, where one more was asked for: a part is
+    /// not taken for the whole.
+    pub(crate) fn cut<T>(&self, found: &mut Vec<T>, most: usize) {
+        if found.len() > most {
+            found.truncate(most);
+            let more = most.saturating_mul(10);
+            self.note(&format!(
+                "these are the newest {most}, and there are more: `--limit {more}` shows more of them"
+            ));
+        }
+    }
+
     /// Says something beside the result.
     pub(crate) fn note(&self, text: &str) {
         // Nobody is left to tell when standard error is gone.
@@ -171,127 +197,6 @@ impl Output {
     }
 }
 
-/// How wide a table may be: as wide as the terminal that shows it, and without a bound where none
-/// does, since a script or a file has room.
-fn room() -> usize {
-    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let terminal = || {
-        let size = terminal_size::terminal_size().filter(|_| io::stdout().is_terminal());
-        size.map(|(terminal_size::Width(columns), _)| usize::from(columns))
-    };
-    told.or_else(terminal).filter(|columns| *columns > 0).unwrap_or(usize::MAX)
-}
-
-/// A table whose columns line up, for terminals and for `column`-less pipes alike.
-pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
-    let head = head.iter().map(|cell| (*cell).to_owned()).collect();
-    let lines = std::iter::once(head).chain(rows.iter().cloned()).collect();
-    Table { lines, left_out: Vec::new() }.fit(room())
-}
-
-/// The first line names the columns.
-struct Table {
-    lines: Vec<Vec<String>>,
-    left_out: Vec<String>,
-}
-
-/// A last column that is wider than this holds sentences, which can go on in the next line.
-const WORDY: usize = 24;
-
-impl Table {
-    /// Columns that there is no room for are left out from the right, all but the first and one of
-    /// sentences at the end.
-    fn fit(mut self, room: usize) -> String {
-        loop {
-            let widths = self.widths();
-            let whole: usize = widths.iter().map(|width| width + 2).sum();
-            let last = widths.last().copied().unwrap_or_default();
-            let others = whole.saturating_sub(last + 2);
-            let kept = if last > WORDY { 2 } else { 1 };
-            if whole.saturating_sub(2) <= room {
-                return self.print(&widths);
-            }
-            if last > WORDY && others + WORDY <= room || widths.len() <= kept {
-                self.wrap(room.saturating_sub(others).max(WORDY));
-                return self.print(&self.widths());
-            }
-            self.leave_out(widths.len() - kept);
-        }
-    }
-
-    fn widths(&self) -> Vec<usize> {
-        let mut widths: Vec<usize> = Vec::new();
-        for line in &self.lines {
-            widths.resize(widths.len().max(line.len()), 0);
-            for (width, cell) in widths.iter_mut().zip(line) {
-                *width = (*width).max(cell.width());
-            }
-        }
-        widths
-    }
-
-    fn leave_out(&mut self, column: usize) {
-        for (index, line) in self.lines.iter_mut().enumerate() {
-            if column < line.len() {
-                let cell = line.remove(column);
-                if index == 0 {
-                    self.left_out.insert(0, cell);
-                }
-            }
-        }
-    }
-
-    /// Lets the last column go on in further lines.
-    fn wrap(&mut self, width: usize) {
-        let lines = std::mem::take(&mut self.lines);
-        for mut line in lines {
-            let columns = line.len();
-            let mut parts = wrapped(&line.pop().unwrap_or_default(), width).into_iter();
-            line.push(parts.next().unwrap_or_default());
-            self.lines.push(line);
-            for part in parts {
-                let mut line = vec![String::new(); columns.saturating_sub(1)];
-                line.push(part);
-                self.lines.push(line);
-            }
-        }
-    }
-
-    fn print(&self, widths: &[usize]) -> String {
-        let mut text = String::new();
-        for row in &self.lines {
-            let mut line = String::new();
-            for (width, cell) in widths.iter().zip(row) {
-                line.push_str(cell);
-                line.push_str(&" ".repeat(width.saturating_sub(cell.width()) + 2));
-            }
-            text.push_str(line.trim_end());
-            text.push('\n');
-        }
-        if !self.left_out.is_empty() {
-            let names = self.left_out.join(", ");
-            text.push_str(&format!("(no room for {names}; `--json` has them)\n"));
-        }
-        text
-    }
-}
-
-/// Lines of at most `width`; a longer word has a line to itself.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        match lines.last_mut() {
-            Some(line) if line.is_empty() => line.push_str(word),
-            Some(line) if line.width() + 1 + word.width() <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => lines.push(word.to_owned()),
-        }
-    }
-    lines
-}
-
 /// An instant, for people.
 pub(crate) fn instant(at_ms: i64) -> String {
     jiff::Timestamp::from_millisecond(at_ms)
@@ -302,16 +207,6 @@ pub(crate) fn instant(at_ms: i64) -> String {
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn check(room: usize, expected: &str) {
-        let line = |cells: [&str; 4]| cells.map(str::to_owned).to_vec();
-        let lines = vec![
-            line(["NAME", "KIND", "REQUIRED", "DESCRIPTION"]),
-            line(["top_k", "number", "no", "How many results to return at most"]),
-        ];
-        assert_eq!(Table { lines, left_out: Vec::new() }.fit(room), expected);
-    }
-
     #[test]
     fn a_bad_value_is_told_from_a_failure() {
         let bad = Err::<(), _>("`bob` is nobody").given("--as").unwrap_err();
@@ -319,25 +214,5 @@ mod tests {
         assert_eq!(Exit::of(&bad), Exit::Misused);
         assert_eq!(Exit::of(&bad.context("more")), Exit::Misused);
         assert_eq!(Exit::of(&anyhow::anyhow!("no such file")), Exit::Failed);
-    }
-
-    #[test]
-    fn a_table_fits_its_terminal() {
-        check(
-            80,
-            "NAME   KIND    REQUIRED  DESCRIPTION\ntop_k  number  no        How many results to return at most\n",
-        );
-        check(
-            52,
-            "NAME   KIND    REQUIRED  DESCRIPTION\ntop_k  number  no        How many results to return\n                         at most\n",
-        );
-        check(
-            40,
-            "NAME   KIND    DESCRIPTION\ntop_k  number  How many results to\n               return at most\n(no room for REQUIRED; `--json` has them)\n",
-        );
-        check(
-            20,
-            "NAME   DESCRIPTION\ntop_k  How many results to\n       return at most\n(no room for KIND, REQUIRED; `--json` has them)\n",
-        );
     }
 }

@@ -47,10 +47,12 @@ impl<'t, 'r> Cursor<'t, 'r> {
 
     /// Steps over every byte of a string that stands for itself, and gives them: what stops it is
     /// ASCII or the end, and so is what stood before them.
+    #[inline]
     pub(super) fn eat_plain(&mut self) -> &'t str {
-        let start = self.at;
-        self.at += plain(self.text.as_bytes().get(start..).unwrap_or_default());
-        self.since(start)
+        let rest = self.rest();
+        let length = plain(rest.as_bytes());
+        self.at += length;
+        rest.get(..length).unwrap_or_default()
     }
 
     pub(super) fn skip_space(&mut self) {
@@ -100,6 +102,7 @@ impl<'t, 'r> Cursor<'t, 'r> {
 
 /// How many bytes at the start are neither a quote, nor a backslash, nor a control character.
 /// Eight are looked at together: most of what is read lies inside strings.
+#[inline]
 fn plain(bytes: &[u8]) -> usize {
     let (words, rest) = bytes.as_chunks::<8>();
     for (index, word) in words.iter().enumerate() {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::cursor::Cursor;
-use super::{Limits, Problem, number, string};
+use super::{Limits, Numbers, Problem, number, string};
 use crate::path::Path;
 use crate::report::{Report, Reported};
 use crate::words::excerpt;
@@ -13,17 +13,24 @@ use crate::words::excerpt;
 /// A value may come back although something was reported, so that the caller can look for
 /// further mistakes in it: of double keys it holds the first, for refused numbers a zero.
 pub(crate) fn read(text: &str, limits: Limits, report: &mut Report) -> Result<Value, Reported> {
-    read_with(text, limits, &[], report).map(|(value, _)| value)
+    read_with(text, limits, &[], report).map(|read| read.value)
 }
 
-/// The same, and the text of the member that these names lead to, from outside to inside, where there
-/// is one.
+/// What was read.
+pub(super) struct Read<'t> {
+    pub(super) value: Value,
+    /// The text of the member that was wanted, where there is one.
+    pub(super) found: Option<&'t str>,
+    pub(super) numbers: Numbers,
+}
+
+/// The same, with the text of the member that these names lead to, from outside to inside.
 pub(super) fn read_with<'t>(
     text: &'t str,
     limits: Limits,
     wanted: &[&str],
     report: &mut Report,
-) -> Result<(Value, Option<&'t str>), Reported> {
+) -> Result<Read<'t>, Reported> {
     let mut cursor = Cursor::new(text, report);
     let root = Path::Root;
     if text.len() > limits.bytes {
@@ -33,12 +40,13 @@ pub(super) fn read_with<'t>(
     if text.starts_with('\u{feff}') {
         return Err(cursor.problem(&root, 0, Problem::ByteOrderMark));
     }
-    let mut document = Document { cursor, limits, values: 0, wanted, found: None };
+    let numbers = Numbers::default();
+    let mut document = Document { cursor, limits, values: 0, numbers, wanted, found: None };
     document.cursor.skip_space();
     let value = document.value(&root, limits.depth)?;
     document.cursor.skip_space();
     match document.cursor.peek() {
-        None => Ok((value, document.found)),
+        None => Ok(Read { value, found: document.found, numbers: document.numbers }),
         Some(_) => {
             let at = document.cursor.at();
             Err(document.cursor.problem(&root, at, Problem::Trailing))
@@ -50,6 +58,7 @@ struct Document<'t, 'r> {
     cursor: Cursor<'t, 'r>,
     limits: Limits,
     values: usize,
+    numbers: Numbers,
     /// The names that lead from here to the member whose text is wanted; none where it is not in here.
     wanted: &'r [&'r str],
     found: Option<&'t str>,
@@ -63,7 +72,11 @@ impl<'r> Document<'_, 'r> {
             Some(b'{') => self.object(path, depth),
             Some(b'[') => self.array(path, depth),
             Some(b'"') => string::read(&mut self.cursor, path).map(Value::String),
-            Some(b'-' | b'0'..=b'9') => number::read(&mut self.cursor, path).map(Value::Number),
+            Some(b'-' | b'0'..=b'9') => {
+                let number = number::read(&mut self.cursor, path)?;
+                self.numbers.note(&number);
+                Ok(Value::Number(number))
+            }
             Some(_) | None => self.word(path),
         }
     }

@@ -6,13 +6,24 @@ use crate::path::Path;
 use crate::report::Reported;
 
 /// Reads a string; its opening quote is next.
+#[inline]
 pub(super) fn read(cursor: &mut Cursor<'_, '_>, path: &Path<'_>) -> Result<String, Reported> {
     cursor.advance(1);
     // Most strings have no escapes, and take exactly the room that they need.
-    let mut string = cursor.eat_plain().to_owned();
-    if cursor.eat(b'"') {
-        return Ok(string);
+    let plain = cursor.eat_plain();
+    match cursor.eat(b'"') {
+        true => Ok(plain.to_owned()),
+        false => read_on(cursor, path, plain.to_owned()),
     }
+}
+
+/// Reads the rest of a string, from what is not plain in it on. (Apart from the others, which would set up for this, too.)
+#[cold]
+fn read_on(
+    cursor: &mut Cursor<'_, '_>,
+    path: &Path<'_>,
+    mut string: String,
+) -> Result<String, Reported> {
     loop {
         string.push_str(cursor.eat_plain());
         match cursor.peek() {

@@ -57,7 +57,9 @@ impl Inbox {
     async fn settle(&self) -> Result<Vec<String>, ToolError> {
         let signal = Signal::TurnComplete;
         let signalled = self.runtime.signal(&self.caller, &self.session, signal).await?;
-        Ok(texts(&signalled.messages))
+        // Where nothing waited, no turn has begun: what was left for this one has been read.
+        let left = signalled.session.turn.left.filter(|_| !signalled.messages.is_empty());
+        Ok(beginning(left.as_ref(), &signalled.messages))
     }
 
     /// A message from beside.
@@ -70,7 +72,9 @@ impl Inbox {
         let arrived = self.send(text).await;
         match &arrived {
             // Also in the middle of a run, when the session has given its turn up for a newer message.
-            Ok(Arrived::Begins { messages, .. }) => turn.begin(texts(messages)),
+            Ok(Arrived::Begins { messages, left, .. }) => {
+                turn.begin(beginning(left.as_ref(), messages));
+            }
             Ok(Arrived::Waits { .. }) | Err(_) if was_closed => *turn = Turn::Closed,
             Ok(Arrived::Waits { .. }) | Err(_) => {}
         }
@@ -92,7 +96,7 @@ impl Inbox {
         };
         *turn = Turn::Unsure;
         let messages = match self.send(text).await {
-            Ok(Arrived::Begins { messages, .. }) => texts(&messages),
+            Ok(Arrived::Begins { messages, left, .. }) => beginning(left.as_ref(), &messages),
             // The turn that is open is the one whose end was not heard.
             Ok(Arrived::Waits { .. }) if !was_closed => self.settle().await?,
             Ok(Arrived::Waits { .. }) => Vec::new(),
@@ -143,6 +147,12 @@ pub(super) fn elsewhere() -> ToolError {
         ErrorKind::Conflict,
         "another turn of this session is going on; the message waits for its end",
     )
+}
+
+/// What a turn begins with. What a tool left for it is marked as such: it is no word of the user's.
+fn beginning(left: Option<&Value>, messages: &[Value]) -> Vec<String> {
+    let left = left.map(|left| format!("(left by a tool in the turn before: {left})"));
+    left.into_iter().chain(texts(messages)).collect()
 }
 
 pub(super) fn texts(messages: &[Value]) -> Vec<String> {

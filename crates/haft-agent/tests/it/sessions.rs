@@ -12,9 +12,13 @@ fn stream(api: Api, text: &str, calls: &[crate::provider::Call<'_>]) -> Reply {
     Reply::Stream(says(api, text, calls))
 }
 
-/// A newer message comes while a first call runs; then an irreversible one is due.
+/// A newer message comes while a first call runs; then irreversible ones are due.
 async fn interrupted(api: Api, rule: Supersede) -> (World, Vec<String>, Vec<Event>, Reason) {
-    let calls = [("c1", "shop__find", r#"{"item":"a"}"#), ("c2", "shop__order", r#"{"item":"b"}"#)];
+    let calls = [
+        ("c1", "shop__find", r#"{"item":"a"}"#),
+        ("c2", "shop__order", r#"{"item":"b"}"#),
+        ("c3", "shop__order", r#"{"item":"c"}"#),
+    ];
     let replies =
         vec![stream(api, "", &calls), stream(api, "First.", &[]), stream(api, "Second.", &[])];
     let mut rules = Rules::default();
@@ -51,8 +55,8 @@ async fn a_newer_message_is_heard_before_what_cannot_be_undone() {
         for (rule, acts, requests) in [
             (Supersede::Abort, 0, 2),
             (Supersede::Absorb, 0, 2),
-            (Supersede::Queue, 1, 3),
-            (Supersede::Finish, 1, 3),
+            (Supersede::Queue, 2, 3),
+            (Supersede::Finish, 2, 3),
         ] {
             let (world, ends, heard, reason) = interrupted(api, rule).await;
             assert_eq!(reason, Reason::Finished, "{api} {rule:?}");

@@ -14,6 +14,7 @@ pub(crate) fn check(contract: &Value, out: &mut Findings) {
     redaction(contract, output, parameters, out);
     if let Some(parameters) = parameters {
         listed(contract, "/idempotencyKeyFields", parameters, &code::KEY_FIELD, out);
+        key_fields(contract, parameters, out);
         prompt(contract, parameters, out);
         clamps(contract, parameters, out);
     }
@@ -67,6 +68,24 @@ fn listed(
             let at = format!("{pointer}/{index}");
             out.contract(code, at, format!("`{path}` leads nowhere")).help(advice(path, &known));
         }
+    }
+}
+
+/// A call without any key field is told apart by everything that it says.
+fn key_fields(contract: &Value, parameters: &Value, out: &mut Findings) {
+    let at = "/idempotencyKeyFields";
+    let mut fields = elements(contract, at).peekable();
+    let missing = |path: &str| {
+        // Of the elements of a list that is there, each says something.
+        let certain = path.split("[]").next().unwrap_or(path);
+        let pointer = format!("/{}", certain.trim_end_matches('.').replace('.', "/"));
+        paths::may_be_missing(parameters, &pointer, true)
+    };
+    if fields.peek().is_some() && fields.all(missing) {
+        let message =
+            "a call may leave out every one of these, and be told apart by all of its arguments";
+        out.contract(&code::KEY_MAY_BE_MISSING, at, message)
+            .help("require one of them, or give it a default");
     }
 }
 

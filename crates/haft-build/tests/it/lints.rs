@@ -512,6 +512,25 @@ mod the_contract {
     }
 
     #[test]
+    fn a_key_has_something_to_be_made_of() {
+        let optional = json!({"type": "string", "description": "an id"});
+        let with = |fields: &[&str], more: serde_json::Value| {
+            let workshop = Workshop::new();
+            workshop.patch(
+                "echo",
+                json!({
+                    "idempotencyKeyFields": fields, "parameters": {"properties": {"ref": more}},
+                }),
+            );
+            workshop.lines().into_iter().filter(|line| line.contains("H125")).count()
+        };
+        assert_eq!(with(&["ref"], optional.clone()), 1);
+        assert_eq!(with(&["ref", "text"], optional), 0, "`text` is required");
+        let filled = json!({"type": "string", "description": "an id", "default": "none"});
+        assert_eq!(with(&["ref"], filled), 0);
+    }
+
+    #[test]
     fn calls_go_where_the_contract_says() {
         contract(
             json!({"connection": {"provider": "x", "hosts": ["https://api.example.com", "*.example.com"]}}),

@@ -1,7 +1,7 @@
 //! A registry proves that nobody touched it.
 
-use haft_core::contract::Category;
-use haft_core::registry::{LoadError, Pin, SigningKey, Trust};
+use haft_core::contract::{Category, Mode};
+use haft_core::registry::{Entry, LoadError, Pin, SigningKey, Trust};
 use haft_core::{Digest, Registry};
 use serde_json::{Value, json};
 
@@ -48,6 +48,31 @@ fn reseal(registry: &mut Value) {
     }));
     registry["version"] = json!(format!("1.0.{}", digest.short()));
     registry["digest"] = json!(digest);
+}
+
+/// Whoever keeps a registry writes what was read: that must be the same tool, `null` for `null`.
+#[test]
+fn what_was_read_has_the_digest_that_was_written() {
+    let workshop = Workshop::new();
+    // A patch cannot say `null`.
+    let nullable = json!({
+        "type": ["string", "null"], "description": "d", "default": "NULL", "examples": ["NULL"],
+    });
+    workshop.patch(
+        "echo",
+        json!({
+            "parameters": {"properties": {"maybe": nullable}},
+            "modes": {"voice": {"clamp": {"maybe": {"value": "NULL"}}}},
+        }),
+    );
+    workshop.replace("tools/echo/schema.json", "\"NULL\"", "null");
+    let text = workshop.check().write(None).unwrap();
+    let registry = Registry::load(&text, &Trust::default()).unwrap();
+    for tool in registry.tools.iter() {
+        assert_eq!(Entry::seal(tool).digest, tool.digest, "{}", tool.id);
+    }
+    let clamp = &registry.find("echo").unwrap().contract.modes[&Mode::Voice].clamp["maybe"];
+    assert_eq!(clamp.value, Some(Value::Null));
 }
 
 #[test]

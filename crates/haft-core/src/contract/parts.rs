@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::HttpGateway;
+use crate::present::present;
 
 /// Whether a person must approve: always, never, or when a condition holds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,7 +58,7 @@ pub struct Clamp {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub without: Option<Vec<Value>>,
     /// The argument always has this value.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
     /// The argument is taken away.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -172,6 +172,40 @@ impl ErrorKind {
         }
     }
 
+    /// Whether a failure of this kind may come after something was done, where whoever reports it says no
+    /// more. The others are definite by nature.
+    #[must_use]
+    pub fn leaves_doubt(self) -> bool {
+        match self {
+            Self::InFlight
+            | Self::UnknownOutcome
+            | Self::ResultExpired
+            | Self::Timeout
+            | Self::Transient
+            | Self::InvalidOutput
+            | Self::RedactionFailed
+            | Self::Internal => true,
+            Self::Unavailable
+            | Self::Denied
+            | Self::Blocked
+            | Self::RateLimited
+            | Self::BudgetExceeded
+            | Self::InvalidArguments
+            | Self::ConfirmationRequired
+            | Self::ConfirmationRefused
+            | Self::IdempotencyKeyRequired
+            | Self::RequestExpired
+            | Self::Conflict
+            | Self::Superseded
+            | Self::Cancelled
+            | Self::Permanent
+            | Self::NotFound
+            | Self::SessionInactive
+            | Self::Auth
+            | Self::StoreUnavailable => false,
+        }
+    }
+
     /// What a model does best next, where the place that raised it says nothing better.
     #[must_use]
     pub fn suggestion(self) -> &'static str {

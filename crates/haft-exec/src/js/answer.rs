@@ -29,10 +29,33 @@ struct Thrown {
     stack: String,
 }
 
+/// Whose words an answer is.
+#[derive(Clone, Copy)]
+pub(crate) enum Speaker {
+    /// It reaches the world through its host alone, which knows what was done.
+    Sandboxed,
+    /// A program may have done anything.
+    Program,
+}
+
+impl Speaker {
+    /// Whether a failure of which the speaker says no more may have been carried out in part.
+    fn may_have_acted(self, word: &str, kind: ErrorKind) -> bool {
+        match self {
+            Self::Sandboxed => word == ErrorKind::UnknownOutcome.as_str(),
+            // A word of the path's own that a program passes on says more than that the program failed.
+            Self::Program => ErrorKind::parse(word).unwrap_or(kind).leaves_doubt(),
+        }
+    }
+}
+
 pub(super) fn read(end: End, json: &str, job: &Job) -> Ended {
     match end {
-        End::Returned => returned(json),
-        End::Failed => Ended::Failed(failure(serde_json::from_str(json).unwrap_or_default())),
+        End::Returned => returned(json, Speaker::Sandboxed),
+        End::Failed => {
+            let said = serde_json::from_str(json).unwrap_or_default();
+            Ended::Failed(failure(said, Speaker::Sandboxed))
+        }
         End::Thrown => thrown(json),
         End::Unwritable => Ended::Failed(
             fault("the handler returned something that is not JSON")
@@ -82,13 +105,13 @@ struct Plain {
     intents: Option<Value>,
 }
 
-pub(crate) fn returned(json: &str) -> Ended {
+pub(crate) fn returned(json: &str, speaker: Speaker) -> Ended {
     // A list would be taken for one, too.
     let is_object = json.starts_with('{');
     match is_object.then(|| serde_json::from_str(json)) {
         Some(Ok(Plain { ok: true, data, intents })) => with_intents(data, intents),
         // Something is missing, twice there or wrong; or it says that it failed.
-        Some(Ok(Plain { ok: false, .. }) | Err(_)) | None => read_closely(json),
+        Some(Ok(Plain { ok: false, .. }) | Err(_)) | None => read_closely(json, speaker),
     }
 }
 
@@ -100,7 +123,7 @@ fn with_intents(data: Value, intents: Option<Value>) -> Ended {
 }
 
 /// Says what is wrong with an answer, if something is.
-fn read_closely(json: &str) -> Ended {
+fn read_closely(json: &str, speaker: Speaker) -> Ended {
     let instead = |what: &str| {
         Ended::Failed(fault(format!("the handler returned {what} instead of {{ok, data}}")))
     };
@@ -129,7 +152,7 @@ fn read_closely(json: &str) -> Ended {
         }
         Some(Value::Bool(false)) => match fields.shift_remove("error") {
             Some(error @ Value::Object(_)) => {
-                Ended::Failed(failure(serde_json::from_value(error).unwrap_or_default()))
+                Ended::Failed(failure(serde_json::from_value(error).unwrap_or_default(), speaker))
             }
             _ => instead("`ok: false` without an `error`"),
         },
@@ -145,7 +168,7 @@ fn intents(value: Option<Value>) -> Result<Vec<Intent>, serde_json::Error> {
 }
 
 /// A handler that says what went wrong is believed, in words that are its to use.
-fn failure(failure: Failure) -> ToolError {
+fn failure(failure: Failure, speaker: Speaker) -> ToolError {
     let word = failure.kind.as_ref().and_then(Value::as_str).unwrap_or_default();
     let kind = said::kind_of(word);
     let text = failure.message.as_ref().and_then(Value::as_str).unwrap_or_default();
@@ -158,8 +181,9 @@ fn failure(failure: Failure) -> ToolError {
     if let Some(retryable) = failure.retryable.filter(|_| known) {
         error.retryable = retryable;
     }
-    error.partial_side_effects =
-        failure.partial_side_effects.unwrap_or(false) || word == ErrorKind::UnknownOutcome.as_str();
+    let acted = failure.partial_side_effects;
+    error.partial_side_effects = acted.unwrap_or_else(|| speaker.may_have_acted(word, kind))
+        || word == ErrorKind::UnknownOutcome.as_str();
     if let Some(suggestion) = failure.suggestion.filter(|text| !text.is_empty()) {
         error.suggestion = shortened(&suggestion, MAX_TEXT);
     }
@@ -222,13 +246,17 @@ mod tests {
 
     #[track_caller]
     fn check(json: &str, expected: &str) {
-        let Ended::Failed(error) = returned(json) else { panic!("{json} was read") };
+        let Ended::Failed(error) = returned(json, Speaker::Sandboxed) else {
+            panic!("{json} was read")
+        };
         assert!(error.message.contains(expected), "{}", error.message);
     }
 
     #[track_caller]
     fn check_done(json: &str, expected: &str) {
-        let Ended::Unusable(error) = returned(json) else { panic!("{json} is of use, or failed") };
+        let Ended::Unusable(error) = returned(json, Speaker::Sandboxed) else {
+            panic!("{json} is of use, or failed")
+        };
         assert!(error.message.contains(expected), "{}", error.message);
     }
 
@@ -240,7 +268,8 @@ mod tests {
             (r#"{"data":[1],"more":{"a":[]},"ok":true,"intents":null}"#, serde_json::json!([1])),
             (r#"{"ok":true,"data":1,"data":2}"#, serde_json::json!(2)),
         ] {
-            let Ended::Returned { data, intents } = returned(json) else { panic!("{json}") };
+            let ended = returned(json, Speaker::Sandboxed);
+            let Ended::Returned { data, intents } = ended else { panic!("{json}") };
             assert_eq!((data, intents.len()), (expected, 0));
         }
         check_done(r#"{"ok":true}"#, "without `data`");
@@ -251,6 +280,25 @@ mod tests {
         check(r#"{"ok":false,"data":1}"#, "without an `error`");
         check(r#"[true,1,null]"#, "a list");
         check(r#" [true,1,null]"#, "a list");
+    }
+
+    /// What a program did before it failed only the program knows; what a sandboxed handler did its host does.
+    #[test]
+    fn a_failure_that_says_no_more_is_in_doubt_by_its_kind() {
+        let acted = |kind: &str, more: &str, speaker| {
+            let json = format!(r#"{{"ok":false,"error":{{"kind":"{kind}","message":"m"{more}}}}}"#);
+            let Ended::Failed(error) = returned(&json, speaker) else { panic!("{json}") };
+            error.partial_side_effects
+        };
+        for kind in ["timeout", "internal", "transient", "TRANSIENT", "ENOENT", "", "in_flight"] {
+            assert!(acted(kind, "", Speaker::Program), "{kind}");
+            assert!(!acted(kind, r#","partialSideEffects":false"#, Speaker::Program), "{kind}");
+            assert!(!acted(kind, "", Speaker::Sandboxed), "{kind}");
+        }
+        for kind in ["not_found", "VALIDATION", "permanent", "conflict", "denied", "auth"] {
+            assert!(!acted(kind, "", Speaker::Program), "{kind}");
+            assert!(acted(kind, r#","partialSideEffects":true"#, Speaker::Program), "{kind}");
+        }
     }
 
     #[test]

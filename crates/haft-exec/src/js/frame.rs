@@ -3,6 +3,9 @@
 //! A message is a tag and fields; texts are JSON or plain, never parsed on the way. Neither side
 //! trusts the other's lengths.
 
+use serde::Serialize;
+use serde_json::Value;
+
 /// The largest message in either direction.
 pub(super) const MAX_FRAME: usize = 16 << 20;
 
@@ -66,16 +69,9 @@ pub(super) trait Message: Sized {
 
     /// The message as a frame.
     fn frame(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(USUAL);
-        bytes.resize(HEADER, 0);
-        let mut frame = Frame(bytes);
+        let mut frame = Frame::open();
         self.write(&mut frame);
-        let Frame(mut bytes) = frame;
-        let length = u32::try_from(bytes.len() - HEADER).unwrap_or(u32::MAX);
-        if let Some(header) = bytes.first_chunk_mut::<HEADER>() {
-            *header = length.to_le_bytes();
-        }
-        bytes
+        frame.close()
     }
 }
 
@@ -83,6 +79,27 @@ pub(super) trait Message: Sized {
 pub(super) struct Frame(Vec<u8>);
 
 impl Frame {
+    fn open() -> Self {
+        let mut bytes = Vec::with_capacity(USUAL);
+        bytes.resize(HEADER, 0);
+        Self(bytes)
+    }
+
+    /// How long it is by now.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The frame, written to the end.
+    pub(super) fn close(self) -> Vec<u8> {
+        let Self(mut bytes) = self;
+        let length = u32::try_from(bytes.len() - HEADER).unwrap_or(u32::MAX);
+        if let Some(header) = bytes.first_chunk_mut::<HEADER>() {
+            *header = length.to_le_bytes();
+        }
+        bytes
+    }
+
     fn tag(&mut self, tag: u8) -> &mut Self {
         self.0.push(tag);
         self
@@ -93,10 +110,22 @@ impl Frame {
         self
     }
 
-    fn text(&mut self, text: &str) -> &mut Self {
+    pub(super) fn text(&mut self, text: &str) -> &mut Self {
         self.number(text.len() as u64);
         self.0.extend_from_slice(text.as_bytes());
         self
+    }
+
+    /// A text that is JSON, written where it is sent from. Its length is known when it is there.
+    fn json(&mut self, value: &impl Serialize) -> serde_json::Result<&mut Self> {
+        let before = self.number(0).0.len();
+        serde_json::to_writer(&mut self.0, value)?;
+        let length = (self.0.len() - before) as u64;
+        let number = self.0.get_mut(..before).and_then(<[u8]>::last_chunk_mut);
+        if let Some(number) = number {
+            *number = length.to_le_bytes();
+        }
+        Ok(self)
     }
 }
 
@@ -143,10 +172,8 @@ pub(super) enum ToChild {
 /// One run of one handler.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Call {
-    /// The source's digest: what the child remembers it by.
+    /// The source's digest in hexadecimal: what the child remembers it by.
     pub(super) digest: String,
-    /// The source; empty where the child has it.
-    pub(super) source: String,
     /// The arguments, as JSON.
     pub(super) arguments: String,
     /// What the handler may know, as JSON.
@@ -163,6 +190,40 @@ pub(super) struct Call {
     pub(super) asks: u64,
     /// How much all of that may carry.
     pub(super) ask_bytes: u64,
+    /// The source; empty where the child has it.
+    pub(super) source: String,
+}
+
+/// The same, as it is sent.
+pub(super) struct Sent<'a, C> {
+    pub(super) digest: &'a str,
+    pub(super) arguments: &'a Value,
+    pub(super) context: &'a C,
+    pub(super) capabilities: &'a [&'a str],
+    pub(super) seed: u64,
+    pub(super) budget_ms: u64,
+    pub(super) answer_bytes: u64,
+    pub(super) asks: u64,
+    pub(super) ask_bytes: u64,
+}
+
+impl<C: Serialize> Sent<'_, C> {
+    /// All but the source, which comes last.
+    pub(super) fn frame(&self) -> serde_json::Result<Frame> {
+        let mut frame = Frame::open();
+        frame
+            .tag(0)
+            .text(self.digest)
+            .json(self.arguments)?
+            .json(self.context)?
+            .json(&self.capabilities)?
+            .number(self.seed)
+            .number(self.budget_ms)
+            .number(self.answer_bytes)
+            .number(self.asks)
+            .number(self.ask_bytes);
+        Ok(frame)
+    }
 }
 
 /// What a child says.
@@ -243,7 +304,6 @@ impl Message for ToChild {
         match fields.tag()? {
             0 => Some(Self::Call(Call {
                 digest: fields.text()?,
-                source: fields.text()?,
                 arguments: fields.text()?,
                 context: fields.text()?,
                 capabilities: fields.text()?,
@@ -252,6 +312,7 @@ impl Message for ToChild {
                 answer_bytes: fields.number()?,
                 asks: fields.number()?,
                 ask_bytes: fields.number()?,
+                source: fields.text()?,
             })),
             1 => Some(Self::Answer {
                 id: fields.number()?,
@@ -267,7 +328,6 @@ impl Message for ToChild {
             Self::Call(call) => frame
                 .tag(0)
                 .text(&call.digest)
-                .text(&call.source)
                 .text(&call.arguments)
                 .text(&call.context)
                 .text(&call.capabilities)
@@ -275,7 +335,8 @@ impl Message for ToChild {
                 .number(call.budget_ms)
                 .number(call.answer_bytes)
                 .number(call.asks)
-                .number(call.ask_bytes),
+                .number(call.ask_bytes)
+                .text(&call.source),
             Self::Answer { id, ok, json } => {
                 frame.tag(1).number(*id).number(u64::from(*ok)).text(json)
             }
@@ -361,6 +422,38 @@ mod tests {
         let mut inbox = Inbox::default();
         inbox.push(&call.frame());
         assert_eq!(inbox.next::<ToChild>(), Ok(Some(call)));
+    }
+
+    #[test]
+    fn a_call_arrives_as_it_was_sent() {
+        let sent = Sent {
+            digest: "d",
+            arguments: &serde_json::json!({ "é": [1, null] }),
+            context: &serde_json::json!({}),
+            capabilities: &["kb", "callTool"],
+            seed: 1,
+            budget_ms: 2,
+            answer_bytes: 3,
+            asks: 4,
+            ask_bytes: 5,
+        };
+        let mut frame = sent.frame().unwrap();
+        frame.text("s");
+        let mut inbox = Inbox::default();
+        inbox.push(&frame.close());
+        let call = Call {
+            digest: "d".into(),
+            arguments: "{\"é\":[1,null]}".into(),
+            context: "{}".into(),
+            capabilities: "[\"kb\",\"callTool\"]".into(),
+            seed: 1,
+            budget_ms: 2,
+            answer_bytes: 3,
+            asks: 4,
+            ask_bytes: 5,
+            source: "s".into(),
+        };
+        assert_eq!(inbox.next(), Ok(Some(ToChild::Call(call))));
     }
 
     #[test]

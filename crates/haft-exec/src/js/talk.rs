@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
-use haft_core::contract::{Capability, Mode};
+use haft_core::contract::{Capability, Contract, Mode};
 use haft_core::error::{ErrorKind, ToolError};
 use haft_core::port::{Boxed, Host, Job, SessionView};
 use haft_core::registry::Implementation;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::Settings;
-use super::frame::{Call, End, FromChild, MAX_FRAME, Message as _, ToChild};
+use super::frame::{End, FromChild, MAX_FRAME, Message as _, Sent, ToChild};
 use super::pool::TIDYING;
 use super::worker::{Speaking, Worker, read, write};
 
@@ -32,99 +32,77 @@ pub(super) fn call(
     job: &Job,
     budget: Duration,
     settings: &Settings,
-) -> Result<Call, ToolError> {
+) -> Result<Vec<u8>, ToolError> {
     let Implementation::Js { digest, source } = &job.tool.handler else {
         return Err(super::not_js(job));
     };
-    let arguments = written(&job.arguments)?;
-    let context = context(job)?;
-    if arguments.len() + context.len() + source.len() > MAX_FRAME - (64 << 10) {
-        let message = "the arguments are too large for a handler";
-        return Err(ToolError::new(ErrorKind::InvalidArguments, message));
-    }
-    let source = if worker.learns(digest) { source.clone() } else { String::new() };
     let capabilities: Vec<&str> =
         job.tool.contract.capabilities.iter().map(|capability| capability.in_js()).collect();
     let allowed = job.tool.contract.limits.max_result_bytes.unwrap_or(0);
-    Ok(Call {
-        digest: digest.to_string(),
-        source,
-        arguments,
-        context,
-        capabilities: written(&capabilities)?,
+    let sent = Sent {
+        digest: digest.hex(),
+        arguments: &job.arguments,
+        context: &Context::of(job),
+        capabilities: &capabilities,
         seed: seed(job.provider_key.as_deref().unwrap_or(&job.scope.call)),
         budget_ms: u64::try_from(budget.as_millis()).unwrap_or(u64::MAX).max(1),
         answer_bytes: settings.answer_bytes.max(allowed).saturating_add(AROUND),
         asks: settings.asks,
         ask_bytes: settings.ask_bytes,
-    })
-}
-
-/// What a handler may know about its call.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Context<'a> {
-    mode: Mode,
-    session: Session<'a>,
-    tool: About<'a>,
-    call_id: &'a str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Session<'a> {
-    #[serde(flatten)]
-    view: &'a SessionView,
-    mode: Mode,
-    /// The tool registry architecture's name for `active`.
-    is_active: bool,
-    state: State,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct State {
-    turn: u64,
-    suppress_audio: bool,
-    suppress_transcript: bool,
-}
-
-#[derive(Serialize)]
-struct About<'a> {
-    id: &'a str,
-    version: String,
-    idempotent: bool,
-}
-
-fn context(job: &Job) -> Result<String, ToolError> {
-    let (scope, contract) = (&job.scope, &job.tool.contract);
-    let view = &scope.session;
-    let context = Context {
-        mode: scope.mode,
-        session: Session {
-            view,
-            mode: scope.mode,
-            is_active: view.active,
-            state: State {
-                turn: view.turn,
-                suppress_audio: view.suppress_audio,
-                suppress_transcript: view.suppress_transcript,
-            },
-        },
-        tool: About {
-            id: &job.tool.id,
-            version: contract.version.to_string(),
-            idempotent: contract.idempotent,
-        },
-        call_id: &scope.call,
     };
-    written(&context)
+    let mut frame = sent.frame().map_err(|why| {
+        ToolError::new(ErrorKind::Internal, "the call cannot be told to its handler").caused_by(why)
+    })?;
+    // Before the child is said to know the source: it does not get this one.
+    if frame.len() + source.len() > MAX_FRAME - (64 << 10) {
+        let message = "the arguments are too large for a handler";
+        return Err(ToolError::new(ErrorKind::InvalidArguments, message));
+    }
+    frame.text(if worker.learns(digest) { source } else { "" });
+    Ok(frame.close())
 }
 
-fn written(value: &impl Serialize) -> Result<String, ToolError> {
-    serde_json::to_string(value).map_err(|why| {
-        ToolError::new(ErrorKind::Internal, "the call cannot be told to its handler").caused_by(why)
-    })
+/// What a handler may know about its call: a list, whose order `child/prelude.js` knows. Names are given
+/// there, when they are asked for, which most handlers never do.
+#[derive(Serialize)]
+struct Context<'a>(
+    Mode,
+    Option<&'a str>,
+    bool,
+    u64,
+    &'a str,
+    bool,
+    bool,
+    &'a str,
+    #[serde(serialize_with = "version_of")] &'a Contract,
+    bool,
+    &'a str,
+);
+
+fn version_of<S: Serializer>(contract: &Contract, to: S) -> Result<S::Ok, S::Error> {
+    contract.version.serialize(to)
+}
+
+impl<'a> Context<'a> {
+    fn of(job: &'a Job) -> Self {
+        let (scope, contract) = (&job.scope, &job.tool.contract);
+        // Whole, so that what is new in a session is not forgotten here.
+        let SessionView { id, active, turn, registry_version, suppress_audio, suppress_transcript } =
+            &scope.session;
+        Self(
+            scope.mode,
+            id.as_deref(),
+            *active,
+            *turn,
+            registry_version,
+            *suppress_audio,
+            *suppress_transcript,
+            &job.tool.id,
+            contract,
+            contract.idempotent,
+            &scope.call,
+        )
+    }
 }
 
 /// FNV-1a: the same on every machine and in every version.
@@ -171,14 +149,14 @@ pub(super) struct Said {
 /// Holds the conversation, until `end` at the latest.
 pub(super) async fn hold(
     worker: &mut Worker,
-    call: Call,
+    call: Vec<u8>,
     job: &Job,
     end: Instant,
     told_bytes: u64,
 ) -> Result<Said, Broken> {
     let speaking = worker.line(end).map_err(|why| why.to_string())?;
     let mut talk = Talk { speaking, end, out: VecDeque::new(), asks: Asks::new(job), told_bytes };
-    talk.send(&ToChild::Call(call).frame()).await?;
+    talk.send(&call).await?;
     loop {
         match talk.heard()? {
             Some(said) => return talk.finish(said).await,

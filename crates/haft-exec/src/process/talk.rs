@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::Settings;
 use super::worker::Worker;
-use crate::js::returned;
+use crate::js::{Speaker, returned};
 
 /// A line of a program: its answer, or something that it asks for first.
 #[derive(Deserialize)]
@@ -52,7 +52,9 @@ pub(super) async fn hold(
                         .to_owned(),
                 );
             }
-            (None, Some(found)) if found == id => return Ok(returned(&text)),
+            (None, Some(found)) if found == id => {
+                return Ok(returned(&text, Speaker::Program));
+            }
             (None, _) => return Err("it answered another call than it was asked".to_owned()),
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::error::{ErrorKind, ToolError};
-use haft_core::port::{Execute as _, Job};
+use haft_core::port::{Execute as _, Job, Scope, SessionView};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -26,6 +26,48 @@ async fn the_context_says_what_the_call_is() {
             "callId": "call_1",
         })
     );
+}
+
+/// Each field in its own place, whatever the handler did to its realm before it asks.
+#[tokio::test]
+async fn the_context_of_a_session_is_whole_in_a_realm_that_was_changed() {
+    let source = r#"
+        const { keys } = Object;
+        for (const name of ["mode", "active", "turn", "state", "id", "0", "1"]) {
+            Object.defineProperty(Object.prototype, name, { get: () => "changed", set: () => {} });
+        }
+        Array.prototype[Symbol.iterator] = () => { throw new Error("changed"); };
+        Object.freeze = (value) => value;
+        export const execute = ({ context }) => ({
+            ok: true, data: { session: context.session, first: keys(context.session).shift() },
+        });"#;
+    let mut scope = Scope::clone(&scope("call_1"));
+    scope.session = SessionView {
+        id: Some("s1".into()),
+        registry_version: "r7".into(),
+        suppress_transcript: true,
+        ..scope.session
+    };
+    let (tool, host) = (tool(source, &json!([])), Arc::new(Stubs::default()));
+    let limit = Duration::from_secs(20);
+    let job = Job::new(tool, json!({}), Arc::new(scope), host, limit, None);
+    let session = json!({
+        "id": "s1", "active": true, "turn": 3, "registryVersion": "r7", "suppressAudio": false,
+        "suppressTranscript": true, "mode": "text", "isActive": true,
+        "state": { "turn": 3, "suppressAudio": false, "suppressTranscript": true },
+    });
+    let expected = json!({ "session": session, "first": "id" });
+    assert_eq!(data(pool(1).execute(job).await), expected);
+}
+
+/// A child is said to know a source when it was sent, and not before.
+#[tokio::test]
+async fn a_call_that_is_too_large_does_not_keep_the_source_from_its_child() {
+    let source = "export const execute = ({ args }) => ({ ok: true, data: args.length });";
+    let js = pool(1);
+    let (_, refused) = error(run(&js, source, json!("a".repeat(16 << 20))).await);
+    assert_eq!(refused.kind, ErrorKind::InvalidArguments);
+    assert_eq!(data(run(&js, source, json!("abc")).await), json!(3));
 }
 
 #[tokio::test]

@@ -76,7 +76,7 @@ async fn two_hundred_kills_leave_nothing_behind() {
     for _ in 0..4 {
         assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
     }
-    let before = descriptors();
+    let (before, were) = (descriptors(), children().len());
     for round in 0..100 {
         // While it waits for work: the next call gets another one.
         let victims = living();
@@ -91,7 +91,9 @@ async fn two_hundred_kills_leave_nothing_behind() {
         all.len() <= 2 && all.iter().all(|(_, state)| *state != 'Z')
     })
     .await;
-    assert!(descriptors() <= before + 2, "{} before, {} after", before, descriptors());
+    // A child that was on its way at first has three of its own.
+    let more = 3 * children().len().saturating_sub(were);
+    assert!(descriptors() <= before + more + 2, "{} before, {} after", before, descriptors());
     assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
 }
 

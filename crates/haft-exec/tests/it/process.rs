@@ -190,6 +190,27 @@ async fn what_it_says_about_a_failure_is_believed() {
 }
 
 #[tokio::test]
+async fn what_a_program_does_not_say_of_a_failure_in_the_middle_is_not_known() {
+    let bench = Bench::new("answer = {'id': asked['id'], 'ok': False, 'error': args}");
+    // What it says, and whether something may have been done.
+    for (said, in_doubt) in [
+        (json!({"kind": "timeout"}), true),
+        (json!({"kind": "internal"}), true),
+        (json!({"kind": "mishap"}), true),
+        (json!({"kind": "timeout", "partialSideEffects": null}), true),
+        (json!({"kind": "timeout", "partialSideEffects": false}), false),
+        (json!({"kind": "internal", "partialSideEffects": false}), false),
+        (json!({"kind": "not_found", "partialSideEffects": true}), true),
+        (json!({"kind": "permanent"}), false),
+        (json!({"kind": "transient"}), true),
+        (json!({"kind": "transient", "partialSideEffects": false}), false),
+    ] {
+        let (how, error) = error(bench.call(said.clone()).await);
+        assert_eq!((how, error.partial_side_effects), ("failed", in_doubt), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn it_uses_the_capabilities_of_its_contract() {
     let bench = Bench::new("data = ask('kb.search', {'query': args['q']})");
     let stubs = Stubs::default().on("kb.search", |asked| Ok(json!({"for": asked["query"]})));

@@ -20,16 +20,18 @@ pub(super) struct Clamps {
 #[derive(Debug)]
 struct Rule {
     steps: Vec<Step>,
+    /// Of each step, whether the object there may be made to hold nothing but what the next one names.
+    makes: Vec<bool>,
     clamp: Clamp,
 }
 
 impl Clamps {
-    pub(super) fn compile(modes: &BTreeMap<Mode, ModeRules>) -> Self {
+    pub(super) fn compile(modes: &BTreeMap<Mode, ModeRules>, parameters: &Value) -> Self {
         let rules = |mode: Mode| {
             let clamps = modes.get(&mode).into_iter().flat_map(|rules| &rules.clamp);
-            let rule = |(path, clamp): (&String, &Clamp)| Rule {
-                steps: dotted::parse(path),
-                clamp: clamp.clone(),
+            let rule = |(path, clamp): (&String, &Clamp)| {
+                let steps = dotted::parse(path);
+                Rule { makes: makes(&steps, parameters), steps, clamp: clamp.clone() }
             };
             clamps.map(rule).collect()
         };
@@ -96,9 +98,14 @@ impl Rule {
         at.truncate(length);
     }
 
-    /// An argument that is not there needs no reducing, unless it always has one value.
+    /// An argument that is not there needs no reducing, unless it always has one value. An object around it
+    /// that needs other members, too, is not made: nobody asked for it, and the call would not fit.
     fn absent(&self, rest: &[Step], at: &str, out: &mut Vec<Clamped>) {
         let Some(value) = &self.clamp.value else { return };
+        let first = self.steps.len().saturating_sub(rest.len() + 1);
+        if self.makes.iter().skip(first).any(|makes| !makes) {
+            return;
+        }
         let mut path = at.to_owned();
         for step in rest {
             match step {
@@ -152,6 +159,35 @@ impl Rule {
         let most = usize::try_from(self.clamp.max_length?).unwrap_or(usize::MAX);
         let (end, _) = text.char_indices().nth(most)?;
         text.get(..end).map(Value::from)
+    }
+}
+
+/// What each step leads to, by whether it needs nothing but what the next step names. What the schema says of
+/// it in another way is not looked for.
+fn makes(steps: &[Step], parameters: &Value) -> Vec<bool> {
+    let mut here = Some(parameters);
+    let mut makes = Vec::with_capacity(steps.len());
+    for (at, step) in steps.iter().enumerate() {
+        here = here.and_then(|schema| referred(schema, parameters)).and_then(|schema| match step {
+            Step::Name(name) => schema.get("properties")?.get(name),
+            Step::Each => schema.get("items"),
+        });
+        let required = here
+            .and_then(|schema| referred(schema, parameters))
+            .and_then(|schema| schema.get("required"));
+        let next = steps.get(at + 1);
+        let is_next = |name: &Value| matches!(next, Some(Step::Name(next)) if name.as_str() == Some(next.as_str()));
+        let names = required.and_then(Value::as_array);
+        makes.push(next.is_none() || names.is_none_or(|names| names.iter().all(is_next)));
+    }
+    makes
+}
+
+/// The schema that one refers to, if it does.
+fn referred<'s>(schema: &'s Value, root: &'s Value) -> Option<&'s Value> {
+    match schema.get("$ref").and_then(Value::as_str) {
+        Some(reference) => root.pointer(reference.strip_prefix('#')?),
+        None => Some(schema),
     }
 }
 

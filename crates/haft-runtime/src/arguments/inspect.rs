@@ -5,6 +5,7 @@
 //! JavaScript round them, so two different calls would have one fingerprint. Where the schema asks
 //! for a string, such a number is turned into its text first and nothing is lost.
 
+use haft_adm::strict::Numbers;
 use serde_json::Value;
 
 use super::invalid::{Invalid, Problem, Reason};
@@ -14,22 +15,19 @@ use super::{MAX_BYTES, MAX_DEPTH, MAX_TOLD, MAX_VALUES};
 /// The largest integer that every reader keeps.
 const MAX_EXACT: u64 = (1 << 53) - 1;
 
-/// What the first look at the arguments found.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Seen {
-    /// Numbers such as `42.0`.
-    pub(super) whole_floats: bool,
-    /// Integers that some reader would round.
-    pub(super) large_integers: bool,
-}
-
 /// Looks at every value once. Of plain text the reader has counted everything already, so that only
-/// numbers are left to look at.
-pub(super) fn inspect(value: &Value, plain: bool) -> Result<Seen, Invalid> {
-    let mut seen = Seen::default();
+/// numbers are left to look at, and those it may have `noted`.
+pub(super) fn inspect(
+    value: &Value,
+    plain: bool,
+    noted: Option<Numbers>,
+) -> Result<Numbers, Invalid> {
+    let mut seen = Numbers::default();
     if plain {
-        seen.numbers(value);
-        return Ok(seen);
+        return Ok(noted.unwrap_or_else(|| {
+            numbers(value, &mut seen);
+            seen
+        }));
     }
     let mut look = Look { seen, values: 0, bytes: 0, problems: Vec::new() };
     look.at(value, &Path::Root, MAX_DEPTH);
@@ -43,25 +41,18 @@ pub(super) fn inspect(value: &Value, plain: bool) -> Result<Seen, Invalid> {
     }
 }
 
-impl Seen {
-    /// Looks at the numbers in a value; its reader has bounded its depth.
-    fn numbers(&mut self, value: &Value) {
-        match value {
-            Value::Number(number) => self.number(number),
-            Value::Array(list) => list.iter().for_each(|value| self.numbers(value)),
-            Value::Object(map) => map.values().for_each(|value| self.numbers(value)),
-            Value::Null | Value::Bool(_) | Value::String(_) => {}
-        }
-    }
-
-    fn number(&mut self, number: &serde_json::Number) {
-        self.whole_floats |= number.is_f64() && number.as_f64().is_some_and(|n| n.fract() == 0.0);
-        self.large_integers |= is_rounded(number);
+/// Looks at the numbers in a value; its reader has bounded its depth.
+fn numbers(value: &Value, seen: &mut Numbers) {
+    match value {
+        Value::Number(number) => seen.note(number),
+        Value::Array(list) => list.iter().for_each(|value| numbers(value, seen)),
+        Value::Object(map) => map.values().for_each(|value| numbers(value, seen)),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
     }
 }
 
 struct Look {
-    seen: Seen,
+    seen: Numbers,
     values: usize,
     bytes: usize,
     problems: Vec<Problem>,
@@ -72,7 +63,7 @@ impl Look {
         self.values += 1;
         match value {
             Value::Null | Value::Bool(_) => {}
-            Value::Number(number) => self.seen.number(number),
+            Value::Number(number) => self.seen.note(number),
             Value::String(text) => self.text(text, path),
             Value::Array(_) | Value::Object(_) if depth == 0 => {
                 let message = format!("nested more than {MAX_DEPTH} levels deep; flatten it");

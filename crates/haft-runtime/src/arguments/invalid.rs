@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{MAX_TOLD, Prepared};
-use crate::redact::clean_text;
+use crate::redact::{clean_text, is_hidden};
 
 /// The most characters of one problem's message.
 const MAX_MESSAGE: usize = 500;
@@ -104,8 +104,18 @@ impl From<Invalid> for ToolError {
 /// Names and texts in a message are the caller's own; they must not paint on anyone's screen.
 fn cleaned(mut problem: Problem) -> Problem {
     problem.message = clean_text(&problem.message, MAX_MESSAGE);
-    problem.path = clean_text(&problem.path, MAX_MESSAGE);
+    problem.path = place(&problem.path);
     problem
+}
+
+/// A path on one line, without what cannot be seen. Spaces are part of a name: `/i ` is not `/i`.
+fn place(path: &str) -> String {
+    let kept = |letter: &char| !is_hidden(*letter);
+    let clean: String = path.chars().filter(kept).take(MAX_MESSAGE + 1).collect();
+    match clean.char_indices().nth(MAX_MESSAGE) {
+        Some((end, _)) => format!("{}…", clean.get(..end).unwrap_or_default()),
+        None => clean,
+    }
 }
 
 /// What others may see of a problem: where and of which kind. A message quotes what was sent, and so may a

@@ -1,6 +1,6 @@
 //! From what came to one JSON object: strict reading, and the repairs that concern the whole.
 
-use haft_adm::strict::{self, Limits, Problem as TextProblem};
+use haft_adm::strict::{self, Limits, Numbers, Problem as TextProblem};
 use haft_core::contract::Leniency;
 use haft_core::outcome::Warning;
 use serde_json::{Map, Value, json};
@@ -17,6 +17,8 @@ pub(super) struct Parsed {
     pub(super) warnings: Vec<Warning>,
     /// Whether the text that it was read from shows that only its numbers are left to look at.
     pub(super) plain: bool,
+    /// What its reader has noted of its numbers.
+    pub(super) numbers: Option<Numbers>,
 }
 
 impl Parsed {
@@ -29,7 +31,11 @@ impl Parsed {
 /// Reads text. Only lenient tools take empty text for the object.
 pub(super) fn text(text: &str, leniency: Leniency) -> Result<Parsed, Invalid> {
     if !text.trim_ascii().is_empty() {
-        return value(read(text)?, is_plain(text), leniency);
+        let (read, numbers) = read(text)?;
+        let mut parsed = value(read, is_plain(text), leniency)?;
+        // What was inside of a string has been noted with it.
+        parsed.numbers.get_or_insert(numbers);
+        return Ok(parsed);
     }
     match leniency {
         Leniency::Lenient => Ok(nothing("empty_to_object", text)),
@@ -61,18 +67,23 @@ pub(super) fn value(value: Value, plain: bool, leniency: Leniency) -> Result<Par
         | Value::Number(_)
         | Value::String(_)
         | Value::Array(_)
-        | Value::Object(_)) => Ok(Parsed { value, held: None, warnings: Vec::new(), plain }),
+        | Value::Object(_)) => {
+            Ok(Parsed { value, held: None, warnings: Vec::new(), plain, numbers: None })
+        }
     }
 }
 
 /// Strict JSON within our limits, `depth` levels of it.
 pub(super) fn strictly(text: &str, depth: usize) -> Result<Value, haft_adm::Errors> {
-    let limits = Limits::default().with_bytes(MAX_BYTES).with_depth(depth).with_values(MAX_VALUES);
-    strict::parse(text, limits)
+    strict::parse(text, limits(depth))
 }
 
-fn read(text: &str) -> Result<Value, Invalid> {
-    strictly(text, MAX_DEPTH).map_err(|errors| Invalid {
+fn limits(depth: usize) -> Limits {
+    Limits::default().with_bytes(MAX_BYTES).with_depth(depth).with_values(MAX_VALUES)
+}
+
+fn read(text: &str) -> Result<(Value, Numbers), Invalid> {
+    strict::parse_noting(text, limits(MAX_DEPTH)).map_err(|errors| Invalid {
         reason: Reason::InvalidJson,
         problems: errors.into_iter().take(MAX_TOLD).map(problem).collect(),
         warnings: Vec::new(),
@@ -90,9 +101,10 @@ fn unfold(text: String) -> Result<Parsed, Invalid> {
             held: None,
             warnings: Vec::new(),
             plain: false,
+            numbers: None,
         });
     }
-    let value = read(&text)?;
+    let (value, numbers) = read(&text)?;
     let warning = Warning {
         path: String::new(),
         code: "string_to_arguments".to_owned(),
@@ -101,7 +113,8 @@ fn unfold(text: String) -> Result<Parsed, Invalid> {
         before: Some(shown(&json!(text))),
         after: Some(shown(&value)),
     };
-    Ok(Parsed { value, held: Some(text), warnings: vec![warning], plain: false })
+    let (held, numbers) = (Some(text), Some(numbers));
+    Ok(Parsed { value, held, warnings: vec![warning], plain: false, numbers })
 }
 
 fn nothing(code: &str, text: &str) -> Parsed {
@@ -112,7 +125,8 @@ fn nothing(code: &str, text: &str) -> Parsed {
         before: Some(shown(&json!(text))),
         after: Some(json!({})),
     };
-    Parsed { value: Value::Object(Map::new()), held: None, warnings: vec![warning], plain: true }
+    let value = Value::Object(Map::new());
+    Parsed { value, held: None, warnings: vec![warning], plain: true, numbers: None }
 }
 
 fn empty() -> Invalid {

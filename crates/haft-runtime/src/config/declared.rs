@@ -16,8 +16,9 @@ pub struct Declared {
 }
 
 impl Declared {
-    /// Whether a thing is declared, and so cannot be changed anywhere else. Declared delegations,
-    /// grants and common policy files have no ids, so that nothing stored can stand in their place.
+    /// Whether a thing is declared, and so cannot be changed anywhere else. Common policy files have
+    /// no ids, so that nothing stored can stand in their place; declared delegations and grants are
+    /// counted, and what counts them is theirs alone.
     #[must_use]
     pub fn has(&self, stock: &Stock, kind: Kind, tenant: &str, id: &str) -> bool {
         let records = &self.records;
@@ -40,9 +41,31 @@ impl Declared {
                     .any(|(agent, one)| said(&one.tool, &agent.id))
             }
             Kind::Policy => records.policies.iter().any(|one| one.tenant == tenant && one.id == id),
-            Kind::Delegation | Kind::Key | Kind::Connection | Kind::Grant => false,
+            Kind::Delegation => {
+                let theirs = records.delegations.iter().filter(|one| one.tenant == tenant);
+                theirs.enumerate().any(|(place, _)| counted_id(place) == id)
+            }
+            Kind::Grant => {
+                let theirs = records.grants.iter().filter(|one| one.tenant == tenant);
+                theirs.enumerate().any(|(place, _)| counted_id(place) == id)
+            }
+            Kind::Key | Kind::Connection => false,
         }
     }
+}
+
+const COUNTED: &str = "declared-";
+
+/// What a declared delegation or grant is called, which has no id of its own: by its place among
+/// those of its tenant, from 0.
+#[must_use]
+pub fn counted_id(place: usize) -> String {
+    format!("{COUNTED}{}", place.saturating_add(1))
+}
+
+/// Whether an id is of those. All are kept free, however many are declared now.
+pub(crate) fn is_counted(id: &str) -> bool {
+    id.starts_with(COUNTED)
 }
 
 /// Whether lists and rules may call a tool so.

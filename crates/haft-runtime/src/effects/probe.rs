@@ -1,5 +1,6 @@
 //! Finding out whether an effect of unknown outcome happened.
 
+use haft_core::call::Purpose;
 use haft_core::ledger::{EffectRecord, State};
 use haft_core::port::{Invoke as _, Resolve};
 use haft_core::{Call, Caller, ErrorKind, ToolError};
@@ -28,7 +29,8 @@ impl Runtime {
     pub async fn probe(&self, by: &Caller, call: &str) -> Result<Probed, ToolError> {
         let record = self.unknown(&by.tenant, call).await?;
         let tool = self.tool_behind(&record).await;
-        let Some(probe) = tool.and_then(|tool| tool.contract.probe) else {
+        let probe = tool.as_ref().and_then(|tool| Some((tool, tool.contract.probe.clone()?)));
+        let Some((behind, probe)) = probe else {
             return Err(ToolError::new(
                 ErrorKind::NotFound,
                 format!("`{}` declares no probe", record.effect.tool),
@@ -40,9 +42,7 @@ impl Runtime {
         // In the name of whoever asks, for the agent whose effect it is.
         let caller = Caller { agent: record.effect.agent.as_str().into(), ..by.clone() };
         let mut ask = Call::new(caller, probe.tool.clone(), arguments);
-        ask.mode = record.effect.mode;
-        ask.connection.clone_from(&record.effect.connection);
-        ask.connections = ask.connection.iter().cloned().collect();
+        self.about(&mut ask, Purpose::Probe, behind, &record.effect);
         let answer = self.invoke(ask).await.result?;
         let pointer = probe.happened.strip_prefix("/result").unwrap_or(&probe.happened);
         let Some(happened) = answer.pointer(pointer).and_then(Value::as_bool) else {

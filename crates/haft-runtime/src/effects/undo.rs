@@ -1,14 +1,21 @@
 //! Undoing: declared compensations, newest effect first, each once.
 
-use haft_core::ledger::{EffectRecord, State};
+mod steps;
+
+use haft_core::call::{Keyed, PrincipalKind, Purpose};
+use haft_core::ledger::{Effect, EffectRecord, State};
 use haft_core::port::{EffectFilter, Invoke as _, StoreError, Undo};
 use haft_core::record::ConfirmationStatus;
 use haft_core::{Call, Caller, Envelope, ErrorKind, ToolError};
 use serde::Serialize;
 
+use self::steps::TakenUp;
 use super::{arguments, for_people, refused};
 use crate::fail::fail_point;
 use crate::runtime::{Runtime, asked};
+
+/// So many questions of one compensation are answered: its own, and those of what its handler calls.
+const MOST_QUESTIONS: usize = 8;
 
 /// What to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,15 +107,20 @@ impl Runtime {
         if effect.state != State::Unknown {
             return Ok(effect);
         }
-        match self.probe(by, &effect.effect.call).await {
-            Ok(probed) => Ok(probed.effect),
-            Err(error) => Err(format!("nobody knows whether it happened: {}", error.message)),
+        let error = match self.probe(by, &effect.effect.call).await {
+            Ok(probed) => return Ok(probed.effect),
+            Err(error) => error,
+        };
+        // Somebody else may have found out at the same time.
+        match self.inner.store.effect(&effect.effect.tenant, &effect.effect.call).await {
+            Ok(now) if now.state != State::Unknown => Ok(now),
+            Ok(_) | Err(_) => Err(format!("nobody knows whether it happened: {}", error.message)),
         }
     }
 
     async fn compensate(&self, by: &Caller, effect: EffectRecord) -> (UndoneStatus, String) {
         match effect.state {
-            State::Compensated => return (UndoneStatus::AlreadyUndone, "undone before".into()),
+            State::Compensated => return already(),
             State::Failed | State::NotHappened => {
                 return (UndoneStatus::NothingToUndo, "it did not happen".into());
             }
@@ -122,36 +134,26 @@ impl Runtime {
             return (UndoneStatus::CannotBeUndone, "it undid something itself".into());
         }
         let tool = self.tool_behind(&effect).await;
-        let compensation = tool.as_ref().and_then(|tool| tool.contract.compensation.as_ref());
-        let Some(compensation) = compensation else {
+        let compensation =
+            tool.as_ref().and_then(|tool| Some((tool, tool.contract.compensation.as_ref()?)));
+        let Some((behind, compensation)) = compensation else {
             return (UndoneStatus::CannotBeUndone, "its tool declares no compensation".into());
         };
         let arguments = match arguments::fill(&compensation.arguments, &effect) {
             Ok(arguments) => arguments,
             Err(why) => return (UndoneStatus::CannotBeUndone, why),
         };
-        if let Err(error) = self.take_up(by, &effect).await {
-            return (UndoneStatus::Stuck, error.to_string());
+        match self.take_up(by, &effect).await {
+            Ok(TakenUp::ByUs) => {}
+            Ok(TakenUp::Undone) => return already(),
+            Err(error) => return (UndoneStatus::Stuck, error.to_string()),
         }
-        let call = compensating(&effect, &compensation.tool, arguments);
+        let mut call = compensating(&effect, &compensation.tool, arguments);
+        self.about(&mut call, Purpose::Undo, behind, &effect.effect);
         fail_point("comp_before").await;
         let envelope = self.insist(by, call).await;
         fail_point("comp_after").await;
-        self.conclude(&by.actor.to_string(), &effect, envelope).await
-    }
-
-    /// Marks an effect as being undone. One that was left so, or is stuck, is taken up again: the
-    /// compensation's key keeps it from being done twice.
-    async fn take_up(&self, by: &Caller, effect: &EffectRecord) -> Result<(), StoreError> {
-        let (tenant, call) = (&effect.effect.tenant, &effect.effect.call);
-        if effect.state == State::Compensating {
-            return Ok(());
-        }
-        if effect.state == State::Stuck {
-            self.inner.store.undo(tenant, call, Undo::Back).await?;
-        }
-        let by = by.actor.to_string();
-        self.inner.store.undo(tenant, call, Undo::Begin { by }).await.map(drop)
+        self.conclude(by, &effect, envelope).await
     }
 
     /// Tries a few times; the key is the same, so it is done once.
@@ -168,18 +170,28 @@ impl Runtime {
         envelope
     }
 
-    /// Runs a compensation. Where it asks for approval, whoever undoes gives it.
-    async fn approved(&self, by: &Caller, mut call: Call) -> Envelope {
-        let envelope = self.invoke(call.clone()).await;
-        let Some(id) = asked(&envelope) else { return envelope };
-        match self.confirm(&by.tenant, id, true, &by.actor).await {
-            Ok(decided) if decided.confirmation.status == ConfirmationStatus::Approved => {
-                call.confirmation = decided.token;
-                self.invoke(call).await
+    /// Runs a compensation. Where it asks for approval, and where what its handler calls does, whoever undoes
+    /// gives it; the call finds what was given when it is made again.
+    async fn approved(&self, by: &Caller, call: Call) -> Envelope {
+        let mut envelope = self.invoke(call.clone()).await;
+        for _ in 0..MOST_QUESTIONS {
+            let Some(id) = asked(&envelope).map(str::to_owned) else { break };
+            match self.decide(&by.tenant, &id, true, &by.actor).await {
+                Ok(_) => {}
+                // Somebody else who undoes it has approved: the call finds that, or what came of it.
+                Err(_) if self.is_given(&by.tenant, &id).await => {}
+                Err(error) => return Envelope { result: Err(error), ..envelope },
             }
-            Ok(_) => envelope,
-            Err(error) => Envelope { result: Err(error), ..envelope },
+            envelope = self.invoke(call.clone()).await;
         }
+        envelope
+    }
+
+    /// Whether an approval was given, used or not.
+    async fn is_given(&self, tenant: &str, id: &str) -> bool {
+        let given = [ConfirmationStatus::Approved, ConfirmationStatus::Spent];
+        let found = self.inner.store.confirmation(tenant, id).await;
+        found.is_ok_and(|one| given.contains(&one.status))
     }
 
     /// The call that undid an effect: this one, or an earlier one that this one has repeated.
@@ -210,47 +222,46 @@ impl Runtime {
 
     async fn conclude(
         &self,
-        by: &str,
+        by: &Caller,
         effect: &EffectRecord,
         envelope: Envelope,
     ) -> (UndoneStatus, String) {
+        // Its answer cannot be shown, is not kept any more, or was never known; it was carried out.
         let withheld = |error: &ToolError| {
-            error.details.as_ref().is_some_and(|details| details.get("done").is_some())
+            error.kind == ErrorKind::ResultExpired
+                || error.details.as_ref().is_some_and(|details| details.get("done").is_some())
         };
         let undone_by = self.undone_by(effect, &envelope).await;
         let done = |result| Undo::Done { by: undone_by, result };
-        let (step, status, message) = match envelope.result {
-            Ok(result) => (done(result), UndoneStatus::Undone, "undone".to_owned()),
+        let (step, message) = match envelope.result {
+            Ok(result) => (done(result), "undone".to_owned()),
             Err(error) if withheld(&error) => {
-                (done(serde_json::Value::Null), UndoneStatus::Undone, error.into_fault().message)
+                (done(serde_json::Value::Null), error.into_fault().message)
             }
             // Somebody else is at it, and will write down what came of it.
             Err(error) if error.kind == ErrorKind::InFlight => {
                 return (UndoneStatus::Unknown, "it is being undone".to_owned());
             }
             Err(error) => {
-                let why = format!("undoing it failed: {}", error.message);
-                (Undo::Stuck { why: why.clone() }, UndoneStatus::Stuck, why)
+                // Operators read it on record, who are not told what redaction hides.
+                let why = format!("undoing it failed: {}", error.shown());
+                (Undo::Stuck { why }, format!("undoing it failed: {}", error.message))
             }
         };
-        let (tenant, call) = (&effect.effect.tenant, &effect.effect.call);
-        let error = match self.inner.store.undo(tenant, call, step).await {
-            Ok(now) => {
-                self.inner.effect_changed(&effect.effect, now.state, Some(by));
-                return (status, message);
-            }
-            Err(error) => error,
-        };
-        // Somebody else who undid it at the same time has written it down.
-        match self.inner.store.effect(tenant, call).await {
-            Ok(now) if now.state == State::Compensated => {
-                (UndoneStatus::AlreadyUndone, "undone".to_owned())
-            }
-            Ok(_) | Err(_) => {
-                (UndoneStatus::Stuck, format!("{message}, which could not be recorded: {error}"))
-            }
-        }
+        self.record(by, effect, step, message).await
     }
+}
+
+fn already() -> (UndoneStatus, String) {
+    (UndoneStatus::AlreadyUndone, "undone before".to_owned())
+}
+
+/// What is known of the user whose effect is undone: whether there was one. What else their credential said is
+/// not on record.
+fn known(effect: &Effect) -> serde_json::Map<String, serde_json::Value> {
+    let mut people = [Some(&effect.actor), effect.subject.as_ref()].into_iter().flatten();
+    let person = people.any(|one| one.kind == PrincipalKind::User);
+    serde_json::Map::from_iter([("isAuthenticated".to_owned(), person.into())])
 }
 
 /// The call that undoes an effect: in the name of whoever caused it, under one key for ever.
@@ -261,14 +272,11 @@ fn compensating(effect: &EffectRecord, tool: &str, arguments: serde_json::Value)
         agent: effect.agent.as_str().into(),
         actor: effect.actor.clone(),
         subject: effect.subject.clone(),
-        user: std::sync::Arc::default(),
+        user: std::sync::Arc::new(known(effect)),
         via: haft_core::hop::Chain::default(),
     };
     let mut call = Call::new(caller, tool, arguments);
-    call.mode = effect.mode;
-    call.key = Some(format!("comp:{}", effect.call));
-    call.connection.clone_from(&effect.connection);
-    call.connections = call.connection.iter().cloned().collect();
+    (call.key, call.keyed) = (Some(format!("comp:{}", effect.call)), Keyed::Own);
     call.compensates = Some(effect.call.clone());
     call
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use haft_core::call::Keyed;
 use haft_core::contract::SideEffectPolicy;
 use haft_core::{Call, Digest, ErrorKind, ToolError};
 use serde_json::{Value, json};
@@ -26,7 +27,8 @@ impl Bound {
         call.connections = scope.connection.iter().cloned().collect();
         call.through.clone_from(&scope.through);
         call.only.clone_from(&scope.only);
-        call.key = key;
+        (call.key, call.keyed) = (key, Keyed::Own);
+        call.purpose = self.purpose;
         let writes = inner.would_write(&call, &scope.session.registry_version);
         if writes {
             if self.class == SideEffectPolicy::Pure {

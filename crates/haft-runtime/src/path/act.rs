@@ -26,10 +26,18 @@ pub(super) fn of(call: &Authorized) -> Digest {
     Digest::of_json(&(tenant, &tool.id, &call.call.connection, gist))
 }
 
+/// What the version before wrote of a call that has none of the declared fields: all of them were one act.
+pub(super) fn without_fields(call: &Authorized) -> Option<Digest> {
+    let (tenant, tool) = (&*call.call.caller.tenant, &call.tool.tool);
+    tool.contract.idempotency_key_fields.as_ref()?;
+    let none = declared(&tool.contract, call.effective()).is_none();
+    none.then(|| Digest::of_json(&(tenant, &tool.id, &call.call.connection, "{}")))
+}
+
 /// What was asked for, so that a clamp that has changed since, or that only one mode has, makes no other
 /// act. Declared fields count as the tool gets them.
 fn counted(call: &Authorized) -> Cow<'_, Value> {
-    match call.tool.tool.contract.idempotency_key_fields {
+    match declared(&call.tool.tool.contract, call.effective()) {
         Some(_) => Cow::Borrowed(call.effective()),
         None => call.accepted(),
     }
@@ -60,10 +68,18 @@ pub(super) fn open(call: &Authorized, record: &EffectRecord) -> ToolError {
     ))
 }
 
+/// The fields that say which act it is. Where a call has none of them they say nothing, and two calls that have
+/// nothing else in common would be one.
+pub(super) fn declared<'c>(contract: &'c Contract, arguments: &Value) -> Option<&'c [String]> {
+    let fields = contract.idempotency_key_fields.as_deref()?;
+    let says = |field: &String| dotted::find(field, arguments).is_some_and(|it| !it.is_null());
+    fields.iter().any(says).then_some(fields)
+}
+
 /// The arguments that make up the act, spelt one way: the declared ones, else all.
 fn gist(contract: &Contract, arguments: &Value) -> String {
     let Some(all) = arguments.as_object() else { return canonical(&plain(arguments)) };
-    let declared = contract.idempotency_key_fields.as_ref().map(|fields| {
+    let declared = declared(contract, arguments).map(|fields| {
         let value = |field: &String| dotted::find(field, arguments).map(Cow::into_owned);
         fields.iter().filter_map(|field| Some((field.clone(), value(field)?))).collect()
     });

@@ -53,8 +53,9 @@ fn failed(error: ToolError) -> Checked {
 }
 
 /// A call without effects has failed; one with effects may have been carried out.
-fn in_doubt(call: &Joined, error: ToolError) -> Checked {
+fn in_doubt(call: &Joined, mut error: ToolError) -> Checked {
     if call.is_pure() {
+        error.partial_side_effects = false;
         return failed(error);
     }
     let cause = format!("{}: {}", error.kind, error.source.as_deref().unwrap_or(&error.message));

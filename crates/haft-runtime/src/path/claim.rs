@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_core::call::RawArguments;
-use haft_core::ledger::{Claim, Claimed, Effect, EffectRecord, Ticket, Unspendable};
+use haft_core::ledger::{
+    Claim, Claimed, Effect, EffectRecord, OtherKey, Spend, Ticket, Unspendable,
+};
 use haft_core::port::{Decision, StoreError, Verdict};
 use haft_core::record::Stage;
 use haft_core::{ErrorKind, ToolError};
@@ -80,11 +82,28 @@ pub(crate) async fn begin(
     if let Some(decision) = authorize::anew(inner, joined) {
         Box::pin(still_allowed(inner, trip, joined, decision)).await?;
     }
-    match &joined.key {
-        // The session was to answer, and has forgotten the call meanwhile.
-        None if joined.spend.is_some() => Err(refused(Box::pin(confirm::ask(inner, joined)).await)),
-        None => Ok(Granted(None)),
-        Some(key) => Box::pin(on_record(inner, trip, joined, key)).await,
+    match (&joined.key, &joined.spend) {
+        (None, None) => Ok(Granted(None)),
+        (None, Some(approval)) => Box::pin(spent(inner, trip, joined, approval)).await,
+        (Some(key), _) => Box::pin(on_record(inner, trip, joined, key)).await,
+    }
+}
+
+/// Spends the approval of a call without effects, which has no entry to be spent with.
+async fn spent(
+    inner: &Inner,
+    trip: &Trip,
+    joined: &Joined,
+    approval: &Spend,
+) -> Result<Granted, Answer> {
+    // The session was to answer, and has forgotten the call meanwhile.
+    if approval.id.is_empty() {
+        return Err(refused(Box::pin(confirm::ask(inner, trip, joined)).await));
+    }
+    match inner.store.spend(&joined.call().caller.tenant, &trip.id, approval).await {
+        Ok(None) => Ok(Granted(None)),
+        Ok(Some(why)) => Err(refused(unspendable(why))),
+        Err(error) => Err(refused(confirm::unwritable(&error))),
     }
 }
 
@@ -97,7 +116,8 @@ async fn on_record(
     super::fail_point("before_claim").await;
     // Before the ledger's own clock starts, so that the lease is never thought longer than it is.
     let at = Instant::now();
-    let claim = record(inner, trip, joined, key);
+    let other = key.other(inner).await.map_err(|error| refused(unrecorded(&error)))?;
+    let claim = record(inner, trip, joined, key, other.clone());
     let lease = Duration::from_millis(claim.lease_ms);
     let grant = |ticket: Ticket| {
         let leading = inner.running.lead(&ticket.key, &ticket.call);
@@ -105,7 +125,9 @@ async fn on_record(
     };
     let claimed = match inner.store.claim(claim).await {
         // Written or not? The claim carries this call's own id, so asking again tells.
-        Err(StoreError::InDoubt(_)) => inner.store.claim(record(inner, trip, joined, key)).await,
+        Err(StoreError::InDoubt(_)) => {
+            inner.store.claim(record(inner, trip, joined, key, other)).await
+        }
         answer => answer,
     };
     match claimed {
@@ -119,7 +141,7 @@ async fn on_record(
         Ok(Claimed::Answered(record)) => Err(answered(trip, joined, *record)),
         // A repetition that turned out to be a new attempt: now a person is asked.
         Ok(Claimed::Unspendable(Unspendable::NotApproved)) => {
-            Err(refused(confirm::ask(inner, joined).await))
+            Err(refused(confirm::ask(inner, trip, joined).await))
         }
         Ok(Claimed::Conflict) => Err(refused(
             ToolError::new(
@@ -189,19 +211,25 @@ async fn still_allowed(
             Err(refused(refusal.error))
         }
         // An approval that was given under other rules is void.
-        Verdict::RequireApproval => Err(refused(confirm::ask(inner, joined).await)),
-        Verdict::Allow if approved => Err(refused(confirm::ask(inner, joined).await)),
+        Verdict::RequireApproval => Err(refused(confirm::ask(inner, trip, joined).await)),
+        Verdict::Allow if approved => Err(refused(confirm::ask(inner, trip, joined).await)),
         Verdict::Allow => Ok(()),
     }
 }
 
-fn record(inner: &Inner, trip: &Trip, joined: &Joined, key: &Key) -> Claim {
+fn record(
+    inner: &Inner,
+    trip: &Trip,
+    joined: &Joined,
+    key: &Key,
+    other: Option<OtherKey>,
+) -> Claim {
     let call = joined.call();
     let tool = &joined.tool.tool;
     let lease = execute::longest(inner, joined).saturating_add(inner.settings.lease_grace);
     Claim {
         key: key.digest.clone(),
-        other: key.other.clone(),
+        other,
         fingerprint: key.fingerprint.clone(),
         act: key.act.clone(),
         act_before: Some(key.act_before.clone()),

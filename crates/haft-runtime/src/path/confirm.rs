@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::authorize::Authorized;
 use super::key::Key;
-use super::{Refusal, Trip, claim, join};
+use super::{Refusal, Trip, join};
 use crate::runtime::Inner;
 use crate::settings::millis;
 use crate::{identity, preview};
@@ -46,6 +46,7 @@ impl Approved {
     }
 }
 
+/// (An approval is spent with the claim, once nothing else stands in the way: a refusal uses none up.)
 pub(crate) async fn require(
     inner: &Arc<Inner>,
     trip: &Trip,
@@ -57,27 +58,23 @@ pub(crate) async fn require(
     }
     // What was approved and answered is answered again; nothing is begun for it.
     if key.is_none() && Box::pin(join::is_answered(inner, &authorized)).await {
-        let spend = Spend { id: String::new(), binding: binding(inner, &authorized) };
+        let spend =
+            Spend { id: String::new(), binding: binding(inner, &authorized), turn: trip.turn };
         return Ok(Approved { authorized, spend: Some(Box::new(spend)), key });
     }
-    let spend = Box::pin(approval(inner, &authorized, key.as_deref())).await?;
-    // A call with effects spends its approval with the claim; one without has no claim.
-    if key.is_none() && !authorized.call.dry_run {
-        let spent = inner.store.spend(&authorized.call.caller.tenant, &trip.id, &spend).await;
-        let refuse = |error| Err(Refusal::at(Stage::Confirm, error));
-        return match spent {
-            Ok(None) => Ok(Approved { authorized, spend: None, key }),
-            Ok(Some(why)) => refuse(claim::unspendable(why)),
-            Err(error) => refuse(unwritable(&error)),
-        };
-    }
+    let spend = Box::pin(approval(inner, trip, &authorized, key.as_deref())).await?;
     Ok(Approved { authorized, spend: Some(Box::new(spend)), key })
 }
 
 /// The approval to spend. One without an id can begin nothing: it stands for a repetition that the
 /// ledger or the session will answer, or for a dry run.
-async fn approval(inner: &Inner, call: &Authorized, key: Option<&Key>) -> Result<Spend, Refusal> {
-    let binding = binding(inner, call);
+async fn approval(
+    inner: &Inner,
+    trip: &Trip,
+    call: &Authorized,
+    key: Option<&Key>,
+) -> Result<Spend, Refusal> {
+    let (binding, turn) = (binding(inner, call), trip.turn);
     let repeats = match key {
         Some(key) => is_answered(inner, call, key)
             .await
@@ -85,16 +82,22 @@ async fn approval(inner: &Inner, call: &Authorized, key: Option<&Key>) -> Result
         None => false,
     };
     match &call.call.confirmation {
-        _ if repeats => Ok(Spend { id: String::new(), binding }),
-        Some(token) => opened(inner, call, token, binding).await,
+        _ if repeats => Ok(Spend { id: String::new(), binding, turn }),
+        Some(token) => {
+            let id = opened(inner, call, token, &binding).await?;
+            Ok(Spend { id, binding, turn })
+        }
         None if call.call.dry_run => {
             let approved =
                 good(inner, &call.call.caller.tenant, ConfirmationStatus::Approved).await;
             let same = |one: Confirmation| (one.binding == binding).then_some(one.id);
             let id = approved.unwrap_or_default().into_iter().find_map(same).unwrap_or_default();
-            Ok(Spend { id, binding })
+            Ok(Spend { id, binding, turn })
         }
-        None => standing(inner, call, binding).await,
+        None => {
+            let id = standing(inner, trip, call, binding.clone()).await?;
+            Ok(Spend { id, binding, turn })
+        }
     }
 }
 
@@ -153,19 +156,19 @@ fn binding(inner: &Inner, call: &Authorized) -> Digest {
     }))
 }
 
-/// An approval that was presented.
+/// An approval that was presented, by its id.
 async fn opened(
     inner: &Inner,
     call: &Authorized,
     token: &str,
-    binding: Digest,
-) -> Result<Spend, Refusal> {
+    binding: &Digest,
+) -> Result<String, Refusal> {
     let refuse = |message: &str| {
         Refusal::at(Stage::Confirm, ToolError::new(ErrorKind::ConfirmationRefused, message))
     };
     let approval =
         inner.tokens.open(token).ok_or_else(|| refuse("this is not a valid approval"))?;
-    if approval.binding != binding {
+    if approval.binding != *binding {
         let note = json!({ "confirmation": approval.id, "tool": call.tool.tool.id, "why": "mismatch",
                     "agent": call.call.caller.agent, "session": call.call.session });
         // The refusal stands whether or not the note could be written.
@@ -175,15 +178,20 @@ async fn opened(
     if approval.expires_at_ms <= call.now_ms {
         return Err(refuse("the approval has expired"));
     }
-    Ok(Spend { id: approval.id, binding })
+    Ok(approval.id)
 }
 
-/// An approval that is on record for exactly this call; else the question is put.
-async fn standing(inner: &Inner, call: &Authorized, binding: Digest) -> Result<Spend, Refusal> {
+/// An approval that is on record for exactly this call, by its id; else the question is put.
+async fn standing(
+    inner: &Inner,
+    trip: &Trip,
+    call: &Authorized,
+    binding: Digest,
+) -> Result<String, Refusal> {
     let at = |error| Refusal::at(Stage::Confirm, error);
-    let asked = put(inner, call, binding.clone()).await.map_err(at)?;
+    let asked = put(inner, trip, call, binding).await.map_err(at)?;
     match asked.status {
-        ConfirmationStatus::Approved => Ok(Spend { id: asked.id, binding }),
+        ConfirmationStatus::Approved => Ok(asked.id),
         ConfirmationStatus::Denied => Err(at(ToolError::new(
             ErrorKind::ConfirmationRefused,
             "the person who was asked declined",
@@ -194,16 +202,21 @@ async fn standing(inner: &Inner, call: &Authorized, binding: Digest) -> Result<S
 }
 
 /// Puts the question for a call that turned out to need one, and says that it waits.
-pub(crate) async fn ask(inner: &Inner, call: &Authorized) -> ToolError {
-    match put(inner, call, binding(inner, call)).await {
+pub(crate) async fn ask(inner: &Inner, trip: &Trip, call: &Authorized) -> ToolError {
+    match put(inner, trip, call, binding(inner, call)).await {
         Ok(asked) => waits(&asked),
         Err(error) => error,
     }
 }
 
-async fn put(inner: &Inner, call: &Authorized, binding: Digest) -> Result<Confirmation, ToolError> {
+async fn put(
+    inner: &Inner,
+    trip: &Trip,
+    call: &Authorized,
+    binding: Digest,
+) -> Result<Confirmation, ToolError> {
     room(inner, call, &binding).await?;
-    let question = question(inner, call, binding);
+    let question = question(inner, trip, call, binding);
     let id = question.id.clone();
     let asked = inner.store.ask(question).await.map_err(|error| unwritable(&error))?;
     if asked.id == id {
@@ -266,7 +279,7 @@ async fn room(inner: &Inner, call: &Authorized, binding: &Digest) -> Result<(), 
     .suggest("wait until the user has answered"))
 }
 
-fn question(inner: &Inner, call: &Authorized, binding: Digest) -> Confirmation {
+fn question(inner: &Inner, trip: &Trip, call: &Authorized, binding: Digest) -> Confirmation {
     let caller = &call.call.caller;
     let preview = preview::render(&call.tool.tool.contract, call.effective());
     let asked_at_ms = inner.store.now_ms();
@@ -278,12 +291,16 @@ fn question(inner: &Inner, call: &Authorized, binding: Digest) -> Confirmation {
         actor: caller.actor.clone(),
         subject: caller.subject.clone(),
         session: call.call.session.clone(),
+        turn: trip.turn,
+        call: Some(trip.id.to_string()),
         tool: call.tool.tool.id.clone(),
         arguments: Value::clone(call.effective()),
         connection: call.call.connection.clone(),
         preview: preview.text,
         suspicious: preview.suspicious,
         binding,
+        tool_digest: Some(call.tool.tool.digest.clone()),
+        policy_version: Some(inner.policy().version_for(&caller.tenant)),
         status: ConfirmationStatus::Pending,
         decided_by: None,
         asked_at_ms,
@@ -315,7 +332,7 @@ fn unreadable(error: &StoreError) -> ToolError {
         .caused_by(error)
 }
 
-fn unwritable(error: &StoreError) -> ToolError {
+pub(super) fn unwritable(error: &StoreError) -> ToolError {
     ToolError::new(ErrorKind::StoreUnavailable, "approvals cannot be read or written now")
         .caused_by(error)
 }

@@ -170,6 +170,7 @@ async fn attempt(
         granted.provider_key(),
         auth.clone().zip(trip.leased.clone()),
         trip.call.client.clone(),
+        call.call().purpose,
     ));
     #[expect(clippy::disallowed_methods, reason = "this is the one place where handlers are run")]
     let job = Job::new(
@@ -196,7 +197,16 @@ async fn attempt(
             format!("the tool did not answer within {} ms", deadline.as_millis()),
         ))
     });
-    Some(certain(&call.tool.tool.handler, &host, ended))
+    Some(passed_on(&host, certain(&call.tool.tool.handler, &host, ended)))
+}
+
+/// What the path said to the handler and the handler says again keeps its kind and its details.
+fn passed_on(host: &Bound, ended: Ended) -> Ended {
+    match ended {
+        Ended::Failed(error) => Ended::Failed(host.passed_on(error)),
+        Ended::NotBegun(error) => Ended::NotBegun(host.passed_on(error)),
+        Ended::Returned { .. } | Ended::Unusable(_) | Ended::Lost(_) => ended,
+    }
 }
 
 /// A process that was stopped after it had recorded the effect may have been given up meanwhile, or

@@ -34,14 +34,14 @@ impl Deref for Admitted {
 /// (What a turn has left is asked where the call takes its place in the session: a call that was made
 /// before is answered, whatever has been used up since.)
 pub(crate) async fn admit(inner: &Arc<Inner>, found: Resolved) -> Result<Admitted, Refusal> {
-    let refuse = |error: ToolError| Refusal::at(Stage::Gate, error);
     depth(inner, &found)?;
     requested(&found)?;
-    blocked(inner, &found).await?;
-    let policy = inner.policy();
-    if found.session.as_ref().is_some_and(|session| session.phase != Phase::Active) {
-        return Err(refuse(ToolError::new(ErrorKind::SessionInactive, "the session has ended")));
+    if let Err(refusal) = heard(inner, &found).await
+        && !has_its_answer(inner, &found).await
+    {
+        return Err(refusal);
     }
+    let policy = inner.policy();
     let standing = policy.standing(&found.ask());
     if let Standing::Settled(decision) = &standing
         && decision.verdict == Verdict::Deny
@@ -96,8 +96,30 @@ fn requested(found: &Resolved) -> Result<(), Refusal> {
     }
 }
 
+/// Whether the session and its user are heard at all.
+async fn heard(inner: &Inner, found: &Resolved) -> Result<(), Refusal> {
+    blocked(inner, found).await?;
+    match &found.session {
+        Some(session) if session.phase != Phase::Active => {
+            let error = ToolError::new(ErrorKind::SessionInactive, "the session has ended");
+            Err(Refusal::at(Stage::Gate, error))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Whether the session keeps the answer of a call that is sent again, perhaps of the very one that has
+/// ended it or blocked its user. It is told what was done, and nothing is begun for it.
+async fn has_its_answer(inner: &Inner, found: &Resolved) -> bool {
+    let (Some(session), Some(id)) = (&found.session, &found.call.id) else { return false };
+    let answered = session.recent.iter().any(|one| one.id == *id && one.answered);
+    answered && matches!(inner.book.answer(&found.call.caller, &session.id, id).await, Ok(Some(_)))
+}
+
+/// (A user who is blocked gets no turn. What they did before may be looked into and undone all the same:
+/// it is others who do that.)
 async fn blocked(inner: &Inner, found: &Resolved) -> Result<(), Refusal> {
-    if !inner.store.any_blocks() {
+    if !inner.store.any_blocks() || found.call.purpose.is_after_the_fact() {
         return Ok(());
     }
     let caller = &found.call.caller;

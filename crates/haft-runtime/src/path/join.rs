@@ -1,11 +1,10 @@
 //! The session's part: a call that was sent again is answered again, budgets are counted, and a
-//! newer message that waits is heard before anything irreversible.
+//! newer message that waits is heard before anything that its rule says, or that is irreversible.
 
 use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use haft_core::contract::SideEffectPolicy;
 use haft_core::record::Stage;
 use haft_core::session::{Phase, Session};
 use haft_core::{Digest, ErrorKind, ToolError};
@@ -15,11 +14,13 @@ use super::authorize::Authorized;
 use super::confirm::Approved;
 use super::{Answer, Trip, gate};
 use crate::runtime::Inner;
-use crate::session::{self, Before, Came, Seen};
+use crate::session::{self, Before, By, Came, Held, Seen};
 
 /// A call that has its place in the session.
 pub(crate) struct Joined {
     approved: Approved,
+    /// Says that it is on its way, to whoever sends it again.
+    _held: Option<Held>,
 }
 
 impl Deref for Joined {
@@ -55,24 +56,33 @@ pub(crate) async fn session(
     trip: &mut Trip,
     approved: Approved,
 ) -> Result<Joined, Answer> {
-    if approved.call().session.is_some() {
-        Box::pin(take_place(inner, trip, &approved)).await?;
-    }
-    Ok(Joined { approved })
+    let held = match approved.call().session.is_some() {
+        true => Box::pin(take_place(inner, trip, &approved)).await?,
+        false => None,
+    };
+    Ok(Joined { approved, _held: held })
 }
 
 async fn take_place(
     inner: &Arc<Inner>,
     trip: &mut Trip,
     approved: &Approved,
-) -> Result<(), Answer> {
-    let Some(id) = &approved.call().session else { return Ok(()) };
+) -> Result<Option<Held>, Answer> {
+    let Some(id) = &approved.call().session else { return Ok(None) };
     let caller = approved.call().caller.clone();
     let fingerprint = fingerprint(approved);
-    let known = is_on_record(inner, approved).await;
+    let recorded = is_on_record(inner, approved).await;
     let call = approved.call().id.as_deref();
+    let mut held = None;
     let place = |session: &mut Session| {
-        let place = take(inner, session, approved, &fingerprint, known);
+        // Not this one itself, which may have to look a second time.
+        held = None;
+        let under_way = call.is_some_and(|call| inner.placed.has(id, call));
+        let place = take(inner, session, approved, &fingerprint, Known { recorded, under_way });
+        // Before the session says so to others.
+        if matches!(place, Place::Granted) && !approved.is_pure() {
+            held = call.map(|call| inner.placed.hold(id, call));
+        }
         let kept = call.zip(place.kept());
         (place, kept)
     };
@@ -80,7 +90,7 @@ async fn take_place(
     let (session, place) = inner.book.change_and_keep(&caller, id, place).await.map_err(refused)?;
     trip.turn = session.turn.number;
     match place {
-        Place::Granted => Ok(()),
+        Place::Granted => Ok(held),
         Place::Answered | Place::Superseded => {
             let kept = inner.book.answer(&caller, id, call.unwrap_or_default()).await;
             match kept.map_err(refused)? {
@@ -88,7 +98,7 @@ async fn take_place(
                 // There were larger ones since. What was decided without newer messages stays so.
                 None if matches!(place, Place::Superseded) => Err(refused(gate::superseded())),
                 // The ledger knows what was done; what has no effect runs once more.
-                None => Ok(()),
+                None => Ok(None),
             }
         }
         Place::Absorbed(error) | Place::Refused(error) => Err(refused(error)),
@@ -103,12 +113,21 @@ async fn is_on_record(inner: &Inner, call: &Approved) -> bool {
     entry.is_some_and(|record| !record.state.frees_its_key())
 }
 
+/// What is known of a call beside the session.
+#[derive(Clone, Copy)]
+struct Known {
+    /// The ledger will answer for it.
+    recorded: bool,
+    /// A call of the same id is on its way.
+    under_way: bool,
+}
+
 fn take(
     inner: &Inner,
     session: &mut Session,
     call: &Approved,
     fingerprint: &Digest,
-    known: bool,
+    known: Known,
 ) -> Place {
     let tool = &call.tool.tool;
     let seen = match &call.call().id {
@@ -117,28 +136,39 @@ fn take(
     };
     match &seen {
         Seen::Answered => return Place::Answered,
-        Seen::Superseded => return Place::Superseded,
+        Seen::Superseded => {
+            give_way(call);
+            return Place::Superseded;
+        }
         Seen::Other => {
             return Place::Refused(
                 ToolError::new(ErrorKind::Conflict, "this call id was used for another call")
                     .suggest("give every call an id of its own"),
             );
         }
-        // The same effect runs already: this call waits for its end, and it was counted then. What
-        // has no effect runs once more, so it counts once more.
-        Seen::Before if !call.is_pure() => return Place::Granted,
+        // The same effect is on its way: this call waits for its end.
+        Seen::Before if known.under_way => return Place::Granted,
         Seen::Before | Seen::New => {}
     }
-    if known {
+    if known.recorded {
         return Place::Granted;
     }
-    match run_now(inner, session, call) {
+    // An effect that was cut off before it was recorded is decided about anew; it was counted then. What
+    // has no effect runs once more, so it counts once more.
+    let counted = seen == Seen::Before && !call.is_pure();
+    let now = match counted {
+        true => goes_on(inner, session, call),
+        false => run_now(inner, session, call),
+    };
+    match now {
         Ok(()) => {
-            session::count(&mut session.turn, tool);
+            if !counted {
+                session::count(&mut session.turn, tool);
+            }
             Place::Granted
         }
         Err(NotNow::Refused(error)) => {
-            if seen == Seen::New {
+            if seen == Seen::New || counted {
                 forget(session, call);
             }
             Place::Refused(error)
@@ -177,6 +207,18 @@ impl From<NotNow> for ToolError {
 
 /// Whether the session lets a call run now.
 pub(super) fn run_now(inner: &Inner, session: &mut Session, call: &Approved) -> Result<(), NotNow> {
+    in_turn(session, call)?;
+    gate::within_budget(&session.turn, &call.tool.tool, inner.policy().budget(call.mode))?;
+    gives_way(inner, session, call)
+}
+
+/// The same for one that was counted before.
+fn goes_on(inner: &Inner, session: &mut Session, call: &Approved) -> Result<(), NotNow> {
+    in_turn(session, call)?;
+    gives_way(inner, session, call)
+}
+
+fn in_turn(session: &Session, call: &Approved) -> Result<(), NotNow> {
     if session.phase != Phase::Active {
         return Err(ToolError::new(ErrorKind::SessionInactive, "the session has ended").into());
     }
@@ -185,20 +227,40 @@ pub(super) fn run_now(inner: &Inner, session: &mut Session, call: &Approved) -> 
     if session.turn.aborted || its_turn != Some(session.turn.number) {
         return Err(gate::superseded().into());
     }
-    let policy = inner.policy();
-    gate::within_budget(&session.turn, &call.tool.tool, policy.budget(call.mode))?;
-    if call.class() != SideEffectPolicy::Irreversible {
-        return Ok(());
+    Ok(())
+}
+
+/// Whether newer messages are heard first.
+fn gives_way(inner: &Inner, session: &mut Session, call: &Approved) -> Result<(), NotNow> {
+    let Some(rule) = inner.policy().supersede(call.class(), call.mode) else { return Ok(()) };
+    if call.call().together.as_ref().is_some_and(|others| others.gave_way()) {
+        return Err(absorbed(Vec::new()));
     }
-    match session::before_irreversible(session, policy.supersede(call.class(), call.mode)) {
+    let by = if call.call().through.is_empty() { By::Model } else { By::Handler };
+    match session::before_effect(session, rule, by) {
         Before::Run => Ok(()),
-        Before::Aborted => Err(gate::superseded().into()),
-        Before::Absorbed(messages) => Err(NotNow::Absorbed(
-            gate::superseded()
-                .suggest("read the newer messages and decide again what to do")
-                .with_details(json!({ "action": "absorb", "messages": messages })),
-        )),
+        Before::Aborted | Before::Unread => Err(gate::superseded().into()),
+        Before::Absorbed(messages) => {
+            give_way(call);
+            Err(absorbed(messages))
+        }
     }
+}
+
+/// What was decided on together with a call that gives way gives way, too.
+fn give_way(call: &Approved) {
+    if let (Some(others), false) = (&call.call().together, call.call().dry_run) {
+        others.give_way();
+    }
+}
+
+/// (There are none where another call was handed them.)
+fn absorbed(messages: Vec<Value>) -> NotNow {
+    NotNow::Absorbed(
+        gate::superseded()
+            .suggest("read the newer messages and decide again what to do")
+            .with_details(json!({ "action": "absorb", "messages": messages })),
+    )
 }
 
 /// A call that did not run leaves no trace under its id.
@@ -216,7 +278,11 @@ pub(crate) async fn is_answered(inner: &Inner, call: &Authorized) -> bool {
         && matches!(inner.book.answer(&call.call.caller, &session.id, id).await, Ok(Some(_)))
 }
 
-/// Over tool and arguments as they were accepted.
+/// Over tool and arguments as they were accepted. A deliberate repetition is another call.
 fn fingerprint(call: &Authorized) -> Digest {
-    Digest::of_json(&json!([call.tool.tool.id, call.accepted(), call.call.connection]))
+    let (tool, asked, connection) = (&call.tool.tool.id, call.accepted(), &call.call.connection);
+    match call.call.occurrence {
+        1 => Digest::of_json(&json!([tool, asked, connection])),
+        nth => Digest::of_json(&json!([tool, asked, connection, nth])),
+    }
 }

@@ -29,7 +29,9 @@ pub(crate) struct Key {
     /// The same as earlier versions wrote it: to the letter.
     pub(super) act_before: Digest,
     /// Where the act may have been begun under another key.
-    pub(super) other: Option<OtherKey>,
+    other: Option<OtherKey>,
+    /// The key under which an earlier version may have begun it. This one begins nothing there.
+    before: Option<Digest>,
 }
 
 impl Key {
@@ -53,7 +55,12 @@ impl Key {
             None => {
                 let Some(session) = &call.session else { return Err(refuse(key_required())) };
                 let business = business(call);
-                let (group, connection) = (&session.turn.group, &call.call.connection);
+                // A call that is sent again is of the turn in which it came first.
+                let known =
+                    session.recent.iter().find(|one| Some(&one.id) == call.call.id.as_ref());
+                let came = known.and_then(|one| one.group.as_ref());
+                let group = came.unwrap_or(&session.turn.group);
+                let connection = &call.call.connection;
                 let key = scoped(call, &("act", group, &business, connection, nth));
                 // What the author left out of the key may differ between two calls of one act.
                 (key, Digest::of_json(&business))
@@ -65,22 +72,35 @@ impl Key {
             act: act::of(call),
             act_before: to_the_letter(call),
             other: None,
+            before: None,
         }))
     }
 
     /// The key that a caller gave, to this call or to the request that it is part of. Whoever sends
-    /// a call alone and then among others, or the other way round, means the same call.
+    /// a call alone and then among others, or the other way round, means the same call; so does
+    /// whoever says the key in another place.
     fn given(call: &Authorized, key: &str, nth: u32) -> Self {
         let fingerprint = asked(call);
-        let alone = scoped(call, &("key", key, nth));
-        let among = || scoped(call, &("among", key, nth, &fingerprint));
-        let (digest, other) = match call.call.keyed {
-            Keyed::Call => (alone, None),
-            Keyed::Request => (alone, Some(among())),
-            Keyed::Batch => (among(), Some(alone)),
+        let as_before = |key: &str, nth: u32| scoped(call, &("key", key, nth));
+        // Earlier versions gave such keys to the calls of a message: a caller's own stand apart.
+        let (alone, mut before) = match ends_in_a_place(key) {
+            true => (scoped(call, &("own", key, nth)), Some(as_before(key, nth))),
+            false => (as_before(key, nth), None),
         };
-        let other = other.map(|key| OtherKey { key, within_ms: None });
-        Self { digest, fingerprint, act: act::of(call), act_before: to_the_letter(call), other }
+        if let Some(key) = &call.call.key_before {
+            before = Some(as_before(key, call.call.occurrence));
+        }
+        let among = scoped(call, &("among", key, nth, &fingerprint));
+        let (digest, other) = match call.call.keyed {
+            Keyed::Call | Keyed::Request => (alone, among),
+            Keyed::Batch => (among, alone),
+            // Earlier versions kept them among the keys of callers. What was begun there goes on
+            // there; what somebody else has put there is about other arguments, or is the very act.
+            Keyed::Own => (scoped(call, &("haft", key, nth)), as_before(key, nth)),
+        };
+        let other = Some(OtherKey { key: other, within_ms: None });
+        let (act, act_before) = (act::of(call), to_the_letter(call));
+        Self { digest, fingerprint, act, act_before, other, before }
     }
 
     /// The key of a caller that sends again what it thinks lost, and has no key to say so: the act
@@ -95,7 +115,8 @@ impl Key {
         };
         let other = Some(OtherKey { key: key(span - 1), within_ms: Some(millis(within)) });
         let (digest, fingerprint) = (key(span), Digest::of_json(&business));
-        Self { digest, fingerprint, act: act::of(call), act_before: to_the_letter(call), other }
+        let (act, act_before) = (act::of(call), to_the_letter(call));
+        Self { digest, fingerprint, act, act_before, other, before: None }
     }
 
     /// Whether an entry under this key is about the same arguments.
@@ -103,18 +124,37 @@ impl Key {
         record.fingerprint == self.fingerprint
     }
 
+    /// Where else the ledger is to look for it. What an earlier version began is there already or
+    /// never will be, so it may be looked for before the claim.
+    pub(super) async fn other(&self, inner: &Inner) -> Result<Option<OtherKey>, StoreError> {
+        if let Some(before) = &self.before
+            && let Some(record) = under(inner, before).await?
+            && self.fits(&record)
+            && !record.state.frees_its_key()
+        {
+            return Ok(Some(OtherKey { key: before.clone(), within_ms: None }));
+        }
+        Ok(self.other.clone())
+    }
+
     /// The entry that the ledger has for it now, under the one key or the other. What stages before
     /// the claim go by; the claim itself looks again, and decides in one step.
     pub(crate) async fn entry(&self, inner: &Inner) -> Result<Option<EffectRecord>, StoreError> {
-        if let Some(other) = &self.other
+        if let Some(other) = self.other(inner).await?
             && let Some(record) = under(inner, &other.key).await?
             && self.fits(&record)
-            && is_within(inner, &record, other)
+            && is_within(inner, &record, &other)
         {
             return Ok(Some(record));
         }
         under(inner, &self.digest).await
     }
+}
+
+/// Whether a key ends as those did that were made of a request's key and a call's place.
+fn ends_in_a_place(key: &str) -> bool {
+    let place = key.rsplit_once('/').map_or("", |(_, place)| place);
+    !place.is_empty() && place.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 async fn under(inner: &Inner, key: &Digest) -> Result<Option<EffectRecord>, StoreError> {
@@ -154,13 +194,16 @@ fn scoped(call: &Authorized, source: &impl Serialize) -> Digest {
 }
 
 fn to_the_letter(call: &Authorized) -> Digest {
+    if let Some(before) = act::without_fields(call) {
+        return before;
+    }
     let (tenant, tool) = (&*call.call.caller.tenant, &call.tool.tool.id);
     Digest::of_json(&(tenant, tool, &call.call.connection, business(call)))
 }
 
 /// The arguments that make two calls the same act: the declared ones, else all.
 fn business(call: &Authorized) -> Cow<'_, Value> {
-    match &call.tool.tool.contract.idempotency_key_fields {
+    match act::declared(&call.tool.tool.contract, call.effective()) {
         Some(fields) => {
             let value = |field: &String| dotted::find(field, call.effective()).unwrap_or_default();
             Cow::Owned(fields.iter().map(|field| json!([field, value(field)])).collect())

@@ -296,6 +296,9 @@ async fn settle_session(
             answer.intents.iter().map(lost).collect()
         }
     };
+    if applied.iter().any(|one| one.status == IntentStatus::Deferred) {
+        inner.release_in_time(&trip.call.caller.tenant, id);
+    }
     if !applied.is_empty() && inner.publish.is_listening() {
         let seen: Vec<Value> = applied.iter().map(outline).collect();
         emit(
@@ -337,6 +340,8 @@ fn keepable(answer: &Answer) -> Option<Value> {
     match &answer.result {
         Ok(data) => Some(json!({ "data": data })),
         Err(error) if error.retryable || answer.stage < Stage::Execute => None,
+        // What a nested call was refused for may be approved or allowed by then.
+        Err(error) if is_refusal(error.kind) => None,
         // What is unknown today may be settled tomorrow; the ledger knows.
         Err(error) if error.kind == ErrorKind::UnknownOutcome => None,
         Err(error) => Some(match &error.shown {
@@ -344,6 +349,18 @@ fn keepable(answer: &Answer) -> Option<Value> {
             None => json!({ "error": error }),
         }),
     }
+}
+
+fn is_refusal(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::ConfirmationRequired
+            | ErrorKind::ConfirmationRefused
+            | ErrorKind::Denied
+            | ErrorKind::Unavailable
+            | ErrorKind::Blocked
+            | ErrorKind::BudgetExceeded
+    )
 }
 
 fn nowhere(intent: &Intent) -> Applied {

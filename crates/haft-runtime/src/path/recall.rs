@@ -57,6 +57,11 @@ pub(crate) fn place(inner: &Inner, call: &Joined) -> Option<Box<Place>> {
     if !policy.recalls() || !call.is_pure() {
         return None;
     }
+    // What an effect is settled, undone or carried out by is found out anew: an answer of before it
+    // would say that it has not happened.
+    if !call.call().purpose.takes_an_old_answer() {
+        return None;
+    }
     let tool = &call.tool.tool;
     // What the client is asked meanwhile is not among the arguments.
     if tool.contract.capabilities.contains(&Capability::Client) {

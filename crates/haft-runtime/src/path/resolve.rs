@@ -66,8 +66,7 @@ pub(crate) async fn tool(
     trip.registry_version = Some(shelf.version.clone());
     // Before the catalog: whatever comes into force from here on is noticed before anything is done.
     let rulebook = inner.policy().number;
-    let id = call.session.as_deref();
-    let catalog = inner.catalog(&shelf, &call.caller, mode, id, trip.started_at_ms);
+    let catalog = inner.catalog_for(&shelf, &call, mode, trip.started_at_ms);
     let tool = available(inner, &catalog, &call).inspect_err(|_| {
         // On record under its own name, whatever it was called by.
         if let Found::Unavailable(one) = catalog.find(&call.tool) {

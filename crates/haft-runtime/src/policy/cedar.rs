@@ -109,6 +109,13 @@ impl Unasked {
         let enable = "an administrator has to mend a rule that could not be evaluated";
         Self { rule, why, enable }
     }
+
+    /// No rule is broken: what the caller sent cannot be held against any.
+    fn argument(why: String) -> Self {
+        let enable = "call with a value that rules can compare: numbers have at most four decimal places, \
+                      whole ones 64 bits";
+        Self { rule: REQUEST.to_owned(), why: format!("context.arguments: {why}"), enable }
+    }
 }
 
 impl Slice {
@@ -164,8 +171,7 @@ impl Cedar {
             enable: "call with a shorter text, in several calls if need be, or ask an administrator to have \
                      fewer rules search in it with `like`",
         })?;
-        let question = self.question(principal, ask, half, mentions);
-        let (request, entities) = question.map_err(|why| Unasked::rule(REQUEST.to_owned(), why))?;
+        let (request, entities) = self.question(principal, ask, half, mentions)?;
         Ok(Matched {
             forbid: self.first(&sets.forbid, &request, &entities)?,
             permit: self.permit(&sets.permit, &request, &entities)?,
@@ -179,15 +185,16 @@ impl Cedar {
         ask: &Ask<'_>,
         half: Half,
         mentions: &Mentions,
-    ) -> Result<(Request, Entities), String> {
+    ) -> Result<(Request, Entities), Unasked> {
+        let unasked = |why| Unasked::rule(REQUEST.to_owned(), why);
         let declared = |name: &str| self.user.0.contains_key(name) && mentions.speaks_of_user(name);
         let user = serde_json::Value::Object(ask.caller.user.as_ref().clone());
-        let user =
-            self.user.value(&user, &declared).map_err(|why| format!("context.user: {why}"))?;
+        let user = self.user.value(&user, &declared);
+        let user = user.map_err(|why| unasked(format!("context.user: {why}")))?;
         let known = self.arguments.get(&ask.tool.id);
         let arguments = match (half, ask.arguments) {
             (Half::Free, _) => None,
-            (Half::Bound, None) => return Err("the arguments are not known yet".into()),
+            (Half::Bound, None) => return Err(unasked("the arguments are not known yet".into())),
             (Half::Bound, Some(arguments)) => {
                 let named = |name: &str| mentions.speaks_of_argument(name);
                 let made = match known {
@@ -195,11 +202,12 @@ impl Cedar {
                     None => Record::of_parameters(&ask.tool.contract.parameters)
                         .value(arguments, &named),
                 };
-                Some(made.map_err(|why| format!("context.arguments: {why}"))?)
+                Some(made.map_err(Unasked::argument)?)
             }
         };
         let action = if known.is_some() { ask.tool.id.as_str() } else { schema::OTHER };
-        self.names.request(principal, action, ask, request::context(ask, user, arguments)?)
+        let context = request::context(ask, user, arguments).map_err(unasked)?;
+        self.names.request(principal, action, ask, context).map_err(unasked)
     }
 
     /// The first policy of a set that matches.

@@ -28,7 +28,7 @@ pub struct Rules {
     pub hide_approval: bool,
     /// What may be spent, by mode.
     pub modes: BTreeMap<Mode, Spending>,
-    /// What becomes of a call that a newer message overtakes, by class; stronger than the mode's.
+    /// What becomes of a call that a newer message overtakes, by class, in every mode.
     pub supersede: BTreeMap<SideEffectPolicy, Supersede>,
     /// Answers of tools without effects that are given again for a while, without asking the tool.
     pub recall: Vec<Recall>,
@@ -58,7 +58,7 @@ pub struct Spending {
     pub calls_per_turn: Option<u32>,
     /// How often any one tool may be called.
     pub rate: Option<Rate>,
-    /// What becomes of a call that a newer message overtakes.
+    /// What becomes of an irreversible call that a newer message overtakes.
     pub supersede: Option<Supersede>,
 }
 
@@ -190,22 +190,21 @@ impl Rules {
         }
     }
 
-    /// What becomes of a call of this class when a newer message waits: what is said of the class,
-    /// else of the mode, else that what cannot be undone is not done any more.
+    /// What becomes of a call of this class when a newer message waits. Where nothing is said, what
+    /// cannot be undone is not done any more, and nobody is asked about anything else: it runs.
     #[must_use]
-    pub fn supersede(&self, class: SideEffectPolicy, mode: Mode) -> Supersede {
+    pub fn supersede(&self, class: SideEffectPolicy, mode: Mode) -> Option<Supersede> {
+        let of_class = self.supersede.get(&class).copied();
         let of_mode = || self.modes.get(&mode).and_then(|said| said.supersede);
-        let default = || match (class, mode) {
-            (SideEffectPolicy::Irreversible, Mode::Voice) => Supersede::Abort,
-            (SideEffectPolicy::Irreversible, Mode::Text) => Supersede::Absorb,
-            (
-                SideEffectPolicy::Pure
-                | SideEffectPolicy::Idempotent
-                | SideEffectPolicy::Compensatable,
-                _,
-            ) => Supersede::Finish,
+        let default = match mode {
+            Mode::Voice => Supersede::Abort,
+            Mode::Text => Supersede::Absorb,
         };
-        self.supersede.get(&class).copied().or_else(of_mode).unwrap_or_else(default)
+        match class {
+            SideEffectPolicy::Irreversible => of_class.or_else(of_mode).or(Some(default)),
+            SideEffectPolicy::Compensatable | SideEffectPolicy::Idempotent => of_class,
+            SideEffectPolicy::Pure => None,
+        }
     }
 
     /// For how long an answer of a tool may be given again: what the first rule that names it says.
@@ -230,6 +229,7 @@ impl Rules {
                 problems.push(Problem::error(file, message).help("leave it out for no limit"));
             }
         }
+        self.check_supersede(file, problems);
         if let Some(long) = self.recall.iter().find(|rule| rule.seconds > LONGEST_RECALL) {
             let message = format!("recall: {} s is longer than a day", long.seconds);
             problems.push(Problem::error(file, message).help("write 86400 or less"));
@@ -237,6 +237,25 @@ impl Rules {
         if self.allow.is_empty() {
             let message = "`allow` is empty, so every call is refused";
             problems.push(Problem::warning(file, message).help("list the tools that may be used"));
+        }
+    }
+
+    /// Rules that would never be asked.
+    fn check_supersede(&self, file: &str, problems: &mut Vec<Problem>) {
+        if self.supersede.contains_key(&SideEffectPolicy::Pure) {
+            let message = "supersede.pure: what changes nothing gives way to no message";
+            let help = "take it out; the classes are `idempotent`, `compensatable`, `irreversible`";
+            problems.push(Problem::error(file, message).help(help));
+        }
+        if !self.supersede.contains_key(&SideEffectPolicy::Irreversible) {
+            return;
+        }
+        for (mode, _) in self.modes.iter().filter(|(_, said)| said.supersede.is_some()) {
+            let message = format!(
+                "modes.{}.supersede: `supersede.irreversible` holds in every mode, so this never does",
+                mode.as_str()
+            );
+            problems.push(Problem::error(file, message).help("take one of the two out"));
         }
     }
 }

@@ -192,7 +192,7 @@ pub(super) fn exact(secret: &str) -> Vec<Pattern> {
             move |bytes: &[u8]| bytes.iter().map(u8::to_string).collect::<Vec<_>>().join(between);
         Pattern::begun(secret.as_bytes(), spell)
     };
-    patterns.extend([listed(","), listed(", ")]);
+    patterns.extend([listed(","), listed(", "), listed(" ")]);
     patterns
 }
 
@@ -219,6 +219,7 @@ pub(super) fn folded(secret: &str) -> Vec<Pattern> {
         listed("", ","),
         listed("0x", ","),
         listed("0x", ", "),
+        listed("0x", " "),
     ];
     let whole = [Pattern::plain(secret), Pattern::plain(hex(bytes))];
     whole.into_iter().chain(joined).chain(rare).collect()

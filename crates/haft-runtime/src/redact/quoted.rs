@@ -4,6 +4,7 @@ use aho_corasick::AhoCorasick;
 use serde_json::Value;
 
 use super::clean_text;
+use super::decode::{Escape, Layer};
 
 /// What stands in the place of an argument.
 const HIDDEN: &str = "[redacted]";
@@ -18,30 +19,55 @@ const CUT: usize = 8;
 const MOST: usize = 4_096;
 const LONGEST: usize = 16 << 10;
 
-/// The text without whatever of these values it quotes, in whichever letter case; nothing where it quotes
-/// none. It has no line ends, and nothing that cannot be seen.
-pub(super) fn without(text: &str, values: &[&Value]) -> Option<String> {
-    if values.len() > MOST {
+/// What may not be seen of some arguments.
+#[derive(Default)]
+pub(super) struct Hidden<'v> {
+    /// Single values.
+    pub(super) values: Vec<&'v Value>,
+    /// Names of members that are not the contract's own.
+    pub(super) names: Vec<&'v str>,
+}
+
+/// The text without whatever of these values and names it quotes, in whichever letter case and as JSON, HTML
+/// and addresses escape it; nothing where it quotes none. It has no line ends, and nothing that cannot be seen.
+pub(super) fn without(text: &str, hidden: &Hidden<'_>) -> Option<String> {
+    if hidden.values.len() + hidden.names.len() > MOST {
         return Some(HIDDEN.to_owned());
     }
     let text = clean_text(text, LONGEST);
-    let mut words: Vec<String> = values.iter().filter_map(|value| word(value)).collect();
+    let values = hidden.values.iter().flat_map(|value| words_of(value));
+    let names = hidden.names.iter().flat_map(|name| spelt(name));
+    let mut words: Vec<String> = values.chain(names).collect();
     words.sort_unstable();
     words.dedup();
     // Where the words that begin at each place end, at the latest.
     let mut ends = vec![0; text.len() + 1];
     let finder = AhoCorasick::builder().ascii_case_insensitive(true).build(&words);
     let Ok(finder) = finder else { return Some(HIDDEN.to_owned()) };
-    for hit in finder.find_overlapping_iter(&text) {
-        let around = (text.get(..hit.start()), text.get(hit.end()..));
-        if hit.len() >= SHORT || stands_alone(around.0, around.1) {
-            raise(&mut ends, hit.start(), hit.end());
+    for layer in layers(&text) {
+        for hit in finder.find_overlapping_iter(&*layer.bytes) {
+            let (start, end) = layer.origin(hit.start(), hit.end());
+            if hit.len() >= SHORT || stands_alone(text.get(..start), text.get(end..)) {
+                raise(&mut ends, start, end);
+            }
+        }
+        if let Some(start) = cut_off(&layer, &words) {
+            raise(&mut ends, start, text.len());
         }
     }
-    if let Some(start) = cut_off(&text, &words) {
-        raise(&mut ends, start, text.len());
-    }
     replaced(&text, &ends)
+}
+
+/// The text, and what it is without its escapes. JSON is quoted in JSON more often than anything else.
+fn layers(text: &str) -> Vec<Layer<'_>> {
+    let plain = Layer::of(text);
+    let escapes = [Escape::Backslash, Escape::Entity, Escape::Percent];
+    let mut layers: Vec<Layer<'_>> =
+        escapes.into_iter().filter_map(|escape| plain.undo(escape, |_| false)).collect();
+    let twice = plain.undo(Escape::Backslash, |_| false);
+    layers.extend(twice.and_then(|once| once.undo(Escape::Backslash, |_| false)));
+    layers.push(plain);
+    layers
 }
 
 fn raise(ends: &mut [usize], start: usize, end: usize) {
@@ -51,25 +77,36 @@ fn raise(ends: &mut [usize], start: usize, end: usize) {
 }
 
 /// Where a word begins that the end of the text has cut off.
-fn cut_off(text: &str, words: &[String]) -> Option<usize> {
-    let lower = text.strip_suffix('…')?.to_ascii_lowercase();
+fn cut_off(layer: &Layer<'_>, words: &[String]) -> Option<usize> {
+    let lower = layer.bytes.strip_suffix("…".as_bytes())?.to_ascii_lowercase();
     let longest = |word: &String| {
         let most = word.len().min(lower.len());
-        let begins = |length: &usize| word.get(..*length).is_some_and(|part| lower.ends_with(part));
+        let begins = |length: &usize| {
+            word.get(..*length).is_some_and(|part| lower.ends_with(part.as_bytes()))
+        };
         (CUT..=most).rev().find(begins)
     };
-    words.iter().filter_map(longest).max().map(|length| lower.len() - length)
+    let length = words.iter().filter_map(longest).max()?;
+    Some(layer.origin(lower.len() - length, lower.len()).0)
 }
 
 /// A value as a message would quote it.
-fn word(value: &Value) -> Option<String> {
-    let word = match value {
-        Value::String(text) => clean_text(text, LONGEST).to_ascii_lowercase(),
-        Value::Number(number) => number.to_string(),
-        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => return None,
-    };
-    let word = word.trim_end_matches('…').to_owned();
-    (!word.is_empty()).then_some(word)
+fn words_of(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => spelt(text),
+        Value::Number(number) => vec![number.to_string()],
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => Vec::new(),
+    }
+}
+
+/// A text as it is when a message has been cleaned, and as it is behind escapes, which cleaning leaves.
+fn spelt(text: &str) -> Vec<String> {
+    let clean = clean_text(text, LONGEST).to_ascii_lowercase();
+    let clean = clean.trim_end_matches('…').to_owned();
+    let whole = text.trim().to_ascii_lowercase();
+    let different = whole != clean && whole.len() <= LONGEST;
+    let all = [Some(clean), different.then_some(whole)];
+    all.into_iter().flatten().filter(|word| !word.is_empty()).collect()
 }
 
 /// What overlaps is taken out together.
@@ -103,8 +140,38 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, values: &[Value], expected: Option<&str>) {
-        let values: Vec<&Value> = values.iter().collect();
-        assert_eq!(without(text, &values).as_deref(), expected, "{text}");
+        let hidden = Hidden { values: values.iter().collect(), names: Vec::new() };
+        assert_eq!(without(text, &hidden).as_deref(), expected, "{text}");
+    }
+
+    #[test]
+    fn what_is_quoted_escaped_goes_too() {
+        let quoted =
+            |text: &str, value: &str| check(text, &[json!(value)], Some("no `[redacted]`"));
+        quoted(r"no `geheim n\u00e9 \u00fc`", "geheim né ü");
+        quoted(r"no `geheim n\u00E9 ü`", "geheim né ü");
+        quoted(r#"no `line1\nline2 \"q\" \\ end`"#, "line1\nline2 \"q\" \\ end");
+        quoted(r#"no `line1\\nline2 \\\"q\\\"`"#, "line1\nline2 \"q\"");
+        quoted(r"no `\ud83d\ude00 smile`", "😀 smile");
+        quoted("no `O&#39;Neil &amp; S&#xf6;hne`", "O'Neil & Söhne");
+        quoted("no `a%20b%40example`", "a b@example");
+        check(
+            r"no `caf\u00e9 and more…",
+            &[json!("café and more than that")],
+            Some("no `[redacted]"),
+        );
+        check(
+            r"\u00e9 alone, caf\u00e9 not",
+            &[json!("é")],
+            Some(r"[redacted] alone, caf\u00e9 not"),
+        );
+    }
+
+    #[test]
+    fn names_go_as_values_do() {
+        let hidden = Hidden { values: Vec::new(), names: vec!["mara@example.org"] };
+        let said = without("no entry `Mara@example.org` in `people`", &hidden);
+        assert_eq!(said.as_deref(), Some("no entry `[redacted]` in `people`"));
     }
 
     #[test]
@@ -148,7 +215,8 @@ mod tests {
     #[test]
     fn words_that_look_like_what_stands_instead_of_them_cost_nothing() {
         let values: Vec<Value> = (0..MOST).map(|at| json!(["acte", "edac"][at % 2])).collect();
-        let said = without(&"acte edac ".repeat(400), &values.iter().collect::<Vec<_>>()).unwrap();
+        let hidden = Hidden { values: values.iter().collect(), names: Vec::new() };
+        let said = without(&"acte edac ".repeat(400), &hidden).unwrap();
         assert_eq!(said.len(), 800 * "[redacted] ".len() - 1);
     }
 

@@ -107,15 +107,17 @@ impl Finder {
         for hit in self.automaton.find_overlapping_iter(&layer.bytes) {
             let (secret, before, after) =
                 self.about.get(hit.pattern().as_usize()).copied().unwrap_or_default();
-            let start = extend(&layer.bytes, hit.start(), before, Direction::Back, false);
+            let start = extend(&layer.bytes, hit.start(), before, Direction::Back);
             let mut end = hit.end();
             if after > REST && (from..=to).contains(&end) {
                 end = to.min(end + after);
             }
-            let (left, is_rest) = (hit.end() + after - end, after > REST);
-            end = extend(&layer.bytes, end, left, Direction::On, is_rest);
-            if is_rest {
+            let left = hit.end() + after - end;
+            if after > REST {
+                end = extend(&layer.bytes, end, left, Direction::Rest);
                 (from, to) = (hit.end(), end);
+            } else {
+                end = extend(&layer.bytes, end, left, Direction::On);
             }
             let (start, end) = layer.origin(start, end);
             found.push(Span { start, end, secret });
@@ -127,11 +129,13 @@ impl Finder {
 enum Direction {
     Back,
     On,
+    /// On, and over what stands between the bytes of a list.
+    Rest,
 }
 
 /// The characters of base64 around a match hold the bits at the secret's ends, and what comes behind the
 /// beginning of a spelling the rest of it.
-fn extend(bytes: &[u8], mut at: usize, count: usize, direction: Direction, is_rest: bool) -> usize {
+fn extend(bytes: &[u8], mut at: usize, count: usize, direction: Direction) -> usize {
     let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte);
     for _ in 0..count {
         match direction {
@@ -140,7 +144,11 @@ fn extend(bytes: &[u8], mut at: usize, count: usize, direction: Direction, is_re
                 at -= usize::from(here.is_some_and(|byte| letter(*byte)));
             }
             Direction::On => match bytes.get(at) {
-                Some(byte) if letter(*byte) || (is_rest && b", ".contains(byte)) => at += 1,
+                Some(byte) if letter(*byte) => at += 1,
+                Some(_) | None => break,
+            },
+            Direction::Rest => match bytes.get(at) {
+                Some(byte) if letter(*byte) || b", ".contains(byte) => at += 1,
                 Some(_) | None => break,
             },
         }

@@ -1,13 +1,13 @@
 //! The allowlist view: what is listed stays, everything else goes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::ser::{SerializeMap as _, SerializeSeq as _};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::mark::Marker;
-use super::quoted;
+use super::quoted::{self, Hidden};
 use crate::arguments::dotted::{self, Step};
 
 /// The paths that may be seen, as a tree.
@@ -66,12 +66,12 @@ impl View {
         read(self.seen_arguments(arguments, marker))
     }
 
-    /// What may be seen of an error's words: whatever of these arguments is not listed goes. Nothing where
-    /// all of it may be.
+    /// What may be seen of an error's words: whatever of these arguments is not listed goes, names too that
+    /// are not among the contract's own. Nothing where all of it may be.
     #[must_use]
-    pub fn words(&self, text: &str, arguments: &Value) -> Option<String> {
-        let mut hidden = Vec::new();
-        self.root.hidden(arguments, &mut hidden);
+    pub fn words(&self, text: &str, arguments: &Value, own: &BTreeSet<String>) -> Option<String> {
+        let mut hidden = Hidden::default();
+        self.root.hidden(arguments, own, &mut hidden);
         quoted::without(text, &hidden)
     }
 
@@ -91,25 +91,48 @@ impl View {
     }
 }
 
+/// Every name of a member that a schema declares, wherever: those are the contract's, and everybody knows them.
+pub(crate) fn declared(schema: &Value) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut left = vec![schema];
+    while let Some(schema) = left.pop() {
+        match schema {
+            Value::Object(map) => {
+                let properties = map.get("properties").and_then(Value::as_object);
+                names.extend(properties.into_iter().flat_map(|all| all.keys().cloned()));
+                left.extend(map.values());
+            }
+            Value::Array(list) => left.extend(list),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    names
+}
+
 /// A view holds what JSON holds; were it not to, nothing is shown.
 fn read(seen: impl Serialize) -> Value {
     serde_json::to_value(seen).unwrap_or_default()
 }
 
 impl Tree {
-    /// Every single value that may not be seen.
-    fn hidden<'v>(&self, value: &'v Value, all: &mut Vec<&'v Value>) {
+    /// Every single value and name that may not be seen.
+    fn hidden<'v>(&self, value: &'v Value, own: &BTreeSet<String>, all: &mut Hidden<'v>) {
         const NONE: &Tree = &Tree { whole: false, members: BTreeMap::new(), elements: None };
         match value {
             _ if self.whole => {}
             Value::Object(map) => map.iter().for_each(|(name, value)| {
-                self.members.get(name).unwrap_or(NONE).hidden(value, all);
+                if !own.contains(name) {
+                    all.names.push(name);
+                }
+                self.members.get(name).unwrap_or(NONE).hidden(value, own, all);
             }),
             Value::Array(list) => {
                 let elements = self.elements.as_deref().unwrap_or(NONE);
-                list.iter().for_each(|value| elements.hidden(value, all));
+                list.iter().for_each(|value| elements.hidden(value, own, all));
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => all.push(value),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                all.values.push(value);
+            }
         }
     }
 

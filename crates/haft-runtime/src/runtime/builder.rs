@@ -272,6 +272,7 @@ impl Builder {
                 marker,
                 guide,
                 running: Arc::default(),
+                placed: Arc::default(),
                 rates: Rates::default(),
                 recall: path::Recall::default(),
                 tasks: Arc::default(),

@@ -53,7 +53,7 @@ impl Rulebook {
         self.rules.recall_for(tool)
     }
 
-    pub(crate) fn supersede(&self, class: SideEffectPolicy, mode: Mode) -> Supersede {
+    pub(crate) fn supersede(&self, class: SideEffectPolicy, mode: Mode) -> Option<Supersede> {
         self.rules.supersede(class, mode)
     }
 

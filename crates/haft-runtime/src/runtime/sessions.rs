@@ -1,5 +1,7 @@
 //! Sessions, as front ends use them.
 
+mod due;
+
 use std::time::Duration;
 
 use haft_core::contract::Mode;
@@ -223,8 +225,22 @@ impl Runtime {
 impl Inner {
     /// Tells those who watch that a session changed, and how; not what was said in it.
     fn session_changed(&self, session: &Session, change: &str) {
+        self.session_changed_by(session, change, None);
+    }
+
+    /// The same, with the intents that were carried out.
+    fn session_changed_by(&self, session: &Session, change: &str, intents: Option<Value>) {
         if !self.publish.is_listening() {
             return;
+        }
+        let mut payload = json!({
+            "change": change,
+            "phase": session.phase,
+            "turnOpen": session.turn.open,
+            "waiting": session.waiting.len(),
+        });
+        if let (Some(intents), Some(payload)) = (intents, payload.as_object_mut()) {
+            payload.insert("intents".to_owned(), intents);
         }
         self.publish.publish(&Event {
             kind: EventKind::SessionChanged,
@@ -236,12 +252,7 @@ impl Inner {
             model_call: None,
             tool: String::new(),
             at_ms: self.store.now_ms(),
-            payload: json!({
-                "change": change,
-                "phase": session.phase,
-                "turnOpen": session.turn.open,
-                "waiting": session.waiting.len(),
-            }),
+            payload,
             by: None,
         });
     }

@@ -2,27 +2,54 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use haft_core::port::{Store, StoreError};
 use haft_core::session::Session;
 use haft_core::{Caller, ErrorKind, ToolError};
 use serde_json::Value;
+use tokio::sync::{Mutex, MutexGuard};
+use tokio::time::Instant;
 
 use super::intents;
 use crate::path::shown;
 
-/// Somebody else may write in between; so often it is tried again.
-const TRIES: usize = 64;
+/// Another process may write in between; for so long it is tried again. Within this process changes of a
+/// session wait for one another.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The pauses in between, from the first one on, and the longest.
+const PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+
+/// So many queues there are; sessions that share one by chance wait for one another.
+const QUEUES: usize = 1024;
+
+/// For so long somebody waits in one. The store decides in any case who was first, and whoever holds a place may
+/// not be polled for a while.
+const QUEUED: Duration = Duration::from_secs(1);
 
 /// The sessions of a store.
 #[derive(Clone)]
 pub(crate) struct Book {
     store: Arc<dyn Store>,
+    queues: Arc<[Mutex<()>]>,
 }
 
 impl Book {
     pub(crate) fn new(store: Arc<dyn Store>) -> Self {
-        Self { store }
+        Self { store, queues: (0..QUEUES).map(|_| Mutex::new(())).collect() }
+    }
+
+    /// Waits until nobody else in this process changes the session. Whoever comes first is served first.
+    async fn turn(&self, id: &str) -> Option<MutexGuard<'_, ()>> {
+        let at = id
+            .bytes()
+            .fold(0_usize, |sum, byte| sum.wrapping_mul(31).wrapping_add(usize::from(byte)));
+        match self.queues.get(at % QUEUES) {
+            Some(queue) => tokio::time::timeout(QUEUED, queue.lock()).await.ok(),
+            None => None,
+        }
     }
 
     /// Loads a session as it is now: what has waited long enough is carried out.
@@ -73,7 +100,10 @@ impl Book {
         id: &str,
         mut change: impl FnMut(&mut Session) -> (T, Option<(&'v str, Cow<'v, Value>)>),
     ) -> Result<(Session, T), ToolError> {
-        for _ in 0..TRIES {
+        let _turn = self.turn(id).await;
+        let begun = Instant::now();
+        let mut pause = PAUSE;
+        loop {
             let before = self.own(caller, id).await?;
             let mut session = before.clone();
             intents::release(&mut session, None, self.store.now_ms());
@@ -87,12 +117,13 @@ impl Book {
             };
             match saved {
                 Ok(saved) => return Ok((saved, came)),
-                Err(StoreError::Stale) => {}
+                Err(StoreError::Stale) if begun.elapsed() < PATIENCE => {}
+                Err(StoreError::Stale) => return Err(busy(id)),
                 Err(error) => return Err(refused(id, &error)),
             }
+            tokio::time::sleep(pause).await;
+            pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
         }
-        Err(ToolError::new(ErrorKind::Transient, "the session is busy")
-            .caused_by(format!("session {id} was written by others {TRIES} times in a row")))
     }
 
     /// Stores a new session.
@@ -100,6 +131,11 @@ impl Book {
         let id = session.id.clone();
         self.store.save(session).await.map_err(|error| refused(&id, &error))
     }
+}
+
+fn busy(id: &str) -> ToolError {
+    ToolError::new(ErrorKind::Transient, "the session is busy")
+        .caused_by(format!("session {id} was written by other processes for {PATIENCE:?}"))
 }
 
 fn refused(id: &str, error: &StoreError) -> ToolError {

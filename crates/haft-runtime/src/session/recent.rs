@@ -36,7 +36,9 @@ pub(crate) fn enter(session: &mut Session, id: &str, fingerprint: &Digest) -> Se
     }
     let fingerprint = fingerprint.clone();
     let id = id.to_owned();
-    session.recent.push_back(Recent { id, fingerprint, answered: false, superseded: false });
+    let (answered, superseded) = (false, false);
+    let group = Some(session.turn.group.clone());
+    session.recent.push_back(Recent { id, fingerprint, answered, superseded, group });
     Seen::New
 }
 

@@ -21,6 +21,9 @@ pub enum Arrived {
         group: String,
         /// What it begins with: messages that had waited, and this one.
         messages: Vec<Value>,
+        /// What a tool left for it in the turn before. Not among the messages: no user has said it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        left: Option<Value>,
     },
     /// It waits; a turn is going on.
     Waits {
@@ -29,7 +32,7 @@ pub enum Arrived {
     },
 }
 
-/// What a session says before an irreversible call.
+/// What a session says before a call that may have to give way.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Before {
     /// Run it.
@@ -38,6 +41,17 @@ pub(crate) enum Before {
     Aborted,
     /// Read these first, then think again.
     Absorbed(Vec<Value>),
+    /// There is something to read first, by somebody else than whoever calls. It waits.
+    Unread,
+}
+
+/// Who makes a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// A model, which reads what it is answered with.
+    Model,
+    /// A handler, by the way. It has no use for messages, and would let them fall.
+    Handler,
 }
 
 /// So many messages wait at most for a turn to end, and so many bytes of them, as JSON: they are part
@@ -50,16 +64,17 @@ pub(crate) fn arrive(session: &mut Session, message: Value) -> Result<Arrived, T
     // A session is opened with a turn for its first message: there is none that this one replaces.
     if std::mem::take(&mut session.turn.untouched) && session.turn.open {
         let (turn, group) = (session.turn.number, session.turn.group.clone());
-        return Ok(Arrived::Begins { turn, group, messages: vec![message] });
+        return Ok(Arrived::Begins { turn, group, messages: vec![message], left: None });
     }
     if session.turn.open && !session.turn.aborted {
         may_wait(session, &message)?;
         session.waiting.push_back(message);
         return Ok(Arrived::Waits { waiting: session.waiting.len() });
     }
-    let messages = session.waiting.drain(..).chain([message]).collect();
-    next(session);
-    Ok(Arrived::Begins { turn: session.turn.number, group: session.turn.group.clone(), messages })
+    let mut messages = next(session);
+    messages.push(message);
+    let Turn { number: turn, group, left, .. } = session.turn.clone();
+    Ok(Arrived::Begins { turn, group, messages, left })
 }
 
 fn may_wait(session: &Session, message: &Value) -> Result<(), ToolError> {
@@ -84,13 +99,14 @@ pub(crate) fn settle_turn(session: &mut Session) -> Vec<Value> {
     if session.phase != Phase::Active || session.waiting.is_empty() {
         return Vec::new();
     }
-    let messages = session.waiting.drain(..).collect();
-    next(session);
-    messages
+    next(session)
 }
 
-fn next(session: &mut Session) {
-    let (group, applied) = match session.turn.carry {
+/// Begins the next turn with the messages that wait. What a call decided about the group it decided
+/// about them: a message that comes when none waits replaces nothing, and begins a chain of its own.
+fn next(session: &mut Session) -> Vec<Value> {
+    let messages: Vec<Value> = session.waiting.drain(..).collect();
+    let (group, applied) = match session.turn.carry && !messages.is_empty() {
         true => (session.turn.group.clone(), std::mem::take(&mut session.turn.applied)),
         false => (identity::fresh("grp"), Vec::new()),
     };
@@ -105,12 +121,14 @@ fn next(session: &mut Session) {
         carry: false,
         untouched: false,
         applied,
+        left: session.pending_message.take(),
     };
+    messages
 }
 
-/// Asks the session before an irreversible call. Part of the same write that orders this call
+/// Asks the session before a call that has a rule. Part of the same write that orders this call
 /// before any later message, so exactly one of the two comes first.
-pub(crate) fn before_irreversible(session: &mut Session, rule: Supersede) -> Before {
+pub(crate) fn before_effect(session: &mut Session, rule: Supersede, by: By) -> Before {
     if session.waiting.is_empty() {
         return Before::Run;
     }
@@ -120,14 +138,19 @@ pub(crate) fn before_irreversible(session: &mut Session, rule: Supersede) -> Bef
             session.turn.carry = true;
             Before::Aborted
         }
-        Supersede::Absorb => {
+        // The model gets them with its next call that has to give way, or when the turn is over: with
+        // what was done meanwhile on record, so in the same group.
+        Supersede::Absorb if by == By::Handler => {
             session.turn.carry = true;
+            Before::Unread
+        }
+        // They are part of this turn from now on; whatever comes after it begins anew.
+        Supersede::Absorb => {
+            session.turn.carry = false;
             Before::Absorbed(session.waiting.drain(..).collect())
         }
-        Supersede::Queue => {
-            session.turn.carry = false;
-            Before::Run
-        }
+        // Unless the group is kept already for what another call did: that is not to be done again.
+        Supersede::Queue => Before::Run,
         Supersede::Finish => {
             session.turn.carry = true;
             Before::Run
@@ -150,3 +173,6 @@ pub(crate) fn count(turn: &mut Turn, tool: &Tool) {
     }
     turn.searched |= searches(tool);
 }
+
+#[cfg(test)]
+mod tests;

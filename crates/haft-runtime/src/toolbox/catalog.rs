@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use haft_core::contract::Mode;
+use haft_core::contract::{Confirmation, Mode};
 use haft_core::port::{Ask, Decide, Decision, Standing, Verdict};
 use haft_core::registry::Implementation;
 use haft_core::{Caller, Digest};
@@ -31,15 +31,29 @@ pub struct Seen<'a> {
     pub connections: Option<&'a [String]>,
     /// Whether tools that need approval are left out.
     pub hide_approval: bool,
+    /// Whose lists count.
+    pub reach: Reach,
     /// Now, in milliseconds of the Unix epoch.
     pub now_ms: i64,
+}
+
+/// Whose lists say which tools there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reach {
+    /// The agent's: what it was given, in this mode.
+    #[default]
+    Agent,
+    /// The tenant's alone, for what is asked about effects and done to undo them: an agent that may
+    /// book and not cancel is one whose bookings others cancel.
+    Tenant,
 }
 
 impl<'a> Seen<'a> {
     /// With nothing out of the ordinary.
     #[must_use]
     pub fn new(caller: &'a Caller, mode: Mode, now_ms: i64) -> Self {
-        Self { caller, mode, session: None, connections: None, hide_approval: false, now_ms }
+        let (connections, reach) = (None, Reach::Agent);
+        Self { caller, mode, session: None, connections, hide_approval: false, reach, now_ms }
     }
 }
 
@@ -103,7 +117,13 @@ impl Catalog {
             by_session: false,
         };
         let tenant = &seen.caller.tenant;
-        if let Some(agent) = directory.agent(tenant, &seen.caller.agent) {
+        let plain = Equipped::plain();
+        let agent = directory.agent(tenant, &seen.caller.agent).or(match seen.reach {
+            Reach::Agent => None,
+            // One that is gone has left its effects behind.
+            Reach::Tenant => directory.has(tenant).then_some(&plain),
+        });
+        if let Some(agent) = agent {
             let builder = Builder { directory, policy, seen, agent };
             let taken = stock
                 .tools()
@@ -220,7 +240,8 @@ pub(crate) fn version(
     policy: &dyn Decide,
     tenant: &str,
 ) -> Digest {
-    Digest::of_json(&json!([stock.version(), directory.version(), policy.version_for(tenant)]))
+    let recorded = directory.version_for(tenant);
+    Digest::of_json(&json!([stock.version(), recorded, policy.version_for(tenant)]))
 }
 
 /// Ids, and short names that are those of one tool. What may be used comes before what may not.
@@ -250,6 +271,9 @@ fn names(tools: &[Arc<EffectiveTool>], unavailable: &[Unavailable]) -> Names {
     names
 }
 
+/// What whoever asks for a tool is told that policy keeps out of catalogs for that.
+const APPROVAL_HIDDEN: &str = "tools that need approval are not offered here";
+
 struct Builder<'a> {
     directory: &'a Directory,
     policy: &'a dyn Decide,
@@ -272,26 +296,50 @@ impl Builder<'_> {
         if tool.handler == Implementation::Unbound {
             return no(Why::Unbound, format!("`{id}` needs a handler before it can be called"));
         }
+        let activation = self.agent.activations.get(id);
+        let overrides = activation.map(|(_, overrides)| overrides);
+        if self.seen.reach == Reach::Agent {
+            let enabled = activation.is_none_or(|(enabled, _)| *enabled);
+            self.given(tool, enabled, overrides)?;
+        }
+        let standing = self.standing(stocked)?;
+        let effective = EffectiveTool::new(stocked, overrides, standing);
+        // One that asks only when a condition holds may be used without.
+        if self.hides_approval() && effective.requires_confirmation == Confirmation::Always(true) {
+            return no(Why::ApprovalHidden, APPROVAL_HIDDEN.to_owned());
+        }
+        Ok(effective.connected(&self.agent.connections))
+    }
+
+    /// Whether what needs approval is kept from whoever asks: an agent is not to ask for it, and whoever
+    /// undoes what one did has approved.
+    fn hides_approval(&self) -> bool {
+        self.seen.hide_approval && self.seen.reach == Reach::Agent
+    }
+
+    /// Whether the agent was given a tool of its tenant's, in this mode.
+    fn given(
+        &self,
+        tool: &Arc<haft_core::Tool>,
+        enabled: bool,
+        overrides: Option<&Overrides>,
+    ) -> Result<(), Box<Unavailable>> {
+        let id = &tool.id;
+        let no = |why, enable: String| Err(Box::new(Unavailable::new(tool, why, enable)));
         // Lists of tools need not name the ones that tell about the others.
         let is_listed = |tools: &Globs| tools.matches(id) || guide::is_ours(tool);
         if !is_listed(&self.agent.tools) {
             let enable = format!("the administrator has to add `{id}` to this agent's tools");
             return no(Why::NotInAgentTools, enable);
         }
-        let activation = self.agent.activations.get(id);
-        if activation.is_some_and(|(enabled, _)| !enabled) {
-            return no(
-                Why::DisabledForAgent,
-                format!("the administrator has to enable `{id}` for this agent"),
-            );
+        if !enabled {
+            let enable = format!("the administrator has to enable `{id}` for this agent");
+            return no(Why::DisabledForAgent, enable);
         }
-        let overrides = activation.map(|(_, overrides)| overrides);
-        if let Err(enable) = self.mode(tool, overrides) {
-            return no(Why::Mode, enable);
+        match self.mode(tool, overrides) {
+            Ok(()) => Ok(()),
+            Err(enable) => no(Why::Mode, enable),
         }
-        let standing = self.standing(stocked)?;
-        let tool = EffectiveTool::new(stocked, overrides, standing);
-        Ok(tool.connected(&self.agent.connections))
     }
 
     fn mode(&self, tool: &haft_core::Tool, overrides: Option<&Overrides>) -> Result<(), String> {
@@ -338,10 +386,9 @@ impl Builder<'_> {
                     refused = Some(decision);
                 }
                 Standing::Settled(decision)
-                    if decision.verdict == Verdict::RequireApproval && self.seen.hide_approval =>
+                    if decision.verdict == Verdict::RequireApproval && self.hides_approval() =>
                 {
-                    let enable = "tools that need approval are not offered here";
-                    let hidden = Unavailable::new(tool, Why::ApprovalHidden, enable);
+                    let hidden = Unavailable::new(tool, Why::ApprovalHidden, APPROVAL_HIDDEN);
                     return Err(Box::new(hidden.by(&decision.rule)));
                 }
                 standing @ (Standing::Settled(_) | Standing::Open) => return Ok(standing),

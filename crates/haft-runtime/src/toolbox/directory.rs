@@ -8,7 +8,7 @@ use haft_core::call::{Principal, PrincipalKind};
 use haft_core::contract::{Limits, Mode};
 use haft_core::nearest;
 use semver::VersionReq;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::overrides::Overrides;
 use super::records::{Activation, Agent, McpAccess, Origin, Records, Tenant};
@@ -22,7 +22,7 @@ use crate::settings::Settings;
 pub struct Directory {
     tenants: HashMap<String, Taken>,
     pub(crate) grants: Grants,
-    version: Digest,
+    versions: HashMap<String, Digest>,
     warnings: Vec<Problem>,
 }
 
@@ -51,6 +51,18 @@ pub(crate) struct Equipped {
     /// Provider → connection.
     pub(crate) connections: BTreeMap<String, String>,
     pub(crate) activations: HashMap<String, (bool, Overrides)>,
+}
+
+impl Equipped {
+    /// An agent of which nothing is on record but its tenant.
+    pub(crate) fn plain() -> Self {
+        Self {
+            tools: Globs::everything(),
+            modes: HashMap::default(),
+            connections: BTreeMap::new(),
+            activations: HashMap::default(),
+        }
+    }
 }
 
 impl Directory {
@@ -96,14 +108,15 @@ impl Directory {
             grants.extend(Grants::read(&theirs, known, file, &mut reader.problems));
         }
         let Reader { problems, tenants, .. } = reader;
-        let version = Digest::of_json(&json!(records));
-        Ok(Self { tenants, grants, version, warnings: divide(problems)? })
+        let versions = versions(records);
+        Ok(Self { tenants, grants, versions, warnings: divide(problems)? })
     }
 
-    /// Changes with everything that is on record.
+    /// Changes with everything that is on record of a tenant, and with nothing of others: nobody is
+    /// to notice what they do. None for whom nothing is on record.
     #[must_use]
-    pub fn version(&self) -> &Digest {
-        &self.version
+    pub fn version_for(&self, tenant: &str) -> Option<&Digest> {
+        self.versions.get(tenant)
     }
 
     /// What is probably not what was meant.
@@ -115,6 +128,11 @@ impl Directory {
     /// How many tenants there are.
     pub(crate) fn tenants(&self) -> usize {
         self.tenants.len()
+    }
+
+    /// Whether there is such a tenant.
+    pub(crate) fn has(&self, tenant: &str) -> bool {
+        self.tenants.contains_key(tenant)
     }
 
     pub(crate) fn agents(&self, tenant: &str) -> Vec<String> {
@@ -163,7 +181,7 @@ impl Directory {
     /// Tier 1 without tier 2, for a tenant's administrators: what could be taken, and how.
     #[must_use]
     pub fn offers(&self, stock: &Stock, tenant: &str) -> Vec<Unavailable> {
-        if !self.tenants.contains_key(tenant) {
+        if !self.has(tenant) {
             return Vec::new();
         }
         let known = stock.tools().iter().filter(|one| one.is_known_to(tenant));
@@ -204,6 +222,17 @@ impl<'a> Names<'a> {
 }
 
 /// Grants of each tenant.
+/// What is on record of each tenant.
+fn versions(records: &Records) -> HashMap<String, Digest> {
+    let mut all: HashMap<&str, Vec<Value>> = HashMap::default();
+    let said = records.tenants.iter().map(|one| (&one.id, json!(one)));
+    let said = said.chain(records.agents.iter().map(|one| (&one.tenant, json!(one))));
+    let said = said.chain(records.delegations.iter().map(|one| (&one.tenant, json!(one))));
+    let said = said.chain(records.grants.iter().map(|one| (&one.tenant, json!(one))));
+    said.for_each(|(tenant, one)| all.entry(tenant).or_default().push(one));
+    all.into_iter().map(|(tenant, of)| (tenant.to_owned(), Digest::of_json(&json!(of)))).collect()
+}
+
 fn by_tenant(grants: &[Grant]) -> BTreeMap<&str, Vec<Grant>> {
     let mut all: BTreeMap<&str, Vec<Grant>> = BTreeMap::new();
     for grant in grants {

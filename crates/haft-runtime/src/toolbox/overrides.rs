@@ -63,7 +63,11 @@ impl Overrides {
         if self.rate.is_some_and(|rate| rate.window_ms == 0) {
             return Some("a rate's window of 0 ms is none");
         }
-        (self.max_runtime_ms == Some(0)).then_some("nothing runs in 0 ms")
+        if self.max_result_bytes == Some(0) {
+            return Some("no result has 0 bytes");
+        }
+        let none = self.max_runtime_ms == Some(0) || self.latency_budget_ms == Some(0);
+        none.then_some("nothing runs in 0 ms")
     }
 
     /// The limits with what differs.

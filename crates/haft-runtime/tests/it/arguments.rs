@@ -514,6 +514,7 @@ fn clamped(clamp: Value, came: Value, expected: Value, told: Value) {
         "n": {"type": "integer", "maximum": 100, "default": 50},
         "list": {"type": "array", "items": {"type": "string"}},
         "text": {"type": "string"},
+        "maybe": {"type": ["string", "null"]},
         "inner": {"type": "object", "properties": {"scope": {"type": "string"}, "n": {"type": "integer"}}},
         "rows": {"type": "array", "items": {"type": "object", "properties": {"n": {"type": "integer"}}}}
     }));
@@ -536,6 +537,13 @@ fn clamps() {
         json!([{"path": "/n", "before": 7, "after": 3}]),
     );
     clamped(json!({"n": {"max": 60}}), json!({"n": 7}), json!({"n": 7}), json!([]));
+    // `null` is a value that an argument can always have.
+    clamped(
+        json!({"maybe": {"value": null}}),
+        json!({"n": 7, "maybe": "x"}),
+        json!({"n": 7, "maybe": null}),
+        json!([{"path": "/maybe", "before": "x", "after": null}]),
+    );
     clamped(
         json!({"n": {"max": 3}}),
         json!({}),
@@ -584,6 +592,30 @@ fn clamps() {
         json!({"n": 1, "list": ["a", "b"]}),
         json!({"n": 1, "list": []}),
         json!([{"path": "/list/0", "before": "a"}, {"path": "/list/1", "before": "b"}]),
+    );
+}
+
+/// An object that nobody asked for is made only where that is all it needs.
+#[test]
+fn a_fixed_value_makes_no_object_that_does_not_fit() {
+    let schema = object(json!({
+        "full": {"$ref": "#/$defs/full"}, "plain": {"type": "object", "required": ["fixed"],
+            "properties": {"fixed": {"type": "integer"}}},
+        "maybe": {"type": ["string", "null"]},
+    }));
+    let mut schema = schema;
+    schema["$defs"] = json!({"full": {"type": "object", "required": ["x", "fixed"],
+        "properties": {"x": {"type": "integer"}, "fixed": {"type": "integer"}}}});
+    let clamp = json!({"clamp": {
+        "full.fixed": {"value": 1}, "plain.fixed": {"value": 1}, "maybe": {"value": null},
+    }});
+    let rules: ModeRules = serde_json::from_value(clamp).unwrap();
+    let reader = Reader::new(&schema, LENIENT, &[(Mode::Voice, rules)].into()).unwrap();
+    let read = |came: Value| reader.read(&came.into(), Mode::Voice).unwrap().effective;
+    assert_eq!(read(json!({})), json!({"plain": {"fixed": 1}, "maybe": null}));
+    assert_eq!(
+        read(json!({"full": {"x": 1, "fixed": 7}, "maybe": "x"})),
+        json!({"full": {"x": 1, "fixed": 1}, "plain": {"fixed": 1}, "maybe": null})
     );
 }
 
@@ -638,6 +670,10 @@ fn names_that_only_look_the_same_are_different_names() {
     let schema = object(json!({"é": {"type": "string"}}));
     let invalid = read(&schema, LENIENT, "{\"é\": \"a\", \"e\u{301}\": \"b\"}").unwrap_err();
     assert_eq!(invalid.problems[0].code, "unknown_parameter");
+    // A space is part of a name.
+    let schema = object(json!({"i": {"type": "string"}}));
+    let error = ToolError::from(read(&schema, LENIENT, json!({"i ": "a"})).unwrap_err());
+    assert_eq!(error.details.clone().unwrap()["problems"][0]["path"], "/i ");
 }
 
 /// The bundled toolset.

@@ -2,6 +2,7 @@
 
 mod alike;
 mod confirm;
+mod desk;
 mod edges;
 mod effects;
 mod faults;

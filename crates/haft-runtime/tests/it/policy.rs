@@ -165,6 +165,16 @@ fn what_cannot_be_said_exactly_is_refused() {
     );
 }
 
+/// No administrator can mend a number.
+#[test]
+fn whoever_sends_what_rules_cannot_compare_learns_what_they_can() {
+    let shop = shop();
+    let tool = shop.tools.iter().find(|tool| tool.id == "shop__order").unwrap();
+    let decision = office().decide(&order(1.00001).about(tool));
+    let enable = decision.enable.clone().unwrap();
+    assert!(enable.contains("at most four decimal places"), "{enable}");
+}
+
 #[test]
 fn acting_for_someone_needs_both_and_a_delegation() {
     let q = || Question::new().actor("agent:helper");
@@ -447,15 +457,18 @@ fn budgets_are_data_with_the_defaults_of_the_modes() {
     assert_eq!((voice.retrieval_calls, voice.retries, voice.deadline), (3, 0, Deadline::Warn));
     assert_eq!(voice.rate.unwrap().window_ms, 1000);
     for (class, mode, expected) in [
-        (SideEffectPolicy::Irreversible, Mode::Voice, Supersede::Queue),
-        (SideEffectPolicy::Irreversible, Mode::Text, Supersede::Absorb),
-        (SideEffectPolicy::Compensatable, Mode::Voice, Supersede::Abort),
-        (SideEffectPolicy::Pure, Mode::Text, Supersede::Finish),
+        (SideEffectPolicy::Irreversible, Mode::Voice, Some(Supersede::Queue)),
+        (SideEffectPolicy::Irreversible, Mode::Text, Some(Supersede::Absorb)),
+        (SideEffectPolicy::Compensatable, Mode::Voice, Some(Supersede::Abort)),
+        (SideEffectPolicy::Compensatable, Mode::Text, Some(Supersede::Abort)),
+        // What is said of a mode is said of what cannot be undone.
+        (SideEffectPolicy::Idempotent, Mode::Voice, None),
+        (SideEffectPolicy::Pure, Mode::Voice, None),
     ] {
         assert_eq!(rules.supersede(class, mode), expected, "{class:?} {mode:?}");
     }
     assert_eq!(
         Rules::default().supersede(SideEffectPolicy::Irreversible, Mode::Voice),
-        Supersede::Abort
+        Some(Supersede::Abort)
     );
 }

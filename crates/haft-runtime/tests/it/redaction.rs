@@ -130,6 +130,8 @@ fn a_secret_is_found_in_spellings_of_spellings() {
         each(|byte| byte.to_string()).join(","),
         each(|byte| byte.to_string()).join(", "),
         each(|byte| format!("0x{byte:02X}")).join(", "),
+        each(|byte| byte.to_string()).join(" "),
+        each(|byte| format!("0x{byte:02x}")).join(" "),
         each(|byte| format!("\\{byte:03o}")).concat(),
         each(|byte| format!("={byte:02X}")).concat(),
         TOKEN.chars().map(|c| format!("\\u{{{:x}}}", u32::from(c))).collect(),

@@ -7,7 +7,7 @@ use haft_core::port::Standing;
 use haft_core::registry::{Implementation, Registry};
 use haft_runtime::policy::{Policy, Source};
 use haft_runtime::toolbox::{
-    Catalog, Catalogs, Directory, Found, Records, Seen, Shelf, Stock, Suggestions,
+    Catalog, Catalogs, Directory, Found, Reach, Records, Seen, Shelf, Stock, Suggestions,
 };
 use serde_json::{Value, json};
 
@@ -102,6 +102,28 @@ fn all() -> Value {
 }
 
 #[test]
+fn what_is_done_about_effects_is_done_with_the_tenants_tools() {
+    let reached = |rules: Value, question: &Question, agent: &str| {
+        let mut question = Question { caller: question.caller.clone(), ..Question::new() };
+        question.caller.agent = agent.into();
+        let seen = catalog(rules, &question, |seen| seen.reach = Reach::Tenant);
+        listed(&seen).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let known = Question::new().user(json!({"isAuthenticated": true}));
+    let all_of_it =
+        ["mcp__mail__send", "shop__find", "shop__member", "shop__order", "shop__strict"];
+    // Whatever it was given, and also when it is gone.
+    for agent in ["helper", "clerk", "nobody"] {
+        assert_eq!(reached(all(), &known, agent), all_of_it, "{agent}");
+    }
+    let rules = json!({"allow": ["shop__*"], "deny": ["shop__order"]});
+    assert_eq!(reached(rules, &known, "clerk"), ["shop__find", "shop__member", "shop__strict"]);
+    let mut elsewhere = Question::new();
+    elsewhere.caller.tenant = "nowhere".into();
+    assert!(reached(all(), &elsewhere, "helper").is_empty());
+}
+
+#[test]
 fn each_tool_of_the_tenant_is_there_or_says_why_not() {
     let known = Question::new().user(json!({"isAuthenticated": true}));
     let seen = catalog(all(), &known, |_| {});
@@ -169,6 +191,13 @@ fn policy_hides_what_it_denies_and_says_what_would_change_it() {
     let hidden = catalog(rules, &known, |seen| seen.hide_approval = true);
     assert_eq!(listed(&hidden), ["shop__member"]);
     assert!(why(&hidden).contains(&"shop__find approval_hidden".to_owned()));
+
+    // Whoever asks for the approval: a rule, the contract, or an override.
+    let asks = Question::new().user(json!({"isAuthenticated": true}));
+    assert!(listed(&catalog(all(), &asks, |_| {})).contains(&"shop__strict"));
+    let hidden = catalog(all(), &asks, |seen| seen.hide_approval = true);
+    assert!(!listed(&hidden).contains(&"shop__strict"));
+    assert!(why(&hidden).contains(&"shop__strict approval_hidden".to_owned()));
 
     let nothing = catalog(json!({}), &known, |_| {});
     assert!(nothing.is_empty());
@@ -267,6 +296,21 @@ fn overrides_change_what_the_agent_has() {
     assert_eq!(changed.limits.rate.unwrap().calls, 1);
     assert_eq!((changed.latency_budget_ms, changed.arguments.mode), (50, Leniency::Lenient));
     assert_eq!(changed.allowed_modes, [Mode::Text, Mode::Voice]);
+}
+
+#[test]
+fn overrides_that_let_nothing_through_are_refused() {
+    for (overrides, expected) in [
+        (json!({"latency_budget_ms": 0}), "nothing runs in 0 ms"),
+        (json!({"max_runtime_ms": 0}), "nothing runs in 0 ms"),
+        (json!({"max_result_bytes": 0}), "no result has 0 bytes"),
+        (json!({"rate": {"calls": 1, "window_ms": 0}}), "a rate's window of 0 ms is none"),
+    ] {
+        let mut records = records();
+        records["agents"][0]["activations"][1]["overrides"] = overrides;
+        let wrong: Vec<String> = directory(records).err().unwrap();
+        assert!(wrong.iter().any(|one| one.contains(expected)), "{wrong:?}");
+    }
 }
 
 #[test]

@@ -20,6 +20,7 @@ use haft_runtime::Runtime;
 use haft_runtime::policy::{Policy, Rules, Source};
 use haft_runtime::toolbox::Records;
 use haft_server::mcp::{Names, Seat, Settings};
+use haft_server::who::facts::Facts;
 use haft_server::who::{Key, Keys, Role, hash_of};
 use haft_server::{Door, Hub, Limits};
 use haft_store::Memory;
@@ -77,6 +78,7 @@ fn door() -> Result<Door, Box<dyn std::error::Error>> {
         agents: None,
         name: None,
         expires: None,
+        user: Facts::default(),
     }])?;
     let settings = Settings {
         names: Names::Short,

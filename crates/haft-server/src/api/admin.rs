@@ -181,7 +181,8 @@ fn expected(headers: &HeaderMap, now: Option<u64>) -> Result<u64, Problem> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     match (text(header::IF_MATCH), text(header::IF_NONE_MATCH), now) {
         (None, None | Some("*"), None) => Ok(0),
-        (None, Some("*"), Some(_)) => Err(Problem::precondition_failed("it exists already")),
+        // Both have to hold: whoever says `*` here wants a new one or nothing.
+        (_, Some("*"), Some(_)) => Err(Problem::precondition_failed("it exists already")),
         (None, _, Some(_)) => Err(Problem::precondition_required()),
         (Some(_), _, None) => Err(Problem::precondition_failed("there is nothing to change")),
         (Some("*"), _, Some(now)) => Ok(now),

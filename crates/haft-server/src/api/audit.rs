@@ -70,7 +70,10 @@ const KINDS: [&str; 13] = [
 impl Part {
     async fn of(self, door: &Door, who: &Who) -> Result<TrailFilter, Problem> {
         ordered(self.since_ms, self.until_ms)?;
-        let before = self.before.as_deref().map(|place| number(door, who, place)).transpose()?;
+        let before = match self.before.as_deref() {
+            Some(place) => Some(number(door, who, place).await?),
+            None => None,
+        };
         let named = self.kind.iter().flat_map(|kinds| kinds.split(',')).map(str::trim);
         let kinds: Vec<String> = named.map(str::to_owned).collect();
         if let Some(odd) = kinds.iter().find(|kind| !KINDS.contains(&kind.as_str())) {
@@ -96,13 +99,19 @@ impl Part {
 
 /// The number of an entry. It counts those of all tenants, which is nobody's business but of who runs the
 /// server.
-fn number(door: &Door, who: &Who, place: &str) -> Result<u64, Problem> {
-    let own = door.runtime.entry_at(&who.tenant, place);
-    let plain = || place.parse().ok().filter(|_| door.is_home(who));
-    own.or_else(plain).ok_or_else(|| {
+async fn number(door: &Door, who: &Who, place: &str) -> Result<u64, Problem> {
+    let wrong = || {
         let fix = "follow the `Link` of the page before, or leave it out to begin at the newest";
         Problem::malformed("`before`: this is no entry's `id`").advise(fix)
-    })
+    };
+    let Some(own) = door.runtime.entry_at(&who.tenant, place) else {
+        return place.parse().ok().filter(|_| door.is_home(who)).ok_or_else(wrong);
+    };
+    // What only looks like an id is some number, and nearly all are beyond the newest entry: the
+    // answer would begin there again.
+    let newest = TrailFilter { tenant: who.tenant.to_string(), limit: 1, ..TrailFilter::default() };
+    let newest = door.runtime.store().trail(newest).await.map_err(unreadable)?;
+    Some(own).filter(|own| newest.iter().any(|one| *own <= one.number)).ok_or_else(wrong)
 }
 
 /// Nothing is both after and before a time: whoever asks for that has mixed them up.
@@ -139,18 +148,19 @@ pub(crate) async fn list(
     Ok(page.respond(&uri, "before", entries, place, seen))
 }
 
-/// What is seen of an entry.
+/// What is seen of an entry. The number counts the entries of all tenants, and the hash of the one before
+/// tells whether that was another tenant's.
 fn seen(entry: &AuditEntry, place: String, at_home: bool) -> Value {
     let mut seen = json!({
         "id": place,
         "atMs": entry.at_ms,
         "kind": entry.kind,
         "body": said(entry),
-        "previous": entry.previous,
         "hash": entry.hash,
     });
     if let Some(seen) = seen.as_object_mut().filter(|_| at_home) {
         seen.insert("number".to_owned(), json!(entry.number));
+        seen.insert("previous".to_owned(), json!(entry.previous));
     }
     seen
 }

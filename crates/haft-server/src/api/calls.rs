@@ -15,7 +15,7 @@ use axum::extract::{Extension, Path, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use haft_core::call::{Call, Caller, LONGEST_KEY, MOST_OCCURRENCES, RawArguments, is_key};
-use haft_core::{Digest, Envelope};
+use haft_core::{Digest, Envelope, ToolError};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
@@ -244,12 +244,14 @@ pub(crate) async fn asked(
         Some(format) => {
             // Boxed: most calls are ours, and pay for no other way.
             let read = dialects::read(door, caller, &format, said, key.into(), &bytes);
-            Work::Message(Box::new(Box::pin(read).await?))
+            let mut message = Box::pin(read).await?;
+            message.shows_rules(operates);
+            Work::Message(Box::new(message))
         }
         None => {
             said.refuse_for_own()?;
             let (said, arguments) = body::object_with(&bytes, &[ARGUMENTS], &door.limits)?;
-            Work::read(door, &caller, said, arguments, key, operates)?
+            Work::read(door, &caller, (&bytes, said, arguments), key, operates)?
         }
     };
     if later {
@@ -335,8 +337,8 @@ fn quality(parameter: &str) -> Option<f32> {
 
 /// The envelope under the status of its end.
 pub(crate) fn answer(envelope: &Envelope) -> Response {
-    let kind = envelope.result.as_ref().err().map(|error| error.kind);
-    let status = kind.map_or(StatusCode::OK, problem::status);
+    let error = envelope.result.as_ref().err();
+    let status = error.map_or(StatusCode::OK, |error| problem::status(error.kind));
     let Ok(body) = written(envelope) else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
@@ -345,7 +347,8 @@ pub(crate) fn answer(envelope: &Envelope) -> Response {
     let headers = response.headers_mut();
     headers.reserve(HEADERS);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if let Some(seconds) = kind.and_then(problem::retry_after) {
+    let again = |error: &ToolError| problem::retry_after(error.kind, error.details.as_ref());
+    if let Some(seconds) = error.and_then(again) {
         headers.insert(header::RETRY_AFTER, seconds.into());
     }
     response

@@ -256,10 +256,17 @@ fn streamed(
 ) -> Result<Response, Failure> {
     let room = door.work(tenant)?;
     let (to, lines) = tokio::sync::mpsc::channel::<Value>(64);
-    tokio::spawn(async move { run(&door, &mut chat, pieces, to, room).await });
+    // A task of its own, and still part of what the client traces.
+    let trace = haft_runtime::trace::current();
+    let work = async move { run(&door, &mut chat, pieces, to, room).await };
+    tokio::spawn(haft_runtime::trace::within(trace, work));
     let lines = futures_util::stream::unfold((lines, false), |(mut lines, ended)| async move {
-        let line = match lines.recv().await {
-            Some(piece) => Line::default().data(piece.to_string()),
+        let (line, ended) = match lines.recv().await {
+            // After an error nothing may look like a clean end.
+            Some(piece) => {
+                let failed = piece.get("error").is_some();
+                (Line::default().data(piece.to_string()), ended || failed)
+            }
             None if ended => return None,
             None => return Some((Ok(Line::default().data("[DONE]")), (lines, true))),
         };

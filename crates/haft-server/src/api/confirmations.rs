@@ -82,7 +82,7 @@ pub(crate) async fn found(
 }
 
 /// One question.
-async fn one(door: &Door, who: &Who, id: &str) -> Result<Confirmation, Problem> {
+pub(crate) async fn one(door: &Door, who: &Who, id: &str) -> Result<Confirmation, Problem> {
     door.runtime.store().confirmation(&who.tenant, id).await.map_err(unreadable)
 }
 
@@ -122,7 +122,7 @@ pub(crate) struct Answer {
         (status = 200, description = "The question, answered; approved ones with a token.",
             body = shapes::Decided),
         NoKey,
-        (status = 403, description = "Not for this role, or not this question's to give.",
+        (status = 403, description = "Not for this role, not this question's to give, or no longer what would run.",
             body = Problem, content_type = "application/problem+json"),
         (status = 404, description = "No such question.", body = Problem,
             content_type = "application/problem+json")))]

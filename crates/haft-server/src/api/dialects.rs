@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use haft_agent::describe::as_shown;
-use haft_core::call::{Call, Caller, is_key};
+use haft_core::call::{Asked, Call, Caller, Keyed, Together, is_key};
 use haft_core::port::Invoke as _;
 use haft_core::{Digest, Envelope};
 use haft_runtime::Runtime;
@@ -149,9 +149,11 @@ pub(crate) async fn read(
     let stem = sent.stem(session.map(|session| session.turn.number), bytes);
     let is_old = is_old(&turn);
     let mut message = Message { dialect, is_old, catalog, rendering, parts: Vec::new() };
-    let asking = Asking { door, caller, said, stem, sent };
     // A conversation goes on with one alternative: the first.
-    for wire in turn.calls_to_run() {
+    let calls: Vec<&WireCall> = turn.calls_to_run().collect();
+    let keyed = if calls.len() > 1 { Keyed::Batch } else { Keyed::Request };
+    let asking = Asking { door, caller, said, stem, sent, keyed, asked: Arc::default() };
+    for wire in calls {
         let call = asking.call(&message, wire);
         message.parts.push((wire.clone(), Part::Call(Box::new(call))));
     }
@@ -225,6 +227,12 @@ impl Message {
         })
     }
 
+    /// Whether whoever has sent it may learn which rules decide, where nothing is done. The rest is
+    /// for a model to read.
+    pub(crate) fn shows_rules(&mut self, sees: bool) {
+        self.calls().for_each(|(_, call)| call.sees_rules = sees && call.dry_run);
+    }
+
     /// The ids that the provider knows its calls by, those that cannot be made included.
     pub(crate) fn ids(&self) -> Vec<String> {
         self.parts.iter().map(|(wire, _)| wire.answer_id().to_string()).collect()
@@ -239,9 +247,13 @@ impl Message {
     ) -> Answered {
         let Self { dialect, is_old, catalog, rendering, parts } = self;
         let mut ends: Vec<(WireCall, Envelope)> = Vec::with_capacity(parts.len());
+        let together = Arc::new(Together::default());
         for (place, (wire, part)) in parts.into_iter().enumerate() {
             let end = match part {
-                Part::Call(call) => runtime.invoke(*call).await,
+                Part::Call(mut call) => {
+                    call.together = Some(together.clone());
+                    runtime.invoke(*call).await
+                }
                 Part::Broken(end) => *end,
             };
             told(place, &end);
@@ -294,6 +306,10 @@ struct Asking<'a> {
     /// What the calls' ids begin with.
     stem: String,
     sent: Sent,
+    /// Whether the message makes one call or several.
+    keyed: Keyed,
+    /// What its calls have asked for so far.
+    asked: Arc<Asked>,
 }
 
 impl Asking<'_> {
@@ -311,15 +327,23 @@ impl Asking<'_> {
             connect(self.door, &mut call, found, self.said.connection.as_deref());
         }
         call.dry_run = self.said.dry_run;
-        // A message that is posted again has its calls at the same places.
         if let Sent::Keyed(key) = &self.sent {
-            // What an earlier version carried out stands under this spelling; where it is too long
-            // for a key, none could.
-            let own = format!("{key}/{place}");
-            let long = || Digest::of_json(&json!(["message", key, place])).hex().to_owned();
-            call.key = Some(if is_key(&own) { own } else { long() });
+            // As in a batch: what each call asks for tells them apart, wherever it stands.
+            (call.key, call.keyed) = (Some(key.clone()), self.keyed);
+            call.asked = Some(self.asked.clone());
+            call.key_before = Some(key_by_place(key, place));
         }
         call
+    }
+}
+
+/// What earlier versions keyed a call of a message by. Where that is too long for a key, it was a
+/// digest.
+fn key_by_place(key: &str, place: u32) -> String {
+    let own = format!("{key}/{place}");
+    match is_key(&own) {
+        true => own,
+        false => Digest::of_json(&json!(["message", key, place])).hex().to_owned(),
     }
 }
 

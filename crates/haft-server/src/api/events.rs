@@ -15,6 +15,7 @@ use utoipa::IntoParams;
 
 use super::need;
 use crate::body::Params;
+use crate::console::Visitor;
 use crate::door::Door;
 use crate::guard::Credential;
 use crate::problem::{NoKey, NoRole, Problem};
@@ -93,20 +94,21 @@ pub(crate) async fn list(
     match super::calls::accepts_events(&headers) {
         true => {
             let credential = credential.map(|Extension(one)| one);
-            live::stream(door, who, credential, &filter, &headers)
+            live::stream(door, who, credential, std::future::pending(), &filter, &headers)
         }
         false => history::page(&door, &who, filter, &uri).await,
     }
 }
 
-/// The stream by itself, for the console's page.
+/// The stream by itself, for the console's page. It ends with the visit.
 pub(crate) async fn live(
     State(door): State<Arc<Door>>,
-    Extension(who): Extension<Who>,
-    credential: Option<Extension<Credential>>,
+    Extension(visitor): Extension<Visitor>,
     Params(filter): Params<Filter>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    need(&who, Role::Operator)?;
-    live::stream(door, who, credential.map(|Extension(one)| one), &filter, &headers)
+    need(&visitor.who, Role::Operator)?;
+    let credential = visitor.token.map(Credential);
+    let over = door.clone().left(visitor.id);
+    live::stream(door, visitor.who, credential, over, &filter, &headers)
 }

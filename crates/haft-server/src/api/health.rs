@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::extract::{Extension, Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use haft_build::code::Code;
 use haft_core::ErrorKind;
 use haft_core::ledger::State as Standing;
 use haft_core::port::EffectFilter;
@@ -141,7 +142,7 @@ async fn whole(door: &Door, text: &mut String) {
 
 /// What a code means and what to do about it, in Markdown.
 #[utoipa::path(get, path = "/errors/{code}", tag = "health", security(()),
-    params(("code" = String, Path, description = "A code of a problem or an envelope.")),
+    params(("code" = String, Path, description = "A code of a problem, an envelope or a finding (`H120`).")),
     responses(
         (status = 200, description = "Its page.", body = String, content_type = "text/markdown"),
         (status = 404, description = "There is no such code.", body = Problem,
@@ -150,6 +151,9 @@ pub(crate) async fn page(Path(code): Path<String>) -> Result<Response, Problem> 
     let markdown = [(header::CONTENT_TYPE, "text/markdown; charset=utf-8")];
     if let Some(kind) = ErrorKind::parse(&code) {
         return Ok((markdown, kind.page()).into_response());
+    }
+    if let Some(lint) = Code::find(&code) {
+        return Ok((markdown, lint.page).into_response());
     }
     let own = Problem::own().into_iter().find(|problem| problem.code() == code);
     let page = own.map(|problem| problem.page()).ok_or_else(|| Problem::missing("code"))?;

@@ -101,17 +101,20 @@ pub(crate) async fn found(
 ) -> Result<Vec<Session>, Problem> {
     need(who, Role::Operator)?;
     let most = limit.unwrap_or(100).clamp(1, 1_001);
-    door.runtime.store().sessions(&who.tenant, after, most).await.map_err(unreadable)
+    let found = door.runtime.store().sessions(&who.tenant, after, most).await;
+    let found = found.map_err(unreadable)?;
+    Ok(found.into_iter().map(|one| door.runtime.as_it_is(one)).collect())
 }
 
 /// One session of a tenant, whoever it serves.
 pub(crate) async fn one(door: &Door, who: &Who, id: &str) -> Result<Session, Problem> {
     need(who, Role::Operator)?;
     let found = door.runtime.store().session(&who.tenant, id).await;
-    found.map_err(|error| match error == StoreError::Missing {
+    let found = found.map_err(|error| match error == StoreError::Missing {
         true => Problem::missing("session"),
         false => unreadable(error),
-    })
+    })?;
+    Ok(door.runtime.as_it_is(found))
 }
 
 /// What is seen of a session by others: where it stands. Messages and answers may hold what

@@ -52,7 +52,7 @@ async fn shown(
                 td .number role="cell" data-label="Entry" { @if at_home { (entry.number) } @else { (page::id(&place(entry.number))) } }
                 td role="cell" data-label="Time (UTC)" { (page::time(entry.at_ms)) }
                 td role="cell" data-label="Kind" { (visible(&entry.kind)) }
-                td role="cell" data-label="About" { (about(&said)) }
+                td role="cell" data-label="About" { (about(&entry.kind, &said)) }
                 td .value role="cell" data-label="Hash and content" {
                     details { summary { code .id { (entry.hash.hex().get(..16).unwrap_or_default()) "…" } } (page::json(&said)) }
                 }
@@ -78,16 +78,27 @@ async fn shown(
 }
 
 /// The words of an entry that say most: which tool, how it ended, by whom.
-fn about(said: &Value) -> Markup {
+fn about(kind: &str, said: &Value) -> Markup {
     let record = said.get("record").unwrap_or(said);
     let text = |of: &Value, name: &str| of.get(name).and_then(Value::as_str).map(str::to_owned);
     let ended = text(said, "state").or_else(|| text(said, "status"));
     let ended = ended.or_else(|| text(record, "error"));
     let is_call = record.get("durationUs").is_some();
     html! {
+        @if kind == "config" { (configured(said)) }
         @if let Some(tool) = text(record, "tool") { (page::id(&tool)) " " }
         @if let Some(ended) = ended { (page::badge(&ended)) } @else if is_call { (page::badge("ok")) }
         @if let Some(by) = text(said, "by") { " by " (visible(&by)) }
+    }
+}
+
+/// What was changed, into which version. What it says now is on the page of its kind.
+fn configured(said: &Value) -> Markup {
+    let text = |name: &str| said.get(name).and_then(Value::as_str).unwrap_or_default();
+    html! {
+        (visible(text("kind"))) " " (page::id(text("id"))) " "
+        @if said.get("digest").is_none_or(Value::is_null) { "removed" }
+        @else if let Some(version) = said.get("version").and_then(Value::as_u64) { "version " (version) }
     }
 }
 

@@ -30,6 +30,50 @@ pub(crate) struct Asked {
     q: String,
 }
 
+/// What somebody looks for in the list. It goes along to a tool and back.
+#[derive(Clone, Copy)]
+pub(crate) struct Sought<'a> {
+    pub(crate) mode: Mode,
+    pub(crate) words: &'a str,
+}
+
+impl Sought<'_> {
+    /// What was sought, as far as it is not what is shown anyway.
+    fn pairs(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let mode = (self.mode != Mode::Text).then(|| ("mode", self.mode.as_str()));
+        let words = (!self.words.is_empty()).then_some(("q", self.words));
+        mode.into_iter().chain(words)
+    }
+
+    /// The address of a tool.
+    pub(crate) fn tool(&self, agent: &str, tool: &str) -> String {
+        let place = format!("{HOME}/tools/{}/{}", encode(agent), encode(tool));
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        match query.extend_pairs(self.pairs()).finish() {
+            query if query.is_empty() => place,
+            query => format!("{place}?{query}"),
+        }
+    }
+
+    /// The address of the list.
+    pub(crate) fn list(&self, agent: &str) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        let query = query.append_pair("agent", agent).extend_pairs(self.pairs()).finish();
+        format!("{HOME}/tools?{query}")
+    }
+
+    /// The same in a form.
+    fn fields(&self) -> Markup {
+        html! { @for (name, value) in self.pairs() { input type="hidden" name=(name) value=(value); } }
+    }
+
+    /// What a form brought back.
+    pub(crate) fn posted(form: &Posted) -> Sought<'_> {
+        let mode = if form.one("mode") == Some("voice") { Mode::Voice } else { Mode::Text };
+        Sought { mode, words: form.one("q").unwrap_or_default() }
+    }
+}
+
 /// The tools of an agent.
 pub(crate) async fn show(
     State(door): State<Arc<Door>>,
@@ -62,7 +106,8 @@ pub(crate) async fn show(
         false => Vec::new(),
     };
     let may = who.is(Role::Administrator);
-    let listed = Listed { visitor: &visitor, agent: &agent, may };
+    let sought = Sought { mode, words: asked.q.trim() };
+    let listed = Listed { visitor: &visitor, agent: &agent, may, sought };
     let content = html! {
         h1 { "Tools" }
         (choose(&agents, &agent, mode, &asked.q))
@@ -108,6 +153,7 @@ struct Listed<'a> {
     visitor: &'a Visitor,
     agent: &'a str,
     may: bool,
+    sought: Sought<'a>,
 }
 
 impl Listed<'_> {
@@ -158,7 +204,7 @@ impl Listed<'_> {
     }
 
     fn named(&self, tool: &Tool) -> Markup {
-        let place = format!("{HOME}/tools/{}/{}", encode(self.agent), encode(&tool.id));
+        let place = self.sought.tool(self.agent, &tool.id);
         html! {
             a href=(place) { (page::id(&tool.id)) }
             span .about { (visible(&tool.contract.description)) }
@@ -169,7 +215,7 @@ impl Listed<'_> {
         if !self.may {
             return page::empty();
         }
-        switch(self.visitor, self.agent, tool, enabled)
+        switch(self.visitor, self.agent, tool, enabled, self.sought)
     }
 }
 
@@ -180,6 +226,7 @@ impl Listed<'_> {
         html! {
             form method="post" action=(place) {
                 (page::token(self.visitor))
+                (self.sought.fields())
                 button .quiet type="submit" aria-label={ "Take " (tool) " for this tenant" } { "Take it" }
             }
         }
@@ -199,13 +246,20 @@ pub(crate) fn approval(asked: &Confirmation) -> &'static str {
 }
 
 /// A button that turns a tool on or off.
-pub(crate) fn switch(visitor: &Visitor, agent: &str, tool: &str, enabled: bool) -> Markup {
+pub(crate) fn switch(
+    visitor: &Visitor,
+    agent: &str,
+    tool: &str,
+    enabled: bool,
+    sought: Sought<'_>,
+) -> Markup {
     let word = if enabled { "Enable" } else { "Disable" };
     let place = format!("{HOME}/tools/{}/{}/switch", encode(agent), encode(tool));
     html! {
         form method="post" action=(place) {
             (page::token(visitor))
             input type="hidden" name="enabled" value=(enabled);
+            (sought.fields())
             button .quiet type="submit" aria-label={ (word) " " (tool) " for " (agent) } { (word) }
         }
     }
@@ -215,10 +269,11 @@ pub(crate) fn switch(visitor: &Visitor, agent: &str, tool: &str, enabled: bool) 
 pub(crate) async fn take(
     State(door): State<Arc<Door>>,
     Extension(visitor): Extension<Visitor>,
+    Extension(form): Extension<Posted>,
     Path((agent, tool)): Path<(String, String)>,
 ) -> Result<Response, Failed> {
     definitions::taken(&door, &visitor.who, &tool).await?;
-    Ok(Redirect::to(&format!("{HOME}/tools?agent={}", encode(&agent))).into_response())
+    Ok(Redirect::to(&Sought::posted(&form).list(&agent)).into_response())
 }
 
 /// Turns a tool on or off for an agent, for good.
@@ -231,7 +286,7 @@ pub(crate) async fn turn(
     let who = &visitor.who;
     let enabled = form.one("enabled") == Some("true");
     activations::turned(&door, who, &agent, &tool, enabled).await?;
-    Ok(Redirect::to(&format!("{HOME}/tools?agent={}", encode(&agent))).into_response())
+    Ok(Redirect::to(&Sought::posted(&form).list(&agent)).into_response())
 }
 
 /// Whether somebody has turned it off.

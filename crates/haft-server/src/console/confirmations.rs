@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Extension, Path, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use haft_core::record::{Confirmation, ConfirmationStatus};
+use haft_runtime::runtime::Void;
 use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::Value;
@@ -17,6 +18,7 @@ use super::visible::{self, visible};
 use super::visits::Unasked;
 use super::{FRESH, HOME, encode, sign_in};
 use crate::api::confirmations;
+use crate::api::paging::placed;
 use crate::door::Door;
 use crate::pieces::hidden;
 use crate::problem::Problem;
@@ -51,18 +53,25 @@ pub(crate) async fn list(
     };
     let mut open = confirmations::found(&door, &visitor.who, waiting).await?;
     open.retain(is_open);
+    let mut voids = Vec::with_capacity(open.len());
+    for one in &open {
+        voids.push(door.runtime.void(one).await);
+    }
     let (after, limit) = (asked.after.clone(), Some(PAGE + 1));
     let filter = confirmations::Filter { after, limit, ..confirmations::Filter::default() };
     let mut past = confirmations::found(&door, &visitor.who, filter).await?;
+    let before =
+        confirmations::one(&door, &visitor.who, asked.after.as_deref().unwrap_or_default());
+    placed(&past, asked.after.as_deref(), before).await?;
     let last = page::cut(&mut past, PAGE).map(|one| one.id.clone());
     past.retain(|one| !is_open(one));
     let is_fresh = visitor.proven < FRESH;
     let content = html! {
         h1 { "Approvals" }
         @if let Some(done) = asked.done { p .notice.good role="status" { "Recorded: " (done.as_str()) "." } }
-        @if !is_fresh && !open.is_empty() { (sign_in::proving(&visitor, "/console/confirmations")) }
+        @if !is_fresh && !open.is_empty() { (sign_in::proving(&visitor, "/console/confirmations", "to answer")) }
         @if open.is_empty() { (page::nothing("Nothing waits for a person.")) }
-        @for one in &open { (question(&door, &visitor, one, is_fresh)) }
+        @for (one, void) in open.iter().zip(voids) { (question(&door, &visitor, one, void, is_fresh)) }
         h2 { "Answered or expired" }
         (answered(&past, now_ms))
         (page::older("/confirmations", &[], last.as_deref()))
@@ -70,44 +79,58 @@ pub(crate) async fn list(
     Ok(page::page(&visitor, "/confirmations", "Approvals", &content))
 }
 
-fn question(door: &Door, visitor: &Visitor, one: &Confirmation, is_fresh: bool) -> Markup {
+fn question(
+    door: &Door,
+    visitor: &Visitor,
+    one: &Confirmation,
+    void: Option<Void>,
+    is_fresh: bool,
+) -> Markup {
     let heading = format!("q-{}", one.id);
     html! {
         article .card.question aria-labelledby=(heading) {
             h2 id=(heading) { (page::id(&one.tool)) }
             p .preview { (visible(&one.preview)) }
+            @if let Some(void) = void {
+                p .notice.wait role="note" {
+                    "It cannot be approved: " (void.in_words()) ". The agent has to make the call again."
+                }
+            }
             @if !one.suspicious.is_empty() {
                 div .notice.bad role="note" {
                     strong { "Look twice" }
                     ul { @for why in &one.suspicious { li { (visible(why)) } } }
                 }
             }
-            (arguments(&one.arguments))
+            (arguments(one))
             dl .facts {
                 div { dt { "Asked by" } dd { (visible(&one.actor.to_string())) } }
                 div { dt { "Agent" } dd { (visible(&one.agent)) } }
                 @if let Some(subject) = &one.subject { div { dt { "For" } dd { (visible(&subject.to_string())) } } }
                 @if let Some(connection) = &one.connection { div { dt { "Connection" } dd { (page::id(connection)) } } }
                 @if let Some(session) = &one.session { div { dt { "Session" } dd { (page::id(session)) } } }
-                div { dt { "Asked" } dd { (page::time(one.asked_at_ms)) } }
-                div { dt { "Void after" } dd { (page::time(one.expires_at_ms)) } }
+                div { dt { "Asked" } dd { (page::instant(one.asked_at_ms)) } }
+                div { dt { "Void after" } dd { (page::instant(one.expires_at_ms)) } }
             }
             @if one.actor == visitor.who.principal {
                 p .note { "You asked for this yourself: somebody else has to answer." }
             } @else if is_fresh {
-                (buttons(door, visitor, one))
+                (buttons(door, visitor, one, void))
             }
         }
     }
 }
 
 /// Each answer is a form of its own, good once, on a page that was there long enough to be read.
-fn buttons(door: &Door, visitor: &Visitor, one: &Confirmation) -> Markup {
+fn buttons(door: &Door, visitor: &Visitor, one: &Confirmation, void: Option<Void>) -> Markup {
+    const ANSWERS: [(&str, &str, &str); 2] =
+        [("deny", "Deny", "quiet"), ("approve", "Approve", "strong")];
     let word = door.visits.ask(&visitor.id, &one.id);
+    let most = if void.is_some() { 1 } else { 2 };
     let place = format!("{HOME}/confirmations/{}", encode(&one.id));
     html! {
         div .row {
-            @for (answer, name, tone) in [("deny", "Deny", "quiet"), ("approve", "Approve", "strong")] {
+            @for (answer, name, tone) in ANSWERS.into_iter().take(most) {
                 form method="post" action=(place) data-wait="1000" {
                     (page::token(visitor))
                     input type="hidden" name="word" value=(word);
@@ -120,8 +143,8 @@ fn buttons(door: &Door, visitor: &Visitor, one: &Confirmation) -> Markup {
 }
 
 /// The effective arguments, one a row, each whole.
-fn arguments(value: &Value) -> Markup {
-    let Value::Object(members) = value else { return page::json(value) };
+fn arguments(one: &Confirmation) -> Markup {
+    let Value::Object(members) = &one.arguments else { return argument(&one.arguments) };
     if members.is_empty() {
         return page::nothing("Without arguments.");
     }
@@ -136,7 +159,12 @@ fn arguments(value: &Value) -> Markup {
             }
         }
     });
-    page::table("Effective arguments", &["Argument", "Value"], rows)
+    // Each region of a page has a name of its own.
+    page::table(
+        &format!("What {} would be called with ({})", one.tool, one.id),
+        &["Argument", "Value"],
+        rows,
+    )
 }
 
 /// Never cut: what is not shown cannot be approved.
@@ -151,18 +179,23 @@ fn argument(value: &Value) -> Markup {
     }
 }
 
+/// Where a question stands: nobody can answer one any longer whose time is over.
+pub(crate) fn stands(one: &Confirmation, now_ms: i64) -> &'static str {
+    let is_over = one.status == ConfirmationStatus::Pending && one.expires_at_ms <= now_ms;
+    if is_over { "expired" } else { one.status.as_str() }
+}
+
 fn answered(past: &[Confirmation], now_ms: i64) -> Markup {
     if past.is_empty() {
         return page::nothing("None yet.");
     }
     let rows = past.iter().map(|one| {
-        let is_over = one.status == ConfirmationStatus::Pending && one.expires_at_ms <= now_ms;
         html! {
             tr role="row" {
                 td role="cell" data-label="Asked (UTC)" { (page::time(one.asked_at_ms)) }
                 td role="cell" data-label="Tool" { (page::id(&one.tool)) }
                 td .value role="cell" data-label="Question" { (visible(&one.preview)) }
-                td role="cell" data-label="State" { (badge(if is_over { "expired" } else { one.status.as_str() })) }
+                td role="cell" data-label="State" { (badge(stands(one, now_ms))) }
                 td role="cell" data-label="By" { @if let Some(by) = &one.decided_by { (visible(&by.to_string())) } }
             }
         }

@@ -18,6 +18,7 @@ use super::guard::Failed;
 use super::page::{self, Visitor, badge};
 use super::posted::Posted;
 use super::visible::visible;
+use super::words;
 use crate::api::connections::grants::{self, Given, NewGrant};
 use crate::api::connections::{self as api, Connection, Tested, test};
 use crate::api::consents::{self, Asker, Consent};
@@ -113,7 +114,7 @@ fn outcome(last: Option<&Tested>) -> Markup {
     match last {
         None => html! { "none since the server was started" },
         Some(one) => html! {
-            (badge(one.result.as_str())) " " (page::time(one.tested_at_ms))
+            (badge(one.result.as_str())) " " (page::instant(one.tested_at_ms))
             span .about { (visible(&one.detail)) }
         },
     }
@@ -407,5 +408,5 @@ fn warnings(all: &[String]) -> Markup {
 }
 
 fn wrong(problem: &Problem) -> Markup {
-    html! { p .notice.bad role="alert" { (visible(&problem.in_words())) } }
+    html! { p .notice.bad role="alert" { (visible(&words::in_words(problem))) } }
 }

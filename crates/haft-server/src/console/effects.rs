@@ -15,6 +15,7 @@ use super::page::{self, Visitor, badge};
 use super::posted::Posted;
 use super::visible::visible;
 use super::{HOME, encode};
+use crate::api::paging::placed;
 use crate::api::{effects, records};
 use crate::door::Door;
 use crate::problem::Problem;
@@ -42,6 +43,8 @@ pub(crate) async fn list(
     let (limit, after) = (Some(PAGE + 1), asked.after.clone());
     let filter = effects::Filter { state, after, limit, ..effects::Filter::default() };
     let mut found = effects::found(&door, &visitor.who, filter).await?;
+    let before = effects::one(&door, &visitor.who, asked.after.as_deref().unwrap_or_default());
+    placed(&found, asked.after.as_deref(), before).await?;
     let last = page::cut(&mut found, PAGE).map(|one| one.effect.call.clone());
     let rows = found.iter().map(|one| {
         html! {
@@ -155,8 +158,8 @@ async fn shown(
         dl .facts {
             div { dt { "State" } dd { (badge(one.state.as_str())) } }
             div { dt { "Class" } dd { (effect.policy.as_str()) } }
-            div { dt { "Began" } dd { (page::time(one.started_at_ms)) } }
-            @if let Some(at) = one.ended_at_ms { div { dt { "Ended" } dd { (page::time(at)) } } }
+            div { dt { "Began" } dd { (page::instant(one.started_at_ms)) } }
+            @if let Some(at) = one.ended_at_ms { div { dt { "Ended" } dd { (page::instant(at)) } } }
             div { dt { "Agent" } dd { (visible(&effect.agent)) } }
             div { dt { "By" } dd { (visible(&effect.actor.to_string())) } }
             @if let Some(session) = &effect.session { div { dt { "Session" } dd { (page::link("/sessions", session)) } } }
@@ -169,10 +172,11 @@ async fn shown(
             div { dt { "Key" } dd { (page::id(&one.key.to_string())) } }
         }
         @if let Some(settled) = &one.resolution {
-            p { "Settled by " (visible(&settled.by)) " at " (page::time(settled.at_ms)) ": "
+            p { "Settled by " (visible(&settled.by)) " at " (page::instant(settled.at_ms)) ": "
                 (if settled.happened { "it happened" } else { "it did not happen" })
                 @if !settled.note.is_empty() { " (" (visible(&settled.note)) ")" } "." }
         }
+        @if let Some(why) = stuck(&one) { p .notice.bad { (visible(why)) } }
         (actions(visitor, &one, &named))
         @if let Some(view) = record.as_ref().and_then(|record| record.arguments.as_ref()) {
             h2 { "Arguments" }
@@ -181,6 +185,12 @@ async fn shown(
         }
     };
     Ok(page::page(visitor, "/effects", "Effect", &content))
+}
+
+/// Why undoing an effect did not go on.
+fn stuck(one: &EffectRecord) -> Option<&str> {
+    let why = one.compensation_result.as_ref().filter(|_| one.state == Stands::Stuck)?;
+    why.get("stuck").and_then(serde_json::Value::as_str)
 }
 
 /// The tools that the contract of an effect names.

@@ -42,7 +42,7 @@ pub(crate) async fn list(
     placed(&found, after.as_deref(), before).await?;
     let last = page::cut(&mut found, PAGE).map(|one| one.call.to_string());
     let own = [("tool", tool.as_deref().unwrap_or_default())];
-    let head = ["Time", "What", "Agent", "Tool", "Call"];
+    let head = ["Time (UTC)", "What", "Ended", "Agent", "Tool", "Call"];
     let of_tool = tool.as_deref().map(|tool| format!("?tool={}", encode(tool)));
     let stream = format!("{HOME}/events/stream{}", of_tool.unwrap_or_default());
     let content = html! {
@@ -100,7 +100,7 @@ pub(crate) async fn call(
             div { dt { "Tool" } dd { (page::id(&one.tool)) @if let Some(version) = &one.tool_version { " " (version) } } }
             div { dt { "Ended" } dd { (page::ended(one.error)) } }
             div { dt { "At stage" } dd { (stage.as_str().unwrap_or("–")) } }
-            div { dt { "Began" } dd { (page::time(one.started_at_ms)) } }
+            div { dt { "Began" } dd { (page::instant(one.started_at_ms)) } }
             div { dt { "Took" } dd { (page::span(one.duration_us)) } }
             div { dt { "Agent" } dd { (visible(&one.agent)) } }
             div { dt { "By" } dd { (visible(&one.actor.to_string())) } }

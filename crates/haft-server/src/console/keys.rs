@@ -13,7 +13,7 @@ use super::guard::Failed;
 use super::page::{self, Visitor, badge};
 use super::posted::Posted;
 use super::visible::visible;
-use super::{FRESH, HOME, encode, sign_in};
+use super::{FRESH, HOME, encode, sign_in, words};
 use crate::api::admin::Thing;
 use crate::api::admin::keys::{self, NewKey};
 use crate::door::Door;
@@ -36,10 +36,16 @@ pub(crate) async fn list(
     State(door): State<Arc<Door>>,
     Extension(visitor): Extension<Visitor>,
 ) -> Result<Response, Failed> {
-    shown(&door, &visitor, page::empty()).await
+    shown(&door, &visitor, page::empty(), None).await
 }
 
-async fn shown(door: &Door, visitor: &Visitor, said: Markup) -> Result<Response, Failed> {
+/// The page, with what came of the form, and what was written in it where no key was made of it.
+async fn shown(
+    door: &Door,
+    visitor: &Visitor,
+    said: Markup,
+    written: Option<&Posted>,
+) -> Result<Response, Failed> {
     let all = keys::all(door, &visitor.who).await?;
     let now_ms = door.runtime.store().now_ms();
     let rows = all.iter().map(|one| row(visitor, one, now_ms));
@@ -49,7 +55,8 @@ async fn shown(door: &Door, visitor: &Visitor, said: Markup) -> Result<Response,
         (said)
         (page::table("Keys", &head, rows))
         h2 { "A new key" }
-        @if visitor.proven < FRESH { (form(visitor)) } @else { (sign_in::proving(visitor, PLACE)) }
+        @if visitor.proven < FRESH { (form(visitor, written)) }
+        @else { (sign_in::proving(visitor, PLACE, "to make a key")) }
     };
     Ok(page::page(visitor, "/keys", "Keys", &content))
 }
@@ -111,27 +118,29 @@ fn revoking(visitor: &Visitor, id: &str) -> Markup {
     }
 }
 
-fn form(visitor: &Visitor) -> Markup {
+fn form(visitor: &Visitor, written: Option<&Posted>) -> Markup {
+    let text = |name: &str| written.and_then(|form| form.one(name)).unwrap_or_default().to_owned();
+    let given = |role: &str| !text(&format!("role.{role}")).is_empty();
     html! {
         form .card.settings method="post" action=(PLACE) autocomplete="off" {
             (page::token(visitor))
             label for="name" { "What it is for" }
-            input #name name="name" maxlength="200";
+            input #name name="name" maxlength="200" value=(text("name"));
             label for="principal" { "Holder" }
             input #principal name="principal" required placeholder="user:mara, agent:helper or service:billing"
-                spellcheck="false";
+                spellcheck="false" value=(text("principal"));
             label for="subject" { "For whom the holder acts, always" }
-            input #subject name="subject" placeholder="nobody else" spellcheck="false";
+            input #subject name="subject" placeholder="nobody else" spellcheck="false" value=(text("subject"));
             fieldset {
                 legend { "Roles" }
                 @for (_, name, about) in ROLES {
-                    label .choice { input type="checkbox" name={ "role." (name) } value="yes"; " " (name) span .about { (about) } }
+                    label .choice { input type="checkbox" name={ "role." (name) } value="yes" checked[given(name)]; " " (name) span .about { (about) } }
                 }
             }
             label for="agents" { "Agents whose calls it may make, with commas between" }
-            input #agents name="agents" placeholder="as the holder is" spellcheck="false";
+            input #agents name="agents" placeholder="as the holder is" spellcheck="false" value=(text("agents"));
             label for="expires" { "Last day (UTC)" }
-            input #expires type="date" name="expires";
+            input #expires type="date" name="expires" value=(text("expires"));
             button .strong type="submit" { "Make the key" }
         }
     }
@@ -148,23 +157,41 @@ pub(crate) async fn make(
         let why = Problem::forbidden("you signed in too long ago to make a key");
         return Err(why.advise("go back, show your key again, then make it").into());
     }
-    let said = match wanted(&posted) {
-        Ok(new) => match keys::made(&door, &visitor.who, new).await {
-            Ok(made) => html! {
-                div .notice.good role="status" {
-                    p { "The key of " (page::id(&made.entry.id)) ". Copy it now: it is shown this once." }
-                    pre tabindex="0" #new-key { (made.key) }
-                }
-            },
-            Err(problem) => wrong(&problem),
-        },
-        Err(problem) => wrong(&problem),
+    let made = match wanted(&posted) {
+        Ok(new) => keys::made(&door, &visitor.who, new).await,
+        Err(problem) => Err(problem),
     };
-    shown(&door, &visitor, said).await
+    let made = match made {
+        Ok(made) => made,
+        Err(problem) => return shown(&door, &visitor, wrong(&problem), Some(&posted)).await,
+    };
+    let strangers = strangers(&door, &visitor, &made.entry.value);
+    let said = html! {
+        div .notice.good role="status" {
+            p { "The key of " (page::id(&made.entry.id)) ". Copy it now: it is shown this once." }
+            pre tabindex="0" #new-key { (made.key) }
+        }
+        @for agent in &strangers {
+            p .notice.wait { "There is no agent " (page::id(agent)) " in this tenant yet: until there is, the key makes no calls as it." }
+        }
+    };
+    shown(&door, &visitor, said, None).await
+}
+
+/// The agents that a key is for and that there are not.
+fn strangers(door: &Door, visitor: &Visitor, key: &Value) -> Vec<String> {
+    let named = key.get("agents").and_then(Value::as_array).into_iter().flatten();
+    let own = text(key, "principal").and_then(|holder| holder.strip_prefix("agent:"));
+    let mut all: Vec<String> =
+        named.filter_map(Value::as_str).chain(own).map(str::to_owned).collect();
+    all.retain(|agent| !agent.contains('*') && !door.runtime.has_agent(&visitor.who.tenant, agent));
+    all.sort();
+    all.dedup();
+    all
 }
 
 fn wrong(problem: &Problem) -> Markup {
-    html! { p .notice.bad role="alert" { (visible(&problem.in_words())) } }
+    html! { p .notice.bad role="alert" { (visible(&words::in_words(problem))) } }
 }
 
 /// What the form asks for.

@@ -71,12 +71,11 @@ pub(crate) async fn show(
     let filter = || records::Filter { since_ms: Some(since), ..records::Filter::default() };
     let found = records::slices(&door, who, filter(), step.unsigned_abs()).await?;
     let stats = records::figures(&door, who, filter()).await?;
-    let open = [Stands::Unknown, Stands::Stuck];
-    let mut unsettled = 0;
-    for state in open {
-        let filter =
-            effects::Filter { state: Some(state), limit: Some(1_000), ..Default::default() };
-        unsettled += effects::found(&door, who, filter).await?.len();
+    let mut unsettled = Vec::new();
+    for (state, name) in [(Stands::Unknown, "Unknown effects"), (Stands::Stuck, "Stuck effects")] {
+        let limit = Some(COUNTED + 1);
+        let filter = effects::Filter { state: Some(state), limit, ..Default::default() };
+        unsettled.push((state, name, effects::found(&door, who, filter).await?.len()));
     }
     let slices = filled(found, since, step, count);
     let content = html! {
@@ -84,7 +83,7 @@ pub(crate) async fn show(
             h1 { "Overview" }
             (spans(asked.span))
         }
-        (tiles(&door, &visitor, &slices, unsettled))
+        (tiles(&door, &visitor, &slices, &unsettled))
         div .plots { @for plot in plots(&slices, asked.span) { (plot.render()) } }
         h2 { "By tool" }
         (by_tool(&stats))
@@ -211,7 +210,16 @@ fn plots<'a>(slices: &[Slice], span: Span) -> [Plot<'a>; 3] {
     ]
 }
 
-fn tiles(door: &Door, visitor: &Visitor, slices: &[Slice], unsettled: usize) -> Markup {
+/// So many effects of a state are counted, and so many tools are listed.
+const COUNTED: usize = 1_000;
+const LISTED: usize = 100;
+
+fn tiles(
+    door: &Door,
+    visitor: &Visitor,
+    slices: &[Slice],
+    unsettled: &[(Stands, &str, usize)],
+) -> Markup {
     let calls: u64 = slices.iter().map(|slice| slice.calls).sum();
     let well: u64 = slices.iter().map(went_well).sum();
     let (registry, tenant) = (door.runtime.current(), &visitor.who.tenant);
@@ -225,7 +233,11 @@ fn tiles(door: &Door, visitor: &Visitor, slices: &[Slice], unsettled: usize) -> 
             @if may_approve {
                 div { dt { "Wait for approval" } dd { a href={ (HOME) "/confirmations" } { (visitor.waiting) } } }
             }
-            div { dt { "Unknown or stuck" } dd { a href={ (HOME) "/effects?state=unknown" } { (unsettled) } } }
+            @for (state, name, many) in unsettled {
+                div { dt { (name) } dd { a href={ (HOME) "/effects?state=" (state.as_str()) } {
+                    (many.min(&COUNTED)) @if *many > COUNTED { "+" }
+                } } }
+            }
             div { dt { "Tools" } dd { a href={ (HOME) "/tools" } { (registry.tools.len() + own) } } }
             div { dt { "Registry" } dd .small { code { (version) } } }
         }
@@ -236,9 +248,9 @@ fn by_tool(stats: &[CallStats]) -> Markup {
     if stats.is_empty() {
         return page::nothing("No calls in this time.");
     }
-    let mut stats: Vec<_> = stats.iter().collect();
+    let (all, mut stats): (usize, Vec<_>) = (stats.len(), stats.iter().collect());
     stats.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.tool.cmp(&b.tool)));
-    let rows = stats.into_iter().take(100).map(|one| {
+    let rows = stats.into_iter().take(LISTED).map(|one| {
         html! {
             tr role="row" {
                 th scope="row" role="rowheader" data-label="Tool" { a href={ (HOME) "/events?tool=" (encode(&one.tool)) } { (page::id(&one.tool)) } }
@@ -249,9 +261,9 @@ fn by_tool(stats: &[CallStats]) -> Markup {
             }
         }
     });
-    page::table(
-        "Calls by tool",
-        &["Tool", "Calls#", "Not ok#", "Half within#", "99 % within#"],
-        rows,
-    )
+    let head = ["Tool", "Calls#", "Not ok#", "Half within#", "99 % within#"];
+    html! {
+        (page::table("Calls by tool", &head, rows))
+        @if all > LISTED { p .note { "The " (LISTED) " that were called most, of " (all) " tools." } }
+    }
 }

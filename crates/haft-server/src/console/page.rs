@@ -8,7 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::visible::visible;
-use super::{HOME, encode};
+use super::{HOME, encode, words};
 use crate::problem::Problem;
 use crate::who::{Role, Who};
 
@@ -114,7 +114,7 @@ pub(crate) fn problem(problem: &Problem, visitor: Option<&Visitor>) -> Response 
     let content = html! {
         h1 { (problem.title()) }
         p .notice.bad role="alert" { (visible(problem.detail())) }
-        p { "What to do: " (visible(problem.suggestion())) "." }
+        p { "What to do: " (visible(words::advice(problem))) "." }
         p { a href=(HOME) { "Back to the console" } }
     };
     let mut response = match visitor {
@@ -132,6 +132,11 @@ pub(crate) fn time(at_ms: i64) -> Markup {
     html! { time datetime=(at.to_string()) title="UTC" { (seen) } }
 }
 
+/// An instant where no head of a column says whose time it is.
+pub(crate) fn instant(at_ms: i64) -> Markup {
+    html! { (time(at_ms)) " " span .note { "UTC" } }
+}
+
 /// A time span, as people say it.
 pub(crate) fn span(us: u64) -> String {
     match us {
@@ -146,11 +151,16 @@ pub(crate) fn span(us: u64) -> String {
 /// A word with a colour, that says as much without it.
 pub(crate) fn badge(word: &str) -> Markup {
     let tone = match word {
-        "ok" | "succeeded" | "happened" | "approved" | "enabled" | "active" | "accepted"
-        | "found" => "good",
+        "ok" | "would_run" | "succeeded" | "happened" | "approved" | "enabled" | "active"
+        | "accepted" | "found" => "good",
         "unknown" | "stuck" | "failed" | "revoked" | "rejected" | "internal"
         | "redaction_failed" => "bad",
-        "pending" | "started" | "compensating" | "confirmation_required" | "ending" => "wait",
+        "pending"
+        | "started"
+        | "compensating"
+        | "confirmation_required"
+        | "ending"
+        | "would_not_run" => "wait",
         "denied" | "not_happened" | "expired" | "disabled" | "unavailable" | "ended" | "spent" => {
             "dull"
         }

@@ -113,7 +113,9 @@ impl Plot<'_> {
         }
         let step = 10_f64.powf(most.log10().floor());
         let round = [1.0, 2.0, 4.0, 5.0, 10.0].into_iter().map(|n| n * step);
-        round.clone().find(|top| *top >= most).unwrap_or(most).max(2.0)
+        let top = round.clone().find(|top| *top >= most).unwrap_or(most).max(2.0);
+        // There is no half of a call to write beside the line in the middle.
+        if self.unit == Unit::Count && top % 2.0 != 0.0 { top + 1.0 } else { top }
     }
 
     fn tick(&self, part: f64, top: f64) -> Markup {
@@ -130,7 +132,9 @@ impl Plot<'_> {
         html! {
             @for (slice, anchor) in places {
                 @if let Some(time) = self.times.get(slice) {
-                    text .tick x=(self.x(slice as f64 + 0.5)) y=(HEIGHT - 5.0) text-anchor=(anchor) { (time) }
+                    text .tick x=(self.x(slice as f64 + 0.5)) y=(HEIGHT - 5.0) text-anchor=(anchor) {
+                        (time) @if slice == last { " UTC" }
+                    }
                 }
             }
         }
@@ -196,7 +200,7 @@ impl Plot<'_> {
     /// Only the slices in which something was.
     fn table(&self) -> Markup {
         let names = self.lines.iter().map(|line| format!("{}#", line.name));
-        let names: Vec<String> = std::iter::once("From".to_owned()).chain(names).collect();
+        let names: Vec<String> = std::iter::once("From (UTC)".to_owned()).chain(names).collect();
         let said = |slice: &usize| {
             self.lines.iter().any(|line| {
                 line.values.get(*slice).copied().flatten().is_some_and(|value| value > 0.0)
@@ -205,7 +209,7 @@ impl Plot<'_> {
         let rows = (0..self.times.len()).filter(said).map(|slice| {
             html! {
                 tr role="row" {
-                    th scope="row" role="rowheader" data-label="From" { (self.times.get(slice).map_or("", String::as_str)) }
+                    th scope="row" role="rowheader" data-label="From (UTC)" { (self.times.get(slice).map_or("", String::as_str)) }
                     @for line in &self.lines {
                         td .number role="cell" data-label=(line.name) {
                             (line.values.get(slice).copied().flatten().map_or_else(String::new, |v| self.unit.say(v)))
@@ -248,7 +252,7 @@ mod tests {
     #[test]
     fn the_largest_number_is_round_and_never_nothing() {
         for (most, expected) in
-            [(0.0, 2.0), (1.0, 2.0), (7.0, 10.0), (18.0, 20.0), (4_001.0, 5_000.0)]
+            [(0.0, 2.0), (1.0, 2.0), (5.0, 6.0), (7.0, 10.0), (18.0, 20.0), (4_001.0, 5_000.0)]
         {
             assert_eq!(plot(Drawn::Bars, &[Some(most)]).top(), expected);
         }
@@ -258,7 +262,7 @@ mod tests {
     fn bars_curves_and_table_say_the_same() {
         let bars = plot(Drawn::Bars, &[Some(1.0), None, Some(2.0)]).render().into_string();
         assert_eq!(bars.matches("<rect").count(), 2);
-        assert!(bars.contains("data-label=\"From\">2:00</th><td class=\"number\" role=\"cell\" data-label=\"calls\">2</td>"), "{bars}");
+        assert!(bars.contains("data-label=\"From (UTC)\">2:00</th><td class=\"number\" role=\"cell\" data-label=\"calls\">2</td>"), "{bars}");
         let lines = plot(Drawn::Lines, &[Some(1.0), Some(2.0), None, Some(2.0)]).render();
         let lines = lines.into_string();
         assert_eq!((lines.matches("<polyline").count(), lines.matches("<circle").count()), (1, 1));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Extension, Path, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
 use haft_core::config::{Entry, Kind};
+use haft_runtime::config::{ChangeError, Changed};
 use maud::{Markup, html};
 use serde_json::{Map, Value, json};
 
@@ -12,7 +13,7 @@ use super::guard::Failed;
 use super::page::{self, Visitor};
 use super::posted::Posted;
 use super::visible::visible;
-use super::{HOME, encode};
+use super::{HOME, encode, words};
 use crate::api::admin::{self, policies};
 use crate::door::Door;
 use crate::problem::Problem;
@@ -81,7 +82,7 @@ pub(crate) async fn new(
     let content = html! {
         p .path { a href=(PLACE) { "Policies" } }
         h1 { "New policy " (page::id(&named.id)) }
-        (form(&visitor, &named.id, 0, &json!({})))
+        (form(&visitor, &named.id, 0, &json!({}), None))
     };
     Ok(page::page(&visitor, "/policies", "New policy", &content))
 }
@@ -103,7 +104,7 @@ async fn shown(
     id: &str,
     part: &policies::Part,
     said: Markup,
-    written: Option<&Value>,
+    written: Option<&Written>,
 ) -> Result<Response, Failed> {
     crate::api::need(&visitor.who, Role::Administrator)?;
     let now = admin::stored(door, &visitor.who, Kind::Policy, id).await?;
@@ -114,21 +115,50 @@ async fn shown(
     if now.is_none() && versions.is_empty() && written.is_none() {
         return Err(Problem::missing("policy").into());
     }
-    let version = now.as_ref().map_or(0, |entry| entry.version);
-    let body = written.or(now.as_ref().map(|entry| &entry.body)).cloned().unwrap_or_default();
+    let current = now.as_ref().map_or(0, |entry| entry.version);
+    // What was written was written on the version that was read, whatever there is by now: with the
+    // current one beside it, a second click would save it over what nobody has looked at.
+    let version = written.map_or(current, |written| written.on);
+    let over = written.filter(|written| written.on != current).map(|_| current);
+    let now_said = now.as_ref().map(|entry| &entry.body);
+    let body = written.map(|written| &written.body).or(now_said).cloned().unwrap_or_default();
     let content = html! {
         p .path { a href=(PLACE) { "Policies" } }
         h1 { "Policy " (page::id(id)) }
         (said)
         @if now.is_none() && written.is_none() { p .notice.wait { "It was removed. Saving it brings it back." } }
-        (form(visitor, id, version, &body))
-        @if now.is_some() { (removing(visitor, id, version)) }
+        @if over.is_some() { (theirs(now.as_ref())) }
+        (form(visitor, id, version, &body, over))
+        @if now.is_some() && written.is_none() { (removing(visitor, id, current)) }
         @if !versions.is_empty() { h2 { "Versions" } (history(&versions)) }
         @if let Some(last) = last {
             p { a href={ (PLACE) "/" (encode(id)) "?before=" (last) } { "Older versions" } }
         }
     };
     Ok(page::page(visitor, "/policies", "Policy", &content))
+}
+
+/// What a form said, and on which version.
+struct Written {
+    on: u64,
+    body: Value,
+}
+
+/// What there is by now, beside what somebody has written meanwhile.
+fn theirs(now: Option<&Entry>) -> Markup {
+    html! {
+        section aria-labelledby="theirs" {
+            @match now {
+                Some(entry) => {
+                    h2 #theirs { "What " (visible(&entry.changed_by.to_string())) " has saved as version " (entry.version) }
+                    (page::json(&entry.body))
+                    p { a href={ (PLACE) "/" (encode(&entry.id)) } { "Go on with that, without what I have written" } }
+                }
+                None => h2 #theirs { "It has been removed" },
+            }
+        }
+        h2 { "What you have written" }
+    }
 }
 
 fn history(versions: &[Entry]) -> Markup {
@@ -145,7 +175,9 @@ fn history(versions: &[Entry]) -> Markup {
     page::table("Versions", &["Version#", "Changed (UTC)", "By", "Content"], rows)
 }
 
-fn form(visitor: &Visitor, id: &str, version: u64, body: &Value) -> Markup {
+/// The form. `over` is the version that somebody else has saved since: replacing that is said
+/// expressly.
+fn form(visitor: &Visitor, id: &str, version: u64, body: &Value, over: Option<u64>) -> Markup {
     let text = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default();
     let lines = |name: &str| {
         let all = body.get(name).and_then(Value::as_array).into_iter().flatten();
@@ -163,6 +195,13 @@ fn form(visitor: &Visitor, id: &str, version: u64, body: &Value) -> Markup {
             }
             label for="cedar" { "Cedar rules" }
             textarea #cedar name="cedar" rows="10" spellcheck="false" { (text("cedar")) }
+            @if let Some(over) = over {
+                label .choice {
+                    input type="checkbox" name="over" value=(over) required; " "
+                    @if over == 0 { "Bring it back with what I have written" }
+                    @else { "Replace version " (over) " with what I have written" }
+                }
+            }
             button .strong type="submit" name="do" value="save" { "Save" }
         }
     }
@@ -189,29 +228,44 @@ pub(crate) async fn change(
     crate::api::need(who, Role::Administrator)?;
     let version = posted.one("version").and_then(|text| text.parse().ok());
     let version = version.ok_or_else(|| Problem::malformed("the form names no version"))?;
-    let written = match posted.one("do") {
+    let body = match posted.one("do") {
         Some("save") => Some(written(&posted)),
         Some("remove") => None,
         Some(_) | None => return Err(Problem::malformed("the form says nothing to do").into()),
     };
+    // Who has seen that there is another version says so.
+    let on = posted.one("over").and_then(|text| text.parse().ok()).unwrap_or(version);
     let newest = policies::Part::default();
-    let change = admin::change(who, Kind::Policy, &id, version, written.clone());
-    let problem = match door.runtime.change(change).await {
-        Ok(_) if written.is_none() => return Ok(Redirect::to(PLACE).into_response()),
-        Ok(changed) => {
-            let warnings: Vec<_> = changed.warnings.iter().map(ToString::to_string).collect();
-            let said = html! {
-                p .notice.good role="status" { "Saved as version " (changed.entry.version) "." }
-                @if !warnings.is_empty() {
-                    div .notice.wait { ul { @for why in &warnings { li { (visible(why)) } } } }
-                }
-            };
-            return shown(&door, &visitor, &id, &newest, said, None).await;
-        }
-        Err(error) => Problem::from(error),
+    let change = admin::change(who, Kind::Policy, &id, on, body.clone());
+    let error = match door.runtime.change(change).await {
+        Ok(_) if body.is_none() => return Ok(Redirect::to(PLACE).into_response()),
+        Ok(changed) => return shown(&door, &visitor, &id, &newest, saved(&changed), None).await,
+        Err(error) => error,
     };
-    let said = html! { p .notice.bad role="alert" { (visible(&problem.in_words())) } };
+    let why = match (&error, &body) {
+        (ChangeError::Stale | ChangeError::Missing, Some(_)) => {
+            "Somebody else has changed this policy since you opened it. Nothing of yours was saved. Look \
+             at theirs, put into yours what you want to keep of it, and save."
+                .to_owned()
+        }
+        (ChangeError::Stale, None) => "Somebody else has changed this policy since you opened it, and it \
+                                       was not removed. This is what it says now."
+            .to_owned(),
+        (_, _) => words::in_words(&Problem::from(error)),
+    };
+    let said = html! { p .notice.bad role="alert" { (visible(&why)) } };
+    let written = body.map(|body| Written { on, body });
     shown(&door, &visitor, &id, &newest, said, written.as_ref()).await
+}
+
+fn saved(changed: &Changed) -> Markup {
+    let warnings: Vec<_> = changed.warnings.iter().map(ToString::to_string).collect();
+    html! {
+        p .notice.good role="status" { "Saved as version " (changed.entry.version) "." }
+        @if !warnings.is_empty() {
+            div .notice.wait { ul { @for why in &warnings { li { (visible(why)) } } } }
+        }
+    }
 }
 
 /// What the form says; what is left empty is not said.

@@ -8,11 +8,13 @@ use haft_core::session::{Phase, Session};
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use super::confirmations::stands;
 use super::guard::Failed;
 use super::guard::Params;
 use super::page::{self, Visitor, badge};
 use super::visible::visible;
 use super::{HOME, encode};
+use crate::api::paging::placed;
 use crate::api::{confirmations, effects, records, sessions};
 use crate::door::Door;
 use crate::who::{Role, Who};
@@ -42,6 +44,8 @@ pub(crate) async fn list(
 ) -> Result<Response, Failed> {
     let after = asked.after.as_deref();
     let mut found = sessions::found(&door, &visitor.who, after, Some(PAGE + 1)).await?;
+    let before = sessions::one(&door, &visitor.who, after.unwrap_or_default());
+    placed(&found, after, before).await?;
     let last = page::cut(&mut found, PAGE).map(|one| one.id.clone());
     let rows = found.iter().map(|one| {
         html! {
@@ -79,7 +83,7 @@ pub(crate) async fn show(
     Path(session): Path<String>,
 ) -> Result<Response, Failed> {
     let one = sessions::one(&door, &visitor.who, &session).await?;
-    let mut moments = moments(&door, &visitor.who, &one).await?;
+    let (mut moments, is_cut) = moments(&door, &visitor.who, &one).await?;
     moments.sort_by_key(|moment| moment.at_ms);
     let content = html! {
         p .path { a href={ (HOME) "/sessions" } { "Sessions" } }
@@ -90,7 +94,7 @@ pub(crate) async fn show(
             div { dt { "Serves" } dd { (visible(&one.principal.to_string())) } }
             div { dt { "Mode" } dd { (one.mode.as_str()) } }
             div { dt { "Registry" } dd { (page::id(&one.registry_version)) } }
-            div { dt { "Began" } dd { (page::time(one.created_at_ms)) } }
+            div { dt { "Began" } dd { (page::instant(one.created_at_ms)) } }
             div { dt { "Turn" } dd { (one.turn.number) @if one.turn.open { " (going on)" } } }
             div { dt { "Chain of turns" } dd { (page::id(&one.turn.group)) } }
             div { dt { "Messages that wait" } dd { (one.waiting.len()) } }
@@ -98,10 +102,13 @@ pub(crate) async fn show(
         }
         h2 { "Timeline" }
         ol .timeline {
-            li { (page::time(one.created_at_ms)) " " span { "The session began." } }
+            li { (page::instant(one.created_at_ms)) " " span { "The session began." } }
+            @if is_cut {
+                li { span .note { "What happened then is not shown: of calls, effects and questions these are the last " (MOST) " each." } }
+            }
             @for moment in &moments {
                 li {
-                    (page::time(moment.at_ms))
+                    (page::instant(moment.at_ms))
                     @if moment.turn > 0 { span .note { " turn " (moment.turn) } }
                     " " span { (moment.shown) }
                 }
@@ -111,20 +118,29 @@ pub(crate) async fn show(
     Ok(page::page(&visitor, "/sessions", "Session", &content))
 }
 
-async fn moments(door: &Door, who: &Who, session: &Session) -> Result<Vec<Moment>, Failed> {
-    let own = Some(session.id.clone());
-    let filter = records::Filter { session: own.clone(), limit: Some(500), ..Default::default() };
-    let calls = records::found(door, who, filter).await?;
-    let filter = effects::Filter { session: own.clone(), limit: Some(500), ..Default::default() };
-    let effects = effects::found(door, who, filter).await?;
-    let asked = match who.is(Role::Approver) {
+/// So many of each kind are in a timeline.
+const MOST: usize = 500;
+
+/// What happened, and whether it is the end of more than that.
+async fn moments(door: &Door, who: &Who, session: &Session) -> Result<(Vec<Moment>, bool), Failed> {
+    let (own, limit) = (Some(session.id.clone()), Some(MOST + 1));
+    let filter = records::Filter { session: own.clone(), limit, ..Default::default() };
+    let mut calls = records::found(door, who, filter).await?;
+    let filter = effects::Filter { session: own.clone(), limit, ..Default::default() };
+    let mut effects = effects::found(door, who, filter).await?;
+    let mut asked = match who.is(Role::Approver) {
         true => {
-            let filter =
-                confirmations::Filter { session: own, limit: Some(500), ..Default::default() };
+            let filter = confirmations::Filter { session: own, limit, ..Default::default() };
             confirmations::found(door, who, filter).await?
         }
         false => Vec::new(),
     };
+    let is_cut = [
+        page::cut(&mut calls, MOST).is_some(),
+        page::cut(&mut effects, MOST).is_some(),
+        page::cut(&mut asked, MOST).is_some(),
+    ];
+    let now_ms = door.runtime.store().now_ms();
     let mut all: Vec<Moment> = Vec::new();
     all.extend(calls.iter().map(|one| Moment {
         at_ms: one.started_at_ms,
@@ -145,7 +161,7 @@ async fn moments(door: &Door, who: &Who, session: &Session) -> Result<Vec<Moment
     all.extend(asked.iter().map(|one| Moment {
         at_ms: one.asked_at_ms,
         turn: 0,
-        shown: html! { "Asked a person about " (page::id(&one.tool)) " " (badge(one.status.as_str())) },
+        shown: html! { "Asked a person about " (page::id(&one.tool)) " " (badge(stands(one, now_ms))) },
     }));
-    Ok(all)
+    Ok((all, is_cut.contains(&true)))
 }

@@ -183,17 +183,23 @@ pub(crate) async fn prove(
 }
 
 /// The form for that.
-pub(crate) fn proving(visitor: &Visitor, next: &str) -> Markup {
+pub(crate) fn proving(visitor: &Visitor, next: &str, what_for: &str) -> Markup {
     html! {
         form .notice.wait method="post" action={ (HOME) "/prove" } {
             (page::token(visitor))
             input type="hidden" name="next" value=(next);
-            p { "You signed in a while ago. Show your key again to answer." }
+            p { "You signed in a while ago. Show your key again " (what_for) "." }
             div .row {
                 label for="prove" { "Key" }
                 input #prove type="password" name="key" required autocomplete="current-password"
                     spellcheck="false";
                 button type="submit" { "Show key" }
+            }
+            @if visitor.token.is_none() {
+                p .note {
+                    "It is the key " (page::id(&visitor.who.key)) ". The administrator's own is in "
+                    code { ".haft/admin.key" } " beside " code { "haft.toml" } ", also for whoever came by a link."
+                }
             }
         }
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::{Extension, Path, State};
 use axum::response::Response;
 use haft_core::call::{Call, RawArguments};
+use haft_core::contract::Mode;
 use haft_core::parameters::Parameter;
 use haft_core::port::Invoke as _;
 use haft_core::{Envelope, ErrorKind, Tool};
@@ -13,7 +14,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::catalog::{OWN, approval, switch};
+use super::catalog::{OWN, Sought, approval, switch};
 use super::guard::Failed;
 use super::guard::Params;
 use super::page::{self, Visitor, badge};
@@ -30,6 +31,7 @@ use crate::who::Role;
 #[serde(default)]
 pub(crate) struct Asked {
     mode: ModeName,
+    q: String,
 }
 
 /// A tool as an agent has it.
@@ -39,7 +41,7 @@ pub(crate) async fn show(
     Path((agent, tool)): Path<(String, String)>,
     Params(asked): Params<Asked>,
 ) -> Result<Response, Failed> {
-    shown(&door, &visitor, &agent, &tool, asked.mode, None).await
+    shown(&door, &visitor, &agent, &tool, (asked.mode, &asked.q), None).await
 }
 
 /// What came of a form.
@@ -78,7 +80,8 @@ pub(crate) async fn call(
             Ok(door.runtime.invoke(call).await)
         }
     };
-    shown(&door, &visitor, &agent, &tool, mode, Some(Tried { form: &form, came })).await
+    let words = form.one("q").unwrap_or_default();
+    shown(&door, &visitor, &agent, &tool, (mode, words), Some(Tried { form: &form, came })).await
 }
 
 fn mode(form: &Posted) -> ModeName {
@@ -93,10 +96,11 @@ async fn shown(
     visitor: &Visitor,
     agent: &str,
     name: &str,
-    mode: ModeName,
+    (mode, words): (ModeName, &str),
     tried: Option<Tried<'_>>,
 ) -> Result<Response, Failed> {
     let who = &visitor.who;
+    let sought = Sought { mode: mode.into(), words };
     api::need(who, Role::Operator)?;
     let catalog = door.runtime.catalog(&api::looked_at(door, who, agent)?, mode.into());
     let caller = api::caller(door, who, agent)?;
@@ -115,25 +119,25 @@ async fn shown(
     let recent = records::found(door, who, filter).await?;
     let may = who.is(Role::Administrator);
     let content = html! {
-        p .path { a href={ (HOME) "/tools?agent=" (encode(agent)) } { "Tools of " (visible(agent)) } }
+        p .path { a href=(sought.list(agent)) { "Tools of " (visible(agent)) } }
         div .head {
             h1 { (page::id(&tool.id)) }
-            @if may && state.is_ok() { (switch(visitor, agent, &tool.id, false)) }
+            @if may && state.is_ok() { (switch(visitor, agent, &tool.id, false, sought)) }
             @if may && state.is_err_and(|one| one.why == Why::DisabledForAgent) {
-                (switch(visitor, agent, &tool.id, true))
+                (switch(visitor, agent, &tool.id, true, sought))
             }
         }
         p .lead { (visible(&tool.contract.description)) }
-        @if let Some(tried) = &tried { (outcome(tried, door)) }
+        @if let Some(tried) = &tried { (outcome(tried)) }
         @match state {
             Ok(found) => (facts(found)),
-            Err(missing) => (why_not(missing)),
+            Err(missing) => { (why_not(missing)) (elsewhere(agent, &tool, sought)) }
         }
         h2 { "Call it as yourself" }
         @match own.find(name) {
             Found::Tool(_) | Found::Narrowed(_) => {
                 @let connections = door.runtime.connections(&caller, &tool);
-                (calling(visitor, agent, &tool, &connections, mode, tried.as_ref().map(|tried| tried.form)))
+                (calling(visitor, agent, &tool, &connections, sought, tried.as_ref().map(|tried| tried.form)))
             }
             Found::Unavailable(missing) => p .nothing {
                 "You cannot: " (missing.why.in_words()) ". What would enable it: " (visible(&missing.enable)) "."
@@ -156,6 +160,19 @@ fn why_not(missing: &Unavailable) -> Markup {
             "Not enabled: " (missing.why.in_words())
             @if let Some(rule) = &missing.rule { " (" code .id { (visible(rule)) } ")" }
             ". What would enable it: " (visible(&missing.enable)) "."
+        }
+    }
+}
+
+/// A tool of another mode is called there.
+fn elsewhere(agent: &str, tool: &Tool, sought: Sought<'_>) -> Markup {
+    let modes = &tool.contract.allowed_modes;
+    if modes.contains(&sought.mode) {
+        return page::empty();
+    }
+    html! {
+        @for mode in modes {
+            p { a href=(Sought { mode: *mode, ..sought }.tool(agent, &tool.id)) { "Look at it in " (mode.as_str()) " mode" } }
         }
     }
 }
@@ -183,7 +200,7 @@ fn calling(
     agent: &str,
     tool: &Tool,
     connections: &[String],
-    mode: ModeName,
+    sought: Sought<'_>,
     filled: Option<&Posted>,
 ) -> Markup {
     // The same key for the same form, another for another act.
@@ -204,9 +221,11 @@ fn calling(
             div .row {
                 label for="mode" { "Mode" }
                 select #mode name="mode" {
-                    option value="text" selected[matches!(mode, ModeName::Text)] { "text" }
-                    option value="voice" selected[matches!(mode, ModeName::Voice)] { "voice" }
+                    @for one in [Mode::Text, Mode::Voice] {
+                        option value=(one.as_str()) selected[one == sought.mode] { (one.as_str()) }
+                    }
                 }
+                @if !sought.words.is_empty() { input type="hidden" name="q" value=(sought.words); }
                 button type="submit" name="do" value="dry" .quiet { "Dry run" }
                 button type="submit" name="do" value="call" { "Call" }
             }
@@ -228,7 +247,7 @@ fn connection(granted: &[String], filled: Option<&Posted>) -> Markup {
     }
 }
 
-fn outcome(tried: &Tried<'_>, door: &Door) -> Markup {
+fn outcome(tried: &Tried<'_>) -> Markup {
     let is_dry = tried.form.one("do") != Some("call");
     let heading = if is_dry { "Dry run: nothing was done" } else { "Outcome" };
     html! {
@@ -236,23 +255,25 @@ fn outcome(tried: &Tried<'_>, door: &Door) -> Markup {
             h2 #outcome { (heading) }
             @match &tried.came {
                 Err(wrong) => p .notice.bad role="alert" { (visible(wrong)) },
-                Ok(envelope) => (enveloped(envelope, door)),
+                Ok(envelope) => (enveloped(envelope, is_dry)),
             }
         }
     }
 }
 
-fn enveloped(envelope: &Envelope, _door: &Door) -> Markup {
+/// How it ended. Of a dry run nothing is on record, and that everything was decided says not yet that it would run.
+fn enveloped(envelope: &Envelope, is_dry: bool) -> Markup {
     let meta = &envelope.meta;
     html! {
         p role="status" {
             @match &envelope.result {
+                Ok(plan) if is_dry => (badge(if would_run(plan) { "would_run" } else { "would_not_run" })),
                 Ok(_) => (badge("ok")),
                 Err(error) => (badge(error.kind.as_str())),
             }
             " in " (page::span((meta.duration_ms * 1000.0) as u64))
             @if meta.cached { " · answered from memory: nothing was done now" }
-            @if !meta.record_id.is_empty() { " · " (page::link("/calls", &meta.record_id)) }
+            @if !is_dry && !meta.record_id.is_empty() { " · " (page::link("/calls", &meta.record_id)) }
         }
         @match &envelope.result {
             Ok(data) => (page::json(data)),
@@ -274,6 +295,10 @@ fn enveloped(envelope: &Envelope, _door: &Door) -> Markup {
             (page::json(&serde_json::to_value(&meta.clamps).unwrap_or(Value::Null)))
         }
     }
+}
+
+fn would_run(plan: &Value) -> bool {
+    plan.get("wouldRun").and_then(Value::as_bool) == Some(true)
 }
 
 /// The typed view, members below what they belong to.

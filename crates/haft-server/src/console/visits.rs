@@ -136,6 +136,11 @@ impl Visits {
         Some(Seen { id, held: visit.held.clone(), csrf: visit.csrf.clone(), proven })
     }
 
+    /// Whether somebody is still signed in. Asking is not doing something.
+    pub(crate) fn goes_on(&self, id: &Hash) -> bool {
+        self.all().visits.get(id).is_some_and(|visit| visit.is_on(Instant::now()))
+    }
+
     /// Signs out.
     pub(crate) fn end(&self, id: &Hash) {
         self.all().visits.remove(id);
@@ -264,6 +269,11 @@ mod tests {
         let text = visits.begin(key("admin")).unwrap();
         visits.end(&visits.find(&text).unwrap().id);
         assert!(visits.find(&text).is_none(), "signed out");
+        let id = visits.find(&visits.begin(key("admin")).unwrap()).unwrap().id;
+        later(40 * 60).await;
+        assert!(visits.goes_on(&id));
+        later(21 * 60).await;
+        assert!(!visits.goes_on(&id), "whoever only asks keeps nobody signed in");
     }
 
     #[tokio::test(start_paused = true)]

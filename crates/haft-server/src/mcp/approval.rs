@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use haft_core::port::{Asked, Client as _, Question};
+use haft_core::port::{Asked, Client as _, Invoke as _, Question};
 use haft_core::{Call, Envelope, ErrorKind};
+use haft_runtime::runtime::Void;
 use serde_json::{Value, json};
 
 use super::talk::Talk;
@@ -19,19 +20,23 @@ pub(super) const NAME: &str = "haft/approval";
 const LONGEST_SHOWN: usize = 4_000;
 const MOST_SHOWN: usize = 16_000;
 
+/// So often a person is asked about one call, where what is asked changes while they answer.
+const MOST_ASKED: usize = 3;
+
 /// A question that waits.
 pub(super) struct Waiting {
     pub(super) id: String,
     pub(super) asked: Asked,
 }
 
-/// What the person has to be asked about the end of a call, where they can be.
+/// What the person has to be asked about the end of a call, where they can be. `before` is why what
+/// they said before does not count.
 pub(super) fn waiting(
-    door: &Door,
-    seat: &Seat,
+    (door, seat): (&Door, &Seat),
     talk: &Talk,
     call: &Call,
     envelope: &Envelope,
+    before: Option<Void>,
 ) -> Option<Waiting> {
     let error = envelope.result.as_ref().err()?;
     if error.kind != ErrorKind::ConfirmationRequired
@@ -55,7 +60,14 @@ pub(super) fn waiting(
         },
         "required": ["approve"],
     });
-    let message = message(question, call.connection.as_deref());
+    let mut message = message(question, call.connection.as_deref());
+    if let Some(void) = before {
+        let why = void.in_words();
+        message.insert_str(
+            0,
+            &format!("You are asked again: {why}, and your answer does not count.\n\n"),
+        );
+    }
     let question = Question::Elicit { message, schema };
     Some(Waiting { id, asked: Asked { name: NAME.to_owned(), question } })
 }
@@ -196,21 +208,60 @@ impl Said {
 }
 
 /// Asks now, and waits for the answer: in the older era.
-pub(super) async fn ask(talk: &Talk, waiting: &Waiting) -> Said {
+async fn ask(talk: &Talk, waiting: &Waiting) -> Said {
     let answers = talk.ask(vec![waiting.asked.clone()]).await;
     answers.ok().and_then(|answers| answers.get(NAME).map(Said::read)).unwrap_or(Said::Nothing)
 }
 
+/// The end of a call once the person was asked while it waits: in the older era. Where they have
+/// approved what would no longer run, they are asked what is asked now.
+pub(super) async fn settled(
+    door: &Door,
+    seat: &Seat,
+    call: &Call,
+    talk: &Talk,
+    mut envelope: Envelope,
+    waiting: &(dyn Fn(&Envelope, Word) -> Option<Waiting> + Sync),
+) -> Envelope {
+    let mut word = Word::None;
+    for _ in 0..MOST_ASKED {
+        let Some(waiting) = waiting(&envelope, word) else { break };
+        let said = ask(talk, &waiting).await;
+        word = decide(door, seat, &waiting.id, said).await;
+        if word == Word::None {
+            break;
+        }
+        envelope = door.runtime.invoke(call.clone()).await;
+        if word == Word::Taken {
+            break;
+        }
+    }
+    envelope
+}
+
+/// What became of the person's word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Word {
+    /// It is written down.
+    Taken,
+    /// They approved what would no longer run: they are to be asked anew.
+    Void(Void),
+    /// They said nothing, or what they said is not theirs to say.
+    None,
+}
+
 /// Writes the person's word down. Whatever the store makes of it, the call that follows sees it.
-pub(super) async fn decide(door: &Door, seat: &Seat, id: &str, said: Said) -> bool {
+pub(super) async fn decide(door: &Door, seat: &Seat, id: &str, said: Said) -> Word {
     let approve = match said {
         Said::Yes => true,
         Said::No => false,
-        Said::Nothing => return false,
+        Said::Nothing => return Word::None,
     };
-    let Some(person) = &seat.person else { return false };
-    let decided = door.runtime.confirm(&seat.caller.tenant, id, approve, person).await;
-    decided.is_ok()
+    let Some(person) = &seat.person else { return Word::None };
+    match door.runtime.confirm(&seat.caller.tenant, id, approve, person).await {
+        Ok(_) => Word::Taken,
+        Err(error) => Void::of(&error).map_or(Word::None, Word::Void),
+    }
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use serde::{Deserialize as _, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::SAME_ACT;
-use super::approval::{self, Said};
+use super::approval::{self, Said, Word};
 use super::coded::of_kind;
 use super::handler::Handler;
 use super::http::SESSION;
@@ -157,23 +157,29 @@ pub(super) async fn take(
     let mut round = Round::open(handler, line, asked(&call), sealed, said)?;
     settle_words(&mut call, meta, handler.seat.operates())?;
     call.client = Some(round.talk.clone());
-    if let Some(id) = round.state.confirmation.take() {
-        approval::decide(&handler.door, &handler.seat, &id, Said::of(round.talk.answers())).await;
-    }
+    let (door, seat) = (&*handler.door, &*handler.seat);
+    let word = match round.state.confirmation.take() {
+        Some(id) => approval::decide(door, seat, &id, Said::of(round.talk.answers())).await,
+        None => Word::None,
+    };
     // Only for a client that can be asked something is a call made again.
     let again = (round.talk.can() != Can::default()).then(|| call.clone());
     let name = call.tool.clone();
-    let mut envelope = handler.door.runtime.invoke(call).await;
-    if let Some(call) = &again
-        && let Some(waiting) =
-            approval::waiting(&handler.door, &handler.seat, &round.talk, call, &envelope)
-    {
+    let mut envelope = door.runtime.invoke(call).await;
+    if let Some(call) = &again {
+        let waiting = |envelope: &Envelope, word: Word| {
+            let before = match word {
+                Word::Void(why) => Some(why),
+                Word::Taken | Word::None => None,
+            };
+            approval::waiting((door, seat), &round.talk, call, envelope, before)
+        };
         if round.talk.by_result {
-            return round.ask_for(handler, asked(call), waiting).map(Ended::Asks);
-        }
-        let said = approval::ask(&round.talk, &waiting).await;
-        if approval::decide(&handler.door, &handler.seat, &waiting.id, said).await {
-            envelope = handler.door.runtime.invoke(call.clone()).await;
+            if let Some(waiting) = waiting(&envelope, word) {
+                return round.ask_for(handler, asked(call), waiting).map(Ended::Asks);
+            }
+        } else {
+            envelope = approval::settled(door, seat, call, &round.talk, envelope, &waiting).await;
         }
     }
     if !envelope.is_ok() {
@@ -309,6 +315,8 @@ fn settle_words(
         Some(_) => Err(wrong(name, "true or false")),
     };
     call.dry_run = flag(DRY_RUN)?;
+    // Models read the rest of what is told here.
+    call.sees_rules = operates && call.dry_run;
     call.overrule.similar_unknown = flag(DESPITE_UNKNOWN)?;
     if call.overrule.similar_unknown && !operates {
         let message = format!("`_meta`: `{DESPITE_UNKNOWN}` needs the role `operator`");

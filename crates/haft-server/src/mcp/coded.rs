@@ -12,6 +12,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::noted::Asking;
+
 /// What an error says beside its number.
 #[derive(Clone, Copy)]
 struct Words {
@@ -52,6 +54,11 @@ fn words(code: ErrorCode) -> Words {
     }
 }
 
+/// Our word for a number.
+pub(super) fn code(number: ErrorCode) -> &'static str {
+    words(number).code
+}
+
 /// Adds what is not there yet to what an error says for programs.
 fn add(data: &mut Map<String, Value>, words: Words) {
     for (name, word) in [("code", words.code), ("suggestion", words.suggestion)] {
@@ -87,18 +94,21 @@ fn told(data: Option<Value>, words: Words) -> Value {
     Value::Object(data)
 }
 
-/// The same of a message that is written already; nothing where it is no error.
-fn coded_message(message: &mut Value) -> Option<()> {
+/// The same of a message that is written already; nothing where it is no error. Whoever asked is in the
+/// log then.
+fn coded_message(message: &mut Value, asking: &Asking) -> Option<()> {
     let error = message.get_mut("error")?.as_object_mut()?;
     let number = error.get("code").and_then(Value::as_i64)?;
     let words = words(ErrorCode(i32::try_from(number).ok()?));
     let said = error.shift_remove("data");
-    error.insert("data".to_owned(), told(said, words));
+    let data = told(said, words);
+    asking.refused(data.get("code").and_then(Value::as_str).unwrap_or_default());
+    error.insert("data".to_owned(), data);
     Some(())
 }
 
 /// An answer of the SDK's, its errors with our codes: whole, or event by event.
-pub(super) async fn recoded(answered: Response) -> Response {
+pub(super) async fn recoded(answered: Response, asking: &Asking) -> Response {
     let (mut parts, body) = answered.into_parts();
     let kind = parts.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     let body = match kind.map(|kind| kind.split(';').next().unwrap_or(kind).trim_end()) {
@@ -108,11 +118,11 @@ pub(super) async fn recoded(answered: Response) -> Response {
                 return StatusCode::INTERNAL_SERVER_ERROR.into_response();
             };
             parts.headers.remove(header::CONTENT_LENGTH);
-            Body::from(in_json(&said).map_or(said, Bytes::from))
+            Body::from(in_json(&said, asking).map_or(said, Bytes::from))
         }
         Some(EVENTS) => {
-            let pieces = body.into_data_stream();
-            Body::from_stream(pieces.map(|piece| piece.map(in_events)))
+            let (pieces, asking) = (body.into_data_stream(), asking.clone());
+            Body::from_stream(pieces.map(move |piece| piece.map(|piece| in_events(piece, &asking))))
         }
         Some(_) | None => body,
     };
@@ -123,11 +133,11 @@ pub(super) const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 
 /// A message that is an error, with our code; nothing where it is none, as most are not.
-fn in_json(said: &[u8]) -> Option<String> {
+fn in_json(said: &[u8], asking: &Asking) -> Option<String> {
     let error: Outer<'_> = serde_json::from_slice(said).ok()?;
     error.error?;
     let mut message: Value = serde_json::from_slice(said).ok()?;
-    coded_message(&mut message)?;
+    coded_message(&mut message, asking)?;
     Some(message.to_string())
 }
 
@@ -139,14 +149,15 @@ struct Outer<'a> {
 }
 
 /// The same in events: the SDK hands each on whole, and a message stands on one line.
-fn in_events(piece: Bytes) -> Bytes {
+fn in_events(piece: Bytes, asking: &Asking) -> Bytes {
     let Ok(text) = std::str::from_utf8(&piece) else { return piece };
     if !text.contains("\"error\"") {
         return piece;
     }
     let line = |line: &str| {
         let (said, end) = line.strip_suffix('\n').map_or((line, ""), |said| (said, "\n"));
-        let coded = said.strip_prefix("data:").and_then(|data| in_json(data.trim().as_bytes()));
+        let data = said.strip_prefix("data:");
+        let coded = data.and_then(|data| in_json(data.trim().as_bytes(), asking));
         coded.map_or_else(|| line.to_owned(), |coded| format!("data: {coded}{end}"))
     };
     Bytes::from(text.split_inclusive('\n').map(line).collect::<String>())

@@ -19,6 +19,7 @@ use serde_json::{Map, Value};
 use super::call::{self, Ended};
 use super::coded::coded;
 use super::handler::Handler;
+use super::noted::Asking;
 use super::talk::Line;
 use super::{Seat, listed};
 use crate::door::Door;
@@ -73,7 +74,7 @@ impl Direct {
     }
 
     /// Makes the call. Whoever stops waiting drops this, as at every other door.
-    pub(super) async fn answer(self, door: Arc<Door>, seat: Seat) -> Response {
+    pub(super) async fn answer(self, door: Arc<Door>, seat: Seat, asking: &Asking) -> Response {
         let Self { id, request, arguments, meta, line } = self;
         let handler = Handler::new(door, seat);
         let said = meta.get_traceparent().and_then(Trace::parse);
@@ -84,7 +85,12 @@ impl Direct {
                 Message::answer(id, call::told(&envelope)).told(StatusCode::OK)
             }
             Ok(Ended::Asks(result)) => Message::answer(id, result).told(StatusCode::OK),
-            Err(error) => Message::refusal(id, error),
+            Err(error) => {
+                let error = coded(error);
+                let code = error.data.as_ref().and_then(|data| data.get("code")?.as_str());
+                asking.refused(code.unwrap_or_default());
+                Message::refusal(id, error)
+            }
         }
     }
 }

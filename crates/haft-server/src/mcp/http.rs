@@ -19,6 +19,7 @@ use serde_json::Value;
 use super::call::ArgumentsText;
 use super::direct::{self, Direct};
 use super::handler::Handler;
+use super::noted::Asking;
 use super::sessions::{self, InUse};
 use super::{Seat, lines, metadata, refusal};
 use crate::body;
@@ -118,23 +119,27 @@ impl Endpoint {
         credential: Credential,
         request: Request,
     ) -> Response {
-        let mut heard = None;
+        let asking = Asking::new(who, request.method().as_str());
+        let mut heard = Heard { id: None, asking };
         match self.answer(who, agent, credential, request, &mut heard).await {
             Ok(response) => response,
-            Err(problem) => refusal::told(&problem, heard),
+            Err(problem) => {
+                heard.asking.refused(problem.code());
+                refusal::told(&problem, heard.id)
+            }
         }
     }
 
-    /// `heard` is the id of the request's message, from when it was read on.
     async fn answer(
         self: Arc<Self>,
         who: &Who,
         agent: Option<&str>,
         credential: Credential,
         request: Request,
-        heard: &mut Option<Value>,
+        heard: &mut Heard,
     ) -> Result<Response, Problem> {
         let seat = Seat::of(&self.door, who, agent)?;
+        heard.asking.of_agent(&seat.caller.agent);
         let session = session(request.headers())?;
         let in_use = match &session {
             Some(session) => Some(self.enter(session, &seat)?),
@@ -143,7 +148,7 @@ impl Endpoint {
         let method = request.method().clone();
         let of_session = !direct::is_newer(request.headers());
         match self.read(&seat, request, session.is_some(), heard).await? {
-            Read::Direct(call) => Ok(call.answer(self.door.clone(), seat).await),
+            Read::Direct(call) => Ok(call.answer(self.door.clone(), seat, &heard.asking).await),
             Read::Unsound(response) => Ok(response),
             Read::Sound { request, answer } => {
                 let place = (answer == Answer::Stays).then(|| self.door.places.take(who));
@@ -158,7 +163,7 @@ impl Endpoint {
                     let _ = self.sessions.close_session(&session.as_str().into()).await;
                     return Err(Problem::missing("session"));
                 }
-                answered = refusal::retold(answered).await?;
+                answered = refusal::retold(answered, &heard.asking).await?;
                 if let Some(place) = place {
                     let (door, who) = (self.door.clone(), who.clone());
                     let stopped = self.door.stopped();
@@ -230,7 +235,7 @@ impl Endpoint {
         seat: &Seat,
         request: Request,
         kept: bool,
-        heard: &mut Option<Value>,
+        heard: &mut Heard,
     ) -> Result<Read, Problem> {
         if request.method() != Method::POST {
             let stays = request.method() == Method::GET;
@@ -241,10 +246,15 @@ impl Endpoint {
         let bytes = body::json_bytes(&parts.headers, body, &self.door.limits).await?;
         let (message, arguments) = match lines::message(&bytes, self.door.limits.body_bytes) {
             Ok(read) => read,
-            Err(error) => return Ok(Read::Unsound(refused(&error))),
+            Err(error) => {
+                heard.asking.refused(error.code());
+                return Ok(Read::Unsound(refused(&error)));
+            }
         };
-        *heard = Some(message.get("id").cloned().unwrap_or_default());
-        let answer = match message.get("method").and_then(Value::as_str) {
+        heard.id = Some(message.get("id").cloned().unwrap_or_default());
+        let method = message.get("method").and_then(Value::as_str);
+        heard.asking.read(method.unwrap_or("answer"));
+        let answer = match method {
             Some("initialize") => Answer::Begins,
             Some(LISTEN) => Answer::Stays,
             Some(_) | None => Answer::Ends,
@@ -265,6 +275,13 @@ impl Endpoint {
         }
         Ok(Read::Sound { request: Request::from_parts(parts, Body::from(bytes)), answer })
     }
+}
+
+/// What is known of a request so far.
+struct Heard {
+    /// The id of its message, from when that was read on.
+    id: Option<Value>,
+    asking: Asking,
 }
 
 /// A request that may be handed on, or what is said to one that may not.

@@ -18,7 +18,7 @@ use tokio::sync::Mutex;
 
 use super::Seat;
 use super::call::ArgumentsText;
-use super::coded::coded;
+use super::coded::{code, coded};
 use super::handler::Handler;
 use crate::door::Door;
 
@@ -45,6 +45,11 @@ impl Wrong {
             true => StatusCode::OK,
             false => StatusCode::BAD_REQUEST,
         }
+    }
+
+    /// Our word for it.
+    pub(super) fn code(&self) -> &'static str {
+        code(self.code)
     }
 
     /// The answer to it.

@@ -9,6 +9,7 @@ use rmcp::model::{ErrorCode, ProtocolVersion};
 use serde_json::{Map, Value, json};
 
 use super::coded::{JSON, recoded};
+use super::noted::Asking;
 use crate::problem::Problem;
 
 /// More than the SDK says in plain text about anything.
@@ -48,15 +49,17 @@ fn error(problem: &Problem, id: &Value) -> Value {
 
 /// The SDK's answer, its errors with our codes; or, where it is an error in plain text, the problem that
 /// this is.
-pub(super) async fn retold(answered: Response) -> Result<Response, Problem> {
+pub(super) async fn retold(answered: Response, asking: &Asking) -> Result<Response, Problem> {
     let (status, headers) = (answered.status(), answered.headers());
     let is_error = status.is_client_error() || status.is_server_error();
     if !is_error || headers.contains_key(header::CONTENT_TYPE) {
-        return Ok(recoded(answered).await);
+        return Ok(recoded(answered, asking).await);
     }
     if status == StatusCode::METHOD_NOT_ALLOWED {
         // With `Allow`, which the SDK knows.
-        let mut response = told(&Problem::wrong_method(), None);
+        let problem = Problem::wrong_method();
+        asking.refused(problem.code());
+        let mut response = told(&problem, None);
         let allow = headers.get(header::ALLOW).cloned();
         allow.and_then(|allow| response.headers_mut().insert(header::ALLOW, allow));
         return Ok(response);

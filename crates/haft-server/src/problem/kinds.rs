@@ -3,6 +3,7 @@
 use axum::http::StatusCode;
 use haft_core::{ErrorKind, ToolError};
 use haft_runtime::config::ChangeError;
+use serde_json::Value;
 
 use super::Problem;
 
@@ -11,8 +12,9 @@ impl From<ToolError> for Problem {
         let error = error.into_fault();
         let mut problem =
             Self::new(status(error.kind), error.kind.as_str(), error.message, &error.suggestion);
+        problem.retry_after =
+            retry_after(error.kind, error.details.as_ref()).filter(|_| error.retryable);
         problem.details = error.details;
-        problem.retry_after = retry_after(error.kind).filter(|_| error.retryable);
         problem
     }
 }
@@ -41,9 +43,11 @@ impl From<ChangeError> for Problem {
     }
 }
 
-/// How long to wait before the same request makes sense again.
-pub(crate) fn retry_after(kind: ErrorKind) -> Option<u64> {
-    kind.is_retryable().then_some(1)
+/// How many seconds to wait before the same request makes sense again: as long as the details say,
+/// and not a moment less.
+pub(crate) fn retry_after(kind: ErrorKind, details: Option<&Value>) -> Option<u64> {
+    let said = details.and_then(|details| details.get("retryAfterMs")).and_then(Value::as_u64);
+    kind.is_retryable().then(|| said.map_or(1, |wait_ms| wait_ms.div_ceil(1000).max(1)))
 }
 
 /// The HTTP status of a kind.

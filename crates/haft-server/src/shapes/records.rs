@@ -21,6 +21,10 @@ pub(crate) struct Confirmation {
     subject: Option<String>,
     /// The session.
     session: Option<String>,
+    /// The turn in which it was asked; 0 outside of any.
+    turn: u64,
+    /// The call that asked first.
+    call: Option<String>,
     /// The tool.
     tool: String,
     /// The effective arguments.
@@ -33,6 +37,10 @@ pub(crate) struct Confirmation {
     suspicious: Option<Vec<String>>,
     /// What an approval would be bound to, as a digest.
     binding: String,
+    /// The contract in it, by its digest.
+    tool_digest: Option<String>,
+    /// The version of the rules in it.
+    policy_version: Option<String>,
     /// `pending`, `approved`, `denied` or `spent`.
     status: String,
     /// By whom.
@@ -265,8 +273,8 @@ pub(crate) struct AuditEntry {
     kind: String,
     /// What it says.
     body: Value,
-    /// The hash of the entry before.
-    previous: String,
+    /// The hash of the entry before; only for the tenant that runs the server.
+    previous: Option<String>,
     /// Its hash.
     hash: String,
 }

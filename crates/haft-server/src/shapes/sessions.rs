@@ -29,6 +29,8 @@ pub(crate) struct TurnState {
     untouched: Option<bool>,
     /// Effects whose intents were applied.
     applied: Option<Vec<String>>,
+    /// What a tool left for it in the turn before.
+    left: Option<Value>,
 }
 
 /// A session.
@@ -95,6 +97,8 @@ pub(crate) struct Recent {
     answered: bool,
     /// Whether a newer message came before it.
     superseded: Option<bool>,
+    /// The chain of turns in which it came.
+    group: Option<String>,
 }
 
 /// A session as operators see it: without what was said in it.
@@ -133,6 +137,8 @@ pub(crate) enum Arrived {
         group: String,
         /// What it begins with.
         messages: Vec<Value>,
+        /// What a tool left for it in the turn before.
+        left: Option<Value>,
     },
     /// It waits.
     Waits {

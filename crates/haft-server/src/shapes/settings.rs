@@ -117,6 +117,8 @@ pub(crate) struct KeyKept {
     roles: Vec<String>,
     /// The agents whose calls it may make.
     agents: Option<Vec<String>>,
+    /// What is known about its user; absent where nothing is said.
+    user: Option<Open>,
     /// When it was made, in milliseconds of the Unix epoch; absent where it is declared.
     made_at_ms: Option<i64>,
     /// When it ends; never where absent.

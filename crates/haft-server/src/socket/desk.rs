@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use haft_core::outcome::{Applied, Intent, IntentStatus};
 use haft_core::port::Invoke as _;
-use haft_core::record::Event;
+use haft_core::record::{Event, EventKind};
 use haft_core::session::{Phase, Session};
+use haft_core::trace::Trace;
 use haft_core::{Call, Caller, Envelope, ErrorKind, Principal, ToolError};
 use haft_runtime::runtime::Decided;
+use haft_runtime::trace;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -35,6 +37,8 @@ pub(super) struct Desk {
     caller: Caller,
     session: Arc<str>,
     room: Arc<Semaphore>,
+    /// The trace that its calls are part of.
+    trace: Option<Trace>,
     /// The session has ended.
     ended: Arc<AtomicBool>,
     /// And its client was told.
@@ -56,9 +60,16 @@ impl Desk {
             caller,
             session: session.into(),
             room: Arc::new(Semaphore::new(AT_ONCE)),
+            trace: None,
             ended: Arc::default(),
             over: Arc::default(),
         }
+    }
+
+    /// With a trace that what it carries out is part of.
+    pub(super) fn traced(mut self, trace: Option<Trace>) -> Self {
+        self.trace = trace;
+        self
     }
 
     /// Whether the session has ended, and there is nothing more to tell.
@@ -66,9 +77,21 @@ impl Desk {
         self.over.load(Ordering::Acquire)
     }
 
-    /// Whether an event is of this session.
+    /// Whether an event is of this session, or tells what became of a question that it asks.
     pub(super) fn is_ours(&self, event: &Event) -> bool {
-        is_of(event, &self.caller, &self.session)
+        is_of(event, &self.caller, &self.session) || self.is_asked(event)
+    }
+
+    /// Whether an event is of a question that another session has put first.
+    fn is_asked(&self, event: &Event) -> bool {
+        event.kind == EventKind::ConfirmationDecided
+            && *event.tenant == *self.caller.tenant
+            && *event.agent == *self.caller.agent
+            && event
+                .payload
+                .get("id")
+                .and_then(Value::as_str)
+                .is_some_and(|id| self.line.questions.has(id))
     }
 
     /// Takes a frame. It is carried out to its end, whatever becomes of the connection.
@@ -93,7 +116,7 @@ impl Desk {
         }
         let desk = self.clone();
         tokio::spawn(async move {
-            let done = desk.work(&id, asked).await;
+            let done = trace::within(desk.trace, desk.work(&id, asked)).await;
             match done {
                 Ok(result) => desk.line.tell(Some(&id), &Told::Answer { to: &id, result }),
                 Err(problem) => {
@@ -102,12 +125,52 @@ impl Desk {
                 }
             }
             drop((own, room));
-            // Not before the last answer is on the line.
-            if desk.ended.load(Ordering::Acquire) {
-                desk.over.store(true, Ordering::Release);
-                desk.line.poke();
-            }
+            desk.finish();
         });
+    }
+
+    /// Passes an event on. What ends the session elsewhere ends the connection, too.
+    pub(super) fn hear(&self, event: &Event) {
+        self.line.tell(None, &Told::Event { event });
+        let says = |name, what| event.payload.get(name).is_some_and(|said| said == what);
+        if event.kind != EventKind::SessionChanged {
+            return;
+        }
+        if says("phase", "ended") {
+            let intents = event.payload.get("intents").cloned().unwrap_or_default();
+            self.look(serde_json::from_value(intents).unwrap_or_default());
+        } else if says("change", "intents") {
+            self.look(Vec::new());
+        }
+    }
+
+    /// Looks whether the session has ended: then its client is told, and of these intents, which
+    /// nobody's frame has carried out.
+    pub(super) fn look(&self, intents: Vec<Applied>) {
+        let desk = self.clone();
+        tokio::spawn(async move {
+            match desk.door.runtime.session(&desk.caller, &desk.session).await {
+                Ok(session) if session.phase == Phase::Ended => {
+                    desk.tell_intents(&intents, &session);
+                }
+                // Forgotten meanwhile: nothing can be done in it any more.
+                Err(error) if error.kind == ErrorKind::SessionInactive => {
+                    desk.ended.store(true, Ordering::Release);
+                }
+                // Where it cannot be read now, the next look tells.
+                Ok(_) | Err(_) => return,
+            }
+            desk.finish();
+        });
+    }
+
+    /// Ends the connection where the session has ended; not before the last answer is on the line.
+    fn finish(&self) {
+        let idle = self.room.available_permits() == AT_ONCE;
+        if idle && self.ended.load(Ordering::Acquire) {
+            self.over.store(true, Ordering::Release);
+            self.line.poke();
+        }
     }
 
     fn refuse(&self, to: Option<&str>, problem: &Problem) {
@@ -117,8 +180,11 @@ impl Desk {
     async fn work(&self, id: &str, asked: Asked) -> Result<Value, Problem> {
         let (runtime, caller) = (&self.door.runtime, &self.caller);
         match asked {
-            Asked::Call { call } => {
-                let mut call = call.call(caller.clone(), self.who.is(Role::Operator))?;
+            Asked::Call { call, arguments } => {
+                let operates = self.who.is(Role::Operator);
+                let mut call = call.call(caller.clone(), operates)?;
+                call.arguments = call.arguments.from_text(arguments.as_deref());
+                call.sees_rules = operates;
                 if call.session.as_deref().is_some_and(|named| named != &*self.session) {
                     return Err(Problem::malformed("`call.session` names another session")
                         .advise("leave it out: a socket's calls are its session's"));
@@ -129,6 +195,7 @@ impl Desk {
                 let known = call.id.clone().unwrap_or_default();
                 self.heard(id, known, &mut call);
                 let envelope = runtime.invoke(call).await;
+                self.line.questions.hear(&envelope);
                 self.intents(&envelope).await?;
                 Ok(json!(envelope))
             }
@@ -139,9 +206,11 @@ impl Desk {
                 let sent = Sent::Framed(id.to_owned());
                 let read = dialects::read(&self.door, caller.clone(), &format, said, sent, &bytes);
                 let mut message = read.await?;
+                message.shows_rules(self.who.is(Role::Operator));
                 message.calls().for_each(|(known, call)| self.heard(id, known, call));
                 let answered = message.answer(runtime, &|_, _| {}).await;
                 for outcome in &answered.outcomes {
+                    self.line.questions.hear(outcome);
                     self.intents(outcome).await?;
                 }
                 Ok(json!(answered))
@@ -204,7 +273,8 @@ impl Desk {
     async fn asked(&self, id: &str) -> Option<Principal> {
         let person = beside(&self.caller)?;
         let asked = self.door.runtime.store().confirmation(&self.caller.tenant, id).await.ok()?;
-        let is_ours = asked.session.as_deref() == Some(&*self.session);
+        let is_ours =
+            asked.session.as_deref() == Some(&*self.session) || self.line.questions.has(id);
         (is_ours && asked.subject.as_ref() == Some(&person)).then_some(person)
     }
 

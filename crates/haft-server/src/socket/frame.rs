@@ -18,7 +18,12 @@ use super::line::Cursor;
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub(super) enum Asked {
     /// Make a call.
-    Call { call: Box<One> },
+    Call {
+        call: Box<One>,
+        /// Its arguments as they were written: see `RawArguments::from_text`.
+        #[serde(skip)]
+        arguments: Option<String>,
+    },
     /// Make the calls of a provider's message, and answer in its words.
     Said {
         format: String,
@@ -50,10 +55,11 @@ impl Asked {
         most: usize,
     ) -> (Option<String>, Result<(Self, Content), Problem>) {
         let limits = haft_adm::strict::Limits::default().with_bytes(most);
-        let value = match haft_adm::strict::parse(text, limits) {
-            Ok(value) => value,
-            Err(why) => return (None, Err(Problem::malformed(why.to_string()))),
-        };
+        let (value, written) =
+            match haft_adm::strict::parse_with(text, &["call", "arguments"], limits) {
+                Ok(read) => read,
+                Err(why) => return (None, Err(Problem::malformed(why.to_string()))),
+            };
         let Value::Object(mut fields) = value else {
             return (None, Err(Problem::malformed("a frame is an object")));
         };
@@ -65,7 +71,10 @@ impl Asked {
             }
         };
         let content = raw_of(canonical(&fields).as_bytes());
-        let read = serde_json::from_value(Value::Object(fields)).map(|asked| (asked, content));
+        let mut read = serde_json::from_value(Value::Object(fields)).map(|asked| (asked, content));
+        if let Ok((Self::Call { arguments, .. }, _)) = &mut read {
+            *arguments = written.map(str::to_owned);
+        }
         (Some(id), read.map_err(|why| Problem::malformed(why.to_string())))
     }
 }

@@ -15,6 +15,7 @@ pub(crate) use self::cursor::Cursor;
 use self::log::{LINE, Log, Seen};
 use super::frame::{self, Content, Told};
 use super::lines::All;
+use super::questions::Questions;
 
 /// One session's frames.
 pub(crate) struct Line {
@@ -22,6 +23,8 @@ pub(crate) struct Line {
     id: u64,
     log: Mutex<Log>,
     changed: Notify,
+    /// What its calls wait for.
+    pub(super) questions: Questions,
     /// The lines of all sessions, this one among them.
     all: Weak<All>,
 }
@@ -34,7 +37,13 @@ impl Line {
             Ok(()) => u64::from_ne_bytes(random),
             Err(_) => std::time::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs()),
         };
-        let line = Self { id, log: Mutex::default(), changed: Notify::new(), all };
+        let line = Self {
+            id,
+            log: Mutex::default(),
+            changed: Notify::new(),
+            questions: Questions::default(),
+            all,
+        };
         line.count(0, LINE);
         line
     }

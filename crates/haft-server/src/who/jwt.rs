@@ -78,6 +78,9 @@ pub struct Names {
     /// The roles: one word, several with spaces between, or a list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roles: Option<String>,
+    /// What is known about the user: the claim for each member of `context.user`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub user: BTreeMap<String, String>,
 }
 
 /// Why an issuer is refused.

@@ -8,6 +8,7 @@ use haft_runtime::policy::{Instant, Problem};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::facts::Facts;
 use super::{Key, Keys, Role, Who, mint as text_of};
 
 /// What the store keeps of a key.
@@ -29,6 +30,9 @@ pub struct StoredKey {
     /// The agents whose calls it may make.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agents: Option<Vec<String>>,
+    /// What is known about its user.
+    #[serde(default, skip_serializing_if = "Facts::is_empty")]
+    pub user: Facts,
     /// When it was made, in milliseconds of the Unix epoch.
     pub made_at_ms: i64,
     /// When it ends; never where absent.
@@ -51,6 +55,7 @@ impl StoredKey {
             agents: self.agents.clone(),
             name: self.name.clone(),
             expires: self.expires_at_ms.map(Instant),
+            user: self.user.clone(),
         }
     }
 }
@@ -68,6 +73,8 @@ pub struct Wanted {
     pub roles: Vec<Role>,
     /// The agents whose calls it may make.
     pub agents: Option<Vec<String>>,
+    /// What is known about its user.
+    pub user: Facts,
     /// When it ends, in milliseconds of the Unix epoch.
     pub expires_at_ms: Option<i64>,
 }
@@ -108,6 +115,7 @@ pub async fn mint(
         subject: wanted.subject,
         roles: wanted.roles,
         agents: wanted.agents,
+        user: wanted.user,
         made_at_ms: now,
         expires_at_ms: wanted.expires_at_ms,
         revoked_at_ms: None,

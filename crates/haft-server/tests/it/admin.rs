@@ -284,3 +284,33 @@ async fn what_agents_want_is_counted_and_granted() {
     let none = served.post(key, accept, json!({"agent": "helper", "tool": "fly"})).await;
     check(&none, 404, "not_found");
 }
+
+#[tokio::test]
+async fn what_an_agent_has_got_meanwhile_is_not_suggested_for_it() {
+    let served = Served::new().await;
+    let (key, switch) = (&served.admin, "/v1/admin/agents/helper/tools/echo");
+    check(&served.post(key, switch, json!({"enabled": false})).await, 200, "");
+    assert_eq!(echo(&served, &served.agent, "helper").await.status, 404);
+    let wanted = async || {
+        let wishes = served.get(key, "/v1/admin/suggestions").await.json();
+        wishes.as_array().unwrap().iter().map(|one| one["tool"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(wanted().await, [json!("shop__echo")]);
+    check(&served.post(key, switch, json!({"enabled": true})).await, 200, "");
+    assert_eq!(wanted().await, Vec::<Value>::new());
+}
+
+/// RFC 9110, 13.2.2: where both are said, both have to hold.
+#[tokio::test]
+async fn who_wants_a_new_one_or_nothing_changes_nothing_that_is_there() {
+    let served = Served::new().await;
+    let (key, path) = (&served.admin, "/v1/admin/agents/night");
+    check(&put(&served, key, path, "", json!({})).await, 201, "");
+    for tag in ["*", "\"v1\""] {
+        let both = [("If-Match", tag), ("If-None-Match", "*")];
+        let changed = json!({"tools": ["echo"]});
+        let reply = served.send(key, "PUT", path, &both, Some(changed)).await;
+        check(&reply, 412, "precondition_failed");
+    }
+    assert_eq!(served.get(key, path).await.header("etag"), Some("\"v1\""));
+}

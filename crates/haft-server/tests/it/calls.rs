@@ -1,9 +1,12 @@
 //! Calls: one, several, later, watched, and in a provider's words.
 
+use haft_runtime::policy::Rules;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::client::Served;
+use crate::mcp;
+use crate::socket::Line;
 
 const CALLS: &str = "/v1/agents/helper/calls";
 
@@ -513,4 +516,72 @@ async fn a_call_is_the_same_however_its_path_is_written() {
         let reply = served.post(&served.agent, path, json!({"tool": "echo"})).await;
         assert_eq!(reply.status, 404, "{path}: {reply:?}");
     }
+}
+
+/// A number that becomes a text is spelt as it was written, so that one act has one key.
+#[tokio::test]
+async fn a_call_among_others_is_read_as_the_call_alone() {
+    let served = Served::new().await;
+    let one = r#"{"tool": "echo", "arguments": {"text": 1.10}}"#;
+    let batch = format!(r#"{{"calls": [{{"tool": "nothing", "critical": false}}, {one}]}}"#);
+    for body in [one, batch.as_str()] {
+        let head = format!(
+            "POST {CALLS} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+            served.agent,
+            body.len(),
+        );
+        let reply = served.raw(format!("{head}{body}").as_bytes()).await;
+        let all = reply.json();
+        let last = all.as_array().and_then(|all| all.last()).unwrap_or(&all);
+        assert_eq!(last["data"], json!({"said": {"text": "1.10"}}), "{reply:?}");
+    }
+}
+
+/// The header says the same as the body, in whole seconds and none too early.
+#[tokio::test]
+async fn whoever_calls_too_often_is_told_when_to_come_back() {
+    let rules: Rules = serde_json::from_value(json!({"allow": ["shop__*"],
+        "modes": {"text": {"rate": {"calls": 1, "window_ms": 60_000}}}}))
+    .unwrap();
+    let served = Served::running(|builder| builder.rules(rules)).await;
+    let call = json!({"tool": "echo", "arguments": {"text": "a"}});
+    for status in [200, 429] {
+        let reply = served.post(&served.agent, CALLS, call.clone()).await;
+        assert_eq!(reply.status, status, "{reply:?}");
+        if status == 429 {
+            let wait_ms = reply.json()["error"]["details"]["retryAfterMs"].as_u64().unwrap();
+            let seconds: u64 = reply.header("retry-after").unwrap().parse().unwrap();
+            assert_eq!(seconds, wait_ms.div_ceil(1000), "{reply:?}");
+        }
+    }
+}
+
+/// Which rule decides is told to operators, at every door; and to nobody else.
+#[tokio::test]
+async fn a_dry_run_of_an_operator_names_rules_at_every_door() {
+    let served = Served::new().await;
+    let call = json!({"tool": "echo", "arguments": {"text": "a"}, "dry_run": true});
+    for (key, names) in [(&served.operator, true), (&served.agent, false)] {
+        let mut told = vec![served.post(key, CALLS, call.clone()).await.body];
+        let message = json!({"role": "assistant", "content": null, "tool_calls": [{"id": "c",
+            "type": "function", "function": {"name": "shop__echo", "arguments": "{\"text\":\"a\"}"}}]});
+        let posted = format!("{CALLS}?format=openai&dry_run=true");
+        told.push(served.post(key, &posted, message.clone()).await.body);
+        let mut meta = mcp::meta(json!({}));
+        meta["haft/dryRun"] = json!(true);
+        let (text, with) = (json!({"text": "a"}), json!({ "_meta": meta }));
+        told.push(mcp::call_with(&served, key, "echo", text, with).await.to_string());
+        let mut line = Line::open(&served, key, "").await;
+        let frame = json!({"type": "call", "id": "1", "call": call});
+        told.push(line.ask(frame).await.to_string());
+        let said = json!({"type": "said", "id": "2", "format": "openai", "message": message,
+                          "dry_run": true});
+        told.push(line.ask(said).await.to_string());
+        for (door, told) in told.iter().enumerate() {
+            assert!(told.contains("verdict"), "{door}: {told}");
+            assert_eq!(told.contains("rule"), names, "{door}: {told}");
+        }
+    }
+    assert_eq!(served.runs(), 0);
 }

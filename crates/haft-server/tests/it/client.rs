@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use haft_core::contract::{Capability, Contract};
 use haft_core::names::{Namespace, SEPARATOR};
+use haft_core::outcome::{After, Intent};
 use haft_core::port::{Boxed, Ended, Execute, Job, Observe, Store};
 use haft_core::registry::{Build, Entry, Implementation, Registry, Tool, version_of};
 use haft_core::{Digest, Principal, parameters};
@@ -15,6 +16,7 @@ use haft_runtime::Runtime;
 use haft_runtime::policy::{Delegation, Instant, Policy, Rules, Source};
 use haft_runtime::runtime::Builder;
 use haft_runtime::toolbox::Records;
+use haft_server::who::facts::Facts;
 use haft_server::who::jwt::Issuers;
 use haft_server::who::{Key, Keys, Role, mint};
 use haft_server::{Door, Hub, Left, Limits, Metrics};
@@ -80,7 +82,7 @@ fn registry() -> Registry {
 struct Counting {
     runs: AtomicUsize,
     /// Whoever says `wait` is answered when there is a place, and `wait 7` after 7 milliseconds;
-    /// `steps 7` is told of seven steps first.
+    /// `steps 7` is told of seven steps first. `bye` ends a voice session after the farewell.
     gate: Semaphore,
 }
 
@@ -107,7 +109,9 @@ impl Execute for Shared {
             } else if let Some(steps) = text.strip_prefix("steps ") {
                 report(&job, steps.parse().unwrap()).await;
             }
-            Ended::Returned { data, intents: Vec::new() }
+            let farewell = Intent::EndVoiceSession { after: After::FarewellSpoken };
+            let intents = if text == "bye" { vec![farewell] } else { Vec::new() };
+            Ended::Returned { data, intents }
         })
     }
 }
@@ -403,7 +407,21 @@ fn key(id: &str, tenant: &str, principal: Principal, roles: &[Role]) -> (String,
     let (subject, agents) = (None, None);
     let (id, tenant, roles) = (id.to_owned(), tenant.to_owned(), roles.to_vec());
     let (name, expires) = (None, None);
-    (text, Key { id, sha256, tenant, principal, subject, roles, agents, name, expires })
+    (
+        text,
+        Key {
+            id,
+            sha256,
+            tenant,
+            principal,
+            subject,
+            roles,
+            agents,
+            name,
+            expires,
+            user: Facts::default(),
+        },
+    )
 }
 
 fn read(bytes: &[u8]) -> Reply {

@@ -13,9 +13,11 @@ use haft_wire::Dialect;
 use serde_json::{Value, json};
 
 use crate::admin::{check, put};
-use crate::client::{Reply, Served};
+use crate::client::{self, Reply, Served};
 use crate::mcp::asked;
 use crate::own::service::Service;
+use crate::socket::Line;
+use crate::traces;
 
 const CHAT: &str = "/v1/chat/completions";
 const JSON: Option<&str> = Some("application/json");
@@ -555,4 +557,59 @@ async fn what_a_result_orders_is_not_done() {
     assert!(asked_for.contains(&&json!(id)), "{waiting}");
     let again = served.post(&served.agent, calls_at, pay).await;
     assert_eq!((again.status, served.runs()), (202, 4), "{again:?}");
+}
+
+/// These clients look at `finish_reason` alone: half an answer must not have one.
+#[tokio::test]
+async fn an_answer_that_the_servers_end_cuts_off_is_an_error_that_may_be_sent_again() {
+    for stream in [false, true] {
+        let mut world = World::new(vec![calls("shop__send", "wait"), says("Done.")]).await;
+        let mut body = hello();
+        body["stream"] = json!(stream);
+        let (port, text) = (world.served.port(), body.to_string());
+        let request = format!(
+            "POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}\r\n\
+             Content-Type: application/json\r\nAuthorization: Bearer {}\r\n\r\n{text}",
+            text.len(),
+            world.served.agent
+        );
+        let asked = tokio::spawn(async move { client::send(port, request.as_bytes()).await });
+        world.served.ran(1).await;
+        // Who only listens is sent away when the end has begun.
+        let mut idle = Line::open(&world.served, &world.served.agent, "").await;
+        world.served.tell_to_stop();
+        assert_eq!(idle.hear_end().await, 1001);
+        world.served.gate()(1);
+        let reply = asked.await.unwrap();
+        assert_eq!(reply.status, if stream { 200 } else { 503 }, "{reply:?}");
+        assert!(reply.body.contains(r#""code":"transient""#), "{reply:?}");
+        assert!(reply.body.contains("what was done is not done twice"), "{reply:?}");
+        assert!(!reply.body.contains(r#""finish_reason":"stop""#), "{reply:?}");
+        assert!(!reply.body.contains("[DONE]"), "{reply:?}");
+        assert_eq!(reply.header("retry-after"), if stream { None } else { Some("1") });
+    }
+}
+
+#[tokio::test]
+async fn calls_of_a_stream_are_in_the_trace_of_its_request() {
+    let (endpoint, got) = traces::collector().await;
+    let collects = traces::traces(&endpoint, 0.0);
+    let says = vec![calls("shop__echo", "a"), says("Done.")];
+    let model = Arc::new(Scripted { says: Mutex::new(says.into()), ..Scripted::default() });
+    let add = move |door: Door| {
+        let agent = Agent::new(door.runtime.clone(), model, Settings::default());
+        door.with_models(Arc::new(move |_, _| Ok(agent.clone())))
+    };
+    let seen = collects.clone();
+    let (store, limits) = (Arc::new(Memory::new()), Limits::default());
+    let served = Served::build(store, limits, |builder| builder.observe(seen), add).await;
+    let mut body = hello();
+    body["stream"] = json!(true);
+    let trace = [("traceparent", traces::PARENT)];
+    let reply = served.send(&served.agent, "POST", CHAT, &trace, Some(body)).await;
+    assert!(reply.body.contains("Done."), "{reply:?}");
+    collects.flush(std::time::Duration::from_secs(10)).await;
+    let spans = traces::spans(&got);
+    assert_eq!(spans[0]["name"], "execute_tool shop__echo");
+    assert_eq!(spans[0]["traceId"], "4bf92f3577b34da6a3ce929d0e0e4736");
 }

@@ -134,6 +134,35 @@ async fn what_people_decide_is_on_record_with_what_it_is_about() {
 }
 
 #[tokio::test]
+async fn events_of_confirmations_name_the_call_that_asked_and_its_turn() {
+    let served = Served::new().await;
+    let kinds = "confirmation_requested,confirmation_decided";
+    let mut stream = Stream::open(&served, &format!("?kind={kinds}"), "").await;
+    let sessions = "/v1/agents/helper/sessions";
+    let session = served.post(&served.agent, sessions, json!({"mode": "text"})).await.json();
+    let body =
+        json!({"tool": "pay", "arguments": {"text": "rent"}, "session": session["id"].clone()});
+    let calls = "/v1/agents/helper/calls";
+    let asked = served.post(&served.agent, calls, body.clone()).await.json();
+    let (asking, turn) = (&asked["meta"]["recordId"], &json!(1));
+    let (_, told, _) = stream.next().await;
+    assert_eq!((&told["call"], &told["turn"]), (asking, turn), "{told}");
+    let id = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap();
+    let place = format!("/v1/confirmations/{id}");
+    assert_eq!(served.post(&served.operator, &place, json!({"approve": true})).await.status, 200);
+    let (_, told, _) = stream.next().await;
+    assert_eq!((&told["call"], &told["turn"]), (asking, turn), "{told}");
+    let done = served.post(&served.agent, calls, body).await.json();
+    let kept = served.get(&served.operator, "/v1/events?kind=confirmation_decided").await.json();
+    let said: Vec<_> =
+        kept.as_array().unwrap().iter().map(|one| (&one["call"], &one["turn"])).collect();
+    assert_eq!(said, [(&done["meta"]["recordId"], turn), (asking, turn)], "{kept}");
+    let path = format!("/v1/audit?kind=confirmation&call={}", asking.as_str().unwrap());
+    let found = served.get(&served.operator, &path).await.json();
+    assert_eq!(found.as_array().unwrap().len(), 1, "{found}");
+}
+
+#[tokio::test]
 async fn an_answer_is_told_at_the_time_at_which_it_was_given() {
     let served = Served::new().await;
     let mut stream = Stream::open(&served, "?kind=confirmation_decided", "").await;
@@ -256,4 +285,22 @@ async fn whoever_comes_back_too_late_is_told_from_where_to_read() {
     );
     let found = listed(&served, &served.operator, said["read"].as_str().unwrap()).await;
     assert_eq!(found, [missed], "{said}");
+}
+
+/// Whoever pages with a damaged cursor is told, and does not begin at the newest again.
+#[tokio::test]
+async fn what_only_looks_like_the_id_of_an_entry_is_refused() {
+    let served = Served::new().await;
+    let agent = served.send(&served.admin, "PUT", "/v1/admin/agents/night", &[], Some(json!({})));
+    assert_eq!(agent.await.status, 201);
+    let newest = served.get(&served.operator, "/v1/audit?limit=1").await.json();
+    let id = newest[0]["id"].as_str().unwrap();
+    let last = if id.ends_with('0') { '1' } else { '0' };
+    let forged = format!("{}{last}", &id[..id.len() - 1]);
+    for (key, id, status) in
+        [(&served.operator, id, 200), (&served.operator, &forged, 400), (&served.stranger, id, 400)]
+    {
+        let reply = served.get(key, &format!("/v1/audit?before={id}")).await;
+        assert_eq!(reply.status, status, "{id}: {reply:?}");
+    }
 }

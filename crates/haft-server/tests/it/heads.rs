@@ -41,6 +41,8 @@ async fn a_page_is_looked_at_as_it_is_read() {
         ("/console/consent?state=x&code=y", 400),
         ("/errors/denied", 200),
         ("/errors/none", 404),
+        ("/errors/H120", 200),
+        ("/errors/H999", 404),
         ("/healthz", 200),
         ("/readyz", 200),
         ("/v1/openapi.json", 200),

@@ -113,3 +113,111 @@ async fn keys_that_look_alike_are_different_keys() {
     assert_eq!(reply.json()["meta"]["cached"], true, "the same as without");
     assert_eq!(served.runs(), keys.len());
 }
+
+/// An assistant's message of Chat Completions that calls `send` with each of these.
+fn message(texts: &[&str]) -> Value {
+    let call = |text: &&str| {
+        json!({"id": format!("c-{text}"), "type": "function", "function":
+            {"name": "shop__send", "arguments": json!({"text": text}).to_string()}})
+    };
+    let calls: Vec<Value> = texts.iter().map(call).collect();
+    json!({"role": "assistant", "content": null, "tool_calls": calls})
+}
+
+/// The ways in which `send` can be asked for under one key.
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Header,
+    Body,
+    Batch,
+    Message,
+    Mcp,
+    Socket,
+}
+
+async fn ask(served: &Served, way: Way, key: &str, texts: &[&str]) -> String {
+    let call = |text: &&str| json!({"tool": "send", "arguments": {"text": text}});
+    let (mut one, header) = (call(&texts[0]), [("Idempotency-Key", key)]);
+    one["idempotency_key"] = json!(key);
+    let posted = format!("{CALLS}?format=openai");
+    let post = async |path: &str, body: Value| {
+        served.send(&served.agent, "POST", path, &header, Some(body)).await.body
+    };
+    match way {
+        Way::Header => post(CALLS, call(&texts[0])).await,
+        Way::Body => served.post(&served.agent, CALLS, one).await.body,
+        Way::Batch => {
+            let calls: Vec<Value> = texts.iter().map(call).collect();
+            post(CALLS, json!({ "calls": calls })).await
+        }
+        Way::Message => post(&posted, message(texts)).await,
+        Way::Mcp => {
+            let mut meta = mcp::meta(json!({}));
+            meta["haft/idempotencyKey"] = json!(key);
+            let with = json!({ "_meta": meta });
+            mcp::call(served, "send", json!({"text": texts[0]}), with).await.to_string()
+        }
+        Way::Socket => {
+            let mut line = Line::open(served, &served.agent, "").await;
+            line.ask(json!({"type": "call", "id": "1", "call": one})).await.to_string()
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_act_is_one_under_its_key_whichever_way_it_comes() {
+    use Way::{Batch, Body, Header, Mcp, Message, Socket};
+    let served = Served::new().await;
+    let mut done = 0;
+    for first in [Header, Body, Batch, Message, Mcp, Socket] {
+        let key = format!("{first:?}");
+        ask(&served, first, &key, &["a"]).await;
+        done += 1;
+        for again in [Header, Body, Batch, Message, Mcp, Socket] {
+            let told = ask(&served, again, &key, &["a"]).await;
+            assert_eq!(served.runs(), done, "{first:?}, then {again:?}: {told}");
+        }
+    }
+    for first in [Batch, Message] {
+        let key = format!("several, {first:?}").replace(' ', "");
+        ask(&served, first, &key, &["b", "a"]).await;
+        done += 2;
+        for again in [Header, Body, Batch, Message, Mcp, Socket] {
+            for texts in [&["a"][..], &["b"], &["a", "b"]] {
+                let told = ask(&served, again, &key, texts).await;
+                assert_eq!(served.runs(), done, "{first:?}, then {again:?} {texts:?}: {told}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_message_counts_what_it_repeats_and_conflicts_as_a_call_does() {
+    let served = Served::new().await;
+    for (texts, done) in [(&["a", "a"][..], 2), (&["a", "a"], 2), (&["a", "a", "a"], 3)] {
+        ask(&served, Way::Message, "twice", texts).await;
+        assert_eq!(served.runs(), done, "{texts:?}");
+    }
+    ask(&served, Way::Message, "one", &["a"]).await;
+    let told = ask(&served, Way::Message, "one", &["b"]).await;
+    assert!(told.contains("conflict"), "{told}");
+    assert_eq!(served.runs(), 4);
+}
+
+/// Nobody can name the key of another's message.
+#[tokio::test]
+async fn a_callers_own_key_is_no_place_in_a_message() {
+    let served = Served::new().await;
+    ask(&served, Way::Message, "k", &["a"]).await;
+    for (text, done) in [("b", 2), ("b", 2)] {
+        let told = ask(&served, Way::Header, "k/0", &[text]).await;
+        assert!(told.contains("\"ok\":true"), "{told}");
+        assert_eq!(served.runs(), done);
+    }
+    let told = ask(&served, Way::Header, "k/0", &["c"]).await;
+    assert!(told.contains("conflict"), "{told}");
+    // The other way round: what stands under a caller's own key is not the message's.
+    ask(&served, Way::Header, "l/0", &["a"]).await;
+    ask(&served, Way::Message, "l", &["a"]).await;
+    assert_eq!(served.runs(), 4);
+}

@@ -26,7 +26,7 @@ async fn listening(served: &Served, key: &str, path: &str, more: &str) -> (TcpSt
 }
 
 /// Until the chunk that ends a stream, or the time in which it should have come is over.
-async fn ends(stream: &mut TcpStream) -> bool {
+pub(crate) async fn ends(stream: &mut TcpStream) -> bool {
     let reading = async {
         let mut seen = Vec::new();
         loop {

@@ -242,6 +242,33 @@ async fn the_person_at_the_client_approves_and_the_model_cannot() {
 }
 
 #[tokio::test]
+async fn whoever_approved_under_rules_that_have_changed_is_asked_again() {
+    let served = Served::new().await;
+    let pay = json!({"text": "5 pounds"});
+    let can = json!({"_meta": meta(json!({"elicitation": {}}))});
+    let asked = call_for(&served, "pay", pay.clone(), can.clone()).await;
+    let rules = json!({"deny": ["send"]});
+    let changed = crate::admin::put(&served, &served.admin, "/v1/admin/policies/new", "", rules);
+    assert_eq!(changed.await.status, 201);
+    let yes = |asked: &Value| {
+        let mut with = can.clone();
+        with["inputResponses"] =
+            json!({"haft/approval": {"action": "accept", "content": {"approve": true}}});
+        with["requestState"] = asked["result"]["requestState"].clone();
+        with
+    };
+    let again = call_for(&served, "pay", pay.clone(), yes(&asked)).await;
+    assert_eq!(again["result"]["resultType"], "input_required", "{again}");
+    let shown = &again["result"]["inputRequests"]["haft/approval"]["params"]["message"];
+    let shown = shown.as_str().unwrap();
+    assert!(shown.starts_with("You are asked again: the rules have changed"), "{shown}");
+    assert!(shown.contains("5 pounds"), "{shown}");
+    assert_eq!(served.runs(), 0);
+    let paid = call_for(&served, "pay", pay, yes(&again)).await;
+    assert_eq!((&paid["result"]["isError"], served.runs()), (&json!(false), 1), "{paid}");
+}
+
+#[tokio::test]
 async fn a_no_is_a_no_and_a_closed_question_stays_open() {
     let served = Served::new().await;
     let pay = json!({"text": "7"});
@@ -751,4 +778,52 @@ async fn a_number_that_becomes_a_text_is_written_as_it_came() {
         let reply = served.raw(format!("{head}{body}").as_bytes()).await;
         assert!(reply.body.contains("1.10"), "{more}: {reply:?}");
     }
+}
+
+/// Lines of a log, as they are written.
+#[derive(Clone, Default)]
+struct Page(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Page {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn what_is_refused_is_logged_with_whose_it_is_and_without_their_words() {
+    let page = Page::default();
+    let to = page.clone();
+    let log = tracing_subscriber::fmt().json().flatten_event(true).with_writer(move || to.clone());
+    let _guard = tracing::subscriber::set_default(log.finish());
+    let served = Served::new().await;
+    let canary = "canary\u{1b}[2J";
+    let with = json!({"_meta": meta(json!({}))});
+    call_with(&served, &served.agent, "canary", json!({}), with).await;
+    let session = begin(&served, &served.agent).await;
+    for method in [canary.to_owned(), "x".repeat(1_000)] {
+        let odd = json!({"jsonrpc": "2.0", "id": 7, "method": method});
+        in_session(&served, &served.agent, &session, odd).await;
+    }
+    let text = String::from_utf8(page.0.lock().unwrap().clone()).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<_> = lines.iter().filter(|line| line["event"] == "mcp_refused").collect();
+    assert_eq!(told.len(), 3, "{lines:#?}");
+    for line in &told {
+        let whose = (&line["tenant_id"], &line["agent_id"], &line["level"]);
+        assert_eq!(whose, (&json!("ours"), &json!("helper"), &json!("INFO")), "{line}");
+        assert!(line["method"].as_str().unwrap().len() < 80, "{line}");
+        assert!(!line.to_string().contains("\\u001b"), "{line}");
+    }
+    assert!(!told[0].to_string().contains("canary"), "{told:?}");
+    assert_eq!(
+        (&told[0]["method"], &told[0]["code"]),
+        (&json!("tools/call"), &json!("unavailable"))
+    );
+    assert_eq!((&told[1]["code"], &told[2]["code"]), (&json!("not_found"), &json!("not_found")));
 }

@@ -159,6 +159,33 @@ async fn the_user_is_asked_while_the_call_waits() {
 }
 
 #[tokio::test]
+async fn the_user_is_asked_again_where_the_rules_change_while_they_think() {
+    let served = Served::new().await;
+    let mut pipe = Pipe::begin(&served, json!({"elicitation": {}})).await;
+    let yes = json!({"action": "accept", "content": {"approve": true}});
+    let params = json!({"name": "pay", "arguments": {"text": "5 pounds"}});
+    let question = pipe.ask(5, "tools/call", params).await;
+    let rules = json!({"deny": ["send"]});
+    let changed = crate::admin::put(&served, &served.admin, "/v1/admin/policies/new", "", rules);
+    assert_eq!(changed.await.status, 201);
+    pipe.send(json!({"jsonrpc": "2.0", "id": question["id"], "result": yes})).await;
+    let again = loop {
+        let heard = pipe.next().await;
+        // That the catalog may have changed is told, too.
+        if heard["method"] != "notifications/tools/list_changed" {
+            break heard;
+        }
+    };
+    assert_eq!(again["method"], "elicitation/create", "{again}");
+    let shown = again["params"]["message"].as_str().unwrap();
+    assert!(shown.starts_with("You are asked again"), "{shown}");
+    assert_eq!(served.runs(), 0);
+    pipe.send(json!({"jsonrpc": "2.0", "id": again["id"], "result": yes})).await;
+    assert_eq!(pipe.next().await["result"]["isError"], false);
+    assert_eq!(served.runs(), 1);
+}
+
+#[tokio::test]
 async fn a_changed_catalog_is_told() {
     let served = Served::new().await;
     let mut pipe = Pipe::begin(&served, json!({})).await;

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
+use crate::admin::{check, put};
 use crate::client::Served;
+use crate::socket::Line;
 
 #[tokio::test]
 async fn a_person_approves_and_an_agent_cannot() {
@@ -30,6 +32,37 @@ async fn a_person_approves_and_an_agent_cannot() {
     let effects = served.get(&served.operator, "/v1/effects?state=succeeded").await.json();
     assert_eq!(effects[0]["tool"], "shop__pay");
     assert_eq!(effects[0].get("arguments"), None, "what redaction may strip is not listed");
+}
+
+/// Over every door: what they approve would not run.
+#[tokio::test]
+async fn whoever_approves_under_rules_that_have_changed_is_told_to_have_it_asked_again() {
+    let served = Served::new().await;
+    let calls = "/v1/agents/helper/calls";
+    let body = json!({"tool": "pay", "arguments": {"text": "7"}, "idempotency_key": "k"});
+    let ask = async || {
+        let asked = served.post(&served.agent, calls, body.clone()).await;
+        assert_eq!(asked.status, 202, "{asked:?}");
+        let id = asked.json()["error"]["details"]["confirmation"]["id"].clone();
+        id.as_str().unwrap().to_owned()
+    };
+    let id = ask().await;
+    let rules = json!({"deny": ["send"]});
+    check(&put(&served, &served.admin, "/v1/admin/policies/new", "", rules).await, 201, "");
+    let path = format!("/v1/confirmations/{id}");
+    let refused = served.post(&served.operator, &path, json!({"approve": true})).await;
+    check(&refused, 403, "confirmation_refused");
+    assert_eq!(refused.json()["details"]["why"], "rules_changed", "{refused:?}");
+    assert!(refused.body.contains("make the call again"), "{refused:?}");
+    let mut person = Line::open(&served, &served.operator, "").await;
+    let confirm = json!({"type": "confirm", "id": "1", "confirmation": id, "approve": true});
+    let over_socket = person.ask(confirm).await;
+    assert_eq!(over_socket["problem"]["details"]["why"], "rules_changed", "{over_socket}");
+    // What is asked now is answered.
+    let path = format!("/v1/confirmations/{}", ask().await);
+    check(&served.post(&served.operator, &path, json!({"approve": true})).await, 200, "");
+    assert_eq!(served.post(&served.agent, calls, body).await.status, 200);
+    assert_eq!(served.runs(), 1);
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use haft_runtime::Settings;
 use haft_server::mcp::Approvals;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
@@ -21,7 +22,7 @@ impl Line {
         Self::try_open(served, key, query, |_| {}).await.unwrap()
     }
 
-    async fn try_open(
+    pub(crate) async fn try_open(
         served: &Served,
         key: &str,
         query: &str,
@@ -60,7 +61,7 @@ impl Line {
     }
 
     /// The code with which it is closed.
-    async fn hear_end(&mut self) -> u16 {
+    pub(crate) async fn hear_end(&mut self) -> u16 {
         loop {
             if let Err(code) = self.hear().await {
                 return code;
@@ -261,6 +262,17 @@ async fn the_newest_connection_holds_the_session() {
 }
 
 #[tokio::test]
+async fn a_number_that_becomes_a_text_is_written_as_it_came() {
+    let served = Served::new().await;
+    let mut line = Line::open(&served, &served.agent, "").await;
+    let frame =
+        r#"{"type": "call", "id": "1", "call": {"tool": "echo", "arguments": {"text": 1.10}}}"#;
+    line.0.send(Message::text(frame)).await.unwrap();
+    let answer = line.until("answer").await;
+    assert_eq!(answer["result"]["data"], json!({"said": {"text": "1.10"}}), "{answer}");
+}
+
+#[tokio::test]
 async fn a_person_is_asked_and_answers_over_the_socket() {
     let served = Served::new().await;
     let mut agent = Line::open(&served, &served.agent, "").await;
@@ -323,6 +335,34 @@ async fn the_user_beside_the_client_answers_what_their_own_session_asks_where_th
     let decided = beside.ask(confirm).await;
     assert_eq!(decided["result"]["confirmation"]["decidedBy"], "user:ann", "{decided}");
     assert_eq!(beside.ask(call("3", "pay", "a")).await["result"]["ok"], true);
+    assert_eq!(served.runs(), 1);
+}
+
+/// The same call waits for the same question, whoever has asked it first.
+#[tokio::test]
+async fn who_asks_what_another_session_asked_first_sees_and_answers_it_too() {
+    let served = Served::made(|door| door.with_socket_approvals(Approvals::Client)).await;
+    let mut first = Line::open(&served, &served.companion, "").await;
+    let asked = first.ask(call("1", "pay", "a")).await;
+    let id = &asked["result"]["error"]["details"]["confirmation"]["id"];
+    let mut second = Line::open(&served, &served.companion, "").await;
+    let confirm = json!({ "type": "confirm", "id": "9", "confirmation": id, "approve": true });
+    let refused = second.ask(confirm).await;
+    assert_eq!(refused["problem"]["status"], 403, "it has not asked: {refused}");
+    let again = second.ask(call("1", "pay", "a")).await;
+    assert_eq!(&again["result"]["error"]["details"]["confirmation"]["id"], id);
+    let confirm = json!({ "type": "confirm", "id": "2", "confirmation": id, "approve": true });
+    second.say(confirm).await;
+    let (mut decided, mut answered) = (false, false);
+    while !(decided && answered) {
+        let heard = second.hear().await.unwrap();
+        decided |= heard["event"]["type"] == "confirmation_decided";
+        if heard["to"] == "2" {
+            assert_eq!(heard["result"]["confirmation"]["decidedBy"], "user:ann", "{heard}");
+            answered = true;
+        }
+    }
+    assert_eq!(second.ask(call("3", "pay", "a")).await["result"]["ok"], true);
     assert_eq!(served.runs(), 1);
 }
 
@@ -433,4 +473,41 @@ async fn progress_comes_over_the_socket_in_order_and_before_the_answer() {
         }
         assert_eq!(told, [1, 2, 3, 0], "of frame {id}");
     }
+}
+
+#[tokio::test]
+async fn a_farewell_that_nobody_reports_ends_the_session_and_its_socket() {
+    let intent_limit = Duration::from_millis(50);
+    let settings = Settings { intent_limit, ..Settings::default() };
+    let served = Served::running(|builder| builder.settings(settings)).await;
+    let mut line = Line::open(&served, &served.agent, "?mode=voice").await;
+    line.say(call("1", "echo", "bye")).await;
+    let deferred = line.until("intents").await;
+    assert_eq!(deferred["intents"][0]["status"], "deferred", "{deferred}");
+    // Nobody touches the session from here on.
+    let applied = line.until("intents").await;
+    assert_eq!(applied["intents"][0]["status"], "applied", "{applied}");
+    assert_eq!(applied["intents"][0]["type"], "END_VOICE_SESSION", "{applied}");
+    assert_eq!(applied["session"]["phase"], "ended", "{applied}");
+    assert_eq!(line.hear_end().await, 1000);
+    let listed = served.get(&served.operator, "/v1/sessions").await.json();
+    assert_eq!(listed[0]["phase"], "ended", "{listed}");
+}
+
+#[tokio::test]
+async fn a_session_that_ends_elsewhere_ends_its_socket() {
+    let served = Served::new().await;
+    let mut line = Line::open(&served, &served.agent, "").await;
+    let ready = line.until("ready").await;
+    let id = ready["session"]["id"].as_str().unwrap();
+    let path = format!("/v1/agents/helper/sessions/{id}");
+    let closed = served.send(&served.agent, "DELETE", &path, &[], None).await;
+    assert!(closed.status < 300, "{closed:?}");
+    assert_eq!(line.hear_end().await, 1000);
+    // One that has ended before is shown as it is, and that is all.
+    let mut late = Line::open(&served, &served.agent, &format!("?session={id}")).await;
+    assert_eq!(late.until("ready").await["session"]["phase"], "ended");
+    assert_eq!(late.hear_end().await, 1000);
+    let none = Line::try_open(&served, &served.agent, "?session=none", |_| {}).await;
+    assert_eq!(none.err(), Some(410));
 }

@@ -9,8 +9,13 @@ use aws_lc_rs::rsa::{KeyPair, KeySize};
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64;
-use haft_server::who::Role;
+use haft_core::Principal;
+use haft_runtime::policy::{Rules, Source, Text, UserType};
+use haft_runtime::runtime::Builder;
+use haft_server::Limits;
 use haft_server::who::jwt::{Issuer, Issuers, Names};
+use haft_server::who::{Key, Keys, Role, mint};
+use haft_store::Memory;
 use jsonwebtoken::{Algorithm, EncodingKey, Header, encode};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -393,4 +398,71 @@ async fn a_token_signs_in_to_the_console_as_whoever_it_says() {
     };
     let heard = tokio::time::timeout(std::time::Duration::from_secs(20), hear).await;
     heard.expect("the stream has ended");
+}
+
+/// A rule that only users of the second level and above pass.
+fn by_level(builder: Builder) -> Builder {
+    let text = "@id(\"levels\") forbid (principal, action, resource) \
+                unless { context.user has level && context.user.level >= 2 };";
+    let rules = Rules {
+        allow: vec!["shop__*".into()],
+        user: [("level".to_owned(), UserType::Integer)].into(),
+        ..Rules::default()
+    };
+    let cedar = vec![Text { file: "levels.cedar".into(), text: text.into() }];
+    builder.source(Source { rules: rules.clone(), cedar, ..Source::default() }).rules(rules)
+}
+
+fn ada(id: &str, user: Value) -> (String, Key) {
+    let (text, sha256) = mint(id, &[7; 32]);
+    let key = json!({"id": id, "sha256": sha256, "tenant": "ours", "principal": "user:ada",
+                     "roles": ["administrator"], "user": user});
+    (text, serde_json::from_value(key).unwrap())
+}
+
+#[tokio::test]
+async fn rules_know_of_a_user_what_the_credential_says() {
+    let pair = Pair::ed("one");
+    let jwks = Jwks::serve(vec![pair.jwk.clone()]).await;
+    let mut issuer = issuer(&jwks, 10);
+    issuer.claims.user = [("level".to_owned(), "plan.level".to_owned())].into();
+    let issuers = Issuers::load(&[issuer]).unwrap();
+    let (high, a) = ada("high", json!({"level": 3}));
+    let (low, b) = ada("low", json!({"level": 1}));
+    let (odd, c) = ada("odd", json!({"level": "3"}));
+    let (silent, d) = ada("silent", json!({}));
+    let served = Served::build(Arc::new(Memory::new()), Limits::default(), by_level, |mut door| {
+        door.keys = Keys::load(&[a, b, c, d]).unwrap();
+        door.issuers(issuers)
+    })
+    .await;
+    let wanted = json!({"principal": "agent:helper", "roles": ["agent"], "user": {"level": 2}});
+    let made = served.post(&high, "/v1/admin/keys", wanted).await.json();
+    assert_eq!(made["entry"]["value"]["user"], json!({"level": 2}), "{made}");
+    let stored = made["key"].as_str().unwrap().to_owned();
+    let token = |plan: Value| pair.sign(&claims(json!({ "plan": plan })));
+    for (key, status) in [
+        (high, 200),
+        (low, 404),
+        (odd, 404),
+        (silent, 404),
+        (stored, 200),
+        (token(json!({"level": 2})), 200),
+        (token(json!({"level": 1})), 404),
+        // What is not of its type refuses, and so does what nobody says.
+        (token(json!({"level": "many"})), 404),
+        (token(json!("pro")), 404),
+    ] {
+        let call = json!({"tool": "echo", "arguments": {"text": "x"}});
+        let done = served.post(&key, "/v1/agents/helper/calls", call).await;
+        assert_eq!(done.status, status, "{done:?}");
+    }
+}
+
+#[test]
+fn a_key_says_nothing_of_its_user_that_rules_cannot_read() {
+    let (_, key) = ada("deep", json!({"plan": {"level": 2}}));
+    assert_eq!(key.principal, Principal::user("ada"));
+    let refused = Keys::load(&[key]).unwrap_err().to_string();
+    assert!(refused.contains("says in `user` what rules cannot read"), "{refused}");
 }

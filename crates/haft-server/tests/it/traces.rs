@@ -8,12 +8,14 @@ use haft_server::traces::{Collector, Traces};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
+use tokio_tungstenite::tungstenite::handshake::client::Request;
 
 use crate::client::Served;
 use crate::mcp;
+use crate::socket::Line;
 
 /// Answers every post, and keeps what it was sent.
-async fn collector() -> (String, Arc<Mutex<Vec<String>>>) {
+pub(crate) async fn collector() -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     let got = Arc::new(Mutex::new(Vec::new()));
@@ -52,13 +54,13 @@ async fn collector() -> (String, Arc<Mutex<Vec<String>>>) {
     (endpoint, got)
 }
 
-fn traces(endpoint: &str, sample: f64) -> Arc<Traces> {
+pub(crate) fn traces(endpoint: &str, sample: f64) -> Arc<Traces> {
     let headers = vec![("x-team".to_owned(), "secret-7".to_owned())];
     let (endpoint, service) = (endpoint.to_owned(), "shop".to_owned());
     Arc::new(Traces::start(Collector { endpoint, headers, sample, service }).unwrap())
 }
 
-fn spans(got: &Mutex<Vec<String>>) -> Vec<Value> {
+pub(crate) fn spans(got: &Mutex<Vec<String>>) -> Vec<Value> {
     let all = got.lock().unwrap();
     let bodies = all.iter().map(|text| text.split_once("\r\n\r\n").unwrap().1);
     bodies
@@ -74,7 +76,7 @@ fn attribute(span: &Value, name: &str) -> Value {
     all.iter().find(|one| one["key"] == name).map(|one| one["value"].clone()).unwrap_or_default()
 }
 
-const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+pub(crate) const PARENT: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
 async fn call(served: &Served, tool: &str, parent: &str) -> u16 {
     let body = json!({"tool": tool, "arguments": {"text": "nobody's business"}, "id": "toolu_1"});
@@ -134,6 +136,23 @@ async fn a_call_is_a_span_with_its_stages_in_the_callers_trace() {
     assert!(raw.starts_with("POST /v1/traces ") && raw.contains("x-team: secret-7"), "{raw}");
     assert!(!raw.contains("business"), "arguments are not in it");
     assert_eq!(traces.lost(), 0);
+}
+
+#[tokio::test]
+async fn calls_over_a_socket_are_in_the_trace_that_it_was_opened_in() {
+    let (endpoint, got) = collector().await;
+    let traces = traces(&endpoint, 0.0);
+    let served = Served::watched(traces.clone()).await;
+    let traced = |request: &mut Request| {
+        request.headers_mut().insert("traceparent", PARENT.parse().unwrap());
+    };
+    let mut line = Line::try_open(&served, &served.agent, "", traced).await.unwrap();
+    let call = json!({"tool": "echo", "arguments": {"text": "a"}});
+    line.ask(json!({"type": "call", "id": "1", "call": call})).await;
+    traces.flush(Duration::from_secs(10)).await;
+    let spans = spans(&got);
+    assert_eq!(spans[0]["traceId"], "4bf92f3577b34da6a3ce929d0e0e4736");
+    assert_eq!(spans[0]["parentSpanId"], "00f067aa0ba902b7");
 }
 
 #[tokio::test]

@@ -51,6 +51,11 @@ impl Forgets for Rows {
         }))
     }
 
+    fn is_last_on_grants(&mut self, _: &AuditEntry) -> Res<bool> {
+        // Connections in memory are on record nowhere.
+        Ok(false)
+    }
+
     fn drop_confirmations(&mut self, before_ms: i64, _most: usize) -> Res<u64> {
         let (before, now_ms) = (self.confirmations.len(), self.now_ms());
         let effects = self.effects.values().map(|row| &row.record);

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::fault::of_read;
+use super::grants::{self, Grants};
 use super::row::stored_columns;
 use crate::machine;
 use crate::steps::configs::SHRED;
@@ -22,7 +23,7 @@ use crate::tables::Res;
 use crate::trail::{Broken, Fault, Written};
 use word::{Found, Open, Raw, Said, Tag, Tags, Told, Word, found};
 
-/// The last word of the trail on each effect and on each thing that is configured.
+/// The last word of the trail on each effect, on each thing that is configured, and on who may use what.
 #[derive(Default)]
 pub(super) struct Words {
     all: Vec<Word>,
@@ -38,6 +39,7 @@ pub(super) struct Words {
     keys: Option<HashMap<u32, Raw>>,
     tenants: Tenants,
     configs: HashMap<Name, (u64, Option<Digest>)>,
+    grants: Grants,
     /// The latest time in the trail: a clock that was ahead for a while forgot by it.
     latest_ms: i64,
     /// From when on the trail says of each effect that it has begun: an older haft did not.
@@ -49,13 +51,13 @@ pub(super) struct Words {
 
 /// The names of tenants, each with a number.
 #[derive(Default)]
-struct Tenants {
+pub(super) struct Tenants {
     names: Vec<String>,
     numbers: HashMap<String, u32>,
 }
 
 impl Tenants {
-    fn number(&mut self, name: &str) -> u32 {
+    pub(super) fn number(&mut self, name: &str) -> u32 {
         if let Some(number) = self.numbers.get(name) {
             return *number;
         }
@@ -65,7 +67,7 @@ impl Tenants {
         number
     }
 
-    fn name(&self, number: u32) -> &str {
+    pub(super) fn name(&self, number: u32) -> &str {
         self.names.get(number as usize).map_or("", String::as_str)
     }
 }
@@ -107,6 +109,9 @@ pub(super) struct Standing {
     begins_ms: Option<i64>,
     latest_ms: i64,
     configs: Vec<(Name, (u64, Option<Digest>))>,
+    /// An older haft did not say.
+    #[serde(default)]
+    grants: Option<Vec<(grants::Name, grants::Told)>>,
     open: Vec<Open>,
     /// What of that was not as it was said, and somebody has looked at.
     looked: HashSet<Digest>,
@@ -123,6 +128,7 @@ impl Words {
         self.latest_ms = self.latest_ms.max(entry.at_ms);
         match entry.kind {
             "config" => self.configure(entry),
+            "connection" => self.grants.take(entry),
             SHRED => {
                 let (tenant, all) = (self.tenants.number(entry.tenant), &self.all);
                 let stays = |at: &u32| all.get(*at as usize).is_none_or(|one| one.tenant != tenant);
@@ -206,12 +212,13 @@ impl Words {
     }
 
     /// The effects of the ledger on which the two do not agree, those that are gone before their time, and
-    /// such things that are configured or approved.
+    /// such things that are configured, granted or approved.
     pub(super) fn against(&self, conn: &Connection) -> Res<Vec<Differing>> {
         let now_ms = self.now_ms(conn)?;
         let (mut differing, there) = self.edited(conn, now_ms)?;
         differing.extend(self.removed(conn, &there, now_ms)?);
         differing.extend(self.against_configs(conn)?);
+        differing.extend(self.grants.against(conn)?);
         differing.extend(super::approvals::unfounded(conn, now_ms)?);
         Ok(differing)
     }
@@ -239,6 +246,7 @@ impl Words {
         differing.sort_unstable_by_key(|one| one.broken.number);
         differing.extend(self.removed(conn, &there, now_ms)?);
         differing.extend(self.against_configs(conn)?);
+        differing.extend(self.grants.against(conn)?);
         Ok(differing)
     }
 
@@ -259,6 +267,7 @@ impl Words {
             begins_ms: self.begins_ms,
             latest_ms: self.latest_ms,
             configs: self.configs.clone().into_iter().collect(),
+            grants: self.grants.standing(),
             open: open.collect(),
             looked: self.looked.clone(),
             looked_to: self.looked_to,
@@ -269,6 +278,7 @@ impl Words {
     pub(super) fn since(standing: Standing) -> Self {
         let mut words = Self {
             configs: standing.configs.into_iter().collect(),
+            grants: Grants::since(standing.grants),
             latest_ms: standing.latest_ms,
             begins_ms: standing.begins_ms,
             looked: standing.looked,

@@ -78,7 +78,7 @@ fn last_word(conn: &Connection, tenant: &str, id: &str, asked_at_ms: i64) -> Res
 }
 
 /// Whether the entry after this one, if there is one, is linked to it.
-fn follows(conn: &Connection, number: u64, hash: &[u8; 32]) -> rusqlite::Result<bool> {
+pub(super) fn follows(conn: &Connection, number: u64, hash: &[u8; 32]) -> rusqlite::Result<bool> {
     let sql = "SELECT previous = ?2 FROM audit WHERE number = ?1 + 1";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query((row::signed(number), hash))?;

@@ -1,15 +1,18 @@
 //! The table of connections: sealed records go in and come out; nothing here can open one.
 
-use haft_core::Principal;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use haft_core::connection::{Account, Grant};
 use haft_core::port::{Expect, StoreError};
+use haft_core::{Digest, Principal};
 use rusqlite::{Connection, Row};
 use serde_json::json;
 
-use super::Sqlite;
 use super::fault::of_read;
 use super::row::signed;
 use super::tx::Tx;
+use super::{Sqlite, grants};
 use crate::tables::{Res, Tables as _};
 use crate::vault;
 
@@ -97,31 +100,24 @@ impl Sqlite {
             }
             let sql = "DELETE FROM connection_grants WHERE tenant = ?1 AND connection = ?2";
             tx.execute(sql, (&tenant, &id))?;
-            let body = json!({ "connection": id, "what": "removed", "by": by }).to_string();
+            let grants = [(); 0];
+            let body = json!({ "connection": id, "what": "removed", "by": by, "grants": grants })
+                .to_string();
             tx.append(&tenant, "connection", body).map(drop)
         })
         .await
     }
 
+    /// Those that the trail tells of: what a row alone says counts for nothing.
     pub(crate) async fn connection_grants(&self) -> Res<Vec<Grant>> {
-        self.readers
-            .ask(|conn| {
-                let sql = "SELECT body FROM connection_grants ORDER BY tenant, connection, body";
-                let texts = texts(conn, sql, ())?;
-                texts.iter().map(|text| grant(text)).collect()
-            })
-            .await
+        let memory = Arc::clone(&self.granted);
+        self.readers.ask(move |conn| memory.lock().in_force(conn)).await
     }
 
     pub(crate) async fn connection_grants_in(&self, tenant: String) -> Res<Vec<Grant>> {
-        self.readers
-            .ask(move |conn| {
-                let sql = "SELECT body FROM connection_grants WHERE tenant = ?1 \
-                           ORDER BY connection, body";
-                let texts = texts(conn, sql, (&tenant,))?;
-                texts.iter().map(|text| grant(text)).collect()
-            })
-            .await
+        let mut all = self.connection_grants().await?;
+        all.retain(|one| one.tenant == tenant);
+        Ok(all)
     }
 
     pub(crate) async fn grant_connection(&self, grant: Grant, by: Principal) -> Res<()> {
@@ -129,9 +125,12 @@ impl Sqlite {
             if revision(tx, &grant.tenant, &grant.connection)?.is_none() {
                 return Err(StoreError::Missing);
             }
+            let mut grants = standing(tx, &grant.tenant, &grant.connection)?;
             put_grant(tx, &grant)?;
+            grants.insert(grants::digest(&grant));
             let body = json!({
                 "connection": grant.connection, "what": "granted", "to": grant, "by": by,
+                "grants": grants,
             });
             tx.append(&grant.tenant, "connection", body.to_string()).map(drop)
         })
@@ -146,24 +145,14 @@ impl Sqlite {
         by: Principal,
     ) -> Res<u64> {
         self.write(move |tx| {
-            let sql = "SELECT body FROM connection_grants WHERE tenant = ?1 AND connection = ?2";
-            let all = texts(tx.conn, sql, (&tenant, &id))?;
-            let mut changed = 0;
-            for text in &all {
-                let before = grant(text)?;
-                let after = vault::without(before.clone(), principal.as_deref());
-                if after.as_ref() == Some(&before) {
-                    continue;
-                }
-                changed += 1;
-                let sql = "DELETE FROM connection_grants WHERE tenant = ?1 AND connection = ?2 \
-                           AND body = ?3";
-                tx.execute(sql, (&tenant, &id, text))?;
-                if let Some(after) = after {
-                    put_grant(tx, &after)?;
-                }
+            let mut grants = standing(tx, &tenant, &id)?;
+            let changed = take_back(tx, (&tenant, &id), principal.as_deref(), &mut grants)?;
+            if principal.is_none() {
+                grants.clear();
             }
-            let body = json!({ "connection": id, "what": "revoked", "from": principal, "by": by });
+            let body = json!({
+                "connection": id, "what": "revoked", "from": principal, "by": by, "grants": grants,
+            });
             tx.append(&tenant, "connection", body.to_string())?;
             Ok(changed)
         })
@@ -212,6 +201,42 @@ fn store(tx: &mut Tx<'_>, kept: &Kept) -> Res<()> {
     tx.execute(sql, params).map(drop)
 }
 
+/// The grants of a connection as the trail tells them; none where it does not.
+fn standing(tx: &mut Tx<'_>, tenant: &str, id: &str) -> Res<BTreeSet<Digest>> {
+    Ok(grants::standing(tx.conn, tenant, id)?.unwrap_or_default())
+}
+
+/// Takes a principal out of the grants of a connection, or all of them where none is named. What somebody has
+/// written there goes the same way, and is not in the trail afterwards either. Returns how many were changed.
+fn take_back(
+    tx: &mut Tx<'_>,
+    (tenant, id): (&str, &str),
+    principal: Option<&str>,
+    grants: &mut BTreeSet<Digest>,
+) -> Res<u64> {
+    let sql = "SELECT body FROM connection_grants WHERE tenant = ?1 AND connection = ?2";
+    let mut changed = 0;
+    for body in texts(tx.conn, sql, (tenant, id))? {
+        let kept = grants::Kept { tenant: tenant.to_owned(), connection: id.to_owned(), body };
+        let before = kept.grant();
+        let after = before.clone().and_then(|grant| vault::without(grant, principal));
+        if before.is_some() && after == before {
+            continue;
+        }
+        changed += 1;
+        let sql = "DELETE FROM connection_grants WHERE tenant = ?1 AND connection = ?2 \
+                   AND body = ?3";
+        tx.execute(sql, (tenant, id, &kept.body))?;
+        let stood = before.is_some_and(|grant| grants.remove(&grants::digest(&grant)));
+        let Some(after) = after else { continue };
+        put_grant(tx, &after)?;
+        if stood {
+            grants.insert(grants::digest(&after));
+        }
+    }
+    Ok(changed)
+}
+
 fn put_grant(tx: &mut Tx<'_>, grant: &Grant) -> Res<()> {
     let sql =
         "INSERT OR IGNORE INTO connection_grants (tenant, connection, body) VALUES (?1, ?2, ?3)";
@@ -226,10 +251,6 @@ fn note(tx: &mut Tx<'_>, account: &Account, what: &str, by: Option<&Principal>) 
         "provider": account.provider, "hosts": account.hosts, "revision": account.revision, "by": by,
     });
     tx.append(&account.tenant, "connection", body.to_string()).map(drop)
-}
-
-fn grant(text: &str) -> Res<Grant> {
-    serde_json::from_str(text).map_err(|why| StoreError::Tampered(format!("a grant: {why}")))
 }
 
 fn texts(conn: &Connection, sql: &str, params: impl rusqlite::Params) -> Res<Vec<String>> {

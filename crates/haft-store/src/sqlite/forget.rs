@@ -14,7 +14,7 @@ use rusqlite::{Connection, Row, params};
 use super::known::Evidence;
 use super::row::{self, signed};
 use super::tx::Tx;
-use super::{Sqlite, looked, read, reader, verify};
+use super::{Sqlite, grants, looked, read, reader, verify};
 use crate::steps::forget::{self, AT_ONCE, Hand, Order};
 use crate::steps::journal::written;
 use crate::tables::{Cut, Forgets, Looked, Res};
@@ -258,6 +258,10 @@ impl Forgets for Tx<'_> {
         let sql = "SELECT 1 FROM effects WHERE confirmation = ?1 AND tenant = ?2 LIMIT 1";
         let found = self.one(sql, (confirmation, tenant), |found| found.get::<_, i64>(0))?;
         Ok(found.is_some())
+    }
+
+    fn is_last_on_grants(&mut self, entry: &AuditEntry) -> Res<bool> {
+        grants::is_last_word(self.conn, &entry.tenant, entry.number, &entry.body)
     }
 
     fn drop_confirmations(&mut self, before_ms: i64, most: usize) -> Res<u64> {

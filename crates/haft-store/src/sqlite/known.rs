@@ -35,13 +35,16 @@ pub(crate) struct Known {
 #[derive(Serialize, Deserialize)]
 struct Introduction {
     key: PublicKey,
+    /// Whether the trail says of every connection who may use it. An older haft did not.
+    #[serde(default)]
+    grants: bool,
 }
 
 /// All that the database knows, read before the files that it is compared with: a head is in its file
 /// before it is known here.
 pub(super) struct Evidence {
     pub(super) known: Option<Known>,
-    introduced: Option<(u64, PublicKey)>,
+    introduced: Option<(u64, Introduction)>,
 }
 
 impl Known {
@@ -100,7 +103,7 @@ impl Evidence {
 
     /// The key that the trail is signed with.
     pub(super) fn key(&self) -> Option<&PublicKey> {
-        let introduced = self.introduced.as_ref().map(|(_, key)| key);
+        let introduced = self.introduced.as_ref().map(|(_, said)| &said.key);
         introduced.or(self.known.as_ref().map(|known| &known.signature.key))
     }
 
@@ -110,9 +113,19 @@ impl Evidence {
         self.key().is_some_and(|known| known != key)
     }
 
+    /// Whether the trail says which key it is signed with.
+    pub(super) fn is_introduced(&self) -> bool {
+        self.introduced.is_some()
+    }
+
     /// Whether a head was signed, and the trail does not say yet with which key.
     pub(super) fn wants_introduction(&self) -> bool {
         self.introduced.is_none() && self.known.as_ref().is_some_and(|known| known.link.number > 0)
+    }
+
+    /// Whether the trail says of every connection who may use it.
+    pub(super) fn tells_grants(&self) -> bool {
+        self.introduced.as_ref().is_some_and(|(_, said)| said.grants)
     }
 
     /// The entry that was signed last.
@@ -157,15 +170,25 @@ fn known(found: &Row<'_>) -> rusqlite::Result<Known> {
     Ok(Known { link, at_ms: found.get(2)?, signature })
 }
 
-fn introduced(found: &Row<'_>) -> rusqlite::Result<(u64, PublicKey)> {
+fn introduced(found: &Row<'_>) -> rusqlite::Result<(u64, Introduction)> {
     let said: Option<Introduction> = row::json(found, 1)?;
     let said = said.ok_or_else(|| row::unreadable(1, "no key"))?;
-    Ok((row::unsigned(found, 0)?, said.key))
+    Ok((row::unsigned(found, 0)?, said))
 }
 
 /// Says in the trail which key it is signed with: there nobody can take it back unseen.
 pub(super) fn introduce(tx: &mut Tx<'_>, key: &PublicKey) -> Res<()> {
-    tx.append("", SIGNING, written(&Introduction { key: *key })?).map(drop)
+    tx.append("", SIGNING, written(&Introduction { key: *key, grants: true })?).map(drop)
+}
+
+/// The same before the first head is signed with a key, where the database knows that it is this one.
+pub(super) fn introduce_first(tx: &mut Tx<'_>, key: &PublicKey) -> Res<()> {
+    let evidence = Evidence::of(tx.conn)?;
+    let is_ours = evidence.known.as_ref().is_some_and(|known| known.is_signed_by(key));
+    match is_ours && !evidence.is_introduced() {
+        true => introduce(tx, key),
+        false => Ok(()),
+    }
 }
 
 /// Begins anew after somebody has looked: from here on this key signs, and what is missing is known.

@@ -53,6 +53,13 @@ impl Log {
 mod tests {
     use super::*;
 
+    /// It is built from source, with what `.cargo/config.toml` says.
+    #[test]
+    fn sqlite_is_built_to_wait_for_what_is_written_and_not_for_the_time_of_the_file() {
+        let flags = option_env!("LIBSQLITE3_FLAGS").unwrap_or_default();
+        assert!(flags.contains("-DHAVE_FDATASYNC=1"), "`{flags}`: build inside of the checkout");
+    }
+
     #[test]
     fn it_is_copied_after_so_many_pages_since_it_was_or_since_it_began_anew() {
         let mut log = Log { pages: Arc::default(), copied: 0 };

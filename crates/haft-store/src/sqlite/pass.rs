@@ -8,10 +8,11 @@ use haft_core::port::{Checked, StoreError};
 use haft_core::registry::{PublicKey, SigningKey};
 use rusqlite::Connection;
 
-use super::agree::Words;
+use super::agree::{Differing, Words};
 use super::fault::of_read;
 use super::forget::gaps;
 use super::known::Evidence;
+use super::listed::each_with_calls;
 use super::looked::{AGAIN, Acknowledged};
 use super::mark::Mark;
 use super::shared::Suspicion;
@@ -138,6 +139,8 @@ impl View {
 struct Faults {
     /// What nobody has acknowledged.
     new: Vec<Broken>,
+    /// Where the table of calls does not fit, acknowledged or not: only where all of it was read.
+    listed: Vec<Differing>,
     words: Words,
     end: Link,
 }
@@ -152,8 +155,7 @@ fn faults(
     let mut chain = Chain::from(from.clone(), view.checkpoints.clone(), view.gaps.clone());
     chain.had(view.known.clone());
     let mut new = Vec::new();
-    each(&view.conn, from.number, |entry| {
-        let is_intact = entry.is_intact();
+    let take = |entry: &Written<'_>, is_intact: bool| {
         also(entry, is_intact);
         words.take(entry);
         let fault = chain.follow(entry, is_intact).err();
@@ -163,11 +165,24 @@ fn faults(
             words.look(entry);
         }
         new.extend(fault.filter(|broken| broken.number > view.looked.last.number));
-    })?;
+    };
+    let listed = read_from(&view.conn, from.number, take)?;
     let end = chain.last();
     new.extend(chain.end().err());
     new.extend(view.missing.clone());
-    Ok(Faults { new, words, end })
+    Ok(Faults { new, listed, words, end })
+}
+
+/// Reads the trail after an entry; all of it together with the table of calls.
+fn read_from(
+    conn: &Connection,
+    after: u64,
+    mut take: impl FnMut(&Written<'_>, bool),
+) -> Res<Vec<Differing>> {
+    if after == 0 {
+        return each_with_calls(conn, take);
+    }
+    each(conn, after, |entry| take(entry, entry.is_intact())).map(|()| Vec::new())
 }
 
 /// Checks all of it, and remembers that where nothing is wrong that nobody has looked at. What cannot be
@@ -204,7 +219,7 @@ fn read_whole(path: &Path, short: u64, now_ms: i64, signatures: Signatures) -> R
         }
     })?;
     let differing = found.words.against(&view.conn)?;
-    let all = || differing.iter().chain(&view.looked.alone);
+    let all = || differing.iter().chain(&view.looked.alone).chain(&found.listed);
     let mut told = all().map(|one| &one.broken).chain(&view.looked.unsigned);
     first = first.or_else(|| told.next().cloned());
     let unseen = all().filter(|one| !found.words.knows(one)).map(|one| one.broken.clone());

@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use haft_core::port::StoreError;
 use parking_lot::Mutex;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use super::fault::of_read;
 use super::sealing::Seals;
+use super::still::Reading;
 use crate::tables::Res;
 use crate::vault::Ring;
 
@@ -34,15 +34,17 @@ impl Readers {
         let queries = Arc::new(Mutex::new(queries));
         let mut threads = Vec::with_capacity(READERS);
         for _ in 0..READERS {
-            let conn = open(path, busy)?;
+            let mut reading = Reading::open(path, busy)?;
             let (queries, ring) = (Arc::clone(&queries), Arc::clone(ring));
+            let path = path.to_owned();
             let thread = thread::Builder::new().name("haft-store-read".to_owned());
             let spawned = thread.spawn(move || {
                 loop {
                     // Whoever waits for a query holds the lock; the others wait for the lock.
                     let query = queries.lock().blocking_recv();
                     let Some(query) = query else { return };
-                    query(&Seals::new(&conn, &ring));
+                    reading.look_again(&path, busy);
+                    query(&Seals::new(&reading.conn, &ring));
                 }
             });
             threads.push(spawned.map_err(|error| {
@@ -78,9 +80,5 @@ impl Drop for Readers {
 
 /// A connection that cannot write.
 pub(super) fn open(path: &Path, busy: Duration) -> Res<Connection> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn = Connection::open_with_flags(path, flags).map_err(|error| of_read(&error))?;
-    conn.busy_timeout(busy).map_err(|error| of_read(&error))?;
-    conn.set_prepared_statement_cache_capacity(64);
-    Ok(conn)
+    Reading::open(path, busy).map(|reading| reading.conn)
 }

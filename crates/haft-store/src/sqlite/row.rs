@@ -8,7 +8,7 @@ use haft_core::digest;
 use haft_core::ledger::{EffectRecord, Keep, State};
 use haft_core::record::{AuditEntry, Confirmation};
 use rusqlite::types::{Type, ValueRef};
-use rusqlite::{Error, Result, Row};
+use rusqlite::{Error, Params, Result, Row};
 use serde::de::DeserializeOwned;
 
 use super::sealing::{Place, Seals};
@@ -183,6 +183,16 @@ pub(super) fn audit(row: &Row<'_>) -> Result<AuditEntry> {
 
 pub(super) fn unsigned(row: &Row<'_>, at: usize) -> Result<u64> {
     row.get::<_, i64>(at).map(|number| u64::try_from(number).unwrap_or_default())
+}
+
+/// Puts an entry into the trail, with [`entry_values`].
+pub(super) const PUT_ENTRY: &str = "INSERT INTO audit (number, at_ms, tenant, kind, body, previous, \
+                                    hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+
+/// An entry of the trail as its row has it.
+pub(super) fn entry_values(entry: &AuditEntry) -> impl Params + '_ {
+    let AuditEntry { number, at_ms, tenant, kind, body, previous, hash } = entry;
+    (signed(*number), at_ms, tenant, kind, body, previous.raw(), hash.raw())
 }
 
 /// A number as SQLite keeps it.

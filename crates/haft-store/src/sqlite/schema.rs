@@ -3,6 +3,9 @@
 use haft_core::port::StoreError;
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::fault::of_read;
+use super::grants;
+
 /// "haft", so that another program's database is not taken for ours.
 const APPLICATION_ID: i32 = 0x6861_6674;
 
@@ -21,7 +24,11 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/beginnings.sql"),
     include_str!("schema/acknowledging.sql"),
     include_str!("schema/signing.sql"),
+    include_str!("schema/granting.sql"),
 ];
+
+/// The version from which on the trail says who may use a connection.
+const GRANTS: usize = 14;
 
 /// How a connection that writes is set up. Checkpoints of the write-ahead log are made by the
 /// writer, because SQLite keeps their failures to itself.
@@ -60,10 +67,33 @@ pub(super) fn migrate(conn: &mut Connection) -> Result<(), StoreError> {
         }
         let Some(migration) = MIGRATIONS.get(version) else { return Ok(()) };
         tx.execute_batch(migration).map_err(failed)?;
+        if version + 1 == GRANTS {
+            grants::put_found(&tx)?;
+        }
         tx.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;
         tx.pragma_update(None, "user_version", (version + 1) as i64).map_err(failed)?;
         tx.commit().map_err(failed)?;
     }
+}
+
+/// Refuses a file that cannot be brought to the newest version and is not of it.
+pub(super) fn is_newest(conn: &Connection) -> Result<(), StoreError> {
+    let number = |name| conn.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let of = |name| number(name).map_err(|error| of_read(&error));
+    let (version, newest) = (of("user_version")?, MIGRATIONS.len());
+    if of("application_id")? == i64::from(APPLICATION_ID) && version == newest as i64 {
+        return Ok(());
+    }
+    Err(StoreError::Unavailable(format!(
+        "the database has schema {version}, this haft knows {newest}, and it cannot be written to: make it \
+         writable once, or use the haft that wrote it"
+    )))
+}
+
+/// Whether a file is of a version in which the trail says who may use a connection.
+pub(super) fn tells_grants(conn: &Connection) -> Result<bool, StoreError> {
+    let version = conn.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
+    version.map(|version| version >= GRANTS as i64).map_err(|error| of_read(&error))
 }
 
 fn is_empty(conn: &Connection) -> Result<bool, StoreError> {

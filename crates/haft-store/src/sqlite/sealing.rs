@@ -17,8 +17,9 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
+use haft_core::Digest;
 use haft_core::port::StoreError;
-use haft_core::record::AuditEntry;
+use haft_core::record::{AuditEntry, InvocationRecord};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,7 @@ use zeroize::Zeroizing;
 use super::fault::of_read;
 use super::row::unreadable;
 use super::tx::Tx;
-use super::{Sqlite, verify};
+use super::{Sqlite, listed, verify};
 use crate::steps::configs::SHRED;
 use crate::steps::journal::{ACKNOWLEDGE, BEGIN, SIGNING};
 use crate::steps::proof::Proof;
@@ -126,6 +127,9 @@ struct Found {
     tool: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<String>,
+    /// Of the row that the call is found by, or that there is none.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    listed: Option<Option<Digest>>,
     #[serde(flatten)]
     proof: Option<Proof>,
 }
@@ -372,7 +376,13 @@ impl Tx<'_> {
 
     /// The same for an entry of the audit trail. What operators did is theirs to be read, and none of
     /// it was written by callers; nor is what an effect's beginning says.
-    pub(super) fn sealed_entry(&mut self, tenant: &str, kind: &str, body: String) -> Res<String> {
+    pub(super) fn sealed_entry(
+        &mut self,
+        tenant: &str,
+        kind: &str,
+        body: String,
+        record: Option<&InvocationRecord>,
+    ) -> Res<String> {
         let is_clear = matches!(
             kind,
             "config" | "connection" | "confirmation" | ACKNOWLEDGE | BEGIN | SHRED | SIGNING
@@ -380,7 +390,11 @@ impl Tx<'_> {
         if is_clear {
             return Ok(body);
         }
-        let clear = || serde_json::from_str::<Found>(&body).unwrap_or_default();
+        let clear = || {
+            let found = serde_json::from_str::<Found>(&body).unwrap_or_default();
+            let is_call = matches!(kind, "call" | "settle" | "late");
+            Found { listed: is_call.then(|| record.map(listed::digest)), ..found }
+        };
         let sealed = self.seals.close(Place::entry(tenant, kind), clear, &body);
         Ok(self.try_(sealed)?.unwrap_or(body))
     }

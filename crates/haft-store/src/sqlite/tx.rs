@@ -395,29 +395,23 @@ impl Tables for Tx<'_> {
     }
 
     fn append(&mut self, tenant: &str, kind: &str, body: String) -> Res<u64> {
-        if self.link.is_lost() && kind != ACKNOWLEDGE {
-            let number = self.link.number;
-            return Err(StoreError::Tampered(format!("entry {number}: its hash cannot be read")));
-        }
-        let body = self.sealed_entry(tenant, kind, body)?;
-        let entry = self.link.next(self.now_ms, tenant, kind, body);
-        let sql = "INSERT INTO audit (number, at_ms, tenant, kind, body, previous, hash) VALUES \
-                   (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-        let params = params![
-            signed(entry.number),
-            entry.at_ms,
-            entry.tenant,
-            entry.kind,
-            entry.body,
-            entry.previous.raw(),
-            entry.hash.raw(),
-        ];
-        self.execute(sql, params)?;
-        Ok(entry.number)
+        self.append_with(tenant, kind, body, None)
+    }
+
+    fn append_record(
+        &mut self,
+        tenant: &str,
+        kind: &str,
+        body: String,
+        record: &InvocationRecord,
+    ) -> Res<()> {
+        let number = self.append_with(tenant, kind, body, Some(record))?;
+        self.put_call(number, record)
     }
 
     fn put_call(&mut self, number: u64, record: &InvocationRecord) -> Res<()> {
-        let sql = "INSERT INTO calls (number, tenant, agent, tool, session, call, error, \
+        // A row that a tail left which was cut off stands in nobody's way.
+        let sql = "INSERT OR REPLACE INTO calls (number, tenant, agent, tool, session, call, error, \
                    started_at_ms, duration_us) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
         let params = params![
             signed(number),
@@ -431,5 +425,25 @@ impl Tables for Tx<'_> {
             signed(record.duration_us),
         ];
         self.execute(sql, params).map(drop)
+    }
+}
+
+impl Tx<'_> {
+    /// Appends an entry, which may be the record of a call.
+    fn append_with(
+        &mut self,
+        tenant: &str,
+        kind: &str,
+        body: String,
+        record: Option<&InvocationRecord>,
+    ) -> Res<u64> {
+        if self.link.is_lost() && kind != ACKNOWLEDGE {
+            let number = self.link.number;
+            return Err(StoreError::Tampered(format!("entry {number}: its hash cannot be read")));
+        }
+        let body = self.sealed_entry(tenant, kind, body, record)?;
+        let entry = self.link.next(self.now_ms, tenant, kind, body);
+        self.execute(row::PUT_ENTRY, row::entry_values(&entry))?;
+        Ok(entry.number)
     }
 }

@@ -14,6 +14,7 @@ use super::agree::Words;
 use super::fault::of_read;
 use super::forget::gaps;
 use super::known::Evidence;
+use super::listed::each_with_calls;
 use super::looked::{self, Acknowledged};
 use super::pass::{self, Signatures};
 use super::shared::Suspicion;
@@ -53,15 +54,15 @@ pub fn verify(
     chain.had(had.into_iter().chain(evidence.link()));
     let mut first = None;
     let mut words = Words::default();
-    each(&conn, 0, |entry| {
+    let listed = each_with_calls(&conn, |entry, is_intact| {
         words.take(entry);
         if first.is_none() {
-            first = chain.follow(entry, entry.is_intact()).err();
+            first = chain.follow(entry, is_intact).err();
         }
     })?;
     if first.is_none() {
         let said = Acknowledged::read(&conn, key)?;
-        let differing = words.against(&conn)?.into_iter().chain(said.alone);
+        let differing = words.against(&conn)?.into_iter().chain(said.alone).chain(listed);
         let mut differing = differing.map(|one| one.broken);
         first = differing.next().or_else(|| said.unsigned.into_iter().next());
     }
@@ -150,7 +151,9 @@ impl Sqlite {
     /// stops effects as it does when a store is opened.
     pub(super) async fn verify_aside(&self) -> Res<Checked> {
         // Whatever is queued is part of the trail.
-        self.write(|_| Ok(())).await?;
+        if self.queue.is_some() {
+            self.write(|_| Ok(())).await?;
+        }
         let (path, short, now_ms) = (self.path.clone(), self.short, self.shared.clock.now_ms());
         let passed = aside(move || pass::whole(&path, short, now_ms, Signatures::All)).await?;
         // Whether or not more can be read: what was found is not lost over it.
@@ -178,8 +181,8 @@ pub(super) fn marks(path: &Path, key: &PublicKey) -> Res<Vec<Digest>> {
     let conn = reader::open(path, Duration::from_secs(5))?;
     let conn = conn.unchecked_transaction().map_err(|error| of_read(&error))?;
     let mut words = Words::default();
-    each(&conn, 0, |entry| words.take(entry))?;
-    let alone = Acknowledged::read(&conn, key)?.alone;
+    let listed = each_with_calls(&conn, |entry, _| words.take(entry))?;
+    let alone = Acknowledged::read(&conn, key)?.alone.into_iter().chain(listed);
     Ok(words.against(&conn)?.into_iter().chain(alone).flat_map(|one| one.marks).collect())
 }
 
@@ -207,7 +210,13 @@ pub(super) fn suspects(faults: &[Broken]) -> Suspicion {
     let its_own = |broken: &Broken| {
         matches!(
             broken.fault,
-            Fault::Hash | Fault::Ledger | Fault::Removed | Fault::Config | Fault::Approval
+            Fault::Hash
+                | Fault::Ledger
+                | Fault::Removed
+                | Fault::Config
+                | Fault::Approval
+                | Fault::Grants
+                | Fault::Calls
         )
     };
     // What is nobody's own, as that somebody has looked, is everybody's affair.

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use haft_core::port::StoreError;
 use haft_core::record::InvocationRecord;
+use haft_core::registry::PublicKey;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
@@ -115,6 +116,19 @@ impl Task for Recording {
     fn fail(&mut self, _error: StoreError) {
         self.kept = false;
     }
+}
+
+/// Says in the trail which key it is signed with, where it does not yet.
+struct Introducing(PublicKey);
+
+impl Task for Introducing {
+    fn run(&mut self, tx: &mut Tx<'_>) -> bool {
+        known::introduce_first(tx, &self.0).is_ok()
+    }
+
+    fn answer(self: Box<Self>, _: Option<StoreError>) {}
+
+    fn fail(&mut self, _: StoreError) {}
 }
 
 /// The group before this one.
@@ -349,7 +363,7 @@ impl Writer {
     }
 
     fn sign(&mut self, link: &Link, now_ms: i64, now_or_never: bool) {
-        let Some(signing) = self.signing.as_mut().filter(|_| !link.is_lost()) else { return };
+        let Some(signing) = self.signing.as_ref().filter(|_| !link.is_lost()) else { return };
         if !signing.is_due(link, now_ms, now_or_never) {
             return;
         }
@@ -357,8 +371,33 @@ impl Writer {
         if evidence.as_ref().is_some_and(|it| it.is_of_another(&signing.key.public())) {
             return;
         }
+        let (is_first, key) =
+            (evidence.as_ref().is_some_and(|it| !it.is_introduced()), signing.key.public());
         let known = evidence.and_then(|evidence| evidence.known);
-        self.shared.wrote(Beside::Checkpoint, signing.sign(link, now_ms, known.as_ref()));
+        let introduced = is_first.then(|| self.introduce_first(key)).flatten();
+        let (link, now_ms) = introduced.as_ref().map_or((link, now_ms), |(link, at)| (link, *at));
+        if let Some(signing) = &mut self.signing {
+            let signed = signing.sign(link, now_ms, known.as_ref());
+            self.shared.wrote(Beside::Checkpoint, signed);
+        }
+    }
+
+    /// Says in the trail which key it is signed with before it is for the first time, so that nobody takes back that it
+    /// was. Where that cannot be written, it goes with the next commit.
+    fn introduce_first(&mut self, key: PublicKey) -> Option<(Link, i64)> {
+        let mut first: [Box<dyn Task>; 1] = [Box::new(Introducing(key))];
+        match self.attempt(&mut first) {
+            Ok(Some((link, now_ms))) => {
+                self.tell(&link, now_ms);
+                Some((link, now_ms))
+            }
+            Ok(None) | Err(_) => {
+                if let Some(signing) = &mut self.signing {
+                    signing.unintroduced = true;
+                }
+                None
+            }
+        }
     }
 
     fn close(mut self) {

@@ -44,6 +44,7 @@ pub(crate) fn decide(
     let body = json!({
         "id": id, "status": confirmation.status.as_str(), "by": by, "agent": confirmation.agent,
         "tool": confirmation.tool, "session": confirmation.session,
+        "turn": confirmation.turn, "call": confirmation.call,
         "binding": confirmation.binding, "expiresAtMs": confirmation.expires_at_ms,
     });
     on.append(tenant, "confirmation", body.to_string())?;
@@ -61,6 +62,7 @@ pub(crate) fn withdraw(on: &mut impl Tables, tenant: &str, by: &Principal) -> Re
         let body = json!({
             "id": confirmation.id, "status": "withdrawn", "by": by, "agent": confirmation.agent,
             "tool": confirmation.tool, "session": confirmation.session,
+            "turn": confirmation.turn, "call": confirmation.call,
         });
         on.append(tenant, "confirmation", body.to_string())?;
     }
@@ -81,13 +83,10 @@ fn may_decide(confirmation: &Confirmation, by: &Principal, now_ms: i64) -> Res<(
         );
     }
     match confirmation.status {
-        ConfirmationStatus::Pending => {}
-        ConfirmationStatus::Approved | ConfirmationStatus::Denied | ConfirmationStatus::Spent => {
-            return wrong("the confirmation has been decided; send the call again to ask anew");
-        }
+        ConfirmationStatus::Spent => wrong("the approval has been used"),
+        _ if confirmation.expires_at_ms <= now_ms => wrong("the confirmation has expired"),
+        ConfirmationStatus::Pending => Ok(()),
+        ConfirmationStatus::Approved => wrong("the confirmation has been approved already"),
+        ConfirmationStatus::Denied => wrong("the confirmation has been declined already"),
     }
-    if confirmation.expires_at_ms <= now_ms {
-        return wrong("the confirmation has expired; send the call again to ask anew");
-    }
-    Ok(())
 }

@@ -101,11 +101,15 @@ struct About {
 }
 
 /// Changes of what is configured are what it is checked against; that a tenant was removed is what hides
-/// the changes before from whoever is called so later; what says anything of an effect in
+/// the changes before from whoever is called so later; the last word on who may use a connection is what its grants are
+/// checked against; what says anything of an effect in
 /// the ledger, who approved it among it, is what that is checked against.
 fn may_go(on: &mut impl Forgets, entry: &AuditEntry) -> Res<bool> {
     if matches!(entry.kind.as_str(), "config" | ACKNOWLEDGE | SIGNING | SHRED) {
         return Ok(false);
+    }
+    if entry.kind == "connection" {
+        return on.is_last_on_grants(entry).map(|last| !last);
     }
     let about: About = serde_json::from_str(&entry.body).unwrap_or_default();
     if let Some(call) = &about.call

@@ -103,8 +103,7 @@ pub(crate) fn recorded(kind: &str, body: &str) -> Res<InvocationRecord> {
 }
 
 pub(crate) fn record(on: &mut impl Tables, record: &InvocationRecord) -> Res<()> {
-    let number = on.append(&record.tenant, "call", written(record)?)?;
-    on.put_call(number, record)
+    on.append_record(&record.tenant, "call", written(record)?, record)
 }
 
 pub(crate) fn note(on: &mut impl Tables, tenant: &str, kind: &str, body: &Value) -> Res<()> {

@@ -160,7 +160,8 @@ pub(crate) fn spend(
     confirmation.status = ConfirmationStatus::Spent;
     on.put_confirmation(&confirmation)?;
     let body = json!({
-        "id": confirmation.id, "status": "spent", "call": call, "agent": confirmation.agent,
+        "id": confirmation.id, "status": "spent", "call": call, "turn": spend.turn,
+        "agent": confirmation.agent,
         "tool": confirmation.tool, "session": confirmation.session,
     });
     on.append(tenant, "confirmation", body.to_string())?;
@@ -241,9 +242,9 @@ pub(crate) fn settle(
     }
     // The trail says what was written.
     let body = journal::settled(on, ticket, ending, record, &head)?;
-    let number = on.append(&head.tenant, kind, body)?;
-    if let Some(record) = record {
-        on.put_call(number, record)?;
+    match record {
+        Some(record) => on.append_record(&head.tenant, kind, body, record)?,
+        None => drop(on.append(&head.tenant, kind, body)?),
     }
     Ok(if is_late { Settled::TooLate(head.state) } else { Settled::Written })
 }

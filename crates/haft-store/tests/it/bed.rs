@@ -153,7 +153,7 @@ pub(crate) fn of_class(key: &str, class: SideEffectPolicy) -> Claim {
 }
 
 pub(crate) fn spending(key: &str, id: &str, binding: &str) -> Claim {
-    let spend = Spend { id: id.to_owned(), binding: digest(binding) };
+    let spend = Spend { id: id.to_owned(), binding: digest(binding), turn: 3 };
     Claim { confirmation: Some(spend), ..claim(key) }
 }
 
@@ -197,12 +197,16 @@ pub(crate) fn confirmation(id: &str, binding: &str) -> Confirmation {
         actor: Principal::agent("assistant"),
         subject: Some(Principal::user("mara")),
         session: None,
+        turn: 2,
+        call: Some("call_asked".into()),
         tool: "core__pay".into(),
         arguments: json!({ "amount": 12 }),
         connection: None,
         preview: "Pay 12 to Bo?".into(),
         suspicious: Vec::new(),
         binding: digest(binding),
+        tool_digest: None,
+        policy_version: None,
         status: ConfirmationStatus::Pending,
         decided_by: None,
         asked_at_ms: START,
@@ -248,7 +252,8 @@ pub(crate) fn word(claimed: &Claimed) -> String {
     }
 }
 
+/// But for the entry that says which key the trail is signed with: nobody signs what is in memory.
 pub(crate) async fn kinds(store: &dyn Store) -> Vec<String> {
     let entries = store.audit(1, 1_000).await.unwrap();
-    entries.into_iter().map(|entry| entry.kind).collect()
+    entries.into_iter().map(|entry| entry.kind).filter(|kind| kind != "signing").collect()
 }

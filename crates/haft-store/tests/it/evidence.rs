@@ -14,8 +14,8 @@ use serde_json::json;
 use crate::bed::{Bed, claim, word};
 use crate::trail::touch;
 
-/// So many lives of a store, each with two entries more and a head that is signed at its end. The second one
-/// says besides with which key.
+/// So many lives of a store, each with two entries more and a head that is signed at its end. The first one says
+/// besides with which key.
 async fn signed(lives: usize) -> Bed {
     let bed = Bed::sqlite();
     for life in 0..lives {
@@ -88,6 +88,51 @@ async fn files_that_were_removed_are_told_and_stop_effects_until_somebody_has_lo
         check(lives, remove(&["key", "checkpoints", "head"]), Fault::Key, "all").await;
         let emptied = |bed: &Bed| fs::write(beside(bed, "checkpoints"), "").unwrap();
         check(lives, emptied, Fault::Heads, "emptied").await;
+    }
+}
+
+/// Whatever the database and the files beside it knew of signatures is gone at once; the trail names the key.
+#[tokio::test]
+async fn the_first_head_is_signed_after_the_trail_has_named_its_key() {
+    let forget = |bed: &Bed| {
+        touch(bed, "DELETE FROM signed");
+        ["key", "checkpoints", "head"].iter().for_each(|name| {
+            fs::remove_file(beside(bed, name)).unwrap();
+        });
+    };
+    for lives in [1, 2] {
+        check(lives, forget, Fault::Key, "all that was ever signed").await;
+        let but_the_key = |bed: &Bed| {
+            touch(bed, "DELETE FROM signed");
+            ["checkpoints", "head"].iter().for_each(|name| {
+                fs::remove_file(beside(bed, name)).unwrap();
+            });
+        };
+        check(lives, but_the_key, Fault::Known, "all but the key").await;
+    }
+    // While it runs: by number, by time and by hand.
+    for how in ["number", "time", "hand"] {
+        let bed = Bed::sqlite();
+        let store = bed.open_sqlite(|options| options.checkpoint_every = 2);
+        store.note("acme", "note", json!(1)).await.unwrap();
+        assert_eq!(store.audit(1, 10).await.unwrap().len(), 1, "{how}: nothing is signed yet");
+        match how {
+            "number" => store.note("acme", "note", json!(2)).await.unwrap(),
+            "time" => {
+                bed.clock.advance(400_000);
+                store.purge().await.unwrap();
+            }
+            _ => {
+                let key = Sqlite::signing_key(&bed.path()).unwrap();
+                store.checkpoint(&key).await.unwrap();
+            }
+        }
+        store.flush().await.unwrap();
+        let last = store.audit(1, 10).await.unwrap().pop().unwrap();
+        assert_eq!(last.kind, "signing", "{how}");
+        let heads = fs::read_to_string(beside(&bed, "checkpoints")).unwrap();
+        assert!(heads.contains(&format!("\"number\":{},", last.number)), "{how}: {heads}");
+        assert_eq!(fault(&bed), None, "{how}");
     }
 }
 

@@ -23,6 +23,10 @@ mod evidence;
 #[cfg(test)]
 mod files;
 #[cfg(test)]
+mod grants;
+#[cfg(test)]
+mod listed;
+#[cfg(test)]
 mod looked;
 #[cfg(test)]
 mod memory;
@@ -30,6 +34,8 @@ mod memory;
 mod restore;
 #[cfg(test)]
 mod sealing;
+#[cfg(test)]
+mod still;
 #[cfg(test)]
 mod tail;
 #[cfg(test)]

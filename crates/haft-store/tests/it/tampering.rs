@@ -73,7 +73,7 @@ async fn what_forgetting_finds_was_not_there_for_whoever_looked_before() {
 }
 
 /// Every entry older, with hashes that fit.
-fn rewrite(bed: &Bed) {
+pub(crate) fn rewrite(bed: &Bed) {
     touch(bed, "");
     let conn = Connection::open(bed.path()).unwrap();
     let sql = "SELECT number, tenant, kind, body, previous FROM audit ORDER BY number";

@@ -11,14 +11,27 @@ use serde_json::json;
 
 use crate::bed::{Bed, call_record, claim, word};
 
-/// Six entries: of acme and other in turn, with a checkpoint of the last.
+/// A store whose heads are signed by hand, so that no entry but those of the test are in its trail.
+fn open_unsigned(bed: &Bed) -> Sqlite {
+    bed.open_sqlite(|options| options.checkpoint_every = 0)
+}
+
+async fn sign(bed: &Bed, store: &Sqlite) {
+    store.checkpoint(&Sqlite::signing_key(&bed.path()).unwrap()).await.unwrap();
+}
+
+/// Six entries: of acme and other in turn, with a checkpoint of the last. The trail does not say yet with which
+/// key it is signed, as an older haft left it.
 pub(crate) async fn written() -> Bed {
     let bed = Bed::sqlite();
-    let store = bed.open_sqlite(|_| ());
+    let store = open_unsigned(&bed);
     for n in 0..6 {
         let tenant = if n % 2 == 0 { "acme" } else { "other" };
         store.note(tenant, "note", json!({ "n": n })).await.unwrap();
     }
+    sign(&bed, &store).await;
+    drop(store);
+    drop(bed.open_sqlite(|_| ()));
     bed
 }
 
@@ -66,7 +79,7 @@ async fn a_checkpoint_is_made_on_demand_on_closing_and_every_so_often() {
     }
     let key = Sqlite::signing_key(&bed.path()).unwrap();
     let checkpoint = store.checkpoint(&key).await.unwrap();
-    assert_eq!(checkpoint.number, 5);
+    assert_eq!(checkpoint.number, 6, "the third entry says with which key");
     assert!(checkpoint.is_signed_by(&key.public()));
     drop(store);
     let lines = std::fs::read_to_string(Sqlite::checkpoints(&bed.path())).unwrap();
@@ -74,7 +87,7 @@ async fn a_checkpoint_is_made_on_demand_on_closing_and_every_so_often() {
         .lines()
         .map(|line| serde_json::from_str::<haft_store::Checkpoint>(line).unwrap().number)
         .collect();
-    assert_eq!(numbers, [2, 4, 5, 5], "two by count, one on demand, one on closing");
+    assert_eq!(numbers, [3, 5, 6, 6], "two by count, one on demand, one on closing");
     assert_eq!(verdict(&bed).unwrap().checkpoints, 3);
 }
 
@@ -113,14 +126,17 @@ async fn what_is_signed_after_a_checkpoint_was_cut_off_is_a_line_of_its_own() {
     // Nothing of the line, some of it, all but its end, and some of the next one.
     type Cut = fn(&str) -> String;
     let cuts: [(Cut, u64); 4] = [
-        (|_| String::new(), 1),
-        (|whole| whole[..9].to_owned(), 1),
-        (|whole| whole.trim_end().to_owned(), 2),
-        (|whole| format!("{whole}{{\"number\":7,"), 2),
+        (|_| String::new(), 2),
+        (|whole| whole[..9].to_owned(), 2),
+        (|whole| whole.trim_end().to_owned(), 3),
+        (|whole| format!("{whole}{{\"number\":9,"), 3),
     ];
     for (cut, checkpoints) in cuts {
         let bed = Bed::sqlite();
         let copy = bed.path().with_extension("copy");
+        let path = Sqlite::checkpoints(&bed.path());
+        bed.open_sqlite(|_| ()).note("acme", "note", json!("a life before")).await.unwrap();
+        let before = std::fs::read_to_string(&path).unwrap();
         let store = bed.open_sqlite(|_| ());
         for n in 0..6 {
             store.note("acme", "note", json!({ "n": n })).await.unwrap();
@@ -130,8 +146,8 @@ async fn what_is_signed_after_a_checkpoint_was_cut_off_is_a_line_of_its_own() {
         drop((store, conn));
         // Killed while it signed: the database does not know of it.
         std::fs::copy(&copy, bed.path()).unwrap();
-        let path = Sqlite::checkpoints(&bed.path());
-        let text = cut(&std::fs::read_to_string(&path).unwrap());
+        let text = std::fs::read_to_string(&path).unwrap();
+        let text = format!("{before}{}", cut(text.strip_prefix(&before).unwrap()));
         std::fs::write(&path, &text).unwrap();
         let store = bed.open_sqlite(|_| ());
         store.note("acme", "note", json!({ "more": text })).await.unwrap();
@@ -231,15 +247,19 @@ fn change(id: &str, from: u64, to: Option<serde_json::Value>) -> Change {
 /// Six entries of calls, of which the first four were forgotten, and what is configured since.
 pub(crate) async fn forgotten() -> Bed {
     let bed = Bed::sqlite();
-    let store = bed.open_sqlite(|options| options.checkpoint_every = 2);
+    let store = open_unsigned(&bed);
     for n in 0..6 {
         bed.clock.advance(1);
         store.record(call_record(&format!("c{n}"), "core__kb_search", 1).into());
         store.flush().await.unwrap();
+        if n % 2 == 1 {
+            sign(&bed, &store).await;
+        }
     }
     let before = store.now_ms() - 1;
     assert_eq!(store.forget(before).await.unwrap().entries, 4);
     drop(store);
+    drop(bed.open_sqlite(|_| ()));
     bed
 }
 
@@ -266,19 +286,20 @@ async fn checkpoints_of_what_was_forgotten_go_with_it_and_the_newest_stays() {
     }
     // What was written before is signed after that was answered, and before this is.
     store.flush().await.unwrap();
-    assert_eq!(signed_heads(&bed), [2, 4, 6, 8, 10]);
-    // The first seven: there is nothing that those of entries 2, 4 and 6 could be compared with.
+    // The third entry says with which key.
+    assert_eq!(signed_heads(&bed), [3, 5, 7, 9, 11]);
+    // The first seven but for that: there is nothing that those of entries 5 and 7 could be compared with.
     assert_eq!(store.forget(store.now_ms() - 3).await.unwrap().entries, 7);
-    assert_eq!(signed_heads(&bed), [8, 10]);
+    assert_eq!(signed_heads(&bed), [3, 9, 11]);
     bed.clock.advance(2 * 86_400_000);
     assert_eq!(store.forget(i64::MAX).await.unwrap().entries, 3);
     store.flush().await.unwrap();
-    assert_eq!(signed_heads(&bed), [10, 11]);
+    assert_eq!(signed_heads(&bed), [3, 11, 12]);
     store.note("acme", "note", json!("one more")).await.unwrap();
     bed.clock.advance(2 * 86_400_000);
     assert_eq!(store.forget(i64::MAX).await.unwrap().entries, 1);
     store.flush().await.unwrap();
-    assert_eq!(signed_heads(&bed), [11, 12]);
+    assert_eq!(signed_heads(&bed), [3, 12, 13]);
     drop(store);
     assert!(verdict(&bed).is_ok());
     touch(&bed, "DELETE FROM audit");
@@ -357,5 +378,9 @@ async fn gaps_that_meet_become_one() {
     store.forget(store.now_ms()).await.unwrap();
     assert_eq!(gaps(), [(1, 3), (5, 6)]);
     drop(store);
-    assert_eq!(verdict(&bed).map(|found| (found.entries, found.forgotten)), Ok((2, 5)));
+    assert_eq!(
+        verdict(&bed).map(|found| (found.entries, found.forgotten)),
+        Ok((3, 5)),
+        "and who signs it"
+    );
 }

@@ -50,6 +50,9 @@ pub(crate) struct NewKey {
     /// When it ends, `2027-01-31T00:00:00Z`; never where left out
     #[arg(long, value_name = "TIME")]
     pub(crate) expires: Option<String>,
+    /// What is known about its user, as JSON: context.user in rules and conditions
+    #[arg(long, value_name = "JSON")]
+    pub(crate) user: Option<String>,
 }
 
 #[derive(Args)]

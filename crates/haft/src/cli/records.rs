@@ -2,6 +2,14 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
+/// How many are listed. Nobody who asks for none means it.
+fn most(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("say how many: 1 or more".to_owned()),
+        Ok(most) => Ok(most),
+    }
+}
+
 #[derive(Args)]
 pub(crate) struct Calls {
     /// Whose calls; those of the first tenant of `haft.toml` when left out
@@ -28,8 +36,8 @@ pub(crate) struct Calls {
     /// Figures per tool: calls, errors, p50, p99
     #[arg(long)]
     pub(crate) stats: bool,
-    /// At most so many
-    #[arg(long, default_value_t = 50, value_name = "N")]
+    /// At most so many, the newest
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = most)]
     pub(crate) limit: usize,
     /// Print JSON
     #[arg(long)]
@@ -49,8 +57,8 @@ pub(crate) struct Effects {
     /// Of this session
     #[arg(long, value_name = "SESSION")]
     pub(crate) session: Option<String>,
-    /// At most so many
-    #[arg(long, default_value_t = 50, value_name = "N")]
+    /// At most so many, the newest
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = most)]
     pub(crate) limit: usize,
     #[command(flatten)]
     pub(crate) operator: Operator,

@@ -181,6 +181,9 @@ pub(crate) struct Mcp {
     /// For whom the model acts, `user:mara` say: the person who is asked to approve
     #[arg(long, value_name = "PRINCIPAL")]
     pub(crate) subject: Option<String>,
+    /// What is known about the user, as JSON: context.user in conditions
+    #[arg(long, value_name = "JSON")]
+    pub(crate) user: Option<String>,
     /// The connection to a provider that calls use, as `github=work`; again for another provider
     #[arg(long = "connection", value_name = "PROVIDER=ID", value_parser = connection)]
     pub(crate) connections: Vec<(String, String)>,

@@ -7,13 +7,14 @@ use serde_json::json;
 
 use crate::assembly::{Desk, block_on};
 use crate::cli::Agents;
-use crate::output::{Exit, Output, table};
+use crate::output::{Exit, Output};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Agents, out: &mut Output) -> anyhow::Result<Exit> {
     block_on(async {
         let desk = Desk::open(at, None, out)?;
         let tenant = &options.operator.tenant;
+        crate::named::tenant(&desk.store, &desk.config, tenant).await?;
         let configured = desk.runtime.configured();
         let mut rows = Vec::new();
         for agent in configured.records.agents.iter().filter(|one| one.tenant == *tenant) {
@@ -33,7 +34,7 @@ pub(crate) fn run(at: &Place, options: &Agents, out: &mut Output) -> anyhow::Res
                 vec![id, source.to_owned(), usable.to_string(), other.to_string()]
             })
             .collect();
-        out.result(&table(&["AGENT", "SOURCE", "TOOLS", "NOT AVAILABLE"], &rows));
+        out.table(&["AGENT", "SOURCE", "TOOLS", "NOT AVAILABLE"], 3, &rows);
         Ok(Exit::Done)
     })
 }

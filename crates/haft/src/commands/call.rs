@@ -8,6 +8,7 @@ use haft_core::call::{Call as Request, Overrule, RawArguments};
 use haft_core::contract::Mode;
 use haft_core::port::{Invoke as _, Journal as _};
 use haft_core::{Caller, Digest, Envelope, Principal};
+use haft_server::who::facts::Facts;
 
 use crate::assembly::{Desk, block_on, plain, said, text_of};
 use crate::cli::{Call, ModeName};
@@ -112,10 +113,16 @@ pub(crate) fn on_behalf(
         let subject = Principal::parse(subject).given("--for")?;
         caller.subject = Some(subject);
     }
-    if let Some(user) = user {
-        caller.user = Arc::new(serde_json::from_str(user).given("--user must be a JSON object")?);
+    if user.is_some() {
+        caller.user = Arc::new(facts(user)?);
     }
     Ok(caller)
+}
+
+/// What is known about the user, as somebody typed it.
+pub(crate) fn facts(user: Option<&str>) -> anyhow::Result<Facts> {
+    let read = |text| serde_json::from_str(text).given("--user must be a JSON object");
+    Ok(user.map(read).transpose()?.unwrap_or_default())
 }
 
 fn request(options: &Call, caller: Caller, arguments: String) -> Request {
@@ -140,6 +147,11 @@ async fn session(
 ) -> anyhow::Result<Option<String>> {
     let id = match options.session.as_deref() {
         None => return Ok(None),
+        // A dry run changes nothing: it is as if the session were there.
+        Some("new") if options.dry_run => {
+            out.note("a dry run opens no session");
+            return Ok(None);
+        }
         Some("new") => {
             desk.keep_registry(&Kept::of(&desk.config), out);
             let session = desk.runtime.open(caller, mode(options.mode)).await.map_err(said)?;
@@ -152,7 +164,11 @@ async fn session(
     if let Ok(pinned) = desk.runtime.session(caller, id).await {
         desk.reopen_session(&pinned, out);
     }
-    if options.turn {
+    if options.turn && options.dry_run {
+        out.note(
+            "a dry run begins no turn; budgets and waiting messages are those of the turn that is",
+        );
+    } else if options.turn {
         let over = haft_runtime::session::Signal::TurnComplete;
         let over = desk.runtime.signal(caller, id, over).await.map_err(said)?;
         // Messages that waited have begun the next turn already.
@@ -216,12 +232,13 @@ fn show(envelope: &Envelope, options: &Call, out: &mut Output) -> anyhow::Result
         out.note(&format!("intent: {}", serde_json::to_string(applied)?));
     }
     out.note(&format!(
-        "{} {} in {:.1} ms{}, call {}",
+        "{} {} in {:.1} ms{}{}",
         meta.tool,
         meta.tool_version.as_deref().unwrap_or("-"),
         meta.duration_ms,
         if meta.cached { ", answered from the ledger" } else { "" },
-        meta.record_id,
+        // A dry run is not on record.
+        if options.dry_run { String::new() } else { format!(", call {}", meta.record_id) },
     ));
     Ok(())
 }

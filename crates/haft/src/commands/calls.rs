@@ -7,7 +7,9 @@ use haft_store::Sqlite;
 
 use crate::assembly::{block_on, open_store, plain};
 use crate::cli::Calls;
-use crate::output::{Exit, Output, instant, misuse, table};
+use crate::config::Config;
+use crate::named;
+use crate::output::{Exit, Output, instant, misuse};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Calls, out: &mut Output) -> anyhow::Result<Exit> {
@@ -16,7 +18,8 @@ pub(crate) fn run(at: &Place, options: &Calls, out: &mut Output) -> anyhow::Resu
         None => None,
     };
     block_on(async {
-        let store = open_store(&at.config()?)?;
+        let config = at.config()?;
+        let store = open_store(&config)?;
         let since = options.since.as_deref().map(age_ms).transpose()?;
         let mut filter = CallFilter {
             tenant: options.tenant.clone(),
@@ -30,16 +33,24 @@ pub(crate) fn run(at: &Place, options: &Calls, out: &mut Output) -> anyhow::Resu
             until_ms: None,
             call: options.call.clone(),
             after: None,
-            limit: if options.stats { usize::MAX } else { options.limit },
+            limit: if options.stats { usize::MAX } else { options.limit.saturating_add(1) },
         };
         if let Some(name) = &options.tool {
-            filter.tool = Some(named(&store, &options.tenant, name).await?);
+            filter.tool = Some(meant(&store, &options.tenant, name).await?);
             filter.or_tool = Some(name.clone());
         }
         if options.stats {
-            return stats(&store.stats(filter).await?, options, out);
+            let found = store.stats(filter).await?;
+            if found.is_empty() {
+                known(&store, &config, options).await?;
+            }
+            return stats(&found, options, out);
         }
-        let calls = store.calls(filter).await?;
+        let mut calls = store.calls(filter).await?;
+        if calls.is_empty() {
+            known(&store, &config, options).await?;
+        }
+        out.cut(&mut calls, options.limit);
         if let Some(call) = options.call.as_deref().filter(|_| calls.is_empty()) {
             let (call, tenant) = (plain(call), plain(&options.tenant));
             return Err(misuse(format!(
@@ -53,10 +64,18 @@ pub(crate) fn run(at: &Place, options: &Calls, out: &mut Output) -> anyhow::Resu
             out.line("no calls");
         } else {
             let rows: Vec<Vec<String>> = calls.iter().map(row).collect();
-            out.result(&table(&["TIME", "CALL", "TOOL", "AGENT", "MODE", "END", "MS"], &rows));
+            out.table(&["CALL", "END", "TOOL", "TIME", "AGENT", "MODE", "MS"], 3, &rows);
         }
         Ok(Exit::Done)
     })
+}
+
+/// There are none of what exists: whoever is told so has not mistyped a name.
+async fn known(store: &Sqlite, config: &Config, options: &Calls) -> anyhow::Result<()> {
+    let tenant = &options.tenant;
+    named::tenant(store, config, tenant).await?;
+    named::agent(store, config, tenant, options.agent.as_deref()).await?;
+    named::session(store, tenant, options.session.as_deref()).await
 }
 
 /// The tool that a name means, among those that were called. A name that none of them has is taken
@@ -69,7 +88,7 @@ fn canonical(name: &str, called: &[CallStats]) -> anyhow::Result<String> {
 }
 
 /// The same, by a store's calls of a tenant.
-pub(super) async fn named(store: &Sqlite, tenant: &str, name: &str) -> anyhow::Result<String> {
+pub(super) async fn meant(store: &Sqlite, tenant: &str, name: &str) -> anyhow::Result<String> {
     let tenant = tenant.to_owned();
     let called = CallFilter { tenant, limit: usize::MAX, ..CallFilter::default() };
     canonical(name, &store.stats(called).await?)
@@ -82,12 +101,12 @@ fn row(call: &InvocationRecord) -> Vec<String> {
         None => "ok".to_owned(),
     };
     vec![
-        instant(call.started_at_ms),
         call.call.as_ref().to_owned(),
+        end,
         call.tool.as_ref().to_owned(),
+        instant(call.started_at_ms),
         call.agent.as_ref().to_owned(),
         call.mode.as_str().to_owned(),
-        end,
         millis(call.duration_us),
     ]
 }
@@ -109,7 +128,7 @@ fn stats(stats: &[CallStats], options: &Calls, out: &mut Output) -> anyhow::Resu
             ]
         })
         .collect();
-    out.result(&table(&["TOOL", "CALLS", "ERRORS", "P50 MS", "P99 MS"], &rows));
+    out.table(&["TOOL", "CALLS", "ERRORS", "P50 MS", "P99 MS"], 3, &rows);
     Ok(Exit::Done)
 }
 

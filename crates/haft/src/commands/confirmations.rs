@@ -7,6 +7,7 @@ use serde_json::json;
 
 use crate::assembly::{Desk, block_on, open_store, plain, said};
 use crate::cli::{Confirmations, ConfirmationsAction};
+use crate::named;
 use crate::output::{Exit, Given as _, Output, instant};
 use crate::source::Place;
 
@@ -21,12 +22,16 @@ pub(crate) fn run(at: &Place, options: &Confirmations, out: &mut Output) -> anyh
 }
 
 async fn list(at: &Place, options: &Confirmations, out: &mut Output) -> anyhow::Result<Exit> {
-    let store = open_store(&at.config()?)?;
+    let config = at.config()?;
+    let store = open_store(&config)?;
     let status = (!options.all).then_some(ConfirmationStatus::Pending);
     let now = store.now_ms();
     let tenant = options.operator.tenant.clone();
     let filter = ConfirmationFilter { tenant, status, limit: usize::MAX, ..Default::default() };
     let mut found = store.confirmations(filter).await?;
+    if found.is_empty() {
+        named::tenant(&store, &config, &options.operator.tenant).await?;
+    }
     if !options.all {
         found.retain(|one| one.expires_at_ms > now);
     }

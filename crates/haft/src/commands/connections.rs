@@ -139,6 +139,9 @@ impl Desk {
         let vault = Arc::new(Vault::new(self.store.clone(), Keyring::default()));
         let kept = links::accounts(&self.config, vault);
         let accounts = kept.accounts(&self.tenant).await?;
+        if accounts.is_empty() {
+            crate::named::tenant(&self.store, &self.config, &self.tenant).await?;
+        }
         let grants = self.granted(&*kept).await?;
         let of = |id: &str| -> Vec<&Grant> {
             grants.iter().filter(|one| one.tenant == self.tenant && one.connection == id).collect()

@@ -5,7 +5,8 @@ use haft_core::port::{EffectFilter, Ledger as _};
 
 use crate::assembly::{Desk, block_on, open_store, said};
 use crate::cli::{Effects, EffectsAction, YesNo};
-use crate::output::{Exit, Output, instant, misuse, table};
+use crate::named;
+use crate::output::{Exit, Output, instant, misuse};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Effects, out: &mut Output) -> anyhow::Result<Exit> {
@@ -22,10 +23,13 @@ async fn list(at: &Place, options: &Effects, out: &mut Output) -> anyhow::Result
         Some(word) => vec![state(word)?],
         None => Vec::new(),
     };
-    let store = open_store(&at.config()?)?;
-    store.recover().await?;
+    let config = at.config()?;
+    let store = open_store(&config)?;
+    if store.only_read().is_none() {
+        store.recover().await?;
+    }
     let tool = match &options.tool {
-        Some(name) => Some(super::calls::named(&store, &options.operator.tenant, name).await?),
+        Some(name) => Some(super::calls::meant(&store, &options.operator.tenant, name).await?),
         None => None,
     };
     let filter = EffectFilter {
@@ -33,28 +37,33 @@ async fn list(at: &Place, options: &Effects, out: &mut Output) -> anyhow::Result
         states,
         tool,
         session: options.session.clone(),
-        limit: options.limit,
+        limit: options.limit.saturating_add(1),
         ..EffectFilter::default()
     };
-    let effects = store.effects(filter).await?;
+    let mut effects = store.effects(filter).await?;
+    if effects.is_empty() {
+        named::tenant(&store, &config, &options.operator.tenant).await?;
+        named::session(&store, &options.operator.tenant, options.session.as_deref()).await?;
+    }
+    out.cut(&mut effects, options.limit);
     if options.json {
         out.json(&effects)?;
     } else if effects.is_empty() {
         out.line("no effects");
     } else {
         let rows: Vec<Vec<String>> = effects.iter().map(row).collect();
-        out.result(&table(&["TIME", "CALL", "TOOL", "CLASS", "STATE", "GROUP"], &rows));
+        out.table(&["CALL", "STATE", "TOOL", "TIME", "CLASS", "GROUP"], 3, &rows);
     }
     Ok(Exit::Done)
 }
 
 fn row(record: &EffectRecord) -> Vec<String> {
     vec![
-        instant(record.started_at_ms),
         record.effect.call.clone(),
-        record.effect.tool.clone(),
-        record.effect.policy.as_str().to_owned(),
         record.state.as_str().to_owned(),
+        record.effect.tool.clone(),
+        instant(record.started_at_ms),
+        record.effect.policy.as_str().to_owned(),
         record.effect.turn_group.clone().unwrap_or_default(),
     ]
 }

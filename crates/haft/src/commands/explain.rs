@@ -5,7 +5,7 @@ use haft_build::code::{ALL, Code};
 use haft_core::ErrorKind;
 
 use crate::cli::Explain;
-use crate::output::{Exit, Output, table};
+use crate::output::{Exit, Output};
 
 pub(crate) fn run(options: &Explain, out: &mut Output) -> anyhow::Result<Exit> {
     let Some(id) = &options.code else {
@@ -15,11 +15,11 @@ pub(crate) fn run(options: &Explain, out: &mut Output) -> anyhow::Result<Exit> {
                 vec![code.id.to_owned(), code.severity.as_str().to_owned(), code.title().to_owned()]
             })
             .collect();
-        out.result(&table(&["CODE", "SEVERITY", "MEANING"], &rows));
+        out.table(&["CODE", "SEVERITY", "MEANING"], 2, &rows);
         let rows: Vec<Vec<String>> =
             ErrorKind::ALL.iter().map(|kind| vec![kind.to_string(), title(*kind)]).collect();
         out.line("");
-        out.result(&table(&["HOW A CALL ENDS", "MEANING"], &rows));
+        out.table(&["HOW A CALL ENDS", "MEANING"], 1, &rows);
         return Ok(Exit::Done);
     };
     let page = match (Code::find(id), ErrorKind::parse(id)) {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::assembly::{Desk, block_on, open_store};
 use crate::cli::{Keys as Options, KeysCommand, NewKey, Operator, RoleName};
-use crate::output::{Exit, Given as _, Output, instant, table};
+use crate::output::{Exit, Given as _, Output, instant};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Options, out: &mut Output) -> anyhow::Result<Exit> {
@@ -44,6 +44,7 @@ fn make(new: &NewKey, out: &mut Output) -> anyhow::Result<Exit> {
         agents: None,
         name: None,
         expires: expires(new)?,
+        user: super::call::facts(new.user.as_deref())?,
     };
     Keys::load(std::slice::from_ref(&key))?;
     out.line(&text);
@@ -62,6 +63,7 @@ async fn keep(at: &Place, new: &NewKey, out: &mut Output) -> anyhow::Result<Exit
         subject: None,
         roles: new.roles.iter().map(|name| role(*name)).collect(),
         agents: None,
+        user: super::call::facts(new.user.as_deref())?,
         expires_at_ms: expires(new)?.map(|at| at.0),
     };
     let known = desk.runtime.configured();
@@ -97,6 +99,9 @@ async fn list(
         })
         .collect();
     rows.extend(entries.iter().map(shown));
+    if rows.is_empty() {
+        crate::named::tenant(&store, &config, &operator.tenant).await?;
+    }
     if as_json {
         out.json(&rows)?;
         return Ok(Exit::Done);
@@ -108,10 +113,10 @@ async fn list(
         }
         Some(_) | None => String::new(),
     };
-    let names = ["id", "source", "name", "principal", "roles", "ends"];
+    let names = ["id", "principal", "roles", "ends", "source", "name"];
     let rows: Vec<Vec<String>> =
         rows.iter().map(|row| names.iter().map(|name| cell(row, name)).collect()).collect();
-    out.result(&table(&["ID", "SOURCE", "NAME", "PRINCIPAL", "ROLES", "ENDS"], &rows));
+    out.table(&["ID", "PRINCIPAL", "ROLES", "ENDS", "SOURCE", "NAME"], 4, &rows);
     Ok(Exit::Done)
 }
 

@@ -7,7 +7,7 @@ use haft_core::Principal;
 use haft_runtime::Runtime;
 use haft_runtime::toolbox::Agent;
 use haft_server::mcp::{Seat, serve_lines};
-use haft_server::who::Keys;
+use haft_server::who::{Keys, facts};
 use haft_server::{Door, Hub};
 
 use super::lint::counted;
@@ -37,6 +37,8 @@ pub(crate) fn run(at: &Place, options: &Mcp, out: &mut Output) -> anyhow::Result
         if let Some(subject) = &options.subject {
             caller.subject = Some(Principal::parse(subject).given("--subject")?);
         }
+        let said = super::call::facts(options.user.as_deref())?;
+        caller.user = facts::of(&caller.actor, caller.subject.as_ref(), &said);
         let limits = desk.config.server.limits.clone();
         let door = Door::new(desk.runtime.clone(), hub, Keys::default(), Vec::new(), limits);
         let door = Arc::new(door.with_mcp(desk.config.mcp.clone()));

@@ -54,7 +54,7 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
         desk.reopen_sessions(out).await?;
         let listen = options.listen.or(desk.config.server.listen).unwrap_or(LISTEN);
         let hosts = hosts(&desk.config, listen)?;
-        let admin = administrator::of(&desk.config)?;
+        let admin = administrator::of(&desk.config).context("the administrator's key")?;
         let mut keys = desk.config.server.keys.clone();
         keys.extend(admin.made.clone());
         let keys = Keys::load(&keys).context("`keys`")?;
@@ -101,6 +101,10 @@ async fn last(desk: &Desk, traces: Option<&Traces>) -> anyhow::Result<()> {
             traces.flush(ending::LAST).await;
         }
     };
+    if desk.store.only_read().is_some() {
+        told.await;
+        return Ok(());
+    }
     let kept = haft_core::port::Journal::flush(&*desk.store);
     let (kept, ()) = tokio::join!(tokio::time::timeout(ending::LAST, kept), told);
     match kept {
@@ -115,6 +119,9 @@ async fn take_over(desk: &Desk, out: &Output) -> anyhow::Result<()> {
     desk.warn(out).await;
     if desk.config.server.log == Logging::Off {
         return desk.tend(out).await;
+    }
+    if let Some(why) = desk.store.only_read() {
+        haft_server::logs::only_read(&why);
     }
     haft_server::logs::touched(&desk.distrusted().await);
     haft_server::logs::unknown(&desk.left().await?);

@@ -4,7 +4,7 @@ use haft_runtime::effects::{UndoTarget, UndoneStatus};
 
 use crate::assembly::{Desk, block_on, said};
 use crate::cli::Undo;
-use crate::output::{Exit, Output, table};
+use crate::output::{Exit, Output};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Undo, out: &mut Output) -> anyhow::Result<Exit> {
@@ -25,7 +25,7 @@ pub(crate) fn run(at: &Place, options: &Undo, out: &mut Output) -> anyhow::Resul
                 .iter()
                 .map(|one| vec![one.call.clone(), one.tool.clone(), one.message.clone()])
                 .collect();
-            out.result(&table(&["CALL", "TOOL", "WHAT BECAME OF IT"], &rows));
+            out.table(&["CALL", "TOOL", "WHAT BECAME OF IT"], 2, &rows);
         }
         let settled = |status: UndoneStatus| match status {
             UndoneStatus::Undone | UndoneStatus::AlreadyUndone | UndoneStatus::NothingToUndo => {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::assembly::{Desk, block_on, plain, text_of};
 use crate::cli::Why;
 use crate::commands::call::{mode, on_behalf};
-use crate::output::{Exit, Output, table};
+use crate::output::{Exit, Output};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Why, out: &mut Output) -> anyhow::Result<Exit> {
@@ -248,6 +248,6 @@ fn all(
     let mut rows: Vec<Vec<String>> =
         catalog.list().map(|tool| row(&tool.tool, "available", "")).collect();
     rows.extend(unavailable.iter().map(|tool| row(&tool.tool, tool.why.as_str(), &tool.enable)));
-    out.result(&table(&["TOOL", "STATUS", "WHAT WOULD ENABLE IT"], &rows));
+    out.table(&["TOOL", "STATUS", "WHAT WOULD ENABLE IT"], 2, &rows);
     Ok(Exit::Done)
 }

@@ -17,6 +17,8 @@ mod import;
 #[cfg(test)]
 mod lines;
 #[cfg(test)]
+mod lists;
+#[cfg(test)]
 mod memory;
 #[cfg(test)]
 mod project;
@@ -32,6 +34,8 @@ mod service;
 mod sessions;
 #[cfg(test)]
 mod signals;
+#[cfg(test)]
+mod still;
 #[cfg(test)]
 mod tenants;
 #[cfg(test)]

@@ -35,6 +35,33 @@ fn a_session_stays_with_the_tools_that_it_began_with() {
     assert_eq!(call(&project, &old).unwrap(), version);
 }
 
+/// The same act in the same turn is the same call; in another turn it would be done again.
+#[test]
+fn a_dry_run_opens_no_session_and_begins_no_turn() {
+    let project = Project::new();
+    let schema = project.read("tools/order/schema.json");
+    let unasked =
+        schema.replace("\"requiresConfirmation\": true", "\"requiresConfirmation\": false");
+    project.write("tools/order/schema.json", &unasked);
+    let order = |more: &[&str]| {
+        let arguments = ["call", "order", "--args", r#"{"message": "hey"}"#, "--json"];
+        project.json(&[&arguments[..], more].concat()).1
+    };
+    let arguments =
+        ["call", "greet", "--args", r#"{"text": "a"}"#, "--session", "new", "--dry-run"];
+    let said = project.run(&arguments);
+    assert!(
+        said.code == 0 && !said.err.lines().any(|line| line.starts_with("session ")),
+        "{said:?}"
+    );
+    let (session, _) = begin(&project);
+    assert_eq!(order(&["--session", &session])["meta"]["cached"], false);
+    let dry = order(&["--session", &session, "--turn", "--dry-run"]);
+    assert_eq!(dry["ok"], true, "{dry}");
+    assert_eq!(order(&["--session", &session])["meta"]["cached"], true);
+    assert_eq!(order(&["--session", &session, "--turn"])["meta"]["cached"], false);
+}
+
 #[test]
 fn a_kept_registry_that_was_touched_is_refused() {
     let project = Project::new();

@@ -6,6 +6,7 @@ use haft_bench::fixture::{Answer, Fixture};
 use haft_core::Principal;
 use haft_core::contract::SideEffectPolicy;
 use haft_core::port::Store;
+use haft_server::who::facts::Facts;
 use haft_server::who::{Key, Keys, Role, hash_of};
 use haft_server::{Door, Hub, Limits, Metrics};
 use haft_store::{Memory, Options, Sqlite};
@@ -39,6 +40,7 @@ pub async fn serve(listener: TcpListener, fixture: &Fixture, store: &str, tools:
         agents: None,
         name: None,
         expires: None,
+        user: Facts::default(),
     };
     let hosts = vec!["127.0.0.1".to_owned()];
     let door = Door::new(runtime, hub, Keys::load(&[key]).unwrap(), hosts, Limits::default());

@@ -16,10 +16,27 @@ let parts;
 
 const part = (name) => {
   if (parts === undefined) {
-    parts = parse(about());
-    freeze(parts.session.state);
-    freeze(parts.session);
-    freeze(parts.tool);
+    // Taken by number: to take a list apart is up to the handler, who can change how that is done.
+    const told = parse(about());
+    const mode = told[0];
+    const active = told[2];
+    const turn = told[3];
+    const suppressAudio = told[5];
+    const suppressTranscript = told[6];
+    const session = {
+      active,
+      turn,
+      registryVersion: told[4],
+      suppressAudio,
+      suppressTranscript,
+      mode,
+      // The tool registry architecture's name for `active`.
+      isActive: active,
+      state: freeze({ turn, suppressAudio, suppressTranscript }),
+    };
+    const id = told[1];
+    const tool = freeze({ id: told[7], version: told[8], idempotent: told[9] });
+    parts = { mode, session: freeze(id === null ? session : { id, ...session }), tool, callId: told[10] };
   }
   return parts[name];
 };

@@ -10,8 +10,10 @@ use super::super::Runtime;
 use super::brought::is_own;
 use super::drafts::Drafts;
 use super::{loaded, names_in, of_tenant, source_of};
-use crate::config::{Activation, ChangeError, Merged, Purpose, merge, parse, read, sheets};
-use crate::policy::Problem;
+use crate::config::{
+    Activation, ChangeError, Merged, Purpose, is_counted, merge, parse, read, sheets,
+};
+use crate::policy::{Problem, Source};
 use crate::toolbox::{Directory, Stocks};
 
 impl Runtime {
@@ -122,10 +124,11 @@ impl Runtime {
             let mut registries = loaded(&shelves);
             registries.extend(brought.as_ref());
             let elsewhere = names_in(common, &shelves.elsewhere());
-            match drafts.load(&source, &registries, &elsewhere) {
-                Ok(policy) => problems.extend(policy.warnings().iter().cloned()),
-                Err(found) => problems.extend(found),
-            }
+            let found = match drafts.load(&source, &registries, &elsewhere) {
+                Ok(policy) => policy.warnings().to_vec(),
+                Err(found) => found,
+            };
+            problems.extend(found.into_iter().map(|problem| asked_for(problem, common)));
         }
         (merged, problems)
     }
@@ -169,6 +172,16 @@ impl Runtime {
     }
 }
 
+/// Rules of a tenant stand among those of the installation. Where the files of these are is nothing that
+/// a tenant is told: what is wrong with the whole is wrong with what was asked for.
+fn asked_for(problem: Problem, common: &Source) -> Problem {
+    let in_file = problem.file == common.file;
+    if in_file || common.cedar.iter().any(|text| text.file == problem.file) {
+        return Problem { file: "request".into(), line: None, ..problem };
+    }
+    problem
+}
+
 /// Whether rules have to be read anew for it. They look at the arguments of what tenants bring along, too.
 pub(super) fn is_rule(kind: Kind) -> bool {
     matches!(kind, Kind::Policy | Kind::Delegation | Kind::Grant | Kind::Definition)
@@ -210,6 +223,9 @@ fn empty(entries: &[Entry], tenant: &str) -> Result<Vec<Problem>, ChangeError> {
     }
 }
 
+const COUNTED_ID: &str = "ids that begin with `declared-` are those of what `haft.toml` declares; \
+                          choose another";
+
 /// Names that people choose are plain, so that they can stand in addresses, records and commands.
 fn well_named(change: &Change) -> Result<(), ChangeError> {
     let wrong = |message: &str| {
@@ -220,11 +236,49 @@ fn well_named(change: &Change) -> Result<(), ChangeError> {
             if !is_plain_id(&change.id) {
                 return wrong(PLAIN_ID);
             }
+            let by_place = matches!(change.kind, Kind::Delegation | Kind::Grant);
+            if by_place && is_counted(&change.id) {
+                return wrong(COUNTED_ID);
+            }
             if change.kind == Kind::Tenant && change.tenant != change.id {
                 return wrong("a tenant belongs to itself");
             }
             Ok(())
         }
         Kind::Definition | Kind::Activation | Kind::Key | Kind::Connection => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use haft_core::Principal;
+    use haft_exec::Executors;
+    use haft_store::Memory;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::toolbox::Records;
+
+    #[tokio::test]
+    async fn where_the_files_of_the_installation_are_is_not_told_to_a_tenant() {
+        let registry = crate::guide::registry().unwrap().clone();
+        let source = Source { file: "/srv/secret/haft.toml".into(), ..Source::default() };
+        let runtime =
+            Runtime::builder(registry, Arc::new(Memory::new()), Arc::new(Executors::new()))
+                .records(Records::of_one("ours", "helper"))
+                .source(source)
+                .build()
+                .unwrap();
+        let change = |id: &str, body: Value| {
+            let (tenant, id, by) = ("ours".to_owned(), id.to_owned(), Principal::user("boss"));
+            Change { kind: Kind::Policy, tenant, id, from: 0, to: Some(body), by }
+        };
+        let warned = runtime.change(change("one", json!({"allow": ["mcp__hub__*"]}))).await;
+        let said: Vec<_> = warned.unwrap().warnings.iter().map(ToString::to_string).collect();
+        assert_eq!(said, ["request: allow: `mcp__hub__*` fits no tool that is known now"]);
+        let refused = runtime.change(change("two", json!({"deny": ["a**b["]}))).await.unwrap_err();
+        assert!(refused.to_string().starts_with("request: deny"), "{refused}");
     }
 }

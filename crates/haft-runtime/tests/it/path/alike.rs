@@ -68,6 +68,10 @@ async fn nearly_the_same_is_the_same_act_while_nobody_knows() {
     check("ship", order(1, "a"), order(1, "A "), true).await;
     check("ship", order(1, "a"), order(2, "a"), false).await;
     check("ship", order(1, "a"), order(1, "b"), false).await;
+    // A call that has none of them is told apart by all that it says.
+    let note = |text: &str| json!({ "order": { "note": text } });
+    check("ship", note("a"), note("A "), true).await;
+    check("ship", note("a"), note("b"), false).await;
 }
 
 #[tokio::test]

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use haft_core::call::Principal;
-use haft_core::port::Journal as _;
+use haft_core::contract::{Capability, Mode};
+use haft_core::port::{Confirmations as _, Journal as _};
+use haft_core::record::ConfirmationStatus;
 use haft_core::registry::{Entry, Implementation, Registry, Tool};
 use haft_core::{Digest, Envelope, ErrorKind};
 use haft_runtime::Runtime;
@@ -11,7 +13,8 @@ use haft_runtime::policy::{Policy, Rules, Source};
 use serde_json::{Value, json};
 
 use super::gate::foreseen;
-use super::world::{Does, World, call, failed, kind, lost, tools};
+use super::sessions::In;
+use super::world::{Does, World, call, caller, failed, kind, let_pass, lost, tools};
 use crate::policy::world::registry;
 
 pub(super) fn asked(envelope: &Envelope) -> String {
@@ -41,6 +44,50 @@ async fn a_person_approves_and_the_same_call_runs_once() {
     assert!(world.call(call("gift", "k")).await.meta.cached);
     assert_ne!(asked(&world.call(call("gift", "k2")).await), id);
     assert_eq!(world.acts("gift"), 1);
+}
+
+#[tokio::test]
+async fn a_question_about_a_nested_call_reaches_whoever_called() {
+    let world = World::new();
+    let lamp = || json!({ "item": "lamp" });
+    world.next("relay", Does::LetsPass(vec![("gift", lamp())]));
+    let id = asked(&world.call(call("relay", "k")).await);
+    // Approved and sent again, under the same key, it is done.
+    approve(&world.runtime, &id).await;
+    world.next("relay", Does::Uses(Capability::CallTool, "gift", lamp()));
+    let answer = world.call(call("relay", "k")).await;
+    assert!(answer.is_ok(), "{:?}", answer.result);
+    assert_eq!(world.acts("gift"), 1);
+}
+
+/// Whoever asks a person in between sends the same message once more.
+#[tokio::test]
+async fn a_call_whose_nested_one_was_approved_is_made_under_its_old_id() {
+    let session = In::mode(Mode::Text).await;
+    let world = &session.world;
+    let relay = || {
+        let mut relay = session.call("relay", "lamp");
+        relay.id = Some("c1".into());
+        relay
+    };
+    world.next("relay", Does::LetsPass(vec![("gift", json!({ "item": "lamp" }))]));
+    approve(&world.runtime, &asked(&world.call(relay()).await)).await;
+    world.next("relay", Does::Uses(Capability::CallTool, "gift", json!({ "item": "lamp" })));
+    let answer = world.call(relay()).await;
+    assert!(answer.is_ok(), "{:?}", answer.result);
+    assert_eq!(world.acts("gift"), 1);
+}
+
+#[tokio::test]
+async fn a_handler_makes_no_refusal_up_and_hides_nothing_that_was_done() {
+    let world = World::new();
+    let question = world.call(call("gift", "other")).await.result.unwrap_err();
+    world.next("relay", Does::Ends(let_pass(&question)));
+    assert_eq!(kind(&world.call(call("relay", "k1")).await), ErrorKind::Internal);
+    // Something was done before.
+    let lamp = || json!({ "item": "lamp" });
+    world.next("relay", Does::LetsPass(vec![("order", lamp()), ("gift", lamp())]));
+    assert_eq!(kind(&world.call(call("relay", "k2")).await), ErrorKind::UnknownOutcome);
 }
 
 #[tokio::test]
@@ -153,6 +200,62 @@ async fn an_approval_is_for_the_contract_and_the_handler_that_were_shown() {
     }
 }
 
+/// An approval that would be void is not taken: the person would think that it is done.
+#[tokio::test]
+async fn whoever_approves_what_would_no_longer_run_is_told_so_at_once() {
+    let mut gone = tools().tools;
+    gone.retain(|tool| tool.id != "shop__gift");
+    let rules = Rules { allow: vec!["shop__gift".into()], ..Rules::default() };
+    let source = Source { rules: rules.clone(), ..Source::default() };
+    type Change<'a> = Box<dyn Fn(&Runtime) + 'a>;
+    let load = |registry: Registry| -> Change<'_> {
+        Box::new(move |runtime: &Runtime| runtime.load(registry.clone()).unwrap())
+    };
+    let changes: [(&str, Change<'_>); 3] = [
+        ("tool_changed", load(changed(|gift| gift.doc = "another".into()))),
+        ("tool_gone", load(registry("shop", gone))),
+        (
+            "rules_changed",
+            Box::new(|runtime| {
+                let policy = Policy::load(&source, &[&tools()]).unwrap();
+                runtime.govern(Arc::new(policy), rules.clone());
+            }),
+        ),
+    ];
+    let by = Principal::user("mara");
+    for (why, change) in changes {
+        let world = World::new();
+        let id = asked(&world.call(call("gift", "k")).await);
+        change(&world.runtime);
+        let refused = world.runtime.confirm("default", &id, true, &by).await.unwrap_err();
+        assert_eq!(refused.kind, ErrorKind::ConfirmationRefused, "{why}");
+        assert_eq!(refused.details.as_ref().unwrap()["why"], why);
+        // What was refused can be declined, and counts again when all is as it was.
+        let open = world.store.confirmation("default", &id).await.unwrap();
+        assert_eq!(open.status, ConfirmationStatus::Pending, "{why}");
+        if why == "tool_changed" {
+            world.runtime.load(tools()).unwrap();
+            approve(&world.runtime, &id).await;
+            assert!(world.call(call("gift", "k")).await.is_ok());
+        } else {
+            assert!(world.runtime.confirm("default", &id, false, &by).await.is_ok(), "{why}");
+        }
+    }
+}
+
+/// A session keeps to its registry, so what it asks is still what would run in it.
+#[tokio::test]
+async fn what_a_session_asks_is_approved_though_new_sessions_have_other_tools() {
+    let world = World::new();
+    let session = world.runtime.open(&caller(), Mode::Text).await.unwrap();
+    let mut gift = call("gift", "k");
+    (gift.key, gift.session) = (None, Some(session.id));
+    let id = asked(&world.call(gift.clone()).await);
+    world.runtime.load(changed(|gift| gift.doc = "another".into())).unwrap();
+    approve(&world.runtime, &id).await;
+    assert!(world.call(gift).await.is_ok());
+}
+
 #[tokio::test]
 async fn an_approval_is_for_the_policy_that_it_was_given_under() {
     let world = World::new();
@@ -218,6 +321,47 @@ async fn a_declined_call_is_not_asked_for_again() {
     let id = asked(&world.call(call("gift", "k")).await);
     world.runtime.confirm("default", &id, false, &Principal::user("mara")).await.unwrap();
     assert_eq!(kind(&world.call(call("gift", "k")).await), ErrorKind::ConfirmationRefused);
+}
+
+#[tokio::test]
+async fn whoever_answers_too_late_is_told_what_would_help() {
+    let world = World::new();
+    let mara = Principal::user("mara");
+    let question = async |item: &str| {
+        let mut gift = call("gift", item);
+        gift.arguments = json!({ "item": item }).into();
+        (asked(&world.call(gift.clone()).await), gift)
+    };
+    let told = async |id: &str| {
+        let error = world.runtime.confirm("default", id, true, &mara).await.unwrap_err();
+        (error.message.clone(), error.suggestion.clone())
+    };
+    let (declined, call) = question("a").await;
+    world.runtime.confirm("default", &declined, false, &mara).await.unwrap();
+    let (message, help) = told(&declined).await;
+    assert_eq!(message, "the confirmation has been declined already");
+    assert!(help.contains("not asked about again before this one expires"), "{help}");
+    assert_eq!(
+        kind(&world.call(call.clone()).await),
+        ErrorKind::ConfirmationRefused,
+        "as was said"
+    );
+
+    let (approved, gift) = question("b").await;
+    approve(&world.runtime, &approved).await;
+    let (message, help) = told(&approved).await;
+    assert_eq!(message, "the confirmation has been approved already");
+    assert!(help.contains("it finds the approval"), "{help}");
+    assert!(world.call(gift).await.is_ok(), "as was said");
+    let (message, help) = told(&approved).await;
+    assert_eq!(message, "the approval has been used");
+    assert!(help.contains("answer the new question"), "{help}");
+
+    world.clock.advance(15 * 60 * 1000);
+    let (message, help) = told(&declined).await;
+    assert_eq!(message, "the confirmation has expired");
+    assert!(help.contains("answer the new question"), "{help}");
+    assert_ne!(asked(&world.call(call).await), declined, "as was said");
 }
 
 #[tokio::test]

@@ -166,6 +166,37 @@ async fn what_is_unknown_is_probed_before_it_is_undone() {
 }
 
 #[tokio::test]
+async fn an_undoing_that_somebody_says_has_happened_has() {
+    // Whether it did, and how often it is done after that.
+    for (happened, times) in [(true, 0), (false, 1)] {
+        let world = World::new();
+        let id = world.call(call("rent", "k")).await.meta.record_id.to_string();
+        let target = UndoTarget::Call(id.clone());
+        for _ in 0..60 {
+            world.next("unrent", Does::ActsThen(lost()));
+        }
+        let undone = world.runtime.undo(&operator(), &target).await.unwrap();
+        assert_eq!(undone[0].status, UndoneStatus::Stuck);
+        let acts = world.acts("unrent");
+        world.script.forget("unrent");
+        let filter = EffectFilter {
+            tenant: "default".into(),
+            tool: Some("shop__unrent".into()),
+            limit: 1,
+            ..EffectFilter::default()
+        };
+        let undoing = world.store.effects(filter).await.unwrap().remove(0);
+        assert_eq!(undoing.state, State::Unknown);
+        let (call, note) = (&undoing.effect.call, "on the phone");
+        world.runtime.settle(&operator(), call, happened, note).await.unwrap();
+        let undone = world.runtime.undo(&operator(), &target).await.unwrap();
+        assert_eq!(undone[0].status, UndoneStatus::Undone, "{undone:?}");
+        let now = (state(&world, &id).await, world.acts("unrent") - acts);
+        assert_eq!(now, (State::Compensated, times));
+    }
+}
+
+#[tokio::test]
 async fn undoing_that_fails_is_stuck_and_can_be_tried_again() {
     let world = World::new();
     let id = world.call(call("book", "k")).await.meta.record_id.to_string();

@@ -42,6 +42,8 @@ pub(crate) struct Faulty {
     pub(crate) takes_no_outcome: AtomicBool,
     pub(crate) claimed: AtomicUsize,
     pub(crate) settled: AtomicUsize,
+    /// So often somebody else has written a session first.
+    pub(crate) outrun: AtomicUsize,
     /// The next claim says that it has begun, and waits to be let go.
     pub(crate) held: Mutex<Option<(Arc<Notify>, Arc<Notify>)>>,
     /// The next outcome, too.
@@ -57,9 +59,17 @@ impl Faulty {
             takes_no_outcome: AtomicBool::new(false),
             claimed: AtomicUsize::new(0),
             settled: AtomicUsize::new(0),
+            outrun: AtomicUsize::new(0),
             held: Mutex::default(),
             held_outcome: Mutex::default(),
         })
+    }
+}
+
+impl Faulty {
+    fn is_outrun(&self) -> bool {
+        let left = |times: usize| times.checked_sub(1);
+        self.outrun.fetch_update(Ordering::SeqCst, Ordering::SeqCst, left).is_ok()
     }
 }
 
@@ -244,7 +254,10 @@ impl Sessions for Faulty {
     }
 
     fn save<'a>(&'a self, session: Session) -> Answer<'a, Session> {
-        self.inner.save(session)
+        match self.is_outrun() {
+            true => Box::pin(std::future::ready(Err(StoreError::Stale))),
+            false => self.inner.save(session),
+        }
     }
 
     fn save_answer<'a>(
@@ -253,7 +266,10 @@ impl Sessions for Faulty {
         id: &'a str,
         answer: &'a Value,
     ) -> Answer<'a, Session> {
-        self.inner.save_answer(session, id, answer)
+        match self.is_outrun() {
+            true => Box::pin(std::future::ready(Err(StoreError::Stale))),
+            false => self.inner.save_answer(session, id, answer),
+        }
     }
 
     fn answer<'a>(&'a self, tenant: &'a str, session: &'a str, id: &'a str) -> Answer<'a, Value> {

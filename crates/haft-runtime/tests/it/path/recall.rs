@@ -2,15 +2,17 @@
 
 use std::time::Duration;
 
-use haft_core::contract::Mode;
+use haft_core::call::Purpose;
+use haft_core::contract::{Capability, Mode, SideEffectPolicy};
+use haft_core::ledger::State;
 use haft_core::outcome::Intent;
 use haft_core::port::{CallFilter, Ended, Journal as _};
-use haft_core::{Call, ErrorKind, Principal};
+use haft_core::{Call, Caller, ErrorKind, Principal};
 use haft_runtime::policy::{Policy, Recall, Rules, Source};
 use haft_runtime::redact::{Scrubber, Secret};
 use serde_json::json;
 
-use super::world::{Does, World, call, failed, tools};
+use super::world::{Does, World, call, caller, failed, lost, tools};
 
 fn rules(tools: &[&str]) -> Rules {
     let tools = tools.iter().map(|tool| (*tool).to_owned()).collect();
@@ -87,6 +89,44 @@ async fn tools_that_no_rule_names_run_each_time() {
         assert!(!world.call(call("booked", "k")).await.meta.cached);
     }
     assert_eq!(world.acts("booked"), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_probe_is_told_is_so_now() {
+    let world = World::with(rules(&["booked"]), |builder| builder);
+    let mara = Caller { actor: Principal::user("mara"), ..caller() };
+    // The operator has looked as well, and that answer is given again to whoever looks.
+    let look = || Call::new(mara.clone(), "booked", json!({ "item": "lamp" }));
+    world.next("booked", Does::Returns(json!({ "found": false })));
+    assert!(world.call(look()).await.is_ok());
+    for (found, state) in [(false, State::NotHappened), (true, State::Happened)] {
+        world.next("book", Does::ActsThen(lost()));
+        let lost = world.call(call("book", "k")).await.meta.record_id;
+        world.next("booked", Does::Returns(json!({ "found": found })));
+        let probed = world.runtime.probe(&mara, &lost).await.unwrap();
+        assert_eq!(probed.effect.state, state);
+    }
+    assert_eq!(world.acts("booked"), 3, "each probe asks");
+    // What a probe was told is nobody else's answer.
+    assert_eq!(world.call(look()).await.result.unwrap(), json!({ "found": false }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_handler_that_changes_something_goes_by_what_is_so_now() {
+    let world = world();
+    for (tool, key, runs) in
+        [("compute", "a", 1), ("compute", "b", 1), ("relay", "c", 2), ("relay", "d", 3)]
+    {
+        let nested = json!({ "item": "lamp" });
+        world.next(tool, Does::Uses(Capability::CallTool, "get", nested));
+        assert!(world.call(call(tool, key)).await.is_ok());
+        assert_eq!(world.acts("get"), runs, "{tool}");
+    }
+    // And so does whatever is asked on the way to settle an effect or to undo one.
+    for purpose in [Purpose::Effect, Purpose::Probe, Purpose::Undo] {
+        let inside = purpose.within(SideEffectPolicy::Pure);
+        assert_eq!((inside, inside.takes_an_old_answer()), (purpose, false));
+    }
 }
 
 #[tokio::test(start_paused = true)]

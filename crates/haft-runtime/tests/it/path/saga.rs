@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use haft_core::contract::Mode;
 use haft_core::ledger::{EffectRecord, State};
-use haft_core::port::{EffectFilter, Ended, Invoke as _, Ledger as _};
+use haft_core::port::{EffectFilter, Ended, Invoke as _, Ledger as _, Undo};
 use haft_core::{Call, Caller, ErrorKind, Principal};
 use haft_runtime::Runtime;
 use haft_runtime::effects::{UndoTarget, Undone, UndoneStatus};
@@ -204,4 +204,68 @@ async fn a_compensation_that_does_not_work_leaves_its_effect_stuck() {
             saga.is_whole().await;
         }
     }
+}
+
+/// Whoever comes second finds what the first has done meanwhile, and neither says that it failed.
+#[tokio::test]
+async fn two_who_undo_the_same_at_once_are_both_told_that_it_is_undone() {
+    let is_undone =
+        |one: &Undone| matches!(one.status, UndoneStatus::Undone | UndoneStatus::AlreadyUndone);
+    for held in 0..STEPS {
+        let saga = Saga::new().await;
+        saga.booked(0..STEPS).await;
+        for _ in 0..held {
+            saga.world.next("unbook", Does::Returns(json!({})));
+        }
+        // Both have read how the effects stand before the first has undone this one.
+        let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        saga.world.next("unbook", Does::Waits(begun.clone(), go.clone()));
+        let let_go = async {
+            begun.notified().await;
+            go.notify_one();
+        };
+        let (one, other, ()) = tokio::join!(saga.undo(), saga.undo(), let_go);
+        assert!(one.iter().chain(&other).all(is_undone), "{held}: {one:?} {other:?}");
+        assert!(saga.effects().await.iter().all(|one| one.state == State::Compensated));
+        saga.is_whole().await;
+    }
+}
+
+/// In two processes: neither waits for the other's task, and each finds the other's steps on record.
+#[tokio::test]
+async fn two_processes_that_undo_the_same_are_both_told_that_it_is_undone() {
+    let is_undone =
+        |one: &Undone| matches!(one.status, UndoneStatus::Undone | UndoneStatus::AlreadyUndone);
+    let saga = Saga::new().await;
+    saga.booked(0..STEPS).await;
+    let operator = Caller { actor: Principal::user("mara"), ..caller() };
+    let other = Caller { actor: Principal::user("jon"), ..caller() };
+    let target = UndoTarget::TurnGroup(saga.group.clone());
+    let twin = saga.world.twin();
+    let (one, two) =
+        tokio::join!(saga.world.runtime.undo(&operator, &target), twin.undo(&other, &target),);
+    let (one, two) = (one.unwrap(), two.unwrap());
+    assert!(one.iter().chain(&two).all(is_undone), "{one:?} {two:?}");
+    assert!(saga.effects().await.iter().all(|one| one.state == State::Compensated));
+    saga.is_whole().await;
+}
+
+/// One of two gives up while the other's attempt works: what was done is on record as done.
+#[tokio::test]
+async fn what_was_undone_is_on_record_though_somebody_has_given_it_up() {
+    let saga = Saga::new().await;
+    saga.booked(0..1).await;
+    let id = saga.effects().await[0].effect.call.clone();
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    saga.world.next("unbook", Does::Waits(begun.clone(), go.clone()));
+    let store = saga.world.store.clone();
+    let given_up = async {
+        begun.notified().await;
+        let why = "it did not work for me".to_owned();
+        store.undo("default", &id, Undo::Stuck { why }).await.unwrap();
+        go.notify_one();
+    };
+    let (undone, ()) = tokio::join!(saga.undo(), given_up);
+    assert_eq!(undone[0].status, UndoneStatus::Undone, "{undone:?}");
+    assert_eq!(saga.effects().await[0].state, State::Compensated);
 }

@@ -1,23 +1,58 @@
 //! Sessions: turns, budgets, newer messages, intents and blocks.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use haft_core::contract::{Capability, Mode};
+use haft_core::contract::{Capability, Mode, SideEffectPolicy};
 use haft_core::outcome::{After, Intent, IntentStatus};
 use haft_core::port::{
     ANSWERS_BYTES, CallFilter, ConfirmationFilter, Confirmations as _, Ended, Invoke as _,
     Journal as _, Sessions as _, Store as _,
 };
 use haft_core::record::{Confirmation, ConfirmationStatus, Event, EventKind};
-use haft_core::session::Phase;
-use haft_core::{Call, Envelope, ErrorKind};
+use haft_core::session::{Phase, Recent};
+use haft_core::{Call, Digest, Envelope, ErrorKind};
 use haft_runtime::Settings;
+use haft_runtime::batch::{Planned, Step};
 use haft_runtime::policy::{Policy, Rules, Source, Spending, Supersede, Text};
 use haft_runtime::session::{Arrived, Signal};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
+use super::faulty::Faulty;
 use super::world::{Does, World, call, caller, kind, tools};
+
+/// Declared fields that a call does not have make no two acts one.
+#[tokio::test]
+async fn acts_without_any_key_field_are_told_apart_by_everything() {
+    let session = In::mode(Mode::Text).await;
+    let ship = |order: Value| {
+        let mut call = session.call("ship", "");
+        call.arguments = json!({ "order": order }).into();
+        session.world.call(call)
+    };
+    assert!(!ship(json!({ "note": "a" })).await.meta.cached);
+    assert!(!ship(json!({ "note": "b", "number": null })).await.meta.cached);
+    assert!(ship(json!({ "note": "a" })).await.meta.cached);
+    assert!(!ship(json!({ "number": 1, "note": "a" })).await.meta.cached);
+    assert!(ship(json!({ "number": 1, "note": "b" })).await.meta.cached);
+    assert_eq!(session.world.acts("ship"), 3);
+}
+
+/// Other processes write in between; whoever waits gets its turn.
+#[tokio::test(start_paused = true)]
+async fn a_session_that_others_write_is_waited_for() {
+    let world = World::new();
+    let store = Faulty::on(world.store.clone());
+    let runtime = world.on(store.clone());
+    let id = runtime.open(&caller(), Mode::Text).await.unwrap().id;
+    store.outrun.store(200, Ordering::SeqCst);
+    let mut call = Call::new(caller(), "order", json!({ "item": "lamp" }));
+    call.session = Some(id);
+    let envelope = runtime.invoke(call).await;
+    assert!(envelope.is_ok(), "{:?}", envelope.result);
+    assert_eq!(store.outrun.load(Ordering::SeqCst), 0);
+}
 
 pub(super) struct In {
     pub(super) world: World,
@@ -238,7 +273,7 @@ async fn a_newer_message_is_heard_before_what_cannot_be_undone() {
     // rule, does it run, are the messages handed over at once, does the next turn keep the group
     for (rule, runs, absorbed, keeps) in [
         (Supersede::Abort, false, false, true),
-        (Supersede::Absorb, false, true, true),
+        (Supersede::Absorb, false, true, false),
         (Supersede::Queue, true, false, false),
         (Supersede::Finish, true, false, true),
     ] {
@@ -271,6 +306,43 @@ async fn a_newer_message_is_heard_before_what_cannot_be_undone() {
 }
 
 #[tokio::test]
+async fn a_rule_of_any_class_with_effects_holds() {
+    let of = |class, rule| Rules {
+        allow: vec!["shop__*".into()],
+        supersede: [(class, rule)].into(),
+        ..Rules::default()
+    };
+    for (class, tool) in
+        [(SideEffectPolicy::Idempotent, "put"), (SideEffectPolicy::Compensatable, "book")]
+    {
+        // rule, does it run, what begins the next turn, is the act answered from the ledger there
+        for (rule, runs, next, cached) in [
+            (Supersede::Abort, false, 1, false),
+            (Supersede::Absorb, false, 0, false),
+            (Supersede::Queue, true, 1, false),
+            (Supersede::Finish, true, 1, true),
+        ] {
+            let world = World::with(of(class, rule), |builder| builder);
+            let text = In::world(world, Mode::Text).await;
+            text.message("a lamp").await;
+            text.message("wait!").await;
+            assert_eq!(text.make(tool, "lamp").await.is_ok(), runs, "{tool} {rule:?}");
+            assert_eq!(text.over().await.len(), next, "{tool} {rule:?}");
+            let again = text.make(tool, "lamp").await;
+            assert_eq!(again.meta.cached, cached, "{tool} {rule:?}");
+            assert!(again.is_ok(), "{tool} {rule:?}");
+        }
+        // Nobody asks about what nothing is said of, and it decides nothing about what comes next.
+        let text = In::mode(Mode::Text).await;
+        text.message("a lamp").await;
+        text.message("wait!").await;
+        assert!(text.make(tool, "lamp").await.is_ok());
+        assert_eq!(text.over().await.len(), 1);
+        assert!(!text.make(tool, "lamp").await.meta.cached);
+    }
+}
+
+#[tokio::test]
 async fn a_superseded_chain_shares_its_key() {
     let text = In::world(superseding(Supersede::Finish), Mode::Text).await;
     text.message("order a lamp").await;
@@ -280,6 +352,22 @@ async fn a_superseded_chain_shares_its_key() {
     // The replacing turn sees what was done.
     assert!(text.make("order", "lamp").await.meta.cached);
     assert_eq!(text.world.acts("order"), 1);
+}
+
+#[tokio::test]
+async fn what_is_asked_for_once_more_after_messages_were_absorbed_is_done_once_more() {
+    let text = In::world(superseding(Supersede::Absorb), Mode::Text).await;
+    text.message("order a lamp").await;
+    text.message("and hello, by the way").await;
+    assert_eq!(kind(&text.make("order", "lamp").await), ErrorKind::Superseded);
+    // Asked again with both messages, in the same turn: that is one act, however often it is made.
+    for cached in [false, true] {
+        assert_eq!(text.make("order", "lamp").await.meta.cached, cached);
+    }
+    assert!(text.over().await.is_empty());
+    text.message("now order another lamp").await;
+    assert!(!text.make("order", "lamp").await.meta.cached);
+    assert_eq!(text.world.acts("order"), 2);
 }
 
 #[tokio::test]
@@ -318,6 +406,71 @@ async fn a_deferred_intent_does_not_wait_for_ever() {
     assert_eq!(voice.phase().await, Phase::Ending);
     voice.world.clock.advance(1);
     assert_eq!(voice.phase().await, Phase::Ended);
+    // What is stored still says otherwise; lists show what is.
+    let runtime = &voice.world.runtime;
+    let stored = runtime.store().sessions("default", None, 1).await.unwrap().remove(0);
+    assert_eq!(stored.phase, Phase::Ending);
+    assert_eq!(runtime.as_it_is(stored).phase, Phase::Ended);
+}
+
+#[tokio::test]
+async fn a_deliberate_repetition_has_an_id_of_its_own() {
+    let text = In::mode(Mode::Text).await;
+    let with = |id: &str, occurrence: u32| {
+        let mut call = text.call("order", "lamp");
+        (call.id, call.occurrence) = (Some(id.into()), occurrence);
+        call
+    };
+    assert!(text.world.call(with("c1", 1)).await.is_ok());
+    // It would be answered with what became of the first, and not be done.
+    assert_eq!(kind(&text.world.call(with("c1", 2)).await), ErrorKind::Conflict);
+    for cached in [false, true] {
+        assert_eq!(text.world.call(with("c2", 2)).await.meta.cached, cached);
+    }
+    assert_eq!(text.world.acts("order"), 2);
+}
+
+#[tokio::test]
+async fn the_call_that_ended_a_session_is_answered_when_it_is_sent_again() {
+    let end = |after| vec![Intent::EndVoiceSession { after }];
+    for after in [After::Immediately, After::FarewellSpoken] {
+        for tool in ["order", "compute"] {
+            let voice = In::mode(Mode::Voice).await;
+            let ended = Ended::Returned { data: json!({ "bye": true }), intents: end(after) };
+            voice.world.next(tool, Does::ActsThen(ended));
+            let with = |id: &str, item: &str| {
+                let mut call = voice.call(tool, item);
+                call.id = Some(id.into());
+                call
+            };
+            let first = voice.world.call(with("c1", "a")).await;
+            assert_ne!(voice.phase().await, Phase::Active);
+            let again = voice.world.call(with("c1", "a")).await;
+            assert_eq!((&again.result, again.meta.cached), (&first.result, true), "{tool}");
+            // Nothing else is heard, under whatever id, and without the answer not even that.
+            assert_eq!(kind(&voice.world.call(with("c2", "a")).await), ErrorKind::SessionInactive);
+            assert_eq!(kind(&voice.world.call(with("c1", "b")).await), ErrorKind::Conflict);
+            forget_answers(&voice).await;
+            assert_eq!(kind(&voice.world.call(with("c1", "a")).await), ErrorKind::SessionInactive);
+            assert_eq!(voice.world.acts(tool), 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_call_that_blocked_a_user_is_answered_when_it_is_sent_again() {
+    let text = In::mode(Mode::Text).await;
+    let block = json!({ "seconds": 60, "reason": "spam" });
+    text.world.next("relay", Does::Uses(Capability::Moderation, "block", block));
+    let with = |id: &str| {
+        let mut call = text.call("relay", "a");
+        call.id = Some(id.into());
+        call
+    };
+    let first = text.world.call(with("c1")).await;
+    let again = text.world.call(with("c1")).await;
+    assert_eq!((&again.result, again.meta.cached), (&first.result, true));
+    assert_eq!(kind(&text.world.call(with("c2")).await), ErrorKind::Blocked);
 }
 
 #[tokio::test]
@@ -624,6 +777,7 @@ async fn the_first_message_of_a_session_begins_its_first_turn() {
             turn: 1,
             group: session.turn.group.clone(),
             messages: vec![json!("order a lamp")],
+            left: None,
         };
         assert_eq!(text.message("order a lamp").await, begins, "{rule:?}");
         assert!(text.make("order", "lamp").await.is_ok(), "{rule:?}");
@@ -670,6 +824,146 @@ async fn messages_that_a_call_was_answered_with_are_not_lost_with_the_answer() {
     assert_eq!(text.world.acts("order"), 1);
 }
 
+#[tokio::test]
+async fn messages_are_not_lost_in_a_handler_that_calls_tools() {
+    let text = In::world(superseding(Supersede::Absorb), Mode::Text).await;
+    text.message("order a lamp and a chair").await;
+    // It has begun when the newer message comes, and makes its call then.
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let nested = (Capability::CallTool, "order", json!({ "item": "chair" }));
+    text.world.next("relay", Does::WaitsThenUses(begun.clone(), go.clone(), nested));
+    let (runtime, relay) = (text.world.runtime.clone(), text.call("relay", "lamp"));
+    let running = tokio::spawn(async move { runtime.invoke(relay).await });
+    begun.notified().await;
+    assert_eq!(text.message("stop!").await, Arrived::Waits { waiting: 1 });
+    go.notify_one();
+    assert_eq!(kind(&running.await.unwrap()), ErrorKind::Superseded);
+    assert_eq!(text.world.acts("order"), 0);
+    // Whoever reads the answers is told, with the next call that gives way or with the next turn.
+    let told = text.make("order", "sofa").await.result.unwrap_err().details.clone().unwrap();
+    assert_eq!(told["messages"], json!(["stop!"]));
+}
+
+#[tokio::test]
+async fn a_call_that_was_cut_off_before_it_was_recorded_hears_newer_messages_when_it_is_sent_again()
+{
+    // rule, what the call comes to when it is sent again, how often it was done
+    for (rule, superseded) in [
+        (Supersede::Abort, true),
+        (Supersede::Absorb, true),
+        (Supersede::Queue, false),
+        (Supersede::Finish, false),
+    ] {
+        let mut rules = Rules { allow: vec!["shop__*".into()], ..Rules::default() };
+        let once = Spending { calls_per_turn: Some(1), ..Spending::default() };
+        rules.modes = [(Mode::Text, once)].into();
+        rules.supersede = [(SideEffectPolicy::Irreversible, rule)].into();
+        let text = In::world(World::with(rules, |builder| builder), Mode::Text).await;
+        text.message("order a lamp").await;
+        // As a process leaves it that is gone between the session and the ledger: counted, and no more.
+        let mut session = text.world.store.session("default", &text.id).await.unwrap();
+        let fingerprint = Digest::of_json(&json!(["shop__order", { "item": "lamp" }, null]));
+        let (id, answered) = ("c1".to_owned(), false);
+        session.recent.push_back(Recent {
+            id,
+            fingerprint,
+            answered,
+            superseded: false,
+            group: None,
+        });
+        session.turn.calls = 1;
+        text.world.store.save(session).await.unwrap();
+        text.message("stop!").await;
+        let mut again = text.call("order", "lamp");
+        again.id = Some("c1".into());
+        let answer = text.world.call(again).await;
+        match superseded {
+            true => assert_eq!(kind(&answer), ErrorKind::Superseded, "{rule:?}"),
+            // It has been counted, and so there is room for it.
+            false => assert!(answer.is_ok(), "{rule:?} {answer:?}"),
+        }
+        assert_eq!(text.world.acts("order"), usize::from(!superseded), "{rule:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_sent_again_in_a_later_turn_is_the_act_that_it_was() {
+    let text = In::mode(Mode::Text).await;
+    text.message("order a lamp").await;
+    let mut order = text.call("order", "lamp");
+    order.id = Some("c1".into());
+    assert!(text.world.call(order.clone()).await.is_ok());
+    // As a process leaves it that is gone when the ledger has the outcome and the session has not.
+    let mut session = text.world.store.session("default", &text.id).await.unwrap();
+    session.recent.iter_mut().for_each(|one| one.answered = false);
+    text.world.store.save(session).await.unwrap();
+    text.over().await;
+    text.message("thanks").await;
+    let again = text.world.call(order).await;
+    assert!(again.is_ok() && again.meta.cached, "{again:?}");
+    assert_eq!(text.world.acts("order"), 1);
+    // Another call of the new turn is another act.
+    assert!(text.make("order", "lamp").await.is_ok());
+    assert_eq!(text.world.acts("order"), 2);
+}
+
+#[tokio::test]
+async fn a_call_that_is_on_its_way_is_waited_for_whatever_comes_meanwhile() {
+    let text = In::world(superseding(Supersede::Absorb), Mode::Text).await;
+    text.message("order a lamp").await;
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    text.world.next("order", Does::Waits(begun.clone(), go.clone()));
+    let with_id = || {
+        let mut call = text.call("order", "lamp");
+        call.id = Some("c1".into());
+        call
+    };
+    let (runtime, first) = (text.world.runtime.clone(), with_id());
+    let running = tokio::spawn(async move { runtime.invoke(first).await });
+    begun.notified().await;
+    text.message("stop!").await;
+    let (runtime, again) = (text.world.runtime.clone(), with_id());
+    let waiting = tokio::spawn(async move { runtime.invoke(again).await });
+    go.notify_one();
+    assert!(running.await.unwrap().is_ok() && waiting.await.unwrap().is_ok());
+    assert_eq!(text.world.acts("order"), 1);
+}
+
+#[tokio::test]
+async fn what_was_decided_on_together_gives_way_together() {
+    let text = In::world(superseding(Supersede::Absorb), Mode::Text).await;
+    let planned = |id: &str, tool: &str, item: &str| {
+        let mut call = text.call(tool, item);
+        call.id = Some(id.into());
+        Planned { call, critical: false }
+    };
+    let all = || {
+        [("c1", "order", "lamp"), ("c2", "get", "lamp"), ("c3", "order", "chair")]
+            .map(|(id, tool, item)| planned(id, tool, item))
+            .to_vec()
+    };
+    text.message("a lamp and a chair").await;
+    text.message("stop!").await;
+    // However often they are sent: the messages come with the first of them.
+    for _ in 0..2 {
+        let steps = text.world.runtime.batch(all()).await.unwrap();
+        let told: Vec<_> = steps
+            .iter()
+            .map(|step| {
+                let Step::Ended(envelope) = step else { panic!("it was passed over") };
+                let error = envelope.result.as_ref().err()?;
+                Some(error.details.as_ref().unwrap()["messages"].clone())
+            })
+            .collect();
+        assert_eq!(told, [Some(json!(["stop!"])), None, Some(json!([]))]);
+    }
+    assert_eq!(text.world.acts("order"), 0);
+    // Decided on anew, with the messages in mind.
+    let again = vec![planned("d1", "order", "lamp"), planned("d2", "order", "chair")];
+    text.world.runtime.batch(again).await.unwrap();
+    assert_eq!(text.world.acts("order"), 2);
+}
+
 /// What people were asked.
 async fn asked(text: &In) -> Vec<Confirmation> {
     let tenant = "default".into();
@@ -701,6 +995,34 @@ async fn a_confirmed_call_whose_answer_is_not_kept_is_asked_about_once_more() {
         assert_eq!(text.world.acts("asked"), runs);
         forget_answers(&text).await;
     }
+}
+
+#[tokio::test]
+async fn an_approval_is_not_used_up_by_a_turn_that_has_no_room() {
+    let one = Spending { calls_per_turn: Some(1), ..Spending::default() };
+    let rules = Rules {
+        allow: vec!["shop__*".into()],
+        modes: [(Mode::Text, one)].into(),
+        ..Rules::default()
+    };
+    let text = In::world(World::with(rules, |builder| builder), Mode::Text).await;
+    text.message("look it up").await;
+    let asks = text.make("asked", "lamp").await;
+    assert_eq!(kind(&asks), ErrorKind::ConfirmationRequired);
+    let jo = haft_core::Principal::user("jo");
+    let id = asked(&text).await[0].id.clone();
+    text.world.runtime.confirm("default", &id, true, &jo).await.unwrap();
+    assert!(text.make("get", "lamp").await.is_ok());
+    assert_eq!(kind(&text.make("asked", "lamp").await), ErrorKind::BudgetExceeded);
+    assert_eq!(asked(&text).await[0].status, ConfirmationStatus::Approved);
+    // The next turn has room, and nobody is asked once more. Then it is spent.
+    text.over().await;
+    text.message("and now?").await;
+    assert!(text.make("asked", "lamp").await.is_ok());
+    assert_eq!(
+        (asked(&text).await[0].status, text.world.acts("asked")),
+        (ConfirmationStatus::Spent, 1)
+    );
 }
 
 #[tokio::test]

@@ -63,8 +63,8 @@ impl Model {
         if std::mem::take(&mut self.untouched) {
             return true;
         }
-        self.waiting += 1;
         if self.open && !self.aborted {
+            self.waiting += 1;
             return false;
         }
         self.begin();
@@ -72,8 +72,8 @@ impl Model {
     }
 
     fn begin(&mut self) {
-        self.waiting = 0;
-        if !self.carry {
+        // Only messages that waited replace anything.
+        if std::mem::take(&mut self.waiting) == 0 || !self.carry {
             self.group = self.next_group;
             self.next_group += 1;
         }
@@ -101,7 +101,7 @@ impl Model {
                     return Expected::Superseded { messages: 0 };
                 }
                 Supersede::Absorb => {
-                    self.carry = true;
+                    self.carry = false;
                     let messages = std::mem::take(&mut self.waiting);
                     return Expected::Superseded { messages };
                 }

@@ -7,12 +7,13 @@ use haft_core::contract::Mode;
 use haft_core::ledger::State;
 use haft_core::port::{CallFilter, Ended, Journal as _, Ledger as _};
 use haft_core::record::EventKind;
-use haft_core::{Call, Envelope, ErrorKind, ToolError};
+use haft_core::{Call, Caller, Envelope, ErrorKind, Principal, ToolError};
+use haft_runtime::effects::{UndoTarget, UndoneStatus};
 use serde_json::json;
 use tokio::sync::Notify;
 
 use super::sessions::In;
-use super::world::{Does, World, call, kind};
+use super::world::{Does, World, call, caller, kind};
 
 const CARD: &str = "4111-1111-1111-1111";
 
@@ -52,6 +53,21 @@ async fn what_a_handler_quotes_is_told_to_its_caller_alone() {
         assert_eq!(message, "no account for lamp with card [redacted]", "{tool}");
         assert!(!all.contains(CARD), "{all}");
     }
+}
+
+#[tokio::test]
+async fn why_an_effect_is_stuck_quotes_nothing_on_record() {
+    let world = World::new();
+    let id = world.call(with_card("hire")).await.meta.record_id.to_string();
+    world.next("unbook", fails());
+    let by = Caller { actor: Principal::user("mara"), ..caller() };
+    let undone = world.runtime.undo(&by, &UndoTarget::Call(id.clone())).await.unwrap();
+    assert_eq!(undone[0].status, UndoneStatus::Stuck, "{undone:?}");
+    let stuck = world.store.effect("default", &id).await.unwrap().compensation_result;
+    let why = "undoing it failed: no account for lamp with card [redacted]";
+    assert_eq!(stuck, Some(json!({ "stuck": why })));
+    let (_, all) = seen(&world).await;
+    assert!(!all.contains(CARD), "{all}");
 }
 
 #[tokio::test]

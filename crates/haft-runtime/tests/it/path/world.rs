@@ -43,6 +43,10 @@ pub(crate) enum Does {
     UsesThenFails(Capability, &'static str, Value),
     /// Calls capabilities one after the other, then ends like this.
     UsesAll(Vec<(Capability, &'static str, Value)>, Ended),
+    /// Says that it has begun, waits to be let go, then calls a capability and returns what that gave.
+    WaitsThenUses(Arc<Notify>, Arc<Notify>, (Capability, &'static str, Value)),
+    /// Calls tools one after the other and lets pass what the last one was refused with, as executors tell it.
+    LetsPass(Vec<(&'static str, Value)>),
     /// Calls a capability, then returns what that gave.
     Uses(Capability, &'static str, Value),
 }
@@ -113,6 +117,23 @@ impl Script {
             Some(Does::UsesAll(all, ended)) => {
                 for (capability, method, arguments) in all {
                     job.host.call(capability, method, arguments).await.unwrap();
+                }
+                ended
+            }
+            Some(Does::WaitsThenUses(begun, go, (capability, method, arguments))) => {
+                begun.notify_one();
+                go.notified().await;
+                match job.host.call(capability, method, arguments).await {
+                    Ok(data) => done(json!({ "got": data })),
+                    Err(error) => Ended::Failed(error),
+                }
+            }
+            Some(Does::LetsPass(all)) => {
+                let mut ended = failed(ErrorKind::Permanent);
+                for (tool, arguments) in all {
+                    if let Err(error) = job.host.call(Capability::CallTool, tool, arguments).await {
+                        ended = let_pass(&error);
+                    }
                 }
                 ended
             }
@@ -272,8 +293,39 @@ pub(crate) fn tools() -> Registry {
                     }}}),
                 ),
             ),
+            tool(
+                "shop__hire",
+                writes(
+                    "compensatable",
+                    json!({"compensation": {"tool": "unbook", "arguments": {
+                        "item": {"from": "/arguments/item"}, "secret": {"from": "/arguments/secret"},
+                    }}}),
+                ),
+            ),
             tool("shop__unbook", writes("idempotent", json!({"requiresConfirmation": true}))),
             tool("shop__booked", with(json!({}))),
+            tool(
+                "shop__rent",
+                writes(
+                    "compensatable",
+                    json!({
+                        "compensation": {"tool": "unrent", "arguments": {
+                            "item": {"from": "/arguments/item"},
+                            "count": {"from": "/arguments/count"},
+                        }},
+                        "probe": {"tool": "rented", "arguments": {"item": {"from": "/arguments/item"}},
+                                  "happened": "/result/found"},
+                    }),
+                ),
+            ),
+            tool(
+                "shop__unrent",
+                writes(
+                    "idempotent",
+                    json!({"allowedModes": ["text"], "capabilities": ["call_tool"]}),
+                ),
+            ),
+            tool("shop__rented", with(json!({"allowedModes": ["text"]}))),
             tool("shop__rare", with(json!({"limits": {"rate": {"calls": 2, "windowMs": 1000}}}))),
             tool(
                 "shop__seated",
@@ -388,6 +440,12 @@ pub(crate) fn lost() -> Ended {
 
 pub(crate) fn failed(kind: ErrorKind) -> Ended {
     Ended::Failed(ToolError::new(kind, "it did not work"))
+}
+
+/// What executors make of an error of the path's own that a handler lets pass.
+pub(crate) fn let_pass(error: &ToolError) -> Ended {
+    let said = format!("the handler said `{}`", error.kind);
+    Ended::Failed(ToolError::new(ErrorKind::Internal, error.message.clone()).caused_by(said))
 }
 
 pub(crate) fn not_begun() -> Ended {

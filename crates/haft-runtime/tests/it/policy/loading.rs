@@ -69,6 +69,15 @@ fn names_in_lists_are_read_against_the_registries() {
             "a window of 0 ms",
         ),
         (
+            rules(json!({"allow": ["*"], "supersede": {"pure": "abort"}})),
+            "supersede.pure: what changes nothing gives way to no message",
+        ),
+        (
+            rules(json!({"allow": ["*"], "supersede": {"irreversible": "abort"},
+                "modes": {"text": {"supersede": "queue"}}})),
+            "modes.text.supersede: `supersede.irreversible` holds in every mode",
+        ),
+        (
             json!({"rules": {"allow": ["*"]}, "grants": [{"connection": "c", "provider": "p",
                 "tenant": "t", "principals": ["mara"], "tools": ["*"]}]}),
             "`mara` is nobody",

@@ -22,6 +22,7 @@ use crate::body::{self, Params};
 use crate::door::Door;
 use crate::problem::{Absent, NoKey, NoRole, Problem};
 use crate::shapes::{Configurations, Configured, KeyKept};
+use crate::who::facts::Facts;
 use crate::who::stored::{self, Wanted};
 use crate::who::{Key, Role, Who};
 
@@ -44,6 +45,11 @@ pub(crate) struct NewKey {
     /// The agents whose calls it may make; all of the tenant where absent, and for an agent's key
     /// that agent alone.
     agents: Option<Vec<String>>,
+    /// What is known about its user, `context.user` in rules: texts, numbers, booleans and lists of
+    /// texts by name.
+    #[serde(default)]
+    #[schema(value_type = Option<crate::shapes::Open>)]
+    user: Facts,
     /// When it ends, as RFC 3339; never where absent.
     #[schema(value_type = Option<String>)]
     expires: Option<Instant>,
@@ -131,12 +137,13 @@ impl NewKey {
         agents: Option<Vec<String>>,
         expires: Option<Instant>,
     ) -> Self {
-        Self { name, principal, subject, roles, agents, expires }
+        let user = Facts::default();
+        Self { name, principal, subject, roles, agents, user, expires }
     }
 
     /// A program never approves, nor makes somebody who does.
-    fn may_be_made_by(&self, who: &Who) -> Result<(), Problem> {
-        let approves = self.principal.kind == PrincipalKind::User
+    pub(super) fn may_be_made_by(&self, who: &Who) -> Result<(), Problem> {
+        let approves = self.is_for_a_person()
             && (self.is_for(Role::Approver) || self.is_for(Role::Administrator));
         if !approves || who.principal.kind == PrincipalKind::User {
             return Ok(());
@@ -149,6 +156,10 @@ impl NewKey {
 
     pub(super) fn is_for(&self, role: Role) -> bool {
         self.roles.contains(&role)
+    }
+
+    pub(super) fn is_for_a_person(&self) -> bool {
+        self.principal.kind == PrincipalKind::User
     }
 }
 
@@ -171,6 +182,7 @@ pub(super) async fn minted(door: &Door, who: &Who, new: NewKey) -> Result<Minted
         subject: new.subject,
         roles: new.roles,
         agents: new.agents,
+        user: new.user,
         expires_at_ms: new.expires.map(|at| at.0),
     };
     let (text, entry) = stored::mint(&door.runtime, &who.principal, &who.tenant, wanted).await?;

@@ -1,6 +1,7 @@
 //! Lists of what is configured, a page at a time.
 
 use haft_core::config::Kind;
+use haft_runtime::config::counted_id;
 use haft_runtime::toolbox::Agent;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -95,7 +96,7 @@ pub(crate) fn declared(door: &Door, kind: Kind, tenant: &str) -> Vec<(String, Va
         Kind::Delegation => {
             let own = records.delegations.iter().filter(|one| one.tenant == tenant);
             own.enumerate()
-                .map(|(at, one)| (format!("declared-{}", at + 1), without(json!(one), &["tenant"])))
+                .map(|(at, one)| (counted_id(at), without(json!(one), &["tenant"])))
                 .collect()
         }
         Kind::Policy => {
@@ -106,7 +107,7 @@ pub(crate) fn declared(door: &Door, kind: Kind, tenant: &str) -> Vec<(String, Va
         Kind::Grant => {
             let own = records.grants.iter().filter(|one| one.tenant == tenant);
             own.enumerate()
-                .map(|(at, one)| (format!("declared-{}", at + 1), without(json!(one), &["tenant"])))
+                .map(|(at, one)| (counted_id(at), without(json!(one), &["tenant"])))
                 .collect()
         }
         // Those have lists of their own.

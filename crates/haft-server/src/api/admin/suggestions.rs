@@ -84,7 +84,8 @@ pub(crate) async fn list(
     Ok(page.respond(&uri, "after", found, |(place, _)| place.clone(), |(_, wish)| json!(wish)))
 }
 
-/// Some of the tenant's wishes, each with its place in the list.
+/// Some of the tenant's wishes, each with its place in the list. What an agent has got in some other
+/// way, or had all along in another mode, it does not wish for.
 pub(crate) fn wishes(
     door: &Door,
     who: &Who,
@@ -97,8 +98,8 @@ pub(crate) fn wishes(
         let after = parse(place).ok_or_else(|| Problem::malformed("`after` is no such place"))?;
         all.retain(|one| order(one) > order(&after));
     }
-    let wishes = all.into_iter().take(most).map(|one| (place(&one), wish(door, who, one)));
-    Ok(wishes.collect())
+    let wishes = all.into_iter().filter_map(|one| Some((place(&one), wish(door, who, one)?)));
+    Ok(wishes.take(most).collect())
 }
 
 /// What the list is in order of.
@@ -118,17 +119,21 @@ fn parse(place: &str) -> Option<Suggestion> {
     Some(Suggestion { agent, tool, calls })
 }
 
-fn wish(door: &Door, who: &Who, one: Suggestion) -> Wish {
+/// A wish as it stands now; none where it is fulfilled.
+fn wish(door: &Door, who: &Who, one: Suggestion) -> Option<Wish> {
     let known = door.runtime.canonical_for(&who.tenant, &one.tool);
     let state = known.as_ref().map(|tool| door.runtime.tool_state(&who.tenant, &one.agent, tool));
-    Wish {
+    if state.as_ref().is_some_and(|state| state.available) {
+        return None;
+    }
+    Some(Wish {
         known: known.is_some(),
         tool: known.unwrap_or(one.tool),
         why: state.as_ref().and_then(|state| state.why).map(|why| json!(why.as_str())),
         enable: state.and_then(|state| state.enable),
         agent: one.agent,
         calls: one.calls,
-    }
+    })
 }
 
 /// Which wish.

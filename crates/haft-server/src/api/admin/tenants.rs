@@ -10,6 +10,7 @@ use axum::body::Body;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
+use haft_core::call::PrincipalKind;
 use haft_core::config::Kind;
 use haft_core::ledger::State as Outcome;
 use haft_core::port::EffectFilter;
@@ -171,8 +172,9 @@ pub(crate) async fn remove(
     super::remove(&door, &inside, Kind::Tenant, &id, &headers).await
 }
 
-/// Makes the first administrator's key of a tenant, where nobody holds one that opens anything. Its
-/// text is shown once. For the home tenant's administrators, who cannot let themselves in later.
+/// Makes the first administrator's key of a tenant, where nobody holds one that opens anything; for a
+/// person, where no person does. Its text is shown once. For the home tenant's administrators, who
+/// cannot let themselves in later; one that is a program makes no person's.
 #[utoipa::path(post, path = "/v1/admin/tenants/{id}/keys", tag = "administration",
     operation_id = "make_tenant_key", params(("id" = String, Path, description = "The tenant.")),
     request_body = NewKey,
@@ -201,9 +203,18 @@ pub(crate) async fn key(
         let why = "the first key of a tenant is an administrator's, who makes the others";
         return Err(Problem::invalid_configuration(why));
     }
+    new.may_be_made_by(&who).map_err(|problem| {
+        problem.advise(
+            "make the first key of the tenant for a `service:…` that sets it up; a person of the \
+             home tenant, or `haft.toml`, makes the first person's",
+        )
+    })?;
     // Two at once would both be the first.
     let _alone = door.founding.lock().await;
-    if door.has_administrator(&id) {
+    // A program that set the tenant up makes nobody who approves, so the first person still has to be
+    // let in.
+    let same = |who: &Who| who.principal.kind == PrincipalKind::User || !new.is_for_a_person();
+    if door.has_administrator(&id, same) {
         return Err(Problem::administered());
     }
     Ok(keys::respond(keys::minted(&door, &inside, new).await?))

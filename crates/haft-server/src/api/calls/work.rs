@@ -7,7 +7,8 @@ use haft_core::port::Invoke as _;
 use haft_core::{Envelope, ToolError};
 use haft_runtime::Runtime;
 use haft_runtime::batch::{Planned, Step};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::{Batch, One, answer};
@@ -30,8 +31,7 @@ impl Work {
     pub(super) fn read(
         door: &Door,
         caller: &Caller,
-        value: Value,
-        arguments: Option<&str>,
+        (body, value, arguments): (&[u8], Value, Option<&str>),
         key: Option<String>,
         operates: bool,
     ) -> Result<Self, Problem> {
@@ -56,10 +56,12 @@ impl Work {
         };
         door.runtime.fits_batch(batch.calls.len())?;
         let keyed = if batch.calls.len() > 1 { Keyed::Batch } else { Keyed::Request };
-        let planned = batch.calls.into_iter().map(|one| {
+        let texts = texts(body).into_iter().chain(std::iter::repeat(None));
+        let planned = batch.calls.into_iter().zip(texts).map(|(one, text)| {
             let critical = one.critical.unwrap_or(true);
             let mut call = one.call(caller.clone(), operates)?;
             call.sees_rules = operates;
+            call.arguments = call.arguments.from_text(text);
             if call.key.is_none() {
                 // One key for the request: what each call asks for tells them apart.
                 (call.key, call.keyed) = (key.clone(), keyed);
@@ -121,6 +123,24 @@ impl Work {
             }
         }
     }
+}
+
+/// The texts of the arguments of a batch, by their places. A number that becomes a text is spelt from
+/// there, as that of a single call is: they may be the same act. (The body was read strictly before, so
+/// nothing in it is there twice.)
+fn texts(body: &[u8]) -> Vec<Option<&str>> {
+    #[derive(Deserialize)]
+    struct Calls<'b> {
+        #[serde(borrow)]
+        calls: Vec<One<'b>>,
+    }
+    #[derive(Deserialize)]
+    struct One<'b> {
+        #[serde(borrow, default)]
+        arguments: Option<&'b RawValue>,
+    }
+    let read: Calls<'_> = serde_json::from_slice(body).unwrap_or(Calls { calls: Vec::new() });
+    read.calls.into_iter().map(|one| one.arguments.map(RawValue::get)).collect()
 }
 
 /// One call of a batch, as it is answered.

@@ -278,13 +278,17 @@ fn failed(reason: &Reason) -> Option<Failure> {
                 .suggest("tell whoever runs this server: its log says why (`model_failed`)")
         }
         Reason::SessionRefused { kind, message } => ToolError::new(*kind, message.clone()),
+        // Half an answer must not be taken for the whole: these clients look at nothing else.
+        Reason::Cancelled => {
+            ToolError::new(ErrorKind::Transient, "the server stops, and the answer is not complete")
+                .suggest("send the same conversation again; what was done is not done twice")
+        }
         Reason::Finished
         | Reason::HandedBack { .. }
         | Reason::Length
         | Reason::Refused
         | Reason::Filtered
-        | Reason::Limit { .. }
-        | Reason::Cancelled => return None,
+        | Reason::Limit { .. } => return None,
     };
     Some(Problem::from(error).into())
 }

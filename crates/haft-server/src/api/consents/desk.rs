@@ -221,7 +221,14 @@ mod tests {
     use crate::who::Role;
 
     fn who(tenant: &str, user: &str) -> Who {
-        Who::by_token("issuer", tenant, Principal::user(user), None, vec![Role::Administrator])
+        Who::by_token(
+            "issuer",
+            tenant,
+            Principal::user(user),
+            None,
+            vec![Role::Administrator],
+            &crate::who::facts::Facts::default(),
+        )
     }
 
     fn pending(who: Who, state: &str) -> Pending {

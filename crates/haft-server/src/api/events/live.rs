@@ -99,10 +99,12 @@ fn is_named(id: &str, name: &str) -> bool {
     }
 }
 
+/// Events without end, but that of the credential, of the server, or of what else it hangs on.
 pub(super) fn stream(
     door: Arc<Door>,
     who: Who,
     credential: Option<Credential>,
+    over: impl Future<Output = ()> + Send + 'static,
     filter: &Filter,
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
@@ -115,6 +117,7 @@ pub(super) fn stream(
     let shut = door.clone().shut(credential, who);
     let lines = lines(told);
     let lines = lines.take_until(Box::pin(door.stopped())).take_until(Box::pin(shut));
+    let lines = lines.take_until(Box::pin(over));
     Ok(Sse::new(lines).keep_alive(KeepAlive::default()).into_response())
 }
 

@@ -4,12 +4,27 @@
 "use strict";
 
 const KEPT = 200;
-const COLUMNS = ["Time", "What", "Agent", "Tool", "Call"];
+const COLUMNS = ["Time (UTC)", "What", "Ended", "Agent", "Tool", "Call"];
+const LINK = COLUMNS.length - 1;
+
+// How it ended, or what was decided, where the event says so.
+function ended(event) {
+  const said = event.payload ?? {};
+  switch (event.type) {
+    case "tool_call_result": return said.ok ? "ok" : said.error;
+    case "effect_changed": return said.by ? said.state + " by " + said.by : said.state;
+    case "confirmation_decided": return said.decidedBy ? said.status + " by " + said.decidedBy : said.status;
+    case "session_changed": return said.change;
+    case "tool_side_effect_failed": return said.error ?? said.status;
+    default: return "";
+  }
+}
 
 function row(event) {
   const cells = [
     new Date(event.atMs).toISOString().replace("T", " ").slice(0, 19),
     event.type.replaceAll("_", " "),
+    String(ended(event) ?? "").replaceAll("_", " "),
     event.agent,
     event.tool,
     event.call,
@@ -19,13 +34,13 @@ function row(event) {
   cells.forEach((text, at) => {
     const cell = document.createElement("td");
     cell.dataset.label = COLUMNS[at];
-    if (at === 4 && text && event.type === "tool_call_result") {
+    if (at === LINK && text && event.type === "tool_call_result") {
       const link = document.createElement("a");
       link.href = "/console/calls/" + encodeURIComponent(text);
       link.textContent = "Details";
       cell.append(link);
     } else {
-      cell.textContent = at === 4 ? "" : plain(text);
+      cell.textContent = at === LINK ? "" : plain(text);
     }
     line.append(cell);
   });
@@ -44,7 +59,13 @@ function watch(section) {
   section.hidden = false;
   const source = new EventSource(section.dataset.stream);
   source.onopen = () => { state.textContent = "Connected. New events appear on top."; };
-  source.onerror = () => { state.textContent = "Not connected; trying again."; };
+  // A browser tries again after a break, and gives up for good where it is answered something else:
+  // whoever is signed out is shown the page that asks for a key.
+  source.onerror = () => {
+    state.textContent = source.readyState === EventSource.CLOSED
+      ? "Not connected any more: you are signed out, or too many pages listen. Load the page again."
+      : "Not connected; trying again.";
+  };
   const show = (message) => {
     body.prepend(row(JSON.parse(message.data)));
     while (body.rows.length > KEPT) body.lastElementChild.remove();

@@ -4,6 +4,7 @@ use haft_core::Principal;
 use serde_json::{Map, Value};
 
 use super::Issuer;
+use crate::who::facts::Facts;
 use crate::who::{Role, Who, looks_like_another};
 
 type Claims = Map<String, Value>;
@@ -26,7 +27,17 @@ pub(super) fn who(issuer: &Issuer, claims: &Claims) -> Result<Who, String> {
             (principal("user", id)?, roles(issuer, claims))
         }
     };
-    Ok(Who::by_token(&issuer.issuer, tenant, actor, subject, roles))
+    let said = user(issuer, claims);
+    Ok(Who::by_token(&issuer.issuer, tenant, actor, subject, roles, &said))
+}
+
+/// What the token says about its user. A claim of a kind that the rules do not expect is handed on
+/// as it is: what reads it cannot be evaluated, and that refuses.
+fn user(issuer: &Issuer, claims: &Claims) -> Facts {
+    let said = issuer.claims.user.iter().filter_map(|(member, claim)| {
+        find(claims, claim).map(|value| (member.clone(), value.clone()))
+    });
+    said.collect()
 }
 
 fn tenant<'a>(issuer: &'a Issuer, claims: &'a Claims) -> Result<&'a str, String> {

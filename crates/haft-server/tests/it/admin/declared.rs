@@ -13,6 +13,7 @@ use haft_runtime::connections::{Proof, Wanted};
 use haft_runtime::policy::{Grant, Instant};
 use haft_runtime::runtime::Builder;
 use haft_runtime::toolbox::{McpAccess, Records, TenantPolicy};
+use haft_server::who::facts::Facts;
 use haft_server::who::{Key, Keys, Role, mint};
 use haft_store::vault::{Declared, Source};
 use haft_store::{Accounts, Memory};
@@ -166,6 +167,7 @@ async fn a_declared_key_has_a_name_and_an_end() {
             agents: None,
             name: Some("for the night".into()),
             expires: Some(expires),
+            user: Facts::default(),
         };
         (text, key)
     };
@@ -253,4 +255,25 @@ async fn a_model_is_that_of_the_tenants_agent_and_not_of_a_namesake() {
     let body = json!({"model": "helper", "messages": [{"role": "user", "content": "hi"}]});
     let refused = served.post(&served.stranger, "/v1/chat/completions", body).await;
     assert!(refused.status == 404 && refused.body.contains("`theirs` has none"), "{refused:?}");
+}
+
+/// Declared delegations have no ids of their own: those that they are listed under are theirs.
+#[tokio::test]
+async fn nothing_stored_hides_behind_a_declared_delegation() {
+    let served = Served::new().await;
+    let key = &served.admin;
+    let shown = served.get(key, "/v1/admin/delegations/declared-1").await.json();
+    assert_eq!(shown["source"], "declared", "{shown}");
+    let said = json!({"actor": "agent:helper", "subject": "user:eve", "tools": ["echo"],
+                      "until": "2999-01-01T00:00:00Z"});
+    let path = |id: &str| format!("/v1/admin/delegations/{id}");
+    for tag in ["", "*", "\"v1\""] {
+        check(&put(&served, key, &path("declared-1"), tag, said.clone()).await, 409, "declared");
+        check(&delete(&served, key, &path("declared-1"), tag).await, 409, "declared");
+    }
+    // One may be declared tomorrow.
+    let refused = put(&served, key, &path("declared-2"), "", said.clone()).await;
+    check(&refused, 422, "invalid_configuration");
+    assert!(refused.body.contains("choose another"), "{refused:?}");
+    check(&put(&served, key, &path("declared"), "", said).await, 201, "");
 }

@@ -40,6 +40,37 @@ async fn every_route_is_for_administrators() {
     }
 }
 
+/// What a tenant's agent is shown: its version and its `ETag`.
+async fn shown(served: &Served) -> (String, Option<String>) {
+    let tools = served.get(&served.agent, "/v1/agents/helper/tools").await;
+    (tools.json()["version"].to_string(), tools.header("etag").map(str::to_owned))
+}
+
+#[tokio::test]
+async fn nobody_notices_what_another_tenant_changes() {
+    let served = Served::new().await;
+    let before = shown(&served).await;
+    let theirs = &served.stranger;
+    let said = json!({"actor": "agent:spy", "subject": "user:mara", "tools": ["*"],
+                      "until": "2999-01-01T00:00:00Z"});
+    for (path, body) in [
+        ("/v1/admin/agents/x", json!({})),
+        ("/v1/admin/delegations/x", said),
+        ("/v1/admin/agents/spy/activations/echo", json!({"enabled": false})),
+    ] {
+        check(&put(&served, theirs, path, "", body).await, 201, "");
+        assert_eq!(shown(&served).await, before, "{path}");
+    }
+    let path = "/v1/admin/agents/helper/activations/echo";
+    check(&put(&served, &served.admin, path, "", json!({"enabled": false})).await, 201, "");
+    assert_ne!(shown(&served).await, before, "one's own is noticed");
+    let entries = served.get(theirs, "/v1/audit").await.json();
+    let told = entries.as_array().unwrap();
+    assert!(!told.is_empty() && told.iter().all(|one| one.get("previous").is_none()), "{entries}");
+    let home = served.get(&served.admin, "/v1/audit").await.json();
+    assert!(home[0]["previous"].is_string(), "{home}");
+}
+
 #[tokio::test]
 async fn an_administrator_never_sees_another_tenants_things() {
     let served = Served::new().await;
@@ -95,6 +126,33 @@ async fn an_administrator_never_sees_another_tenants_things() {
         404,
         "not_found",
     );
+}
+
+/// Tenants are made by programs, too; who approves in them is not.
+#[tokio::test]
+async fn a_program_sets_a_tenant_up_and_a_person_lets_the_first_one_in() {
+    let served = Served::new().await;
+    let portal = json!({"principal": "service:portal", "roles": ["administrator"]});
+    let portal = served.post(&served.admin, "/v1/admin/keys", portal).await.json();
+    let portal = portal["key"].as_str().unwrap();
+    check(&put(&served, portal, "/v1/admin/tenants/new", "", json!({})).await, 201, "");
+    let place = "/v1/admin/tenants/new/keys";
+    let person = json!({"principal": "user:eve", "roles": ["administrator"]});
+    let refused = served.post(portal, place, person.clone()).await;
+    check(&refused, 403, "forbidden");
+    assert!(refused.body.contains("service:"), "{refused:?}");
+    let service = json!({"principal": "service:setup", "roles": ["administrator"]});
+    let made = served.post(portal, place, service.clone()).await;
+    check(&made, 201, "");
+    let setup = made.json()["key"].as_str().unwrap().to_owned();
+    check(&put(&served, &setup, "/v1/admin/agents/first", "", json!({})).await, 201, "");
+    let own = served.post(&setup, "/v1/admin/keys", person.clone()).await;
+    check(&own, 403, "forbidden");
+    for key in [portal, &served.admin] {
+        check(&served.post(key, place, service.clone()).await, 409, "administered");
+    }
+    check(&served.post(&served.admin, place, person.clone()).await, 201, "");
+    check(&served.post(&served.admin, place, person).await, 409, "administered");
 }
 
 #[tokio::test]

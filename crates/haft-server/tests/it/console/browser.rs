@@ -138,12 +138,19 @@ async fn events_are_seen_as_they_happen() {
     tab.until("document.getElementById('live-state').textContent.startsWith('Connected')").await;
     world.called("echo", json!({"text": "x"}), "k1").await;
     tab.until("[...document.querySelectorAll('#live tbody tr')].some((r) => r.textContent.includes('tool call result'))").await;
+    let said = "[...document.querySelectorAll('#live tbody tr')].find((r) => r.textContent.includes('tool call result')).cells[2].textContent";
+    assert_eq!(tab.eval(said).await, json!("ok"));
     let link = tab.eval("document.querySelector('#live tbody a').getAttribute('href')").await;
     assert!(link.as_str().unwrap().starts_with("/console/calls/"), "{link}");
     world.called(HOSTILE, json!({}), "k2").await;
     tab.until("document.querySelector('#live tbody').textContent.includes('onerror')").await;
     assert_eq!(tab.eval("document.querySelectorAll('#live img').length").await, json!(0));
     assert_eq!(tab.complaints, Vec::<String>::new());
+    // Signed out elsewhere: the stream ends, and the page does not say that it would come back.
+    let leave = "fetch('/console/sign-out', {method: 'POST', redirect: 'manual', body: \
+                 new URLSearchParams({csrf: document.querySelector('[name=csrf]').value})}).then(() => 0)";
+    tab.eval(leave).await;
+    tab.until("document.getElementById('live-state').textContent.includes('signed out')").await;
 }
 
 /// Everything that a console can have on its pages.

@@ -128,6 +128,10 @@ async fn what_a_page_is_asked_for_and_has_not_is_said() {
     let world = World::new().await;
     let visit = world.signed_in(&world.admin).await;
     assert_eq!(visit.get("/console/events?after=zzz").await.status, 400);
+    for list in ["sessions", "effects", "confirmations"] {
+        let page = visit.get(&format!("/console/{list}?after=zzz")).await;
+        assert!(page.status == 400 && page.body.contains("follow the links"), "{page:?}");
+    }
     assert_eq!(visit.get("/console/effects?state=none").await.status, 400);
     assert_eq!(visit.get("/console/effects?state=").await.status, 200);
     let page = visit.get("/console/tools?q=zzzz").await.body;
@@ -240,6 +244,24 @@ async fn lists_lead_on_to_what_is_older() {
 }
 
 #[tokio::test]
+async fn a_question_says_that_its_approval_would_count_for_nothing() {
+    use haft_runtime::policy::{Policy, Rules, Source};
+    let world = World::new().await;
+    world.called("pay", json!({"text": "tea"}), "k1").await;
+    let visit = world.signed_in(&world.approver).await;
+    let page = visit.get("/console/confirmations").await.body;
+    assert!(page.contains("Approve shop__pay") && !page.contains("cannot be approved"), "{page}");
+    let runtime = &world.door.runtime;
+    let rules = Rules { allow: vec!["shop__pay".into()], ..Rules::default() };
+    let source = Source { rules: rules.clone(), ..Source::default() };
+    let policy = Policy::load(&source, &[&runtime.current()]).unwrap();
+    runtime.govern(std::sync::Arc::new(policy), rules);
+    let page = visit.get("/console/confirmations").await.body;
+    assert!(page.contains("It cannot be approved: the rules have changed"), "{page}");
+    assert!(page.contains("Deny shop__pay") && !page.contains("Approve shop__pay"), "{page}");
+}
+
+#[tokio::test]
 async fn whoever_asked_sees_that_another_has_to_answer() {
     let world = World::new().await;
     let body = json!({"tool": "pay", "arguments": {"text": "tea"}, "idempotency_key": "k1"});
@@ -291,4 +313,111 @@ async fn nothing_of_one_tenant_is_there_for_another() {
         let known = [session, call, question, "user:ada", "shop__lose"];
         assert!(!known.iter().any(|one| page.contains(one)), "{path}: {page}");
     }
+}
+
+#[tokio::test]
+async fn what_was_sought_goes_along_to_a_tool_and_back() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.admin).await;
+    let page = visit.get("/console/tools?mode=voice&q=speak").await.body;
+    let place = "/console/tools/helper/shop__speak?mode=voice&amp;q=speak";
+    assert!(page.contains(place), "{page}");
+    let tool = visit.get(&place.replace("&amp;", "&")).await.body;
+    assert!(tool.contains("class=\"call\""), "it can be called: {tool}");
+    assert!(tool.contains("/console/tools?agent=helper&amp;mode=voice&amp;q=speak"), "{tool}");
+    let text = visit.get("/console/tools/helper/shop__speak").await.body;
+    assert!(
+        !text.contains("class=\"call\"") && text.contains("Look at it in voice mode"),
+        "{text}"
+    );
+    let csrf = field(&page, "csrf");
+    let off = [("csrf", csrf.as_str()), ("enabled", "false"), ("mode", "voice"), ("q", "speak")];
+    let reply = visit.post("/console/tools/helper/shop__speak/switch", &off).await;
+    let back = "/console/tools?agent=helper&mode=voice&q=speak";
+    assert_eq!(reply.header("location"), Some(back), "{reply:?}");
+    let page = visit.get(back).await.body;
+    assert!(page.contains("name=\"mode\" value=\"voice\""), "the switch keeps it: {page}");
+}
+
+#[tokio::test]
+async fn a_dry_run_says_whether_it_would_run_and_names_no_record() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.operator).await;
+    let csrf = visit.csrf().await;
+    for (tool, said) in [("echo", ">would run<"), ("pay", ">would not run<")] {
+        let dry = [("csrf", csrf.as_str()), ("key", "k"), ("a.0", "tea"), ("do", "dry")];
+        let page = visit.post(&format!("/console/tools/helper/shop__{tool}"), &dry).await.body;
+        assert!(page.contains(said) && !page.contains(">ok<"), "{page}");
+        assert!(!page.contains("/console/calls/"), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn a_timeline_says_what_has_expired_and_what_it_leaves_out() {
+    let world = World::new().await;
+    let session = world.api(&world.agent, "/v1/agents/helper/sessions", json!({})).await;
+    let session = session["id"].as_str().unwrap().to_owned();
+    for tool in ["pay", "echo"] {
+        let call = json!({"tool": tool, "arguments": {"text": "tea"}, "session": session});
+        world.api(&world.agent, "/v1/agents/helper/calls", call).await;
+    }
+    let (store, own) = (world.door.runtime.store(), Some(session.clone()));
+    let (tenant, limit) = ("ours".to_owned(), 1);
+    let asked = haft_core::port::ConfirmationFilter { tenant, limit, ..Default::default() };
+    let mut asked = store.confirmations(asked).await.unwrap().remove(0);
+    asked.expires_at_ms = 1;
+    (asked.id, asked.binding) = ("cnf-old".into(), Digest::of_json(&json!("old")));
+    store.ask(asked).await.unwrap();
+    let visit = world.signed_in(&world.admin).await;
+    let place = format!("/console/sessions/{session}");
+    let page = visit.get(&place).await.body;
+    assert!(page.contains(">expired<") && page.contains(">pending<"), "{page}");
+    assert!(
+        page.contains("</time> <span class=\"note\">UTC</span>") && !page.contains("not shown"),
+        "{page}"
+    );
+    let (tenant, tool) = ("ours".to_owned(), Some("shop__echo".to_owned()));
+    let filter =
+        haft_core::port::CallFilter { tenant, session: own, tool, limit: 1, ..Default::default() };
+    let one = store.calls(filter).await.unwrap().remove(0);
+    for n in 0..500 {
+        let mut other = one.clone();
+        other.call = format!("call-{n}").into();
+        store.record(Box::new(other));
+    }
+    store.flush().await.unwrap();
+    let page = visit.get(&place).await.body;
+    assert!(page.contains("What happened then is not shown"), "{page}");
+}
+
+#[tokio::test]
+async fn the_overview_leads_to_what_it_counts_and_a_stuck_effect_says_why() {
+    let world = World::new().await;
+    world.called("book", json!({"text": "for good"}), "k1").await;
+    let visit = world.signed_in(&world.admin).await;
+    let csrf = visit.csrf().await;
+    let page = visit.get("/console/effects").await.body;
+    let call = page.split("/console/effects/").nth(1).unwrap().split('"').next().unwrap();
+    let place = format!("/console/effects/{call}");
+    visit.post(&place, &[("csrf", &csrf), ("do", "undo")]).await;
+    let page = visit.get(&place).await.body;
+    assert!(page.contains("the host does not take it back"), "{page}");
+    let page = visit.get("/console").await.body;
+    assert!(page.contains("/console/effects?state=stuck\">1</a>"), "{page}");
+    assert!(page.contains("/console/effects?state=unknown\">0</a>"), "{page}");
+}
+
+#[tokio::test]
+async fn questions_about_the_same_tool_have_regions_of_their_own() {
+    let world = World::new().await;
+    for n in 0..2 {
+        world.called("pay", json!({"text": format!("tea {n}")}), &format!("k{n}")).await;
+    }
+    let page = world.signed_in(&world.approver).await.get("/console/confirmations").await.body;
+    let regions: Vec<_> = page
+        .split("role=\"region\" aria-label=\"")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap())
+        .collect();
+    assert!(regions.len() == 2 && regions[0] != regions[1], "{regions:?}");
 }

@@ -35,6 +35,7 @@ async fn a_key_is_made_shown_once_and_revoked() {
     assert!(!page.contains("<img"), "{page}");
     let text = page.split("id=\"new-key\"").nth(1).unwrap().split(['<', '>']).nth(1).unwrap();
     let call = json!({"tool": "echo", "arguments": {"text": "x"}});
+    assert!(!page.contains("There is no agent"), "{page}");
     let done = world.api(text, "/v1/agents/helper/calls", call.clone()).await;
     assert_eq!(done["ok"], true, "{done}");
     let listed = visit.get("/console/keys").await.body;
@@ -62,8 +63,18 @@ async fn keys_that_make_no_sense_are_not_made() {
     ] {
         let (status, page) = sent(&visit, "/console/keys", fields).await;
         assert!(status == 200 && page.contains(word), "{word}: {page}");
-        assert!(!page.contains("new-key"), "{word}");
+        assert!(!page.contains("new-key") && !page.contains("/v1/"), "{word}: {page}");
+        for (name, value) in fields {
+            let kept = match name.starts_with("role.") {
+                true => format!("name=\"{name}\" value=\"yes\" checked"),
+                false => format!("value=\"{value}\""),
+            };
+            assert!(page.contains(&kept), "{name} is still written: {page}");
+        }
     }
+    let unknown = [("principal", "agent:hepler"), ("role.agent", "yes")];
+    let (_, page) = sent(&visit, "/console/keys", &unknown).await;
+    assert!(page.contains("new-key") && page.contains("There is no agent"), "{page}");
     let operator = world.signed_in(&world.operator).await;
     let csrf = field(&operator.get("/console").await.body, "csrf");
     let wanted =
@@ -92,13 +103,10 @@ async fn a_policy_is_checked_saved_versioned_and_removed() {
     let fields = [("version", "0"), ("do", "save"), ("deny", "shop__echo\n\n shop__lose ")];
     let (_, page) = sent(&visit, place, &fields).await;
     assert!(page.contains("Saved as version 1"), "{page}");
+    let audit = visit.get("/console/audit").await.body;
+    assert!(audit.contains("policy <code class=\"id\">house</code> version 1"), "{audit}");
     let refused = world.called("echo", json!({"text": "x"}), "k1").await;
     assert_eq!(refused["ok"], false, "in force at once: {refused}");
-    // Somebody else was faster: nothing is overwritten, and what was written is still there.
-    let (_, page) =
-        sent(&visit, place, &[("version", "0"), ("do", "save"), ("deny", "shop__pay")]).await;
-    assert!(page.contains("role=\"alert\"") && page.contains("shop__pay</textarea>"), "{page}");
-    assert!(visit.get(place).await.body.contains("shop__echo\nshop__lose"));
     assert_eq!(sent(&visit, place, &[("version", "1"), ("do", "remove")]).await.0, 303);
     let done = world.called("echo", json!({"text": "x"}), "k2").await;
     assert_eq!(done["ok"], true, "{done}");
@@ -106,6 +114,43 @@ async fn a_policy_is_checked_saved_versioned_and_removed() {
     assert!(page.contains("It was removed") && page.contains("Versions"), "{page}");
     assert_eq!(sent(&visit, place, &[("version", "x"), ("do", "save")]).await.0, 400);
     assert_eq!(sent(&visit, place, &[("version", "0")]).await.0, 400);
+}
+
+/// What a browser would send of the form of a page that was written in.
+fn again(page: &str, deny: &'static str) -> [(&'static str, String); 3] {
+    [("version", field(page, "version")), ("do", "save".into()), ("deny", deny.into())]
+}
+
+#[tokio::test]
+async fn a_colleagues_rule_is_not_overwritten_unseen_however_often_one_saves() {
+    let world = World::new().await;
+    let (visit, other) = (world.signed_in(&world.admin).await, world.signed_in(&world.admin).await);
+    let place = "/console/policies/house";
+    sent(&visit, place, &[("version", "0"), ("do", "save"), ("deny", "shop__lose")]).await;
+    let read = visit.get(place).await.body;
+    sent(&other, place, &[("version", "1"), ("do", "save"), ("deny", "shop__echo")]).await;
+    let mut page = read;
+    for _ in 0..3 {
+        let form = again(&page, "shop__pay");
+        let form: Vec<_> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        page = sent(&visit, place, &form).await.1;
+        assert!(page.contains("Somebody else has changed this policy"), "{page}");
+        assert!(page.contains("shop__pay</textarea>"), "what was written is there: {page}");
+        assert!(page.contains("&quot;shop__echo&quot;"), "and so is theirs: {page}");
+        assert!(!page.contains("ETag") && !page.contains("value=\"remove\""), "{page}");
+        assert!(visit.get(place).await.body.contains("shop__echo</textarea>"));
+    }
+    // Who says which version they replace replaces that one, and no other.
+    let over = [("version", "1"), ("over", "2"), ("do", "save"), ("deny", "shop__pay")];
+    assert!(sent(&visit, place, &over).await.1.contains("Saved as version 3"));
+    let (_, page) = sent(&visit, place, &over).await;
+    assert!(page.contains("Somebody else has changed") && page.contains("value=\"3\""), "{page}");
+    // It was changed, so it is not removed; it was removed, so it is brought back expressly.
+    let (_, page) = sent(&visit, place, &[("version", "2"), ("do", "remove")]).await;
+    assert!(page.contains("was not removed") && page.contains("shop__pay</textarea>"), "{page}");
+    assert_eq!(sent(&other, place, &[("version", "3"), ("do", "remove")]).await.0, 303);
+    let (_, page) = sent(&visit, place, &[("version", "3"), ("do", "save")]).await;
+    assert!(page.contains("It has been removed") && page.contains("Bring it back"), "{page}");
 }
 
 #[tokio::test]
@@ -159,6 +204,49 @@ async fn in_a_browser_a_key_is_made_and_a_policy_written() {
     assert_eq!(refused["ok"], false, "{refused}");
     tab.click_through("a[href='/console/suggestions']").await;
     assert!(tab.text().await.contains("shop__echo"));
+    assert_eq!(tab.complaints, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn in_a_browser_a_conflict_is_seen_before_anything_is_replaced() {
+    let world = World::new().await;
+    let other = world.signed_in(&world.admin).await;
+    let Some(mut tab) = cdp::open().await else { return };
+    tab.go(&world.url("/console/sign-in")).await;
+    tab.fill("#key", &world.admin).await;
+    tab.click_through("button[type=submit]").await;
+    for (n, (width, dark)) in
+        [(1280, false), (1280, true), (390, false), (390, true)].into_iter().enumerate()
+    {
+        tab.shape(width, dark).await;
+        let place = format!("/console/policies/house-{n}");
+        sent(&other, &place, &[("version", "0"), ("do", "save"), ("deny", "shop__lose")]).await;
+        tab.go(&world.url(&place)).await;
+        tab.eval("document.getElementById('deny').value = 'shop__cancel'").await;
+        sent(&other, &place, &[("version", "1"), ("do", "save"), ("deny", "shop__echo")]).await;
+        tab.click_through("form.settings button.strong").await;
+        assert!(tab.text().await.contains("What user:ada has saved as version 2"));
+        assert_eq!(tab.overflow().await, serde_json::Value::Null, "at {width}");
+        let tone = if dark { "dark" } else { "light" };
+        tab.picture(&format!("conflict-{width}-{tone}")).await;
+        // Nobody has said that theirs is to go.
+        tab.click("form.settings button.strong").await;
+        assert!(other.get(&place).await.body.contains("shop__echo</textarea>"));
+        tab.click("input[name=over]").await;
+        tab.click_through("form.settings button.strong").await;
+        let text = tab.text().await;
+        assert!(text.contains("Saved as version 3"), "{text}");
+        let wrong = "document.querySelector('#principal').value = 'hepler'";
+        tab.go(&world.url("/console/keys")).await;
+        tab.eval(wrong).await;
+        tab.click_through("form.settings button.strong").await;
+        tab.picture(&format!("key-wrong-{width}-{tone}")).await;
+        tab.go(&world.url("/console/tools/helper/shop__pay")).await;
+        tab.fill("[id='a.0']", "tea").await;
+        tab.click_through("button[value=dry]").await;
+        assert_eq!(tab.overflow().await, serde_json::Value::Null, "at {width}");
+        tab.picture(&format!("dry-{width}-{tone}")).await;
+    }
     assert_eq!(tab.complaints, Vec::<String>::new());
 }
 

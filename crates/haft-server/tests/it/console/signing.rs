@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tokio::io::AsyncReadExt as _;
+
 use super::world::{World, field};
 
 #[tokio::test]
@@ -200,6 +202,7 @@ async fn approving_takes_a_page_that_was_read_and_a_key_that_was_shown_lately() 
     let late = visit.post(&place, &fields).await;
     assert!(late.status == 403 && late.body.contains("show your key again"), "{late:?}");
     let page = visit.get("/console/confirmations").await.body;
+    assert!(page.contains("Show your key again to answer"), "{page}");
     assert!(!page.contains("name=\"word\""), "no buttons for whoever signed in long ago");
     let wrong = visit.post("/console/prove", &[("csrf", &csrf), ("key", &world.admin)]).await;
     assert_eq!(wrong.status, 403, "somebody else's key");
@@ -214,4 +217,22 @@ async fn approving_takes_a_page_that_was_read_and_a_key_that_was_shown_lately() 
     assert_eq!(done.header("location"), Some("/console/confirmations?done=approved"), "{done:?}");
     let again = visit.post(&place, &fields).await;
     assert_eq!(again.status, 403, "once");
+}
+
+#[tokio::test]
+async fn live_events_end_with_their_visit_and_no_other_does() {
+    let world = World::new().await;
+    let (gone, stays) =
+        (world.signed_in(&world.operator).await, world.signed_in(&world.operator).await);
+    let (mut theirs, head) = gone.listen("/console/events/stream").await;
+    assert!(head.contains("200 OK") && head.contains("text/event-stream"), "{head}");
+    let (mut ours, _) = stays.listen("/console/events/stream").await;
+    let csrf = gone.csrf().await;
+    assert_eq!(gone.post("/console/sign-out", &[("csrf", &csrf)]).await.status, 303);
+    assert!(crate::lasting::ends(&mut theirs).await, "it goes on without a visit");
+    // The same key, in a browser that is still signed in.
+    world.called("echo", serde_json::json!({"text": "x"}), "k1").await;
+    let mut heard = [0; 16];
+    ours.read_exact(&mut heard).await.unwrap();
+    assert!(!heard.ends_with(b"0\r\n\r\n"), "{heard:?}");
 }

@@ -13,11 +13,13 @@ use haft_exec::http::{self, Client};
 use haft_runtime::Runtime;
 use haft_runtime::policy::{Policy, Rules, Source};
 use haft_runtime::toolbox::Records;
+use haft_server::who::facts::Facts;
 use haft_server::who::{Key, Keys, Role, mint};
 use haft_server::{Door, Hub, Limits};
 use haft_store::{Accounts, Memory};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
 use crate::client::{Reply, send};
@@ -83,6 +85,7 @@ fn registry() -> Registry {
         tool("lose", "Sends something into the dark.", writes("irreversible", json!({}))),
         tool("pay", "Pays for something.", writes("irreversible", prompt)),
         tool("secret", "Nobody may use this.", json!({})),
+        tool("speak", "Says it aloud.", json!({"allowedModes": ["voice"]})),
     ];
     let ids: Vec<_> = tools.iter().map(|tool| json!([tool.id, tool.digest])).collect();
     let digest = Digest::of_json(&json!(ids));
@@ -106,10 +109,14 @@ impl Execute for Shop {
 
     fn execute<'a>(&'a self, job: Job) -> Boxed<'a, Ended> {
         self.0.fetch_add(1, Ordering::SeqCst);
-        let ended = match job.tool.id.ends_with("__lose") {
-            true => Ended::Lost(ToolError::new(ErrorKind::Timeout, "no answer came")),
-            false => {
-                let said = job.arguments.get("text").cloned().unwrap_or_default();
+        let said = job.arguments.get("text").cloned().unwrap_or_default();
+        let ended = match job.tool.id.rsplit("__").next() {
+            Some("lose") => Ended::Lost(ToolError::new(ErrorKind::Timeout, "no answer came")),
+            Some("cancel") if said == "for good" => Ended::Failed(ToolError::new(
+                ErrorKind::Permanent,
+                "the host does not take it back",
+            )),
+            Some(_) | None => {
                 Ended::Returned { data: json!({ "said": said }), intents: Vec::new() }
             }
         };
@@ -226,7 +233,21 @@ fn key(id: &str, tenant: &str, principal: Principal, role: Role) -> (String, Key
     let (subject, agents) = (None, None);
     let (id, tenant, roles) = (id.to_owned(), tenant.to_owned(), vec![role]);
     let (name, expires) = (None, None);
-    (text, Key { id, sha256, tenant, principal, subject, roles, agents, name, expires })
+    (
+        text,
+        Key {
+            id,
+            sha256,
+            tenant,
+            principal,
+            subject,
+            roles,
+            agents,
+            name,
+            expires,
+            user: Facts::default(),
+        },
+    )
 }
 
 /// What a browser does, without one.
@@ -273,6 +294,19 @@ impl Visit<'_> {
             headers.push(("Origin", origin));
         }
         self.send("POST", path, &headers, &body).await
+    }
+
+    /// A stream of the console's, and the beginning of its answer.
+    pub(crate) async fn listen(&self, path: &str) -> (TcpStream, String) {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.world.port)).await.unwrap();
+        let (host, cookie) = (&self.host, &self.cookie);
+        let ask = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n\r\n");
+        stream.write_all(ask.as_bytes()).await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(stream.read_u8().await.unwrap());
+        }
+        (stream, String::from_utf8(head).unwrap())
     }
 
     async fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {

@@ -115,17 +115,24 @@ async fn an_open_question_outlives_its_definition_and_approves_what_was_asked() 
     check(&delete(&served, &served.admin, ORDER, "*").await, 204, "");
     let open = served.get(&served.operator, "/v1/confirmations?status=pending").await;
     assert!(open.body.contains(&id), "{open:?}");
-    // An answer is taken, and does nothing while there is no tool.
-    let token = approve(&served, &id).await;
-    let gone = order(&served, Some(&token)).await;
-    assert_eq!((gone.status, service.heard().len()), (404, 0), "{gone:?}");
-    // As another tool under the same name it does not count.
+    // Nothing is approved while there is no tool, nor as another tool under the same name.
+    let refused = async |why: &str| {
+        let path = format!("/v1/confirmations/{id}");
+        let answer = served.post(&served.operator, &path, json!({"approve": true})).await;
+        check(&answer, 403, "confirmation_refused");
+        assert_eq!(answer.json()["details"]["why"], why, "{answer:?}");
+    };
+    refused("tool_gone").await;
     let mut other = order_body.clone();
     other["contract"]["description"] = json!("Order a hundred of them.");
-    check(&define(&served, "crm__place_order", other).await, 201, "");
+    check(&define(&served, "crm__place_order", other.clone()).await, 201, "");
+    refused("tool_changed").await;
+    // Put back as it was, it is. An approval does not count for the other one either.
+    check(&put(&served, &served.admin, ORDER, "*", order_body.clone()).await, 200, "");
+    let token = approve(&served, &id).await;
+    check(&put(&served, &served.admin, ORDER, "*", other).await, 200, "");
     assert_ne!(order(&served, Some(&token)).await.status, 200);
     assert_eq!(service.heard().len(), 0);
-    // Put back as it was, it does.
     check(&put(&served, &served.admin, ORDER, "*", order_body).await, 200, "");
     let done = order(&served, Some(&token)).await;
     assert_eq!((done.status, service.heard().len()), (200, 1), "{done:?}");

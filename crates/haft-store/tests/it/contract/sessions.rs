@@ -30,6 +30,7 @@ pub(crate) fn session() -> Session {
             carry: false,
             untouched: false,
             applied: Vec::new(),
+            left: None,
         },
         suppress_audio: true,
         suppress_transcript: false,
@@ -44,7 +45,13 @@ pub(crate) fn session() -> Session {
 }
 
 pub(crate) fn recent(id: &str) -> Recent {
-    Recent { id: id.to_owned(), fingerprint: digest("call"), answered: true, superseded: false }
+    Recent {
+        id: id.to_owned(),
+        fingerprint: digest("call"),
+        answered: true,
+        superseded: false,
+        group: None,
+    }
 }
 
 contract! {

@@ -30,7 +30,7 @@ pub(super) fn bookings(
         row
     };
     let rows: Vec<Vec<String>> = found.iter().map(row).collect();
-    out.result(&table(&["START", "LENGTH", "EVENT", "STATUS", "MEETING"], &rows));
+    out.table(&["START", "LENGTH", "EVENT", "STATUS", "MEETING"], 4, &rows);
     Ok(())
 }
 
@@ -57,7 +57,7 @@ pub(super) fn drafts(
         row
     };
     let rows: Vec<Vec<String>> = found.iter().map(row).collect();
-    out.result(&table(&["START", "LENGTH", "DRAFT", "CAN BE BOOKED", "MEETING"], &rows));
+    out.table(&["START", "LENGTH", "DRAFT", "CAN BE BOOKED", "MEETING"], 4, &rows);
     Ok(())
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, anyhow, bail};
 use haft_core::Principal;
+use haft_server::who::facts::Facts;
 use haft_server::who::{Key, Role, hash_of, mint};
 
 use crate::assembly::make;
@@ -43,6 +44,7 @@ pub(crate) fn of(config: &Config) -> anyhow::Result<Administrator> {
         agents: None,
         name: None,
         expires: None,
+        user: Facts::default(),
     };
     let text = format!("$(cat {})", quoted(&shown(&path)));
     Ok(Administrator { id: key.id.clone(), made: Some(key), text })

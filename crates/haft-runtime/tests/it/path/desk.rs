@@ -1,0 +1,163 @@
+//! What is done about effects is done whatever their agent and their user may do, and within what
+//! their tenant may.
+
+use haft_core::contract::{Capability, Mode};
+use haft_core::ledger::State;
+use haft_core::port::{Invoke as _, Ledger as _};
+use haft_core::{Caller, ErrorKind, Principal};
+use haft_runtime::effects::{UndoTarget, Undone, UndoneStatus};
+use haft_runtime::policy::{Policy, Rules, Source};
+use haft_runtime::toolbox::{Agent, Records};
+use serde_json::json;
+
+use super::world::{Does, World, call, caller, kind, lost, tools};
+
+fn operator() -> Caller {
+    Caller { actor: Principal::user("mara"), ..caller() }
+}
+
+fn rules() -> Rules {
+    Rules { allow: vec!["shop__*".into()], ..Rules::default() }
+}
+
+/// An agent that may rent, and nothing about it: neither undo it nor look.
+fn world() -> World {
+    let mut records = Records::of_one("default", "default");
+    let tools = ["rent", "book", "relay"].map(|one| format!("shop__{one}")).to_vec();
+    let agent = Agent { tools: Some(tools), ..records.agents.remove(0) };
+    records.agents.push(agent);
+    World::with(rules(), |builder| builder.records(records))
+}
+
+async fn rented(world: &World, mode: Mode) -> String {
+    let mut rent = call("rent", "k");
+    rent.mode = mode;
+    rent.arguments = json!({ "item": "lamp", "count": 5 }).into();
+    world.call(rent).await.meta.record_id.to_string()
+}
+
+async fn undone(world: &World, effect: &str) -> Undone {
+    let target = UndoTarget::Call(effect.to_owned());
+    world.runtime.undo(&operator(), &target).await.unwrap().remove(0)
+}
+
+#[tokio::test]
+async fn what_an_agent_did_is_looked_into_and_undone_with_tools_that_it_does_not_have() {
+    for mode in [Mode::Text, Mode::Voice] {
+        let world = world();
+        assert_eq!(kind(&world.call(call("unrent", "x")).await), ErrorKind::Unavailable);
+        world.next("rent", Does::ActsThen(lost()));
+        let effect = rented(&world, mode).await;
+        world.next("rented", Does::Returns(json!({ "found": true })));
+        // The handler of the compensation reaches what it needs as well.
+        world.next("unrent", Does::Uses(Capability::CallTool, "get", json!({ "item": "lamp" })));
+        let undone = undone(&world, &effect).await;
+        assert_eq!(undone.status, UndoneStatus::Undone, "{mode:?}: {undone:?}");
+        assert_eq!((world.acts("rented"), world.acts("get")), (1, 1), "{mode:?}");
+        assert_eq!(kind(&world.call(call("get", "x")).await), ErrorKind::Unavailable);
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_reduced_and_nobody_hurries_when_something_is_undone() {
+    let world = World::new();
+    let mut book = call("book", "k");
+    book.mode = Mode::Voice;
+    let effect = world.call(book).await.meta.record_id.to_string();
+    assert_eq!(undone(&world, &effect).await.status, UndoneStatus::Undone);
+    let effect = world.store.effect("default", &effect).await.unwrap();
+    let undid = world.store.effect("default", &effect.compensation_id.unwrap()).await.unwrap();
+    assert_eq!((effect.effect.mode, undid.effect.mode), (Mode::Voice, Mode::Text));
+}
+
+#[tokio::test]
+async fn whoever_undoes_approves_whatever_is_asked_for_that() {
+    let world = world();
+    // A compensation that asks, and that the agent does not have.
+    let effect = world.call(call("book", "k")).await.meta.record_id.to_string();
+    let told = undone(&world, &effect).await;
+    assert_eq!((told.status, world.acts("unbook")), (UndoneStatus::Undone, 1), "{told:?}");
+    // One whose handler calls it.
+    let effect = rented(&world, Mode::Text).await;
+    let unbook = || json!({ "item": "lamp" });
+    world.next("unrent", Does::LetsPass(vec![("unbook", unbook())]));
+    world.next("unrent", Does::Uses(Capability::CallTool, "unbook", unbook()));
+    let told = undone(&world, &effect).await;
+    assert_eq!((told.status, world.acts("unbook")), (UndoneStatus::Undone, 2), "{told:?}");
+}
+
+#[tokio::test]
+async fn what_a_blocked_user_did_is_undone() {
+    let world = world();
+    let effect = rented(&world, Mode::Text).await;
+    let block = json!({ "seconds": 60, "reason": "spam" });
+    world.next("relay", Does::Uses(Capability::Moderation, "block", block));
+    assert!(world.call(call("relay", "b")).await.is_ok());
+    assert_eq!(kind(&world.call(call("rent", "c")).await), ErrorKind::Blocked);
+    world.next("unrent", Does::Uses(Capability::CallTool, "get", json!({ "item": "lamp" })));
+    let undone = undone(&world, &effect).await;
+    assert_eq!((undone.status, world.acts("get")), (UndoneStatus::Undone, 1), "{undone:?}");
+    assert_eq!(kind(&world.call(call("rent", "c")).await), ErrorKind::Blocked);
+}
+
+#[tokio::test]
+async fn what_policy_denies_is_not_done_to_undo_something_either() {
+    let world = world();
+    let effect = rented(&world, Mode::Text).await;
+    let govern = |rules: Rules| {
+        let source = Source { rules: rules.clone(), ..Source::default() };
+        let policy = Policy::load(&source, &[&tools()]).unwrap();
+        world.runtime.govern(std::sync::Arc::new(policy), rules);
+    };
+    govern(Rules { deny: vec!["shop__unrent".into()], ..rules() });
+    assert_eq!(undone(&world, &effect).await.status, UndoneStatus::Stuck);
+    assert_eq!(world.acts("unrent"), 0);
+    govern(rules());
+    assert_eq!(undone(&world, &effect).await.status, UndoneStatus::Undone);
+}
+
+#[tokio::test]
+async fn nobody_can_take_the_key_of_an_undoing() {
+    let world = World::new();
+    let effect = rented(&world, Mode::Text).await;
+    let mut squat = call("unrent", &format!("comp:{effect}"));
+    squat.arguments = json!({ "item": "chair" }).into();
+    assert!(world.call(squat).await.is_ok());
+    let undone = undone(&world, &effect).await;
+    assert_eq!((undone.status, world.acts("unrent")), (UndoneStatus::Undone, 2), "{undone:?}");
+    let effect = world.store.effect("default", &effect).await.unwrap();
+    assert_eq!(effect.state, State::Compensated);
+}
+
+#[tokio::test]
+async fn an_undoing_that_was_begun_under_the_key_of_before_is_not_done_again() {
+    let world = World::new();
+    let effect = rented(&world, Mode::Text).await;
+    let mut before = call("unrent", &format!("comp:{effect}"));
+    before.arguments = json!({ "item": "lamp", "count": 5 }).into();
+    before.compensates = Some(effect.clone());
+    let before = world.runtime.invoke(before).await.meta.record_id;
+    assert_eq!(undone(&world, &effect).await.status, UndoneStatus::Undone);
+    assert_eq!(world.acts("unrent"), 1);
+    let effect = world.store.effect("default", &effect).await.unwrap();
+    assert_eq!(effect.compensation_id.as_deref(), Some(&*before));
+}
+
+#[tokio::test]
+async fn nobody_can_take_the_key_of_a_nested_call() {
+    let world = World::new();
+    let nested = || Does::Uses(Capability::CallTool, "order", json!({ "item": "lamp" }));
+    // What the key is called is no secret: the ledger of a runtime with the same tools tells.
+    world.next("relay", nested());
+    assert!(world.call(call("relay", "a")).await.is_ok());
+    let parent = world.script.keys.lock().first().cloned().flatten().unwrap();
+    let digest = haft_core::Digest::of_json(&json!([parent, "order", { "item": "lamp" }]));
+    let world = World::new();
+    let mut squat = call("order", &format!("nested-{}-1", digest.hex()));
+    squat.arguments = json!({ "item": "chair" }).into();
+    assert!(world.call(squat).await.is_ok());
+    world.next("relay", nested());
+    let relayed = world.call(call("relay", "a")).await;
+    assert!(relayed.is_ok(), "{relayed:?}");
+    assert_eq!(world.acts("order"), 2);
+}
