@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use haft_core::record::Stage;
 use haft_core::session::{Phase, Session};
-use haft_core::{Digest, ErrorKind, ToolError};
+use haft_core::{Call, Digest, ErrorKind, ToolError};
 use serde_json::{Value, json};
 
 use super::authorize::Authorized;
@@ -39,6 +39,8 @@ enum Place {
     /// To be answered so, now and whenever it is sent again.
     Absorbed(ToolError),
     Refused(ToolError),
+    /// It would not run, unless it has run since the ledger was asked.
+    Unsure,
 }
 
 impl Place {
@@ -46,7 +48,9 @@ impl Place {
     fn kept(&self) -> Option<Cow<'static, Value>> {
         match self {
             Self::Absorbed(error) => Some(Cow::Owned(json!({ "error": error }))),
-            Self::Granted | Self::Answered | Self::Superseded | Self::Refused(_) => None,
+            Self::Granted | Self::Answered | Self::Superseded | Self::Refused(_) | Self::Unsure => {
+                None
+            }
         }
     }
 }
@@ -69,57 +73,108 @@ async fn take_place(
     approved: &Approved,
 ) -> Result<Option<Held>, Answer> {
     let Some(id) = &approved.call().session else { return Ok(None) };
-    let caller = approved.call().caller.clone();
+    let (caller, call) = (&approved.call().caller, approved.call().id.as_deref());
     let fingerprint = fingerprint(approved);
-    let recorded = is_on_record(inner, approved).await;
-    let call = approved.call().id.as_deref();
-    let mut held = None;
-    let place = |session: &mut Session| {
-        // Not this one itself, which may have to look a second time.
-        held = None;
-        let under_way = call.is_some_and(|call| inner.placed.has(id, call));
-        let place = take(inner, session, approved, &fingerprint, Known { recorded, under_way });
-        // Before the session says so to others.
-        if matches!(place, Place::Granted) && !approved.is_pure() {
-            held = call.map(|call| inner.placed.hold(id, call));
-        }
-        let kept = call.zip(place.kept());
-        (place, kept)
-    };
     let refused = |error| Answer::refused(Stage::Gate, error);
-    let (session, place) = inner.book.change_and_keep(&caller, id, place).await.map_err(refused)?;
-    trip.turn = session.turn.number;
-    match place {
-        Place::Granted => Ok(held),
-        Place::Answered | Place::Superseded => {
-            let kept = inner.book.answer(&caller, id, call.unwrap_or_default()).await;
-            match kept.map_err(refused)? {
-                Some(answer) => Err(Answer::replayed(&answer)),
-                // There were larger ones since. What was decided without newer messages stays so.
-                None if matches!(place, Place::Superseded) => Err(refused(gate::superseded())),
-                // The ledger knows what was done; what has no effect runs once more.
-                None => Ok(None),
+    let mut held = None;
+    let mut ledger = is_on_record(inner, approved).await;
+    loop {
+        let place = |session: &mut Session| {
+            // Not this one itself, which may have to look a second time.
+            held = None;
+            let place = match ledger {
+                Ledger::LacksYet => take_if_sure(inner, session, approved, &fingerprint),
+                Ledger::Has | Ledger::HasNot => {
+                    take(inner, session, approved, &fingerprint, ledger)
+                }
+            };
+            // Before the session says so to others.
+            match &place {
+                Place::Granted if !approved.is_pure() => {
+                    held = call.map(|call| inner.placed.hold(id, call));
+                }
+                Place::Absorbed(_) | Place::Superseded => give_way(approved),
+                Place::Granted | Place::Answered | Place::Refused(_) | Place::Unsure => {}
             }
+            let kept = call.zip(place.kept());
+            (place, kept)
+        };
+        let changed = inner.book.change_and_keep(caller, id, place).await;
+        let (session, place) = changed.map_err(refused)?;
+        trip.turn = session.turn.number;
+        match place {
+            Place::Granted => return Ok(held),
+            Place::Answered | Place::Superseded => {
+                return answered(inner, approved, &place).await.map(|()| None);
+            }
+            Place::Absorbed(error) | Place::Refused(error) => return Err(refused(error)),
+            Place::Unsure => ledger = is_on_record(inner, approved).await.at_last(),
         }
-        Place::Absorbed(error) | Place::Refused(error) => Err(refused(error)),
+    }
+}
+
+/// The answer that the session has kept for a call, if it has.
+async fn answered(inner: &Arc<Inner>, approved: &Approved, place: &Place) -> Result<(), Answer> {
+    let Call { caller, session, id, .. } = approved.call();
+    let refused = |error| Answer::refused(Stage::Gate, error);
+    let (session, id) = (session.as_deref().unwrap_or_default(), id.as_deref().unwrap_or_default());
+    match inner.book.answer(caller, session, id).await.map_err(refused)? {
+        Some(answer) => Err(Answer::replayed(&answer)),
+        // There were larger ones since. What was decided without newer messages stays so.
+        None if matches!(place, Place::Superseded) => Err(refused(gate::superseded())),
+        // The ledger knows what was done; what has no effect runs once more.
+        None => Ok(()),
     }
 }
 
 /// Whether the act has been begun under this key: the ledger will answer for it, so no budget and no
 /// newer message stands in the way.
-async fn is_on_record(inner: &Inner, call: &Approved) -> bool {
-    let Some(key) = &call.key else { return false };
+async fn is_on_record(inner: &Inner, call: &Approved) -> Ledger {
+    let Some(key) = &call.key else { return Ledger::HasNot };
     let entry = key.entry(inner).await.ok().flatten();
-    entry.is_some_and(|record| !record.state.frees_its_key())
+    match entry.is_some_and(|record| !record.state.frees_its_key()) {
+        true => Ledger::Has,
+        false => Ledger::LacksYet,
+    }
 }
 
-/// What is known of a call beside the session.
-#[derive(Clone, Copy)]
-struct Known {
-    /// The ledger will answer for it.
-    recorded: bool,
-    /// A call of the same id is on its way.
-    under_way: bool,
+/// What the ledger has of an act.
+#[derive(Clone, Copy, PartialEq)]
+enum Ledger {
+    /// It will answer for it.
+    Has,
+    /// Not when it was asked, before the session was.
+    LacksYet,
+    /// Nor when it was asked again after the session, or it never has such acts.
+    HasNot,
+}
+
+impl Ledger {
+    /// As it was asked again.
+    fn at_last(self) -> Self {
+        match self {
+            Self::Has => Self::Has,
+            Self::LacksYet | Self::HasNot => Self::HasNot,
+        }
+    }
+}
+
+/// The place of a call that the ledger did not have. One that was sent again may have waited for the
+/// session while the first ran and ended in doubt: that it does not run is said when the ledger has been
+/// asked once more.
+fn take_if_sure(
+    inner: &Inner,
+    session: &mut Session,
+    call: &Approved,
+    fingerprint: &Digest,
+) -> Place {
+    let untouched = session.clone();
+    let place = take(inner, session, call, fingerprint, Ledger::LacksYet);
+    if matches!(place, Place::Absorbed(_) | Place::Refused(_)) {
+        *session = untouched;
+        return Place::Unsure;
+    }
+    place
 }
 
 fn take(
@@ -127,7 +182,7 @@ fn take(
     session: &mut Session,
     call: &Approved,
     fingerprint: &Digest,
-    known: Known,
+    ledger: Ledger,
 ) -> Place {
     let tool = &call.tool.tool;
     let seen = match &call.call().id {
@@ -136,10 +191,7 @@ fn take(
     };
     match &seen {
         Seen::Answered => return Place::Answered,
-        Seen::Superseded => {
-            give_way(call);
-            return Place::Superseded;
-        }
+        Seen::Superseded => return Place::Superseded,
         Seen::Other => {
             return Place::Refused(
                 ToolError::new(ErrorKind::Conflict, "this call id was used for another call")
@@ -147,10 +199,10 @@ fn take(
             );
         }
         // The same effect is on its way: this call waits for its end.
-        Seen::Before if known.under_way => return Place::Granted,
+        Seen::Before if is_under_way(inner, call) => return Place::Granted,
         Seen::Before | Seen::New => {}
     }
-    if known.recorded {
+    if ledger == Ledger::Has {
         return Place::Granted;
     }
     // An effect that was cut off before it was recorded is decided about anew; it was counted then. What
@@ -240,18 +292,21 @@ fn gives_way(inner: &Inner, session: &mut Session, call: &Approved) -> Result<()
     match session::before_effect(session, rule, by) {
         Before::Run => Ok(()),
         Before::Aborted | Before::Unread => Err(gate::superseded().into()),
-        Before::Absorbed(messages) => {
-            give_way(call);
-            Err(absorbed(messages))
-        }
+        Before::Absorbed(messages) => Err(absorbed(messages)),
     }
 }
 
 /// What was decided on together with a call that gives way gives way, too.
 fn give_way(call: &Approved) {
-    if let (Some(others), false) = (&call.call().together, call.call().dry_run) {
+    if let Some(others) = &call.call().together {
         others.give_way();
     }
+}
+
+/// Whether a call of the same id is on its way.
+fn is_under_way(inner: &Inner, call: &Approved) -> bool {
+    let Call { session, id, .. } = call.call();
+    session.as_deref().zip(id.as_deref()).is_some_and(|(session, id)| inner.placed.has(session, id))
 }
 
 /// (There are none where another call was handed them.)

@@ -44,6 +44,8 @@ pub(crate) struct Faulty {
     pub(crate) settled: AtomicUsize,
     /// So often somebody else has written a session first.
     pub(crate) outrun: AtomicUsize,
+    /// So often the ledger is asked for a key just before somebody claims it.
+    pub(crate) early: AtomicUsize,
     /// The next claim says that it has begun, and waits to be let go.
     pub(crate) held: Mutex<Option<(Arc<Notify>, Arc<Notify>)>>,
     /// The next outcome, too.
@@ -60,6 +62,7 @@ impl Faulty {
             claimed: AtomicUsize::new(0),
             settled: AtomicUsize::new(0),
             outrun: AtomicUsize::new(0),
+            early: AtomicUsize::new(0),
             held: Mutex::default(),
             held_outcome: Mutex::default(),
         })
@@ -68,9 +71,14 @@ impl Faulty {
 
 impl Faulty {
     fn is_outrun(&self) -> bool {
-        let left = |times: usize| times.checked_sub(1);
-        self.outrun.fetch_update(Ordering::SeqCst, Ordering::SeqCst, left).is_ok()
+        once_less(&self.outrun)
     }
+}
+
+/// Whether one was left.
+fn once_less(times: &AtomicUsize) -> bool {
+    let left = |times: usize| times.checked_sub(1);
+    times.fetch_update(Ordering::SeqCst, Ordering::SeqCst, left).is_ok()
 }
 
 async fn with<'a, T>(
@@ -127,7 +135,12 @@ impl Ledger for Faulty {
     }
 
     fn by_key<'a>(&'a self, key: &'a Digest) -> Answer<'a, EffectRecord> {
-        self.inner.by_key(key)
+        Box::pin(async move {
+            match once_less(&self.early) {
+                true => Err(StoreError::Missing),
+                false => self.inner.by_key(key).await,
+            }
+        })
     }
 
     fn effects<'a>(&'a self, filter: EffectFilter) -> Answer<'a, Vec<EffectRecord>> {

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use super::faulty::Faulty;
-use super::world::{Does, World, call, caller, kind, tools};
+use super::world::{Does, World, call, caller, kind, lost, tools};
 
 /// Declared fields that a call does not have make no two acts one.
 #[tokio::test]
@@ -905,6 +905,28 @@ async fn a_call_that_is_sent_again_in_a_later_turn_is_the_act_that_it_was() {
     // Another call of the new turn is another act.
     assert!(text.make("order", "lamp").await.is_ok());
     assert_eq!(text.world.acts("order"), 2);
+}
+
+/// It ran while the one that was sent again waited for the session: what the ledger said first is stale.
+#[tokio::test]
+async fn a_call_that_ended_in_doubt_is_never_said_to_have_given_way() {
+    for rule in [Supersede::Abort, Supersede::Absorb] {
+        let world = superseding(rule);
+        let store = Faulty::on(world.store.clone());
+        let runtime = world.on(store.clone());
+        let id = runtime.open(&caller(), Mode::Text).await.unwrap().id;
+        let mut order = Call::new(caller(), "order", json!({ "item": "lamp" }));
+        (order.session, order.id) = (Some(id.clone()), Some("c1".into()));
+        runtime.message(&caller(), &id, json!("order a lamp")).await.unwrap();
+        world.next("order", Does::ActsThen(lost()));
+        let first = runtime.invoke(order.clone()).await;
+        assert_eq!(kind(&first), ErrorKind::UnknownOutcome);
+        runtime.message(&caller(), &id, json!("stop!")).await.unwrap();
+        store.early.store(1, Ordering::SeqCst);
+        let again = runtime.invoke(order).await;
+        assert_eq!(kind(&again), ErrorKind::UnknownOutcome, "{rule:?}");
+        assert_eq!((store.early.load(Ordering::SeqCst), world.acts("order")), (0, 1));
+    }
 }
 
 #[tokio::test]
