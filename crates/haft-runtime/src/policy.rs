@@ -262,7 +262,8 @@ impl Policy {
             return Before::Settled(decision::deny("policy:broken", reason.as_str(), enable));
         }
         let reach = self.reach(ask.tool);
-        match reach.time {
+        // What is done about effects afterwards is seldom, and is decided by less.
+        match reach.time || ask.purpose.is_after_the_fact() {
             false => self.kept.get(ask, reach, || self.before(ask)),
             true => self.before(ask).0,
         }

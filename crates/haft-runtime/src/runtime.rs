@@ -46,7 +46,7 @@ use crate::settings::Settings;
 use crate::shelf::Shelf;
 use crate::tasks::Tasks;
 use crate::token::TokenKey;
-use crate::toolbox::{Catalog, Catalogs, Directory, Reach, Seen, Suggestions};
+use crate::toolbox::{Catalog, Catalogs, Directory, Seen, Suggestions};
 
 /// The one path, with everything that it needs. Cheap to clone.
 #[derive(Clone)]
@@ -131,7 +131,7 @@ impl Inner {
             return self.catalog(shelf, &call.caller, mode, call.session.as_deref(), now_ms);
         }
         let rules = self.rules.load();
-        let seen = Seen { reach: Reach::Tenant, ..Seen::new(&call.caller, mode, now_ms) };
+        let seen = Seen { purpose: call.purpose, ..Seen::new(&call.caller, mode, now_ms) };
         Catalog::build(&shelf.stock, &rules.directory, &*rules.decide, &seen)
     }
 

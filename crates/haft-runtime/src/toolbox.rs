@@ -17,7 +17,7 @@ mod stock;
 mod suggestions;
 mod why;
 
-pub use catalog::{Catalog, Found, Reach, Seen};
+pub use catalog::{Catalog, Found, Seen};
 pub use catalogs::Catalogs;
 pub use directory::Directory;
 pub use effective::{EffectiveTool, Metadata};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Digest;
-use crate::call::Caller;
+use crate::call::{Caller, Purpose};
 use crate::contract::Mode;
 use crate::registry::Tool;
 
@@ -27,6 +27,9 @@ pub struct Ask<'a> {
     pub connection: Option<&'a str>,
     /// Now, in milliseconds of the Unix epoch.
     pub now_ms: i64,
+    /// What for. A contract's own `availability.condition` says when a model may wish for its tool; it does
+    /// not hold for what is done about an effect afterwards.
+    pub purpose: Purpose,
 }
 
 /// What policy says.

@@ -37,6 +37,7 @@ impl Resolved {
             session: self.call.session.as_deref(),
             connection: self.call.connection.as_deref(),
             now_ms: self.now_ms,
+            purpose: self.call.purpose,
         }
     }
 

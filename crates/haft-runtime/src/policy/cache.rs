@@ -188,6 +188,7 @@ impl Hasher for Ready {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use haft_core::call::Purpose;
     use haft_core::registry::Tool;
     use serde_json::json;
 
@@ -216,6 +217,7 @@ mod tests {
             session: None,
             connection: None,
             now_ms,
+            purpose: Purpose::Asked,
         }
     }
 

@@ -95,10 +95,10 @@ impl Policy {
             let matched = self.matched(cedar, ask, Half::Bound, &mut open)?;
             permitted(cedar, ask, &matched, &open)?;
         }
-        if let Some(available) = &ask.tool.contract.availability
-            && self.reads_arguments(&available.condition)
+        if let Some(condition) = condition(ask)
+            && self.reads_arguments(condition)
         {
-            self.available(&available.condition, ask)?;
+            self.available(condition, ask)?;
         }
         Ok(self.settled(open))
     }
@@ -215,11 +215,11 @@ impl Policy {
 
     /// Whether the contract's own condition waits for the arguments; an error where it fails.
     fn availability_free(&self, ask: &Ask<'_>) -> Result<bool, Arc<Decision>> {
-        let Some(available) = &ask.tool.contract.availability else { return Ok(false) };
-        if self.reads_arguments(&available.condition) {
+        let Some(condition) = condition(ask) else { return Ok(false) };
+        if self.reads_arguments(condition) {
             return Ok(true);
         }
-        self.available(&available.condition, ask).map(|()| false)
+        self.available(condition, ask).map(|()| false)
     }
 
     pub(crate) fn reads_arguments(&self, condition: &str) -> bool {
@@ -269,6 +269,12 @@ impl Policy {
             None => allow(open.allowed, "the tool is on the allowlist"),
         }
     }
+}
+
+/// The contract's own condition, where it counts.
+fn condition<'a>(ask: &Ask<'a>) -> Option<&'a str> {
+    let available = ask.tool.contract.availability.as_ref()?;
+    (!ask.purpose.is_after_the_fact()).then_some(&available.condition)
 }
 
 /// Actor, and subject where that is somebody else.

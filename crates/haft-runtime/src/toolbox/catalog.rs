@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use haft_core::call::Purpose;
 use haft_core::contract::{Confirmation, Mode};
 use haft_core::port::{Ask, Decide, Decision, Standing, Verdict};
 use haft_core::registry::Implementation;
@@ -31,29 +32,19 @@ pub struct Seen<'a> {
     pub connections: Option<&'a [String]>,
     /// Whether tools that need approval are left out.
     pub hide_approval: bool,
-    /// Whose lists count.
-    pub reach: Reach,
+    /// What for. For what is asked about effects and done to undo them the tenant's list alone counts: an
+    /// agent that may book and not cancel is one whose bookings others cancel.
+    pub purpose: Purpose,
     /// Now, in milliseconds of the Unix epoch.
     pub now_ms: i64,
-}
-
-/// Whose lists say which tools there are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reach {
-    /// The agent's: what it was given, in this mode.
-    #[default]
-    Agent,
-    /// The tenant's alone, for what is asked about effects and done to undo them: an agent that may
-    /// book and not cancel is one whose bookings others cancel.
-    Tenant,
 }
 
 impl<'a> Seen<'a> {
     /// With nothing out of the ordinary.
     #[must_use]
     pub fn new(caller: &'a Caller, mode: Mode, now_ms: i64) -> Self {
-        let (connections, reach) = (None, Reach::Agent);
-        Self { caller, mode, session: None, connections, hide_approval: false, reach, now_ms }
+        let (connections, purpose) = (None, Purpose::Asked);
+        Self { caller, mode, session: None, connections, hide_approval: false, purpose, now_ms }
     }
 }
 
@@ -118,11 +109,13 @@ impl Catalog {
         };
         let tenant = &seen.caller.tenant;
         let plain = Equipped::plain();
-        let agent = directory.agent(tenant, &seen.caller.agent).or(match seen.reach {
-            Reach::Agent => None,
-            // One that is gone has left its effects behind.
-            Reach::Tenant => directory.has(tenant).then_some(&plain),
-        });
+        let agent = directory.agent(tenant, &seen.caller.agent).or(
+            match seen.purpose.is_after_the_fact() {
+                false => None,
+                // One that is gone has left its effects behind.
+                true => directory.has(tenant).then_some(&plain),
+            },
+        );
         if let Some(agent) = agent {
             let builder = Builder { directory, policy, seen, agent };
             let taken = stock
@@ -298,7 +291,7 @@ impl Builder<'_> {
         }
         let activation = self.agent.activations.get(id);
         let overrides = activation.map(|(_, overrides)| overrides);
-        if self.seen.reach == Reach::Agent {
+        if !self.seen.purpose.is_after_the_fact() {
             let enabled = activation.is_none_or(|(enabled, _)| *enabled);
             self.given(tool, enabled, overrides)?;
         }
@@ -314,7 +307,7 @@ impl Builder<'_> {
     /// Whether what needs approval is kept from whoever asks: an agent is not to ask for it, and whoever
     /// undoes what one did has approved.
     fn hides_approval(&self) -> bool {
-        self.seen.hide_approval && self.seen.reach == Reach::Agent
+        self.seen.hide_approval && !self.seen.purpose.is_after_the_fact()
     }
 
     /// Whether the agent was given a tool of its tenant's, in this mode.
@@ -415,6 +408,7 @@ impl Builder<'_> {
             session: self.seen.session,
             connection,
             now_ms: self.seen.now_ms,
+            purpose: self.seen.purpose,
         }
     }
 }

@@ -2,12 +2,13 @@
 
 use std::time::Instant;
 
+use haft_core::call::Purpose;
 use haft_core::contract::{Confirmation, Leniency, Mode};
 use haft_core::port::Standing;
 use haft_core::registry::{Implementation, Registry};
 use haft_runtime::policy::{Policy, Source};
 use haft_runtime::toolbox::{
-    Catalog, Catalogs, Directory, Found, Reach, Records, Seen, Shelf, Stock, Suggestions,
+    Catalog, Catalogs, Directory, Found, Records, Seen, Shelf, Stock, Suggestions,
 };
 use serde_json::{Value, json};
 
@@ -106,7 +107,7 @@ fn what_is_done_about_effects_is_done_with_the_tenants_tools() {
     let reached = |rules: Value, question: &Question, agent: &str| {
         let mut question = Question { caller: question.caller.clone(), ..Question::new() };
         question.caller.agent = agent.into();
-        let seen = catalog(rules, &question, |seen| seen.reach = Reach::Tenant);
+        let seen = catalog(rules, &question, |seen| seen.purpose = Purpose::Undo);
         listed(&seen).into_iter().map(str::to_owned).collect::<Vec<_>>()
     };
     let known = Question::new().user(json!({"isAuthenticated": true}));

@@ -86,6 +86,27 @@ async fn whoever_undoes_approves_whatever_is_asked_for_that() {
     assert_eq!((told.status, world.acts("unbook")), (UndoneStatus::Undone, 2), "{told:?}");
 }
 
+/// A contract's own condition says when a model may wish for its tool.
+#[tokio::test]
+async fn what_was_done_is_undone_whenever_a_model_may_do_so() {
+    let world = World::new();
+    for tool in ["unlease", "leased"] {
+        let denied = kind(&world.call(call(tool, "x")).await);
+        assert!(matches!(denied, ErrorKind::Denied | ErrorKind::Unavailable), "{tool}: {denied:?}");
+    }
+    world.next("lease", Does::ActsThen(lost()));
+    let effect = world.call(call("lease", "k")).await.meta.record_id.to_string();
+    world.next("leased", Does::Returns(json!({ "found": true })));
+    let undone = undone(&world, &effect).await;
+    assert_eq!(undone.status, UndoneStatus::Undone, "{undone:?}");
+    assert_eq!((world.acts("leased"), world.acts("unlease")), (1, 1));
+    // That it was done for this is not remembered for whoever asks otherwise.
+    for tool in ["unlease", "leased"] {
+        let denied = kind(&world.call(call(tool, "y")).await);
+        assert!(matches!(denied, ErrorKind::Denied | ErrorKind::Unavailable), "{tool}: {denied:?}");
+    }
+}
+
 #[tokio::test]
 async fn what_a_blocked_user_did_is_undone() {
     let world = world();

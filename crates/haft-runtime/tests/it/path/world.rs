@@ -326,6 +326,30 @@ pub(crate) fn tools() -> Registry {
                 ),
             ),
             tool("shop__rented", with(json!({"allowedModes": ["text"]}))),
+            tool(
+                "shop__lease",
+                writes(
+                    "compensatable",
+                    json!({
+                        "compensation": {"tool": "unlease", "arguments": {
+                            "item": {"from": "/arguments/item"},
+                        }},
+                        "probe": {"tool": "leased", "arguments": {"item": {"from": "/arguments/item"}},
+                                  "happened": "/result/found"},
+                    }),
+                ),
+            ),
+            tool(
+                "shop__unlease",
+                writes(
+                    "idempotent",
+                    json!({"availability": {"condition": "context.mode == \"voice\""}}),
+                ),
+            ),
+            tool(
+                "shop__leased",
+                with(json!({"availability": {"condition": "context.arguments.item == \"no\""}})),
+            ),
             tool("shop__rare", with(json!({"limits": {"rate": {"calls": 2, "windowMs": 1000}}}))),
             tool(
                 "shop__seated",

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_core::call::Principal;
+use haft_core::call::{Principal, Purpose};
 use haft_core::contract::Mode;
 use haft_core::names::{Namespace, SEPARATOR};
 use haft_core::port::Ask;
@@ -204,6 +204,7 @@ impl Question {
             session: self.session.as_deref(),
             connection: self.connection.as_deref(),
             now_ms: self.now_ms,
+            purpose: Purpose::Asked,
         }
     }
 }
