@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{Extension, Path, State};
 use axum::response::{IntoResponse as _, Redirect, Response};
+use haft_adm::strict;
 use haft_core::Principal;
 use haft_runtime::policy::Instant;
 use maud::{Markup, html};
@@ -19,6 +20,7 @@ use crate::api::admin::keys::{self, NewKey};
 use crate::door::Door;
 use crate::problem::Problem;
 use crate::who::Role;
+use crate::who::facts::Facts;
 
 const PLACE: &str = "/console/keys";
 
@@ -92,6 +94,9 @@ fn row(visitor: &Visitor, one: &Thing, now_ms: i64) -> Markup {
                 (visible(text(value, "principal").unwrap_or_default()))
                 @if let Some(subject) = text(value, "subject") { span .about { "for " (visible(subject)) } }
                 @if value.get("agents").is_some() { span .about { "agents: " (visible(&words("agents"))) } }
+                @if let Some(user) = value.get("user").filter(|user| user.as_object().is_some_and(|all| !all.is_empty())) {
+                    span .about { "known of the user: " (visible(&user.to_string())) }
+                }
             }
             td role="cell" data-label="Roles" { (words("roles")) }
             td role="cell" data-label="State" {
@@ -139,6 +144,8 @@ fn form(visitor: &Visitor, written: Option<&Posted>) -> Markup {
             }
             label for="agents" { "Agents whose calls it may make, with commas between" }
             input #agents name="agents" placeholder="as the holder is" spellcheck="false" value=(text("agents"));
+            label for="user" { "What rules know of its user, as JSON" }
+            input #user name="user" placeholder="{\"plan\": \"pro\"}" spellcheck="false" value=(text("user"));
             label for="expires" { "Last day (UTC)" }
             input #expires type="date" name="expires" value=(text("expires"));
             button .strong type="submit" { "Make the key" }
@@ -208,7 +215,22 @@ fn wanted(posted: &Posted) -> Result<NewKey, Problem> {
         names.map(str::to_owned).collect::<Vec<_>>()
     });
     let name = posted.filled("name").map(str::to_owned);
-    Ok(NewKey::new(name, holder, principal("subject")?, roles, agents, last(posted)?))
+    let key = NewKey::new(name, holder, principal("subject")?, roles, agents, last(posted)?);
+    Ok(key.knowing(facts(posted)?))
+}
+
+/// What is to be known of the user.
+fn facts(posted: &Posted) -> Result<Facts, Problem> {
+    let Some(text) = posted.filled("user") else { return Ok(Facts::default()) };
+    let wrong = |why: &str| {
+        Problem::malformed(format!("what rules know of the user is {why}"))
+            .advise("write an object: `{\"plan\": \"pro\", \"level\": 3}`, say")
+    };
+    match strict::parse(text, strict::Limits::default()) {
+        Ok(Value::Object(facts)) => Ok(facts),
+        Ok(_) => Err(wrong("no JSON object")),
+        Err(errors) => Err(wrong(&format!("no JSON: {errors}"))),
+    }
 }
 
 /// The end of the last day.

@@ -141,6 +141,11 @@ impl NewKey {
         Self { name, principal, subject, roles, agents, user, expires }
     }
 
+    /// With what is known about its user.
+    pub(crate) fn knowing(self, user: Facts) -> Self {
+        Self { user, ..self }
+    }
+
     /// A program never approves, nor makes somebody who does.
     pub(super) fn may_be_made_by(&self, who: &Who) -> Result<(), Problem> {
         let approves = self.is_for_a_person()

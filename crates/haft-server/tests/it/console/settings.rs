@@ -27,6 +27,7 @@ async fn a_key_is_made_shown_once_and_revoked() {
             ("name", HOSTILE),
             ("principal", "agent:helper"),
             ("role.agent", "yes"),
+            ("user", r#"{"plan": "<img>"}"#),
             ("expires", "2999-01-31"),
         ],
     )
@@ -40,6 +41,7 @@ async fn a_key_is_made_shown_once_and_revoked() {
     assert_eq!(done["ok"], true, "{done}");
     let listed = visit.get("/console/keys").await.body;
     assert!(!listed.contains(text) && listed.contains("2999-01-31"), "{listed}");
+    assert!(listed.contains("{&quot;plan&quot;:&quot;&lt;img&gt;&quot;}"), "{listed}");
     let place = listed.split("action=\"/console/keys/").nth(1).unwrap().split('"').next().unwrap();
     let place = format!("/console/keys/{place}");
     assert_eq!(sent(&visit, &place, &[]).await.0, 303);
@@ -60,6 +62,8 @@ async fn keys_that_make_no_sense_are_not_made() {
         (&[("principal", "user:ann"), ("role.agent", "yes"), ("expires", "soon")], "is no date"),
         (&[("principal", "user:ann"), ("role.agent", "yes"), ("expires", "2001-01-01")], "is over"),
         (&[("role.agent", "yes")], "a key has a holder"),
+        (&[("principal", "user:ann"), ("role.agent", "yes"), ("user", "pro")], "no JSON: line 1"),
+        (&[("principal", "user:ann"), ("role.agent", "yes"), ("user", "[1]")], "no JSON object"),
     ] {
         let (status, page) = sent(&visit, "/console/keys", fields).await;
         assert!(status == 200 && page.contains(word), "{word}: {page}");
@@ -72,6 +76,9 @@ async fn keys_that_make_no_sense_are_not_made() {
             assert!(page.contains(&kept), "{name} is still written: {page}");
         }
     }
+    let unreadable = [("principal", "user:ann"), ("role.agent", "yes"), ("user", r#"{"a": null}"#)];
+    let (_, page) = sent(&visit, "/console/keys", &unreadable).await;
+    assert!(!page.contains("new-key") && page.contains("what rules cannot read"), "{page}");
     let unknown = [("principal", "agent:hepler"), ("role.agent", "yes")];
     let (_, page) = sent(&visit, "/console/keys", &unknown).await;
     assert!(page.contains("new-key") && page.contains("There is no agent"), "{page}");
