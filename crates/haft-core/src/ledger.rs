@@ -17,10 +17,11 @@ use serde_json::Value;
 
 use crate::Digest;
 use crate::call::Principal;
-use crate::contract::{Mode, SideEffectPolicy};
+use crate::contract::{Compensation, Mode, Probe, SideEffectPolicy};
 use crate::error::ToolError;
 use crate::outcome::Intent;
 use crate::present::present;
+use crate::registry::Tool;
 
 /// Where an effect stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -117,6 +118,9 @@ pub struct Claim {
     pub act: Digest,
     /// The same as an earlier version of haft wrote it: what it left open counts too.
     pub act_before: Option<Digest>,
+    /// Tenant, tool, connection and all that the tool gets, whatever its contract says that an act goes by.
+    /// What was begun under another contract is found by it.
+    pub deed: Digest,
     /// After so long without an outcome nobody waits for it any more. For liveness, never for
     /// safety.
     pub lease_ms: u64,
@@ -212,6 +216,42 @@ pub struct Effect {
     /// When it was first asked for, where an earlier attempt under the same key may have happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_at_ms: Option<i64>,
+    /// What its contract said then about what can be done afterwards. Absent where an earlier version of haft
+    /// wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<After>,
+}
+
+/// What a contract says about its effects: how to find out about one, and how to undo it. Contracts change,
+/// and what happened under one is not to be judged or undone by the next.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct After {
+    /// What the ids of its toolset begin with: the tools that it names are of that one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub toolset: String,
+    /// The tool that tells whether it happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<Probe>,
+    /// The tool that undoes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compensation: Option<Compensation>,
+}
+
+impl After {
+    /// What the contract of a tool says.
+    #[must_use]
+    pub fn of(tool: &Tool) -> Self {
+        let contract = &tool.contract;
+        if contract.probe.is_none() && contract.compensation.is_none() {
+            return Self::default();
+        }
+        let toolset = tool.id.strip_suffix(contract.tool_id.as_str()).unwrap_or_default();
+        Self {
+            toolset: toolset.to_owned(),
+            probe: contract.probe.clone(),
+            compensation: contract.compensation.clone(),
+        }
+    }
 }
 
 /// One entry of the ledger.

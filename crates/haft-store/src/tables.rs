@@ -34,6 +34,9 @@ pub(crate) trait Tables {
     /// Started and unknown effects of the same act.
     fn open_acts(&mut self, tenant: &str, act: &[u8; 32]) -> Res<Vec<Head>>;
 
+    /// Those for which the tool got the same.
+    fn open_deeds(&mut self, tenant: &str, deed: &[u8; 32]) -> Res<Vec<Head>>;
+
     /// Whether a tenant has effects that have to be there until more is known of them.
     fn has_open(&mut self, tenant: &str) -> Res<bool>;
 

@@ -46,6 +46,7 @@ fn claim(call: &str) -> Claim {
         fingerprint: key(),
         act: key(),
         act_before: None,
+        deed: key(),
         lease_ms: 60_000,
         again_within_ms: 0,
         keep: Keep { result_ms: 60_000, key_ms: 60_000 },
@@ -71,6 +72,7 @@ fn claim(call: &str) -> Claim {
             connection: None,
             compensates: None,
             first_at_ms: None,
+            after: None,
         },
     }
 }

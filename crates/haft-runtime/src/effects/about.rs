@@ -10,14 +10,14 @@ use haft_core::Call;
 use haft_core::call::Purpose;
 use haft_core::contract::Mode;
 use haft_core::ledger::Effect;
-use haft_core::registry::Tool;
 
 use crate::runtime::Runtime;
 use crate::toolbox::Found;
 
 impl Runtime {
-    /// Makes a call one about an effect. `behind` is the tool that caused it.
-    pub(super) fn about(&self, call: &mut Call, purpose: Purpose, behind: &Tool, about: &Effect) {
+    /// Makes a call one about an effect. `toolset` is that of the tool that caused it: a contract means
+    /// the tool of this name there, whatever else the tenant has.
+    pub(super) fn about(&self, call: &mut Call, purpose: Purpose, toolset: &str, about: &Effect) {
         call.purpose = purpose;
         call.connection.clone_from(&about.connection);
         call.connections = call.connection.iter().cloned().collect();
@@ -25,8 +25,8 @@ impl Runtime {
         let Some(shelf) = self.inner.shelf(&call.caller.tenant, None) else { return };
         let catalog = |mode| self.inner.catalog_for(&shelf, call, mode, self.inner.store.now_ms());
         let text = catalog(Mode::Text);
-        let own =
-            beside(behind, &call.tool).filter(|own| !matches!(text.find(own), Found::Unknown));
+        let own = Some(format!("{toolset}{}", call.tool))
+            .filter(|own| !matches!(text.find(own), Found::Unknown));
         let tool = own.as_deref().unwrap_or(&call.tool);
         // Nothing is reduced and nobody hurries, as there would be in voice; but where rules let the
         // tool be used there alone, it is.
@@ -35,11 +35,4 @@ impl Runtime {
         }
         call.tool = own.unwrap_or_else(|| call.tool.clone());
     }
-}
-
-/// The tool of this name in the toolset of another: a contract means that one, whatever else the tenant
-/// has.
-fn beside(tool: &Tool, name: &str) -> Option<String> {
-    let toolset = tool.id.strip_suffix(tool.contract.tool_id.as_str())?;
-    Some(format!("{toolset}{name}"))
 }

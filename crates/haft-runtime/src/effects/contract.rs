@@ -1,8 +1,8 @@
-//! The contract that an effect was caused under.
+//! What the contract that an effect was caused under says about it.
 
 use haft_core::Tool;
 use haft_core::config::Kind;
-use haft_core::ledger::EffectRecord;
+use haft_core::ledger::{After, Effect, EffectRecord};
 
 use crate::config::Sheet;
 use crate::runtime::Runtime;
@@ -11,25 +11,31 @@ use crate::runtime::Runtime;
 const VERSIONS: usize = 100;
 
 impl Runtime {
-    /// The tool as it was when an effect was caused: what undoes it and what can tell about it stands
-    /// in its contract. A tool that a tenant brought along is found again when its definition is
-    /// gone. Where nothing else is left, as it is now.
-    pub async fn tool_behind(&self, effect: &EffectRecord) -> Option<Tool> {
+    /// How an effect can be looked into and undone, as its contract said when it was caused. Nothing where
+    /// that is not known: an earlier version of haft has not recorded it, and the tool is another by now.
+    pub async fn after(&self, effect: &EffectRecord) -> Option<After> {
         let effect = &effect.effect;
-        let then = self.inner.shelf(&effect.tenant, Some(&effect.registry_version));
-        if let Some(tool) = then.as_ref().and_then(|shelf| shelf.find(&effect.tool)) {
-            return Some(tool.clone());
-        }
-        let now = self.inner.shelf(&effect.tenant, None);
-        let now = now.as_ref().and_then(|shelf| shelf.find(&effect.tool));
-        match now {
-            Some(tool) if tool.digest == effect.tool_digest => Some(tool.clone()),
-            Some(_) | None => self.written(effect).await.or_else(|| now.cloned()),
+        match &effect.after {
+            Some(after) => Some(after.clone()),
+            None => self.tool_behind(effect).await.as_ref().map(After::of),
         }
     }
 
+    /// The very tool that caused an effect, where it is loaded or can be made again from what its tenant
+    /// wrote down.
+    async fn tool_behind(&self, effect: &Effect) -> Option<Tool> {
+        for version in [Some(effect.registry_version.as_str()), None] {
+            let shelf = self.inner.shelf(&effect.tenant, version);
+            let tool = shelf.as_ref().and_then(|shelf| shelf.find(&effect.tool));
+            if let Some(tool) = tool.filter(|tool| tool.digest == effect.tool_digest) {
+                return Some(tool.clone());
+            }
+        }
+        self.written(effect).await
+    }
+
     /// The tool out of an earlier version of its definition.
-    async fn written(&self, effect: &haft_core::ledger::Effect) -> Option<Tool> {
+    async fn written(&self, effect: &Effect) -> Option<Tool> {
         let (tenant, id) = (&effect.tenant, &effect.tool);
         let all =
             self.inner.store.versions(Kind::Definition, tenant, id, None, VERSIONS).await.ok()?;
@@ -38,3 +44,7 @@ impl Runtime {
         made.find(|tool| tool.digest == effect.tool_digest)
     }
 }
+
+/// Why nothing is done about an effect although its contract may have said how.
+pub(super) const CHANGED: &str =
+    "its tool is another by now, and what its contract said then is not on record";

@@ -1,12 +1,13 @@
 //! Finding out whether an effect of unknown outcome happened.
 
 use haft_core::call::Purpose;
-use haft_core::ledger::{EffectRecord, State};
+use haft_core::ledger::{After, EffectRecord, State};
 use haft_core::port::{Invoke as _, Resolve};
 use haft_core::{Call, Caller, ErrorKind, ToolError};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::contract::CHANGED;
 use super::{arguments, for_people, refused};
 use crate::runtime::Runtime;
 
@@ -28,21 +29,22 @@ impl Runtime {
     /// The effect is not unknown, there is no probe, or the probe cannot tell.
     pub async fn probe(&self, by: &Caller, call: &str) -> Result<Probed, ToolError> {
         let record = self.unknown(&by.tenant, call).await?;
-        let tool = self.tool_behind(&record).await;
-        let probe = tool.as_ref().and_then(|tool| Some((tool, tool.contract.probe.clone()?)));
-        let Some((behind, probe)) = probe else {
-            return Err(ToolError::new(
-                ErrorKind::NotFound,
-                format!("`{}` declares no probe", record.effect.tool),
-            )
-            .suggest("find out by other means and settle it by hand"));
+        let none = |why: String| {
+            Err(ToolError::new(ErrorKind::NotFound, why)
+                .suggest("find out by other means and settle it by hand"))
+        };
+        let Some(After { toolset, probe, .. }) = self.after(&record).await else {
+            return none(CHANGED.to_owned());
+        };
+        let Some(probe) = probe else {
+            return none(format!("`{}` declares no probe", record.effect.tool));
         };
         let arguments = arguments::fill(&probe.arguments, &record)
             .map_err(|why| ToolError::new(ErrorKind::Permanent, why))?;
         // In the name of whoever asks, for the agent whose effect it is.
         let caller = Caller { agent: record.effect.agent.as_str().into(), ..by.clone() };
         let mut ask = Call::new(caller, probe.tool.clone(), arguments);
-        self.about(&mut ask, Purpose::Probe, behind, &record.effect);
+        self.about(&mut ask, Purpose::Probe, &toolset, &record.effect);
         let answer = self.invoke(ask).await.result?;
         let pointer = probe.happened.strip_prefix("/result").unwrap_or(&probe.happened);
         let Some(happened) = answer.pointer(pointer).and_then(Value::as_bool) else {

@@ -3,13 +3,14 @@
 mod steps;
 
 use haft_core::call::{Keyed, PrincipalKind, Purpose};
-use haft_core::ledger::{Effect, EffectRecord, State};
+use haft_core::ledger::{After, Effect, EffectRecord, State};
 use haft_core::port::{EffectFilter, Invoke as _, StoreError, Undo};
 use haft_core::record::ConfirmationStatus;
 use haft_core::{Call, Caller, Envelope, ErrorKind, ToolError};
 use serde::Serialize;
 
 use self::steps::TakenUp;
+use super::contract::CHANGED;
 use super::{arguments, for_people, refused};
 use crate::fail::fail_point;
 use crate::runtime::{Runtime, asked};
@@ -133,10 +134,10 @@ impl Runtime {
         if effect.effect.compensates.is_some() {
             return (UndoneStatus::CannotBeUndone, "it undid something itself".into());
         }
-        let tool = self.tool_behind(&effect).await;
-        let compensation =
-            tool.as_ref().and_then(|tool| Some((tool, tool.contract.compensation.as_ref()?)));
-        let Some((behind, compensation)) = compensation else {
+        let Some(After { toolset, compensation, .. }) = self.after(&effect).await else {
+            return (UndoneStatus::CannotBeUndone, CHANGED.to_owned());
+        };
+        let Some(compensation) = compensation else {
             return (UndoneStatus::CannotBeUndone, "its tool declares no compensation".into());
         };
         let arguments = match arguments::fill(&compensation.arguments, &effect) {
@@ -149,7 +150,7 @@ impl Runtime {
             Err(error) => return (UndoneStatus::Stuck, error.to_string()),
         }
         let mut call = compensating(&effect, &compensation.tool, arguments);
-        self.about(&mut call, Purpose::Undo, behind, &effect.effect);
+        self.about(&mut call, Purpose::Undo, &toolset, &effect.effect);
         fail_point("comp_before").await;
         let envelope = self.insist(by, call).await;
         fail_point("comp_after").await;

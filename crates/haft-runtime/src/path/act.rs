@@ -26,6 +26,14 @@ pub(super) fn of(call: &Authorized) -> Digest {
     Digest::of_json(&(tenant, &tool.id, &call.call.connection, gist))
 }
 
+/// The same by all that the tool gets. What an act goes by, and what is left out of it as a default, is the
+/// contract's of the day: an act that was begun under another is found by this.
+pub(super) fn deed(call: &Authorized) -> Digest {
+    let (tenant, tool) = (&*call.call.caller.tenant, &call.tool.tool.id);
+    let all = canonical(&plain(call.effective()));
+    Digest::of_json(&(tenant, tool, &call.call.connection, all))
+}
+
 /// What the version before wrote of a call that has none of the declared fields: all of them were one act.
 pub(super) fn without_fields(call: &Authorized) -> Option<Digest> {
     let (tenant, tool) = (&*call.call.caller.tenant, &call.tool.tool);
@@ -46,8 +54,9 @@ fn counted(call: &Authorized) -> Cow<'_, Value> {
 /// Whether what is on record, of the same tool, was the same act.
 pub(super) fn is_that_of(call: &Authorized, record: &EffectRecord) -> bool {
     let contract = &call.tool.tool.contract;
+    let (then, now) = (&record.effect.arguments, &**call.effective());
     record.effect.connection == call.call.connection
-        && gist(contract, &record.effect.arguments) == gist(contract, call.effective())
+        && (gist(contract, then) == gist(contract, now) || plain(then) == plain(now))
 }
 
 /// Why an act is not begun while nobody knows what became of the same one under another key.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use haft_core::call::RawArguments;
 use haft_core::ledger::{
-    Claim, Claimed, Effect, EffectRecord, OtherKey, Spend, Ticket, Unspendable,
+    After, Claim, Claimed, Effect, EffectRecord, OtherKey, Spend, State, Ticket, Unspendable,
 };
 use haft_core::port::{Decision, StoreError, Verdict};
 use haft_core::record::Stage;
@@ -116,7 +116,10 @@ async fn on_record(
     super::fail_point("before_claim").await;
     // Before the ledger's own clock starts, so that the lease is never thought longer than it is.
     let at = Instant::now();
-    let other = key.other(inner).await.map_err(|error| refused(unrecorded(&error)))?;
+    let other = match key.other(inner).await {
+        Ok(other) => other,
+        Err(error) => return Err(Box::pin(not_begun(inner, trip, joined, key, &error)).await),
+    };
     let claim = record(inner, trip, joined, key, other.clone());
     let lease = Duration::from_millis(claim.lease_ms);
     let grant = |ticket: Ticket| {
@@ -137,7 +140,10 @@ async fn on_record(
             let (key, epoch, call) = (record.key, record.epoch, record.effect.call);
             Ok(grant(Ticket { key, epoch, call, in_doubt: epoch > 1 }))
         }
-        Ok(Claimed::InFlight(record)) => Err(replay::attach(inner, &record).await),
+        Ok(Claimed::InFlight(record)) => {
+            trip.warnings.extend(replay::otherwise(&record, joined.effective()));
+            Err(replay::attach(inner, &record).await)
+        }
         Ok(Claimed::Answered(record)) => Err(answered(trip, joined, *record)),
         // A repetition that turned out to be a new attempt: now a person is asked.
         Ok(Claimed::Unspendable(Unspendable::NotApproved)) => {
@@ -153,13 +159,55 @@ async fn on_record(
         Ok(Claimed::Unknown(record)) => Err(refused(replay::earlier(&record))),
         Ok(Claimed::Similar(record)) => Err(refused(act::open(joined, &record))),
         Ok(Claimed::Unspendable(why)) => Err(refused(unspendable(why))),
-        Err(error) => Err(refused(unrecorded(&error))),
+        Err(error) => Err(Box::pin(not_begun(inner, trip, joined, key, &error)).await),
+    }
+}
+
+/// The end of a call that cannot be recorded. What was done under its key before is told all the same:
+/// nobody is to hear that nothing was done of what was.
+async fn not_begun(
+    inner: &Inner,
+    trip: &mut Trip,
+    joined: &Joined,
+    key: &Key,
+    error: &StoreError,
+) -> Answer {
+    // Not what this very call has written without hearing of it: that is begun by nobody.
+    let is_earlier = |one: &EffectRecord| key.fits(one) && *one.effect.call != *trip.id;
+    let earlier = key.entry(inner).await.map(|record| record.filter(is_earlier));
+    match earlier {
+        Ok(Some(record)) if record.state.frees_its_key() => refused(unrecorded(error)),
+        // What a trail says that was touched is for people to judge.
+        Ok(Some(_)) if matches!(error, StoreError::Tampered(_)) => {
+            let mut unsure = unrecorded(error);
+            unsure.message =
+                "the audit trail was changed from outside, so no effects are carried out: \
+                              nothing was begun now, and of what was done under this key before \
+                              nothing is said"
+                    .to_owned();
+            unsure.partial_side_effects = true;
+            refused(unsure)
+        }
+        Ok(Some(record)) if matches!(record.state, State::Started | State::Unknown) => {
+            refused(replay::earlier(&record))
+        }
+        Ok(Some(record)) => answered(trip, joined, record),
+        Ok(None) => refused(unrecorded(error)),
+        Err(_) => {
+            let mut unsure = unrecorded(error);
+            unsure.message =
+                "the ledger can neither be read nor written: nothing was begun now, and \
+                              whether an earlier attempt under this key was is not known"
+                    .to_owned();
+            refused(unsure.suggest("try again later, under the same key"))
+        }
     }
 }
 
 /// The answer of a call that has been carried out under this key.
 fn answered(trip: &mut Trip, joined: &Joined, record: EffectRecord) -> Answer {
     trip.warnings.extend(replay::undone(&record));
+    trip.warnings.extend(replay::otherwise(&record, joined.effective()));
     let mut answer = replay::replayed(&record);
     // A process that died in between has not told the session what the handler asked of it.
     if record.effect.session.is_some() && record.effect.session == joined.call().session {
@@ -233,6 +281,7 @@ fn record(
         fingerprint: key.fingerprint.clone(),
         act: key.act.clone(),
         act_before: Some(key.act_before.clone()),
+        deed: key.deed.clone(),
         lease_ms: millis(lease),
         again_within_ms: joined.tool.limits.again_within_ms(),
         keep: inner.settings.keep(joined.class()),
@@ -258,6 +307,7 @@ fn record(
             connection: call.connection.clone(),
             compensates: call.compensates.clone(),
             first_at_ms: None,
+            after: Some(After::of(tool)),
         },
     }
 }

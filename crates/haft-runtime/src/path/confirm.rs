@@ -328,7 +328,7 @@ fn request(asked: &Confirmation) -> Value {
 }
 
 fn unreadable(error: &StoreError) -> ToolError {
-    ToolError::new(ErrorKind::StoreUnavailable, "the ledger cannot be read, so nothing was done")
+    ToolError::new(ErrorKind::StoreUnavailable, "the ledger cannot be read, so nothing is begun")
         .caused_by(error)
 }
 

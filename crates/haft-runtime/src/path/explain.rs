@@ -40,7 +40,7 @@ pub(crate) async fn plan(inner: &Arc<Inner>, trip: Box<Trip>, call: &Approved) -
         "earlier": earlier.as_ref().map(|record| json!({
             "call": record.effect.call,
             "state": record.state,
-            "sameArguments": call.key.as_ref().is_some_and(|key| key.fits(record)),
+            "sameArguments": record.effect.arguments == **call.effective(),
         })),
         "refusal": refusal.as_ref().map(|refusal| told(call.call(), refusal)),
         "wouldRun": (approved || !needs_approval)

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::authorize::Authorized;
 use super::confirm::Approved;
-use super::{Answer, Trip, gate};
+use super::{Answer, Trip, gate, replay};
 use crate::runtime::Inner;
 use crate::session::{self, Before, By, Came, Held, Seen};
 
@@ -105,7 +105,7 @@ async fn take_place(
         match place {
             Place::Granted => return Ok(held),
             Place::Answered | Place::Superseded => {
-                return answered(inner, approved, &place).await.map(|()| None);
+                return answered(inner, trip, approved, &place).await.map(|()| None);
             }
             Place::Absorbed(error) | Place::Refused(error) => return Err(refused(error)),
             Place::Unsure => ledger = is_on_record(inner, approved).await.at_last(),
@@ -114,12 +114,25 @@ async fn take_place(
 }
 
 /// The answer that the session has kept for a call, if it has.
-async fn answered(inner: &Arc<Inner>, approved: &Approved, place: &Place) -> Result<(), Answer> {
+async fn answered(
+    inner: &Arc<Inner>,
+    trip: &mut Trip,
+    approved: &Approved,
+    place: &Place,
+) -> Result<(), Answer> {
     let Call { caller, session, id, .. } = approved.call();
     let refused = |error| Answer::refused(Stage::Gate, error);
     let (session, id) = (session.as_deref().unwrap_or_default(), id.as_deref().unwrap_or_default());
     match inner.book.answer(caller, session, id).await.map_err(refused)? {
-        Some(answer) => Err(Answer::replayed(&answer)),
+        Some(answer) => {
+            // What was answered then may have been undone since, which only the ledger knows.
+            if let Some(key) = &approved.key
+                && let Ok(Some(record)) = key.entry(inner).await
+            {
+                trip.warnings.extend(replay::undone(&record));
+            }
+            Err(Answer::replayed(&answer))
+        }
         // There were larger ones since. What was decided without newer messages stays so.
         None if matches!(place, Place::Superseded) => Err(refused(gate::superseded())),
         // The ledger knows what was done; what has no effect runs once more.

@@ -28,6 +28,8 @@ pub(crate) struct Key {
     pub(super) act: Digest,
     /// The same as earlier versions wrote it: to the letter.
     pub(super) act_before: Digest,
+    /// The act by all that the tool gets, whatever its contract says of it.
+    pub(super) deed: Digest,
     /// Where the act may have been begun under another key.
     other: Option<OtherKey>,
     /// The key under which an earlier version may have begun it. This one begins nothing there.
@@ -71,6 +73,7 @@ impl Key {
             fingerprint,
             act: act::of(call),
             act_before: to_the_letter(call),
+            deed: act::deed(call),
             other: None,
             before: None,
         }))
@@ -99,8 +102,8 @@ impl Key {
             Keyed::Own => (scoped(call, &("haft", key, nth)), as_before(key, nth)),
         };
         let other = Some(OtherKey { key: other, within_ms: None });
-        let (act, act_before) = (act::of(call), to_the_letter(call));
-        Self { digest, fingerprint, act, act_before, other, before }
+        let (act, act_before, deed) = (act::of(call), to_the_letter(call), act::deed(call));
+        Self { digest, fingerprint, act, act_before, deed, other, before }
     }
 
     /// The key of a caller that sends again what it thinks lost, and has no key to say so: the act
@@ -115,8 +118,8 @@ impl Key {
         };
         let other = Some(OtherKey { key: key(span - 1), within_ms: Some(millis(within)) });
         let (digest, fingerprint) = (key(span), Digest::of_json(&business));
-        let (act, act_before) = (act::of(call), to_the_letter(call));
-        Self { digest, fingerprint, act, act_before, other, before: None }
+        let (act, act_before, deed) = (act::of(call), to_the_letter(call), act::deed(call));
+        Self { digest, fingerprint, act, act_before, deed, other, before: None }
     }
 
     /// Whether an entry under this key is about the same arguments.
@@ -239,12 +242,12 @@ fn fresh_enough(inner: &Inner, call: &Authorized) -> Result<(), ToolError> {
     match call.call.issued_at_ms {
         Some(issued) if call.now_ms.saturating_sub(issued) > oldest => Err(ToolError::new(
             ErrorKind::RequestExpired,
-            format!("the request is older than {} s; nothing was done", oldest / 1000),
+            format!("the request is older than {} s, and nothing is begun for it", oldest / 1000),
         )),
         Some(issued) if issued.saturating_sub(call.now_ms) > AHEAD_MS => Err(ToolError::new(
             ErrorKind::InvalidArguments,
             format!(
-                "the request says that it was made more than {} s from now; nothing was done",
+                "the request says that it was made more than {} s from now, and nothing is begun for it",
                 AHEAD_MS / 1000
             ),
         )

@@ -1,6 +1,7 @@
 //! What is on record already, as an answer: of a call that runs, of one that has ended, and of one of
 //! which nobody knows.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use haft_core::ledger::{EffectRecord, State};
@@ -8,7 +9,7 @@ use haft_core::outcome::Warning;
 use haft_core::port::StoreError;
 use haft_core::record::Stage;
 use haft_core::{ErrorKind, ToolError};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Answer;
 use crate::runtime::Inner;
@@ -98,6 +99,27 @@ pub(super) fn undone(record: &EffectRecord) -> Option<Warning> {
         | State::NotHappened => return None,
     };
     let (path, code, message) = (String::new(), "undone".to_owned(), message.to_owned());
+    Some(Warning { path, code, message, before: None, after: None })
+}
+
+/// What a call asks for that was not what was done: a contract may say that it is the same act all the
+/// same, and a mode may have reduced it then. Whoever is told the answer again is told that, too.
+pub(super) fn otherwise(record: &EffectRecord, effective: &Value) -> Option<Warning> {
+    let done = &record.effect.arguments;
+    if done == effective {
+        return None;
+    }
+    let all = |value: &Value| value.as_object().cloned().unwrap_or_default();
+    let (done, asked) = (all(done), all(effective));
+    let differs = |name: &&String| done.get(*name) != asked.get(*name);
+    let names: BTreeSet<&String> = done.keys().chain(asked.keys()).filter(differs).collect();
+    let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    let message = format!(
+        "this is the answer of the same act, which was done with other arguments ({}); as it is asked for \
+         now it was not done",
+        names.join(", ")
+    );
+    let (path, code) = (String::new(), "other_arguments".to_owned());
     Some(Warning { path, code, message, before: None, after: None })
 }
 

@@ -201,9 +201,9 @@ struct Declared {
 }
 
 async fn declared(door: &Door, one: &EffectRecord) -> Declared {
-    door.runtime.tool_behind(one).await.map_or_else(Declared::default, |tool| Declared {
-        probe: tool.contract.probe.as_ref().map(|probe| probe.tool.clone()),
-        undo: tool.contract.compensation.as_ref().map(|undo| undo.tool.clone()),
+    door.runtime.after(one).await.map_or_else(Declared::default, |after| Declared {
+        probe: after.probe.map(|probe| probe.tool),
+        undo: after.compensation.map(|undo| undo.tool),
     })
 }
 

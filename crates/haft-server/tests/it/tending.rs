@@ -115,6 +115,7 @@ fn begun() -> Claim {
         fingerprint: digest("arguments"),
         act: digest("act"),
         act_before: None,
+        deed: digest("deed"),
         lease_ms: 30_000,
         again_within_ms: 0,
         keep: Keep { result_ms: 60_000, key_ms: 60_000 },
@@ -140,6 +141,7 @@ fn begun() -> Claim {
             connection: None,
             compensates: None,
             first_at_ms: None,
+            after: None,
         },
     }
 }

@@ -36,6 +36,7 @@ fn claim(key: &str, call: &str, arguments: &Value) -> Claim {
         fingerprint: key.clone(),
         act: key.clone(),
         act_before: None,
+        deed: key.clone(),
         key: key.clone(),
         other: None,
         lease_ms: 30_000,
@@ -62,6 +63,7 @@ fn claim(key: &str, call: &str, arguments: &Value) -> Claim {
             connection: None,
             compensates: None,
             first_at_ms: None,
+            after: None,
             raw_arguments: None,
         },
     }

@@ -49,6 +49,7 @@ fn claim(key: u8, call: String, class: SideEffectPolicy) -> Claim {
         fingerprint: digest.clone(),
         act: digest.clone(),
         act_before: None,
+        deed: digest.clone(),
         lease_ms: LEASE_MS as u64,
         again_within_ms: u64::MAX,
         keep: Keep { result_ms: 15, key_ms: 1_000_000 },
@@ -73,6 +74,7 @@ fn claim(key: u8, call: String, class: SideEffectPolicy) -> Claim {
             connection: None,
             compensates: None,
             first_at_ms: None,
+            after: None,
             raw_arguments: None,
         },
     }

@@ -73,6 +73,7 @@ impl Rows {
 pub(super) struct Row {
     pub(super) record: EffectRecord,
     act: [u8; 32],
+    deed: [u8; 32],
     owner: Owner,
     lease_until_ms: i64,
     keep: Keep,
@@ -213,6 +214,11 @@ impl Tables for Rows {
         Ok(self.open_heads(same))
     }
 
+    fn open_deeds(&mut self, tenant: &str, deed: &[u8; 32]) -> Res<Vec<Head>> {
+        let same = |row: &Row| row.deed == *deed && row.record.effect.tenant == tenant;
+        Ok(self.open_heads(same))
+    }
+
     fn has_open(&mut self, tenant: &str) -> Res<bool> {
         let mut own = self.effects.values().filter(|row| row.record.effect.tenant == tenant);
         Ok(own.any(|row| !machine::may_be_forgotten(row.record.state)))
@@ -265,6 +271,7 @@ impl Tables for Rows {
         let row = Row {
             record,
             act: claim.act.raw(),
+            deed: claim.deed.raw(),
             owner: self.asking,
             lease_until_ms: later(self.now_ms, claim.lease_ms),
             keep: claim.keep,

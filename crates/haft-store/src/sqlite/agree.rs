@@ -15,6 +15,7 @@ use serde_json::json;
 use super::fault::of_read;
 use super::grants::{self, Grants};
 use super::row::stored_columns;
+use super::schema;
 use crate::machine;
 use crate::steps::configs::SHRED;
 use crate::steps::journal::{ACKNOWLEDGE, BEGIN};
@@ -121,6 +122,11 @@ pub(super) struct Standing {
 /// [`found`] reads its columns.
 const ROWS: &str = concat!("SELECT ", stored_columns!(), ", due_at_ms FROM effects ORDER BY id");
 const ROW: &str = concat!("SELECT ", stored_columns!(), ", due_at_ms FROM effects WHERE key = ?1");
+/// The same of a file that only an earlier version has written.
+const ROWS_BEFORE: &str =
+    concat!("SELECT ", stored_columns!(none), ", due_at_ms FROM effects ORDER BY id");
+const ROW_BEFORE: &str =
+    concat!("SELECT ", stored_columns!(none), ", due_at_ms FROM effects WHERE key = ?1");
 
 impl Words {
     /// Takes an entry in. What it says of no effect, or too late, changes nothing.
@@ -227,6 +233,8 @@ impl Words {
     /// others here.
     pub(super) fn against_these(&self, conn: &Connection) -> Res<Vec<Differing>> {
         let (now_ms, mut differing) = (self.now_ms(conn)?, Vec::new());
+        let has_deeds = schema::has_deeds(conn).map_err(|error| of_read(&error))?;
+        let sql = if has_deeds { ROW } else { ROW_BEFORE };
         let mut there = vec![false; self.all.len()];
         for at in self.kept.values() {
             let key = self.keys.as_ref().and_then(|keys| keys.get(at));
@@ -238,7 +246,7 @@ impl Words {
                 let differs = self.differs(&found, word, now_ms);
                 Ok(differs.then(|| Differing { marks: found.marks(), broken: broken() }))
             };
-            if let Some(differs) = super::read::one(conn, ROW, (key,), differs)? {
+            if let Some(differs) = super::read::one(conn, sql, (key,), differs)? {
                 *is_there = true;
                 differing.extend(differs);
             }
@@ -304,7 +312,8 @@ impl Words {
     fn edited(&self, conn: &Connection, now_ms: i64) -> Res<(Vec<Differing>, Vec<bool>)> {
         let (mut edited, mut there) = (Vec::new(), vec![false; self.all.len()]);
         let mut read = || -> rusqlite::Result<()> {
-            let mut statement = conn.prepare(ROWS)?;
+            let sql = if schema::has_deeds(conn)? { ROWS } else { ROWS_BEFORE };
+            let mut statement = conn.prepare(sql)?;
             let mut rows = statement.query(())?;
             while let Some(row) = rows.next()? {
                 let found = found(row)?;

@@ -76,6 +76,13 @@ pub(super) fn effect(row: &Row<'_>, seals: &Seals<'_>) -> Result<EffectRecord> {
 /// The columns of [`stored`], in its order: what was asked, what goes before the entry does, the rest.
 macro_rules! stored_columns {
     () => {
+        concat!(stored_columns!(before), ", deed")
+    };
+    // Of a file of before there were deeds.
+    (none) => {
+        concat!(stored_columns!(before), ", NULL")
+    };
+    (before) => {
         "effect, result, intents, compensation_result, key, fingerprint, act, tenant, call, tool, \
          session, turn_group, class, state, epoch, owner, lease_until_ms, keep_result_ms, \
          keep_key_ms, started_at_ms, ended_at_ms, error, confirmation, resolution, compensation_id"
@@ -84,7 +91,10 @@ macro_rules! stored_columns {
 pub(super) use stored_columns;
 
 /// How many columns there are in [`stored_columns`].
-pub(super) const STORED: usize = 25;
+pub(super) const STORED: usize = 26;
+
+/// The last one, which what an earlier version began does not have.
+const DEED: usize = STORED - 1;
 
 /// An entry of the ledger, by the bytes of its digests.
 pub(super) struct RawStored {
@@ -126,6 +136,7 @@ fn of_columns(row: &Row<'_>, columns: Range<usize>) -> Result<[u8; 32]> {
             bytes.extend(value);
         };
         match row.get_ref(at)? {
+            ValueRef::Null if at == DEED => {}
             ValueRef::Null => put(0, &[]),
             ValueRef::Integer(number) => put(1, &number.to_be_bytes()),
             ValueRef::Real(number) => put(2, &number.to_be_bytes()),

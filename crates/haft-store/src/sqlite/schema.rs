@@ -25,10 +25,13 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/acknowledging.sql"),
     include_str!("schema/signing.sql"),
     include_str!("schema/granting.sql"),
+    include_str!("schema/deeds.sql"),
 ];
 
 /// The version from which on the trail says who may use a connection.
 const GRANTS: usize = 14;
+/// The version from which on effects have deeds.
+const DEEDS: usize = 15;
 
 /// How a connection that writes is set up. Checkpoints of the write-ahead log are made by the
 /// writer, because SQLite keeps their failures to itself.
@@ -92,8 +95,17 @@ pub(super) fn is_newest(conn: &Connection) -> Result<(), StoreError> {
 
 /// Whether a file is of a version in which the trail says who may use a connection.
 pub(super) fn tells_grants(conn: &Connection) -> Result<bool, StoreError> {
-    let version = conn.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
-    version.map(|version| version >= GRANTS as i64).map_err(|error| of_read(&error))
+    is_of(conn, GRANTS).map_err(|error| of_read(&error))
+}
+
+/// Whether a file is of a version in which effects have deeds.
+pub(super) fn has_deeds(conn: &Connection) -> rusqlite::Result<bool> {
+    is_of(conn, DEEDS)
+}
+
+fn is_of(conn: &Connection, least: usize) -> rusqlite::Result<bool> {
+    let version = conn.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))?;
+    Ok(version >= least as i64)
 }
 
 fn is_empty(conn: &Connection) -> Result<bool, StoreError> {

@@ -177,6 +177,15 @@ impl Tables for Tx<'_> {
         self.all(sql, (act, tenant), row::head)
     }
 
+    fn open_deeds(&mut self, tenant: &str, deed: &[u8; 32]) -> Res<Vec<Head>> {
+        let sql = concat!(
+            "SELECT ",
+            head_columns!(),
+            " FROM effects WHERE deed = ?1 AND (state = 'started' OR state = 'unknown') AND tenant = ?2"
+        );
+        self.all(sql, (deed, tenant), row::head)
+    }
+
     fn has_open(&mut self, tenant: &str) -> Res<bool> {
         let sql = "SELECT 1 FROM effects WHERE tenant = ?1 \
                    AND state IN ('started', 'unknown', 'compensating', 'stuck') LIMIT 1";
@@ -207,9 +216,9 @@ impl Tables for Tx<'_> {
     fn start(&mut self, claim: &Claim, epoch: u64) -> Res<i64> {
         let sql = "INSERT OR REPLACE INTO effects (key, fingerprint, act, tenant, call, tool, \
                    session, turn_group, class, state, epoch, owner, lease_until_ms, \
-                   keep_result_ms, keep_key_ms, started_at_ms, effect, confirmation) VALUES \
+                   keep_result_ms, keep_key_ms, started_at_ms, effect, confirmation, deed) VALUES \
                    (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'started', ?10, ?11, ?12, ?13, ?14, ?15, \
-                   ?16, ?17)";
+                   ?16, ?17, ?18)";
         let effect = &claim.effect;
         let (owner, now_ms) = (self.owner, self.now_ms);
         let columns = Columns::of(&effect.tenant, &claim.key.raw());
@@ -232,6 +241,7 @@ impl Tables for Tx<'_> {
             now_ms,
             text,
             claim.confirmation.as_ref().map(|spend| &spend.id),
+            claim.deed.raw(),
         ];
         self.execute(sql, params)?;
         Ok(self.conn.last_insert_rowid())

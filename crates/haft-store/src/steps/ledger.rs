@@ -109,6 +109,7 @@ fn similar(on: &mut impl Tables, claim: &Claim) -> Res<Option<Box<EffectRecord>>
     if let Some(before) = &claim.act_before {
         open.extend(on.open_acts(&claim.effect.tenant, &before.raw())?);
     }
+    open.extend(on.open_deeds(&claim.effect.tenant, &claim.deed.raw())?);
     for head in open {
         let harmless = machine::may_run_again(head.class.max(claim.effect.policy));
         if head.key == key || harmless {

@@ -117,6 +117,7 @@ pub(crate) fn claim(key: &str) -> Claim {
         fingerprint: digest("arguments"),
         act: digest(&format!("act of {key}")),
         act_before: None,
+        deed: digest(&format!("deed of {key}")),
         lease_ms: LEASE as u64,
         again_within_ms: AGAIN as u64,
         keep: KEEP,
@@ -141,6 +142,7 @@ pub(crate) fn claim(key: &str) -> Claim {
             connection: Some("conn_1".into()),
             compensates: None,
             first_at_ms: None,
+            after: None,
             raw_arguments: None,
         },
     }

@@ -27,7 +27,7 @@ fn a_newer_schema_is_refused() {
     conn.pragma_update(None, "user_version", 99).unwrap();
     check(
         &bed,
-        "the database has schema 99 and this haft knows up to 14; use the newer haft that wrote it",
+        "the database has schema 99 and this haft knows up to 15; use the newer haft that wrote it",
     );
 }
 
@@ -156,6 +156,10 @@ fn hot_questions_are_answered_from_an_index() {
         (
             "act = ?1 AND (state = 'started' OR state = 'unknown') AND tenant = ?2",
             "effects_open (act=?)",
+        ),
+        (
+            "deed = ?1 AND (state = 'started' OR state = 'unknown') AND tenant = ?2",
+            "effects_deeds (deed=?)",
         ),
         (
             "(state = 'started' OR state = 'unknown') AND state = 'started' AND owner <> ?1",

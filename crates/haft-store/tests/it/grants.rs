@@ -18,6 +18,9 @@ use crate::bed::{Bed, claim, word};
 use crate::trail::{touch, verdict};
 
 const DAY: i64 = 86_400_000;
+/// Takes back what later versions have changed.
+const BEFORE_GRANTS: &str = "DROP INDEX audit_grants; DROP INDEX effects_deeds; \
+    ALTER TABLE effects DROP COLUMN deed; PRAGMA user_version = 13";
 const EVE: &str = "replace(body, 'user:mara', 'user:eve')";
 
 fn root() -> Principal {
@@ -274,7 +277,7 @@ async fn what_an_older_haft_granted_is_taken_as_it_is_found_and_only_once() {
     touch(&bed, forge);
     assert_eq!(verdict(&bed).unwrap_err().fault, Fault::Grants);
     // Whoever says that it is an old store is not believed.
-    touch(&bed, "DROP INDEX audit_grants; PRAGMA user_version = 13");
+    touch(&bed, BEFORE_GRANTS);
     assert_eq!(verdict(&bed).unwrap_err().fault, Fault::Grants);
     let store = whole(&bed);
     assert_eq!(in_force(&store).await, ["work: *"]);
@@ -283,10 +286,10 @@ async fn what_an_older_haft_granted_is_taken_as_it_is_found_and_only_once() {
     // Nor of a store that is new: its signing says so.
     let bed = connected().await;
     let forge = forge.replace("other", "new");
-    touch(&bed, &format!("{forge}; DROP INDEX audit_grants; PRAGMA user_version = 13"));
+    touch(&bed, &format!("{forge}; {BEFORE_GRANTS}"));
     assert_eq!(in_force(&whole(&bed)).await, ["work: user:mara"]);
     let version: i64 = Connection::open(bed.path())
         .and_then(|conn| conn.pragma_query_value(None, "user_version", |row| row.get(0)))
         .unwrap();
-    assert_eq!(version, 14);
+    assert_eq!(version, 15);
 }

@@ -1,12 +1,12 @@
 //! A model that got no answer asks again, in nearly the same words and under a new key.
 
 use haft_core::ledger::State;
-use haft_core::port::Ledger as _;
+use haft_core::port::{Invoke as _, Ledger as _};
 use haft_core::{Call, ErrorKind};
 use serde_json::{Value, json};
 
 use super::gate::foreseen;
-use super::world::{Does, World, call, kind, lost};
+use super::world::{Does, World, call, kind, lost, tools_with};
 
 fn asking(tool: &str, key: &str, arguments: &Value) -> Call {
     let mut call = call(tool, key);
@@ -101,4 +101,41 @@ async fn once_it_is_known_the_next_one_is_done() {
     assert!(world.call(near("k3")).await.is_ok());
     assert_eq!(world.acts("order"), 3);
     assert_eq!(world.store.effect("default", &open).await.unwrap().state, State::Happened);
+}
+
+/// Contracts change: what an act goes by, and what is left out of it as a default, is that of the day.
+#[tokio::test]
+async fn the_same_is_the_same_act_under_another_contract_too() {
+    let default = |count: Value| {
+        tools_with("order", move |order| {
+            order.contract.parameters["properties"]["count"]["default"] = count;
+        })
+    };
+    let fields = tools_with("order", |order| {
+        order.contract.idempotency_key_fields = Some(vec!["count".into()]);
+    });
+    let whole = || json!({ "item": "lamp", "count": 1 });
+    for (changed, first, second, same_act) in [
+        (default(json!(2)), whole(), whole(), true),
+        (default(json!(2)), json!({ "item": "lamp" }), whole(), true),
+        (default(json!(2)), whole(), json!({ "item": "lamp", "count": 3 }), false),
+        (fields.clone(), whole(), whole(), true),
+        (fields, whole(), json!({ "item": "sofa", "count": 7 }), false),
+    ] {
+        let world = World::new();
+        world.next("order", Does::ActsThen(lost()));
+        let unknown = world.call(asking("order", "k1", &first)).await;
+        assert_eq!(kind(&unknown), ErrorKind::UnknownOutcome);
+        let later = world.with_tools(changed);
+        let mut dry = asking("order", "k2", &second);
+        dry.dry_run = true;
+        let foreseen = later.invoke(dry).await.result.unwrap();
+        assert_eq!(foreseen["wouldRun"], !same_act, "{first} {second}");
+        let again = later.invoke(asking("order", "k2", &second)).await;
+        match same_act {
+            true => assert_eq!(kind(&again), ErrorKind::UnknownOutcome, "{first} {second}"),
+            false => assert!(again.is_ok(), "{first} {second}: {again:?}"),
+        }
+        assert_eq!(world.acts("order"), if same_act { 1 } else { 2 }, "{first} {second}");
+    }
 }

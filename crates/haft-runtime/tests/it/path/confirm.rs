@@ -6,7 +6,7 @@ use haft_core::call::Principal;
 use haft_core::contract::{Capability, Mode};
 use haft_core::port::{Confirmations as _, Journal as _};
 use haft_core::record::ConfirmationStatus;
-use haft_core::registry::{Entry, Implementation, Registry, Tool};
+use haft_core::registry::{Implementation, Registry, Tool};
 use haft_core::{Digest, Envelope, ErrorKind};
 use haft_runtime::Runtime;
 use haft_runtime::policy::{Policy, Rules, Source};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::gate::foreseen;
 use super::sessions::In;
-use super::world::{Does, World, call, caller, failed, kind, let_pass, lost, tools};
+use super::world::{Does, World, call, caller, failed, kind, let_pass, lost, tools, tools_with};
 use crate::policy::world::registry;
 
 pub(super) fn asked(envelope: &Envelope) -> String {
@@ -166,11 +166,7 @@ async fn an_approval_that_is_used_for_something_else_leaves_a_note() {
 
 /// The registry with another `gift`.
 fn changed(change: impl FnOnce(&mut Tool)) -> Registry {
-    let mut all = tools().tools;
-    let gift = all.iter_mut().find(|tool| tool.id == "shop__gift").unwrap();
-    change(gift);
-    gift.digest = Entry::seal(gift).digest;
-    registry("shop", all)
+    tools_with("gift", change)
 }
 
 #[tokio::test]

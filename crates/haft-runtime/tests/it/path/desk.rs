@@ -1,16 +1,16 @@
 //! What is done about effects is done whatever their agent and their user may do, and within what
 //! their tenant may.
 
-use haft_core::contract::{Capability, Mode};
+use haft_core::contract::{Argument, Capability, Mode, SideEffectPolicy};
 use haft_core::ledger::State;
 use haft_core::port::{Invoke as _, Ledger as _};
-use haft_core::{Caller, ErrorKind, Principal};
+use haft_core::{Caller, ErrorKind, Principal, Registry};
 use haft_runtime::effects::{UndoTarget, Undone, UndoneStatus};
 use haft_runtime::policy::{Policy, Rules, Source};
 use haft_runtime::toolbox::{Agent, Records};
 use serde_json::json;
 
-use super::world::{Does, World, call, caller, kind, lost, tools};
+use super::world::{Does, World, call, caller, kind, lost, tools, tools_with};
 
 fn operator() -> Caller {
     Caller { actor: Principal::user("mara"), ..caller() }
@@ -105,6 +105,60 @@ async fn what_was_done_is_undone_whenever_a_model_may_do_so() {
         let denied = kind(&world.call(call(tool, "y")).await);
         assert!(matches!(denied, ErrorKind::Denied | ErrorKind::Unavailable), "{tool}: {denied:?}");
     }
+}
+
+/// Contracts change; what happened is looked into and undone as the one said under which it happened.
+#[tokio::test]
+async fn what_was_done_is_judged_by_the_contract_of_then() {
+    let changes: [(&str, Registry); 2] = [
+        (
+            "other ways",
+            tools_with("rent", |rent| {
+                let contract = &mut rent.contract;
+                contract.probe.as_mut().unwrap().tool = "get".into();
+                let value = json!("something else");
+                let undo = contract.compensation.as_mut().unwrap();
+                undo.arguments = [("item".to_owned(), Argument::Value { value })].into();
+            }),
+        ),
+        (
+            "none",
+            tools_with("rent", |rent| {
+                (rent.contract.probe, rent.contract.compensation) = (None, None);
+                rent.contract.side_effect_policy = SideEffectPolicy::Irreversible;
+            }),
+        ),
+    ];
+    for (what, changed) in changes {
+        let world = World::new();
+        world.next("rent", Does::ActsThen(lost()));
+        let effect = rented(&world, Mode::Text).await;
+        let later = world.with_tools(changed);
+        world.next("get", Does::Returns(json!({ "found": false })));
+        world.next("rented", Does::Returns(json!({ "found": true })));
+        let undone = later.undo(&operator(), &UndoTarget::Call(effect)).await.unwrap().remove(0);
+        assert_eq!(undone.status, UndoneStatus::Undone, "{what}: {undone:?}");
+        assert_eq!((world.acts("rented"), world.acts("get")), (1, 0), "{what}");
+        let undid = world.script.acts.lock().last().unwrap().clone();
+        assert_eq!(
+            undid,
+            ("shop__unrent".to_owned(), json!({ "item": "lamp", "count": 5 })),
+            "{what}"
+        );
+    }
+}
+
+/// An earlier version of haft has not written down what the contract said.
+#[tokio::test]
+async fn what_a_contract_said_that_nobody_has_is_not_guessed() {
+    let world = World::new();
+    world.next("rent", Does::ActsThen(lost()));
+    let effect = rented(&world, Mode::Text).await;
+    let mut record = world.store.effect("default", &effect).await.unwrap();
+    record.effect.after = None;
+    assert_eq!(world.runtime.after(&record).await.unwrap().probe.unwrap().tool, "rented");
+    let later = world.with_tools(tools_with("rent", |rent| rent.doc = "another".into()));
+    assert_eq!(later.after(&record).await, None);
 }
 
 #[tokio::test]

@@ -10,10 +10,11 @@ use haft_core::port::{CallFilter, Invoke as _, Journal as _, Ledger as _, Store 
 use haft_core::record::InvocationRecord;
 use haft_core::{Caller, ErrorKind};
 use haft_runtime::Runtime;
+use serde_json::json;
 use tokio::sync::Notify;
 
 use super::faulty::{Fault, Faulty};
-use super::world::{Does, NOW, World, call, caller, failed, kind};
+use super::world::{Does, NOW, World, call, caller, failed, kind, lost};
 
 const DAY: i64 = 86_400_000;
 const YEAR: i64 = 365 * DAY;
@@ -45,6 +46,22 @@ async fn without_a_claim_nothing_is_done() {
     assert_eq!(world.acts("order"), 0);
     assert!(runtime.invoke(call("order", "k")).await.is_ok(), "the key is free");
     assert_eq!(world.acts("order"), 1);
+}
+
+/// A store that takes nothing can still tell what was done under the key.
+#[tokio::test]
+async fn nobody_is_told_that_nothing_was_done_of_what_was() {
+    let (world, runtime, store) = faulty();
+    assert!(runtime.invoke(call("order", "done")).await.is_ok());
+    world.next("order", Does::ActsThen(lost()));
+    let mut unknown = call("order", "doubt");
+    unknown.arguments = json!({ "item": "sofa" }).into();
+    assert_eq!(kind(&runtime.invoke(unknown.clone()).await), ErrorKind::UnknownOutcome);
+    store.claims.lock().extend([Fault::Refuses, Fault::Refuses]);
+    let again = runtime.invoke(call("order", "done")).await;
+    assert!(again.is_ok() && again.meta.cached, "{again:?}");
+    assert_eq!(kind(&runtime.invoke(unknown).await), ErrorKind::UnknownOutcome);
+    assert_eq!(world.acts("order"), 2);
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use haft_core::port::{
 };
 use haft_core::record::{Confirmation, ConfirmationStatus, Event, EventKind};
 use haft_core::session::{Phase, Recent};
-use haft_core::{Call, Digest, Envelope, ErrorKind};
+use haft_core::{Call, Caller, Digest, Envelope, ErrorKind, Principal};
 use haft_runtime::Settings;
 use haft_runtime::batch::{Planned, Step};
 use haft_runtime::policy::{Policy, Rules, Source, Spending, Supersede, Text};
@@ -927,6 +927,46 @@ async fn a_call_that_ended_in_doubt_is_never_said_to_have_given_way() {
         assert_eq!(kind(&again), ErrorKind::UnknownOutcome, "{rule:?}");
         assert_eq!((store.early.load(Ordering::SeqCst), world.acts("order")), (0, 1));
     }
+}
+
+/// Its contract says that it is the same act; its answer is not that of what is asked for now.
+#[tokio::test]
+async fn whoever_gets_the_answer_of_an_act_with_other_arguments_is_told_so() {
+    let text = In::mode(Mode::Text).await;
+    let charge = |count: u64| {
+        let mut charge = text.call("charge", "lamp");
+        charge.arguments = json!({ "item": "lamp", "count": count }).into();
+        charge
+    };
+    assert!(text.world.call(charge(5)).await.is_ok());
+    let told = |envelope: &Envelope| {
+        let codes = envelope.meta.warnings.iter().map(|one| one.code.as_str());
+        codes.filter(|code| *code == "other_arguments").count()
+    };
+    let same = text.world.call(charge(5)).await;
+    assert!(same.meta.cached && told(&same) == 0, "{same:?}");
+    let mut dry = charge(9);
+    dry.dry_run = true;
+    let foreseen = text.world.call(dry).await.result.unwrap();
+    assert_eq!(foreseen["earlier"]["sameArguments"], false);
+    let other = text.world.call(charge(9)).await;
+    assert!(other.meta.cached && told(&other) == 1, "{other:?}");
+    assert_eq!(text.world.acts("charge"), 1);
+}
+
+/// The session keeps what it was answered; what has become of it since the ledger knows.
+#[tokio::test]
+async fn a_call_that_is_sent_again_after_it_was_undone_is_told_so() {
+    let text = In::mode(Mode::Text).await;
+    let mut rent = text.call("rent", "lamp");
+    rent.id = Some("c1".into());
+    let effect = text.world.call(rent.clone()).await.meta.record_id.to_string();
+    let operator = Caller { actor: Principal::user("mara"), ..caller() };
+    let target = haft_runtime::effects::UndoTarget::Call(effect);
+    text.world.runtime.undo(&operator, &target).await.unwrap();
+    let again = text.world.call(rent).await;
+    assert!(again.is_ok() && again.meta.cached, "{again:?}");
+    assert_eq!(again.meta.warnings.iter().filter(|one| one.code == "undone").count(), 1);
 }
 
 #[tokio::test]

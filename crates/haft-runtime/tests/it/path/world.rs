@@ -7,7 +7,7 @@ use std::time::Duration;
 use haft_core::contract::Capability;
 use haft_core::port::{Boxed, Ended, Execute, Invoke as _, Job, Publish, Store};
 use haft_core::record::Event;
-use haft_core::registry::{Registry, Tool};
+use haft_core::registry::{Entry, Registry, Tool};
 use haft_core::{Call, Caller, Envelope, ErrorKind, ToolError};
 use haft_runtime::policy::{Policy, Rules, Source};
 use haft_runtime::runtime::Builder;
@@ -358,6 +358,15 @@ pub(crate) fn tools() -> Registry {
             tool("shop__slow", with(json!({"limits": {"maxRuntimeMs": 50}}))),
         ],
     )
+}
+
+/// The same tools, of which one is changed and sealed anew.
+pub(crate) fn tools_with(name: &str, change: impl FnOnce(&mut Tool)) -> Registry {
+    let mut all = tools().tools;
+    let tool = all.iter_mut().find(|tool| tool.contract.tool_id == name).unwrap();
+    change(tool);
+    tool.digest = Entry::seal(tool).digest;
+    registry("shop", all)
 }
 
 impl World {

@@ -36,6 +36,14 @@ contract! {
         assert_eq!(word(&store.claim(anew("another")).await.unwrap()), "fresh 1");
     }
 
+    what_a_tool_gets_again_under_another_contract_is_not_begun_again(bed) {
+        let store = bed.open();
+        let doing = |key: &str, deed: &str| haft_core::ledger::Claim { deed: digest(deed), ..claim(key) };
+        settled(&*store, doing("first", "one deed"), State::Unknown).await;
+        assert_eq!(word(&store.claim(doing("second", "one deed")).await.unwrap()), "similar");
+        assert_eq!(word(&store.claim(doing("second", "another")).await.unwrap()), "fresh 1");
+    }
+
     what_does_no_harm_twice_is_asked_for_again_while_the_provider_knows_its_key(bed) {
         let idempotent = |call: &str| {
             let mut claim = of_class("k", Class::Idempotent);
