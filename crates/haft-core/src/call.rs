@@ -240,6 +240,8 @@ pub struct Call {
     pub raw: Option<Value>,
     /// The tools that called this one, outermost first.
     pub through: Vec<Arc<str>>,
+    /// The call whose handler makes this one.
+    pub within: Option<Within>,
     /// The effect that this call undoes.
     pub compensates: Option<String>,
     /// What it is made for. Doors leave that as it is.
@@ -250,6 +252,15 @@ pub struct Call {
     pub same_within: Option<Duration>,
     /// Whoever made it, where they can be spoken to while it runs.
     pub client: Option<Arc<dyn Client>>,
+}
+
+/// The call whose handler makes another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Within {
+    /// Its id.
+    pub call: Arc<str>,
+    /// The turn that it is part of. What its handler does is part of that turn, too, however long it takes.
+    pub turn: u64,
 }
 
 /// The longest idempotency key that a caller may send.
@@ -386,6 +397,7 @@ impl Call {
             issued_at_ms: None,
             raw: None,
             through: Vec::new(),
+            within: None,
             compensates: None,
             purpose: Purpose::Asked,
             overrule: Overrule::default(),

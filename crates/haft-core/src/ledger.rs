@@ -210,6 +210,9 @@ pub struct Effect {
     /// The connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<String>,
+    /// The call whose handler asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
     /// The effect that this one undoes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compensates: Option<String>,

@@ -13,7 +13,7 @@ pub(crate) use book::Book;
 pub use intents::Signal;
 pub(crate) use intents::{apply, release};
 pub(crate) use placed::{Held, Placed};
-pub(crate) use recent::{Came, Seen, answered, enter, is_answered};
+pub(crate) use recent::{Came, Seen, answered, enter, gave_way, is_answered};
 pub use turns::Arrived;
 pub(crate) use turns::{Before, By, arrive, before_effect, count, searches, settle_turn};
 

@@ -302,6 +302,16 @@ pub struct Compensation {
     pub arguments: BTreeMap<String, Argument>,
 }
 
+impl Compensation {
+    /// Whether its arguments are made from what the call answered.
+    #[must_use]
+    pub fn reads_result(&self) -> bool {
+        let reads =
+            |one: &Argument| matches!(one, Argument::From { from } if from.starts_with("/result"));
+        self.arguments.values().any(reads)
+    }
+}
+
 /// The read-only tool that tells whether an effect of unknown outcome happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -70,6 +70,7 @@ fn claim(call: &str) -> Claim {
             arguments: json!({}),
             raw_arguments: None,
             connection: None,
+            within: None,
             compensates: None,
             first_at_ms: None,
             after: None,

@@ -72,35 +72,99 @@ impl Runtime {
                 vec![self.inner.store.effect(&by.tenant, call).await.map_err(|e| refused(&e))?]
             }
             UndoTarget::TurnGroup(group) => {
-                let filter = EffectFilter {
-                    tenant: by.tenant.to_string(),
-                    turn_group: Some(group.clone()),
-                    limit: 1_000,
-                    ..EffectFilter::default()
-                };
-                self.inner.store.effects(filter).await.map_err(|e| refused(&e))?
+                self.of_group(&by.tenant, group).await.map_err(|e| refused(&e))?
             }
         };
         if effects.is_empty() {
             return Err(refused(&StoreError::Missing));
         }
-        let mut done = Vec::with_capacity(effects.len());
-        for effect in effects {
-            // A compensation is not undone: that would do what was undone again.
-            if effect.effect.compensates.is_none() || matches!(target, UndoTarget::Call(_)) {
-                done.push(self.undo_one(by, effect).await);
+        // A compensation is not undone: that would do what was undone again.
+        let meant = |one: &EffectRecord| {
+            one.effect.compensates.is_none() || matches!(target, UndoTarget::Call(_))
+        };
+        let (mut done, mut parts) = (Vec::with_capacity(effects.len()), Vec::new());
+        for effect in effects.into_iter().filter(meant) {
+            // What is undone with something else is looked at when that has been.
+            match self.part_of(&effect).await {
+                Some(_) => parts.push(effect),
+                None => done.push(self.undo_one(by, effect).await),
             }
+        }
+        for effect in parts {
+            done.push(self.undo_one(by, effect).await);
         }
         Ok(done)
     }
 
+    /// All effects of a chain of turns, newest first.
+    async fn of_group(&self, tenant: &str, group: &str) -> Result<Vec<EffectRecord>, StoreError> {
+        const PAGE: usize = 500;
+        let (mut all, mut after): (Vec<EffectRecord>, _) = (Vec::new(), None);
+        loop {
+            let filter = EffectFilter {
+                tenant: tenant.to_owned(),
+                turn_group: Some(group.to_owned()),
+                after,
+                limit: PAGE,
+                ..EffectFilter::default()
+            };
+            let page = self.inner.store.effects(filter).await?;
+            let is_last = page.len() < PAGE;
+            after = page.last().map(|one| one.effect.call.clone());
+            all.extend(page);
+            if is_last {
+                return Ok(all);
+            }
+        }
+    }
+
     async fn undo_one(&self, by: &Caller, effect: EffectRecord) -> Undone {
         let (call, tool) = (effect.effect.call.clone(), effect.effect.tool.clone());
-        let (status, message) = match self.known(by, effect).await {
-            Ok(effect) => self.compensate(by, effect).await,
-            Err(message) => (UndoneStatus::Unknown, message),
+        let (status, message) = match self.part_of(&effect).await {
+            Some(part) => part,
+            None => match self.known(by, effect).await {
+                Ok(effect) => self.compensate(by, effect).await,
+                Err(message) => (UndoneStatus::Unknown, message),
+            },
         };
         Undone { call, tool, status, message }
+    }
+
+    /// What to say of an effect that a handler asked for whose own effect has a compensation: that one takes
+    /// back what its handler did, and nothing is undone twice. (What the handler did for nothing, because its
+    /// own effect did not come about, is undone by itself.)
+    async fn part_of(&self, effect: &EffectRecord) -> Option<(UndoneStatus, String)> {
+        let mut within = effect.effect.within.clone();
+        while let Some(call) = within {
+            let whole = self.inner.store.effect(&effect.effect.tenant, &call).await.ok()?;
+            let undoes = self.after(&whole).await.is_some_and(|after| after.compensation.is_some());
+            match whole.state {
+                State::Failed | State::NotHappened => {}
+                State::Compensated if undoes => {
+                    return Some((UndoneStatus::AlreadyUndone, format!("undone with `{call}`")));
+                }
+                State::Started
+                | State::Unknown
+                | State::Succeeded
+                | State::Happened
+                | State::Compensating
+                | State::Stuck
+                    if undoes =>
+                {
+                    let message = format!("it is a part of `{call}`: undo that one");
+                    return Some((UndoneStatus::CannotBeUndone, message));
+                }
+                State::Started
+                | State::Unknown
+                | State::Succeeded
+                | State::Happened
+                | State::Compensating
+                | State::Compensated
+                | State::Stuck => {}
+            }
+            within = whole.effect.within;
+        }
+        None
     }
 
     /// Whether it happened must be known before it is undone.
@@ -181,6 +245,12 @@ impl Runtime {
                 Ok(_) => {}
                 // Somebody else who undoes it has approved: the call finds that, or what came of it.
                 Err(_) if self.is_given(&by.tenant, &id).await => {}
+                Err(error) if caused(by, &call) => {
+                    let message = "somebody else has to undo it: that needs an approval, which whoever \
+                                   caused the effect cannot give";
+                    let error = ToolError::new(error.kind, message);
+                    return Envelope { result: Err(error), ..envelope };
+                }
                 Err(error) => return Envelope { result: Err(error), ..envelope },
             }
             envelope = self.invoke(call.clone()).await;
@@ -236,12 +306,18 @@ impl Runtime {
         let done = |result| Undo::Done { by: undone_by, result };
         let (step, message) = match envelope.result {
             Ok(result) => (done(result), "undone".to_owned()),
-            Err(error) if withheld(&error) => {
-                (done(serde_json::Value::Null), error.into_fault().message)
-            }
+            Err(error) if withheld(&error) => (done(serde_json::Value::Null), "undone".to_owned()),
             // Somebody else is at it, and will write down what came of it.
             Err(error) if error.kind == ErrorKind::InFlight => {
                 return (UndoneStatus::Unknown, "it is being undone".to_owned());
+            }
+            Err(error) if error.kind == ErrorKind::UnknownOutcome => {
+                let call = undoing(&error).unwrap_or(&envelope.meta.record_id);
+                let why = format!(
+                    "nobody knows whether it was undone: find out about `{call}` with `haft effects probe` \
+                     or say what happened with `haft effects settle`, then undo it again"
+                );
+                (Undo::Stuck { why: why.clone() }, why)
             }
             Err(error) => {
                 // Operators read it on record, who are not told what redaction hides.
@@ -251,6 +327,16 @@ impl Runtime {
         };
         self.record(by, effect, step, message).await
     }
+}
+
+/// Whether whoever undoes something is whom the compensation is made for.
+fn caused(by: &Caller, call: &Call) -> bool {
+    by.actor == call.caller.actor || Some(&by.actor) == call.caller.subject.as_ref()
+}
+
+/// The call that may have undone it.
+fn undoing(error: &ToolError) -> Option<&str> {
+    error.details.as_ref()?.get("call")?.as_str()
 }
 
 fn already() -> (UndoneStatus, String) {

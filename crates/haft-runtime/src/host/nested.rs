@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_core::call::Keyed;
+use haft_core::call::{Keyed, Within};
 use haft_core::contract::SideEffectPolicy;
 use haft_core::{Call, Digest, ErrorKind, ToolError};
 use serde_json::{Value, json};
@@ -26,6 +26,7 @@ impl Bound {
         call.connection.clone_from(&scope.connection);
         call.connections = scope.connection.iter().cloned().collect();
         call.through.clone_from(&scope.through);
+        call.within = Some(Within { call: scope.call.clone(), turn: scope.session.turn });
         call.only.clone_from(&scope.only);
         (call.key, call.keyed) = (key, Keyed::Own);
         call.purpose = self.purpose;

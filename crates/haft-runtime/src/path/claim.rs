@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use haft_core::call::RawArguments;
+use haft_core::contract::Compensation;
 use haft_core::ledger::{
-    After, Claim, Claimed, Effect, EffectRecord, OtherKey, Spend, State, Ticket, Unspendable,
+    After, Claim, Claimed, Effect, EffectRecord, Keep, OtherKey, Spend, State, Ticket, Unspendable,
 };
 use haft_core::port::{Decision, StoreError, Verdict};
 use haft_core::record::Stage;
@@ -284,7 +285,7 @@ fn record(
         deed: key.deed.clone(),
         lease_ms: millis(lease),
         again_within_ms: joined.tool.limits.again_within_ms(),
-        keep: inner.settings.keep(joined.class()),
+        keep: keep(inner, joined),
         confirmation: joined.spend.as_deref().cloned(),
         despite_similar: call.overrule.similar_unknown,
         effect: Effect {
@@ -305,10 +306,21 @@ fn record(
             arguments: Value::clone(joined.effective()),
             raw_arguments: raw(joined),
             connection: call.connection.clone(),
+            within: call.within.as_ref().map(|within| within.call.to_string()),
             compensates: call.compensates.clone(),
             first_at_ms: None,
             after: Some(After::of(tool)),
         },
+    }
+}
+
+/// How long it is kept. An answer that its compensation is made from is kept as long as the key, or it could
+/// not be undone any more.
+fn keep(inner: &Inner, joined: &Joined) -> Keep {
+    let keep = inner.settings.keep(joined.class());
+    match joined.tool.tool.contract.compensation.as_ref().is_some_and(Compensation::reads_result) {
+        true => Keep { result_ms: keep.key_ms, ..keep },
+        false => keep,
     }
 }
 

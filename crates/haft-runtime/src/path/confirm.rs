@@ -253,14 +253,22 @@ async fn good(
     }
 }
 
-/// Nobody reads five hundred questions of one agent.
+/// Nobody reads five hundred questions of one agent. What would be void when it is approved counts no more, and
+/// whoever undoes something answers the question at once.
 async fn room(inner: &Inner, call: &Authorized, binding: &Digest) -> Result<(), ToolError> {
     let caller = &call.call.caller;
+    if call.call.purpose.is_after_the_fact() {
+        return Ok(());
+    }
     let list = async |status| {
         good(inner, &caller.tenant, status).await.map_err(|error| unwritable(&error))
     };
     let open = list(ConfirmationStatus::Pending).await?;
-    let own = |c: &&Confirmation| c.agent == *caller.agent;
+    let now = inner.policy().version_for(&caller.tenant);
+    let own = |c: &&Confirmation| {
+        let holds = c.policy_version.as_ref().is_none_or(|then| *then == now);
+        holds && c.agent == *caller.agent && c.actor == caller.actor
+    };
     if open.iter().filter(own).count() < inner.settings.max_pending_confirmations {
         return Ok(());
     }

@@ -74,6 +74,7 @@ async fn take_place(
 ) -> Result<Option<Held>, Answer> {
     let Some(id) = &approved.call().session else { return Ok(None) };
     let (caller, call) = (&approved.call().caller, approved.call().id.as_deref());
+    let name = name(approved);
     let fingerprint = fingerprint(approved);
     let refused = |error| Answer::refused(Stage::Gate, error);
     let mut held = None;
@@ -96,7 +97,7 @@ async fn take_place(
                 Place::Absorbed(_) | Place::Superseded => give_way(approved),
                 Place::Granted | Place::Answered | Place::Refused(_) | Place::Unsure => {}
             }
-            let kept = call.zip(place.kept());
+            let kept = name.as_deref().zip(place.kept());
             (place, kept)
         };
         let changed = inner.book.change_and_keep(caller, id, place).await;
@@ -120,10 +121,11 @@ async fn answered(
     approved: &Approved,
     place: &Place,
 ) -> Result<(), Answer> {
-    let Call { caller, session, id, .. } = approved.call();
+    let Call { caller, session, .. } = approved.call();
     let refused = |error| Answer::refused(Stage::Gate, error);
-    let (session, id) = (session.as_deref().unwrap_or_default(), id.as_deref().unwrap_or_default());
-    match inner.book.answer(caller, session, id).await.map_err(refused)? {
+    let (session, name) =
+        (session.as_deref().unwrap_or_default(), name(approved).unwrap_or_default());
+    match inner.book.answer(caller, session, &name).await.map_err(refused)? {
         Some(answer) => {
             // What was answered then may have been undone since, which only the ledger knows.
             if let Some(key) = &approved.key
@@ -137,6 +139,17 @@ async fn answered(
         None if matches!(place, Place::Superseded) => Err(refused(gate::superseded())),
         // The ledger knows what was done; what has no effect runs once more.
         None => Ok(()),
+    }
+}
+
+/// What the session knows a call by that gave way: the model's id, or else the key that its caller has given it.
+/// Whoever has neither cannot say whether it is the same call again or another one.
+fn name(call: &Approved) -> Option<Cow<'_, str>> {
+    let Call { id, key: given, .. } = call.call();
+    let by_key = || given.as_ref().and(call.key.as_ref()).map(|key| key.digest.hex());
+    match id {
+        Some(id) => Some(Cow::Borrowed(id)),
+        None => by_key().map(|hex| Cow::Owned(format!("key {hex}"))),
     }
 }
 
@@ -198,9 +211,10 @@ fn take(
     ledger: Ledger,
 ) -> Place {
     let tool = &call.tool.tool;
-    let seen = match &call.call().id {
-        Some(id) => session::enter(session, id, fingerprint),
-        None => Seen::New,
+    let seen = match (&call.call().id, name(call)) {
+        (Some(id), _) => session::enter(session, id, fingerprint),
+        (None, Some(name)) if session::gave_way(session, &name) => Seen::Superseded,
+        (None, _) => Seen::New,
     };
     match &seen {
         Seen::Answered => return Place::Answered,
@@ -241,8 +255,9 @@ fn take(
         // The messages went out with this answer, so whoever missed it has to get it again; and the
         // call that it is about was decided without them, however often it is sent.
         Err(NotNow::Absorbed(error)) => {
-            if let Some(id) = &call.call().id {
-                session::answered(session, id, Came::Superseded);
+            if let Some(name) = name(call) {
+                session::enter(session, &name, fingerprint);
+                session::answered(session, &name, Came::Superseded);
             }
             Place::Absorbed(error)
         }
@@ -287,8 +302,10 @@ fn in_turn(session: &Session, call: &Approved) -> Result<(), NotNow> {
     if session.phase != Phase::Active {
         return Err(ToolError::new(ErrorKind::SessionInactive, "the session has ended").into());
     }
-    // A call of a turn that is over does not run in the next one.
-    let its_turn = call.session.as_ref().map(|session| session.turn.number);
+    // A call of a turn that is over does not run in the next one. What a handler does is of the turn in which
+    // it was called.
+    let came = call.session.as_ref().map(|session| session.turn.number);
+    let its_turn = call.call().within.as_ref().map(|within| within.turn).or(came);
     if session.turn.aborted || its_turn != Some(session.turn.number) {
         return Err(gate::superseded().into());
     }

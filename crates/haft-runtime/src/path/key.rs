@@ -34,6 +34,8 @@ pub(crate) struct Key {
     other: Option<OtherKey>,
     /// The key under which an earlier version may have begun it. This one begins nothing there.
     before: Option<Digest>,
+    /// The effect that the call undoes.
+    compensates: Option<String>,
 }
 
 impl Key {
@@ -76,6 +78,7 @@ impl Key {
             deed: act::deed(call),
             other: None,
             before: None,
+            compensates: call.call.compensates.clone(),
         }))
     }
 
@@ -95,15 +98,18 @@ impl Key {
         }
         let among = scoped(call, &("among", key, nth, &fingerprint));
         let (digest, other) = match call.call.keyed {
-            Keyed::Call | Keyed::Request => (alone, among),
-            Keyed::Batch => (among, alone),
-            // Earlier versions kept them among the keys of callers. What was begun there goes on
-            // there; what somebody else has put there is about other arguments, or is the very act.
-            Keyed::Own => (scoped(call, &("haft", key, nth)), as_before(key, nth)),
+            Keyed::Call | Keyed::Request => (alone, Some(among)),
+            Keyed::Batch => (among, Some(alone)),
+            // Earlier versions kept them among the keys of callers. What was begun there goes on there.
+            Keyed::Own => {
+                before = Some(as_before(key, nth));
+                (scoped(call, &("haft", key, nth)), None)
+            }
         };
-        let other = Some(OtherKey { key: other, within_ms: None });
+        let other = other.map(|key| OtherKey { key, within_ms: None });
         let (act, act_before, deed) = (act::of(call), to_the_letter(call), act::deed(call));
-        Self { digest, fingerprint, act, act_before, deed, other, before }
+        let compensates = call.call.compensates.clone();
+        Self { digest, fingerprint, act, act_before, deed, other, before, compensates }
     }
 
     /// The key of a caller that sends again what it thinks lost, and has no key to say so: the act
@@ -119,7 +125,8 @@ impl Key {
         let other = Some(OtherKey { key: key(span - 1), within_ms: Some(millis(within)) });
         let (digest, fingerprint) = (key(span), Digest::of_json(&business));
         let (act, act_before, deed) = (act::of(call), to_the_letter(call), act::deed(call));
-        Self { digest, fingerprint, act, act_before, deed, other, before: None }
+        let compensates = call.call.compensates.clone();
+        Self { digest, fingerprint, act, act_before, deed, other, before: None, compensates }
     }
 
     /// Whether an entry under this key is about the same arguments.
@@ -133,6 +140,8 @@ impl Key {
         if let Some(before) = &self.before
             && let Some(record) = under(inner, before).await?
             && self.fits(&record)
+            // A caller may have taken the key of an undoing for the same call.
+            && record.effect.compensates == self.compensates
             && !record.state.frees_its_key()
         {
             return Ok(Some(OtherKey { key: before.clone(), within_ms: None }));

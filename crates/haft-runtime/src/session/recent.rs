@@ -73,6 +73,11 @@ pub(crate) fn answered(session: &mut Session, id: &str, came: Came) -> bool {
     }
 }
 
+/// Whether a call of this name was answered with newer messages.
+pub(crate) fn gave_way(session: &Session, id: &str) -> bool {
+    session.recent.iter().any(|one| one.id == id && one.superseded)
+}
+
 /// Whether the same call was answered under its id.
 pub(crate) fn is_answered(session: &Session, id: &str, fingerprint: &Digest) -> bool {
     let same = |one: &Recent| one.id == id && one.fingerprint == *fingerprint;

@@ -139,6 +139,7 @@ fn begun() -> Claim {
             arguments: json!({"text": "x"}),
             raw_arguments: None,
             connection: None,
+            within: None,
             compensates: None,
             first_at_ms: None,
             after: None,

@@ -61,6 +61,7 @@ fn claim(key: &str, call: &str, arguments: &Value) -> Claim {
             policy: SideEffectPolicy::Irreversible,
             arguments: arguments.clone(),
             connection: None,
+            within: None,
             compensates: None,
             first_at_ms: None,
             after: None,

@@ -72,6 +72,7 @@ fn claim(key: u8, call: String, class: SideEffectPolicy) -> Claim {
             policy: class,
             arguments: json!({}),
             connection: None,
+            within: None,
             compensates: None,
             first_at_ms: None,
             after: None,

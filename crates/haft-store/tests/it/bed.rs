@@ -140,6 +140,7 @@ pub(crate) fn claim(key: &str) -> Claim {
             policy: SideEffectPolicy::Irreversible,
             arguments: json!({ "to": "bo", "amount": 12 }),
             connection: Some("conn_1".into()),
+            within: None,
             compensates: None,
             first_at_ms: None,
             after: None,

@@ -3,7 +3,7 @@
 
 use haft_core::contract::{Argument, Capability, Mode, SideEffectPolicy};
 use haft_core::ledger::State;
-use haft_core::port::{Invoke as _, Ledger as _};
+use haft_core::port::{EffectFilter, Invoke as _, Ledger as _, Sessions as _};
 use haft_core::{Caller, ErrorKind, Principal, Registry};
 use haft_runtime::effects::{UndoTarget, Undone, UndoneStatus};
 use haft_runtime::policy::{Policy, Rules, Source};
@@ -196,7 +196,7 @@ async fn nobody_can_take_the_key_of_an_undoing() {
     let world = World::new();
     let effect = rented(&world, Mode::Text).await;
     let mut squat = call("unrent", &format!("comp:{effect}"));
-    squat.arguments = json!({ "item": "chair" }).into();
+    squat.arguments = json!({ "item": "lamp", "count": 5 }).into();
     assert!(world.call(squat).await.is_ok());
     let undone = undone(&world, &effect).await;
     assert_eq!((undone.status, world.acts("unrent")), (UndoneStatus::Undone, 2), "{undone:?}");
@@ -235,4 +235,76 @@ async fn nobody_can_take_the_key_of_a_nested_call() {
     let relayed = world.call(call("relay", "a")).await;
     assert!(relayed.is_ok(), "{relayed:?}");
     assert_eq!(world.acts("order"), 2);
+}
+
+/// The compensation of what a handler did as a whole takes back what it did on the way.
+#[tokio::test]
+async fn what_a_handler_did_is_undone_once_with_the_whole() {
+    let lamp = || json!({ "item": "lamp" });
+    for whole_only in [true, false] {
+        let world = World::new();
+        let session = world.runtime.open(&caller(), Mode::Text).await.unwrap();
+        let mut furnish = call("furnish", "k");
+        (furnish.key, furnish.session) = (None, Some(session.id));
+        world.next("furnish", Does::Uses(Capability::CallTool, "rent", lamp()));
+        let effect = world.call(furnish).await.meta.record_id.to_string();
+        let whole = world.store.effect("default", &effect).await.unwrap();
+        let filter = EffectFilter {
+            tenant: "default".into(),
+            tool: Some("shop__rent".into()),
+            limit: 9,
+            ..EffectFilter::default()
+        };
+        let part = world.store.effects(filter).await.unwrap().remove(0).effect;
+        assert_eq!(
+            (part.within.as_ref(), &part.turn_group),
+            (Some(&effect), &whole.effect.turn_group)
+        );
+        let alone = undone(&world, &part.call).await;
+        assert_eq!(alone.status, UndoneStatus::CannotBeUndone, "{alone:?}");
+        world.next("unfurnish", Does::Uses(Capability::CallTool, "unrent", lamp()));
+        let target = match whole_only {
+            true => UndoTarget::Call(effect),
+            false => UndoTarget::TurnGroup(whole.effect.turn_group.unwrap()),
+        };
+        let all = world.runtime.undo(&operator(), &target).await.unwrap();
+        let status = |one: &Undone| one.status;
+        let expected = [UndoneStatus::Undone, UndoneStatus::AlreadyUndone];
+        let expected = expected.get(..if whole_only { 1 } else { 2 }).unwrap();
+        assert_eq!(all.iter().map(status).collect::<Vec<_>>(), expected, "{all:?}");
+        assert_eq!(undone(&world, &part.call).await.status, UndoneStatus::AlreadyUndone);
+        assert_eq!(world.acts("unrent"), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_long_chain_is_undone_to_its_end() {
+    let world = World::new();
+    let session = world.runtime.open(&caller(), Mode::Text).await.unwrap();
+    for n in 0..620 {
+        let mut rent = call("rent", "k");
+        (rent.key, rent.session) = (None, Some(session.id.clone()));
+        rent.arguments = json!({ "item": format!("lamp {n}") }).into();
+        assert!(world.call(rent).await.is_ok());
+    }
+    let session = world.store.session("default", &session.id).await.unwrap();
+    let target = UndoTarget::TurnGroup(session.turn.group);
+    let all = world.runtime.undo(&operator(), &target).await.unwrap();
+    assert!(all.iter().all(|one| one.status == UndoneStatus::Undone));
+    assert_eq!((all.len(), world.acts("unrent")), (620, 620));
+}
+
+/// An agent cannot keep what it did from being undone by asking much.
+#[tokio::test]
+async fn questions_that_wait_are_in_the_way_of_no_undoing() {
+    let world = World::new();
+    let effect = world.call(call("book", "k")).await.meta.record_id.to_string();
+    let mut asked = 0;
+    for n in 0..100 {
+        let mut gift = call("gift", &format!("g{n}"));
+        gift.arguments = json!({ "item": format!("{n}") }).into();
+        asked += usize::from(kind(&world.call(gift).await) == ErrorKind::ConfirmationRequired);
+    }
+    assert!(asked < 100, "there is no bound");
+    assert_eq!(undone(&world, &effect).await.status, UndoneStatus::Undone);
 }

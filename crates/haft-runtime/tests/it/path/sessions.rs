@@ -929,6 +929,46 @@ async fn a_call_that_ended_in_doubt_is_never_said_to_have_given_way() {
     }
 }
 
+/// What a handler does is part of the turn that it was called in, however long it takes.
+#[tokio::test]
+async fn a_handler_does_nothing_in_a_turn_that_is_not_its_own() {
+    let text = In::world(superseding(Supersede::Absorb), Mode::Text).await;
+    text.message("order a lamp").await;
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let order = (Capability::CallTool, "order", json!({ "item": "lamp" }));
+    text.world.next("relay", Does::WaitsThenUses(begun.clone(), go.clone(), order));
+    let (runtime, relay) = (text.world.runtime.clone(), text.call("relay", "lamp"));
+    let running = tokio::spawn(async move { runtime.invoke(relay).await });
+    begun.notified().await;
+    text.message("stop!").await;
+    text.over().await;
+    text.message("and what is the time?").await;
+    go.notify_one();
+    assert_eq!(kind(&running.await.unwrap()), ErrorKind::Superseded);
+    assert_eq!(text.world.acts("order"), 0);
+}
+
+/// Whoever missed the answer sends the call again, by a key where it has no id.
+#[tokio::test]
+async fn a_call_that_gave_way_gives_way_again_under_its_key() {
+    let text = In::world(superseding(Supersede::Absorb), Mode::Text).await;
+    text.message("order a lamp").await;
+    text.message("stop!").await;
+    let with_key = |key: &str| {
+        let mut order = text.call("order", "lamp");
+        order.key = Some(key.into());
+        order
+    };
+    for _ in 0..2 {
+        let told = text.world.call(with_key("k")).await.result.unwrap_err();
+        assert_eq!(told.kind, ErrorKind::Superseded);
+        assert_eq!(told.details.as_ref().unwrap()["messages"], json!(["stop!"]));
+    }
+    // The model has read them, and decides so all the same.
+    assert!(text.world.call(with_key("another")).await.is_ok());
+    assert_eq!(text.world.acts("order"), 1);
+}
+
 /// Its contract says that it is the same act; its answer is not that of what is asked for now.
 #[tokio::test]
 async fn whoever_gets_the_answer_of_an_act_with_other_arguments_is_told_so() {

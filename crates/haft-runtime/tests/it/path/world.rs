@@ -350,6 +350,19 @@ pub(crate) fn tools() -> Registry {
                 "shop__leased",
                 with(json!({"availability": {"condition": "context.arguments.item == \"no\""}})),
             ),
+            tool(
+                "shop__furnish",
+                writes(
+                    "compensatable",
+                    json!({
+                        "capabilities": ["call_tool"],
+                        "compensation": {"tool": "unfurnish", "arguments": {
+                            "item": {"from": "/arguments/item"},
+                        }},
+                    }),
+                ),
+            ),
+            tool("shop__unfurnish", writes("idempotent", json!({"capabilities": ["call_tool"]}))),
             tool("shop__rare", with(json!({"limits": {"rate": {"calls": 2, "windowMs": 1000}}}))),
             tool(
                 "shop__seated",
