@@ -48,9 +48,33 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     format!("{}…", text.get(..end).unwrap_or_default())
 }
 
+/// A text in which what cannot be seen is written as its code. Quotes can be seen, and stay as they are.
+pub(crate) fn visible(text: &str) -> String {
+    const SEEN: [char; 3] = ['\'', '"', '\\'];
+    let part = |part: &str| {
+        let seen = part.chars().next_back().filter(|last| SEEN.contains(last));
+        let rest = seen.map_or(part, |last| part.strip_suffix(last).unwrap_or(part));
+        format!("{}{}", rest.escape_debug(), seen.map(String::from).unwrap_or_default())
+    };
+    text.split_inclusive(SEEN).map(part).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_cannot_be_seen_is_written_as_its_code() {
+        for (text, expected) in [
+            ("cannot read property 'x' of null", "cannot read property 'x' of null"),
+            ("C:\\new \"one\"", "C:\\new \"one\""),
+            ("two\nlines\u{1b}[2K", "two\\nlines\\u{1b}[2K"),
+            ("pay\u{200b}'", "pay\\u{200b}'"),
+            ("", ""),
+        ] {
+            assert_eq!(visible(text), expected);
+        }
+    }
 
     #[test]
     fn words_of_the_path_and_unknown_words_are_faults_of_the_handler() {

@@ -1,8 +1,8 @@
 //! A tool's own tests: calls with stubbed capabilities, taken through the one path.
 //!
-//! Capabilities are stubs, so a sandboxed handler reaches nothing real; a native function reaches
-//! what it reaches. Nothing is skipped for a test. Where a person must approve, the trial approves as a person
-//! would; where a session has ended, it has ended.
+//! Capabilities are stubs, so a sandboxed handler reaches nothing real; a native function and a program
+//! reach what they reach, so whoever tries one that writes has to mean it. Nothing is skipped for a test.
+//! Where a person must approve, the trial approves as a person would; where a session has ended, it has ended.
 
 mod compare;
 mod stubs;

@@ -46,6 +46,7 @@ use utoipa_axum::routes;
 
 use guard::Guarded;
 
+pub use api::effects::shown as shown_effect;
 pub use door::{Door, Limits, Models};
 pub use hub::Hub;
 pub use listen::{DRAIN, Left, serve};

@@ -203,7 +203,7 @@ impl Command {
             Self::Calls(options) => &mut options.tenant,
             Self::Effects(options) => &mut options.operator.tenant,
             Self::Undo(options) => &mut options.operator.tenant,
-            Self::Confirmations(options) => &mut options.operator.tenant,
+            Self::Confirmations(options) => &mut options.tenant,
             Self::Connections(options) => &mut options.operator.tenant,
             Self::Agents(options) => &mut options.operator.tenant,
             Self::Activate(options) | Self::Deactivate(options) => &mut options.operator.tenant,

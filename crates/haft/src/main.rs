@@ -8,6 +8,7 @@ mod bundled;
 mod cli;
 mod commands;
 mod config;
+mod facts;
 mod links;
 mod logs;
 mod models;

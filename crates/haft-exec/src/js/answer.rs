@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::frame::End;
-use crate::said::{self, MAX_TEXT, shortened};
+use crate::said::{self, MAX_TEXT, shortened, visible};
 
 /// What a handler says about its own failure.
 #[derive(Default, Deserialize)]
@@ -176,7 +176,7 @@ fn failure(failure: Failure, speaker: Speaker) -> ToolError {
     let mut error = ToolError::new(kind, shortened(message, MAX_TEXT));
     let known = kind != ErrorKind::Internal || word == "internal" || word == "INTERNAL";
     if !known {
-        error.source = Some(format!("the handler said `{}`", shortened(word, 64).escape_debug()));
+        error.source = Some(format!("the handler said `{}`", visible(&shortened(word, 64))));
     }
     if let Some(retryable) = failure.retryable.filter(|_| known) {
         error.retryable = retryable;
@@ -213,7 +213,7 @@ fn place(thrown: &Thrown) -> String {
         Some(line) => format!("{message} at {line}"),
         None => message,
     };
-    shortened(&text, MAX_TEXT).escape_debug().to_string()
+    visible(&shortened(&text, MAX_TEXT))
 }
 
 /// An answer that came and is of no use, by a handler that did what it was to do.

@@ -14,7 +14,7 @@ use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use super::home::Home;
 #[cfg(target_os = "linux")]
 use super::keep::{MOST, TOO_MANY};
-use crate::said::shortened;
+use crate::said::{shortened, visible};
 
 /// How long its keeper may take to end what it started.
 const SLOWEST: Duration = Duration::from_secs(10);
@@ -119,7 +119,7 @@ impl Worker {
     /// The end of what it wrote to standard error.
     pub(super) fn last_words(&mut self) -> String {
         let words = self.words.lock();
-        shortened(String::from_utf8_lossy(&words).trim(), WORDS).escape_debug().to_string()
+        visible(&shortened(String::from_utf8_lossy(&words).trim(), WORDS))
     }
 }
 

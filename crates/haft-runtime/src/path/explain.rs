@@ -87,8 +87,15 @@ fn decision(call: &Approved) -> Value {
 fn because(call: &Approved, needed: bool) -> Value {
     match &call.tool.requires_confirmation {
         _ if !needed => Value::Null,
-        Rule::Always(true) => json!("the contract"),
+        Rule::Always(true)
+            if call.tool.tool.contract.requires_confirmation == Rule::Always(true) =>
+        {
+            json!("the contract")
+        }
         _ if !call.call().sees_rules => json!("policy"),
+        Rule::Always(true) => {
+            json!("the override `requires_confirmation` of the agent's activation")
+        }
         Rule::When { when } if call.decision.verdict == haft_core::port::Verdict::Allow => {
             json!(when)
         }

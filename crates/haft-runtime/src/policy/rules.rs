@@ -7,7 +7,9 @@ use std::time::Duration;
 use haft_core::Tool;
 use haft_core::contract::{self, Mode, SideEffectPolicy};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use super::cedar::types::Type;
 use super::glob::fits;
 use super::problem::{Problem, suggest};
 
@@ -120,6 +122,26 @@ pub enum UserType {
     String,
     /// A list of texts.
     Strings,
+}
+
+impl UserType {
+    /// Whether a value is of this type. `null` is: it counts as absent.
+    #[must_use]
+    pub fn takes(self, value: &Value) -> bool {
+        value.is_null() || Type::from(self).takes(value)
+    }
+
+    /// What a value of this type is.
+    #[must_use]
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Boolean => "true or false",
+            Self::Integer => "a whole number",
+            Self::Number => "a number with at most four decimal places",
+            Self::String => "a text",
+            Self::Strings => "a list of texts",
+        }
+    }
 }
 
 /// What may be spent in one mode, every question answered.

@@ -77,7 +77,9 @@ const SHOWN: [&str; 25] = [
     "errorKind",
 ];
 
-fn shown(record: &EffectRecord) -> Value {
+/// An effect without what redaction may strip, as every door and the command line show it.
+#[must_use]
+pub fn shown(record: &EffectRecord) -> Value {
     let mut shown = json!(record);
     if let Some(fields) = shown.as_object_mut() {
         if let Some(error) = &record.error {

@@ -91,6 +91,9 @@ pub(crate) struct Test {
     /// Only tests whose name contains this
     #[arg(long, value_name = "TEXT")]
     pub(crate) filter: Option<String>,
+    /// Also run programs that write: they do so in earnest, without approval and without a record
+    #[arg(long)]
+    pub(crate) run_programs: bool,
     /// Run again whenever a file of the toolset changes
     #[arg(long)]
     pub(crate) watch: bool,

@@ -62,9 +62,12 @@ pub(crate) struct Effects {
     pub(crate) limit: usize,
     #[command(flatten)]
     pub(crate) operator: Operator,
-    /// Print JSON
+    /// Print JSON, without arguments and answers
     #[arg(long, global = true)]
     pub(crate) json: bool,
+    /// As JSON, the whole record: also what the contract's redaction strips elsewhere
+    #[arg(long, global = true, requires = "json")]
+    pub(crate) full: bool,
 }
 
 /// In whose name an operator's command acts.
@@ -130,8 +133,18 @@ pub(crate) struct Confirmations {
     /// All of them, not only those that wait
     #[arg(long)]
     pub(crate) all: bool,
-    #[command(flatten)]
-    pub(crate) operator: Operator,
+    /// Whose records; those of the first tenant of `haft.toml` when left out
+    #[arg(
+        long,
+        global = true,
+        default_value = "",
+        hide_default_value = true,
+        value_name = "TENANT"
+    )]
+    pub(crate) tenant: String,
+    /// Who answers: a person, user:…, and not whoever asked
+    #[arg(long = "as", global = true, default_value = "user:operator", value_name = "PRINCIPAL")]
+    pub(crate) actor: String,
     /// Print JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,

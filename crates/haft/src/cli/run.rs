@@ -28,9 +28,9 @@ pub(crate) struct Call {
     /// The arguments as JSON; @FILE reads a file, - standard input
     #[arg(long, short, default_value = "{}", value_name = "JSON", allow_hyphen_values = true)]
     pub(crate) args: String,
-    /// How model and user talk
-    #[arg(long, default_value = "text")]
-    pub(crate) mode: ModeName,
+    /// How model and user talk: text when left out, or as the session has it
+    #[arg(long)]
+    pub(crate) mode: Option<ModeName>,
     /// A session's id; `new` begins one
     #[arg(long, value_name = "SESSION")]
     pub(crate) session: Option<String>,

@@ -176,7 +176,7 @@ fn cancel(at: &Place, options: &CalendarCancel, out: &mut Output) -> anyhow::Res
     let call = Call {
         tool: "calendar_cancel_event".to_owned(),
         args: arguments.to_string(),
-        mode: ModeName::Text,
+        mode: Some(ModeName::Text),
         session: None,
         turn: false,
         who: options.who.clone(),

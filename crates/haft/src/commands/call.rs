@@ -5,14 +5,17 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use haft_core::call::{Call as Request, Overrule, RawArguments};
-use haft_core::contract::Mode;
+use haft_core::contract::{Capability, Mode};
 use haft_core::port::{Invoke as _, Journal as _};
-use haft_core::{Caller, Digest, Envelope, Principal};
-use haft_server::who::facts::Facts;
+use haft_core::session::Session;
+use haft_core::{Caller, Digest, Envelope, ErrorKind, Principal};
+use haft_runtime::toolbox::Found;
+use serde_json::Value;
 
 use crate::assembly::{Desk, block_on, plain, said, text_of};
 use crate::cli::{Call, ModeName};
-use crate::output::{Exit, Given as _, Output};
+use crate::facts;
+use crate::output::{Exit, Given as _, Output, misuse};
 use crate::registries::Kept;
 use crate::source::Place;
 
@@ -33,15 +36,36 @@ pub(crate) fn run(at: &Place, options: &Call, out: &mut Output) -> anyhow::Resul
             // One invocation of the command is one act.
             request.key = Some(fresh_key()?);
         }
-        let key = request.key.clone();
+        let (key, session) = (request.key.clone(), request.session.clone());
         let Some(envelope) = patiently(&desk, request, key.as_deref(), out).await else {
             return Ok(Exit::Findings);
         };
         desk.runtime.drain(DRAIN).await;
         show(&envelope, options, out)?;
+        if session.is_none() && is_unheard(&desk, &caller, &envelope, options) {
+            out.note(
+                "without a session there is nobody to take messages: `--session new` begins one",
+            );
+        }
         desk.store.flush().await.context("the call's record could not be written")?;
-        Ok(if envelope.is_ok() { Exit::Done } else { Exit::Findings })
+        Ok(if would_do(&envelope, options) { Exit::Done } else { Exit::Findings })
     })
+}
+
+/// Whether a call ended well; or, where it was only asked about, whether it would be run.
+fn would_do(envelope: &Envelope, options: &Call) -> bool {
+    let runs = |plan: &Value| plan.get("wouldRun") != Some(&Value::Bool(false));
+    envelope.result.as_ref().is_ok_and(|plan| !options.dry_run || runs(plan))
+}
+
+/// Whether a call that failed may have failed because nobody took its messages.
+fn is_unheard(desk: &Desk, caller: &Caller, envelope: &Envelope, options: &Call) -> bool {
+    let failed = envelope.result.as_ref().is_err_and(|error| error.kind == ErrorKind::Transient);
+    let speaks = || match desk.runtime.catalog(caller, mode(options)).find(&options.tool) {
+        Found::Tool(one) => one.tool.contract.capabilities.contains(&Capability::Messaging),
+        Found::Unavailable(_) | Found::Narrowed(_) | Found::Ambiguous(_) | Found::Unknown => false,
+    };
+    failed && speaks()
 }
 
 /// Awaits the call's end. Whoever interrupts it learns what that leaves behind: nothing, where no
@@ -76,7 +100,8 @@ async fn patiently(
     );
     if let Some(key) = key {
         out.note(&format!(
-            "  once that is known, the same call with `--key {key}` is answered, not repeated"
+            "  the same call with `--key {key}` is then answered, not repeated, where it happened, and is \
+             carried out where it did not"
         ));
     }
     None
@@ -89,22 +114,28 @@ async fn interrupted() {
     }
 }
 
-pub(crate) fn mode(name: ModeName) -> Mode {
+pub(crate) fn mode_of(name: ModeName) -> Mode {
     match name {
         ModeName::Text => Mode::Text,
         ModeName::Voice => Mode::Voice,
     }
 }
 
+/// The mode of a call outside of a session, or of the session that is begun.
+fn mode(options: &Call) -> Mode {
+    options.mode.map_or(Mode::Text, mode_of)
+}
+
 fn caller(desk: &Desk, options: &Call) -> anyhow::Result<Caller> {
     let who = &options.who;
     let caller = desk.caller(&who.agent, who.tenant.as_deref(), who.actor.as_deref())?;
     desk.known(&caller)?;
-    on_behalf(caller, options.subject.as_deref(), options.user.as_deref())
+    on_behalf(desk, caller, options.subject.as_deref(), options.user.as_deref())
 }
 
 /// A caller that acts for somebody, of whom something may be known.
 pub(crate) fn on_behalf(
+    desk: &Desk,
     mut caller: Caller,
     subject: Option<&str>,
     user: Option<&str>,
@@ -114,20 +145,14 @@ pub(crate) fn on_behalf(
         caller.subject = Some(subject);
     }
     if user.is_some() {
-        caller.user = Arc::new(facts(user)?);
+        caller.user = Arc::new(facts::known(desk, &caller, user)?);
     }
     Ok(caller)
 }
 
-/// What is known about the user, as somebody typed it.
-pub(crate) fn facts(user: Option<&str>) -> anyhow::Result<Facts> {
-    let read = |text| serde_json::from_str(text).given("--user must be a JSON object");
-    Ok(user.map(read).transpose()?.unwrap_or_default())
-}
-
 fn request(options: &Call, caller: Caller, arguments: String) -> Request {
     let mut request = Request::new(caller, options.tool.clone(), RawArguments::Text(arguments));
-    request.mode = mode(options.mode);
+    request.mode = mode(options);
     request.id.clone_from(&options.id);
     request.key.clone_from(&options.key);
     request.occurrence = options.occurrence;
@@ -154,7 +179,7 @@ async fn session(
         }
         Some("new") => {
             desk.keep_registry(&Kept::of(&desk.config), out);
-            let session = desk.runtime.open(caller, mode(options.mode)).await.map_err(said)?;
+            let session = desk.runtime.open(caller, mode(options)).await.map_err(said)?;
             out.note(&format!("session {} (registry {})", session.id, session.registry_version));
             return Ok(Some(session.id));
         }
@@ -162,6 +187,7 @@ async fn session(
     };
     // Of one that is not there the call itself says so.
     if let Ok(pinned) = desk.runtime.session(caller, id).await {
+        fits(&pinned, options)?;
         desk.reopen_session(&pinned, out);
     }
     if options.turn && options.dry_run {
@@ -173,10 +199,21 @@ async fn session(
         let over = desk.runtime.signal(caller, id, over).await.map_err(said)?;
         // Messages that waited have begun the next turn already.
         if over.messages.is_empty() {
-            desk.runtime.message(caller, id, serde_json::Value::Null).await.map_err(said)?;
+            desk.runtime.message(caller, id, Value::Null).await.map_err(said)?;
         }
     }
     Ok(Some(id.to_owned()))
+}
+
+/// A session has a mode of its own, which no call changes.
+fn fits(session: &Session, options: &Call) -> anyhow::Result<()> {
+    match options.mode.map(mode_of) {
+        Some(meant) if meant != session.mode => Err(misuse(format!(
+            "--mode: the session is in {} mode; leave `--mode` out, or begin a session with `--session new`",
+            session.mode.as_str()
+        ))),
+        Some(_) | None => Ok(()),
+    }
 }
 
 fn fresh_key() -> anyhow::Result<String> {
@@ -195,7 +232,9 @@ fn show(envelope: &Envelope, options: &Call, out: &mut Output) -> anyhow::Result
         Ok(data) => out.line(&plain(&serde_json::to_string_pretty(data)?)),
         Err(error) => {
             out.error(&format!("[{}] {}", error.kind, plain(&error.message)));
-            out.note(&format!("  help: {}", plain(&error.suggestion)));
+            // What others say in the body of a request is an option here.
+            let help = error.suggestion.replace("`despite_unknown`", "`--despite-unknown`");
+            out.note(&format!("  help: {}", plain(&help)));
             if let Some(source) = &error.source {
                 out.note(&format!("  cause: {}", plain(source)));
             }
@@ -203,7 +242,7 @@ fn show(envelope: &Envelope, options: &Call, out: &mut Output) -> anyhow::Result
                 out.note(&format!("  details: {}", plain(&serde_json::to_string_pretty(details)?)));
             }
             let asked = error.details.as_ref().and_then(|all| all.pointer("/confirmation/id"));
-            if let Some(id) = asked.and_then(serde_json::Value::as_str) {
+            if let Some(id) = asked.and_then(Value::as_str) {
                 out.note(&format!(
                     "  next: a person approves it with `haft confirmations approve {}`; then the same command again",
                     plain(id)
@@ -218,7 +257,7 @@ fn show(envelope: &Envelope, options: &Call, out: &mut Output) -> anyhow::Result
         out.note(&format!("warning[{}]: {place}{}", warning.code, plain(&warning.message)));
     }
     for clamp in &meta.clamps {
-        let text = |value: &Option<serde_json::Value>| {
+        let text = |value: &Option<Value>| {
             value.as_ref().map_or("nothing".to_owned(), ToString::to_string)
         };
         out.note(&format!(

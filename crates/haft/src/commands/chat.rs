@@ -14,7 +14,7 @@ use haft_core::port::{Journal as _, Owner};
 use haft_core::secret::SecretText;
 use haft_runtime::session::Signal;
 
-use super::call::mode;
+use super::call::mode_of;
 use crate::assembly::{Desk, block_on, plain, said};
 use crate::cli::Chat;
 use crate::config::Model;
@@ -71,7 +71,7 @@ pub(crate) fn run(at: &Place, options: &Chat, out: &mut Output) -> anyhow::Resul
         let help = asked_at(&model, &endpoint);
         let http = Http::new(endpoint)?;
         let mut settings = model.settings();
-        settings.mode = mode(options.mode);
+        settings.mode = mode_of(options.mode);
         let mut talk = Talk::new(&desk, options, message, help, out);
         let agent = Agent::new(desk.runtime.clone(), Arc::new(http), settings)
             .connected(model.connections())

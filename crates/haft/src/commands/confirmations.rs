@@ -1,6 +1,7 @@
 //! `haft confirmations`
 
 use haft_core::Principal;
+use haft_core::call::PrincipalKind;
 use haft_core::port::{ConfirmationFilter, Confirmations as _, Store as _};
 use haft_core::record::{Confirmation, ConfirmationStatus};
 use serde_json::json;
@@ -8,7 +9,7 @@ use serde_json::json;
 use crate::assembly::{Desk, block_on, open_store, plain, said};
 use crate::cli::{Confirmations, ConfirmationsAction};
 use crate::named;
-use crate::output::{Exit, Given as _, Output, instant};
+use crate::output::{Exit, Given as _, Output, instant, misuse};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Confirmations, out: &mut Output) -> anyhow::Result<Exit> {
@@ -26,11 +27,11 @@ async fn list(at: &Place, options: &Confirmations, out: &mut Output) -> anyhow::
     let store = open_store(&config)?;
     let status = (!options.all).then_some(ConfirmationStatus::Pending);
     let now = store.now_ms();
-    let tenant = options.operator.tenant.clone();
+    let tenant = options.tenant.clone();
     let filter = ConfirmationFilter { tenant, status, limit: usize::MAX, ..Default::default() };
     let mut found = store.confirmations(filter).await?;
     if found.is_empty() {
-        named::tenant(&store, &config, &options.operator.tenant).await?;
+        named::tenant(&store, &config, &options.tenant).await?;
     }
     if !options.all {
         found.retain(|one| one.expires_at_ms > now);
@@ -54,12 +55,35 @@ fn show(one: &Confirmation, now: i64, out: &mut Output) -> anyhow::Result<()> {
     let status = if expired { "expired" } else { one.status.as_str() };
     out.line(&format!("{}  {status}  until {}", one.id, instant(one.expires_at_ms)));
     out.line(&format!("  {}", plain(&one.preview)));
-    out.line(&format!("  {} asks to call {}", one.actor, one.tool));
+    let actor = plain(&one.actor.to_string());
+    out.line(&format!("  {actor} asks to call {}", plain(&one.tool)));
+    let subject = one.subject.as_ref().map(ToString::to_string);
+    let facts = [
+        ("for", subject.as_deref()),
+        ("agent", Some(one.agent.as_str())),
+        ("session", one.session.as_deref()),
+        ("connection", one.connection.as_deref()),
+        ("call", one.call.as_deref()),
+    ];
+    for (name, fact) in facts {
+        fact.iter().for_each(|fact| out.line(&format!("  {name} {}", plain(fact))));
+    }
     out.line(&format!("  with {}", plain(&serde_json::to_string(&one.arguments)?)));
     for warning in &one.suspicious {
         out.line(&format!("  look twice: {}", plain(warning)));
     }
     Ok(())
+}
+
+/// Behind an agent or a service may stand the model that asks.
+fn person(actor: &str) -> anyhow::Result<Principal> {
+    let by = Principal::parse(actor).given("--as")?;
+    match by.kind {
+        PrincipalKind::User => Ok(by),
+        PrincipalKind::Agent | PrincipalKind::Service => {
+            Err(misuse("--as: no agent or service answers these; name a person, `user:<id>`"))
+        }
+    }
 }
 
 async fn decide(
@@ -69,9 +93,9 @@ async fn decide(
     approve: bool,
     out: &mut Output,
 ) -> anyhow::Result<Exit> {
+    let by = person(&options.actor)?;
     let desk = Desk::open(at, None, out)?;
-    let by = Principal::parse(&options.operator.actor).given("--as")?;
-    let decided = desk.runtime.confirm(&options.operator.tenant, id, approve, &by).await;
+    let decided = desk.runtime.confirm(&options.tenant, id, approve, &by).await;
     let decided = decided.map_err(said)?;
     if options.json {
         out.json(&json!({ "confirmation": decided.confirmation, "token": decided.token }))?;

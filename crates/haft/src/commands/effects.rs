@@ -2,6 +2,7 @@
 
 use haft_core::ledger::{EffectRecord, State};
 use haft_core::port::{EffectFilter, Ledger as _};
+use serde_json::{Value, json};
 
 use crate::assembly::{Desk, block_on, open_store, said};
 use crate::cli::{Effects, EffectsAction, YesNo};
@@ -47,7 +48,8 @@ async fn list(at: &Place, options: &Effects, out: &mut Output) -> anyhow::Result
     }
     out.cut(&mut effects, options.limit);
     if options.json {
-        out.json(&effects)?;
+        let shown: Vec<Value> = effects.iter().map(|one| told(one, options)).collect();
+        out.json(&shown)?;
     } else if effects.is_empty() {
         out.line("no effects");
     } else {
@@ -55,6 +57,14 @@ async fn list(at: &Place, options: &Effects, out: &mut Output) -> anyhow::Result
         out.table(&["CALL", "STATE", "TOOL", "TIME", "CLASS", "GROUP"], 3, &rows);
     }
     Ok(Exit::Done)
+}
+
+/// Arguments and answers may hold what the contract's redaction strips: they are shown to whoever says so.
+fn told(record: &EffectRecord, options: &Effects) -> Value {
+    match options.full {
+        true => json!(record),
+        false => haft_server::shown_effect(record),
+    }
 }
 
 fn row(record: &EffectRecord) -> Vec<String> {
@@ -86,7 +96,7 @@ async fn settle(
         }
     };
     if options.json {
-        out.json(&effect)?;
+        out.json(&told(&effect, options))?;
     } else {
         let by = effect.resolution.as_ref().map_or("", |resolution| resolution.by.as_str());
         out.line(&format!("{}: {} (says {by})", effect.effect.call, effect.state.as_str()));

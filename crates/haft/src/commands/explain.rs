@@ -1,9 +1,10 @@
 //! `haft explain`
 
-use anyhow::bail;
+use anyhow::anyhow;
 use haft_build::code::{ALL, Code};
-use haft_core::ErrorKind;
+use haft_core::{ErrorKind, nearest};
 
+use crate::assembly::plain;
 use crate::cli::Explain;
 use crate::output::{Exit, Output};
 
@@ -25,10 +26,21 @@ pub(crate) fn run(options: &Explain, out: &mut Output) -> anyhow::Result<Exit> {
     let page = match (Code::find(id), ErrorKind::parse(id)) {
         (Some(code), _) => code.page,
         (None, Some(kind)) => kind.page(),
-        (None, None) => bail!("there is no code `{id}`; `haft explain` lists them"),
+        (None, None) => return Err(missing(id)),
     };
     out.line(page.trim_end());
     Ok(Exit::Done)
+}
+
+/// The code or the kind that was perhaps meant.
+fn missing(id: &str) -> anyhow::Error {
+    let codes = ALL.iter().map(|code| code.id);
+    let all = codes.chain(ErrorKind::ALL.iter().map(|kind| kind.as_str()));
+    let meant = match nearest::find(id, all) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`haft explain` lists them".to_owned(),
+    };
+    anyhow!("there is no code `{}`; {meant}", plain(id))
 }
 
 fn title(kind: ErrorKind) -> String {

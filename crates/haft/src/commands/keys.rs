@@ -44,7 +44,7 @@ fn make(new: &NewKey, out: &mut Output) -> anyhow::Result<Exit> {
         agents: None,
         name: None,
         expires: expires(new)?,
-        user: super::call::facts(new.user.as_deref())?,
+        user: crate::facts::read(new.user.as_deref())?,
     };
     Keys::load(std::slice::from_ref(&key))?;
     out.line(&text);
@@ -63,7 +63,7 @@ async fn keep(at: &Place, new: &NewKey, out: &mut Output) -> anyhow::Result<Exit
         subject: None,
         roles: new.roles.iter().map(|name| role(*name)).collect(),
         agents: None,
-        user: super::call::facts(new.user.as_deref())?,
+        user: crate::facts::read(new.user.as_deref())?,
         expires_at_ms: expires(new)?.map(|at| at.0),
     };
     let known = desk.runtime.configured();

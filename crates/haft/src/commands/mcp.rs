@@ -37,7 +37,7 @@ pub(crate) fn run(at: &Place, options: &Mcp, out: &mut Output) -> anyhow::Result
         if let Some(subject) = &options.subject {
             caller.subject = Some(Principal::parse(subject).given("--subject")?);
         }
-        let said = super::call::facts(options.user.as_deref())?;
+        let said = crate::facts::known(&desk, &caller, options.user.as_deref())?;
         caller.user = facts::of(&caller.actor, caller.subject.as_ref(), &said);
         let limits = desk.config.server.limits.clone();
         let door = Door::new(desk.runtime.clone(), hub, Keys::default(), Vec::new(), limits);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context as _, bail};
+use haft_core::contract::SideEffects;
 use haft_core::port::Execute;
 use haft_core::registry::Implementation;
 use haft_core::{Registry, Tool, nearest};
@@ -56,18 +57,71 @@ fn newest(toolset: &Path) -> (Option<SystemTime>, usize) {
     newest
 }
 
+#[derive(Default)]
 struct Counts {
     passed: usize,
     failed: usize,
     without: Vec<String>,
-    /// Their handlers are not part of this program.
-    elsewhere: Vec<String>,
+    left: Vec<Left>,
+}
+
+/// A tool whose tests are not run.
+struct Left {
+    tool: String,
+    tests: usize,
+    why: Unrun,
+}
+
+/// Why a tool's tests are not run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unrun {
+    /// Its handler is not part of this program.
+    Elsewhere,
+    /// It writes, and its handler is a program: stubs do not hold it, so it would do so in earnest.
+    InEarnest,
+}
+
+impl Unrun {
+    const ALL: [Self; 2] = [Self::Elsewhere, Self::InEarnest];
+
+    fn of(tool: &Tool, executors: &dyn Execute, options: &Test) -> Option<Self> {
+        let writes = tool.contract.side_effects == SideEffects::Writes;
+        match &tool.handler {
+            _ if !executors.can_run(tool) => Some(Self::Elsewhere),
+            Implementation::Process { .. } if writes && !options.run_programs => {
+                Some(Self::InEarnest)
+            }
+            Implementation::Process { .. }
+            | Implementation::Js { .. }
+            | Implementation::Wasm { .. }
+            | Implementation::Native
+            | Implementation::Gateway
+            | Implementation::Unbound => None,
+        }
+    }
+
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::Elsewhere => "nothing here runs them (gateways, functions of other programs)",
+            Self::InEarnest => "their handlers are programs that write, and would do so in earnest",
+        }
+    }
+
+    fn help(self) -> &'static str {
+        match self {
+            Self::Elsewhere => "`haft call <tool> --dry-run` says what a call would meet",
+            Self::InEarnest => {
+                "`--run-programs` runs them: nobody is asked for approval and nothing is recorded, so \
+                 only where nothing real can be reached"
+            }
+        }
+    }
 }
 
 fn once(toolset: &Path, options: &Test, out: &mut Output) -> anyhow::Result<Exit> {
     let registry = compiled(toolset, out)?;
     let start = Instant::now();
-    let mut counts = Counts { passed: 0, failed: 0, without: Vec::new(), elsewhere: Vec::new() };
+    let mut counts = Counts::default();
     let (mut results, mut excluded) = (Vec::new(), 0);
     block_on(async {
         let executors: Arc<dyn Execute> =
@@ -77,13 +131,15 @@ fn once(toolset: &Path, options: &Test, out: &mut Output) -> anyhow::Result<Exit
                 counts.without.push(tool.contract.tool_id.clone());
                 continue;
             };
-            if !executors.can_run(tool) {
-                counts.elsewhere.push(tool.contract.tool_id.clone());
-                continue;
-            }
             let (meant, left_out): (Vec<_>, Vec<_>) =
                 file.tests.iter().partition(|case| wanted(case, options));
             excluded += left_out.len();
+            if let Some(why) = Unrun::of(tool, &*executors, options) {
+                let tool = tool.contract.tool_id.clone();
+                let left = Left { tool, tests: meant.len(), why };
+                counts.left.extend((!meant.is_empty()).then_some(left));
+                continue;
+            }
             for case in meant {
                 let result =
                     one(&registry, tool, case, executors.clone(), &mut counts, options, out)
@@ -94,22 +150,45 @@ fn once(toolset: &Path, options: &Test, out: &mut Output) -> anyhow::Result<Exit
         Ok(())
     })?;
     if options.json {
-        out.json(&json!({ "passed": counts.passed, "failed": counts.failed, "withoutTests": counts.without, "notRun": counts.elsewhere, "tests": results }))?;
+        out.json(&counts.report(results))?;
     } else {
         summary(&counts, start, out);
     }
-    if let (0, Some(filter)) = (counts.passed + counts.failed, &options.filter)
-        && excluded > 0
-    {
-        let tests = counted(excluded, "test");
-        let named = plain(filter);
-        let why = format!("--filter: no name of a test contains `{named}`; {tests} left out");
-        return Err(misuse(why));
+    counts.exit(options, excluded)
+}
+
+impl Counts {
+    fn report(&self, tests: Vec<Value>) -> Value {
+        let left = |one: &Left| {
+            let Left { tool, tests, why } = one;
+            json!({ "tool": tool, "tests": tests, "why": why.in_words(), "help": why.help() })
+        };
+        let left: Vec<Value> = self.left.iter().map(left).collect();
+        json!({
+            "passed": self.passed,
+            "failed": self.failed,
+            "withoutTests": self.without,
+            "notRun": left,
+            "tests": tests,
+        })
     }
-    if counts.passed + counts.failed == 0 {
-        bail!("no tests were run; write a tests.json beside a tool's schema.json");
+
+    /// Where nothing ran, nothing was shown to work.
+    fn exit(&self, options: &Test, excluded: usize) -> anyhow::Result<Exit> {
+        let ran = self.passed + self.failed;
+        match (&options.filter, self.left.first()) {
+            _ if ran > 0 => Ok(if self.failed == 0 { Exit::Done } else { Exit::Findings }),
+            (_, Some(first)) => bail!("no tests were run; {}", first.why.help()),
+            (Some(filter), None) if excluded > 0 => {
+                let (named, tests) = (plain(filter), counted(excluded, "test"));
+                let why = format!("no name of a test contains `{named}`; {tests} left out");
+                Err(misuse(format!("--filter: {why}")))
+            }
+            (_, None) => {
+                bail!("no tests were run; write a tests.json beside a tool's schema.json")
+            }
+        }
     }
-    Ok(if counts.failed == 0 { Exit::Done } else { Exit::Findings })
 }
 
 fn chosen<'r>(registry: &'r Registry, options: &Test) -> anyhow::Result<Vec<&'r Tool>> {
@@ -197,15 +276,20 @@ async fn one(
 }
 
 fn summary(counts: &Counts, start: Instant, out: &mut Output) {
-    let Counts { passed, failed, without, elsewhere } = counts;
-    out.line(&format!(
-        "\n{passed} passed, {failed} failed in {:.1} s",
-        start.elapsed().as_secs_f64()
-    ));
+    let Counts { passed, failed, without, left } = counts;
+    let unrun: usize = left.iter().map(|one| one.tests).sum();
+    let unrun = if unrun > 0 { format!(", {unrun} not run") } else { String::new() };
+    let took = start.elapsed().as_secs_f64();
+    out.line(&format!("\n{passed} passed, {failed} failed{unrun} in {took:.1} s"));
     if !without.is_empty() {
         out.note(&format!("without tests: {}", without.join(", ")));
     }
-    if !elsewhere.is_empty() {
-        out.note(&format!("not run, since nothing here runs them: {}", elsewhere.join(", ")));
+    for why in Unrun::ALL {
+        let of = left.iter().filter(|one| one.why == why);
+        let tools: Vec<&str> = of.map(|one| one.tool.as_str()).collect();
+        if !tools.is_empty() {
+            out.note(&format!("not run, since {}: {}", why.in_words(), tools.join(", ")));
+            out.note(&format!("  help: {}", why.help()));
+        }
     }
 }

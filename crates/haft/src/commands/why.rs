@@ -2,15 +2,16 @@
 
 use anyhow::Context as _;
 use haft_core::call::{Call, RawArguments};
-use haft_core::port::{Invoke as _, Standing, Verdict};
+use haft_core::port::{Blocks as _, Invoke as _, Standing, Verdict};
+use haft_core::session::Block;
 use haft_core::{Caller, Envelope, Tool, nearest};
 use haft_runtime::toolbox::{Catalog, Found, Unavailable};
 use serde_json::{Value, json};
 
 use crate::assembly::{Desk, block_on, plain, text_of};
 use crate::cli::Why;
-use crate::commands::call::{mode, on_behalf};
-use crate::output::{Exit, Output};
+use crate::commands::call::{mode_of, on_behalf};
+use crate::output::{Exit, Output, instant};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Why, out: &mut Output) -> anyhow::Result<Exit> {
@@ -20,14 +21,20 @@ pub(crate) fn run(at: &Place, options: &Why, out: &mut Output) -> anyhow::Result
         let (tenant, actor) = (options.tenant.as_deref(), options.actor.as_deref());
         let caller = desk.caller(&options.agent, tenant, actor)?;
         desk.known(&caller)?;
-        let caller = on_behalf(caller, options.subject.as_deref(), options.user.as_deref())?;
-        let catalog = desk.runtime.catalog(&caller, mode(options.mode));
+        let caller = on_behalf(&desk, caller, options.subject.as_deref(), options.user.as_deref())?;
+        let catalog = desk.runtime.catalog(&caller, mode_of(options.mode));
         // What the tenant does not have exists for no agent; whoever asks here may know of it.
         let offers = desk.runtime.offers(&caller.tenant);
-        let Some(name) = &options.tool else { return all(&catalog, &offers, options, out) };
+        let block = desk.store.blocked(&caller.tenant, caller.principal()).await?;
+        let Some(name) = &options.tool else {
+            return all(&catalog, &offers, block.as_ref(), options, out);
+        };
         let mut answer = one(&catalog, &offers, name);
         if let (Found::Tool(tool), None) = (catalog.find(name), &options.connection) {
             own_connection(&mut answer, &desk.runtime.connections(&caller, &tool.tool));
+        }
+        if let Some(block) = &block {
+            blocked(&mut answer, block);
         }
         if let Some(arguments) = arguments
             && !matches!(catalog.find(name), Found::Unknown)
@@ -66,6 +73,25 @@ fn own_connection(answer: &mut Value, granted: &[String]) {
     say("enable", json!(help));
 }
 
+/// Nobody acts for a user who is blocked, whatever rules say.
+fn blocked(answer: &mut Value, block: &Block) {
+    let Some(answer) =
+        answer.as_object_mut().filter(|one| one.get("allowed") == Some(&json!(true)))
+    else {
+        return;
+    };
+    let mut say = |key: &str, value: Value| drop(answer.insert(key.to_owned(), value));
+    say("allowed", json!(false));
+    say("why", json!("blocked"));
+    say("inWords", json!(in_words(block)));
+    say("rule", json!("block"));
+    say("enable", json!("the block ends by itself"));
+}
+
+fn in_words(block: &Block) -> String {
+    format!("{} is blocked until {}", block.principal, instant(block.until_ms))
+}
+
 async fn asked(
     desk: &Desk,
     caller: Caller,
@@ -74,7 +100,7 @@ async fn asked(
     options: &Why,
 ) -> Envelope {
     let mut call = Call::new(caller, name, RawArguments::Text(arguments));
-    call.mode = mode(options.mode);
+    call.mode = mode_of(options.mode);
     call.key = Some("haft-why".to_owned());
     call.connection.clone_from(&options.connection);
     call.connections = options.connection.iter().cloned().collect();
@@ -197,7 +223,7 @@ fn near(catalog: &Catalog, name: &str) -> String {
 fn text(answer: &Value, name: &str, options: &Why, out: &mut Output) -> anyhow::Result<()> {
     let say =
         |pointer: &str| answer.pointer(pointer).and_then(Value::as_str).unwrap_or("-").to_owned();
-    let mode = mode(options.mode).as_str();
+    let mode = mode_of(options.mode).as_str();
     let with = if options.args.is_some() { " with these arguments" } else { "" };
     let agent = plain(&options.agent);
     if is_allowed(answer) {
@@ -231,15 +257,20 @@ fn text(answer: &Value, name: &str, options: &Why, out: &mut Output) -> anyhow::
 fn all(
     catalog: &Catalog,
     offers: &[Unavailable],
+    block: Option<&Block>,
     options: &Why,
     out: &mut Output,
 ) -> anyhow::Result<Exit> {
+    if let Some(block) = block {
+        out.note(&format!("{}: no tool runs before then", plain(&in_words(block))));
+    }
     let unavailable = [catalog.unavailable(), offers.to_vec()].concat();
     if options.json {
         let usable: Vec<Value> =
             catalog.list().map(|tool| one(catalog, offers, &tool.tool.id)).collect();
+        let until = block.map(|block| instant(block.until_ms));
         let other: Vec<Value> = unavailable.iter().map(refused).collect();
-        out.json(&json!({ "available": usable, "unavailable": other }))?;
+        out.json(&json!({ "available": usable, "unavailable": other, "blockedUntil": until }))?;
         return Ok(Exit::Done);
     }
     let row = |tool: &Tool, status: &str, enable: &str| {

@@ -107,3 +107,60 @@ fn nothing_in_a_question_is_hidden_from_whoever_answers() {
     assert!(hidden.iter().all(|letter| !listed.out.contains(letter)), "{listed:?}");
     assert!(listed.out.contains("\\u3164\\u115f\\ufe0f"), "{listed:?}");
 }
+
+/// A question that mara's agent asks in a session.
+fn asking() -> (Project, String) {
+    let project = Project::new();
+    let before = project.read("haft.toml");
+    let lines = "[[tenants]]\nid = \"default\"\n[[agents]]\nid = \"default\"\ntenant = \"default\"\n\
+        [[delegations]]\ntenant = \"default\"\nactor = \"agent:default\"\nsubject = \"user:mara\"\n\
+        tools = [\"*\"]\nuntil = \"2999-01-01T00:00:00Z\"\n";
+    project.write("haft.toml", &format!("{before}{lines}"));
+    let order = ["call", "order", "--args", r#"{"message": "hey"}"#, "--for", "user:mara"];
+    let asked = project.run(&[&order[..], &["--session", "new"]].concat());
+    assert_eq!(asked.code, 1, "{asked:?}");
+    let session = asked.err.split_whitespace().nth(1).unwrap().to_owned();
+    (project, session)
+}
+
+#[test]
+fn whoever_answers_is_told_for_whom_and_in_which_session() {
+    let (project, session) = asking();
+    let listed = project.run(&["confirmations"]);
+    for line in ["  for user:mara", "  agent default", &format!("  session {session}")] {
+        assert!(listed.out.lines().any(|one| one == line), "{line}: {listed:?}");
+    }
+    assert!(listed.out.contains("\n  call call_"), "{listed:?}");
+    assert!(!listed.out.contains("connection"), "there is none: {listed:?}");
+}
+
+#[test]
+fn no_service_answers_a_question() {
+    let project = Project::new();
+    for who in ["service:billing", "agent:default"] {
+        for answer in ["approve", "deny"] {
+            let said = project.run(&["confirmations", answer, "cnf_1", "--as", who]);
+            assert!(said.code == 2 && said.err.contains("name a person, `user:<id>`"), "{said:?}");
+        }
+    }
+}
+
+#[test]
+fn effects_are_listed_without_what_redaction_strips() {
+    let (project, session) = asking();
+    let (_, asked) = project.json(&["confirmations", "--json"]);
+    let id = asked[0]["id"].as_str().unwrap();
+    let (_, approved) = project.json(&["confirmations", "approve", id, "--json"]);
+    let token = approved["token"].as_str().unwrap();
+    let order = ["call", "order", "--args", r#"{"message": "hey"}"#, "--for", "user:mara"];
+    let done = [&order[..], &["--session", &session, "--confirm", token]].concat();
+    assert_eq!(project.run(&done).code, 0);
+    let (_, listed) = project.json(&["effects", "--json"]);
+    assert_eq!(listed[0]["state"], "succeeded", "{listed}");
+    for member in ["arguments", "rawArguments", "result"] {
+        assert!(listed[0].get(member).is_none(), "{member}: {listed}");
+    }
+    let (_, whole) = project.json(&["effects", "--json", "--full"]);
+    assert_eq!(whole[0]["arguments"], json!({ "message": "hey" }), "{whole}");
+    assert_eq!(whole[0]["result"], json!({ "sent": true }), "{whole}");
+}

@@ -20,6 +20,9 @@ mod lines;
 mod lists;
 #[cfg(test)]
 mod memory;
+#[cfg(unix)]
+#[cfg(test)]
+mod programs;
 #[cfg(test)]
 mod project;
 #[cfg(test)]

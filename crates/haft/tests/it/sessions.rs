@@ -75,3 +75,32 @@ fn a_kept_registry_that_was_touched_is_refused() {
     project.write(&file, &text);
     assert_eq!(call(&project, &session).unwrap(), version);
 }
+
+#[test]
+fn a_session_has_its_own_mode() {
+    let project = Project::new();
+    let begun = project.run(&["call", "greet", "--args", r#"{"text": "a"}"#, "--session", "new"]);
+    let session = begun.err.split_whitespace().nth(1).unwrap();
+    let call = |more: &[&str]| {
+        let again = ["call", "greet", "--args", r#"{"text": "b"}"#, "--session", session];
+        project.run(&[&again[..], more].concat())
+    };
+    assert_eq!(call(&[]).code, 0);
+    assert_eq!(call(&["--mode", "text"]).code, 0);
+    let other = call(&["--mode", "voice"]);
+    assert!(other.code == 2 && other.err.contains("the session is in text mode"), "{other:?}");
+}
+
+#[test]
+fn a_call_without_a_session_is_told_why_its_messages_reach_nobody() {
+    let project = Project::new();
+    let contract = project.read("tools/order/schema.json");
+    let unasked =
+        contract.replace("\"requiresConfirmation\": true", "\"requiresConfirmation\": false");
+    project.write("tools/order/schema.json", &unasked);
+    let order = ["call", "order", "--args", r#"{"message": "hey"}"#];
+    let said = project.run(&order);
+    assert!(said.code == 1 && said.err.contains("`--session new` begins one"), "{said:?}");
+    let heard = project.run(&[&order[..], &["--session", "new"]].concat());
+    assert!(heard.code == 0 && heard.err.contains("message: {"), "{heard:?}");
+}

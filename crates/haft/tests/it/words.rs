@@ -73,6 +73,97 @@ fn a_refused_dry_run_names_rule_and_stage() {
 }
 
 #[test]
+fn a_dry_run_ends_as_it_says_whether_the_call_would_run() {
+    let project = Project::new();
+    let dry = |tool: &str, args: &str| {
+        let (code, told) = project.json(&["call", tool, "--args", args, "--dry-run", "--json"]);
+        (code, told["data"]["wouldRun"].clone())
+    };
+    assert_eq!(dry("greet", r#"{"text": "a"}"#), (0, json!(true)));
+    assert_eq!(dry("order", r#"{"message": "hey"}"#), (1, json!(false)), "it would be asked about");
+}
+
+#[test]
+fn an_override_is_named_where_it_is_why_a_person_is_asked() {
+    let project = Project::new();
+    let dry = ["call", "greet", "--args", r#"{"text": "a"}"#, "--dry-run", "--json"];
+    let because = || project.json(&dry).1["data"]["confirmation"]["because"].clone();
+    assert_eq!(because(), json!(null));
+    let before = project.read("haft.toml");
+    let lines = "[[tenants]]\nid = \"default\"\n[[agents]]\nid = \"default\"\ntenant = \"default\"\n\
+        [[agents.activations]]\ntool = \"shop__greet\"\nenabled = true\n\
+        overrides = { requires_confirmation = true }\n";
+    project.write("haft.toml", &format!("{before}{lines}"));
+    let override_ = "the override `requires_confirmation` of the agent's activation";
+    assert_eq!(because(), json!(override_));
+}
+
+#[test]
+fn what_is_said_of_the_user_must_be_what_rules_read() {
+    let project = Project::new();
+    let config = project.read("haft.toml");
+    let declared = "[policy.user]\nlevel = \"integer\"\nroles = \"strings\"\n";
+    project.write("haft.toml", &format!("{config}{declared}"));
+    for command in
+        [&["call", "greet", "--args", r#"{"text": "a"}"#][..], &["why", "default", "greet"]]
+    {
+        for (user, code, words) in [
+            (r#"{"level": 1, "roles": ["a"], "isAuthenticated": true}"#, 0, ""),
+            (r#"{"level": null}"#, 0, ""),
+            (
+                r#"{"levl": 1}"#,
+                2,
+                "`levl` is not declared in `[policy.user]`, so no rule reads it; did you mean `level`",
+            ),
+            (r#"{"level": "1"}"#, 2, "`level` must be a whole number, not \"1\""),
+            (r#"{"roles": "a"}"#, 2, "`roles` must be a list of texts"),
+            (r#"{"isAuthenticated": 1}"#, 2, "`isAuthenticated` must be true or false"),
+        ] {
+            let said = project.run(&[command, &["--user", user]].concat());
+            assert!(said.code == code && said.err.contains(words), "{user}: {said:?}");
+        }
+    }
+    // What nobody declared, a contract's condition may read all the same.
+    let contract = project.read("tools/greet/schema.json");
+    let mut contract: serde_json::Value = serde_json::from_str(&contract).unwrap();
+    let condition = "context has user && context.user has levl && context.user.levl == 1";
+    contract["availability"] = json!({ "condition": condition });
+    project.write("tools/greet/schema.json", &contract.to_string());
+    let said = project.run(&["why", "default", "greet", "--user", r#"{"levl": 1}"#]);
+    assert_eq!(said.code, 0, "{said:?}");
+}
+
+#[test]
+fn why_says_no_while_the_user_is_blocked() {
+    let project = Project::new();
+    assert_eq!(project.run(&["new", "--from", "ignore-user"]).code, 0);
+    let args = r#"{"duration_seconds": 600, "farewell_message": "bye"}"#;
+    let zed = ["--as", "user:zed"];
+    let done = ["call", "ignore_user", "--args", args, "--session", "new"];
+    let done = project.run(&[&done[..], &zed].concat());
+    assert_eq!(done.code, 0, "{done:?}");
+    for more in [&[][..], &["--args", r#"{"text": "a"}"#]] {
+        let said = project.run(&[&["why", "default", "greet"], &zed[..], more].concat());
+        assert!(said.code == 1 && said.out.contains("is blocked until 2"), "{said:?}");
+    }
+    let (_, all) = project.json(&[&["why", "default", "--json"], &zed[..]].concat());
+    assert!(all["blockedUntil"].is_string(), "{all}");
+    let other = project.run(&["why", "default", "greet", "--as", "user:mara"]);
+    assert_eq!(other.code, 0, "{other:?}");
+}
+
+#[test]
+fn an_intact_trail_needs_no_acknowledging() {
+    let project = Project::new();
+    assert_eq!(project.run(&["call", "greet", "--args", r#"{"text": "a"}"#]).code, 0);
+    let (_, before) = project.json(&["audit", "verify", "--json"]);
+    let said = project.run(&["audit", "acknowledge", "--note", "looked"]);
+    assert!(said.code == 0 && said.out.contains("nothing to acknowledge"), "{said:?}");
+    let (_, after) = project.json(&["audit", "verify", "--json"]);
+    assert_eq!(before["entries"], after["entries"]);
+}
+
+#[test]
 fn names_that_nothing_has_are_told_with_the_nearest() {
     let project = Project::new();
     for (arguments, code, words) in [
@@ -80,6 +171,8 @@ fn names_that_nothing_has_are_told_with_the_nearest() {
         (&["why", "default", "gret", "--args", "{}"], 1, "did you mean `greet`?"),
         (&["test", "ordr"], 2, "there is no tool `ordr`; did you mean `order`?"),
         (&["calls", "--call", "nosuch"], 2, "has no call `nosuch`"),
+        (&["explain", "denide"], 3, "there is no code `denide`; did you mean `denied`?"),
+        (&["explain", "H21O"], 3, "did you mean `H21"),
     ] {
         let said = project.run(arguments);
         assert_eq!(said.code, code, "{said:?}");

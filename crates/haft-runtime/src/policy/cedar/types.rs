@@ -97,7 +97,24 @@ impl Record {
     }
 }
 
+impl From<UserType> for Type {
+    fn from(ty: UserType) -> Self {
+        match ty {
+            UserType::Boolean => Self::Bool,
+            UserType::Integer => Self::Long,
+            UserType::Number => Self::Decimal,
+            UserType::String => Self::Text,
+            UserType::Strings => Self::Set(Box::new(Self::Text)),
+        }
+    }
+}
+
 impl Type {
+    /// Whether a value is of this type.
+    pub(crate) fn takes(&self, value: &Value) -> bool {
+        self.value(value).is_ok()
+    }
+
     fn schema(&self) -> Value {
         match self {
             Self::Bool => json!({"type": "Boolean"}),
@@ -193,16 +210,9 @@ pub(crate) fn loose(value: &Value) -> Result<Expr, String> {
 
 /// What rules can see of users.
 pub(crate) fn of_user(declared: &BTreeMap<String, UserType>) -> Record {
-    let of = |ty: UserType| match ty {
-        UserType::Boolean => Type::Bool,
-        UserType::Integer => Type::Long,
-        UserType::Number => Type::Decimal,
-        UserType::String => Type::Text,
-        UserType::Strings => Type::Set(Box::new(Type::Text)),
-    };
     let member = |ty| Member { ty, always: false };
     let mut members: BTreeMap<_, _> =
-        declared.iter().map(|(name, ty)| (name.clone(), member(of(*ty)))).collect();
+        declared.iter().map(|(name, ty)| (name.clone(), member(Type::from(*ty)))).collect();
     members.entry("isAuthenticated".into()).or_insert_with(|| member(Type::Bool));
     Record(members)
 }
