@@ -217,6 +217,12 @@ impl Words {
             || (1..=self.looked_to).contains(&number)
     }
 
+    /// What to tell of all that is wrong: what nobody has looked at, or else the first.
+    pub(super) fn telling(&self, all: &[Differing]) -> Option<Broken> {
+        let new = all.iter().find(|one| !self.knows(one));
+        new.or(all.first()).map(|one| one.broken.clone())
+    }
+
     /// The effects of the ledger on which the two do not agree, those that are gone before their time, and
     /// such things that are configured, granted or approved.
     pub(super) fn against(&self, conn: &Connection) -> Res<Vec<Differing>> {

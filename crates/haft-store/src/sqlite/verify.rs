@@ -53,18 +53,20 @@ pub fn verify(
     };
     chain.had(had.into_iter().chain(evidence.link()));
     let mut first = None;
-    let mut words = Words::default();
+    let (mut words, said) = (Words::default(), Acknowledged::read(&conn, key)?);
     let listed = each_with_calls(&conn, |entry, is_intact| {
         words.take(entry);
+        if is_intact && said.vouches_for(entry.number) {
+            words.look(entry);
+        }
         if first.is_none() {
             first = chain.follow(entry, is_intact).err();
         }
     })?;
     if first.is_none() {
-        let said = Acknowledged::read(&conn, key)?;
         let differing = words.against(&conn)?.into_iter().chain(said.alone).chain(listed);
-        let mut differing = differing.map(|one| one.broken);
-        first = differing.next().or_else(|| said.unsigned.into_iter().next());
+        first = words.telling(&differing.collect::<Vec<_>>());
+        first = first.or_else(|| said.unsigned.into_iter().next());
     }
     let ended = first.map_or_else(|| chain.end(), Err);
     Ok(ended.and_then(|verified| missing.map_or(Ok(verified), Err)))

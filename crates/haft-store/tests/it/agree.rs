@@ -299,7 +299,10 @@ async fn what_somebody_has_looked_at_does_not_hide_what_comes_later() {
     let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
     assert_eq!(word(&store.claim(claim("more")).await.unwrap()), "fresh 1");
     drop(store);
+    let known = verdict(&bed).unwrap_err();
     touch(&bed, "DELETE FROM effects WHERE call = 'call of next'");
+    let told = verdict(&bed).unwrap_err();
+    assert!(told.number > known.number, "what nobody has looked at is told: {told}");
     let store = bed.open_sqlite(|options| options.verify = haft_store::Verify::Whole);
     let refused = store.claim(claim("other")).await.unwrap_err();
     assert!(matches!(refused, StoreError::Tampered(_)), "{refused}");
