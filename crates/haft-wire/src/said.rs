@@ -120,6 +120,8 @@ pub enum Broken {
     TooLarge,
     /// The pieces contradict one another.
     Contradiction,
+    /// An earlier call of the same message has its id and asks for something else.
+    SameId,
 }
 
 /// How a model's output ended.
