@@ -66,6 +66,8 @@ use crate::said::{End, Fault, Finish, Said, Turn};
 
 /// The code of a fault that says that a limit was exceeded.
 pub const TOO_LARGE: &str = "too_large";
+/// The code of a fault that says that there are more calls than allowed.
+pub const TOO_MANY: &str = "too_many_calls";
 
 /// How the bytes of a stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

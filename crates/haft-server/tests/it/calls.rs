@@ -365,6 +365,37 @@ async fn a_call_that_stands_twice_in_a_message_is_made_once() {
 }
 
 #[tokio::test]
+async fn a_message_of_too_many_calls_is_refused_before_any_is_made() {
+    let served = Served::new().await;
+    let path = format!("{CALLS}?format=openai");
+    let of = |count: usize| {
+        let calls: Vec<Value> =
+            (0..count).map(|at| sends(&format!("c{at}"), &format!("{count}-{at}"))).collect();
+        json!({"role": "assistant", "tool_calls": calls})
+    };
+    let mut line = Line::open(&served, &served.agent, "").await;
+    for count in [65, 600] {
+        let keyed = [("Idempotency-Key", "k-many")];
+        let reply = served.send(&served.agent, "POST", &path, &keyed, Some(of(count))).await;
+        assert_eq!(reply.status, 422, "{reply:?}");
+        assert!(reply.body.contains("at most 64 calls"), "{reply:?}");
+        let frame = json!({"type": "said", "id": format!("f-{count}"), "format": "openai",
+                           "message": of(count)});
+        let told = line.ask(frame).await.to_string();
+        assert!(told.contains("at most 64 calls"), "{told}");
+    }
+    assert_eq!(served.runs(), 0);
+    let keyed = [("Idempotency-Key", "k-most")];
+    let reply = served.send(&served.agent, "POST", &path, &keyed, Some(of(64))).await;
+    assert_eq!((reply.status, served.runs()), (200, 64));
+    let settings =
+        haft_runtime::Settings { max_message_calls: 1, ..haft_runtime::Settings::default() };
+    let served = Served::running(|builder| builder.settings(settings)).await;
+    let reply = served.send(&served.agent, "POST", &path, &keyed, Some(of(2))).await;
+    assert!(reply.status == 422 && reply.body.contains("at most 1 call"), "{reply:?}");
+}
+
+#[tokio::test]
 async fn ids_that_a_provider_uses_again_do_not_stand_for_the_old_call() {
     let served = Served::new().await;
     let begun = served.post(&served.agent, "/v1/agents/helper/sessions", json!({})).await.json();
