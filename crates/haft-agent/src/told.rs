@@ -39,9 +39,7 @@ impl Told {
             told.wishes.system.push(text(message, at)?);
         }
         if rest.is_empty() {
-            return Err(
-                "`messages` holds nothing to answer; end it with a message of the user".into()
-            );
+            return Err("`messages` holds nothing to answer; add what the user said".into());
         }
         let mut all = Vec::with_capacity(rest.len());
         let mut teller = Teller::new(dialect, &theirs);

@@ -94,4 +94,11 @@ impl Runtime {
         )
         .suggest("split it"))
     }
+
+    /// How many calls a posted message of a model may have. A batch is somebody's own and can be split;
+    /// what a model said cannot, so this is more.
+    #[must_use]
+    pub fn most_in_message(&self) -> usize {
+        self.inner.settings.max_message_calls
+    }
 }

@@ -33,6 +33,8 @@ pub struct Settings {
     pub max_depth: usize,
     /// How many calls a batch may have.
     pub max_batch: usize,
+    /// How many calls a message of a model may have that somebody posts.
+    pub max_message_calls: usize,
     /// The pause before a retry; doubled for each further one.
     pub backoff: Duration,
     /// How long a deferred intent waits for the client.
@@ -65,6 +67,7 @@ impl Default for Settings {
             keep_records: Some(hours(24 * 90)),
             max_depth: 4,
             max_batch: 10,
+            max_message_calls: 64,
             backoff: Duration::from_millis(100),
             intent_limit: Duration::from_secs(15),
             undo_attempts: 3,

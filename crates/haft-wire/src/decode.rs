@@ -26,7 +26,8 @@
 //!
 //! **Framing** is found by the first byte: events, or JSON objects (one whole response, an array of
 //! responses, one frame per line, an error's body). So a whole response, and also an assistant's
-//! message alone, is decoded by the same code ([`message`]).
+//! message alone, is decoded by the same code ([`message`], and [`posted`] where it is not known what
+//! else stands there).
 //!
 //! `docs/streams.md` has every decision where providers or their SDKs disagree.
 
@@ -42,6 +43,7 @@ mod notes;
 mod openai_chat;
 mod openai_realtime;
 mod openai_responses;
+mod posted;
 mod request;
 mod sse;
 mod text;
@@ -53,6 +55,7 @@ use std::fmt;
 use serde_json::error::Category;
 
 pub use limits::Limits;
+pub use posted::{Foreign, posted};
 
 use self::input::{Events, Input};
 use self::notes::{Notes, Pen, Verdict};
@@ -63,6 +66,8 @@ use crate::said::{End, Fault, Finish, Said, Turn};
 
 /// The code of a fault that says that a limit was exceeded.
 pub const TOO_LARGE: &str = "too_large";
+/// The code of a fault that says that there are more calls than allowed.
+pub const TOO_MANY: &str = "too_many_calls";
 
 /// How the bytes of a stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,17 +88,17 @@ impl Decoder {
     /// For one answer of a provider that speaks this dialect.
     #[must_use]
     pub fn new(dialect: Dialect, limits: Limits) -> Self {
-        let (body, frames) = (Input::body(limits.event), Input::frames(limits.event));
-        let (input, provider): (Input, Box<dyn Provider>) = match dialect {
-            Dialect::OpenAiChat => (body, Box::<openai_chat::Chat>::default()),
-            Dialect::Anthropic => (body, Box::<anthropic::Anthropic>::default()),
-            Dialect::Gemini => (body, Box::<gemini::Gemini>::default()),
-            Dialect::GeminiLive => (frames, Box::<gemini_live::Live>::default()),
-            Dialect::OpenAiResponses => (body, Box::new(Responses::new(Door::Responses))),
-            Dialect::OpenAiRealtime => (frames, Box::new(openai_realtime::realtime())),
-            Dialect::Mcp => (frames, Box::new(request::Request::new(request::mcp))),
-            Dialect::Adm => (frames, Box::new(request::Request::new(request::adm))),
+        let provider: Box<dyn Provider> = match dialect {
+            Dialect::OpenAiChat => Box::<openai_chat::Chat>::default(),
+            Dialect::Anthropic => Box::<anthropic::Anthropic>::default(),
+            Dialect::Gemini => Box::<gemini::Gemini>::default(),
+            Dialect::GeminiLive => Box::<gemini_live::Live>::default(),
+            Dialect::OpenAiResponses => Box::new(Responses::new(Door::Responses)),
+            Dialect::OpenAiRealtime => Box::new(openai_realtime::realtime()),
+            Dialect::Mcp => Box::new(request::Request::new(request::mcp)),
+            Dialect::Adm => Box::new(request::Request::new(request::adm)),
         };
+        let input = Input::of(dialect, limits.event);
         Self { input, read: Reading { provider, notes: Notes::new(limits) } }
     }
 
@@ -144,7 +149,8 @@ impl fmt::Debug for Decoder {
     }
 }
 
-/// A whole response, or an assistant's message alone, of this dialect.
+/// A whole response, or an assistant's message alone, of this dialect. Whoever is handed it and runs
+/// its calls reads it with [`posted`].
 #[must_use]
 pub fn message(dialect: Dialect, limits: Limits, bytes: &[u8]) -> Turn {
     let mut decoder = Decoder::new(dialect, limits);

@@ -120,6 +120,10 @@ pub enum Broken {
     TooLarge,
     /// The pieces contradict one another.
     Contradiction,
+    /// The message that it belongs to holds more calls than the decoder may keep.
+    TooMany,
+    /// An earlier call of the same message has its id and asks for something else.
+    SameId,
 }
 
 /// How a model's output ended.

@@ -185,7 +185,7 @@ fn nth<'de, D: Deserializer<'de>>(said: D) -> Result<Option<u32>, D::Error> {
             content_type = "application/problem+json"),
         (status = 415, description = "Not JSON.", body = Problem,
             content_type = "application/problem+json"),
-        (status = 422, description = "The arguments do not fit the contract.",
+        (status = 422, description = "The arguments do not fit the contract, or there are more calls than are taken at once.",
             content((shapes::Envelope = "application/json"),
                 (Problem = "application/problem+json"))),
         (status = 429, description = "Too many.",

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use haft_agent::describe::as_shown;
 use haft_core::call::{Asked, Call, Caller, Keyed, Together, is_key};
 use haft_core::port::Invoke as _;
-use haft_core::{Digest, Envelope};
+use haft_core::{Digest, Envelope, ErrorKind, ToolError};
 use haft_runtime::Runtime;
 use haft_runtime::toolbox::{Catalog, EffectiveTool};
+use haft_wire::decode::{Foreign, TOO_MANY, posted};
 use haft_wire::results::{Answer, malformed, results};
 use haft_wire::{Broken, Dialect, Finish, Limits, Rendering, Turn, WireCall};
 use serde::{Deserialize, Serialize};
@@ -27,9 +28,9 @@ use crate::shown::target;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Said {
-    /// The body is the assistant message, or the whole response, of this provider, as it was sent:
-    /// `openai`, `openai-responses`, `openai-realtime`, `anthropic`, `gemini`, `gemini-live`, `mcp`
-    /// or `adm`. Absent: the body is a call of ours.
+    /// The body is the assistant message, or the whole response, of this provider, as it was sent, and
+    /// nothing else of the conversation: `openai`, `openai-responses`, `openai-realtime`, `anthropic`,
+    /// `gemini`, `gemini-live`, `mcp` or `adm`. Absent: the body is a call of ours.
     pub(crate) format: Option<String>,
     /// The session that the calls belong to.
     session: Option<String>,
@@ -137,7 +138,7 @@ pub(crate) async fn read(
     if dialect == Dialect::Adm {
         adm::check(bytes)?;
     }
-    let turn = haft_wire::decode::message(dialect, Limits::default(), bytes);
+    let turn = said_by_model(dialect, door.runtime.most_in_message(), bytes)?;
     if is_nothing(&turn) {
         let why = turn.end.fault.map_or_else(String::new, |fault| format!(": {}", fault.message));
         return Err(Problem::malformed(format!("this is no message of `{dialect}`{why}")));
@@ -166,6 +167,30 @@ pub(crate) async fn read(
     }
     message.parts.sort_by_key(|(wire, _)| wire.position);
     Ok(message)
+}
+
+/// What the model said. Its calls are about to be carried out, so nothing else may stand there: in a
+/// conversation most of them were, long ago.
+fn said_by_model(dialect: Dialect, most: usize, bytes: &[u8]) -> Result<Turn, Problem> {
+    let limits = Limits { calls: most, ..Limits::default() };
+    let turn = posted(dialect, limits, bytes).map_err(|foreign| {
+        let why = format!("this is not one message of a model: {foreign}");
+        Problem::malformed(why).advise(Foreign::ADVICE)
+    })?;
+    let code = turn.end.fault.as_ref().and_then(|fault| fault.code.as_deref());
+    match code == Some(TOO_MANY) {
+        true => Err(too_many(most).into()),
+        false => Ok(turn),
+    }
+}
+
+fn too_many(most: usize) -> ToolError {
+    let calls = if most == 1 { "call" } else { "calls" };
+    let message = format!(
+        "a message has at most {most} {calls}, and this one has more; none of them was made"
+    );
+    ToolError::new(ErrorKind::InvalidArguments, message)
+        .suggest("have the model make fewer calls at once, or raise `runtime.max_message_calls`")
 }
 
 /// Whether nothing was read that this dialect would say: another one's message, most often.

@@ -254,6 +254,147 @@ async fn only_what_the_conversation_goes_on_with_is_run() {
     assert_eq!(served.runs(), 1);
 }
 
+/// A call of `shop__send`, as Chat Completions has it.
+fn sends(id: &str, text: &str) -> Value {
+    let arguments = json!({ "text": text }).to_string();
+    json!({"id": id, "type": "function", "function": {"name": "shop__send", "arguments": arguments}})
+}
+
+/// Whoever keeps a conversation posts its last message; all of it would do everything again.
+#[tokio::test]
+async fn what_a_conversation_has_answered_already_is_not_run() {
+    let served = Served::new().await;
+    let said =
+        |id: &str| json!({"role": "assistant", "content": null, "tool_calls": [sends(id, id)]});
+    let item = |id: &str| {
+        json!({"type": "function_call", "call_id": id, "name": "shop__send",
+               "arguments": json!({ "text": id }).to_string()})
+    };
+    let block = |id: &str| {
+        json!({"role": "assistant", "content": [
+        {"type": "tool_use", "id": id, "name": "shop__send", "input": {"text": id}}]})
+    };
+    let part = |role: &str| {
+        json!({"role": role, "parts": [
+        {"functionCall": {"name": "shop__send", "args": {"text": "1"}}}]})
+    };
+    let rows = [
+        (
+            "openai",
+            json!([{"role": "user", "content": "x"}, said("c1"),
+                {"role": "tool", "tool_call_id": "c1", "content": "done"}, said("c2")]),
+            "role `user`",
+        ),
+        ("openai", json!({"role": "user", "tool_calls": [sends("c1", "a")]}), "role `user`"),
+        ("openai", json!({"role": "tool", "tool_calls": [sends("c1", "a")]}), "role `tool`"),
+        ("openai", json!([said("c1"), said("c2")]), "several messages"),
+        ("openai", json!({"messages": [said("c1")]}), "what a model is sent"),
+        (
+            "openai-responses",
+            json!([item("c1"), {"type": "function_call_output", "call_id": "c1", "output": "done"},
+                item("c2")]),
+            "the result of a call",
+        ),
+        (
+            "anthropic",
+            json!([block("t1"), {"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "t1", "content": "done"}]}, block("t2")]),
+            "role `user`",
+        ),
+        (
+            "gemini",
+            json!([part("model"), {"parts": [{"functionResponse": {"name": "shop__send", "response": {}}}]},
+                part("model")]),
+            "the result of a call",
+        ),
+        ("gemini", part("user"), "role `user`"),
+    ];
+    let mut line = Line::open(&served, &served.agent, "").await;
+    for (at, (format, body, why)) in rows.into_iter().enumerate() {
+        let (path, key) = (format!("{CALLS}?format={format}"), format!("k-{at}"));
+        let keyed = [("Idempotency-Key", key.as_str())];
+        let reply = served.send(&served.agent, "POST", &path, &keyed, Some(body.clone())).await;
+        assert_eq!(reply.status, 400, "{format} {body}: {reply:?}");
+        let problem = reply.json();
+        assert_eq!(problem["code"], "malformed_request", "{problem}");
+        assert!(problem["detail"].as_str().unwrap().contains(why), "{why}: {problem}");
+        assert!(reply.body.contains("post the last message of the model alone"), "{problem}");
+        let frame = json!({"type": "said", "id": key, "format": format, "message": body});
+        let told = line.ask(frame).await.to_string();
+        assert!(told.contains("malformed_request") && told.contains(why), "{why}: {told}");
+    }
+    assert_eq!(served.runs(), 0);
+    // The last one alone is what there is to run.
+    let keyed = [("Idempotency-Key", "last")];
+    let path = format!("{CALLS}?format=openai");
+    let reply = served.send(&served.agent, "POST", &path, &keyed, Some(said("c2"))).await;
+    assert_eq!((reply.status, served.runs()), (200, 1), "{reply:?}");
+}
+
+#[tokio::test]
+async fn a_call_that_stands_twice_in_a_message_is_made_once() {
+    let served = Served::new().await;
+    let post = async |format: &str, key: &str, body: Value| {
+        let path = format!("{CALLS}?format={format}");
+        let keyed = [("Idempotency-Key", key)];
+        served.send(&served.agent, "POST", &path, &keyed, Some(body)).await.json()
+    };
+    let same = json!({"role": "assistant", "tool_calls": [sends("c1", "a"), sends("c1", "a")]});
+    let reply = post("openai", "k-1", same).await;
+    assert_eq!((served.runs(), reply["messages"].as_array().unwrap().len()), (1, 1), "{reply}");
+    let item = json!({"type": "function_call", "call_id": "c1", "name": "shop__send",
+                      "arguments": "{\"text\":\"b\"}"});
+    let reply = post("openai-responses", "k-2", json!([item, item])).await;
+    assert_eq!((served.runs(), reply["messages"].as_array().unwrap().len()), (2, 1), "{reply}");
+    let block =
+        json!({"type": "tool_use", "id": "t1", "name": "shop__send", "input": {"text": "c"}});
+    let reply =
+        post("anthropic", "k-3", json!({"role": "assistant", "content": [block, block]})).await;
+    let results = reply["messages"][0]["content"].as_array().unwrap().len();
+    assert_eq!((served.runs(), results), (3, 1), "{reply}");
+    // Which of two different ones is meant, nobody knows: the first has the id.
+    let other = json!({"role": "assistant", "tool_calls": [sends("c1", "d"), sends("c1", "e")]});
+    let reply = post("openai", "k-4", other).await;
+    assert_eq!((served.runs(), &reply["outcomes"][0]["ok"]), (4, &json!(true)), "{reply}");
+    assert_eq!(reply["outcomes"][1]["error"]["kind"], "invalid_arguments", "{reply}");
+    assert_eq!(reply["outcomes"][1]["error"]["details"]["malformed"], "same_id", "{reply}");
+    // Without ids they are two, as they always were.
+    let part = json!({"functionCall": {"name": "shop__send", "args": {"text": "f"}}});
+    let reply = post("gemini", "k-5", json!({"role": "model", "parts": [part, part]})).await;
+    assert_eq!(served.runs(), 6, "{reply}");
+}
+
+#[tokio::test]
+async fn a_message_of_too_many_calls_is_refused_before_any_is_made() {
+    let served = Served::new().await;
+    let path = format!("{CALLS}?format=openai");
+    let of = |count: usize| {
+        let calls: Vec<Value> =
+            (0..count).map(|at| sends(&format!("c{at}"), &format!("{count}-{at}"))).collect();
+        json!({"role": "assistant", "tool_calls": calls})
+    };
+    let mut line = Line::open(&served, &served.agent, "").await;
+    for count in [65, 600] {
+        let keyed = [("Idempotency-Key", "k-many")];
+        let reply = served.send(&served.agent, "POST", &path, &keyed, Some(of(count))).await;
+        assert_eq!(reply.status, 422, "{reply:?}");
+        assert!(reply.body.contains("at most 64 calls"), "{reply:?}");
+        let frame = json!({"type": "said", "id": format!("f-{count}"), "format": "openai",
+                           "message": of(count)});
+        let told = line.ask(frame).await.to_string();
+        assert!(told.contains("at most 64 calls"), "{told}");
+    }
+    assert_eq!(served.runs(), 0);
+    let keyed = [("Idempotency-Key", "k-most")];
+    let reply = served.send(&served.agent, "POST", &path, &keyed, Some(of(64))).await;
+    assert_eq!((reply.status, served.runs()), (200, 64));
+    let settings =
+        haft_runtime::Settings { max_message_calls: 1, ..haft_runtime::Settings::default() };
+    let served = Served::running(|builder| builder.settings(settings)).await;
+    let reply = served.send(&served.agent, "POST", &path, &keyed, Some(of(2))).await;
+    assert!(reply.status == 422 && reply.body.contains("at most 1 call"), "{reply:?}");
+}
+
 #[tokio::test]
 async fn ids_that_a_provider_uses_again_do_not_stand_for_the_old_call() {
     let served = Served::new().await;

@@ -197,6 +197,22 @@ async fn a_person_is_waited_for_and_the_client_told() {
     assert_eq!(answer["haft"]["confirmations"][0]["tool"], "shop__pay");
 }
 
+/// As with OpenAI: what the model makes of its own last word is its own affair.
+#[tokio::test]
+async fn a_conversation_may_end_with_the_assistant() {
+    let world = World::new(vec![says("and so on")]).await;
+    let mut messages = hello()["messages"].as_array().unwrap().clone();
+    messages.push(json!({ "role": "assistant", "content": "Once upon a time" }));
+    let reply = world.ask(json!({ "model": "helper", "messages": messages })).await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    let heard = world.model.heard.lock().unwrap()[0]["messages"].clone();
+    let last = heard.as_array().unwrap().last().unwrap();
+    assert_eq!(
+        (&last["role"], &last["content"]),
+        (&json!("assistant"), &json!("Once upon a time"))
+    );
+}
+
 #[tokio::test]
 async fn mistakes_are_told_in_the_clients_own_shape() {
     let world = World::new(vec![]).await;

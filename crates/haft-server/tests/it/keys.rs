@@ -116,11 +116,11 @@ async fn keys_that_look_alike_are_different_keys() {
 
 /// An assistant's message of Chat Completions that calls `send` with each of these.
 fn message(texts: &[&str]) -> Value {
-    let call = |text: &&str| {
-        json!({"id": format!("c-{text}"), "type": "function", "function":
+    let call = |(at, text): (usize, &&str)| {
+        json!({"id": format!("c-{at}"), "type": "function", "function":
             {"name": "shop__send", "arguments": json!({"text": text}).to_string()}})
     };
-    let calls: Vec<Value> = texts.iter().map(call).collect();
+    let calls: Vec<Value> = texts.iter().enumerate().map(call).collect();
     json!({"role": "assistant", "content": null, "tool_calls": calls})
 }
 

@@ -27,6 +27,23 @@ impl Fields {
         serde_json::from_str(self.get(name)?.get()).ok()
     }
 
+    /// The field's own text, where it is there and not null.
+    pub(super) fn given(&self, name: &str) -> Option<&str> {
+        self.get(name).map(RawValue::get).filter(|text| *text != "null")
+    }
+
+    /// The object that the field is.
+    pub(super) fn object(&self, name: &str) -> Option<Self> {
+        Self::read(self.get(name)?.get())
+    }
+
+    /// The objects of the list that the field is.
+    pub(super) fn objects(&self, name: &str) -> Vec<Self> {
+        let list = self.get(name).map(|list| serde_json::from_str::<Vec<&RawValue>>(list.get()));
+        let list = list.and_then(Result::ok).unwrap_or_default();
+        list.into_iter().filter_map(|one| Self::read(one.get())).collect()
+    }
+
     /// Puts a value in the field's place, or behind all others.
     pub(super) fn set(&mut self, name: &str, value: Option<RawJson>) {
         let Some(value) = value.and_then(|value| RawValue::from_string(value.into_text()).ok())

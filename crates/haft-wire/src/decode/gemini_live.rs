@@ -92,7 +92,8 @@ impl Provider for Live {
     }
 
     fn settle(&mut self, _: Verdict, pen: &mut Pen<'_>) -> Vec<RawJson> {
-        self.close(true, pen);
+        // What is still open is cut, and so is no call, whether or not there was room for it.
+        let _ = self.close(true, pen);
         Vec::new()
     }
 }
@@ -139,25 +140,25 @@ impl Live {
                     open.add(call, pen.notes)?;
                 }
                 if matches!(heard, Heard::Last) {
-                    self.close(false, pen);
+                    self.close(false, pen)?;
                 }
             }
             Heard::Begun(partial) => {
-                self.close(true, pen);
+                self.close(true, pen)?;
                 self.open = Some(partial);
             }
             Heard::Whole(draft) => {
-                self.close(true, pen);
+                self.close(true, pen)?;
                 self.say(draft, pen)?;
             }
         }
         Ok(())
     }
 
-    fn close(&mut self, cut: bool, pen: &mut Pen<'_>) {
-        if let Some(open) = self.open.take() {
-            // One more than the limit at most: nothing is begun beyond it.
-            let _ = self.say(open.finish(cut), pen);
+    fn close(&mut self, cut: bool, pen: &mut Pen<'_>) -> Result<(), Fault> {
+        match self.open.take() {
+            Some(open) => self.say(open.finish(cut), pen),
+            None => Ok(()),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::sse::{Sink, Sse};
 use super::values::{Bad, Values};
+use crate::dialect::Dialect;
 use crate::said::Fault;
 
 pub(super) const BOM: &[u8; 3] = b"\xef\xbb\xbf";
@@ -32,13 +33,26 @@ impl<E: Events> Sink for To<'_, E> {
 }
 
 impl Input {
+    /// What this dialect comes in.
+    pub(super) fn of(dialect: Dialect, limit: usize) -> Self {
+        match dialect {
+            Dialect::OpenAiChat
+            | Dialect::OpenAiResponses
+            | Dialect::Anthropic
+            | Dialect::Gemini => Self::body(limit),
+            Dialect::OpenAiRealtime | Dialect::GeminiLive | Dialect::Mcp | Dialect::Adm => {
+                Self::frames(limit)
+            }
+        }
+    }
+
     /// A body: an answer to a request for a stream may be events, an array, one object or an error.
-    pub(super) fn body(limit: usize) -> Self {
+    fn body(limit: usize) -> Self {
         Self::Start { limit, bom: 0, indented: false }
     }
 
     /// Frames: objects and nothing else.
-    pub(super) fn frames(limit: usize) -> Self {
+    fn frames(limit: usize) -> Self {
         Self::Objects(Values::new(limit))
     }
 

@@ -2,7 +2,7 @@
 
 use super::limits::Limits;
 use super::text::Deltas;
-use super::{TOO_LARGE, whole};
+use super::{TOO_LARGE, TOO_MANY, whole};
 use crate::raw::RawJson;
 use crate::said::{Broken, BrokenCall, End, Fault, Finish, Said, Turn, Usage, WireCall};
 
@@ -42,8 +42,11 @@ impl Verdict {
             Finish::Stop | Finish::Calls | Finish::Paused | Finish::Other(_) => Self::Whole,
             Finish::Filtered | Finish::Refused => Self::No(Broken::Withheld),
             Finish::Length | Finish::Failed | Finish::Cut => {
-                let large = fault.and_then(|fault| fault.code.as_deref()) == Some(TOO_LARGE);
-                Self::No(if large { Broken::TooLarge } else { Broken::Cut })
+                Self::No(match fault.and_then(|fault| fault.code.as_deref()) {
+                    Some(TOO_LARGE) => Broken::TooLarge,
+                    Some(TOO_MANY) => Broken::TooMany,
+                    Some(_) | None => Broken::Cut,
+                })
             }
         }
     }
@@ -135,7 +138,7 @@ impl Notes {
 
     /// Refuses one more call than allowed.
     pub(super) fn calls_fit(&self, calls: usize) -> Result<(), Fault> {
-        if calls <= self.limits.calls { Ok(()) } else { Err(too_large("calls")) }
+        if calls <= self.limits.calls { Ok(()) } else { Err(too_many()) }
     }
 
     pub(super) fn first_text(&self) -> &str {
@@ -262,5 +265,12 @@ fn too_large(what: &str) -> Fault {
     Fault {
         code: Some(TOO_LARGE.to_owned()),
         message: format!("the stream holds more {what} than the decoder may keep"),
+    }
+}
+
+fn too_many() -> Fault {
+    Fault {
+        code: Some(TOO_MANY.to_owned()),
+        message: "the message holds more calls than the decoder may keep".to_owned(),
     }
 }

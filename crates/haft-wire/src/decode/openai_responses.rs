@@ -56,11 +56,7 @@ impl Provider for Responses {
                 self.id = self.id.take().or(id.map(Into::into));
                 Ok(None)
             }
-            "response.completed"
-            | "response.incomplete"
-            | "response.failed"
-            | "response.done"
-            | "response.cancelled" => match response(&event)? {
+            _ if is_end(kind) => match response(&event)? {
                 Some(response) => self.finished(response, pen),
                 None => Err(fault("contradiction", "the response ended without a response")),
             },
@@ -101,8 +97,20 @@ impl Provider for Responses {
     }
 }
 
+/// Whether an event ends its response.
+pub(super) fn is_end(kind: &str) -> bool {
+    matches!(
+        kind,
+        "response.completed"
+            | "response.incomplete"
+            | "response.failed"
+            | "response.done"
+            | "response.cancelled"
+    )
+}
+
 /// Whether a type is that of an output item, and not that of an event.
-fn is_item(kind: &str) -> bool {
+pub(super) fn is_item(kind: &str) -> bool {
     matches!(kind, "message" | "reasoning" | "compaction")
         || kind.contains("_call")
         || kind.starts_with("mcp_")

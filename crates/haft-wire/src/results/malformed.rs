@@ -73,6 +73,17 @@ pub fn error(why: Broken) -> ToolError {
             "the pieces of the call contradict one another; nothing was done",
             "make the call again",
         ),
+        Broken::TooMany => (
+            "too_many",
+            "the message makes more calls than can be taken at once; nothing was done",
+            "make fewer calls in one message, the rest after their results",
+        ),
+        Broken::SameId => (
+            "same_id",
+            "another call of the same message has this id and asks for something else, so their \
+             results could not be told apart; nothing was done",
+            "make the call again in another message, if it is still needed",
+        ),
     };
     ToolError::new(ErrorKind::InvalidArguments, message)
         .suggest(advice)

@@ -263,6 +263,8 @@ fn what_came_of_a_broken_call_is_never_repeated() {
         Broken::Unnamed,
         Broken::TooLarge,
         Broken::Contradiction,
+        Broken::TooMany,
+        Broken::SameId,
     ] {
         let call = WireCall {
             id: None,

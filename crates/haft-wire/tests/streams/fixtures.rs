@@ -3,6 +3,7 @@
 mod expected;
 mod file;
 mod mutated;
+mod posted;
 mod quirks;
 
 use std::collections::BTreeMap;

@@ -10,4 +10,5 @@
 mod feed;
 mod fixtures;
 mod own;
+mod posted;
 mod properties;

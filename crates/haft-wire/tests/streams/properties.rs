@@ -1,6 +1,6 @@
 //! What holds for any bytes: one end, no panic, the same in every split, no more held than allowed.
 
-use haft_wire::{Close, Dialect, Limits, Said, Turn};
+use haft_wire::{Broken, Close, Dialect, Limits, Said, Turn};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use proptest::test_runner::RngSeed;
@@ -231,6 +231,11 @@ fn what_is_too_large_ends_the_stream() {
     assert_eq!(end(Dialect::OpenAiChat, "data: ".to_owned() + &"x".repeat(2000)), "too_large");
     assert_eq!(end(Dialect::OpenAiChat, "data: x\n".repeat(1000)), "too_large");
     assert_eq!(end(Dialect::Gemini, "[{\"a\":\"".to_owned() + &"x".repeat(2000)), "too_large");
+    let call = "{\"role\":\"assistant\",\"tool_calls\":[{\"function\":{\"name\":\"f\"}},{\"function\":{\"name\":\"f\"}}]}";
+    let few = Limits { calls: 1, ..Limits::default() };
+    let (_, turn) = run(Dialect::OpenAiChat, few, [call.as_bytes()], Close::Eof);
+    assert_eq!(turn.end.fault.unwrap().code.unwrap(), "too_many_calls");
+    assert!(turn.calls.is_empty() && turn.broken.iter().all(|one| one.why == Broken::TooMany));
     let text = "data: {\"choices\":[{\"delta\":{\"content\":\"0123456789\"}}]}\n\n".repeat(50);
     let small = Limits { stream: 100, ..Limits::default() };
     let (said, turn) = run(Dialect::OpenAiChat, small, [text.as_bytes()], Close::Eof);

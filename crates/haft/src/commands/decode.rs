@@ -157,6 +157,8 @@ fn why(broken: Broken) -> &'static str {
         Broken::Unnamed => "nothing says which tool it is for",
         Broken::TooLarge => "the output is larger than the decoder may hold",
         Broken::Contradiction => "its pieces contradict one another",
+        Broken::TooMany => "the message holds more calls than the decoder may keep",
+        Broken::SameId => "an earlier call of the message has its id and asks for something else",
     }
 }
 

@@ -24,6 +24,7 @@ pub(super) struct RawRuntime {
     backoff_ms: Option<u64>,
     undo_attempts: Option<u32>,
     max_batch: Option<usize>,
+    max_message_calls: Option<usize>,
     max_depth: Option<usize>,
     max_pending_confirmations: Option<usize>,
 }
@@ -46,6 +47,7 @@ impl RawRuntime {
         settings.default_result_bytes =
             self.default_result_bytes.unwrap_or(settings.default_result_bytes);
         settings.max_batch = self.max_batch.unwrap_or(settings.max_batch);
+        settings.max_message_calls = self.max_message_calls.unwrap_or(settings.max_message_calls);
         settings.max_depth = self.max_depth.unwrap_or(settings.max_depth);
         settings.max_pending_confirmations =
             self.max_pending_confirmations.unwrap_or(settings.max_pending_confirmations);
@@ -57,6 +59,7 @@ impl RawRuntime {
                 ("confirmation_ttl_s", self.confirmation_ttl_s),
                 ("request_max_age_s", self.request_max_age_s),
                 ("max_batch", number(self.max_batch)),
+                ("max_message_calls", number(self.max_message_calls)),
             ],
             wrong,
         );
