@@ -581,7 +581,7 @@ async fn what_the_provider_may_have_forgotten_is_for_people() {
     assert_eq!(settle.unwrap().state, State::NotHappened);
     assert!(world.call(call("put", "k")).await.is_ok());
     // A contract says how long its provider remembers.
-    for (advance, acts) in [(0, 2), (53_999, 4), (1, 4)] {
+    for (advance, acts) in [(0, 2), (44_000, 4), (10_000, 4)] {
         world.clock.advance(advance);
         world.next("brief", Does::ActsThen(lost()));
         world.next("brief", Does::ActsThen(lost()));
@@ -589,6 +589,36 @@ async fn what_the_provider_may_have_forgotten_is_for_people() {
         assert_eq!(kind(&answer), ErrorKind::UnknownOutcome);
         assert_eq!(world.acts("brief"), acts, "{advance}");
     }
+}
+
+#[tokio::test]
+async fn an_attempt_is_over_when_the_provider_may_have_forgotten_the_first() {
+    let world = World::new();
+    world.next("brief", Does::ActsThen(lost()));
+    world.next("brief", Does::ActsThen(lost()));
+    assert_eq!(kind(&world.call(call("brief", "k")).await), ErrorKind::UnknownOutcome);
+    // 54 of the provider's 60 seconds count, from that first attempt.
+    world.clock.advance(53_700);
+    world.next("brief", Does::Hangs);
+    let began = std::time::Instant::now();
+    let ended = world.call(call("brief", "k")).await;
+    assert_eq!((kind(&ended), ended.meta.attempts), (ErrorKind::UnknownOutcome, 1));
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert_eq!(world.acts("brief"), 3, "and none is begun after that");
+}
+
+#[tokio::test]
+async fn a_handler_that_is_late_reaches_nothing_any_more() {
+    let rules = Rules { allow: vec!["shop__*".into()], ..Rules::default() };
+    let short = Settings { default_timeout: Duration::from_millis(200), ..Settings::default() };
+    let world = World::with(rules, |builder| builder.settings(short));
+    let block = json!({ "seconds": 60, "reason": "late" });
+    world.next("relay", Does::HoldsUpThenUses(Duration::from_millis(400), block));
+    let ended = world.call(call("relay", "k")).await;
+    let error = ended.result.unwrap_err();
+    assert!(format!("{error:?}").contains("the time of the call is over"), "{error:?}");
+    // Whoever was not blocked can go on.
+    assert!(world.call(call("order", "k2")).await.is_ok());
 }
 
 #[tokio::test]

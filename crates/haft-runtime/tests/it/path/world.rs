@@ -35,6 +35,8 @@ pub(crate) enum Does {
     WaitsThen(Arc<Notify>, Arc<Notify>, Ended),
     /// Holds the whole thread up for so long, and ends like this without having acted.
     HoldsUp(Duration, Ended),
+    /// Holds the whole thread up for so long, and blocks the user with these words after that.
+    HoldsUpThenUses(Duration, Value),
     /// Never ends.
     Hangs,
     /// Acts, and takes its task with it.
@@ -89,6 +91,13 @@ impl Script {
             Some(Does::HoldsUp(time, ended)) => {
                 std::thread::sleep(time);
                 ended
+            }
+            Some(Does::HoldsUpThenUses(time, words)) => {
+                std::thread::sleep(time);
+                match job.host.call(Capability::Moderation, "block", words).await {
+                    Ok(data) => done(json!({ "got": data })),
+                    Err(error) => Ended::Failed(error),
+                }
             }
             Some(Does::Waits(begun, go)) => {
                 begun.notify_one();
