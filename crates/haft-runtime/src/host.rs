@@ -174,6 +174,45 @@ impl Bound {
         self.inner.upgrade().ok_or_else(gone)
     }
 
+    /// A tool that says that it does not write has no key and no entry in the ledger, and is run again as
+    /// often as it fails: so it changes nothing. What it says to the session's client and to the trail is
+    /// no change, and what comes of `http.post` only its service knows.
+    fn may_change(
+        &self,
+        inner: &Inner,
+        capability: Capability,
+        method: &str,
+    ) -> Result<(), ToolError> {
+        if self.class != SideEffectPolicy::Pure {
+            return Ok(());
+        }
+        let own = || inner.capabilities.get(&capability).is_some_and(|one| one.changes(method));
+        let changes = match capability {
+            Capability::Http if method == "post" => false,
+            Capability::Kb
+            | Capability::Http
+            | Capability::Calendar
+            | Capability::Images
+            | Capability::Moderation => capability.changes(method) || own(),
+            Capability::Clock
+            | Capability::Messaging
+            | Capability::Audit
+            | Capability::Voice
+            | Capability::CallTool
+            | Capability::Client => false,
+        };
+        if !changes {
+            return Ok(());
+        }
+        let message = format!(
+            "`{}.{}` changes something, and the contract says that this tool does not write; say \
+             `\"sideEffects\": \"writes\"` in it",
+            capability.in_js(),
+            crate::path::shown(method),
+        );
+        Err(ToolError::new(ErrorKind::Internal, message))
+    }
+
     /// Whether the time of the call is over: what others may have given up is not done after all. A
     /// process that was stopped for a while finds in its pipes what a handler asked for in time.
     fn is_over(&self) -> bool {
@@ -253,6 +292,7 @@ impl Bound {
         method: &str,
         arguments: Value,
     ) -> Result<Value, ToolError> {
+        self.may_change(inner, capability, method)?;
         // A program's own provider comes before ours.
         if let Some(provider) = inner.capabilities.get(&capability) {
             let writes = provider.writes(method);

@@ -169,6 +169,11 @@ pub trait Provide: Send + Sync {
     /// Whether a method changes anything. A handler that fails before it called one has certainly
     /// done nothing.
     fn writes(&self, method: &str) -> bool;
+
+    /// Whether a method is refused to tools that do not write.
+    fn changes(&self, method: &str) -> bool {
+        self.writes(method)
+    }
 }
 
 /// How a run ended.

@@ -43,6 +43,8 @@ pub(crate) enum Does {
     Panics,
     /// Calls a capability, then fails for good.
     UsesThenFails(Capability, &'static str, Value),
+    /// Calls a capability, whatever comes of it, then ends like this.
+    UsesThenEnds(Capability, &'static str, Value, Ended),
     /// Calls capabilities one after the other, then ends like this.
     UsesAll(Vec<(Capability, &'static str, Value)>, Ended),
     /// Says that it has begun, waits to be let go, then calls a capability and returns what that gave.
@@ -122,6 +124,10 @@ impl Script {
             Some(Does::UsesThenFails(capability, method, arguments)) => {
                 let _ = job.host.call(capability, method, arguments).await;
                 failed(ErrorKind::Permanent)
+            }
+            Some(Does::UsesThenEnds(capability, method, arguments, ended)) => {
+                let _ = job.host.call(capability, method, arguments).await;
+                ended
             }
             Some(Does::UsesAll(all, ended)) => {
                 for (capability, method, arguments) in all {
@@ -224,7 +230,10 @@ pub(crate) fn tools() -> Registry {
             tool("shop__get", with(json!({}))),
             tool(
                 "shop__compute",
-                with(json!({"category": "utility", "capabilities": ["call_tool", "clock"]})),
+                with(json!({
+                    "category": "utility",
+                    "capabilities": ["call_tool", "clock", "http", "moderation"],
+                })),
             ),
             tool("shop__put", writes("idempotent", json!({}))),
             tool(
