@@ -112,6 +112,7 @@ codes! {
     REPEATED = "H123", Error, false;
     NO_HOSTS = "H124", Error, false;
     KEY_MAY_BE_MISSING = "H125", Warning, true;
+    CHANGES_UNSAID = "H126", Error, false;
     // The documents.
     SUMMARY_TOO_LONG = "H201", Error, false;
     EMPTY_DOCUMENT = "H202", Error, false;
@@ -158,6 +159,7 @@ codes! {
     NOT_EXECUTABLE = "H410", Error, false;
     UNBOUND = "H411", Warning, true;
     TESTS = "H412", Error, false;
+    POST_OF_READER = "H413", Warning, true;
     // The toolset.
     TOOLSET_FILE = "H501", Error, false;
     SAME_ID = "H502", Error, false;

@@ -43,6 +43,7 @@ pub use fetch::Fetch;
 pub use resolve::Resolve;
 pub(crate) use template::encoded;
 
+use crate::end;
 use attach::Signer;
 use haft_core::connection::Lease;
 
@@ -129,7 +130,7 @@ impl Execute for Http {
 
     fn execute<'a>(&'a self, job: Job) -> Boxed<'a, Ended> {
         Box::pin(async move {
-            let end = Instant::now() + job.deadline.min(LONGEST);
+            let end = end::of(&job, LONGEST);
             match self.run(&job, end).await {
                 Ok(data) => Ended::Returned { data, intents: Vec::new() },
                 Err(ended) => ended,

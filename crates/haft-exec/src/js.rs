@@ -35,6 +35,7 @@ use tokio::time::Instant;
 pub(crate) use self::answer::{Speaker, returned};
 use self::pool::{Lease, Pool};
 use self::talk::{Broken, Said};
+use crate::end;
 
 /// The first argument of a program that is to be a child.
 const ASKED: &str = "haft:sandbox";
@@ -145,7 +146,7 @@ impl Execute for Js {
 
     fn execute<'a>(&'a self, job: Job) -> Boxed<'a, Ended> {
         Box::pin(async move {
-            let end = Instant::now() + job.deadline.min(LONGEST);
+            let end = end::of(&job, LONGEST);
             let Implementation::Js { digest, .. } = &job.tool.handler else {
                 return Ended::NotBegun(not_js(&job));
             };
@@ -178,6 +179,10 @@ impl Js {
     /// Dropping this kills the child: nothing keeps running unseen.
     async fn run(&self, mut lease: Lease, job: &Job, end: Instant) -> Option<Ended> {
         let settings = self.pool.settings();
+        // Before the child is said to know the source.
+        if end::is_past(end) {
+            return Some(Ended::NotBegun(all_busy()));
+        }
         let budget = end.saturating_duration_since(Instant::now());
         let call = match talk::call(lease.worker()?, job, budget, settings) {
             Ok(call) => call,

@@ -35,6 +35,7 @@
 
 pub mod broker;
 pub mod dispatch;
+mod end;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod filter;
 pub mod http;

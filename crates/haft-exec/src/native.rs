@@ -7,13 +7,14 @@ mod context;
 
 use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use haft_core::Registry;
+use haft_core::contract::SideEffectPolicy;
 use haft_core::error::{ErrorKind, ToolError};
 use haft_core::outcome::Intent;
 use haft_core::port::{Boxed, Ended, Execute, Job};
@@ -21,7 +22,9 @@ use haft_core::registry::{Implementation, Tool};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::time::Instant;
 
+use crate::end::is_past;
 use crate::said;
 
 pub use context::Context;
@@ -229,9 +232,11 @@ impl Execute for Native {
                 return Ended::NotBegun(ToolError::new(ErrorKind::Internal, message));
             };
             let deadline = job.deadline;
+            let acts = job.tool.contract.side_effect_policy != SideEffectPolicy::Pure;
+            let until = job.until.filter(|_| acts).map(Instant::from_std);
             let (arguments, context) = Context::of(job);
             let run = async move { function(arguments, context).await };
-            within(deadline, AssertUnwindSafe(run).catch_unwind())
+            within(deadline, until, AssertUnwindSafe(run).catch_unwind())
                 .await
                 .map_or_else(|| timed_out(deadline), |end| end.unwrap_or_else(|_| panicked()))
         })
@@ -239,13 +244,27 @@ impl Execute for Native {
 }
 
 /// Awaits a future until the deadline. Many functions are done at once; those cost no timer.
-async fn within<F: Future>(deadline: Duration, future: F) -> Option<F::Output> {
+async fn within<F: Future>(
+    deadline: Duration,
+    until: Option<Instant>,
+    future: F,
+) -> Option<F::Output> {
     let mut future = pin!(future);
     let first = poll_fn(|task| Poll::Ready(future.as_mut().poll(task))).await;
     match first {
         Poll::Ready(output) => Some(output),
-        Poll::Pending => tokio::time::timeout(deadline, future).await.ok(),
+        Poll::Pending => tokio::time::timeout(deadline, in_time(until, future)).await.ok()?,
     }
+}
+
+/// A function that acts is not gone on with when its time is over. Only it knows whether it would act
+/// next or has its answer; after others have given it up, it must not do the first.
+async fn in_time<F: Future>(until: Option<Instant>, mut future: Pin<&mut F>) -> Option<F::Output> {
+    poll_fn(|task| match until.is_some_and(is_past) {
+        true => Poll::Ready(None),
+        false => future.as_mut().poll(task).map(Some),
+    })
+    .await
 }
 
 fn read<T: DeserializeOwned>(arguments: &Value) -> Result<T, ToolError> {

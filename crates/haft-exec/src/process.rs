@@ -13,6 +13,8 @@
 mod home;
 #[cfg(target_os = "linux")]
 mod keep;
+#[cfg(target_os = "linux")]
+mod relay;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod shield;
 mod start;
@@ -33,6 +35,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use self::worker::Worker;
+use crate::end;
 
 pub(crate) use start::become_if_asked;
 
@@ -112,8 +115,7 @@ impl Process {
             return Ended::NotBegun(ToolError::new(ErrorKind::Internal, message));
         };
         let Ok(Ok(_place)) = tokio::time::timeout_at(end, self.places.acquire()).await else {
-            let message = "every program was busy until the deadline";
-            return Ended::NotBegun(ToolError::new(ErrorKind::Timeout, message));
+            return too_late();
         };
         let of = Of { tenant: job.scope.caller.tenant.clone(), digest: digest.clone() };
         let mut worker = match self.ready(&of) {
@@ -126,12 +128,15 @@ impl Process {
         let talk = talk::hold(&mut worker, job, end, &self.settings);
         match tokio::time::timeout_at(end, talk).await {
             Ok(Ok(answer)) => {
-                self.back(of, worker);
+                // One that was late with its answer is being killed.
+                if !end::is_past(end) && worker.rests().await {
+                    self.back(of, worker);
+                }
                 answer
             }
             // Dropping a worker kills it, and whatever it has started.
-            Ok(Err(why)) => broke_off(&mut worker, why),
-            Err(_) => Ended::Lost(ToolError::new(
+            Ok(Err(why)) if !end::is_past(end) => broke_off(&mut worker, why),
+            Ok(Err(_)) | Err(_) => Ended::Lost(ToolError::new(
                 ErrorKind::Timeout,
                 format!("the tool did not finish within {} ms", job.deadline.as_millis()),
             )),
@@ -172,10 +177,16 @@ impl Execute for Process {
 
     fn execute<'a>(&'a self, job: Job) -> Boxed<'a, Ended> {
         Box::pin(async move {
-            let end = Instant::now() + job.deadline.min(LONGEST);
+            let end = end::of(&job, LONGEST);
             self.run(&job, end).await
         })
     }
+}
+
+/// The end of a call for which there was no program in time.
+fn too_late() -> Ended {
+    let message = "every program was busy until the deadline";
+    Ended::NotBegun(ToolError::new(ErrorKind::Timeout, message))
 }
 
 fn cannot_start(why: String) -> ToolError {

@@ -5,8 +5,10 @@ mod client;
 mod nested;
 
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
+use std::task::Poll;
 
 use haft_core::call::Purpose;
 use haft_core::contract::{Capability, SideEffectPolicy};
@@ -14,6 +16,7 @@ use haft_core::port::{Auth, Binding, Boxed, Client, Host, Scope};
 use haft_core::{Digest, ErrorKind, Tool, ToolError};
 use parking_lot::Mutex;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::redact::Leased;
 use crate::runtime::Inner;
@@ -36,6 +39,10 @@ fn says_done(kind: ErrorKind) -> bool {
     )
 }
 
+fn over() -> ToolError {
+    ToolError::new(ErrorKind::Timeout, "the time of the call is over")
+}
+
 /// The capabilities of one call. Never kept for another.
 pub(crate) struct Bound {
     /// Weak: a handler that outlives the runtime reaches nothing.
@@ -49,6 +56,8 @@ pub(crate) struct Bound {
     class: SideEffectPolicy,
     /// What nested calls are made for.
     purpose: Purpose,
+    /// When the call is over.
+    end: Option<Instant>,
     /// What keys of nested calls are made from.
     key: Option<String>,
     calls: AtomicU32,
@@ -79,6 +88,7 @@ impl Bound {
             client,
             class,
             purpose: purpose.within(class),
+            end: None,
             key,
             calls: AtomicU32::new(0),
             nested: Mutex::default(),
@@ -86,6 +96,12 @@ impl Bound {
             done: AtomicBool::new(false),
             refusals: Mutex::default(),
         }
+    }
+
+    /// Reaches nothing after that.
+    pub(crate) fn until(mut self, end: Option<Instant>) -> Self {
+        self.end = end;
+        self
     }
 
     /// Whether something that writes was asked for.
@@ -151,8 +167,73 @@ impl Bound {
                 format!("the handler used its capabilities more than {MAX_CALLS} times"),
             ));
         }
+        if self.is_over() {
+            return Err(over());
+        }
         let gone = || ToolError::new(ErrorKind::Cancelled, "haft is shutting down");
         self.inner.upgrade().ok_or_else(gone)
+    }
+
+    /// A tool that says that it does not write has no key and no entry in the ledger, and is run again as
+    /// often as it fails: so it changes nothing. What it says to the session's client and to the trail is
+    /// no change, and what comes of `http.post` only its service knows.
+    fn may_change(
+        &self,
+        inner: &Inner,
+        capability: Capability,
+        method: &str,
+    ) -> Result<(), ToolError> {
+        if self.class != SideEffectPolicy::Pure {
+            return Ok(());
+        }
+        let own = || inner.capabilities.get(&capability).is_some_and(|one| one.changes(method));
+        let changes = match capability {
+            Capability::Http if method == "post" => false,
+            Capability::Kb
+            | Capability::Http
+            | Capability::Calendar
+            | Capability::Images
+            | Capability::Moderation => capability.changes(method) || own(),
+            Capability::Clock
+            | Capability::Messaging
+            | Capability::Audit
+            | Capability::Voice
+            | Capability::CallTool
+            | Capability::Client => false,
+        };
+        if !changes {
+            return Ok(());
+        }
+        let message = format!(
+            "`{}.{}` changes something, and the contract says that this tool does not write; say \
+             `\"sideEffects\": \"writes\"` in it",
+            capability.in_js(),
+            crate::path::shown(method),
+        );
+        Err(ToolError::new(ErrorKind::Internal, message))
+    }
+
+    /// Whether the time of the call is over: what others may have given up is not done after all. A
+    /// process that was stopped for a while finds in its pipes what a handler asked for in time.
+    fn is_over(&self) -> bool {
+        self.end.is_some_and(|end| Instant::now() >= end)
+    }
+
+    /// Goes on with something that writes for as long as the call has time. Only who does it knows whether
+    /// it would act next, or has its answer.
+    async fn in_time(
+        &self,
+        mut writing: Boxed<'_, Result<Value, ToolError>>,
+    ) -> Result<Value, ToolError> {
+        poll_fn(|task| {
+            if self.is_over() {
+                let mut error = over();
+                error.partial_side_effects = true;
+                return Poll::Ready(Err(error));
+            }
+            writing.as_mut().poll(task)
+        })
+        .await
     }
 
     /// What the handler says to others, without secrets.
@@ -211,6 +292,7 @@ impl Bound {
         method: &str,
         arguments: Value,
     ) -> Result<Value, ToolError> {
+        self.may_change(inner, capability, method)?;
         // A program's own provider comes before ours.
         if let Some(provider) = inner.capabilities.get(&capability) {
             let writes = provider.writes(method);
@@ -218,11 +300,14 @@ impl Bound {
                 self.writing();
             }
             let auth = self.auth.as_ref().map(|(auth, _)| &**auth);
-            let binding = Binding { tool: &self.tool, scope: &self.scope, auth };
-            let answer = provider.provide_bound(binding, method, arguments).await;
-            if writes {
-                self.written(&answer);
+            let until = self.end.map(Instant::into_std);
+            let binding = Binding { tool: &self.tool, scope: &self.scope, auth, until };
+            let provided = provider.provide_bound(binding, method, arguments);
+            if !writes {
+                return provided.await;
             }
+            let answer = self.in_time(provided).await;
+            self.written(&answer);
             return answer;
         }
         match capability {

@@ -9,7 +9,8 @@ use super::capabilities;
 use crate::code;
 use crate::diagnostic::{At, File, Findings, Texts as _};
 use crate::folder::{Folder, Scan};
-use crate::handler;
+use crate::handler::{self, js::May};
+
 use crate::toolset::TOOLS;
 
 /// The one thing that runs the tool; nothing when there is none, or more than one.
@@ -67,7 +68,12 @@ fn from_file(
 ) -> Option<Implementation> {
     if let Some(source) = folder.text(&Folder::js()) {
         match contract {
-            Some(_) => handler::js::check(source, &Folder::js(), &capabilities(contract), out),
+            Some(said) => {
+                let effects = said.get("sideEffects").and_then(Value::as_str);
+                let only_reads = matches!(effects, Some("none" | "read_only"));
+                let may = May { capabilities: &capabilities(contract), only_reads };
+                handler::js::check(source, &Folder::js(), may, out);
+            }
             None => without_contract(source, out),
         }
         let digest = Digest::of_bytes(source.as_bytes());
@@ -86,7 +92,8 @@ fn from_file(
 /// Checks a handler whose contract cannot be read: everything but its capabilities.
 fn without_contract(source: &str, out: &mut Findings) {
     let mut all = Findings::default();
-    handler::js::check(source, &Folder::js(), &Capability::ALL, &mut all);
+    let may = May { capabilities: &Capability::ALL, only_reads: false };
+    handler::js::check(source, &Folder::js(), may, &mut all);
     for finding in all.list() {
         let about = [&code::UNDECLARED_CAPABILITY, &code::UNUSED_CAPABILITY];
         if !about.contains(&finding.code) {

@@ -38,13 +38,17 @@ const STACK: usize = 4 << 20;
 /// What is said where the machine gave no thread to read a source on. It may have one the next time.
 pub(crate) const UNREAD: &str = "the source could not be read";
 
+/// What a contract says that its handler may do.
+#[derive(Clone, Copy)]
+pub(crate) struct May<'a> {
+    /// What it lists.
+    pub(crate) capabilities: &'a [Capability],
+    /// Whether it says that the tool does not write.
+    pub(crate) only_reads: bool,
+}
+
 /// Reports what is wrong with the source of `handler.js`.
-pub(crate) fn check(
-    source: &str,
-    file: &File,
-    capabilities: &[Capability],
-    findings: &mut Findings,
-) {
+pub(crate) fn check(source: &str, file: &File, may: May<'_>, findings: &mut Findings) {
     let mut report = Report { file, findings };
     if source.len() > MAX_BYTES {
         report.whole(
@@ -66,7 +70,7 @@ pub(crate) fn check(
     }
     let stack = STACK + source.len() * STACK_PER_BYTE;
     let started = thread::scope(|scope| {
-        let work = || parse(source, capabilities, &mut report);
+        let work = || parse(source, may, &mut report);
         let thread = thread::Builder::new().stack_size(stack).spawn_scoped(scope, work)?;
         thread.join().map_err(|_| std::io::Error::other("the parser gave up"))
     });
@@ -80,7 +84,7 @@ pub(crate) fn check(
     }
 }
 
-fn parse(source: &str, capabilities: &[Capability], report: &mut Report<'_>) {
+fn parse(source: &str, may: May<'_>, report: &mut Report<'_>) {
     let allocator = Allocator::default();
     let options = ParseOptions {
         preserve_parens: false,
@@ -100,7 +104,7 @@ fn parse(source: &str, capabilities: &[Capability], report: &mut Report<'_>) {
     }
     imports::check(&parsed.program, report);
     let execute = entry::find(&parsed.program, report);
-    uses::check(&parsed.program, execute, capabilities, report);
+    uses::check(&parsed.program, execute, may, report);
 }
 
 /// The parser of regular expressions recurses with their groups, which the bound on brackets does

@@ -12,6 +12,7 @@ pub(crate) fn check(folder: &str, contract: &Value, out: &mut Findings) {
     description(contract, out);
     retrieval(contract, out);
     effects(contract, out);
+    changes(contract, out);
     modes(contract, out);
     answers(contract, out);
     native(contract, out);
@@ -150,6 +151,21 @@ fn effects(contract: &Value, out: &mut Findings) {
             "this tool writes and nobody is asked first",
         )
         .help("set `requiresConfirmation`, or say under `lint.allow` why nobody need be asked");
+    }
+}
+
+/// A capability of which there is nothing that a tool could use without writing.
+fn changes(contract: &Value, out: &mut Findings) {
+    if !matches!(text(contract, "sideEffects"), Some("none" | "read_only")) {
+        return;
+    }
+    let listed = contract.get("capabilities").and_then(Value::as_array);
+    for (index, name) in listed.into_iter().flatten().enumerate() {
+        if name == "moderation" {
+            let message = "`moderation` blocks users, and this tool does not write";
+            out.contract(&code::CHANGES_UNSAID, format!("/capabilities/{index}"), message)
+                .help("say `\"sideEffects\": \"writes\"`, or take it out of the list");
+        }
     }
 }
 

@@ -531,6 +531,22 @@ mod the_contract {
     }
 
     #[test]
+    fn a_tool_that_does_not_write_blocks_nobody() {
+        let with = |more: serde_json::Value| {
+            let workshop = Workshop::new();
+            workshop.patch("echo", json!({"capabilities": ["moderation"]}));
+            workshop.patch("echo", more);
+            let lines = workshop.lines();
+            lines.into_iter().filter(|line| line.contains("H126")).collect::<Vec<_>>()
+        };
+        let found = with(json!({}));
+        assert_eq!(found.len(), 1, "{found:#?}");
+        let message = "error: `moderation` blocks users, and this tool does not write [H126]";
+        assert!(found[0].ends_with(message), "{found:#?}");
+        assert_eq!(with(json!({"sideEffects": "writes"})), [""; 0]);
+    }
+
+    #[test]
     fn calls_go_where_the_contract_says() {
         contract(
             json!({"connection": {"provider": "x", "hosts": ["https://api.example.com", "*.example.com"]}}),
@@ -1247,6 +1263,30 @@ mod the_handler {
             },
             &["schema.json:49:14: error: `handler` has no `crateVersion` [H101]"],
         );
+    }
+
+    #[test]
+    fn whether_it_may_write_is_the_contracts_to_say() {
+        let handler = "export async function execute({ args, context }) {
+            return { ok: true, data: await context.http.METHOD({ url: args.text }) };
+        }";
+        for (method, effects, expected) in [
+            ("get", "none", None),
+            ("post", "none", Some("H413")),
+            ("delete", "read_only", Some("H126")),
+            ("delete", "writes", None),
+        ] {
+            let workshop = Workshop::new();
+            let listed = json!({"capabilities": ["http"], "hosts": ["api.example.com"]});
+            workshop.patch("echo", listed);
+            workshop.patch("echo", json!({ "sideEffects": effects }));
+            workshop.write("tools/echo/handler.js", handler.replace("METHOD", method));
+            let lines = workshop.lines();
+            let found = ["H126", "H413"].into_iter().find(|code| {
+                lines.iter().any(|line| line.contains("handler.js") && line.contains(code))
+            });
+            assert_eq!(found, expected, "{method} {effects}: {lines:#?}");
+        }
     }
 
     #[test]

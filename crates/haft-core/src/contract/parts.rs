@@ -211,6 +211,25 @@ impl Capability {
             | Self::Client => self.as_str(),
         }
     }
+
+    /// Whether a method, as haft provides it, changes something that outlasts the session. What `http.post`
+    /// does only its service knows: many are searched by it.
+    #[must_use]
+    pub fn changes(self, method: &str) -> bool {
+        match self {
+            Self::Http => matches!(method, "put" | "patch" | "delete"),
+            Self::Calendar => matches!(method, "createEvent" | "cancelEvent"),
+            Self::Images => method == "generate",
+            Self::Moderation => method == "block",
+            Self::Kb
+            | Self::Clock
+            | Self::Messaging
+            | Self::Audit
+            | Self::Voice
+            | Self::CallTool
+            | Self::Client => false,
+        }
+    }
 }
 
 /// An authenticated connection that a call needs.

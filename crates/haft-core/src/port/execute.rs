@@ -1,7 +1,7 @@
 //! Running a handler.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -30,6 +30,9 @@ pub struct Job {
     pub host: Arc<dyn Host>,
     /// How long it may run.
     pub deadline: Duration,
+    /// When it is over at the latest, however long it has waited to be begun. After that nothing is begun
+    /// and nothing is asked for: others may have given it up, or its provider may have forgotten its key.
+    pub until: Option<Instant>,
     /// The same for every attempt under one key: for providers that deduplicate by themselves.
     pub provider_key: Option<String>,
     /// The credentials of the call's connection, where the contract asks for one and the call was
@@ -51,8 +54,15 @@ impl Job {
         provider_key: Option<String>,
     ) -> Self {
         let arguments = arguments.into();
-        let (auth, of_tenant) = (None, false);
-        Self { tool, arguments, scope, host, deadline, provider_key, auth, of_tenant }
+        let (until, auth, of_tenant) = (None, None, false);
+        Self { tool, arguments, scope, host, deadline, until, provider_key, auth, of_tenant }
+    }
+
+    /// Over then at the latest.
+    #[must_use]
+    pub fn until(mut self, until: Option<Instant>) -> Self {
+        self.until = until;
+        self
     }
 
     /// Of a tool that a tenant brought along.
@@ -132,6 +142,8 @@ pub struct Binding<'a> {
     pub scope: &'a Scope,
     /// The credentials of its connection.
     pub auth: Option<&'a Auth>,
+    /// When the call is over. After that nothing is sent for it.
+    pub until: Option<Instant>,
 }
 
 /// Something behind a capability: a knowledge base, a calendar. Bound to a call by the path.
@@ -157,6 +169,11 @@ pub trait Provide: Send + Sync {
     /// Whether a method changes anything. A handler that fails before it called one has certainly
     /// done nothing.
     fn writes(&self, method: &str) -> bool;
+
+    /// Whether a method is refused to tools that do not write.
+    fn changes(&self, method: &str) -> bool {
+        self.writes(method)
+    }
 }
 
 /// How a run ended.

@@ -27,6 +27,7 @@ use super::address::Range;
 use super::body;
 use super::late::{Exchanged, Late};
 use super::resolve::{Nowhere, Resolve, System, addresses};
+use crate::end::is_past;
 
 /// How requests are made.
 #[derive(Clone)]
@@ -166,8 +167,12 @@ impl Client {
             why: "no connection was made in time".to_owned(),
             timeout: true,
         })??;
+        if is_past(end) {
+            let why = "the connection was there when it was too late".to_owned();
+            return Err(Fault::Unsent { why, timeout: true });
+        }
         let mut sent = None;
-        let talk = exchange(stream, request, &mut sent);
+        let talk = exchange(stream, request, end, &mut sent);
         match tokio::time::timeout_at(end, talk).await {
             Ok(done) => done,
             Err(_) => Err(Fault::Lost {
@@ -241,11 +246,12 @@ fn tls(extra: &[Vec<u8>]) -> Result<Arc<ClientConfig>, String> {
 async fn exchange(
     stream: Box<dyn Stream>,
     mut request: Request,
+    end: Instant,
     seen: &mut Option<u16>,
 ) -> Result<Response, Fault> {
     let most = request.most;
     let head = request.method == hyper::Method::HEAD;
-    let stream = Exchanged::new(stream, request.late.take());
+    let stream = Exchanged::new(stream, request.late.take(), end);
     let request = written(request).map_err(Fault::unsent)?;
     let lost = |why: String, status| Fault::Lost { why, timeout: false, status };
     let (mut sender, connection) = http1::Builder::new()

@@ -22,6 +22,7 @@ use super::answer::refused;
 use super::attach::Signer;
 use super::client::{Client, Fault, Request, Response};
 use super::template::encoded;
+use crate::end::sooner;
 
 /// The path stops a handler at its deadline; this ends what nobody waits for.
 const LONGEST: Duration = Duration::from_secs(120);
@@ -124,7 +125,7 @@ impl Fetch {
         let mut signer = Signer::with(binding.auth);
         let again = request.copy();
         signer.sign(&mut request).await?;
-        let end = Instant::now() + LONGEST;
+        let end = sooner(Instant::now() + LONGEST, binding.until);
         let mut response = self.client.send(request, end).await.map_err(unanswered)?;
         if response.status == 401 && signer.renew().await {
             let mut request = again;

@@ -11,7 +11,10 @@ use std::task::{Context, Poll, ready};
 
 use haft_core::digest::hex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::Instant;
 use zeroize::Zeroizing;
+
+use crate::end::is_past;
 
 /// The end of a request's head.
 const END: &[u8] = b"\r\n\r\n";
@@ -52,18 +55,21 @@ fn found(bytes: &[u8], what: &[u8]) -> Option<usize> {
     bytes.windows(what.len()).position(|here| here == what)
 }
 
-/// A connection that exchanges the mark in the one request that it carries.
+/// A connection that exchanges the mark in the one request that it carries, and that carries none whose
+/// time is over.
 pub(super) struct Exchanged<S> {
     under: S,
     late: Option<Late>,
+    /// Until when the request may begin to leave; nothing once it has.
+    end: Option<Instant>,
     /// What was taken and has not left yet.
     head: Zeroizing<Vec<u8>>,
     left: usize,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Exchanged<S> {
-    pub(super) fn new(under: S, late: Option<Late>) -> Self {
-        Self { under, late, head: Zeroizing::default(), left: 0 }
+    pub(super) fn new(under: S, late: Option<Late>, end: Instant) -> Self {
+        Self { under, late, end: Some(end), head: Zeroizing::default(), left: 0 }
     }
 
     /// Takes the head, whole: it is encoded before any of it is written.
@@ -106,6 +112,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Exchanged<S> {
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
+        if this.end.take().is_some_and(is_past) {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
         if let Some(late) = this.late.take() {
             let first = parts.iter().find(|part| !part.is_empty());
             return Poll::Ready(this.take(&late, first.map_or(&[], |part| part)));
@@ -158,7 +167,8 @@ mod tests {
             let mut text = String::new();
             other.read_to_string(&mut text).await.map(|_| text)
         });
-        let mut exchanged = Exchanged::new(under, Some(late));
+        let end = Instant::now() + std::time::Duration::from_secs(60);
+        let mut exchanged = Exchanged::new(under, Some(late), end);
         for text in writes {
             exchanged.write_all(text.as_bytes()).await?;
         }
@@ -179,6 +189,20 @@ mod tests {
             let got = arrives(&[&format!("{head}{body}")], "s", at_once).await.unwrap();
             assert!(got.starts_with("GET / HTTP/1.1\r\nx: Bearer s\r\na: b\r\n\r\n"), "{got}");
             assert_eq!(got.len(), head.len() - 3 + 3 * 32);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_whose_time_is_over_is_not_begun() {
+        for (late, gets) in [(false, "GET / HTTP/1.1"), (true, "")] {
+            let (under, mut other) = tokio::io::duplex(64);
+            let end = Instant::now() + std::time::Duration::from_secs(if late { 0 } else { 60 });
+            let mut exchanged = Exchanged::new(under, None, end);
+            assert_eq!(exchanged.write_all(b"GET / HTTP/1.1").await.is_err(), late);
+            drop(exchanged);
+            let mut text = String::new();
+            other.read_to_string(&mut text).await.unwrap();
+            assert_eq!(text, gets);
         }
     }
 

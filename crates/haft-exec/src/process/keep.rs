@@ -4,15 +4,20 @@
 //! Who forks twice and begins a session of its own is in no group that could be killed, and has no
 //! parent that could be followed. Orphans fall to the nearest process that says it takes them, which is
 //! the keeper here: everything that the program ever started is below it, until it ends the last of
-//! them. It ends them when haft tells it to, when haft is gone, when the program has ended, and when they
-//! have become too many: what the system would count is all that a user runs, and for root nothing at all.
+//! them. It ends them when haft tells it to, when haft is gone, when the program has ended, when the time of
+//! the call is over, and when they have become too many: what the system would count is all that a user
+//! runs, and for root nothing at all.
+//!
+//! What haft writes to the program goes through it, so that the program gets nothing of a haft that is
+//! gone, and nothing whose time is over. Haft ends a program itself at the deadline; the keeper does so a
+//! moment later, for a haft that has been stopped.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::os::fd::AsFd as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -22,7 +27,10 @@ use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::{SigSet, Signal, kill, killpg, raise};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::{Pid, dup2_stderr, dup2_stdin, dup2_stdout, getpid};
+use nix::unistd::{Pid, dup2_stderr, dup2_stdout, getpid};
+
+use super::relay::{Halt, Relay};
+use super::start::{is_child_of, number};
 
 /// The first argument of a program that is to keep a handler.
 pub(super) const ASKED: &str = "haft:keep";
@@ -37,7 +45,10 @@ const PAUSE: Duration = Duration::from_millis(2);
 pub(super) const MOST: usize = 256;
 
 /// How often they are counted. In between there may be more.
-const COUNTED_MS: u8 = 50;
+const COUNTED: Duration = Duration::from_millis(50);
+
+/// How often is looked for the end of one that has closed its pipes.
+const ENDING_LOOKS: u32 = 25;
 
 /// How a keeper ends that has found too many: nobody dies of this one otherwise.
 pub(super) const TOO_MANY: Signal = Signal::SIGPWR;
@@ -48,7 +59,7 @@ pub(super) fn keep_if_asked() {
     if arguments.next().is_none_or(|first| first != ASKED) {
         return;
     }
-    std::process::exit(match keep(arguments.collect()) {
+    std::process::exit(match keep(arguments) {
         Ok(Over::Ended(WaitStatus::Exited(_, code))) => code,
         Ok(Over::Ended(WaitStatus::Signaled(_, signal, _))) => {
             // Whoever looks sees how the handler ended.
@@ -75,7 +86,8 @@ enum Over {
 }
 
 /// Keeps a handler to its end.
-fn keep(arguments: Vec<OsString>) -> nix::Result<Over> {
+fn keep(mut arguments: impl Iterator<Item = OsString>) -> nix::Result<Over> {
+    let haft = arguments.next().and_then(number).ok_or(Errno::EINVAL)?;
     prctl::set_child_subreaper(true)?;
     // Nobody whom it keeps looks into it, and it leaves no core.
     prctl::set_dumpable(false)?;
@@ -84,40 +96,40 @@ fn keep(arguments: Vec<OsString>) -> nix::Result<Over> {
     [Signal::SIGCHLD, Signal::SIGTERM].into_iter().for_each(|one| signals.add(one));
     signals.thread_block()?;
     prctl::set_pdeathsig(Signal::SIGTERM)?;
+    // One that died before that sends no signal any more.
+    if !is_child_of(haft) {
+        return Ok(Over::Told);
+    }
     let mut command = Command::new("/proc/self/exe");
     // It begins a session, and with it a group, of its own: who signals the group that it is in means
     // itself.
-    command.arg(super::start::ASKED).args(arguments);
-    let child = command.spawn().map_err(|_| Errno::ENOEXEC)?;
+    command.arg(super::start::ASKED).arg(getpid().to_string()).args(arguments);
+    let mut child = command.stdin(Stdio::piped()).spawn().map_err(|_| Errno::ENOEXEC)?;
     let handler = Pid::from_raw(i32::try_from(child.id()).map_err(|_| Errno::ESRCH)?);
-    let let_go = let_go();
-    let ended = match let_go {
-        Ok(()) => until_end(handler, &signals),
-        Err(_) => Ok(Over::Told),
+    // Kept to the last: a handler that found its input closed would do what it does at its end.
+    let mut relay = child.stdin.take().ok_or(Errno::EPIPE).and_then(Relay::new);
+    let ended = match (let_go(), &mut relay) {
+        (Ok(()), Ok(relay)) => until_end(handler, &signals, relay),
+        (Err(_), _) | (_, Err(_)) => Ok(Over::Told),
     };
     end_all(handler);
     ended
 }
 
-/// The pipes are the handler's alone: whoever reads them learns when it has closed them.
+/// What the handler writes to is its alone: whoever reads that learns when it has closed it.
 fn let_go() -> std::io::Result<()> {
     let nothing = fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
-    dup2_stdin(&nothing)?;
     dup2_stdout(&nothing)?;
     dup2_stderr(&nothing)?;
     Ok(())
 }
 
-fn until_end(handler: Pid, signals: &SigSet) -> nix::Result<Over> {
+fn until_end(handler: Pid, signals: &SigSet, relay: &mut Relay) -> nix::Result<Over> {
     // With a thread that counts beside one that waits, the keeper could be killed by the other's number.
     let signals = SignalFd::with_flags(signals, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
-    let me = getpid();
+    let (me, mut counted) = (getpid(), Instant::now());
     loop {
-        let mut waiting = [PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut waiting, PollTimeout::from(COUNTED_MS)) {
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(why) => return Err(why),
-        }
+        let some = wait(&signals, relay)?;
         while let Some(signal) = signals.read_signal()? {
             if i32::try_from(signal.ssi_signo) == Ok(Signal::SIGTERM as i32) {
                 return Ok(Over::Told);
@@ -126,10 +138,42 @@ fn until_end(handler: Pid, signals: &SigSet) -> nix::Result<Over> {
         if let Some(status) = reap(handler) {
             return Ok(Over::Ended(status));
         }
-        if are_many(me) {
-            return Ok(Over::TooMany);
+        // After the signals, so that nothing is begun for one who is known to be gone.
+        match relay.go_on(some) {
+            Ok(()) => {}
+            Err(Halt::Over) => return Ok(Over::Told),
+            // One that ends closes its pipes first.
+            Err(Halt::Unread) => return Ok(soon(handler).map_or(Over::Told, Over::Ended)),
+        }
+        if counted.elapsed() >= COUNTED {
+            counted = Instant::now();
+            if are_many(me) {
+                return Ok(Over::TooMany);
+            }
         }
     }
+}
+
+/// Waits until there is something to do, and says what haft's pipe has.
+fn wait(signals: &SignalFd, relay: &Relay) -> nix::Result<PollFlags> {
+    let mut waiting = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+    waiting.extend(relay.waits_for());
+    let left = relay.left().map_or(COUNTED, |left| left.min(COUNTED));
+    let left = PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO);
+    match poll(&mut waiting, left) {
+        Ok(_) | Err(Errno::EINTR) => {}
+        Err(why) => return Err(why),
+    }
+    Ok(waiting.get(1).and_then(PollFd::revents).unwrap_or(PollFlags::empty()))
+}
+
+/// How a handler has ended that is about to.
+fn soon(handler: Pid) -> Option<WaitStatus> {
+    let looks = (0..ENDING_LOOKS).map(|_| {
+        std::thread::sleep(PAUSE);
+        reap(handler)
+    });
+    looks.flatten().next()
 }
 
 /// Whether there are more processes below one than there may be. Looks at those alone, and not at

@@ -8,6 +8,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -52,6 +53,7 @@ pub(super) fn start(settings: &Settings, file: &str, digest: &Digest) -> Result<
     let mut command = tokio::process::Command::new(&starter);
     command
         .arg(FIRST)
+        .arg(std::process::id().to_string())
         .arg(settings.memory_bytes.to_string())
         .arg(&program)
         .env_clear()
@@ -127,8 +129,11 @@ pub(crate) fn become_if_asked() {
     if arguments.next().is_none_or(|first| first != ASKED) {
         return;
     }
-    let memory = arguments.next().and_then(|text| text.to_str()?.parse::<u64>().ok());
-    let (Some(memory), Some(program)) = (memory, arguments.next()) else { std::process::exit(2) };
+    let parent = arguments.next().and_then(number);
+    let memory = arguments.next().and_then(number);
+    let (Some(parent), Some(memory), Some(program)) = (parent, memory, arguments.next()) else {
+        std::process::exit(2)
+    };
     for (resource, most) in [
         (Resource::RLIMIT_CORE, 0),
         (Resource::RLIMIT_AS, memory),
@@ -151,6 +156,10 @@ pub(crate) fn become_if_asked() {
         let _ = prctl::set_no_new_privs();
         guard();
     }
+    // Whoever was gone before it could be said that this ends with it sends no signal any more.
+    if !is_child_of(parent) {
+        std::process::exit(3);
+    }
     // The keeper's own signals are blocked in it, and what is blocked is inherited.
     let _ = SigSet::empty().thread_set_mask();
     // Returns only where it failed.
@@ -164,6 +173,16 @@ pub(crate) fn become_if_asked() {
     }
     let _ = std::io::stderr().write_all(format!("{UNSTARTED}: {why}\n").as_bytes());
     std::process::exit(4);
+}
+
+/// A number among the arguments.
+pub(super) fn number<N: FromStr>(text: OsString) -> Option<N> {
+    text.to_str()?.parse().ok()
+}
+
+/// Whether the process that started this one is still there.
+pub(super) fn is_child_of(parent: i32) -> bool {
+    nix::unistd::getppid().as_raw() == parent
 }
 
 /// Keeps the keeper and haft, which started it, from what is about to run. Where that cannot be done,

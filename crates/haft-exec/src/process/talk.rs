@@ -6,8 +6,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::Settings;
 use super::worker::Worker;
+use super::{Settings, too_late};
+use crate::end::is_past;
 use crate::js::{Speaker, returned};
 
 /// A line of a program: its answer, or something that it asks for first.
@@ -30,9 +31,14 @@ pub(super) async fn hold(
     end: Instant,
     settings: &Settings,
 ) -> Result<Ended, String> {
-    worker.calls += 1;
-    let id = worker.calls;
-    worker.write(&asked(job, id, end).to_string()).await?;
+    let id = worker.calls + 1;
+    let line = asked(job, id, end).to_string();
+    // As late as can be: all before this may have taken until now.
+    if is_past(end) {
+        return Ok(too_late());
+    }
+    worker.calls = id;
+    worker.begin(&line, end).await?;
     for _ in 0..=settings.asks {
         let text = String::from_utf8(worker.read().await?).map_err(|_| "it wrote no text")?;
         let line: Line = serde_json::from_str(&text)

@@ -10,14 +10,28 @@ use nix::unistd::Pid;
 use parking_lot::Mutex;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
+use tokio::time::Instant;
 
 use super::home::Home;
 #[cfg(target_os = "linux")]
 use super::keep::{MOST, TOO_MANY};
+#[cfg(target_os = "linux")]
+use super::relay::{REST, until};
 use crate::said::{shortened, visible};
+
+/// Elsewhere nobody stands between, and haft alone ends a program.
+#[cfg(not(target_os = "linux"))]
+const REST: &str = "";
+#[cfg(not(target_os = "linux"))]
+fn until(_: Instant) -> &'static str {
+    ""
+}
 
 /// How long its keeper may take to end what it started.
 const SLOWEST: Duration = Duration::from_secs(10);
+
+/// How long its keeper may take to read a line.
+const PROMPT: Duration = Duration::from_millis(100);
 
 /// The most of standard error that is kept.
 const WORDS: usize = 4 << 10;
@@ -60,6 +74,21 @@ impl Worker {
     /// Whether it said nothing after its answer.
     pub(super) fn is_quiet(&self) -> bool {
         self.inbox.is_empty()
+    }
+
+    /// Begins a call with its first line. Its keeper learns first until when it runs.
+    pub(super) async fn begin(&mut self, line: &str, end: Instant) -> Result<(), String> {
+        self.write(&format!("{}{line}", until(end))).await
+    }
+
+    /// Has its keeper keep it for the next call, and says whether that can be.
+    pub(super) async fn rests(&mut self) -> bool {
+        if cfg!(not(target_os = "linux")) {
+            return true;
+        }
+        // Where a program has not read what it was told, there is no place for another line.
+        let told = tokio::time::timeout(PROMPT, self.write(REST)).await;
+        matches!(told, Ok(Ok(())))
     }
 
     pub(super) async fn write(&mut self, line: &str) -> Result<(), String> {

@@ -188,3 +188,33 @@ async fn a_function_says_what_it_knows_about_its_effect() {
         assert_eq!((way, error.kind), (expected, ErrorKind::Transient));
     }
 }
+
+#[tokio::test]
+async fn a_function_that_acts_is_not_gone_on_with_after_its_time() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use haft_core::contract::SideEffectPolicy;
+
+    for (class, acts) in [(SideEffectPolicy::Irreversible, false), (SideEffectPolicy::Pure, true)] {
+        let acted = Arc::new(AtomicBool::new(false));
+        let seen = acted.clone();
+        let native = Native::new().tool("core__probe", move |_: Value, _| {
+            let acted = acted.clone();
+            async move {
+                tokio::task::yield_now().await;
+                acted.store(true, Ordering::SeqCst);
+                Ok(1)
+            }
+        });
+        let mut tool = tool_with(Implementation::Native, &json!([]));
+        tool.contract.side_effect_policy = class;
+        let (host, limit) = (Arc::new(Stubs::default()), Duration::from_secs(20));
+        let job = Job::new(Arc::new(tool), json!({}), scope("call_1"), host, limit, None);
+        let ended = native.execute(job.until(Some(std::time::Instant::now()))).await;
+        assert_eq!(seen.load(Ordering::SeqCst), acts, "{class:?}");
+        if !acts {
+            let (how, error) = error(ended);
+            assert_eq!((how, error.kind), ("lost", ErrorKind::Timeout));
+        }
+    }
+}

@@ -340,3 +340,16 @@ async fn a_child_that_is_not_done_in_time_is_replaced() {
     until("it is replaced", || living().len() == 1 && !living().contains(&stuck)).await;
     assert_eq!(data(run(&js, GOOD, json!({})).await), 1);
 }
+
+#[tokio::test]
+async fn a_call_that_gets_its_child_too_late_is_not_begun() {
+    let js = pool(1);
+    js.isolation().await.unwrap();
+    let host = Arc::new(Stubs::default().on("clock.now", |_| Ok(json!({}))));
+    // There is a free child. As if the process had been stopped while it waited for that.
+    let late = endless(&host, Duration::from_secs(20)).until(Some(Instant::now()));
+    let (how, error) = error(js.execute(late).await);
+    assert_eq!((how, error.kind), ("not begun", ErrorKind::Timeout));
+    assert!(host.asked.lock().is_empty());
+    assert_eq!(data(run(&js, GOOD, json!({})).await), json!(1), "the child is none the worse");
+}

@@ -1,5 +1,7 @@
 //! Programs that are handlers, run for real.
 
+#[cfg(target_os = "linux")]
+mod keeper;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod reach;
 

@@ -9,6 +9,7 @@ use haft_core::contract::SideEffectPolicy;
 use haft_core::port::{Auth, Boxed, Ended, Job, Scope, Want};
 use haft_core::registry::Implementation;
 use haft_core::{ErrorKind, ToolError};
+use tokio::time::Instant;
 
 use super::Trip;
 use super::claim::Granted;
@@ -19,6 +20,9 @@ use crate::host::Bound;
 use crate::policy::Deadline;
 use crate::runtime::{Inner, Known};
 use crate::session;
+
+/// How long before others give an effect up it is over, so that what has to be killed is gone by then.
+const ENDING: Duration = Duration::from_secs(1);
 
 /// How long the handler may run: the contract's and the policy's limits, and in a mode whose
 /// deadlines are enforced the latency budget.
@@ -71,12 +75,17 @@ pub(crate) async fn run(
     let mut in_doubt = granted.ticket().is_some_and(|ticket| ticket.in_doubt);
     let mut last = None;
     let mut waiting = Waiting { inner, call, trip: None };
+    let forgets = forgets(inner, call, granted).await;
     loop {
-        let ended = attempt(inner, trip, call, granted, deadline, &mut waiting).await;
-        let is_late = ended.is_none();
+        // A provider that has not been asked has nothing to forget.
+        let forgets = forgets.filter(|_| in_doubt || trip.attempts > 0);
+        let time = Time::from_now(deadline, forgets);
+        let tried = attempt(inner, trip, call, granted, time, &mut waiting).await;
+        let is_late = tried.is_none();
+        let acted = tried.as_ref().is_some_and(|tried| tried.acted);
         // What the attempt before came to says more than that there was no time for another.
-        let ended = ended.or(last).unwrap_or_else(held_up);
-        if is_late || trip.attempts > retries || !may_retry(call.class(), &ended) {
+        let ended = tried.map(|tried| tried.ended).or(last).unwrap_or_else(held_up);
+        if is_late || trip.attempts > retries || !may_retry(call.class(), acted, &ended) {
             waiting.trip = None;
             return if in_doubt { doubtful(ended) } else { ended };
         }
@@ -85,6 +94,46 @@ pub(crate) async fn run(
         tokio::time::sleep(pause).await;
         pause = pause.saturating_mul(2);
     }
+}
+
+/// How long an attempt may take, and when it is over.
+#[derive(Clone, Copy)]
+struct Time {
+    deadline: Duration,
+    end: Option<Instant>,
+}
+
+impl Time {
+    /// Taken before it is asked whether it is too late: what stops the process in between makes it shorter.
+    fn from_now(deadline: Duration, forgets: Option<Instant>) -> Self {
+        let end = Instant::now().checked_add(deadline);
+        let end = end.map_or(forgets, |end| Some(forgets.map_or(end, |forgets| end.min(forgets))));
+        Self { deadline, end }
+    }
+
+    fn is_over(self) -> bool {
+        self.end.is_some_and(|end| Instant::now() >= end)
+    }
+}
+
+/// When the provider of an idempotent call may have forgotten its key, counted from the first attempt in
+/// doubt, which may have been another call's. After that an attempt may do it a second time: none is
+/// begun, and what runs is ended.
+async fn forgets(inner: &Inner, call: &Joined, granted: &Granted) -> Option<Instant> {
+    let ticket = granted.ticket().filter(|_| call.class() == SideEffectPolicy::Idempotent)?;
+    let again = Duration::from_millis(call.tool.limits.again_within_ms());
+    let age = match ticket.in_doubt {
+        false => granted.age(),
+        true => match inner.store.effect(&call.call().caller.tenant, &ticket.call).await {
+            Ok(record) => {
+                let ms = inner.store.now_ms().saturating_sub(record.first_at_ms());
+                Duration::from_millis(u64::try_from(ms).unwrap_or(0))
+            }
+            // Nobody can say how long ago it was.
+            Err(_) => Duration::MAX,
+        },
+    };
+    Instant::now().checked_add(again.saturating_sub(age))
 }
 
 /// A call without effects that is waited for. Whoever asked may go away, and it goes with them; that it
@@ -137,8 +186,12 @@ fn doubtful(ended: Ended) -> Ended {
     }
 }
 
-/// What certainly did nothing may be tried again, and so may what does no harm twice.
-fn may_retry(class: SideEffectPolicy, ended: &Ended) -> bool {
+/// What certainly did nothing may be tried again, and so may what does no harm twice. A call that was to
+/// have no effects and has acted has no key by which anybody would know it again.
+fn may_retry(class: SideEffectPolicy, acted: bool, ended: &Ended) -> bool {
+    if acted && class == SideEffectPolicy::Pure {
+        return false;
+    }
     let passing = |error: &ToolError| {
         error.retryable && matches!(error.kind, ErrorKind::Transient | ErrorKind::Timeout)
     };
@@ -150,20 +203,26 @@ fn may_retry(class: SideEffectPolicy, ended: &Ended) -> bool {
     }
 }
 
+/// How an attempt ended, and whether the handler asked for something that writes.
+struct Tried {
+    ended: Ended,
+    acted: bool,
+}
+
 /// Runs the handler once; nothing where it is too late to begin.
 async fn attempt(
     inner: &Arc<Inner>,
     trip: &mut Trip,
     call: &Joined,
     granted: &Granted,
-    deadline: Duration,
+    time: Time,
     waiting: &mut Waiting<'_>,
-) -> Option<Ended> {
+) -> Option<Tried> {
     let scope = Arc::new(scope(trip, call));
     let auth = auth(inner, trip, call);
     // What the handler gets to know of it is hidden until the answer has been made safe.
     trip.auth.clone_from(&auth);
-    let host = Arc::new(Bound::new(
+    let host = Bound::new(
         inner,
         &call.tool.tool,
         scope.clone(),
@@ -171,33 +230,36 @@ async fn attempt(
         auth.clone().zip(trip.leased.clone()),
         trip.call.client.clone(),
         call.call().purpose,
-    ));
+    );
+    let host = Arc::new(host.until(time.end));
     #[expect(clippy::disallowed_methods, reason = "this is the one place where handlers are run")]
     let job = Job::new(
         call.tool.tool.clone(),
         call.effective().clone(),
         scope,
         host.clone(),
-        deadline,
+        time.deadline,
         granted.provider_key(),
     )
+    .until(time.end.map(Instant::into_std))
     .with_auth(auth.clone())
     .of_tenant(call.tool.of_tenant);
     let _ends = Ends(auth);
     super::fail_point("before_execute").await;
     // As late as can be: what stops the process after this is beyond anyone.
-    if is_late(trip, call, granted, deadline) {
+    if is_late(inner, call, granted, time) {
         return None;
     }
     trip.attempts += 1;
     let run = inner.executors.execute(job);
-    let ended = within(deadline, run, || waiting.begins(trip)).await.unwrap_or_else(|| {
+    let ended = within(time, run, || waiting.begins(trip)).await.unwrap_or_else(|| {
         Ended::Lost(ToolError::new(
             ErrorKind::Timeout,
-            format!("the tool did not answer within {} ms", deadline.as_millis()),
+            format!("the tool did not answer within {} ms", time.deadline.as_millis()),
         ))
     });
-    Some(passed_on(&host, certain(&call.tool.tool.handler, &host, ended)))
+    let ended = passed_on(&host, certain(&call.tool.tool.handler, &host, ended));
+    Some(Tried { ended, acted: host.has_written() })
 }
 
 /// What the path said to the handler and the handler says again keeps its kind and its details.
@@ -212,30 +274,28 @@ fn passed_on(host: &Bound, ended: Ended) -> Ended {
 /// A process that was stopped after it had recorded the effect may have been given up meanwhile, or
 /// would be before it is done: somebody may settle it as not happened, and ask for it again. What does
 /// no harm twice does none for as long as the provider knows its key.
-fn is_late(trip: &Trip, call: &Joined, granted: &Granted, deadline: Duration) -> bool {
+fn is_late(inner: &Inner, call: &Joined, granted: &Granted, time: Time) -> bool {
     match call.class() {
         SideEffectPolicy::Pure => false,
-        SideEffectPolicy::Idempotent => {
-            let again = Duration::from_millis(call.tool.limits.again_within_ms());
-            trip.attempts > 0 && granted.age() > again
-        }
+        SideEffectPolicy::Idempotent => time.is_over(),
         SideEffectPolicy::Compensatable | SideEffectPolicy::Irreversible => {
-            granted.outlasts_its_lease(deadline)
+            // Whatever is ended at its time is gone a little later.
+            let ending = (inner.settings.lease_grace / 2).min(ENDING);
+            granted.outlasts_its_lease(time.deadline.saturating_add(ending))
         }
     }
 }
 
-/// Awaits a run until the deadline. What ends at once costs no timer.
-async fn within(
-    deadline: Duration,
-    mut run: Boxed<'_, Ended>,
-    waits: impl FnOnce(),
-) -> Option<Ended> {
+/// Awaits a run until its end. What ends at once costs no timer.
+async fn within(time: Time, mut run: Boxed<'_, Ended>, waits: impl FnOnce()) -> Option<Ended> {
     match poll_fn(|task| Poll::Ready(run.as_mut().poll(task))).await {
         Poll::Ready(ended) => Some(ended),
         Poll::Pending => {
             waits();
-            tokio::time::timeout(deadline, run).await.ok()
+            match time.end {
+                Some(end) => tokio::time::timeout_at(end, run).await.ok(),
+                None => Some(run.await),
+            }
         }
     }
 }

@@ -114,4 +114,9 @@ impl Provide for Stub {
         let reads = matches!(self.capability, Capability::Kb | Capability::Clock);
         !reads && !LOOKS.iter().any(|look| method.starts_with(look))
     }
+
+    /// What only looks like it is not refused.
+    fn changes(&self, method: &str) -> bool {
+        self.capability.changes(method)
+    }
 }

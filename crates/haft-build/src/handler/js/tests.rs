@@ -8,9 +8,13 @@ use crate::diagnostic::Part;
 const WITH: &[Capability] = &[Capability::Kb, Capability::Clock, Capability::CallTool];
 
 fn run(source: &str, capabilities: &[Capability]) -> Vec<String> {
+    found(source, May { capabilities, only_reads: false })
+}
+
+fn found(source: &str, may: May<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     let file = File::Named("handler.js".to_owned());
-    check(source, &file, capabilities, &mut findings);
+    check(source, &file, may, &mut findings);
     let line = |finding: &crate::diagnostic::Finding| {
         let id = finding.code.id;
         assert!(finding.help.is_some(), "{finding:?}");
@@ -458,4 +462,25 @@ proptest! {
         source.replace_range(cut..(cut + length).min(REAL.len()), &put);
         run(&source, WITH);
     }
+}
+
+#[test]
+fn a_tool_that_does_not_write_changes_nothing() {
+    let capabilities = &[Capability::Http, Capability::Calendar, Capability::Messaging];
+    let source = "export async function execute({ context }) {
+        await context.http.get('x'); await context.http.post('x'); await context.http.delete('x');
+        await context.calendar.findEvent(1); await context.calendar.createEvent(1);
+        await context.messaging.send(1);
+    }";
+    let may = May { capabilities, only_reads: true };
+    assert_eq!(
+        found(source, may),
+        [
+            "H413 at `context.http.post`: this tool does not write, and sends a POST",
+            "H126 at `context.http.delete`: `http.delete` changes something, and this tool does not write",
+            "H126 at `context.calendar.createEvent`: `calendar.createEvent` changes something, and this \
+             tool does not write",
+        ]
+    );
+    assert_eq!(found(source, May { only_reads: false, ..may }), [""; 0]);
 }

@@ -18,7 +18,7 @@ use oxc_span::{GetSpan, Span};
 
 use super::entry::Execute;
 use super::scopes::{Binding, Place, Scopes, opens_scope};
-use super::{Report, globals};
+use super::{May, Report, globals};
 use crate::code;
 use crate::diagnostic::{At, File, Part};
 use haft_core::nearest;
@@ -42,11 +42,11 @@ enum Role {
 pub(super) fn check(
     program: &Program<'_>,
     execute: Execute,
-    capabilities: &[Capability],
+    may: May<'_>,
     report: &mut Report<'_>,
 ) {
     let scopes = Scopes::of(program);
-    let mut uses = Uses::new(&scopes, capabilities);
+    let mut uses = Uses::new(&scopes, may);
     uses.handed.extend(execute.start.map(|start| (start, 0, Role::Input)));
     // A helper may stand before or after the call that hands it `context`: walk until nothing new
     // is learnt. Each round but the last learns something, and calls are rarely ten deep.
@@ -76,6 +76,7 @@ enum Help {
 struct Uses<'s, 'a> {
     scopes: &'s Scopes<'a>,
     capabilities: &'s [Capability],
+    only_reads: bool,
     place: Place<'s, 'a>,
     roles: HashMap<Binding<'a>, Role>,
     /// The functions of the module by name, told apart by where they begin.
@@ -89,10 +90,11 @@ struct Uses<'s, 'a> {
 }
 
 impl<'s, 'a> Uses<'s, 'a> {
-    fn new(scopes: &'s Scopes<'a>, capabilities: &'s [Capability]) -> Self {
+    fn new(scopes: &'s Scopes<'a>, may: May<'s>) -> Self {
         Self {
             scopes,
-            capabilities,
+            capabilities: may.capabilities,
+            only_reads: may.only_reads,
             place: Place::start(scopes),
             roles: HashMap::new(),
             functions: HashMap::new(),
@@ -217,6 +219,32 @@ impl<'s, 'a> Uses<'s, 'a> {
         }
     }
 
+    /// `context.http.delete` in a tool that says that it does not write.
+    fn of_capability(&mut self, object: &Expression<'a>, method: &str, span: Span) {
+        let Some(member) = object.as_member_expression().filter(|_| self.only_reads) else {
+            return;
+        };
+        if self.role(member.object()) != Some(Role::Context) {
+            return;
+        }
+        let name = member.static_property_name();
+        let found = Capability::ALL.into_iter().find(|one| Some(one.in_js()) == name);
+        match found {
+            Some(capability) if capability.changes(method) => {
+                let name = capability.in_js();
+                let message =
+                    format!("`{name}.{method}` changes something, and this tool does not write");
+                self.add(&code::CHANGES_UNSAID, span, message, WRITES);
+            }
+            Some(Capability::Http) if method == "post" => {
+                let message = "this tool does not write, and sends a POST";
+                let help = "where it only looks something up, say so under `lint.allow`";
+                self.add(&code::POST_OF_READER, span, message, help);
+            }
+            Some(_) | None => {}
+        }
+    }
+
     fn of_global(&mut self, object: &Expression<'a>, name: &str, span: Span) {
         if self.is_global(object, "Date") && name == "now" {
             self.add(&code::NOT_IN_SANDBOX, span, "`Date.now` has no clock to read", CLOCK);
@@ -305,6 +333,7 @@ impl<'s, 'a> Uses<'s, 'a> {
     }
 }
 
+const WRITES: &str = "say `\"sideEffects\": \"writes\"` in schema.json";
 const CLOCK: &str = "list `clock` under `capabilities` and call `context.clock.now()`";
 const RANDOM: &str = "use `context.callId` where something must be unique";
 
@@ -356,6 +385,7 @@ impl<'a> Visit<'a> for Uses<'_, 'a> {
 
     fn visit_static_member_expression(&mut self, it: &StaticMemberExpression<'a>) {
         let name = (it.property.span, it.property.name.as_str());
+        self.of_capability(&it.object, name.1, it.span);
         if !self.member(&it.object, Some(name), it.span) {
             walk::walk_static_member_expression(self, it);
         }

@@ -24,7 +24,7 @@ async fn fetch(
     asked: Value,
 ) -> Result<Value, ToolError> {
     let scope = scope("call_1");
-    let binding = Binding { tool, scope: &scope, auth };
+    let binding = Binding { tool, scope: &scope, auth, until: None };
     Fetch::new(client()).provide_bound(binding, method, asked).await
 }
 

@@ -42,7 +42,7 @@ async fn ask(
 ) -> Result<Value, ToolError> {
     let tool = tool_with(js(""), &json!(["images"]));
     let scope = scope("call_1");
-    let binding = Binding { tool: &tool, scope: &scope, auth };
+    let binding = Binding { tool: &tool, scope: &scope, auth, until: None };
     Images::new(client(), settings).provide_bound(binding, method, asked).await
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use haft_core::call::{Keyed, Principal};
 use haft_core::contract::{Capability, Mode};
 use haft_core::ledger::State;
-use haft_core::port::{Ended, Invoke as _, Ledger as _};
+use haft_core::port::{Boxed, Ended, Invoke as _, Ledger as _, Provide, Scope};
 use haft_core::record::EventKind;
 use haft_core::{Caller, ErrorKind, ToolError};
 use haft_runtime::Settings;
@@ -581,7 +581,7 @@ async fn what_the_provider_may_have_forgotten_is_for_people() {
     assert_eq!(settle.unwrap().state, State::NotHappened);
     assert!(world.call(call("put", "k")).await.is_ok());
     // A contract says how long its provider remembers.
-    for (advance, acts) in [(0, 2), (53_999, 4), (1, 4)] {
+    for (advance, acts) in [(0, 2), (44_000, 4), (10_000, 4)] {
         world.clock.advance(advance);
         world.next("brief", Does::ActsThen(lost()));
         world.next("brief", Does::ActsThen(lost()));
@@ -589,6 +589,36 @@ async fn what_the_provider_may_have_forgotten_is_for_people() {
         assert_eq!(kind(&answer), ErrorKind::UnknownOutcome);
         assert_eq!(world.acts("brief"), acts, "{advance}");
     }
+}
+
+#[tokio::test]
+async fn an_attempt_is_over_when_the_provider_may_have_forgotten_the_first() {
+    let world = World::new();
+    world.next("brief", Does::ActsThen(lost()));
+    world.next("brief", Does::ActsThen(lost()));
+    assert_eq!(kind(&world.call(call("brief", "k")).await), ErrorKind::UnknownOutcome);
+    // 54 of the provider's 60 seconds count, from that first attempt.
+    world.clock.advance(53_700);
+    world.next("brief", Does::Hangs);
+    let began = std::time::Instant::now();
+    let ended = world.call(call("brief", "k")).await;
+    assert_eq!((kind(&ended), ended.meta.attempts), (ErrorKind::UnknownOutcome, 1));
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert_eq!(world.acts("brief"), 3, "and none is begun after that");
+}
+
+#[tokio::test]
+async fn a_handler_that_is_late_reaches_nothing_any_more() {
+    let rules = Rules { allow: vec!["shop__*".into()], ..Rules::default() };
+    let short = Settings { default_timeout: Duration::from_millis(200), ..Settings::default() };
+    let world = World::with(rules, |builder| builder.settings(short));
+    let block = json!({ "seconds": 60, "reason": "late" });
+    world.next("relay", Does::HoldsUpThenUses(Duration::from_millis(400), block));
+    let ended = world.call(call("relay", "k")).await;
+    let error = ended.result.unwrap_err();
+    assert!(format!("{error:?}").contains("the time of the call is over"), "{error:?}");
+    // Whoever was not blocked can go on.
+    assert!(world.call(call("order", "k2")).await.is_ok());
 }
 
 #[tokio::test]
@@ -609,4 +639,57 @@ async fn a_done_effect_whose_answer_cannot_be_made_safe_is_done() {
     // Asked again, it says the same, and does nothing.
     let again = world.call(call("order", "k")).await;
     assert_eq!((kind(&again), world.acts("order")), (ErrorKind::RedactionFailed, 1));
+}
+
+/// Counts the requests that it takes for sent.
+#[derive(Default)]
+struct Sends(std::sync::atomic::AtomicUsize);
+
+impl Provide for Sends {
+    fn provide<'a>(
+        &'a self,
+        _: &'a Scope,
+        _: &'a str,
+        _: serde_json::Value,
+    ) -> Boxed<'a, Result<serde_json::Value, ToolError>> {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        Box::pin(async { Ok(json!({ "status": 200 })) })
+    }
+
+    fn writes(&self, method: &str) -> bool {
+        method != "get"
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_does_not_write_changes_nothing_and_sends_nothing_twice() {
+    use Capability::{Http, Moderation};
+
+    // What it uses, how often that is asked for, and how often the tool is run.
+    for (capability, method, sent, attempts) in [
+        (Http, "get", 2, 2),
+        (Http, "post", 1, 1),
+        (Http, "put", 0, 2),
+        (Http, "delete", 0, 2),
+        (Moderation, "block", 0, 2),
+    ] {
+        let sends = Arc::new(Sends::default());
+        let rules = Rules { allow: vec!["shop__*".into()], ..Rules::default() };
+        let world = World::with(rules, |builder| builder.provide(Http, sends.clone()));
+        for _ in 0..2 {
+            let words = json!({ "seconds": 60 });
+            world.next("compute", Does::UsesThenEnds(capability, method, words, lost()));
+        }
+        let ended = world.call(call("compute", "k")).await;
+        assert!(!ended.is_ok(), "{method}");
+        assert_eq!(ended.meta.attempts, attempts, "{method}");
+        assert_eq!(sends.0.load(std::sync::atomic::Ordering::SeqCst), sent, "{method}");
+        // And nobody was blocked.
+        assert!(world.call(call("get", "k")).await.is_ok(), "{method}");
+    }
+    // Its author is told what to do.
+    let world = World::new();
+    world.next("compute", Does::Uses(Moderation, "block", json!({ "seconds": 60 })));
+    let error = world.call(call("compute", "k")).await.result.unwrap_err();
+    assert!(error.message.contains("say `\"sideEffects\": \"writes\"`"), "{error:?}");
 }

@@ -35,12 +35,16 @@ pub(crate) enum Does {
     WaitsThen(Arc<Notify>, Arc<Notify>, Ended),
     /// Holds the whole thread up for so long, and ends like this without having acted.
     HoldsUp(Duration, Ended),
+    /// Holds the whole thread up for so long, and blocks the user with these words after that.
+    HoldsUpThenUses(Duration, Value),
     /// Never ends.
     Hangs,
     /// Acts, and takes its task with it.
     Panics,
     /// Calls a capability, then fails for good.
     UsesThenFails(Capability, &'static str, Value),
+    /// Calls a capability, whatever comes of it, then ends like this.
+    UsesThenEnds(Capability, &'static str, Value, Ended),
     /// Calls capabilities one after the other, then ends like this.
     UsesAll(Vec<(Capability, &'static str, Value)>, Ended),
     /// Says that it has begun, waits to be let go, then calls a capability and returns what that gave.
@@ -90,6 +94,13 @@ impl Script {
                 std::thread::sleep(time);
                 ended
             }
+            Some(Does::HoldsUpThenUses(time, words)) => {
+                std::thread::sleep(time);
+                match job.host.call(Capability::Moderation, "block", words).await {
+                    Ok(data) => done(json!({ "got": data })),
+                    Err(error) => Ended::Failed(error),
+                }
+            }
             Some(Does::Waits(begun, go)) => {
                 begun.notify_one();
                 go.notified().await;
@@ -113,6 +124,10 @@ impl Script {
             Some(Does::UsesThenFails(capability, method, arguments)) => {
                 let _ = job.host.call(capability, method, arguments).await;
                 failed(ErrorKind::Permanent)
+            }
+            Some(Does::UsesThenEnds(capability, method, arguments, ended)) => {
+                let _ = job.host.call(capability, method, arguments).await;
+                ended
             }
             Some(Does::UsesAll(all, ended)) => {
                 for (capability, method, arguments) in all {
@@ -215,7 +230,10 @@ pub(crate) fn tools() -> Registry {
             tool("shop__get", with(json!({}))),
             tool(
                 "shop__compute",
-                with(json!({"category": "utility", "capabilities": ["call_tool", "clock"]})),
+                with(json!({
+                    "category": "utility",
+                    "capabilities": ["call_tool", "clock", "http", "moderation"],
+                })),
             ),
             tool("shop__put", writes("idempotent", json!({}))),
             tool(
