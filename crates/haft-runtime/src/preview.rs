@@ -5,7 +5,10 @@
 //! cannot be seen is written as an escape, a text cannot end the quotes that it stands in, and what
 //! looks like another word is pointed out.
 
+mod direction;
 mod suspicion;
+
+pub use direction::Direction;
 
 use haft_core::Contract;
 use haft_core::digest::canonical;

@@ -62,7 +62,7 @@ pub(crate) fn routes(door: &Arc<Door>) -> Router<Arc<Door>> {
         .route("/console/sessions", get(sessions::list))
         .route("/console/sessions/{session}", get(sessions::show))
         .route("/console/confirmations", get(confirmations::list))
-        .route("/console/confirmations/{id}", post(confirmations::answer))
+        .route("/console/confirmations/{id}", get(confirmations::show).post(confirmations::answer))
         .route("/console/effects", get(effects::list))
         .route("/console/effects/{call}", get(effects::show).post(effects::act))
         .route("/console/events", get(events::list))

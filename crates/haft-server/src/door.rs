@@ -149,6 +149,8 @@ enum Takes {
     Effects,
     /// It can be written, but the audit trail was touched.
     NoEffects,
+    /// It is full, or what it lies on is.
+    NoRoom,
     Nothing,
 }
 
@@ -390,7 +392,14 @@ impl Door {
         }
         match self.store().await {
             Takes::Effects => Ok(()),
-            Takes::Nothing => Err("the store cannot be written"),
+            Takes::NoRoom => Err(
+                "the store has no room left: make some where it lies, or have less kept, and it is \
+                 written again",
+            ),
+            Takes::Nothing => Err(
+                "the store cannot be written: the log says why, and whether haft has to be started \
+                 again",
+            ),
             Takes::NoEffects => Err(
                 "the audit trail was changed from outside, and no effects are taken until somebody \
                  has looked (`haft audit verify`) and said so (`haft audit acknowledge`)",
@@ -417,7 +426,10 @@ impl Door {
         let store = self.runtime.store();
         // Where nothing waits to be written there is nothing that could fail: what was refused last
         // tells, and is asked for first, and so does the room that there is.
-        if !store.is_writable() || store.has_room().await.is_ok_and(|room| !room) {
+        if store.has_room().await.is_ok_and(|room| !room) {
+            return Takes::NoRoom;
+        }
+        if !store.is_writable() {
             return Takes::Nothing;
         }
         if store.flush().await.is_err() {

@@ -166,7 +166,7 @@ impl Observe for Log {
             event = "tool_execution_completed",
             tenant_id = finished.tenant,
             agent_id = finished.agent,
-            tool_name = finished.tool,
+            tool_name = finished.tool.unwrap_or(crate::metrics::NO_TOOL),
             status = finished.status(),
             error = finished.error.map(|kind| kind.as_str()),
             stage = finished.stage.as_str(),

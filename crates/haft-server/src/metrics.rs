@@ -1,13 +1,15 @@
 //! What Prometheus reads: calls, how long they took, what was answered from memory, side effects.
 //!
-//! Names and labels are part of the interface. Each metric has at most a thousand sets of labels;
-//! what comes after is counted under `other`. Counting takes no lock.
+//! Names and labels are part of the interface. Each metric has at most a thousand sets of labels, of
+//! which no tenant takes all; what comes after is counted under its tenant and `other`. Counting takes
+//! no lock.
 
 mod family;
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use haft_core::ErrorKind;
 use haft_core::contract::SideEffectPolicy;
 use haft_core::port::{Finished, Forgotten, Observe};
 
@@ -22,7 +24,8 @@ pub struct Metrics {
     executions: Family<4, Count>,
     hits: Family<2, Count>,
     effects: Family<3, Count>,
-    refusals: Family<4, Count>,
+    errors: Family<4, Count>,
+    not_done: Family<4, Count>,
     requests: [AtomicU64; 5],
     /// Calls, entries of the trail, confirmations and sessions.
     forgotten: [AtomicU64; 4],
@@ -63,9 +66,15 @@ impl Metrics {
                 ["tenant_id", "agent_id", "policy"],
                 most,
             ),
-            refusals: Family::new(
-                "haft_calls_not_done_total",
+            errors: Family::new(
+                "haft_call_errors_total",
                 "Calls that ended in an error, by stage and kind",
+                ["tenant_id", "agent_id", "stage", "error"],
+                most,
+            ),
+            not_done: Family::new(
+                "haft_calls_not_done_total",
+                "Calls that ended in an error and did nothing, by stage and kind",
                 ["tenant_id", "agent_id", "stage", "error"],
                 most,
             ),
@@ -98,7 +107,8 @@ impl Metrics {
         self.executions.render(&mut text, tenant);
         self.hits.render(&mut text, tenant);
         self.effects.render(&mut text, tenant);
-        self.refusals.render(&mut text, tenant);
+        self.errors.render(&mut text, tenant);
+        self.not_done.render(&mut text, tenant);
         if tenant.is_none() {
             text += "# HELP haft_http_requests_total Answers over HTTP, by class of status\n\
                      # TYPE haft_http_requests_total counter\n";
@@ -129,7 +139,15 @@ pub(crate) fn gauge(text: &mut String, name: &str, help: &str, value: impl std::
 }
 
 /// A name that stands for no tool is nobody's label: models make names up.
-const NO_TOOL: &str = "unknown";
+pub(crate) const NO_TOOL: &str = "unknown";
+
+/// Whether a call that ended in this error did nothing. An answer that is withheld is that of a tool
+/// that ran, and a repetition is told of it, too.
+fn is_not_done(error: ErrorKind, class: Option<SideEffectPolicy>) -> bool {
+    let is_withheld = matches!(error, ErrorKind::InvalidOutput | ErrorKind::RedactionFailed);
+    let only_reads = class == Some(SideEffectPolicy::Pure);
+    error != ErrorKind::UnknownOutcome && (!is_withheld || only_reads)
+}
 
 impl Observe for Metrics {
     fn finished(&self, seen: &Finished<'_>) {
@@ -147,7 +165,11 @@ impl Observe for Metrics {
             }
         }
         if let Some(error) = seen.error {
-            self.refusals.of([tenant, agent, seen.stage.as_str(), error.as_str()], Count::add);
+            let labels = [tenant, agent, seen.stage.as_str(), error.as_str()];
+            self.errors.of(labels, Count::add);
+            if is_not_done(error, seen.class) {
+                self.not_done.of(labels, Count::add);
+            }
         }
     }
 }

@@ -3,6 +3,8 @@
 use serde_json::Value;
 use unicode_script::{Script, UnicodeScript as _};
 
+use super::direction::Direction;
+use super::visible;
 use crate::redact::is_hidden;
 
 /// More spaces in a row than any honest text has: they push the rest out of sight.
@@ -11,6 +13,10 @@ const MANY_SPACES: usize = 20;
 const MOST_CODES: usize = 12;
 /// The most findings that are told.
 const MOST: usize = 50;
+/// So many letters of a name or a word are repeated in a finding; the arguments themselves are shown
+/// whole.
+const LONGEST_WORD: usize = 200;
+const LONGEST_PATH: usize = 1_000;
 
 /// Every argument that looks like something else, and why.
 pub(super) fn of(arguments: &Value) -> Vec<String> {
@@ -29,14 +35,25 @@ fn look(value: &Value, path: &str, found: &mut Vec<String>) {
         }
         Value::Object(map) => {
             for (name, value) in map {
-                let shown: String = name.escape_debug().collect();
-                let path = if path.is_empty() { shown } else { format!("{path}.{shown}") };
+                let shown = shown(name);
+                let path = match path.len() {
+                    0 => shown,
+                    1..=LONGEST_PATH => format!("{path}.{shown}"),
+                    _ => format!("….{shown}"),
+                };
                 judge(name, &path, found);
                 look(value, &path, found);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// A word of others in one of our sentences: it hides nothing, and cannot end its quotes.
+fn shown(word: &str) -> String {
+    let start: String = word.chars().take(LONGEST_WORD).collect();
+    let more = if start.len() < word.len() { "…" } else { "" };
+    visible(&start).replace('`', "\\u0060") + more
 }
 
 fn judge(text: &str, path: &str, found: &mut Vec<String>) {
@@ -56,12 +73,17 @@ fn judge(text: &str, path: &str, found: &mut Vec<String>) {
         found.push(format!("`{path}` has a long run of spaces"));
     }
     if let Some(word) = text.split(|letter: char| !letter.is_alphanumeric()).find(|w| is_mixed(w)) {
+        let word = shown(word);
         found.push(format!("`{path}` mixes alphabets that look alike in `{word}`"));
+    }
+    if Direction::of(text) == Direction::Both {
+        found.push(format!("`{path}` is written in two directions"));
     }
     if text.chars().any(is_styled) {
         found.push(format!("`{path}` has letters that only look like ordinary ones"));
     }
     if let Some(host) = hosts(text).find(|host| is_strange(host)) {
+        let host = shown(host);
         found.push(format!("`{path}` names `{host}`, which may look like another address"));
     }
 }

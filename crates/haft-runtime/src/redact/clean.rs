@@ -60,7 +60,8 @@ fn skip_sequence(start: char, rest: &mut std::str::Chars<'_>) {
     }
 }
 
-/// Whether a character cannot be seen, or changes how others are seen.
+/// Whether a character cannot be seen, or changes how others are seen: every control, all that Unicode
+/// calls ignorable by default, and what is drawn as nothing or joins the signs around it.
 #[must_use]
 pub fn is_hidden(letter: char) -> bool {
     letter.is_control()
@@ -69,5 +70,6 @@ pub fn is_hidden(letter: char) -> bool {
             | '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}'
             | '\u{2060}'..='\u{206F}' | '\u{2800}' | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}'
             | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}' | '\u{FFFE}' | '\u{FFFF}'
+            | '\u{13430}'..='\u{1343F}' | '\u{16FE4}' | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D159}'
             | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
 }

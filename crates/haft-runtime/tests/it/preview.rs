@@ -73,6 +73,19 @@ fn what_looks_like_something_else_is_named() {
         (json!({"note": format!("ok{}not ok", " ".repeat(40))}), Some("long run of spaces")),
         (json!({"note": "ｐａｙ"}), Some("only look like ordinary ones")),
         (json!({"a\u{200d}b": 1}), Some("cannot be seen (U+200D)")),
+        (json!({"note": "a\u{1bca0}b"}), Some("cannot be seen (U+1BCA0)")),
+        (
+            json!({"to": "https://bank.example/\u{5d0}/1000/50/eve"}),
+            Some("`to` is written in two directions"),
+        ),
+        (json!({"to": "\u{5d0}/1000/50"}), Some("`to` is written in two directions")),
+        (json!({"a\u{5d0}": 1}), Some("is written in two directions")),
+        (json!({"note": "\u{5e9}\u{5dc}\u{5d5}\u{5dd}, \u{5e9}!"}), None),
+        // What is pointed out is pointed out in our words, with nothing of others' at work in them.
+        (json!({"to": "\u{1b}[2J\u{430}.com"}), Some("names `2J\u{430}.com`")),
+        (json!({"to": "a\u{1b}c\u{430}.com"}), Some("names `a\\u001bc\u{430}.com`")),
+        (json!({"to": "a`\u{430}.com"}), Some("names `a\\u0060\u{430}.com`")),
+        (json!({"a\u{202e}`b": "\u{ad}"}), Some("`a\\u202e\\u0060b` has characters")),
     ] {
         let found = preview(None, arguments).suspicious;
         match expected {
@@ -80,4 +93,11 @@ fn what_looks_like_something_else_is_named() {
             None => assert_eq!(found, Vec::<String>::new()),
         }
     }
+}
+
+#[test]
+fn a_finding_is_short_whatever_it_is_about() {
+    let (name, word) = ("n".repeat(100_000), format!("{}\u{430}.com", "x".repeat(100_000)));
+    let found = preview(None, json!({ name: word })).suspicious;
+    assert!(!found.is_empty() && found.iter().all(|told| told.len() < 2_000), "{}", found.len());
 }

@@ -14,25 +14,39 @@ use super::guard::Failed;
 use super::guard::Params;
 use super::page::{self, Visitor, badge};
 use super::posted::Posted;
-use super::visible::{self, visible};
+use super::visible::{self, judged, visible};
 use super::visits::Unasked;
 use super::{FRESH, HOME, encode, sign_in};
-use crate::api::confirmations;
 use crate::api::paging::placed;
+use crate::api::{confirmations, need};
 use crate::door::Door;
 use crate::pieces::hidden;
 use crate::problem::Problem;
+use crate::who::Role;
 
 /// How many of those that were asked are looked at for a page of answered ones.
 const PAGE: usize = 100;
-/// How many that wait are shown.
-const WAITING: usize = 1_000;
+/// How many that wait are on one page.
+const WAITING: usize = 50;
+/// A question of more bytes than this has a page of its own, and so have those for which the list has no
+/// room left: whoever writes long questions must not keep others from being read.
+const SHORT: usize = 16 << 10;
+const ROOM: usize = 256 << 10;
+/// So many bytes are shown of what has a page of its own.
+const START: usize = 300;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Asked {
     done: Option<ConfirmationStatus>,
     after: Option<String>,
+    /// The last of those that wait on the page before.
+    waits: Option<String>,
+}
+
+/// Whether somebody can still answer.
+fn is_open(one: &Confirmation, now_ms: i64) -> bool {
+    one.status == ConfirmationStatus::Pending && one.expires_at_ms > now_ms
 }
 
 /// Questions that wait, and those that were answered.
@@ -42,20 +56,28 @@ pub(crate) async fn list(
     Params(asked): Params<Asked>,
 ) -> Result<Response, Failed> {
     let now_ms = door.runtime.store().now_ms();
-    let is_open = |one: &Confirmation| {
-        one.status == ConfirmationStatus::Pending && one.expires_at_ms > now_ms
-    };
     // Asked for by themselves: however many were answered since, none that waits is left out.
     let waiting = confirmations::Filter {
         status: Some(ConfirmationStatus::Pending),
-        limit: Some(WAITING),
+        after: asked.waits.clone(),
+        limit: Some(WAITING + 1),
         ..confirmations::Filter::default()
     };
     let mut open = confirmations::found(&door, &visitor.who, waiting).await?;
-    open.retain(is_open);
-    let mut voids = Vec::with_capacity(open.len());
+    let more = page::cut(&mut open, WAITING).map(|one| one.id.clone());
+    open.retain(|one| is_open(one, now_ms));
+    let mut room = ROOM;
+    let mut waiting = Vec::with_capacity(open.len());
     for one in &open {
-        voids.push(door.runtime.void(one).await);
+        let size = size(one);
+        waiting.push(match size <= SHORT.min(room) {
+            true => {
+                room -= size;
+                let void = door.runtime.void(one).await;
+                question(&door, &visitor, one, void)
+            }
+            false => entry(one, size),
+        });
     }
     let (after, limit) = (asked.after.clone(), Some(PAGE + 1));
     let filter = confirmations::Filter { after, limit, ..confirmations::Filter::default() };
@@ -64,14 +86,18 @@ pub(crate) async fn list(
         confirmations::one(&door, &visitor.who, asked.after.as_deref().unwrap_or_default());
     placed(&past, asked.after.as_deref(), before).await?;
     let last = page::cut(&mut past, PAGE).map(|one| one.id.clone());
-    past.retain(|one| !is_open(one));
-    let is_fresh = visitor.proven < FRESH;
+    past.retain(|one| !is_open(one, now_ms));
     let content = html! {
         h1 { "Approvals" }
         @if let Some(done) = asked.done { p .notice.good role="status" { "Recorded: " (done.as_str()) "." } }
-        @if !is_fresh && !open.is_empty() { (sign_in::proving(&visitor, "/console/confirmations", "to answer")) }
+        @if !is_fresh(&visitor) && !open.is_empty() {
+            (sign_in::proving(&visitor, "/console/confirmations", "to answer"))
+        }
         @if open.is_empty() { (page::nothing("Nothing waits for a person.")) }
-        @for (one, void) in open.iter().zip(voids) { (question(&door, &visitor, one, void, is_fresh)) }
+        @for one in waiting { (one) }
+        @if let Some(more) = more {
+            p { a href={ (HOME) "/confirmations?waits=" (encode(&more)) } { "More that wait" } }
+        }
         h2 { "Answered or expired" }
         (answered(&past, now_ms))
         (page::older("/confirmations", &[], last.as_deref()))
@@ -79,18 +105,84 @@ pub(crate) async fn list(
     Ok(page::page(&visitor, "/confirmations", "Approvals", &content))
 }
 
-fn question(
-    door: &Door,
-    visitor: &Visitor,
-    one: &Confirmation,
-    void: Option<Void>,
-    is_fresh: bool,
-) -> Markup {
+fn is_fresh(visitor: &Visitor) -> bool {
+    visitor.proven < FRESH
+}
+
+/// One question whole, and what became of it.
+pub(crate) async fn show(
+    State(door): State<Arc<Door>>,
+    Extension(visitor): Extension<Visitor>,
+    Path(id): Path<String>,
+) -> Result<Response, Failed> {
+    need(&visitor.who, Role::Approver)?;
+    let one = confirmations::one(&door, &visitor.who, &id).await?;
+    let now_ms = door.runtime.store().now_ms();
+    let place = format!("{HOME}/confirmations/{}", encode(&one.id));
+    let is_open = is_open(&one, now_ms);
+    let void = if is_open { door.runtime.void(&one).await } else { None };
+    let content = html! {
+        p .path { a href={ (HOME) "/confirmations" } { "Approvals" } }
+        h1 { "A question " (badge(stands(&one, now_ms))) }
+        @if is_open && !is_fresh(&visitor) { (sign_in::proving(&visitor, &place, "to answer")) }
+        @if let Some(by) = &one.decided_by { p { "Answered by " (visible(&by.to_string())) "." } }
+        @if is_open { (question(&door, &visitor, &one, void)) } @else { (asked(&one, None, page::empty())) }
+    };
+    Ok(page::page(&visitor, "/confirmations", "A question", &content))
+}
+
+/// How many bytes there are to be read.
+fn size(one: &Confirmation) -> usize {
+    let odd: usize = one.suspicious.iter().map(String::len).sum();
+    one.preview.len() + one.arguments.to_string().len() + odd
+}
+
+/// The beginning of a text that has a page of its own.
+fn start(text: &str) -> Markup {
+    let end = text.floor_char_boundary(START.min(text.len()));
+    let start = text.get(..end).unwrap_or_default();
+    html! { (judged(start)) @if start.len() < text.len() { "…" } }
+}
+
+/// A question that is too long to stand among others. What is not shown cannot be approved: the buttons
+/// are on its own page.
+fn entry(one: &Confirmation, size: usize) -> Markup {
     let heading = format!("q-{}", one.id);
     html! {
         article .card.question aria-labelledby=(heading) {
             h2 id=(heading) { (page::id(&one.tool)) }
-            p .preview { (visible(&one.preview)) }
+            p .preview { (start(&one.preview)) }
+            p .note {
+                "Asked by " (visible(&one.actor.to_string())) ", " (page::instant(one.asked_at_ms)) ". "
+                (size.div_ceil(1 << 10)) " KiB are too much to be read among others"
+                @if !one.suspicious.is_empty() { ", and something in it does not look like what it is" } "."
+            }
+            a .action href={ (HOME) "/confirmations/" (encode(&one.id)) } aria-label={ "Read all of " (one.tool) ", and answer" } {
+                "Read all of it, and answer"
+            }
+        }
+    }
+}
+
+/// A question that waits, whole, with its buttons for whoever may press them.
+fn question(door: &Door, visitor: &Visitor, one: &Confirmation, void: Option<Void>) -> Markup {
+    let below = if one.actor == visitor.who.principal {
+        html! { p .note { "You asked for this yourself: somebody else has to answer." } }
+    } else if is_fresh(visitor) {
+        buttons(door, visitor, one, void)
+    } else {
+        page::empty()
+    };
+    asked(one, void, below)
+}
+
+/// Everything that is asked.
+fn asked(one: &Confirmation, void: Option<Void>, below: Markup) -> Markup {
+    let heading = format!("q-{}", one.id);
+    html! {
+        article .card.question aria-labelledby=(heading) {
+            h2 id=(heading) { (page::id(&one.tool)) }
+            p .preview { (judged(&one.preview)) }
             @if let Some(void) = void {
                 p .notice.wait role="note" {
                     "It cannot be approved: " (void.in_words()) ". The agent has to make the call again."
@@ -112,11 +204,7 @@ fn question(
                 div { dt { "Asked" } dd { (page::instant(one.asked_at_ms)) } }
                 div { dt { "Void after" } dd { (page::instant(one.expires_at_ms)) } }
             }
-            @if one.actor == visitor.who.principal {
-                p .note { "You asked for this yourself: somebody else has to answer." }
-            } @else if is_fresh {
-                (buttons(door, visitor, one, void))
-            }
+            (below)
         }
     }
 }
@@ -170,11 +258,11 @@ fn arguments(one: &Confirmation) -> Markup {
 /// Never cut: what is not shown cannot be approved.
 fn argument(value: &Value) -> Markup {
     match value {
-        Value::String(text) => html! { span .text { (visible::value(text)) } },
+        Value::String(text) => visible::value(text),
         Value::Null | Value::Bool(_) | Value::Number(_) => html! { code { (value.to_string()) } },
         Value::Array(_) | Value::Object(_) => {
             let text = serde_json::to_string_pretty(value).unwrap_or_default();
-            html! { pre tabindex="0" { (visible(&text)) } }
+            html! { pre tabindex="0" { (judged(&text)) } }
         }
     }
 }
@@ -194,7 +282,9 @@ fn answered(past: &[Confirmation], now_ms: i64) -> Markup {
             tr role="row" {
                 td role="cell" data-label="Asked (UTC)" { (page::time(one.asked_at_ms)) }
                 td role="cell" data-label="Tool" { (page::id(&one.tool)) }
-                td .value role="cell" data-label="Question" { (visible(&one.preview)) }
+                td .value role="cell" data-label="Question" {
+                    a .plain href={ (HOME) "/confirmations/" (encode(&one.id)) } { span .preview { (start(&one.preview)) } }
+                }
                 td role="cell" data-label="State" { (badge(stands(one, now_ms))) }
                 td role="cell" data-label="By" { @if let Some(by) = &one.decided_by { (visible(&by.to_string())) } }
             }

@@ -49,8 +49,9 @@ fn field(parameter: &Parameter, depth: usize) -> Field {
 }
 
 /// The fields of a tool's parameters, with what was filled in before.
-pub(crate) fn fields(parameters: &[Parameter], filled: Option<&Posted>) -> Markup {
-    Form { filled }.all(parameters, "a", 0)
+/// `schema` is what they are typed by, for the limits that it sets.
+pub(crate) fn fields(parameters: &[Parameter], schema: &Value, filled: Option<&Posted>) -> Markup {
+    Form { filled }.all(parameters, schema, "a", 0)
 }
 
 struct Form<'a> {
@@ -58,22 +59,25 @@ struct Form<'a> {
 }
 
 impl Form<'_> {
-    fn all(&self, parameters: &[Parameter], at: &str, depth: usize) -> Markup {
+    fn all(&self, parameters: &[Parameter], schema: &Value, at: &str, depth: usize) -> Markup {
+        let of = |name: &str| {
+            schema.get("properties").and_then(|all| all.get(name)).unwrap_or(&Value::Null)
+        };
         html! {
             @for (place, parameter) in parameters.iter().enumerate() {
-                (self.one(parameter, &format!("{at}.{place}"), depth))
+                (self.one(parameter, of(&parameter.name), &format!("{at}.{place}"), depth))
             }
         }
     }
 
-    fn one(&self, parameter: &Parameter, name: &str, depth: usize) -> Markup {
+    fn one(&self, parameter: &Parameter, schema: &Value, name: &str, depth: usize) -> Markup {
         let field = field(parameter, depth);
         if field == Field::Group {
             return html! {
                 fieldset {
                     legend { (label(parameter)) }
                     @if !parameter.description.is_empty() { p .note { (visible(&parameter.description)) } }
-                    (self.all(&parameter.fields, name, depth + 1))
+                    (self.all(&parameter.fields, schema, name, depth + 1))
                 }
             };
         }
@@ -81,7 +85,7 @@ impl Form<'_> {
             div .field {
                 label for=(name) { (label(parameter)) }
                 (self.input(parameter, field, name))
-                p .note id={ (name) "-note" } { (note(parameter, field)) }
+                p .note id={ (name) "-note" } { (note(parameter, schema, field)) }
             }
         }
     }
@@ -127,8 +131,9 @@ fn label(parameter: &Parameter) -> Markup {
     }
 }
 
-fn note(parameter: &Parameter, field: Field) -> Markup {
+fn note(parameter: &Parameter, schema: &Value, field: Field) -> Markup {
     let how = match field {
+        Field::Lines if is_text(parameter) => ", one a line, as it is written",
         Field::Lines => ", one a line",
         Field::Json => ", as JSON",
         Field::Group | Field::Choice | Field::YesNo | Field::Number | Field::Text => "",
@@ -136,10 +141,48 @@ fn note(parameter: &Parameter, field: Field) -> Markup {
     html! {
         span .kind { (parameter.kind.as_str()) (how) "." } " "
         (visible(&parameter.description))
+        @if field == Field::Lines && !parameter.allowed.is_empty() {
+            " One of " @for (place, (_, word)) in choices(parameter).iter().enumerate() {
+                @if place > 0 { ", " } code { (visible(word)) }
+            } "."
+        }
+        @if let Some(limits) = limits(schema) { " " (limits) "." }
         @if let (Some(value), Field::Text | Field::Number | Field::Lines | Field::Json) = (&parameter.default, field) {
             " Default " code { (visible(&value.to_string())) } "."
         }
     }
+}
+
+/// The limits that a schema sets, and those of what is in a list.
+fn limits(schema: &Value) -> Option<String> {
+    const NAMES: [(&str, &str); 10] = [
+        ("minimum", "at least"),
+        ("exclusiveMinimum", "more than"),
+        ("maximum", "at most"),
+        ("exclusiveMaximum", "less than"),
+        ("multipleOf", "a multiple of"),
+        ("minLength", "letters: at least"),
+        ("maxLength", "letters: at most"),
+        ("minItems", "values: at least"),
+        ("maxItems", "values: at most"),
+        ("minProperties", "members: at least"),
+    ];
+    let of = |schema: &Value| {
+        let one = |(name, word): &(&str, &str)| {
+            schema
+                .get(name)
+                .filter(|limit| limit.is_number())
+                .map(|limit| format!("{word} {limit}"))
+        };
+        NAMES.iter().filter_map(one).collect::<Vec<_>>()
+    };
+    let (own, each) = (of(schema), schema.get("items").map(of).unwrap_or_default());
+    let each = (!each.is_empty()).then(|| format!("each {}", each.join(", ")));
+    let all: Vec<String> = own.into_iter().chain(each).collect();
+    let mut all = all.join(", ");
+    let first = all.get_mut(..1)?;
+    first.make_ascii_uppercase();
+    Some(all)
 }
 
 fn default(parameter: &Parameter) -> String {
@@ -193,8 +236,7 @@ fn read(
             }
             (_, None) => None,
             (Field::Lines, Some(text)) => {
-                let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-                Some(lines.map(|line| single(parameter.kind, line)).collect())
+                Some(lines(parameter, text).map(|line| single(parameter.kind, line)).collect())
             }
             (Field::Json | Field::Choice | Field::YesNo, Some(text)) => {
                 let read = strict::parse(text, strict::Limits::default());
@@ -208,6 +250,30 @@ fn read(
         }
     }
     Ok(found)
+}
+
+/// The values of a list. Spaces around a number mean nothing, nor does an empty line among them; in a
+/// text, both are what somebody has written.
+fn lines<'a>(parameter: &Parameter, text: &'a str) -> impl Iterator<Item = &'a str> {
+    let is_text = is_text(parameter);
+    text.lines()
+        .map(move |line| if is_text { line } else { line.trim() })
+        .filter(move |line| is_text || !line.is_empty())
+}
+
+/// Whether a value is any text.
+fn is_text(parameter: &Parameter) -> bool {
+    match parameter.kind {
+        Kind::String | Kind::Timestamp | Kind::Uri | Kind::AttachmentReference => {
+            parameter.allowed.is_empty()
+        }
+        Kind::Boolean
+        | Kind::Integer
+        | Kind::Number
+        | Kind::JsonObject
+        | Kind::JsonArray
+        | Kind::EnumToken => false,
+    }
 }
 
 /// One value. What is not one of its kind stays text, and the path says what is wrong with it.
@@ -234,7 +300,11 @@ mod tests {
     use super::*;
 
     fn parameters() -> Vec<Parameter> {
-        view(&json!({
+        view(&schema())
+    }
+
+    fn schema() -> Value {
+        json!({
             "type": "object",
             "required": ["title", "where"],
             "properties": {
@@ -245,9 +315,11 @@ mod tests {
                 "tags": {"type": "array", "items": {"type": "string"}},
                 "sizes": {"type": "array", "items": {"type": "number"}},
                 "where": {"type": "object", "properties": {"city": {"type": "string"}}},
-                "more": {"type": "object", "additionalProperties": {"type": "string"}}
+                "more": {"type": "object", "additionalProperties": {"type": "string"}},
+                "colours": {"type": "array", "maxItems": 2, "items": {"enum": ["red", "blue"]}},
+                "level": {"type": "integer", "minimum": 1, "maximum": 9}
             }
-        }))
+        })
     }
 
     #[track_caller]
@@ -264,6 +336,9 @@ mod tests {
             json!({"title": "A & B", "count": 7, "kind": "big", "urgent": false, "tags": ["x", "y z"],
                    "sizes": [1, 2.5], "where": {"city": "Rome"}, "more": {"k": "v"}}),
         );
+        check("a.4=+x+%0A%0Ay", json!({"tags": [" x ", "", "y"], "where": {}}));
+        check("a.5=+1%0A%0A+2", json!({"sizes": [1, 2], "where": {}}));
+        check("a.8=+red%0A%0A", json!({"colours": ["red"], "where": {}}));
         check("a.1=many", json!({"count": "many", "where": {}}));
         check(
             "a.1=12345678901234567890123",
@@ -281,7 +356,7 @@ mod tests {
     #[test]
     fn every_parameter_has_a_labelled_field_that_keeps_what_was_filled_in() {
         let posted = Posted::read(b"a.0=%3Cb%3E%22&a.2=%22small%22");
-        let shown = fields(&parameters(), Some(&posted)).into_string();
+        let shown = fields(&parameters(), &schema(), Some(&posted)).into_string();
         for place in ["a.0", "a.1", "a.2", "a.3", "a.4", "a.5", "a.6.0", "a.7"] {
             assert!(shown.contains(&format!("for=\"{place}\"")), "{place}");
             assert!(shown.contains(&format!("name=\"{place}\"")), "{place}");
@@ -289,5 +364,7 @@ mod tests {
         assert!(shown.contains("&lt;b&gt;"), "{shown}");
         assert!(shown.contains("value=\"&quot;small&quot;\" selected"), "{shown}");
         assert!(shown.contains("Default <code>3</code>"), "{shown}");
+        assert!(shown.contains("One of <code>red</code>, <code>blue</code>."), "{shown}");
+        assert!(shown.contains("Values: at most 2.") && shown.contains("At least 1, at most 9."));
     }
 }

@@ -12,7 +12,7 @@ use haft_core::port::ConfirmationFilter;
 use haft_core::record::ConfirmationStatus;
 use serde::de::DeserializeOwned;
 
-use super::page::{self, Visitor};
+use super::page::{self, MOST_COUNTED, Visitor};
 use super::posted::Posted;
 use super::visits::{Held, same};
 use super::{HOME, encode};
@@ -20,7 +20,7 @@ use crate::body;
 use crate::door::Door;
 use crate::guard::Credential;
 use crate::problem::Problem;
-use crate::who::Role;
+use crate::who::{Role, Who};
 
 /// Scripts and styles are files of ours, forms go back to us, nobody frames us.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
@@ -164,22 +164,31 @@ async fn visitor(door: &Door, headers: &HeaderMap) -> Option<Visitor> {
     if !may {
         return None;
     }
-    let waiting = match who.is(Role::Approver) {
-        true => {
-            let (store, pending) = (door.runtime.store(), ConfirmationStatus::Pending);
-            let now_ms = store.now_ms();
-            let wanted = ConfirmationFilter {
-                tenant: who.tenant.to_string(),
-                status: Some(pending),
-                limit: 1_000,
-                ..ConfirmationFilter::default()
-            };
-            let asked = store.confirmations(wanted).await.unwrap_or_default();
-            asked.iter().filter(|one| one.expires_at_ms > now_ms).count()
-        }
-        false => 0,
+    let waiting = if who.is(Role::Approver) { waiting(door, &who).await } else { 0 };
+    let unready = door.ready().await.err();
+    Some(Visitor {
+        id: seen.id,
+        csrf: seen.csrf,
+        proven: seen.proven,
+        who,
+        token,
+        waiting,
+        unready,
+    })
+}
+
+/// How many questions wait, as far as is counted: they are read whole for it.
+async fn waiting(door: &Door, who: &Who) -> usize {
+    let store = door.runtime.store();
+    let now_ms = store.now_ms();
+    let wanted = ConfirmationFilter {
+        tenant: who.tenant.to_string(),
+        status: Some(ConfirmationStatus::Pending),
+        limit: MOST_COUNTED + 1,
+        ..ConfirmationFilter::default()
     };
-    Some(Visitor { id: seen.id, csrf: seen.csrf, proven: seen.proven, who, token, waiting })
+    let asked = store.confirmations(wanted).await.unwrap_or_default();
+    asked.iter().filter(|one| one.expires_at_ms > now_ms).count()
 }
 
 /// Whether something is only looked at.

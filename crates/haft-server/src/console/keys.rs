@@ -23,6 +23,8 @@ use crate::who::Role;
 use crate::who::facts::Facts;
 
 const PLACE: &str = "/console/keys";
+/// What the word of the form stands for. No question has such an id.
+const FORM: &str = "a new key";
 
 /// The roles that can be given, and what each is for.
 const ROLES: [(Role, &str, &str); 5] = [
@@ -57,7 +59,7 @@ async fn shown(
         (said)
         (page::table("Keys", &head, rows))
         h2 { "A new key" }
-        @if visitor.proven < FRESH { (form(visitor, written)) }
+        @if visitor.proven < FRESH { (form(door, visitor, written)) }
         @else { (sign_in::proving(visitor, PLACE, "to make a key")) }
     };
     Ok(page::page(visitor, "/keys", "Keys", &content))
@@ -123,12 +125,14 @@ fn revoking(visitor: &Visitor, id: &str) -> Markup {
     }
 }
 
-fn form(visitor: &Visitor, written: Option<&Posted>) -> Markup {
+fn form(door: &Door, visitor: &Visitor, written: Option<&Posted>) -> Markup {
     let text = |name: &str| written.and_then(|form| form.one(name)).unwrap_or_default().to_owned();
     let given = |role: &str| !text(&format!("role.{role}")).is_empty();
     html! {
         form .card.settings method="post" action=(PLACE) autocomplete="off" {
             (page::token(visitor))
+            // Whoever loads the page with the new key again sends its form again.
+            input type="hidden" name="word" value=(door.visits.ask(&visitor.id, FORM));
             label for="name" { "What it is for" }
             input #name name="name" maxlength="200" value=(text("name"));
             label for="principal" { "Holder" }
@@ -164,6 +168,9 @@ pub(crate) async fn make(
         let why = Problem::forbidden("you signed in too long ago to make a key");
         return Err(why.advise("go back, show your key again, then make it").into());
     }
+    if !door.visits.once(&visitor.id, posted.one("word").unwrap_or_default(), FORM) {
+        return shown(&door, &visitor, sent_already(), None).await;
+    }
     let made = match wanted(&posted) {
         Ok(new) => keys::made(&door, &visitor.who, new).await,
         Err(problem) => Err(problem),
@@ -183,6 +190,15 @@ pub(crate) async fn make(
         }
     };
     shown(&door, &visitor, said, None).await
+}
+
+fn sent_already() -> Markup {
+    html! {
+        p .notice.wait role="alert" {
+            "No key was made: this form was sent already. The key that was made of it is not shown again; \
+             where you have no copy of it, revoke it, and make another."
+        }
+    }
 }
 
 /// The agents that a key is for and that there are not.

@@ -113,10 +113,12 @@ fn filled(found: Vec<Slice>, since: i64, step: i64, count: i64) -> Vec<Slice> {
     (0..count).map(slice).collect()
 }
 
-/// How a call ended, in four classes.
+/// How a call that did not go well ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
     Refused,
+    /// The tool ran, and what it had to do is done; its answer is not one that is passed on.
+    Withheld,
     Failed,
     Unknown,
 }
@@ -139,6 +141,7 @@ fn class(kind: ErrorKind) -> Class {
         | ErrorKind::Conflict
         | ErrorKind::Superseded
         | ErrorKind::Cancelled => Class::Refused,
+        ErrorKind::InvalidOutput | ErrorKind::RedactionFailed => Class::Withheld,
         ErrorKind::UnknownOutcome => Class::Unknown,
         ErrorKind::NotFound
         | ErrorKind::Timeout
@@ -146,8 +149,6 @@ fn class(kind: ErrorKind) -> Class {
         | ErrorKind::StoreUnavailable
         | ErrorKind::Permanent
         | ErrorKind::Auth
-        | ErrorKind::InvalidOutput
-        | ErrorKind::RedactionFailed
         | ErrorKind::Internal => Class::Failed,
     }
 }
@@ -203,6 +204,9 @@ fn plots<'a>(slices: &[Slice], span: Span) -> [Plot<'a>; 3] {
             lines: vec![
                 row("ok", "good", &|slice| share(slice, went_well(slice))),
                 row("refused", "dull", &|slice| share(slice, ended(slice, Class::Refused))),
+                row("done, answer withheld", "note", &|slice| {
+                    share(slice, ended(slice, Class::Withheld))
+                }),
                 row("failed", "bad", &|slice| share(slice, ended(slice, Class::Failed))),
                 row("unknown", "wait", &|slice| share(slice, ended(slice, Class::Unknown))),
             ],
@@ -231,7 +235,7 @@ fn tiles(
             div { dt { "Calls" } dd { (calls) } }
             div { dt { "Went well" } dd { @if calls == 0 { "–" } @else { (well * 100 / calls) " %" } } }
             @if may_approve {
-                div { dt { "Wait for approval" } dd { a href={ (HOME) "/confirmations" } { (visitor.waiting) } } }
+                div { dt { "Wait for approval" } dd { a href={ (HOME) "/confirmations" } { (page::counted(visitor.waiting)) } } }
             }
             @for (state, name, many) in unsettled {
                 div { dt { (name) } dd { a href={ (HOME) "/effects?state=" (state.as_str()) } {

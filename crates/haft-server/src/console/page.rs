@@ -22,9 +22,14 @@ pub(crate) struct Visitor {
     pub(crate) who: Who,
     /// The token that they signed in with, where it was one.
     pub(crate) token: Option<Arc<str>>,
-    /// How many questions wait for them.
+    /// How many questions wait for them; one more than are counted, where there are more.
     pub(crate) waiting: usize,
+    /// Why no work is taken now, where that is so.
+    pub(crate) unready: Option<&'static str>,
 }
+
+/// So many questions are counted on every page.
+pub(crate) const MOST_COUNTED: usize = 20;
 
 /// The pages, and who may see each.
 const PLACES: [(&str, &str, Role); 11] = [
@@ -67,7 +72,12 @@ fn shell(title: &str, inside: Option<(&Visitor, &str)>, content: &Markup) -> Res
             body {
                 a .skip href="#content" { "Skip to content" }
                 @if let Some((visitor, place)) = inside { (navigation(visitor, place)) }
-                main #content tabindex="-1" { (content) }
+                main #content tabindex="-1" {
+                    @if let Some(why) = inside.and_then(|(visitor, _)| visitor.unready) {
+                        p .notice.bad role="alert" { strong { "Not ready. " } "No work is taken now: " (why) "." }
+                    }
+                    (content)
+                }
             }
         }
     };
@@ -86,7 +96,7 @@ fn navigation(visitor: &Visitor, current: &str) -> Markup {
                             a href={ (HOME) (path) } aria-current=[(*path == current).then_some("page")] {
                                 (name)
                                 @if *path == "/confirmations" && visitor.waiting > 0 {
-                                    " " span .count { (visitor.waiting) span .unseen { " waiting" } }
+                                    " " span .count { (counted(visitor.waiting)) span .unseen { " waiting" } }
                                 }
                             }
                         }
@@ -101,6 +111,14 @@ fn navigation(visitor: &Visitor, current: &str) -> Markup {
                 button .quiet type="submit" { "Sign out" }
             }
         }
+    }
+}
+
+/// How many questions wait, as people read it.
+pub(crate) fn counted(waiting: usize) -> String {
+    match waiting > MOST_COUNTED {
+        true => format!("{MOST_COUNTED}+"),
+        false => waiting.to_string(),
     }
 }
 

@@ -211,7 +211,7 @@ fn calling(
         form .call method="post" action=(place) {
             (page::token(visitor))
             input type="hidden" name="key" value={ "console-" (key) };
-            (form::fields(&tool.parameters, filled))
+            (form::fields(&tool.parameters, &tool.contract.parameters, filled))
             @if tool.contract.connection.is_some() { (connection(connections, filled)) }
             details open[raw.is_some()] {
                 summary { "Arguments as JSON instead" }

@@ -1,37 +1,54 @@
 //! Texts that come from elsewhere, with everything in them to be seen: what cannot be seen is
 //! written as its code, and what looks like another letter is marked.
 
+use haft_runtime::preview::Direction;
 use maud::{Markup, html};
 
-use crate::pieces::{Breaks, Piece, code, pieces};
+use crate::pieces::{Marks, Piece, code, mark, pieces};
+
+/// So many marks of a text say what they are when they are pointed at. Who writes more of them means to
+/// make a page heavy.
+const EXPLAINED: usize = 1_000;
 
 /// A text with nothing hidden in it.
 pub(crate) fn visible(text: &str) -> Markup {
-    shown(text, Breaks::Plain)
+    drawn(&pieces(text, Marks::Hidden))
 }
 
-/// A value with nothing hidden in it: line ends and tabs are marked, and a run of them is one break, so
-/// that nothing is pushed out of sight.
+/// Text that somebody judges, whose line ends are ours: blanks that are no plain spaces are marked, too.
+pub(crate) fn judged(text: &str) -> Markup {
+    drawn(&pieces(text, Marks::Spaces))
+}
+
+/// A value with nothing hidden in it: line ends, tabs and spaces at its ends are marked, and a run of
+/// line ends is one break, so that nothing is pushed out of sight. It is drawn in the order of its
+/// letters; what is written from the right as a whole is left to be read so.
 pub(crate) fn value(text: &str) -> Markup {
-    shown(text, Breaks::Marked)
+    let pieces = pieces(text, Marks::All);
+    let is_plain = matches!(*pieces, [Piece::Plain(_)]);
+    let from_right = is_plain && Direction::of(text) == Direction::FromRight;
+    html! { span .text dir=[from_right.then_some("rtl")] { (drawn(&pieces)) } }
 }
 
-fn shown(text: &str, breaks: Breaks) -> Markup {
-    let pieces = pieces(text, breaks);
-    let is_break = |piece: Option<&Piece<'_>>| matches!(piece, Some(Piece::Hidden('\n')));
+fn drawn(pieces: &[Piece<'_>]) -> Markup {
+    let marks = pieces.iter().filter(|piece| !matches!(piece, Piece::Plain(_))).count();
+    let explained = marks <= EXPLAINED;
+    let is_break = |piece: Option<&Piece<'_>>| matches!(piece, Some(Piece::Hidden('\n', _)));
     html! {
         @for (at, piece) in pieces.iter().enumerate() {
             @match piece {
                 Piece::Plain(text) => { (text) }
-                Piece::Hidden(letter) => {
-                    span .odd title=(named(*letter)) { (code(*letter)) }
+                Piece::Hidden(letter, count) => {
+                    @if explained { span .odd title=(named(*letter)) { (mark(*letter, *count)) } }
+                    @else { i { (mark(*letter, *count)) } }
                     @if is_break(Some(piece)) && !is_break(pieces.get(at + 1)) { "\n" }
                 }
-                Piece::Alike(letter, like) => {
+                Piece::Alike(letter, like) if explained => {
                     span .odd title={ (code(*letter)) " looks like " (like) } {
                         (letter) span .code { (code(*letter)) }
                     }
                 }
+                Piece::Alike(letter, _) => { i { (letter) (code(*letter)) } }
             }
         }
     }
@@ -42,6 +59,8 @@ fn named(letter: char) -> &'static str {
     match letter {
         '\n' => "line end",
         '\t' => "tab",
+        ' ' => "space at the end",
+        '\u{a0}' | '\u{202f}' => "no-break space",
         '\u{ad}' => "soft hyphen",
         '\u{200b}' => "zero-width space",
         '\u{200c}' | '\u{200d}' => "zero-width joiner",
@@ -51,6 +70,7 @@ fn named(letter: char) -> &'static str {
         '\u{feff}' => "byte order mark",
         '\u{e0000}'..='\u{e0fff}' => "tag or selector that cannot be seen",
         '\u{1b}' => "escape",
+        letter if letter.is_whitespace() => "another space than the plain one",
         _ => "cannot be seen",
     }
 }
@@ -86,8 +106,44 @@ mod tests {
     #[test]
     fn line_ends_and_tabs_in_a_value_are_marked_and_push_nothing_out_of_sight() {
         check_shown(value("a\nTool: b"), "aU+000A\nTool: b");
-        check_shown(value("a\n\n\nb\tc"), "aU+000AU+000AU+000A\nbU+0009c");
+        check_shown(value("a\n\n\nb\tc"), "aU+000A × 3\nbU+0009c");
         check_shown(value("\u{200b}\n\r\n"), "U+200BU+000A\nU+000DU+000A\n");
+    }
+
+    #[test]
+    fn spaces_that_do_not_show_are_marked_where_somebody_judges() {
+        check_shown(value(" adm in  "), "U+0020adm inU+0020 × 2");
+        check_shown(value("a\u{a0}b\u{2003}\u{3000}c"), "aU+00A0bU+2003U+3000c");
+        check_shown(value("  "), "U+0020 × 2");
+        check_shown(judged(" 5\u{202f}€\n"), " 5U+202F€\n");
+        check("5\u{202f}€", "5\u{202f}€");
+    }
+
+    #[test]
+    fn only_what_is_written_from_the_right_as_a_whole_is_drawn_so() {
+        for (text, from_right) in [
+            ("\u{5d0}\u{5d1}, \u{5d2}", true),
+            ("\u{5d0}/1000/50", false),
+            ("a \u{5d0}", false),
+            ("\u{5d0}\u{200b}\u{5d1}", false),
+            ("plain", false),
+        ] {
+            let shown = value(text).into_string();
+            assert_eq!(shown.contains("dir=\"rtl\""), from_right, "{shown}");
+        }
+    }
+
+    #[test]
+    fn what_is_full_of_marks_makes_no_heavy_page() {
+        for unit in ["\u{200b}\u{200c}", "a\u{430}"] {
+            let text = unit.repeat(50_000);
+            let shown = value(&text).into_string();
+            assert!(shown.len() < 8 * text.len(), "{} of {}", shown.len(), text.len());
+            assert_eq!(
+                shown.matches("<i>").count(),
+                100_000 / (1 + usize::from(unit.starts_with('a')))
+            );
+        }
     }
 
     #[test]

@@ -203,6 +203,15 @@ impl Visits {
         word
     }
 
+    /// Takes back the word of a form that is good for one use, at any time. False where there is none.
+    pub(crate) fn once(&self, id: &Hash, word: &str, about: &str) -> bool {
+        let mut all = self.all();
+        let Some(visit) = all.visits.get_mut(id) else { return false };
+        let is_it = |asked: &Asked| asked.about == about && same(&asked.word, word);
+        let at = visit.asked.iter().position(is_it);
+        at.and_then(|at| visit.asked.remove(at)).is_some()
+    }
+
     /// Takes the answer, once.
     pub(crate) fn answer(&self, id: &Hash, word: &str, about: &str) -> Result<(), Unasked> {
         let mut all = self.all();
@@ -300,6 +309,18 @@ mod tests {
         let word = visits.ask(&id, "cnf_1");
         later(5 * 60).await;
         assert_eq!(visits.answer(&id, &word, "cnf_1"), Err(Unasked::Gone), "an old tab");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_form_for_one_use_is_good_once_however_long_it_took() {
+        let visits = Visits::default();
+        let id = visits.find(&visits.begin(key("mara")).unwrap()).unwrap().id;
+        let (word, late) = (visits.ask(&id, "key"), visits.ask(&id, "key"));
+        assert!(!visits.once(&id, &word, "cnf_1"), "another form's");
+        assert!(visits.once(&id, &word, "key"));
+        assert!(!visits.once(&id, &word, "key"), "a reload");
+        later(10 * 60).await;
+        assert!(visits.once(&id, &late, "key"));
     }
 
     #[tokio::test(start_paused = true)]

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 
 use haft_core::port::{Asked, Client as _, Invoke as _, Question};
 use haft_core::{Call, Envelope, ErrorKind};
+use haft_runtime::redact::is_hidden;
 use haft_runtime::runtime::Void;
 use serde_json::{Value, json};
 
 use super::talk::Talk;
 use super::{Approvals, Seat};
 use crate::door::Door;
-use crate::pieces::{Breaks, Piece, code, hidden, pieces};
+use crate::pieces::{Marks, Piece, code, hidden, pieces};
 
 /// Under which name the answer comes. No handler can take it: theirs have no such sign.
 pub(super) const NAME: &str = "haft/approval";
@@ -29,6 +30,28 @@ pub(super) struct Waiting {
     pub(super) asked: Asked,
 }
 
+/// Why somebody is asked what they have answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Again {
+    /// They approved what would no longer run.
+    Void(Void),
+    /// The run that they approved ended with questions of the tool's own, and used the approval up.
+    Used,
+}
+
+impl Again {
+    fn in_words(self) -> String {
+        match self {
+            Self::Void(void) => format!("{}, and your answer does not count", void.in_words()),
+            Self::Used => {
+                "the tool had a question of its own first, and what you approved is good for \
+                           one run"
+                    .to_owned()
+            }
+        }
+    }
+}
+
 /// What the person has to be asked about the end of a call, where they can be. `before` is why what
 /// they said before does not count.
 pub(super) fn waiting(
@@ -36,7 +59,7 @@ pub(super) fn waiting(
     talk: &Talk,
     call: &Call,
     envelope: &Envelope,
-    before: Option<Void>,
+    before: Option<Again>,
 ) -> Option<Waiting> {
     let error = envelope.result.as_ref().err()?;
     if error.kind != ErrorKind::ConfirmationRequired
@@ -61,12 +84,8 @@ pub(super) fn waiting(
         "required": ["approve"],
     });
     let mut message = message(question, call.connection.as_deref());
-    if let Some(void) = before {
-        let why = void.in_words();
-        message.insert_str(
-            0,
-            &format!("You are asked again: {why}, and your answer does not count.\n\n"),
-        );
+    if let Some(before) = before {
+        message.insert_str(0, &format!("You are asked again: {}.\n\n", before.in_words()));
     }
     let question = Question::Elicit { message, schema };
     Some(Waiting { id, asked: Asked { name: NAME.to_owned(), question } })
@@ -85,7 +104,7 @@ fn message(question: &Value, connection: Option<&str>) -> String {
     message.push_str(&whole.arguments(question.get("arguments").unwrap_or(&Value::Null)));
     for odd in question.get("suspicious").and_then(Value::as_array).into_iter().flatten() {
         message.push_str("\nTake care: ");
-        message.push_str(odd.as_str().unwrap_or_default());
+        message.push_str(&unhidden(odd.as_str().unwrap_or_default()));
     }
     if whole.is_cut {
         message.push_str(
@@ -166,21 +185,34 @@ fn quoted(text: &str) -> String {
 /// letter has its code behind it.
 fn plain(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
-    for piece in pieces(text, Breaks::Marked) {
+    for piece in pieces(text, Marks::All) {
         match piece {
             Piece::Plain(text) => {
                 shown.push_str(&text.replace('\\', "\\\\").replace('"', "\\\""));
             }
-            Piece::Hidden(letter) => {
-                let mut units = [0; 2];
-                for unit in letter.encode_utf16(&mut units) {
-                    shown.push_str(&format!("\\u{unit:04x}"));
-                }
-            }
+            // Quotes show where a text begins and ends.
+            Piece::Hidden(' ', count) => shown.extend(std::iter::repeat_n(' ', count)),
+            Piece::Hidden(letter, count) => shown.push_str(&escape(letter).repeat(count)),
             Piece::Alike(letter, _) => shown.push_str(&format!("{letter}[{}]", code(letter))),
         }
     }
     shown
+}
+
+/// `\u202e`, as JSON writes it.
+fn escape(letter: char) -> String {
+    let mut units = [0; 2];
+    letter.encode_utf16(&mut units).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+}
+
+/// A sentence of ours: of what it repeats, nothing is hidden either. It has been escaped once; one that
+/// was written down before that was so has not.
+fn unhidden(sentence: &str) -> String {
+    let one = |letter: char| match is_hidden(letter) {
+        true => escape(letter),
+        false => letter.to_string(),
+    };
+    sentence.chars().map(one).collect()
 }
 
 /// What the person said.

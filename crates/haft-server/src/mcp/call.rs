@@ -21,7 +21,7 @@ use serde::{Deserialize as _, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::SAME_ACT;
-use super::approval::{self, Said, Word};
+use super::approval::{self, Again, Said, Word};
 use super::coded::of_kind;
 use super::handler::Handler;
 use super::http::SESSION;
@@ -158,10 +158,16 @@ pub(super) async fn take(
     settle_words(&mut call, meta, handler.seat.operates())?;
     call.client = Some(round.talk.clone());
     let (door, seat) = (&*handler.door, &*handler.seat);
-    let word = match round.state.confirmation.take() {
-        Some(id) => approval::decide(door, seat, &id, Said::of(round.talk.answers())).await,
+    let said = Said::of(round.talk.answers());
+    let before = round.state.confirmation.take();
+    // Whoever has closed the question is not asked it again: it waits, for them or for another.
+    let is_closed = before.is_some() && said == Said::Nothing;
+    let word = match before {
+        Some(id) => approval::decide(door, seat, &id, said).await,
         None => Word::None,
     };
+    let was_approved = round.state.approved;
+    round.state.approved |= word == Word::Taken && said == Said::Yes;
     // Only for a client that can be asked something is a call made again.
     let again = (round.talk.can() != Can::default()).then(|| call.clone());
     let name = call.tool.clone();
@@ -169,13 +175,13 @@ pub(super) async fn take(
     if let Some(call) = &again {
         let waiting = |envelope: &Envelope, word: Word| {
             let before = match word {
-                Word::Void(why) => Some(why),
-                Word::Taken | Word::None => None,
+                Word::Void(why) => Some(Again::Void(why)),
+                Word::Taken | Word::None => was_approved.then_some(Again::Used),
             };
             approval::waiting((door, seat), &round.talk, call, envelope, before)
         };
         if round.talk.by_result {
-            if let Some(waiting) = waiting(&envelope, word) {
+            if let Some(waiting) = waiting(&envelope, word).filter(|_| !is_closed) {
                 return round.ask_for(handler, asked(call), waiting).map(Ended::Asks);
             }
         } else {

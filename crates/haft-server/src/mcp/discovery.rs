@@ -136,7 +136,8 @@ fn described(tool: &Tool, confirmation: &Confirmation) -> Value {
         "name": tool.id,
         "description": contract.description,
         "categories": categories(tool),
-        "gateway": kind.unwrap_or_else(|| tool.handler.as_str()),
+        // What runs here has no gateway, whatever it is made of: the same word as that of the metrics.
+        "gateway": kind.unwrap_or("internal"),
         "requires_confirmation": asks,
         "side_effect_policy": contract.side_effect_policy,
         "parameter_schema": contract.parameters,

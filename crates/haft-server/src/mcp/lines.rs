@@ -3,11 +3,12 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::http::StatusCode;
 use haft_adm::strict;
-use rmcp::model::{ErrorCode, GetExtensions as _, JsonRpcMessage, ProtocolVersion};
-use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage, serve_server};
+use rmcp::model::{ClientRequest, ErrorCode, GetExtensions as _, JsonRpcMessage, ProtocolVersion};
+use rmcp::service::{RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage, serve_server};
 use rmcp::transport::Transport;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::{Value, json};
@@ -138,10 +139,19 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let most = door.limits.body_bytes;
-    let pipe = Pipe { from: BufReader::new(from), to: Arc::new(Mutex::new(to)), most };
+    let begun = Arc::new(AtomicBool::new(false));
+    let (from, to) = (BufReader::new(from), Arc::new(Mutex::new(to)));
+    let pipe = Pipe { from, to, most, begun: begun.clone() };
     let handler = Handler::new(door, seat);
-    let serving = serve_server(handler, pipe).await.map_err(io::Error::other)?;
-    serving.waiting().await.map_err(io::Error::other)?;
+    // What the SDK says of an error repeats what the client has sent, which may hold anything.
+    let serving = match serve_server(handler, pipe).await {
+        Ok(serving) => serving,
+        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(_) => return Err(io::Error::other("the client did not get as far as a session")),
+    };
+    begun.store(true, Ordering::Release);
+    let ended = serving.waiting().await;
+    ended.map_err(|_| io::Error::other("the connection to the client broke"))?;
     Ok(())
 }
 
@@ -150,6 +160,8 @@ struct Pipe<R, W> {
     from: BufReader<R>,
     to: Arc<Mutex<W>>,
     most: usize,
+    /// Whether there is a session, or a first request of the newer era.
+    begun: Arc<AtomicBool>,
 }
 
 impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin> Pipe<R, W> {
@@ -191,6 +203,15 @@ fn with_text(
         asked.request.extensions_mut().insert(text);
     }
     message
+}
+
+fn is_request(message: &RxJsonRpcMessage<RoleServer>) -> bool {
+    matches!(message, JsonRpcMessage::Request(_))
+}
+
+fn is_initialize(message: &RxJsonRpcMessage<RoleServer>) -> bool {
+    let JsonRpcMessage::Request(asked) = message else { return false };
+    matches!(asked.request, ClientRequest::InitializeRequest(_))
 }
 
 async fn write<W: AsyncWrite + Unpin>(to: &Mutex<W>, mut line: String) -> io::Result<()> {
@@ -239,7 +260,12 @@ where
                 Err(wrong) => Err(wrong),
             };
             match read {
-                Ok(message) => return Some(message),
+                // The SDK ends with whatever is not asked before that: nobody waits for an answer to it.
+                Ok(message) if !self.begun.load(Ordering::Acquire) && !is_request(&message) => {}
+                Ok(message) => {
+                    self.begun.fetch_or(is_initialize(&message), Ordering::AcqRel);
+                    return Some(message);
+                }
                 Err(wrong) => write(&self.to, wrong.to_line()).await.ok()?,
             }
         }

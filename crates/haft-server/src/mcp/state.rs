@@ -33,6 +33,9 @@ pub(super) struct State {
     /// The approval that is waited for.
     #[serde(default)]
     pub(super) confirmation: Option<String>,
+    /// Whether a run that ended with questions has used an approval up.
+    #[serde(default)]
+    pub(super) approved: bool,
     /// How often the client was asked.
     #[serde(default)]
     pub(super) round: u32,

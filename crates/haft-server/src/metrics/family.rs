@@ -18,15 +18,27 @@ pub(super) struct Family<const N: usize, T> {
     labels: [&'static str; N],
     most: usize,
     random: RandomState,
-    /// By a hash of the labels. Two that share one go to `other`: that is rarer than rare.
+    /// By a hash of the labels. Of two that share one the second goes to a rest: that is rarer than rare.
     series: ArcSwap<HashMap<u64, Arc<Series<N, T>>>>,
     new: Mutex<()>,
+    /// What even the rests of tenants have no room for.
     other: Series<N, T>,
 }
+
+/// What stands in a label where there is no room for more of them.
+const OTHER: &str = "other";
+/// One in so many sets of labels is kept for the rests of tenants.
+const KEPT: usize = 4;
 
 struct Series<const N: usize, T> {
     labels: [Box<str>; N],
     value: T,
+}
+
+impl<const N: usize, T> Series<N, T> {
+    fn is(&self, labels: [&str; N]) -> bool {
+        self.labels.iter().zip(labels).all(|(one, other)| **one == *other)
+    }
 }
 
 impl<const N: usize, T: Value> Family<N, T> {
@@ -44,28 +56,35 @@ impl<const N: usize, T: Value> Family<N, T> {
             random: RandomState::default(),
             series: ArcSwap::default(),
             new: Mutex::default(),
-            other: Series { labels: std::array::from_fn(|_| "other".into()), value: T::default() },
+            other: Series { labels: std::array::from_fn(|_| OTHER.into()), value: T::default() },
         }
     }
 
-    /// Does something with the value under these labels.
+    /// Does something with the value under these labels; where there is no room for them, under those of
+    /// the tenant's rest.
     pub(super) fn of(&self, labels: [&str; N], work: impl FnOnce(&T)) {
-        let hash = self.random.hash_one(labels);
-        if let Some(one) = self.series.load().get(&hash) {
-            let same = one.labels.iter().zip(labels).all(|(one, other)| **one == *other);
-            return work(if same { &one.value } else { &self.other.value });
+        if let Some(one) = self.series.load().get(&self.hash(labels)).filter(|it| it.is(labels)) {
+            return work(&one.value);
         }
-        let one = self.add(hash, labels);
+        let rest = rest(labels);
+        // Room does not grow: whoever has a rest would ask for more in vain, under a lock.
+        let known = self.series.load().get(&self.hash(rest)).filter(|it| it.is(rest)).cloned();
+        let one = known.or_else(|| self.add(labels)).or_else(|| self.add(rest));
         work(one.as_ref().map_or(&self.other.value, |one| &one.value));
     }
 
-    fn add(&self, hash: u64, labels: [&str; N]) -> Option<Arc<Series<N, T>>> {
+    fn hash(&self, labels: [&str; N]) -> u64 {
+        self.random.hash_one(labels)
+    }
+
+    fn add(&self, labels: [&str; N]) -> Option<Arc<Series<N, T>>> {
+        let hash = self.hash(labels);
         let _turn = self.new.lock().unwrap_or_else(PoisonError::into_inner);
         let series = self.series.load_full();
         if let Some(one) = series.get(&hash) {
-            return Some(one.clone());
+            return one.is(labels).then(|| one.clone());
         }
-        if series.len() >= self.most {
+        if !self.has_room(&series, labels) {
             return None;
         }
         let one = Arc::new(Series { labels: labels.map(Into::into), value: T::default() });
@@ -73,6 +92,20 @@ impl<const N: usize, T: Value> Family<N, T> {
         more.insert(hash, one.clone());
         self.series.store(Arc::new(more));
         Some(one)
+    }
+
+    /// Whether there is room for these. A tenant takes at most twice what it leaves to others, and all
+    /// of them leave some for the rests: however many agents and tools one has, another is counted.
+    fn has_room(&self, series: &HashMap<u64, Arc<Series<N, T>>>, labels: [&str; N]) -> bool {
+        if rest(labels) == labels {
+            return labels.first() != Some(&OTHER) && series.len() < self.most;
+        }
+        let is_own = |one: &&Arc<Series<N, T>>| {
+            one.labels.first().map(|it| &**it) == labels.first().copied()
+        };
+        let own = series.values().filter(is_own).count();
+        let left = (self.most - self.most / KEPT).saturating_sub(series.len());
+        own < left.saturating_mul(2)
     }
 
     pub(super) fn render(&self, text: &mut String, tenant: Option<&str>) {
@@ -98,6 +131,15 @@ impl<const N: usize, T: Value> Family<N, T> {
         let one = pairs.map(|(name, value)| format!("{name}=\"{}\"", escaped(value)));
         one.collect::<Vec<_>>().join(",")
     }
+}
+
+/// The labels of a tenant's rest. The tenant is the first label of every metric.
+fn rest<const N: usize>(labels: [&str; N]) -> [&str; N] {
+    let mut rest = [OTHER; N];
+    if let (Some(first), Some(tenant)) = (rest.first_mut(), labels.first()) {
+        *first = tenant;
+    }
+    rest
 }
 
 fn escaped(value: &str) -> String {
@@ -189,5 +231,47 @@ impl Value for Durations {
         let seconds = self.micros.load(Ordering::Relaxed) as f64 / 1e6;
         let _ = writeln!(text, "{name}_bucket{{{labels},le=\"+Inf\"}} {sum}");
         let _ = writeln!(text, "{name}_sum{{{labels}}} {seconds}\n{name}_count{{{labels}}} {sum}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(family: &Family<2, Count>, tenant: Option<&str>) -> Vec<String> {
+        let mut text = String::new();
+        family.render(&mut text, tenant);
+        text.lines().skip(2).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_tenant_with_many_labels_leaves_others_their_own() {
+        let family = Family::<2, Count>::new("calls", "Calls", ["tenant", "agent"], 20);
+        for round in 0..2 {
+            for at in 0..100 {
+                family.of(["loud", &format!("a{at}")], Count::add);
+            }
+            let own = lines(&family, Some("loud"));
+            assert_eq!(own.len(), 11, "half of them, and the rest: {own:?}");
+            let rest = format!("calls{{tenant=\"loud\",agent=\"other\"}} {}", 90 * (round + 1));
+            assert!(own.contains(&rest), "{own:?}");
+        }
+        family.of(["quiet", "helper"], Count::add);
+        assert_eq!(lines(&family, Some("quiet")), ["calls{tenant=\"quiet\",agent=\"helper\"} 1"]);
+    }
+
+    #[test]
+    fn however_many_tenants_there_are_the_sets_are_bounded_and_nothing_is_lost() {
+        let family = Family::<2, Count>::new("calls", "Calls", ["tenant", "agent"], 20);
+        for tenant in 0..50 {
+            for agent in 0..10 {
+                family.of([&format!("t{tenant}"), &format!("a{agent}")], Count::add);
+            }
+        }
+        family.of(["other", "other"], Count::add);
+        let all = lines(&family, None);
+        assert_eq!(all.len(), 21, "with the one for those that have not even a rest: {all:?}");
+        let count = |line: &String| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap();
+        assert_eq!(all.iter().map(count).sum::<u64>(), 501);
     }
 }

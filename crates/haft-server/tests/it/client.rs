@@ -61,6 +61,7 @@ fn registry() -> Registry {
                         "arguments": {"mode": "strict", "fraction": "refuse"}});
     let mut asks = writes.clone();
     asks["requiresConfirmation"] = json!(true);
+    asks["capabilities"] = json!(["client"]);
     let tools = vec![
         tool("shop__echo", json!({"capabilities": ["client"]})),
         tool("shop__pay", asks),
@@ -82,7 +83,8 @@ fn registry() -> Registry {
 struct Counting {
     runs: AtomicUsize,
     /// Whoever says `wait` is answered when there is a place, and `wait 7` after 7 milliseconds;
-    /// `steps 7` is told of seven steps first. `bye` ends a voice session after the farewell.
+    /// `steps 7` is told of seven steps first, and `ask` is asked something. `bye` ends a voice session
+    /// after the farewell.
     gate: Semaphore,
 }
 
@@ -108,6 +110,12 @@ impl Execute for Shared {
                 tokio::time::sleep(Duration::from_millis(ms.parse().unwrap())).await;
             } else if let Some(steps) = text.strip_prefix("steps ") {
                 report(&job, steps.parse().unwrap()).await;
+            } else if text == "ask" {
+                let schema = json!({"type": "object", "properties": {"who": {"type": "string"}}});
+                let asked = json!({"who": {"elicit": {"message": "For whom?", "schema": schema}}});
+                if let Err(error) = job.host.call(Capability::Client, "ask", asked).await {
+                    return Ended::Failed(error);
+                }
             }
             let farewell = Intent::EndVoiceSession { after: After::FarewellSpoken };
             let intents = if text == "bye" { vec![farewell] } else { Vec::new() };

@@ -450,13 +450,13 @@ async fn a_store_without_room_is_told_at_the_door() {
     let refused = served.post(&served.agent, "/v1/agents/helper/calls", body).await;
     assert_eq!(refused.json()["error"]["kind"], "store_unavailable", "{refused:?}");
     let ready = served.get("", "/readyz").await;
-    assert_eq!((ready.status, ready.body.contains("cannot be written")), (503, true), "{ready:?}");
+    assert_eq!((ready.status, ready.body.contains("has no room left")), (503, true), "{ready:?}");
     // However long ago it is that something was refused: there is still no room.
     clock.advance(1_000);
     assert!(store.is_writable(), "somebody may try again");
     let again = Served::on(store.clone(), Limits::default()).await;
     let ready = again.get("", "/readyz").await;
-    assert_eq!((ready.status, ready.body.contains("cannot be written")), (503, true), "{ready:?}");
+    assert_eq!((ready.status, ready.body.contains("has no room left")), (503, true), "{ready:?}");
     store.set_max_bytes(None).await.unwrap();
     let mut tries = 0;
     while served.get("", "/readyz").await.status != 200 {

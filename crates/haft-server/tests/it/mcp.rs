@@ -269,23 +269,59 @@ async fn whoever_approved_under_rules_that_have_changed_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_no_is_a_no_and_a_closed_question_stays_open() {
+async fn a_no_is_a_no_and_a_closed_question_stays_open_and_is_not_asked_again() {
     let served = Served::new().await;
-    let pay = json!({"text": "7"});
-    let with = |state: &Value, answer: Value| {
-        json!({"_meta": meta(json!({"elicitation": {}})), "requestState": state,
-            "inputResponses": {"haft/approval": answer}})
-    };
     let can = json!({"_meta": meta(json!({"elicitation": {}}))});
-    let asked = call_for(&served, "pay", pay.clone(), can).await;
-    let closed = with(&asked["result"]["requestState"], json!({"action": "cancel"}));
-    let asked = call_for(&served, "pay", pay.clone(), closed).await;
-    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
-    let declined = with(&asked["result"]["requestState"], json!({"action": "decline"}));
-    let refused = call_for(&served, "pay", pay.clone(), declined).await;
-    let text = refused["result"]["content"][0]["text"].as_str().unwrap();
-    assert!(text.contains("confirmation_refused"), "{refused}");
+    for (text, answer, kind) in [
+        ("6", json!({"action": "accept", "content": {"approve": false}}), "confirmation_refused"),
+        ("7", json!({"action": "decline"}), "confirmation_refused"),
+        ("8", json!({"action": "cancel"}), "confirmation_required"),
+        ("9", json!({"action": "accept", "content": {}}), "confirmation_required"),
+        (
+            "10",
+            json!({"action": "accept", "content": {"approve": "true"}}),
+            "confirmation_required",
+        ),
+    ] {
+        let asked = call_for(&served, "pay", json!({"text": text}), can.clone()).await;
+        let with = json!({"_meta": can["_meta"], "requestState": asked["result"]["requestState"],
+            "inputResponses": {"haft/approval": answer}});
+        let end = call_for(&served, "pay", json!({"text": text}), with).await;
+        let said = end["result"]["content"][0]["text"].as_str().unwrap_or_default();
+        assert!(said.contains(kind), "{text}: {end}");
+    }
     assert_eq!(served.runs(), 0);
+    let open = served.get(&served.operator, "/v1/confirmations?status=pending").await.json();
+    assert_eq!(open.as_array().unwrap().len(), 3, "{open}");
+    // Made anew, the call asks anew.
+    let asked = call_for(&served, "pay", json!({"text": "8"}), can).await;
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+}
+
+#[tokio::test]
+async fn whoever_approved_a_run_that_only_asked_is_told_why_they_are_asked_again() {
+    let served = Served::new().await;
+    let can = json!({"_meta": meta(json!({"elicitation": {}}))});
+    let yes = json!({"haft/approval": {"action": "accept", "content": {"approve": true}}});
+    let said = json!({"who": {"action": "accept", "content": {"who": "ann"}}});
+    let answered = async |asked: &Value, responses: &Value| {
+        let mut with = can.clone();
+        with["requestState"] = asked["result"]["requestState"].clone();
+        with["inputResponses"] = responses.clone();
+        call_for(&served, "pay", json!({"text": "ask"}), with).await
+    };
+    let message = |asked: &Value| {
+        let question = &asked["result"]["inputRequests"]["haft/approval"]["params"]["message"];
+        question.as_str().unwrap_or_else(|| panic!("{asked}")).to_owned()
+    };
+    let first = call_for(&served, "pay", json!({"text": "ask"}), can.clone()).await;
+    assert!(!message(&first).contains("asked again"), "{first}");
+    let theirs = answered(&first, &yes).await;
+    assert_eq!(theirs["result"]["inputRequests"]["who"]["params"]["message"], "For whom?");
+    let again = answered(&theirs, &said).await;
+    assert!(message(&again).starts_with("You are asked again: the tool had a question"), "{again}");
+    let paid = answered(&again, &yes).await;
+    assert_eq!(paid["result"]["isError"], false, "{paid}");
 }
 
 #[tokio::test]
@@ -650,7 +686,7 @@ async fn discovery_tells_a_tenant_about_itself_and_nobody_else() {
         assert_eq!(first["side_effect_policy"], "pure");
         assert_eq!(first["requires_confirmation"], false);
         assert_eq!(first["categories"], json!(["retrieval"]));
-        assert_eq!(first["gateway"], "native");
+        assert_eq!(first["gateway"], "internal");
         assert_eq!(first["parameter_schema"]["type"], "object");
         let own = read(&served.agent, &format!("{scheme}://tools/agent/helper/enabled")).await;
         assert_eq!(tools(&own).as_array().unwrap().len(), 3);

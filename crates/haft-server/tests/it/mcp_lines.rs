@@ -111,6 +111,43 @@ async fn lines_that_are_no_messages_are_answered_and_the_next_one_is_read() {
     assert_eq!(served.runs(), 0);
 }
 
+/// Nobody waits for an answer to them, and a client that sends one too early is still served.
+#[tokio::test]
+async fn what_is_told_before_the_first_request_is_passed_over() {
+    let served = Served::new().await;
+    let early = [
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 9}}),
+        json!({"jsonrpc": "2.0", "id": 9, "result": {}}),
+        json!({"jsonrpc": "2.0", "id": 9, "error": {"code": -1, "message": "no"}}),
+    ];
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {}});
+    let mut pipe = Pipe::new(&served);
+    for one in &early {
+        pipe.send(one.clone()).await;
+    }
+    let found = pipe.ask(1, "server/discover", json!({"_meta": meta})).await;
+    assert_eq!(found["result"]["resultType"], "complete", "{found}");
+    for one in &early {
+        pipe.send(one.clone()).await;
+    }
+    let params = json!({"name": "echo", "arguments": {"text": "hi"}, "_meta": meta});
+    let done = pipe.ask(2, "tools/call", params).await;
+    assert_eq!(done["result"]["isError"], false, "{done}");
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_before_a_session_has_made_no_mistake() {
+    let served = Served::new().await;
+    for early in ["", "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n"] {
+        let (to, _from) = tokio::io::duplex(1 << 16);
+        let seat = Seat::local(Caller::agent("ours", "helper"));
+        let ended = serve_lines(served.door.clone(), seat, early.as_bytes(), to).await;
+        assert!(ended.is_ok(), "{early}: {ended:?}");
+    }
+}
+
 /// What the SDK says to whoever has not introduced themselves has not come through the handler.
 #[tokio::test]
 async fn errors_before_a_session_have_a_code_of_ours() {

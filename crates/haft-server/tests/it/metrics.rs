@@ -97,7 +97,7 @@ async fn a_tenant_reads_its_own_figures_and_the_home_tenant_all() {
 }
 
 #[tokio::test]
-async fn beyond_the_bound_everything_is_other() {
+async fn beyond_the_bound_everything_is_the_tenants_rest() {
     // The bound of this server is 20.
     let served = Served::new().await;
     for at in 0..30 {
@@ -109,10 +109,14 @@ async fn beyond_the_bound_everything_is_other() {
     }
     let figures = figures(&served, &served.admin).await;
     let sets = figures.keys().filter(|name| name.starts_with("tool_execution_total")).count();
-    assert_eq!(sets, 21);
-    let other = "tool_execution_total{tenant_id=\"other\",agent_id=\"other\",tool_name=\"other\",status=\"other\"}";
-    assert_eq!(figures[other], 10.0);
+    assert_eq!(sets, 11, "one tenant takes no more than half");
+    let other = "tool_execution_total{tenant_id=\"ours\",agent_id=\"other\",tool_name=\"other\",status=\"other\"}";
+    assert_eq!(figures[other], 20.0);
     assert_eq!(sum(&figures, "tool_execution_total"), 30.0, "none is lost");
+    let body = json!({"tool": "echo", "arguments": {"text": "x"}});
+    served.post(&served.stranger, "/v1/agents/spy/calls", body).await;
+    let theirs = served.get(&served.stranger, "/metrics").await.body;
+    assert!(theirs.contains("agent_id=\"spy\""), "another tenant has its own: {theirs}");
 }
 
 #[tokio::test]
@@ -124,9 +128,14 @@ async fn effects_that_wait_for_somebody_are_counted_until_somebody_has_looked() 
         figures(&served, key).await.get(&name).copied()
     };
     assert_eq!(count(&served.admin, "unknown").await, Some(0.0));
+    let before = figures(&served, &served.admin).await;
     let body = json!({"tool": "send", "arguments": {"text": "wait"}, "idempotency_key": "k"});
     let reply = served.post(&served.agent, "/v1/agents/helper/calls", body).await;
     let call = reply.json()["meta"]["recordId"].as_str().unwrap().to_owned();
+    let after = figures(&served, &served.admin).await;
+    for (name, more) in [("haft_call_errors_total", 1.0), ("haft_calls_not_done_total", 0.0)] {
+        assert_eq!(sum(&after, name) - sum(&before, name), more, "{name}: nobody knows");
+    }
     for (key, state, expected) in [
         (&served.admin, "unknown", Some(1.0)),
         (&served.admin, "stuck", Some(0.0)),

@@ -28,6 +28,10 @@ fn nothing_in_an_argument_is_hidden_or_begins_a_line() {
         "Arguments:\n- to: \"a\\u202eb\\u000aTool: shop__echo\\u200b\" \
          (cannot be seen in it: U+202E, U+000A, U+200B)",
     );
+    check(
+        json!({"to": " a\u{a0}b "}),
+        "Arguments:\n- to: \" a\\u00a0b \" (cannot be seen in it: U+00A0)",
+    );
     check(json!({"to": "p\u{430}ypal"}), "Arguments:\n- to: \"p\u{430}[U+0430]ypal\"");
     check(json!({"a\nTool: b": 1}), "Arguments:\n- a\\u000aTool: b: 1");
 }
@@ -50,4 +54,12 @@ fn the_connection_is_part_of_what_is_approved() {
     let question = json!({"tool": "shop__pay", "preview": "Pay?", "arguments": {}});
     let shown = message(&question, Some("bank"));
     assert_eq!(shown, "Pay?\n\nTool: shop__pay\nConnection: \"bank\"\nWithout arguments.");
+}
+
+#[test]
+fn nothing_in_a_finding_is_hidden() {
+    let question = json!({"tool": "shop__pay", "preview": "Pay?", "arguments": {},
+        "suspicious": ["`to` names `a\u{1b}[2J\u{202e}.com`"]});
+    let shown = message(&question, None);
+    assert!(shown.ends_with("\nTake care: `to` names `a\\u001b[2J\\u202e.com`"), "{shown}");
 }

@@ -276,6 +276,70 @@ async fn no_page_is_wider_than_its_window_and_none_breaks_its_policy() {
     assert_eq!(tab.complaints, Vec::<String>::new());
 }
 
+/// What deceives the eye is drawn as it is written: every letter stands to the right of the one before
+/// it, or on a later line.
+#[tokio::test]
+async fn what_is_approved_is_drawn_in_the_order_of_its_letters() {
+    let world = World::new().await;
+    let turned = "https://bank.example/\u{5d0}/1000/50/\u{5d1}/eve";
+    for (at, text) in [
+        turned.to_owned(),
+        " mara\u{a0}adm\u{200b}\u{200b}\u{200b} ".to_owned(),
+        "\u{5e9}\u{5dc}\u{5d5}\u{5dd} \u{5e2}\u{5d5}\u{5dc}\u{5dd}".to_owned(),
+        format!("tea{}", "\u{200b}\u{200c}".repeat(20_000)),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        world.called("pay", json!({"text": text}), &format!("k{at}")).await;
+    }
+    let Some(mut tab) = signed_in(&world, &world.approver).await else { return };
+    let disorder = "(() => { const wrong = [];\
+        for (const one of document.querySelectorAll('.question .text:not([dir]), .question .preview')) {\
+            const walk = document.createTreeWalker(one, NodeFilter.SHOW_TEXT); let last = null;\
+            while (walk.nextNode()) { const node = walk.currentNode;\
+                for (let at = 0; at < Math.min(node.length, 200); at++) {\
+                    const range = document.createRange(); range.setStart(node, at); range.setEnd(node, at + 1);\
+                    const box = range.getBoundingClientRect(); if (!box.width) continue;\
+                    if (last && box.top < last.bottom - 2 && box.left < last.left - 1)\
+                        wrong.push(one.textContent.slice(0, 40));\
+                    last = box; } } }\
+        return wrong; })()";
+    for width in [1280, 390] {
+        tab.shape(width, false).await;
+        tab.go(&world.url("/console/confirmations")).await;
+        assert_eq!(tab.eval(disorder).await, json!([]), "at {width}");
+        assert_eq!(tab.overflow().await, Value::Null, "at {width}");
+        let text = tab.text().await;
+        assert!(text.contains("is written in two directions"), "{text}");
+        assert!(text.contains("U+200B × 3"), "{text}");
+        tab.picture(&format!("questions-{width}-light")).await;
+        tab.click_through("a.action").await;
+        assert_eq!(tab.overflow().await, Value::Null, "a long one at {width}");
+        tab.until("document.querySelectorAll('button.strong').length == 1").await;
+    }
+    assert_eq!(tab.complaints, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_document_of_quotes_in_quotes_stays_in_its_page() {
+    let world = World::new().await;
+    let Some(mut tab) = signed_in(&world, &world.admin).await else { return };
+    for width in [1280, 390] {
+        tab.shape(width, false).await;
+        tab.go(&world.url("/console/tools/helper/shop__echo")).await;
+        for part in ["blockquote", "ul"] {
+            let nest = format!(
+                "(() => {{ let at = document.querySelector('.doc');\
+                 for (let n = 0; n < 150; n++) {{ const one = document.createElement('{part}');\
+                 at.append(one); at = one; }} at.append('deep'); }})()"
+            );
+            tab.eval(&nest).await;
+        }
+        assert_eq!(tab.overflow().await, Value::Null, "at {width}");
+    }
+}
+
 #[tokio::test]
 async fn buttons_and_words_in_tables_are_not_broken() {
     let world = World::new().await;

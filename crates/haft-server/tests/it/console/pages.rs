@@ -1,6 +1,8 @@
 //! What the pages show and do, and for whom.
 
+use haft_core::port::Journal as _;
 use haft_core::{Digest, Principal};
+use haft_store::{Options, Sqlite};
 use serde_json::json;
 
 use super::world::{HOSTILE, World, field};
@@ -420,4 +422,97 @@ async fn questions_about_the_same_tool_have_regions_of_their_own() {
         .map(|rest| rest.split('"').next().unwrap())
         .collect();
     assert!(regions.len() == 2 && regions[0] != regions[1], "{regions:?}");
+}
+
+#[tokio::test]
+async fn a_long_question_has_a_page_of_its_own_and_is_approved_nowhere_else() {
+    let world = World::new().await;
+    let long = format!("tea{}", "\u{200b}".repeat(100_000));
+    let asked = world.called("pay", json!({"text": long}), "k1").await;
+    let id = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap().to_owned();
+    world.called("pay", json!({"text": "cake"}), "k2").await;
+    let visit = world.signed_in(&world.approver).await;
+    let list = visit.get("/console/confirmations").await.body;
+    assert!(list.len() < 20_000, "{}", list.len());
+    assert_eq!(list.matches("Approve shop__pay").count(), 1, "the short one's: {list}");
+    let place = format!("/console/confirmations/{id}");
+    assert!(list.contains(&place) && list.contains("Read all of it, and answer"), "{list}");
+    let page = visit.get(&place).await.body;
+    assert!(page.contains("U+200B × 100000") && page.contains("Approve shop__pay"), "{page}");
+    assert_eq!(world.signed_in(&world.operator).await.get(&place).await.status, 403);
+    assert_eq!(world.signed_in(&world.stranger).await.get(&place).await.status, 404);
+    let answered = [("csrf", field(&page, "csrf")), ("word", field(&page, "word"))];
+    let mut form: Vec<_> = answered.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    form.push(("answer", "deny"));
+    tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+    let done = visit.post(&place, &form).await;
+    assert_eq!(done.header("location"), Some("/console/confirmations?done=denied"), "{done:?}");
+    let page = visit.get(&place).await.body;
+    assert!(page.contains(">denied<") && !page.contains("name=\"word\""), "{page}");
+    let list = visit.get("/console/confirmations").await.body;
+    assert!(list.len() < 20_000 && list.contains(&place), "answered ones are cut, too: {list}");
+}
+
+#[tokio::test]
+async fn many_questions_are_pages_and_none_is_left_out() {
+    let world = World::new().await;
+    world.called("pay", json!({"text": "the oldest"}), "k1").await;
+    let store = world.door.runtime.store();
+    let (tenant, limit) = ("ours".to_owned(), 1);
+    let asked = haft_core::port::ConfirmationFilter { tenant, limit, ..Default::default() };
+    let oldest = store.confirmations(asked).await.unwrap().remove(0);
+    for n in 0..60 {
+        let mut newer = oldest.clone();
+        newer.id = format!("newer-{n:02}");
+        newer.preview = format!("newer {n}?");
+        newer.arguments = json!({"text": "x".repeat(15_000)});
+        newer.binding = Digest::of_json(&json!(n));
+        newer.asked_at_ms += 1;
+        store.ask(newer).await.unwrap();
+    }
+    let visit = world.signed_in(&world.approver).await;
+    let page = visit.get("/console/confirmations").await.body;
+    assert!(page.contains(">20+<") && page.len() < 500_000, "{}", page.len());
+    assert_eq!(page.matches("Approve shop__pay").count(), 17, "as many as there is room for");
+    assert_eq!(page.matches("Read all of it").count(), 33);
+    assert!(!page.contains("the oldest"), "{page}");
+    let (_, more) = page.split_once("/console/confirmations?waits=").unwrap();
+    let more = format!("/console/confirmations?waits={}", more.split_once('"').unwrap().0);
+    let page = visit.get(&more).await.body;
+    assert!(page.contains("the oldest") && !page.contains("More that wait"), "{page}");
+}
+
+#[tokio::test]
+async fn every_page_says_that_no_work_is_taken_and_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options { max_bytes: Some(600_000), ..Options::default() };
+    let store = std::sync::Arc::new(Sqlite::open(dir.path().join("haft.db"), options).unwrap());
+    let world = World::on(store.clone()).await;
+    let visit = world.signed_in(&world.admin).await;
+    let csrf = visit.csrf().await;
+    assert!(!visit.get("/console/tools").await.body.contains("Not ready"));
+    let mut tries = 0;
+    // Down to the last page: what is left of one takes a small entry still.
+    for size in [50_000, 2_000, 100] {
+        while store.note("acme", "note", json!("x".repeat(size))).await.is_ok() {
+            tries += 1;
+            assert!(tries < 1_000, "there is always room");
+        }
+    }
+    tries = 0;
+    while !visit.get("/console/audit").await.body.contains("Not ready") {
+        tries += 1;
+        assert!(tries < 300, "no page says so");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    for path in ["/console", "/console/tools", "/console/confirmations", "/console/keys"] {
+        let page = visit.get(path).await.body;
+        assert!(page.contains("the store has no room left"), "{path}: {page}");
+    }
+    let ready = visit.get("/readyz").await;
+    assert!(ready.status == 503 && ready.body.contains("has no room left"), "{ready:?}");
+    let turn = [("csrf", csrf.as_str()), ("enabled", "false")];
+    let refused = visit.post("/console/tools/helper/shop__echo/switch", &turn).await;
+    assert_eq!(refused.status, 503, "{refused:?}");
+    assert!(refused.body.contains("the store cannot be written now"), "{refused:?}");
 }

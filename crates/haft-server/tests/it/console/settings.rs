@@ -7,10 +7,18 @@ use super::world::{HOSTILE, Visit, World, field};
 use crate::connections::consent::Provider;
 use crate::own::service::Service;
 
+/// What a form that is good once carries.
+async fn word(visit: &Visit<'_>, path: &str) -> String {
+    match path {
+        "/console/keys" => field(&visit.get(path).await.body, "word"),
+        _ => String::new(),
+    }
+}
+
 /// Fills a form in with what its page carries.
 async fn sent(visit: &Visit<'_>, path: &str, fields: &[(&str, &str)]) -> (u16, String) {
-    let csrf = visit.csrf().await;
-    let mut all = vec![("csrf", csrf.as_str())];
+    let (csrf, word) = (visit.csrf().await, word(visit, path).await);
+    let mut all = vec![("csrf", csrf.as_str()), ("word", &word)];
     all.extend(fields);
     let reply = visit.post(path, &all).await;
     (reply.status, reply.body)
@@ -48,6 +56,20 @@ async fn a_key_is_made_shown_once_and_revoked() {
     let refused = world.api(text, "/v1/agents/helper/calls", call).await;
     assert_eq!(refused["code"], "unauthenticated", "{refused}");
     assert!(visit.get("/console/keys").await.body.contains("revoked"));
+}
+
+#[tokio::test]
+async fn a_page_with_a_key_that_is_loaded_again_makes_no_second_one() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.admin).await;
+    let (csrf, word) = (visit.csrf().await, word(&visit, "/console/keys").await);
+    let form = [("csrf", csrf.as_str()), ("word", &word), ("principal", "agent:helper")];
+    let form = [&form[..], &[("role.agent", "yes"), ("name", "the-one-key")]].concat();
+    let made = visit.post("/console/keys", &form).await.body;
+    assert!(made.contains("new-key"), "{made}");
+    let again = visit.post("/console/keys", &form).await.body;
+    assert!(!again.contains("new-key") && again.contains("was sent already"), "{again}");
+    assert_eq!(again.matches(">the-one-key<").count(), 1, "{again}");
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use haft_core::contract::Contract;
 use haft_core::names::Namespace;
-use haft_core::port::{Boxed, Ended, Execute, Job};
+use haft_core::port::{Boxed, Ended, Execute, Job, Store};
 use haft_core::registry::{Build, Entry, Implementation, Registry, Tool, version_of};
 use haft_core::{Digest, ErrorKind, Principal, ToolError, parameters};
 use haft_exec::Broker;
@@ -139,6 +139,10 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new() -> Self {
+        Self::on(Arc::new(Memory::new())).await
+    }
+
+    pub(crate) async fn on(store: Arc<dyn Store>) -> Self {
         let registry = registry();
         let rules = Rules {
             allow: vec!["shop__*".into()],
@@ -151,17 +155,16 @@ impl World {
         let accounts = Arc::new(Accounts::default());
         let allow = vec!["127.0.0.1".parse().unwrap()];
         let reach = Arc::new(Client::new(http::Settings { allow, ..http::Settings::default() }));
-        let runtime =
-            Runtime::builder(registry, Arc::new(Memory::new()), Arc::new(Shop(ran.clone())))
-                .policy(Arc::new(policy))
-                .source(source)
-                .rules(rules)
-                .records(records())
-                .publish(Arc::new(hub.clone()))
-                .connections(accounts.clone())
-                .broker(Arc::new(Broker::with_tenants(accounts.clone(), reach.clone(), reach)))
-                .build()
-                .unwrap();
+        let runtime = Runtime::builder(registry, store, Arc::new(Shop(ran.clone())))
+            .policy(Arc::new(policy))
+            .source(source)
+            .rules(rules)
+            .records(records())
+            .publish(Arc::new(hub.clone()))
+            .connections(accounts.clone())
+            .broker(Arc::new(Broker::with_tenants(accounts.clone(), reach.clone(), reach)))
+            .build()
+            .unwrap();
         let (admin, a) = key("admin", "ours", Principal::user("ada"), Role::Administrator);
         let (approver, b) = key("approver", "ours", Principal::user("ben"), Role::Approver);
         let (operator, c) = key("operator", "ours", Principal::user("eve"), Role::Operator);
