@@ -150,4 +150,12 @@ impl Observe for Metrics {
             self.refusals.of([tenant, agent, seen.stage.as_str(), error.as_str()], Count::add);
         }
     }
+
+    fn tenant_removed(&self, tenant: &str) {
+        self.durations.forget(tenant);
+        self.executions.forget(tenant);
+        self.hits.forget(tenant);
+        self.effects.forget(tenant);
+        self.refusals.forget(tenant);
+    }
 }
