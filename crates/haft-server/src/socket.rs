@@ -6,6 +6,7 @@ mod frame;
 mod line;
 mod lines;
 mod questions;
+mod queue;
 
 use std::sync::Arc;
 use std::time::Duration;
