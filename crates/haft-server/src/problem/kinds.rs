@@ -1,6 +1,7 @@
 //! The ends of calls and of changes as problems, each kind under its status.
 
 use axum::http::StatusCode;
+use haft_core::port::StoreError;
 use haft_core::{ErrorKind, ToolError};
 use haft_runtime::config::ChangeError;
 use serde_json::Value;
@@ -38,7 +39,11 @@ impl From<ChangeError> for Problem {
             }
             ChangeError::Looser(_) => Self::looser(said),
             ChangeError::NotEmpty(_) => Self::not_empty(said),
-            ChangeError::Store(error) => crate::api::confirmations::unreadable(error),
+            ChangeError::Store(StoreError::Missing) => Self::missing("entry"),
+            ChangeError::Store(error) => {
+                let message = "the store does not take the change now; nothing was changed";
+                ToolError::new(ErrorKind::StoreUnavailable, message).caused_by(error).into()
+            }
         }
     }
 }

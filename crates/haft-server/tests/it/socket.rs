@@ -154,6 +154,33 @@ async fn whoever_breaks_in_is_heard_while_calls_run_and_wait() {
 }
 
 #[tokio::test]
+async fn what_does_not_fit_together_opens_nothing() {
+    let served = Served::new().await;
+    let mut line = Line::open(&served, &served.agent, "?mode=voice").await;
+    let id = line.until("ready").await["session"]["id"].as_str().unwrap().to_owned();
+    drop(line);
+    let open = async |query: &str| {
+        Line::try_open(&served, &served.agent, query, |_| {}).await.err().unwrap_or_default()
+    };
+    let sessions = served.get(&served.operator, "/v1/sessions").await.json();
+    assert_eq!(open(&format!("?session={id}&mode=text")).await, 400);
+    assert_eq!(open("?after=0000000000000001.1").await, 400);
+    assert_eq!(open("?mode=voice&after=0000000000000001.1").await, 400);
+    assert_eq!(open(&format!("?session={id}&mode=voice")).await, 0, "as it is");
+    assert_eq!(open(&format!("?session={id}&after=0000000000000001.1")).await, 0);
+    assert_eq!(served.get(&served.operator, "/v1/sessions").await.json(), sessions);
+    // Operators see whose it is, and not what was said.
+    let path = format!("/v1/agents/helper/sessions/{id}");
+    for key in [&served.operator, &served.admin] {
+        let seen = served.get(key, &path).await;
+        assert_eq!((seen.status, seen.json()), (200, sessions[0].clone()));
+        let elsewhere = served.get(key, &path.replace("helper", "night")).await;
+        assert_ne!(elsewhere.status, 200);
+    }
+    assert_eq!(served.get(&served.stranger, &path).await.status, 404);
+}
+
+#[tokio::test]
 async fn a_call_that_names_another_session_is_not_made_in_this_one() {
     let served = Served::new().await;
     let mut line = Line::open(&served, &served.agent, "").await;
