@@ -66,41 +66,24 @@ impl Spending {
         Ok(Some(Standing { budget, used, since_ms, resets_at_ms }))
     }
 
-    /// Reads what has come since it was last asked, newest first.
+    /// Reads what has come since it was last asked.
     async fn used(
         &self,
         runtime: &Runtime,
         tenant: &str,
         since_ms: i64,
     ) -> Result<u64, StoreError> {
+        let nothing = Counted { since_ms, ..Counted::default() };
         let known = self.all().get(tenant).copied().filter(|one| one.since_ms == since_ms);
-        let before = known.unwrap_or(Counted { since_ms, ..Counted::default() });
-        let mut now = before;
-        let mut at = None;
-        loop {
-            let wanted = TrailFilter {
-                tenant: tenant.to_owned(),
-                kinds: vec![REQUEST.to_owned()],
-                since_ms: Some(since_ms),
-                before: at,
-                limit: PAGE,
-                ..TrailFilter::default()
-            };
-            let page = runtime.store().trail(wanted).await?;
-            let new = page.iter().take_while(|one| one.number > before.last);
-            for entry in new {
-                now.last = now.last.max(entry.number);
-                now.tokens = now.tokens.saturating_add(tokens(entry));
-            }
-            at = page.last().map(|one| one.number).filter(|last| *last > before.last);
-            if page.len() < PAGE || at.is_none() {
-                break;
-            }
-        }
+        let before = known.unwrap_or(nothing);
+        let now = match counted(runtime, tenant, before).await? {
+            Some(now) => now,
+            None => counted(runtime, tenant, nothing).await?.unwrap_or(nothing),
+        };
         let mut all = self.all();
         let kept = all.entry(tenant.to_owned()).or_default();
         // Others may have read further meanwhile.
-        if kept.since_ms != since_ms || kept.last < now.last {
+        if kept.since_ms != since_ms || kept.last < now.last || kept.last == before.last {
             *kept = now;
         }
         Ok(now.tokens)
@@ -108,6 +91,38 @@ impl Spending {
 
     fn all(&self) -> MutexGuard<'_, HashMap<String, Counted>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Counts on from what was counted before, newest first. None where what was counted last is not there
+/// any more: the tenant was removed, and another is called so.
+async fn counted(
+    runtime: &Runtime,
+    tenant: &str,
+    before: Counted,
+) -> Result<Option<Counted>, StoreError> {
+    let mut now = before;
+    let mut at = None;
+    loop {
+        let wanted = TrailFilter {
+            tenant: tenant.to_owned(),
+            kinds: vec![REQUEST.to_owned()],
+            since_ms: Some(before.since_ms),
+            before: at,
+            limit: PAGE,
+            ..TrailFilter::default()
+        };
+        let page = runtime.store().trail(wanted).await?;
+        let new = page.iter().take_while(|one| one.number > before.last);
+        for entry in new {
+            now.last = now.last.max(entry.number);
+            now.tokens = now.tokens.saturating_add(tokens(entry));
+        }
+        at = page.last().map(|one| one.number).filter(|last| *last > before.last);
+        if page.len() < PAGE || at.is_none() {
+            let is_there = page.iter().any(|one| one.number == before.last);
+            return Ok((before.last == 0 || is_there).then_some(now));
+        }
     }
 }
 

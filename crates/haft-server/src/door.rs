@@ -44,7 +44,7 @@ pub struct Limits {
     pub at_once: usize,
     /// How many connections are open at once; more wait outside.
     pub connections: usize,
-    /// How many calls that answer later are kept.
+    /// How many calls that answer later run or are kept: those that have ended make room.
     pub later: usize,
     /// How many sockets and streams of events are open at once: half of them at most for one tenant,
     /// a quarter for one key.

@@ -30,8 +30,10 @@ struct Calls {
 struct Call {
     who: Who,
     agent: String,
-    began: Instant,
+    /// When it began, and once it has ended, when that was.
+    since: Instant,
     answer: Option<Bytes>,
+    fetched: bool,
     /// What was asked, under its key.
     same: Option<Digest>,
     work: Work,
@@ -61,6 +63,10 @@ impl Work {
 }
 
 impl Call {
+    fn is_running(&self) -> bool {
+        self.answer.is_none()
+    }
+
     /// Only for whoever made it, for the same person, through the agent that it was made for.
     fn is_of(&self, who: &Who, agent: &str) -> bool {
         self.who.tenant == who.tenant
@@ -109,24 +115,27 @@ impl Later {
     }
 
     /// Makes room for a call. No tenant takes more than half of it. What is the same as a call that
-    /// is running is that call.
+    /// is running is that call. Answers that are kept make room for work, and never keep it out.
     pub(crate) fn begin(&self, id: &str, who: &Who, agent: &str, same: Option<Digest>) -> Begun {
         let mut calls = self.calls();
         calls.forget_old();
         if same.is_some() {
             let running =
-                |call: &Call| call.same == same && call.answer.is_none() && call.is_of(who, agent);
+                |call: &Call| call.same == same && call.is_running() && call.is_of(who, agent);
             if let Some((id, _)) = calls.by_id.iter().find(|(_, call)| running(call)) {
                 return Begun::Already(id.clone());
             }
         }
-        let own = calls.by_id.values().filter(|call| call.who.tenant == who.tenant).count();
-        if calls.by_id.len() >= self.most || own >= (self.most / 2).max(1) {
+        let own = (self.most / 2).max(1);
+        if calls.of(&who.tenant) >= own && !calls.make_room(Some(&who.tenant))
+            || calls.by_id.len() >= self.most && !calls.make_room(None)
+        {
             return Begun::Full;
         }
         let (who, agent) = (who.clone(), agent.to_owned());
         let (work, doing) = Work::new();
-        let call = Call { who, agent, began: Instant::now(), answer: None, same, work };
+        let (since, answer, fetched) = (Instant::now(), None, false);
+        let call = Call { who, agent, since, answer, fetched, same, work };
         calls.by_id.insert(id.to_owned(), call);
         Begun::New(doing)
     }
@@ -170,7 +179,7 @@ impl Later {
         let mut calls = self.calls();
         let size = answer.len();
         if let Some(call) = calls.by_id.get_mut(id) {
-            call.answer = Some(answer);
+            (call.answer, call.since) = (Some(answer), Instant::now());
             calls.bytes += size;
             calls.forget_largest();
         }
@@ -183,8 +192,9 @@ impl Later {
 
     /// Where a call of somebody's own stands.
     pub(crate) fn standing(&self, id: &str, who: &Who, agent: &str) -> Option<Standing> {
-        let calls = self.calls();
-        let call = calls.by_id.get(id).filter(|call| call.is_of(who, agent))?;
+        let mut calls = self.calls();
+        let call = calls.by_id.get_mut(id).filter(|call| call.is_of(who, agent))?;
+        call.fetched = call.answer.is_some();
         Some(match &call.answer {
             Some(answer) => Standing::Ended(answer.clone()),
             None => Standing::Running,
@@ -202,9 +212,30 @@ impl Calls {
         let old = self
             .by_id
             .iter()
-            .filter(|(_, call)| call.answer.is_some() && call.began.elapsed() > KEPT);
+            .filter(|(_, call)| call.answer.is_some() && call.since.elapsed() > KEPT);
         let old: Vec<String> = old.map(|(id, _)| id.clone()).collect();
         old.iter().for_each(|id| self.remove(id));
+    }
+
+    fn of(&self, tenant: &str) -> usize {
+        self.by_id.values().filter(|call| *call.who.tenant == *tenant).count()
+    }
+
+    /// Drops one answer of a tenant, or of whoever keeps the most: the oldest that was fetched, or else the
+    /// oldest. Says whether there was one.
+    fn make_room(&mut self, tenant: Option<&str>) -> bool {
+        let ended = || self.by_id.iter().filter(|(_, call)| !call.is_running());
+        let mut kept: HashMap<&str, usize> = HashMap::new();
+        for (_, call) in ended() {
+            *kept.entry(&call.who.tenant).or_default() += 1;
+        }
+        let most = kept.into_iter().max_by_key(|(_, count)| *count).map(|(tenant, _)| tenant);
+        let Some(tenant) = tenant.or(most) else { return false };
+        let theirs = ended().filter(|(_, call)| *call.who.tenant == *tenant);
+        let oldest = theirs.min_by_key(|(_, call)| (!call.fetched, call.since));
+        let oldest = oldest.map(|(id, _)| id.clone());
+        oldest.iter().for_each(|id| self.remove(id));
+        oldest.is_some()
     }
 
     /// Whoever keeps the most is the first to lose it.
@@ -225,19 +256,47 @@ mod tests {
     use super::*;
     use crate::who::Role;
 
+    fn who(tenant: &str, actor: &str, subject: Option<&str>) -> Who {
+        let (actor, subject) = (Principal::user(actor), subject.map(Principal::user));
+        let said = crate::who::facts::Facts::default();
+        Who::by_token("issuer", tenant, actor, subject, vec![Role::Agent], &said)
+    }
+
+    #[test]
+    fn answers_make_room_for_work_and_what_runs_does_not() {
+        let later = Later::new(6);
+        let (ours, theirs) = (who("ours", "desk", None), who("theirs", "desk", None));
+        let begin = |id: &str, who: &Who| match later.begin(id, who, "helper", None) {
+            Begun::New(_) => true,
+            Begun::Already(_) | Begun::Full => false,
+        };
+        let end = |id: &str| later.end(id, Bytes::from_static(b"{}"));
+        let kept = |who: &Who, ids: &[&str]| -> Vec<bool> {
+            let calls = later.calls();
+            let is = |id: &&str| calls.by_id.get(*id).is_some_and(|one| one.who == *who);
+            ids.iter().map(is).collect()
+        };
+        for id in ["a", "b", "c"] {
+            assert!(begin(id, &ours));
+        }
+        assert!(!begin("d", &ours), "as much as a tenant may have runs");
+        ["a", "b", "c"].into_iter().for_each(end);
+        assert!(later.standing("b", &ours, "helper").is_some());
+        assert!(begin("d", &ours), "nothing runs");
+        assert_eq!(kept(&ours, &["a", "b", "c", "d"]), [true, false, true, true], "it was fetched");
+        assert!(begin("e", &ours));
+        assert_eq!(kept(&ours, &["a", "c", "d", "e"]), [false, true, true, true], "the oldest");
+        for id in ["f", "g", "h"] {
+            assert!(begin(id, &theirs));
+        }
+        // All is taken, and one answer is kept: it makes room for whoever has none.
+        assert!(begin("i", &who("others", "desk", None)));
+        assert_eq!(kept(&ours, &["c", "d", "e"]), [false, true, true]);
+        assert!(!begin("j", &who("others", "desk", None)));
+    }
+
     #[test]
     fn an_answer_is_for_whoever_asked_and_for_whom() {
-        let who = |tenant: &str, actor: &str, subject: Option<&str>| {
-            let subject = subject.map(Principal::user);
-            Who::by_token(
-                "issuer",
-                tenant,
-                Principal::user(actor),
-                subject,
-                vec![Role::Agent],
-                &crate::who::facts::Facts::default(),
-            )
-        };
         let later = Later::new(8);
         let ann = who("ours", "desk", Some("ann"));
         assert!(matches!(later.begin("a", &ann, "helper", None), Begun::New(_)));

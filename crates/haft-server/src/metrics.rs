@@ -172,4 +172,12 @@ impl Observe for Metrics {
             }
         }
     }
+
+    fn tenant_removed(&self, tenant: &str) {
+        self.durations.forget(tenant);
+        self.executions.forget(tenant);
+        self.hits.forget(tenant);
+        self.effects.forget(tenant);
+        self.errors.forget(tenant);
+    }
 }

@@ -20,7 +20,7 @@ pub(crate) use chat::{ChatCompletion, ChatError, ChatRequest};
 pub(crate) use records::{
     AuditEntry, CallRecord, CallStats, Checked, Confirmation, Decided, Effect, Event, Slice, Undone,
 };
-pub(crate) use sessions::{Arrived, Session, SessionSeen, Signalled};
+pub(crate) use sessions::{Arrived, Session, SessionSeen, SessionShown, Signalled};
 pub(crate) use settings::{
     ActivationKept, Configurations, Configured, DefinitionKept, KeyKept, Overrides, Versions,
 };

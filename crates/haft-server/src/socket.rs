@@ -6,6 +6,7 @@ mod frame;
 mod line;
 mod lines;
 mod questions;
+mod queue;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Extension, Path, State};
 use axum::response::Response;
 use haft_core::Caller;
+use haft_core::contract::Mode;
 use haft_core::record::Event;
 use haft_core::session::Session;
 use haft_runtime::trace;
@@ -48,12 +50,33 @@ pub(crate) struct Wanted {
     /// A session to go on with; a new one when absent.
     session: Option<String>,
     /// How model and user talk in a new session: `text` (as when absent) or `voice`.
-    #[serde(default)]
     #[param(inline)]
-    mode: ModeName,
+    mode: Option<ModeName>,
     /// The `cursor` of the last frame that arrived: what came after it is sent again.
     #[param(value_type = Option<String>)]
     after: Option<Cursor>,
+}
+
+impl Wanted {
+    /// The session to go on with, or a new one. Whoever says what does not fit together may mean either.
+    async fn session(&self, door: &Door, caller: &Caller) -> Result<Session, Problem> {
+        let mode = self.mode.map(Mode::from);
+        let Some(id) = &self.session else {
+            if self.after.is_some() {
+                let why = "`after` is a place in a session, and `session` is not said";
+                let fix = "say which `session` goes on, or leave `after` out for a new one";
+                return Err(Problem::malformed(why).advise(fix));
+            }
+            return Ok(door.runtime.open(caller, mode.unwrap_or(Mode::Text)).await?);
+        };
+        let session = door.runtime.session(caller, id).await?;
+        if mode.is_some_and(|mode| mode != session.mode) {
+            let why = format!("the session's mode is `{}`, for good", session.mode.as_str());
+            let fix = "leave `mode` out where a session goes on, or begin a new one";
+            return Err(Problem::malformed(why).advise(fix));
+        }
+        Ok(session)
+    }
 }
 
 /// Holds a session over a WebSocket, in JSON frames; see docs/sessions.md. Browsers, which cannot
@@ -62,7 +85,8 @@ pub(crate) struct Wanted {
     params(("agent" = String, Path, description = "The agent."), Wanted),
     responses(
         (status = 101, description = "The session, as frames."),
-        (status = 400, description = "Not a request for a WebSocket.", body = Problem,
+        (status = 400, description = "Not a request for a WebSocket, or what it says of the session \
+            does not fit together.", body = Problem,
             content_type = "application/problem+json"),
         NoKey,
         (status = 404, description = "No such agent.", body = Problem,
@@ -83,10 +107,7 @@ pub(crate) async fn open(
     let upgrade = upgrade.map_err(|why| Problem::malformed(why.body_text()))?;
     let caller = caller(&door, &who, &agent)?;
     let place = door.places.take(&who)?;
-    let session = match &wanted.session {
-        Some(id) => door.runtime.session(&caller, id).await?,
-        None => door.runtime.open(&caller, wanted.mode.into()).await?,
-    };
+    let session = wanted.session(&door, &caller).await?;
     let line = door.lines.of(&who.tenant, &session.id);
     let most = door.limits.body_bytes;
     let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(most).max_frame_size(most);

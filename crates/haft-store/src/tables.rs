@@ -114,6 +114,15 @@ pub(crate) trait Tables {
     fn put_call(&mut self, number: u64, record: &InvocationRecord) -> Res<()>;
 }
 
+/// What changing what is configured asks of a store besides.
+pub(crate) trait Clears: Tables {
+    /// What is there of a tenant besides itself; of one that was removed, what was there by then.
+    fn left_of(&mut self, tenant: &str) -> Res<Vec<Entry>>;
+
+    /// Drops what a tenant's things and itself said before; of one that was removed, before that.
+    fn drop_versions(&mut self, tenant: &str) -> Res<()>;
+}
+
 /// What forgetting old things asks of a store besides.
 pub(crate) trait Forgets: Tables {
     /// Entries of the trail from this number on that are older than this, the oldest first, and

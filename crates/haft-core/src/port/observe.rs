@@ -109,4 +109,7 @@ pub trait Observe: Send + Sync {
 
     /// Nobody knows what became of an effect, somebody found out, or it was undone or could not be.
     fn effect_changed(&self, _changed: &EffectChanged<'_>) {}
+
+    /// A tenant was removed. Whoever is called so later must not find what was counted for it.
+    fn tenant_removed(&self, _tenant: &str) {}
 }

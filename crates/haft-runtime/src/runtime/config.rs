@@ -242,7 +242,19 @@ impl Runtime {
         self.inner.rules.store(Arc::new(Rulebook::new(decide, rules, directory)));
         self.inner.forget_catalogs();
         let Merged { records, problems, .. } = merged;
+        self.forget_removed(&records);
         office.configured.store(Arc::new(Configured { snapshot, records, problems }));
+    }
+
+    /// Tenants that are there no longer take along what is known of them in memory. One that another
+    /// process removes and makes again between two looks is not noticed.
+    fn forget_removed(&self, records: &Records) {
+        let before = self.inner.office.configured.load();
+        let stays = |id: &str| records.tenants.iter().any(|one| one.id == id);
+        for gone in before.records.tenants.iter().filter(|one| !stays(&one.id)) {
+            self.inner.suggestions.forget(&gone.id);
+            self.inner.observe.iter().for_each(|observer| observer.tenant_removed(&gone.id));
+        }
     }
 
     /// The directory; of a tenant whose things do not fit together only what is declared, and its

@@ -63,6 +63,11 @@ impl Suggestions {
         }
     }
 
+    /// Forgets the wishes of a tenant that was removed: whoever is called so later has wishes of its own.
+    pub fn forget(&self, tenant: &str) {
+        self.0.lock().remove(tenant);
+    }
+
     /// What a tenant's agents asked for, the most wanted first.
     #[must_use]
     pub fn of(&self, tenant: &str) -> Vec<Suggestion> {

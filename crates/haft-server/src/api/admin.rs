@@ -99,13 +99,23 @@ pub(crate) async fn show(
     kind: Kind,
     id: &str,
 ) -> Result<Response, Problem> {
+    Ok(shown(door, who, kind, id).await?.respond(StatusCode::OK))
+}
+
+pub(crate) async fn shown(door: &Door, who: &Who, kind: Kind, id: &str) -> Result<Thing, Problem> {
     need(who, Role::Administrator)?;
-    let declared = listing::declared(door, kind, &who.tenant);
-    if let Some((id, value)) = declared.into_iter().find(|(one, _)| one == id) {
-        return Ok(Thing::declared(id, value).respond(StatusCode::OK));
+    if let Some(thing) = declared(door, who, kind, id) {
+        return Ok(thing);
     }
     let entry = stored(door, who, kind, id).await?.ok_or_else(|| Problem::missing("entry"))?;
-    Ok(Thing::stored(&entry).respond(StatusCode::OK))
+    Ok(Thing::stored(&entry))
+}
+
+/// What `haft.toml` says under this id.
+fn declared(door: &Door, who: &Who, kind: Kind, id: &str) -> Option<Thing> {
+    let declared = listing::declared(door, kind, &who.tenant);
+    let (id, value) = declared.into_iter().find(|(one, _)| one == id)?;
+    Some(Thing::declared(id, value))
 }
 
 pub(crate) async fn stored(
@@ -130,9 +140,24 @@ pub(crate) async fn put(
     headers: &HeaderMap,
     body: Value,
 ) -> Result<Response, Problem> {
+    let (status, thing) = written(door, who, kind, id, headers, body).await?;
+    Ok(thing.respond(status))
+}
+
+async fn written(
+    door: &Door,
+    who: &Who,
+    kind: Kind,
+    id: &str,
+    headers: &HeaderMap,
+    body: Value,
+) -> Result<(StatusCode, Thing), Problem> {
     need(who, Role::Administrator)?;
     if kind == Kind::Agent {
         agents::check(&body)?;
+    }
+    if kind == Kind::Delegation {
+        delegations::check(&body, door.runtime.store().now_ms())?;
     }
     let now = stored(door, who, kind, id).await?.map(|entry| entry.version);
     // What is declared is said before what the request lacks: no version would help.
@@ -142,7 +167,7 @@ pub(crate) async fn put(
     };
     let changed = door.runtime.change(change(who, kind, id, from, Some(body))).await?;
     let status = if from == 0 { StatusCode::CREATED } else { StatusCode::OK };
-    Ok(thing(&changed).respond(status))
+    Ok((status, thing(&changed)))
 }
 
 /// Removes a thing that the request has read.

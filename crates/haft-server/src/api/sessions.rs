@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::extract::{Extension, Path, State};
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
+use haft_core::ErrorKind;
 use haft_core::port::StoreError;
 use haft_core::session::Session;
 use haft_runtime::session::Signal;
@@ -133,12 +134,12 @@ fn seen(session: &Session) -> Value {
     })
 }
 
-/// A session as it is now.
+/// A session as it is now. Operators are shown those of others without what was said in them.
 #[utoipa::path(get, path = "/v1/agents/{agent}/sessions/{session}", tag = "sessions",
     params(("agent" = String, Path, description = "The agent."),
         ("session" = String, Path, description = "The session.")),
     responses(
-        (status = 200, description = "The session.", body = shapes::Session),
+        (status = 200, description = "The session.", body = shapes::SessionShown),
         NoKey, NoSession))]
 pub(crate) async fn show(
     State(door): State<Arc<Door>>,
@@ -146,8 +147,17 @@ pub(crate) async fn show(
     Path((agent, session)): Path<(String, String)>,
 ) -> Result<Json<Value>, Problem> {
     let caller = caller(&door, &who, &agent)?;
-    let session = door.runtime.session(&caller, &session).await?;
-    Ok(Json(json!(session)))
+    let refused = match door.runtime.session(&caller, &session).await {
+        Ok(own) => return Ok(Json(json!(own))),
+        Err(error) => error,
+    };
+    if refused.kind == ErrorKind::SessionInactive && who.is(Role::Operator) {
+        let theirs = one(&door, &who, &session).await.ok().filter(|one| one.agent == agent);
+        if let Some(theirs) = theirs {
+            return Ok(Json(seen(&theirs)));
+        }
+    }
+    Err(refused.into())
 }
 
 /// Ends a session at once.

@@ -39,6 +39,11 @@ impl<const N: usize, T> Series<N, T> {
     fn is(&self, labels: [&str; N]) -> bool {
         self.labels.iter().zip(labels).all(|(one, other)| **one == *other)
     }
+
+    /// The tenant is the first label of every metric.
+    fn is_of(&self, tenant: &str) -> bool {
+        self.labels.first().is_some_and(|first| **first == *tenant)
+    }
 }
 
 impl<const N: usize, T: Value> Family<N, T> {
@@ -100,22 +105,26 @@ impl<const N: usize, T: Value> Family<N, T> {
         if rest(labels) == labels {
             return labels.first() != Some(&OTHER) && series.len() < self.most;
         }
-        let is_own = |one: &&Arc<Series<N, T>>| {
-            one.labels.first().map(|it| &**it) == labels.first().copied()
-        };
+        let is_own =
+            |one: &&Arc<Series<N, T>>| labels.first().is_some_and(|tenant| one.is_of(tenant));
         let own = series.values().filter(is_own).count();
         let left = (self.most - self.most / KEPT).saturating_sub(series.len());
         own < left.saturating_mul(2)
+    }
+
+    /// Drops what was counted for a tenant, and makes room for others.
+    pub(super) fn forget(&self, tenant: &str) {
+        let _turn = self.new.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut less = (*self.series.load_full()).clone();
+        less.retain(|_, one| !one.is_of(tenant));
+        self.series.store(Arc::new(less));
     }
 
     pub(super) fn render(&self, text: &mut String, tenant: Option<&str>) {
         let (name, help, kind) = (self.name, self.help, T::KIND);
         let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
         let series = self.series.load();
-        // The tenant is the first label of every metric.
-        let theirs = |one: &&Arc<Series<N, T>>| {
-            tenant.is_none_or(|tenant| one.labels.first().is_some_and(|first| **first == *tenant))
-        };
+        let theirs = |one: &&Arc<Series<N, T>>| tenant.is_none_or(|tenant| one.is_of(tenant));
         let mut all: Vec<_> = series.values().filter(theirs).collect();
         all.sort_by(|one, other| one.labels.cmp(&other.labels));
         for one in all {

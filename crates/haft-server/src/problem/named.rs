@@ -61,6 +61,12 @@ impl Problem {
         problem
     }
 
+    /// As much as one connection may have under way.
+    pub(crate) fn crowded(detail: impl Into<String>) -> Self {
+        let fix = "wait until some of it has ended, then send the same again";
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limited", detail, fix)
+    }
+
     /// Somebody who may not do this.
     pub(crate) fn forbidden(detail: impl Into<String>) -> Self {
         let fix = "use a key with the role that this needs";

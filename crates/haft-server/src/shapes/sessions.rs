@@ -101,6 +101,16 @@ pub(crate) struct Recent {
     group: Option<String>,
 }
 
+/// A session: one's own, or as operators see others'.
+#[derive(ToSchema)]
+#[serde(untagged)]
+pub(crate) enum SessionShown {
+    /// One's own.
+    Own(Session),
+    /// Somebody else's.
+    Seen(SessionSeen),
+}
+
 /// A session as operators see it: without what was said in it.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

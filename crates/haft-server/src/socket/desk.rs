@@ -1,8 +1,10 @@
 //! Carrying out what a socket's client asks.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use futures_util::FutureExt as _;
 use haft_core::outcome::{Applied, Intent, IntentStatus};
 use haft_core::port::Invoke as _;
 use haft_core::record::{Event, EventKind};
@@ -12,21 +14,24 @@ use haft_core::{Call, Caller, Envelope, ErrorKind, Principal, ToolError};
 use haft_runtime::runtime::Decided;
 use haft_runtime::trace;
 use serde_json::{Value, json};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::frame::{Asked, Told};
 use super::is_of;
 use super::line::{Entered, Line};
+use super::queue::{AT_ONCE, Queue, WAITING};
 use crate::api::calls::Notes;
 use crate::api::confirmations;
 use crate::api::dialects::{self, Said, Sent};
 use crate::door::Door;
 use crate::mcp::{Approvals, beside};
 use crate::problem::Problem;
+use crate::room::Work;
 use crate::who::{Role, Who};
 
-/// So many frames of one connection are worked on at once.
-const AT_ONCE: usize = 32;
+/// So many frames of one connection that are no calls are worked on at once. They end soon, and none of
+/// them waits behind calls: with a message, a signal or its end, a user breaks in.
+const BESIDE: usize = 32;
 
 /// What a connection works with.
 #[derive(Clone)]
@@ -36,13 +41,27 @@ pub(super) struct Desk {
     pub(super) who: Who,
     caller: Caller,
     session: Arc<str>,
-    room: Arc<Semaphore>,
+    calls: Arc<Queue<Taken>>,
+    beside: Arc<Semaphore>,
     /// The trace that its calls are part of.
     trace: Option<Trace>,
     /// The session has ended.
     ended: Arc<AtomicBool>,
     /// And its client was told.
     over: Arc<AtomicBool>,
+}
+
+/// A frame that is carried out, or will be.
+struct Taken {
+    id: String,
+    asked: Asked,
+    place: Place,
+}
+
+/// What a frame has its room among.
+enum Place {
+    Call(#[expect(dead_code, reason = "held until the call is done")] Work),
+    Beside(#[expect(dead_code, reason = "held until the frame is answered")] OwnedSemaphorePermit),
 }
 
 impl Desk {
@@ -59,7 +78,8 @@ impl Desk {
             who,
             caller,
             session: session.into(),
-            room: Arc::new(Semaphore::new(AT_ONCE)),
+            calls: Arc::default(),
+            beside: Arc::new(Semaphore::new(BESIDE)),
             trace: None,
             ended: Arc::default(),
             over: Arc::default(),
@@ -103,10 +123,8 @@ impl Desk {
             (None, Ok(_)) => return,
         };
         let id = id.unwrap_or_default();
-        let own = self.room.clone().try_acquire_owned();
-        let Ok(own) = own else { return self.refuse(Some(&id), &Problem::overloaded()) };
-        let room = match self.door.work(&self.who.tenant) {
-            Ok(room) => room,
+        let place = match self.place(&asked) {
+            Ok(place) => place,
             Err(problem) => return self.refuse(Some(&id), &problem),
         };
         match self.line.enter(&id, content) {
@@ -114,19 +132,50 @@ impl Desk {
             Entered::Again => return,
             Entered::Other => return self.refuse(Some(&id), &used_before()),
         }
+        let taken = Taken { id, asked, place };
+        let next = match &taken.place {
+            Place::Call(_) => self.calls.enter(taken),
+            Place::Beside(_) => Some(taken),
+        };
+        next.into_iter().for_each(|next| self.carry_out(next));
+    }
+
+    /// Room for what is asked. A call that waits counts as work of its tenant, too.
+    fn place(&self, asked: &Asked) -> Result<Place, Problem> {
+        if !asked.calls() {
+            let own = self.beside.clone().try_acquire_owned();
+            return own.map(Place::Beside).map_err(|_| crowded(&format!("{BESIDE} such frames")));
+        }
+        if self.calls.is_full() {
+            return Err(crowded(&format!("{AT_ONCE} calls, and {WAITING} that wait")));
+        }
+        let room = self.door.work(&self.who.tenant);
+        room.map(Place::Call).map_err(|problem| problem.advise(AGAIN))
+    }
+
+    fn carry_out(&self, taken: Taken) {
         let desk = self.clone();
         tokio::spawn(async move {
-            let done = trace::within(desk.trace, desk.work(&id, asked)).await;
-            match done {
-                Ok(result) => desk.line.tell(Some(&id), &Told::Answer { to: &id, result }),
-                Err(problem) => {
-                    let told = Told::Error { to: Some(&id), problem: &problem };
-                    desk.line.tell(Some(&id), &told);
-                }
-            }
-            drop((own, room));
+            let Taken { id, asked, place } = taken;
+            // Whatever becomes of it, others have their turn after it.
+            let _ = AssertUnwindSafe(desk.answer(&id, asked)).catch_unwind().await;
+            let next = match place {
+                Place::Call(_) => desk.calls.leave(),
+                Place::Beside(_) => None,
+            };
+            drop(place);
+            next.into_iter().for_each(|next| desk.carry_out(next));
             desk.finish();
         });
+    }
+
+    async fn answer(&self, id: &str, asked: Asked) {
+        match trace::within(self.trace, self.work(id, asked)).await {
+            Ok(result) => self.line.tell(Some(id), &Told::Answer { to: id, result }),
+            Err(problem) => {
+                self.line.tell(Some(id), &Told::Error { to: Some(id), problem: &problem });
+            }
+        }
     }
 
     /// Passes an event on. What ends the session elsewhere ends the connection, too.
@@ -166,7 +215,7 @@ impl Desk {
 
     /// Ends the connection where the session has ended; not before the last answer is on the line.
     fn finish(&self) {
-        let idle = self.room.available_permits() == AT_ONCE;
+        let idle = self.calls.is_idle() && self.beside.available_permits() == BESIDE;
         if idle && self.ended.load(Ordering::Acquire) {
             self.over.store(true, Ordering::Release);
             self.line.poke();
@@ -305,6 +354,14 @@ fn untrusted(person: &Principal) -> Problem {
          `/v1/confirmations/{id}`; where every client asks its user and the model cannot answer, \
          an operator sets `server.socket_approvals = \"client\"` in `haft.toml`",
     )
+}
+
+const AGAIN: &str = "wait for an answer, then send the same frame again";
+
+/// More than a connection has under way.
+fn crowded(what: &str) -> Problem {
+    let message = format!("the connection has as much under way as it may: {what}");
+    Problem::crowded(message).advise(AGAIN)
 }
 
 /// One id, two frames. Whoever counts frames anew on each connection must not take the first one's

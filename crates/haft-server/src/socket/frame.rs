@@ -49,6 +49,16 @@ pub(super) enum Asked {
 pub(super) type Content = [u8; 32];
 
 impl Asked {
+    /// Whether it makes calls, which take their time.
+    pub(super) fn calls(&self) -> bool {
+        match self {
+            Self::Call { .. } | Self::Said { .. } => true,
+            Self::Message { .. } | Self::Signal { .. } | Self::Confirm { .. } | Self::Close => {
+                false
+            }
+        }
+    }
+
     /// Reads a frame: the client's id, and what it asks.
     pub(super) fn read(
         text: &str,

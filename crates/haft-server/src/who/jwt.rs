@@ -66,12 +66,15 @@ pub struct Names {
     /// The tenant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
-    /// Who acts; `sub` where absent.
+    /// Who acts; `sub` where absent. A name may say its kind: `user:mara`, `service:portal`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
     /// The agent: whoever acts with a token that has it is that agent, and nothing else.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The program: whoever acts with a token that has it is that service, and approves nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
     /// For which user the bearer acts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
@@ -81,6 +84,18 @@ pub struct Names {
     /// What is known about the user: the claim for each member of `context.user`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub user: BTreeMap<String, String>,
+}
+
+impl Names {
+    fn has_empty(&self) -> bool {
+        let all = [&self.tenant, &self.principal, &self.agent, &self.service, &self.subject];
+        let mut all = all.into_iter().chain([&self.roles]).flatten().chain(self.user.values());
+        all.any(String::is_empty)
+    }
+
+    fn is_both(&self) -> bool {
+        self.agent.is_some() && self.agent == self.service
+    }
 }
 
 /// Why an issuer is refused.
@@ -193,6 +208,10 @@ impl Issuer {
             odd.then_some("`audience` is needed: tokens for others must not open this"),
             self.leeway_s.is_some_and(|s| s > 300).then_some("`leeway_s` is at most 300"),
             nobodys.then_some("say whose it is: `tenant`, or `claims.tenant`"),
+            self.claims.has_empty().then_some("a claim in `claims` has no name; leave it out"),
+            self.claims
+                .is_both()
+                .then_some("`claims.agent` and `claims.service` are one claim; say which it names"),
         ];
         faults.into_iter().flatten().collect()
     }

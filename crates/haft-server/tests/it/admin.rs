@@ -137,6 +137,7 @@ async fn a_tool_that_is_turned_off_is_refused_at_once() {
     let twice = served.post(&served.admin, path, json!({"enabled": true})).await;
     check(&twice, 200, "");
     let entry = served.get(&served.admin, "/v1/admin/agents/helper/activations/echo").await;
+    assert_eq!(entry.json()["id"], "shop__echo", "as in the list");
     assert_eq!(entry.header("etag"), Some("\"v2\""), "nothing new is nothing written");
     let list = served.get(&served.admin, "/v1/admin/agents/helper/activations").await.json();
     assert_eq!(list["items"][0]["id"], "shop__echo");
@@ -219,6 +220,13 @@ async fn mistakes_are_named_and_change_nothing() {
         ("/v1/admin/definitions/shop__none", json!({"enabled": true}), 422, "there is no tool"),
         ("/v1/admin/definitions/shop__echo", json!({"version": "many"}), 422, ""),
         ("/v1/admin/agents/none/activations/echo", json!({"enabled": true}), 404, ""),
+        (
+            "/v1/admin/delegations/over",
+            json!({"actor": "agent:helper", "subject": "user:mara", "tools": ["*"],
+                   "until": "2001-01-01T00:00:00Z"}),
+            422,
+            "invalid_configuration",
+        ),
         (
             "/v1/admin/delegations/d1",
             json!({"actor": "agent:helper", "subject": "mara", "tools": ["*"], "until": "2030-01-01T00:00:00Z"}),

@@ -121,6 +121,66 @@ async fn calls_messages_and_signals_go_over_one_socket() {
 }
 
 #[tokio::test]
+async fn whoever_breaks_in_is_heard_while_calls_run_and_wait() {
+    let served = Served::new().await;
+    let mut line = Line::open(&served, &served.agent, "").await;
+    line.until("ready").await;
+    for at in 0..290 {
+        line.say(call(&format!("c{at}"), "send", &format!("wait {}", 2_000 + at))).await;
+    }
+    for at in [288, 289] {
+        let refused = line.until("error").await;
+        assert_eq!(refused["to"], format!("c{at}"));
+        let problem = &refused["problem"];
+        assert_eq!(problem["code"], "rate_limited", "{problem}");
+        let said = problem.to_string();
+        assert!(said.contains("32 calls, and 256 that wait") && !said.contains("Retry-After"));
+    }
+    let said = line.ask(json!({ "type": "message", "id": "m", "message": "stop!" })).await;
+    assert_eq!(said["result"]["status"], "waits", "{said}");
+    let told = line.ask(json!({ "type": "signal", "id": "s", "signal": "turn_complete" })).await;
+    assert_eq!(told["result"]["messages"], json!(["stop!"]), "{told}");
+    let closed = line.ask(json!({ "type": "close", "id": "end" })).await;
+    assert_eq!((&closed["result"]["phase"], served.runs()), (&json!("ended"), 32), "{closed}");
+    // What was begun ends, and what waited is refused: each is answered, and then it is over.
+    let mut answered = 0;
+    let end = loop {
+        match line.hear().await {
+            Ok(frame) => answered += usize::from(frame["type"] == "answer"),
+            Err(code) => break code,
+        }
+    };
+    assert_eq!((answered, end, served.runs()), (288, 1000, 32));
+}
+
+#[tokio::test]
+async fn what_does_not_fit_together_opens_nothing() {
+    let served = Served::new().await;
+    let mut line = Line::open(&served, &served.agent, "?mode=voice").await;
+    let id = line.until("ready").await["session"]["id"].as_str().unwrap().to_owned();
+    drop(line);
+    let open = async |query: &str| {
+        Line::try_open(&served, &served.agent, query, |_| {}).await.err().unwrap_or_default()
+    };
+    let sessions = served.get(&served.operator, "/v1/sessions").await.json();
+    assert_eq!(open(&format!("?session={id}&mode=text")).await, 400);
+    assert_eq!(open("?after=0000000000000001.1").await, 400);
+    assert_eq!(open("?mode=voice&after=0000000000000001.1").await, 400);
+    assert_eq!(open(&format!("?session={id}&mode=voice")).await, 0, "as it is");
+    assert_eq!(open(&format!("?session={id}&after=0000000000000001.1")).await, 0);
+    assert_eq!(served.get(&served.operator, "/v1/sessions").await.json(), sessions);
+    // Operators see whose it is, and not what was said.
+    let path = format!("/v1/agents/helper/sessions/{id}");
+    for key in [&served.operator, &served.admin] {
+        let seen = served.get(key, &path).await;
+        assert_eq!((seen.status, seen.json()), (200, sessions[0].clone()));
+        let elsewhere = served.get(key, &path.replace("helper", "night")).await;
+        assert_ne!(elsewhere.status, 200);
+    }
+    assert_eq!(served.get(&served.stranger, &path).await.status, 404);
+}
+
+#[tokio::test]
 async fn a_call_that_names_another_session_is_not_made_in_this_one() {
     let served = Served::new().await;
     let mut line = Line::open(&served, &served.agent, "").await;

@@ -264,6 +264,53 @@ async fn whatever_is_not_certain_is_refused_alike() {
     assert_eq!(served.get(&nobody, "/v1/calls").await.status, 403, "known, and without a role");
 }
 
+/// Who a token is taken for, and whether it opens what is for operators, agents and approvers.
+#[tokio::test]
+async fn a_token_never_makes_a_program_a_person() {
+    let pair = Pair::ed("one");
+    let jwks = Jwks::serve(vec![pair.jwk.clone()]).await;
+    let mut issuer = issuer(&jwks, 3600);
+    issuer.roles.clear();
+    issuer.claims.service = Some("client".into());
+    let issuers = Issuers::load(&[issuer]).unwrap();
+    let served = Served::trusting(issuers).await;
+    let all = json!({"roles": ["agent", "approver", "operator"]});
+    for (said, actor, statuses) in [
+        (json!({"sub": "jo"}), "user:jo", (200, 200, 200)),
+        (json!({"sub": "user:jo"}), "user:jo", (200, 200, 200)),
+        (json!({"sub": "urn:jo"}), "user:urn:jo", (200, 200, 200)),
+        (json!({"sub": "agent:helper"}), "agent:helper", (403, 200, 403)),
+        (json!({"sub": "service:x"}), "service:x", (200, 200, 403)),
+        (json!({"client": "x"}), "service:x", (200, 200, 403)),
+        (json!({"client": "service:x"}), "service:x", (200, 200, 403)),
+        (json!({"client": "x", "agent": "helper"}), "agent:helper", (403, 200, 403)),
+        (json!({"agent": "agent:helper"}), "agent:helper", (403, 200, 403)),
+        (json!({"sub": "user:agent:helper"}), "", (401, 401, 401)),
+        (json!({"sub": "Agent:helper"}), "", (401, 401, 401)),
+        (json!({"sub": "agent:agent:helper"}), "", (401, 401, 401)),
+        (json!({"client": "user:jo"}), "", (401, 401, 401)),
+        (json!({"client": ["x"]}), "", (401, 401, 401)),
+        (json!({"agent": "service:x"}), "", (401, 401, 401)),
+        (json!({"on_behalf_of": "agent:helper"}), "", (401, 401, 401)),
+    ] {
+        let mut with = claims(said.clone());
+        with["realm"] = all.clone();
+        let token = pair.sign(&with);
+        let call = json!({"tool": "echo", "arguments": {"text": "x"}});
+        let called = served.post(&token, "/v1/agents/helper/calls", call).await.status;
+        let operates = served.get(&token, "/v1/calls").await.status;
+        let approves = served.get(&token, "/v1/confirmations").await.status;
+        assert_eq!((operates, called, approves), statuses, "{said}");
+        if !actor.is_empty() {
+            let calls = served.get(&served.operator, "/v1/calls?limit=1").await.json();
+            assert_eq!(calls[0]["actor"], actor, "{said}: {calls}");
+        }
+    }
+    // Its name alone gives nobody an agent's role.
+    let named = pair.sign(&claims(json!({"sub": "agent:helper", "realm": {"roles": []}})));
+    assert_eq!(served.get(&named, "/v1/agents/helper/tools").await.status, 403);
+}
+
 #[tokio::test]
 async fn rotated_keys_are_fetched_and_withdrawn_ones_no_longer_open() {
     let (old, new) = (Pair::ed("old"), Pair::ed("new"));
@@ -330,6 +377,8 @@ async fn an_issuer_that_makes_no_sense_is_refused() {
     case("`none` is not an algorithm", &|one| one.algorithms = vec!["none".into()]);
     case("at most 300", &|one| one.leeway_s = Some(3600));
     case("say whose it is", &|one| one.claims.tenant = None);
+    case("has no name", &|one| one.claims.service = Some(String::new()));
+    case("are one claim", &|one| one.claims.service = one.claims.agent.clone());
     for (word, issuer) in cases {
         let why = Issuers::load(&[issuer]).err().unwrap().to_string();
         assert!(why.contains(word), "{why}");

@@ -7,9 +7,10 @@ use haft_core::port::{Boxed, Configs, StoreError};
 
 use super::Memory;
 use super::port::answer;
+use super::rows::Rows;
 use crate::figures;
 use crate::steps;
-use crate::tables::Res;
+use crate::tables::{Clears, Res};
 
 type Answer<'a, T> = Boxed<'a, Res<T>>;
 
@@ -23,6 +24,8 @@ pub(super) struct Things {
 #[derive(Default)]
 struct Thing {
     version: u64,
+    /// When it was written or removed.
+    changed_at_ms: i64,
     now: Option<Entry>,
     before: Vec<Entry>,
 }
@@ -43,8 +46,34 @@ impl Things {
         let before = thing.now.take().filter(|_| entry.kind.keeps_versions());
         thing.before.extend(before);
         thing.version = entry.version;
+        thing.changed_at_ms = entry.changed_at_ms;
         thing.now = (!removed).then(|| entry.clone());
         self.changes += 1;
+    }
+
+    /// Up to when something was the tenant's that was removed last: whatever it is, where none was.
+    fn by_then(&self, tenant: &str) -> i64 {
+        let key = (Kind::Tenant, tenant.to_owned(), tenant.to_owned());
+        let gone = self.by_name.get(&key).filter(|thing| thing.now.is_none());
+        gone.map_or(i64::MAX, |thing| thing.changed_at_ms)
+    }
+}
+
+impl Clears for Rows {
+    fn left_of(&mut self, tenant: &str) -> Res<Vec<Entry>> {
+        let by_then = self.things.by_then(tenant);
+        let left = |one: &&Entry| {
+            one.tenant == tenant && one.kind != Kind::Tenant && one.changed_at_ms <= by_then
+        };
+        Ok(self.things.all().filter(left).cloned().collect())
+    }
+
+    fn drop_versions(&mut self, tenant: &str) -> Res<()> {
+        let by_then = self.things.by_then(tenant);
+        for ((_, whose, _), thing) in &mut self.things.by_name {
+            thing.before.retain(|one| whose != tenant || one.changed_at_ms > by_then);
+        }
+        Ok(())
     }
 }
 

@@ -12,7 +12,7 @@ use super::{Sqlite, read};
 use crate::figures;
 use crate::steps;
 use crate::steps::journal::written;
-use crate::tables::Res;
+use crate::tables::{Clears, Res};
 
 type Answer<'a, T> = Boxed<'a, Res<T>>;
 
@@ -140,6 +140,34 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Stored> {
 fn all(conn: &Connection, sql: &str, params: impl Params) -> Res<Vec<Entry>> {
     let found = read::all(conn, sql, params, entry)?;
     Ok(found.into_iter().filter_map(Stored::there).collect())
+}
+
+/// Up to when something was the tenant's that was removed last: whatever it is, where none was.
+macro_rules! by_then {
+    () => {
+        " AND changed_at_ms <= ifnull((SELECT gone.changed_at_ms FROM configs AS gone \
+         WHERE gone.kind = 'tenant' AND gone.tenant = ?1 AND gone.id = ?1 AND gone.body IS NULL), \
+         changed_at_ms)"
+    };
+}
+
+impl Clears for Tx<'_> {
+    fn left_of(&mut self, tenant: &str) -> Res<Vec<Entry>> {
+        let sql = concat!(
+            "SELECT ",
+            columns!(),
+            " FROM configs WHERE tenant = ?1 AND kind <> 'tenant' AND body IS NOT NULL",
+            by_then!(),
+            " ORDER BY kind, id"
+        );
+        let found = self.all(sql, (tenant,), entry)?;
+        Ok(found.into_iter().filter_map(Stored::there).collect())
+    }
+
+    fn drop_versions(&mut self, tenant: &str) -> Res<()> {
+        let sql = concat!("DELETE FROM config_versions WHERE tenant = ?1", by_then!());
+        self.execute(sql, (tenant,)).map(drop)
+    }
 }
 
 impl Tx<'_> {

@@ -1,12 +1,12 @@
 //! The steps of what is configured.
 
-use haft_core::Digest;
 use haft_core::config::{Change, Entry, Kind, MAX_ENTRY_BYTES, MAX_ENTRY_ID};
 use haft_core::port::StoreError;
+use haft_core::{Digest, Principal};
 use serde::Serialize;
 
 use super::journal::written;
-use crate::tables::{Res, Tables};
+use crate::tables::{Clears, Res, Tables};
 
 /// A tenant was removed, and with it what was its own. What the trail has of it is for nobody who is called
 /// the same later.
@@ -24,7 +24,7 @@ struct Changed<'a> {
 }
 
 /// Writes or removes an entry, on what was read.
-pub(crate) fn change(on: &mut impl Tables, change: &Change) -> Res<Entry> {
+pub(crate) fn change(on: &mut impl Clears, change: &Change) -> Res<Entry> {
     sensible(change)?;
     let stored = on.config(change.kind, &change.tenant, &change.id)?;
     let (version, before) = match stored {
@@ -44,6 +44,43 @@ pub(crate) fn change(on: &mut impl Tables, change: &Change) -> Res<Entry> {
             change.id
         )));
     }
+    let comes_again = change.kind == Kind::Tenant && before.is_none() && version > 0;
+    if tenant_goes || comes_again {
+        // An older haft left it there when it removed the tenant.
+        clear(on, &change.id, &change.by)?;
+    }
+    let entry = write(on, change, version)?;
+    if tenant_goes {
+        on.drop_versions(&change.id)?;
+        // Whoever is called so later begins after this.
+        on.append(&change.id, SHRED, "{}".to_owned())?;
+    }
+    match before {
+        Some(before) if change.to.is_none() => Ok(before),
+        Some(_) | None => Ok(entry),
+    }
+}
+
+/// Removes what is left of a tenant, and what it said: revoked keys name people, and rules say what their
+/// author would tell nobody who is called the same later. That there was something under an id stays,
+/// so that nobody who read the old can overwrite the new.
+fn clear(on: &mut impl Clears, tenant: &str, by: &Principal) -> Res<()> {
+    for left in on.left_of(tenant)? {
+        let removal = Change {
+            kind: left.kind,
+            tenant: left.tenant,
+            id: left.id,
+            from: left.version,
+            to: None,
+            by: by.clone(),
+        };
+        write(on, &removal, left.version)?;
+    }
+    on.drop_versions(tenant)
+}
+
+/// Writes the version after this one, and that it was written.
+fn write(on: &mut impl Tables, change: &Change, version: u64) -> Res<Entry> {
     let entry = Entry {
         kind: change.kind,
         tenant: change.tenant.clone(),
@@ -62,14 +99,7 @@ pub(crate) fn change(on: &mut impl Tables, change: &Change) -> Res<Entry> {
         digest: change.to.as_ref().map(Digest::of_json),
     };
     on.append(&change.tenant, "config", written(&line)?)?;
-    if tenant_goes {
-        // Whoever is called so later begins after this.
-        on.append(&change.id, SHRED, "{}".to_owned())?;
-    }
-    match before {
-        Some(before) if change.to.is_none() => Ok(before),
-        Some(_) | None => Ok(entry),
-    }
+    Ok(entry)
 }
 
 fn sensible(change: &Change) -> Res<()> {

@@ -69,13 +69,17 @@ pub(crate) async fn list(
 }
 
 /// An activation of this agent, under its tool's id.
-fn of_agent(mut thing: Thing, agent: &str) -> Option<Thing> {
-    let (its, tool) = thing.id.rsplit_once('/')?;
-    if its != agent {
-        return None;
+fn of_agent(thing: Thing, agent: &str) -> Option<Thing> {
+    let (its, _) = thing.id.rsplit_once('/')?;
+    (its == agent).then(|| by_tool(thing))
+}
+
+/// An activation under its tool's id, which is the last part of its address.
+fn by_tool(mut thing: Thing) -> Thing {
+    if let Some((_, tool)) = thing.id.rsplit_once('/') {
+        thing.id = tool.to_owned();
     }
-    thing.id = tool.to_owned();
-    Some(thing)
+    thing
 }
 
 /// What is said about one tool of an agent.
@@ -91,7 +95,8 @@ pub(crate) async fn show(
     Path((agent, tool)): Path<(String, String)>,
 ) -> Result<Response, Problem> {
     let (id, _) = named(&door, &who, &agent, &tool)?;
-    super::show(&door, &who, Kind::Activation, &id).await
+    let thing = super::shown(&door, &who, Kind::Activation, &id).await?;
+    Ok(by_tool(thing).respond(StatusCode::OK))
 }
 
 /// Says something about one tool of an agent, in force for new calls at once.
@@ -120,7 +125,8 @@ pub(crate) async fn put(
     let kept = before.filter(|one| one.overrides == said.overrides).and_then(|one| one.approved_by);
     let approved_by = if said.approve { Some(who.principal.clone()) } else { kept };
     let to = json!(Activation { enabled: said.enabled, overrides: said.overrides, approved_by });
-    super::put(&door, &who, Kind::Activation, &id, &headers, to).await
+    let (status, thing) = super::written(&door, &who, Kind::Activation, &id, &headers, to).await?;
+    Ok(by_tool(thing).respond(status))
 }
 
 /// Takes back what was said about one tool of an agent.

@@ -49,7 +49,8 @@ pub(crate) struct Part {
     limit: Option<usize>,
 }
 
-/// The versions of a policy, newest first, also of one that was removed.
+/// The versions of a policy, newest first, also of one that was removed; of one that `haft.toml` declares,
+/// that alone.
 #[utoipa::path(get, path = "/v1/admin/policies/{id}/versions", tag = "administration",
     operation_id = "list_policy_versions",
     params(("id" = String, Path, description = "Its id."), Part),
@@ -68,6 +69,12 @@ pub(crate) async fn versions(
 ) -> Result<Response, Problem> {
     let page = Paging::new(part.limit)?;
     let found = earlier(&door, &who, &id, part.before, page.wanted()).await?;
+    if let Some(only) = super::declared(&door, &who, Kind::Policy, &id).filter(|_| found.is_empty())
+    {
+        // What it said before is in git.
+        let all: Vec<Thing> = Some(only).filter(|_| part.before.is_none()).into_iter().collect();
+        return Ok(axum::response::IntoResponse::into_response(Json(all)));
+    }
     // A page beyond the last is empty; a policy that never was is none.
     if found.is_empty() && (part.before.is_none() || !is_known(&door, &who, &id).await?) {
         return Err(Problem::missing("policy"));

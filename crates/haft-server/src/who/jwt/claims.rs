@@ -1,6 +1,6 @@
 //! From what a token says to who its bearer is.
 
-use haft_core::Principal;
+use haft_core::call::{Principal, PrincipalKind};
 use serde_json::{Map, Value};
 
 use super::Issuer;
@@ -11,24 +11,53 @@ type Claims = Map<String, Value>;
 
 /// Whoever an issuer says the bearer is. The claims have been checked.
 pub(super) fn who(issuer: &Issuer, claims: &Claims) -> Result<Who, String> {
-    let names = &issuer.claims;
     let tenant = tenant(issuer, claims)?;
-    let agent = named(claims, names.agent.as_deref())?;
-    let subject = match named(claims, names.subject.as_deref())? {
-        Some(id) => Some(principal("user", id)?),
+    let subject = match named(claims, issuer.claims.subject.as_deref())? {
+        Some(id) => Some(of_kind(PrincipalKind::User, id)?),
         None => None,
     };
-    let (actor, roles) = match agent {
-        // An agent holds no other role, whatever its token says.
-        Some(agent) => (principal("agent", agent)?, vec![Role::Agent]),
-        None => {
-            let name = names.principal.as_deref().unwrap_or("sub");
-            let id = text(claims, name).ok_or_else(|| format!("no claim `{name}`"))?;
-            (principal("user", id)?, roles(issuer, claims))
-        }
-    };
+    let (actor, roles) = actor(issuer, claims)?;
     let said = user(issuer, claims);
     Ok(Who::by_token(&issuer.issuer, tenant, actor, subject, roles, &said))
+}
+
+/// Who acts, and what they may: whatever a token says, an agent holds no other role, and no program
+/// approves.
+fn actor(issuer: &Issuer, claims: &Claims) -> Result<(Principal, Vec<Role>), String> {
+    let names = &issuer.claims;
+    if let Some(agent) = named(claims, names.agent.as_deref())? {
+        return Ok((of_kind(PrincipalKind::Agent, agent)?, vec![Role::Agent]));
+    }
+    let mut roles = roles(issuer, claims);
+    let actor = match named(claims, names.service.as_deref())? {
+        Some(service) => of_kind(PrincipalKind::Service, service)?,
+        None => {
+            let name = names.principal.as_deref().unwrap_or("sub");
+            anybody(text(claims, name).ok_or_else(|| format!("no claim `{name}`"))?)?
+        }
+    };
+    match actor.kind {
+        PrincipalKind::User => {}
+        // A name makes nobody an agent who may act: the roles must say so, too.
+        PrincipalKind::Agent => roles.retain(|role| *role == Role::Agent),
+        PrincipalKind::Service => roles.retain(|role| *role != Role::Approver),
+    }
+    Ok((actor, roles))
+}
+
+/// Somebody of whatever kind the name says; a person where it says none. So `jo` and `user:jo` are one,
+/// and `agent:helper` is no person who could approve what it asked for.
+fn anybody(name: &str) -> Result<Principal, String> {
+    match Principal::parse(name) {
+        Ok(said) => principal(said.kind.as_str(), &said.id),
+        Err(_) => principal("user", name),
+    }
+}
+
+/// Somebody of this kind, whether or not the name says so.
+fn of_kind(kind: PrincipalKind, name: &str) -> Result<Principal, String> {
+    let own = name.strip_prefix(kind.as_str()).and_then(|rest| rest.strip_prefix(':'));
+    principal(kind.as_str(), own.unwrap_or(name))
 }
 
 /// What the token says about its user. A claim of a kind that the rules do not expect is handed on
@@ -54,8 +83,14 @@ fn tenant<'a>(issuer: &'a Issuer, claims: &'a Claims) -> Result<&'a str, String>
     }
 }
 
+/// A principal of this kind. A name that says a kind itself would be read as somebody else wherever it is
+/// shown.
 fn principal(kind: &str, id: &str) -> Result<Principal, String> {
     let principal = Principal::parse(&format!("{kind}:{id}"))?;
+    let first = id.split_once(':').map(|(first, _)| first.trim().to_ascii_lowercase());
+    if first.is_some_and(|first| ["user", "agent", "service"].contains(&&*first)) {
+        return Err(format!("it names a {kind} as somebody of another kind"));
+    }
     match looks_like_another(&principal) {
         true => Err("it names somebody with characters that cannot be seen".to_owned()),
         false => Ok(principal),

@@ -55,6 +55,8 @@ async fn a_declared_policy_holds_for_its_tenant_and_is_read_only() {
     check(&served.get(&served.stranger, path).await, 404, "not_found");
     // What is stored holds beside it.
     let other = json!({"deny": ["shop__send"]});
+    let versions = served.get(key, &format!("{path}/versions")).await;
+    assert_eq!(versions.json(), json!([served.get(key, path).await.json()]), "{versions:?}");
     check(&put(&served, key, "/v1/admin/policies/more", "", other).await, 201, "");
     assert_eq!(echo(&served, key, "helper").await.status, 404);
 }

@@ -204,7 +204,8 @@ async fn the_home_tenant_makes_others_and_does_not_see_into_them() {
 
 /// Makes a tenant with an administrator, whose key this is.
 async fn founded(served: &Served, path: &str) -> String {
-    check(&put(served, &served.admin, path, "", json!({})).await, 201, "");
+    let said = json!({"tokens": {"most": 100}});
+    check(&put(served, &served.admin, path, "", said).await, 201, "");
     let first = json!({"principal": "user:eve", "roles": ["administrator"]});
     let made = served.post(&served.admin, &format!("{path}/keys"), first).await;
     made.json()["key"].as_str().unwrap().to_owned()
@@ -216,32 +217,67 @@ async fn a_tenant_of_an_old_name_knows_nothing_of_the_one_before() {
     let sqlite = Sqlite::open(folder.path().join("haft.db"), Options::default()).unwrap();
     let stores: [Arc<dyn Store>; 2] = [Arc::new(Memory::new()), Arc::new(sqlite)];
     for store in stores {
-        let served = Served::on(store, Limits::default()).await;
+        let served = Served::on(store.clone(), Limits::default()).await;
         let path = "/v1/admin/tenants/acme";
         let eve = founded(&served, path).await;
+        let spent = async |eve: &str, tokens: u64| {
+            let said = json!({"inputTokens": tokens, "outputTokens": 1});
+            store.note("acme", "model_request", said).await.unwrap();
+            served.get(eve, "/v1/usage").await.json()["tokens"]["used"].clone()
+        };
+        assert_eq!(spent(&eve, 40).await, 41);
+        assert_eq!(spent(&eve, 40).await, 82);
         check(&put(&served, &eve, "/v1/admin/agents/elder", "", json!({})).await, 201, "");
         assert_eq!(echo(&served, &eve, "elder").await.status, 200);
         let send = json!({"tool": "send", "arguments": {"text": "x"}, "idempotency_key": "k"});
         let sent = served.post(&eve, "/v1/agents/elder/calls", send.clone()).await;
         assert_eq!(sent.status, 200, "{sent:?}");
-        let lists = ["/v1/calls", "/v1/effects", "/v1/events", "/v1/audit", "/v1/stats"];
+        let wish = json!({"tool": "elder_wish", "arguments": {}});
+        served.post(&eve, "/v1/agents/elder/calls", wish).await;
+        let house = "/v1/admin/policies/house";
+        let rules = json!({"description": "elder rules", "deny": ["shop__pay"]});
+        check(&put(&served, &eve, house, "", rules).await, 201, "");
+        let carol = json!({"principal": "user:elder.carol", "roles": ["operator"]});
+        let carol = served.post(&eve, "/v1/admin/keys", carol).await;
+        let lists = [
+            "/v1/calls",
+            "/v1/effects",
+            "/v1/events",
+            "/v1/audit",
+            "/v1/stats",
+            "/v1/admin/suggestions",
+            "/v1/admin/keys",
+            "/v1/admin/policies/house/versions",
+            "/metrics",
+        ];
         for list in lists {
             let found = served.get(&eve, list).await;
             assert!(found.body.contains("shop__send") || found.body.contains("elder"), "{found:?}");
         }
         check(&delete(&served, &eve, "/v1/admin/agents/elder", "*").await, 204, "");
+        check(&delete(&served, &eve, house, "*").await, 204, "");
+        check(&delete(&served, &eve, carol.header("location").unwrap(), "").await, 200, "");
         let key = served.get(&eve, "/v1/admin/keys").await.json();
-        let key = format!("/v1/admin/keys/{}", key["items"][0]["id"].as_str().unwrap());
+        let mut keys = key["items"].as_array().unwrap().iter();
+        let own = keys.find(|one| one["value"]["principal"] == "user:eve").unwrap();
+        let key = format!("/v1/admin/keys/{}", own["id"].as_str().unwrap());
         check(&delete(&served, &eve, &key, "").await, 200, "");
         check(&delete(&served, &served.admin, path, "*").await, 204, "");
+        let old = [eve, carol.json()["key"].as_str().unwrap().to_owned()];
         let eve = founded(&served, path).await;
+        for key in &old {
+            assert_eq!(served.get(key, "/v1/calls").await.status, 401, "an old key opens nothing");
+        }
+        let none = served.get(&eve, "/v1/admin/policies/house/versions").await;
+        check(&none, 404, "not_found");
         for list in lists {
             let found = served.get(&eve, list).await;
-            assert_eq!(found.status, 200, "{list}: {found:?}");
+            assert!(found.status == 200 || list.ends_with("versions"), "{list}: {found:?}");
             for old in ["elder", "shop__", "\"shred\""] {
                 assert!(!found.body.contains(old), "{list} has `{old}`: {}", found.body);
             }
         }
+        assert_eq!(spent(&eve, 2).await, 3, "what others used is not counted");
         // Its keys are free again.
         check(&put(&served, &eve, "/v1/admin/agents/elder", "", json!({})).await, 201, "");
         let runs = served.runs();

@@ -1,10 +1,10 @@
 //! Tenants that are removed.
 
-use haft_core::config::Kind;
+use haft_core::config::{Change, Kind};
 use haft_core::ledger::State;
 use haft_core::port::{Resolve, StoreError, TrailFilter, Undo};
 use haft_core::record::AuditEntry;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::bed::{KEEP, claim, contract, fresh, kinds, settle, settled};
 use crate::sealing::tenant;
@@ -67,5 +67,50 @@ contract! {
         assert_eq!(seen().await, (vec!["note".to_owned()], vec!["note".to_owned()]));
         store.change(tenant("acme", 0, Some(json!({})))).await.unwrap();
         assert_eq!(seen().await.0, ["config", "note"]);
+    }
+
+    nor_of_what_was_configured_for_it(bed) {
+        let store = bed.open();
+        let thing = |kind, id: &str, from, to: Option<Value>| Change {
+            kind,
+            id: id.to_owned(),
+            ..tenant("acme", from, to)
+        };
+        let put = async |change| store.change(change).await.unwrap().version;
+        put(tenant("acme", 0, Some(json!({ "description": "the first" })))).await;
+        for kind in [Kind::Policy, Kind::Key, Kind::Delegation] {
+            put(thing(kind, "one", 0, Some(json!("theirs")))).await;
+            put(thing(kind, "one", 1, Some(json!("theirs, too")))).await;
+        }
+        put(thing(Kind::Policy, "gone", 0, Some(json!("theirs")))).await;
+        put(thing(Kind::Policy, "gone", 1, None)).await;
+        put(Change { tenant: "other".into(), ..thing(Kind::Policy, "one", 0, Some(json!("ours"))) })
+            .await;
+        put(tenant("acme", 1, None)).await;
+        let (changes, after) = (store.changes().await.unwrap(), store.snapshot().await.unwrap());
+        assert_eq!(changes, 14, "one for each thing that was left, and one for the tenant");
+        assert_eq!(after.entries.iter().map(|one| &*one.tenant).collect::<Vec<_>>(), ["other"]);
+        bed.clock.advance(1);
+        put(thing(Kind::Key, "since", 0, Some(json!("declared elsewhere meanwhile")))).await;
+        assert_eq!(put(tenant("acme", 0, Some(json!({})))).await, 3);
+        for kind in Kind::ALL {
+            for id in ["one", "gone"] {
+                let versions = store.versions(kind, "acme", id, None, 9).await.unwrap();
+                assert_eq!(versions, [], "{kind:?} {id}");
+            }
+            let there = store.entries(kind, Some("acme")).await.unwrap();
+            let there: Vec<_> = there.into_iter().map(|one| one.id).collect();
+            match kind {
+                Kind::Tenant => assert_eq!(there, ["acme"]),
+                Kind::Key => assert_eq!(there, ["since"]),
+                _ => assert!(there.is_empty(), "{kind:?}: {there:?}"),
+            }
+        }
+        assert_eq!(put(thing(Kind::Policy, "one", 0, Some(json!("new")))).await, 4);
+        let ours = store.versions(Kind::Policy, "acme", "one", None, 9).await.unwrap();
+        assert_eq!(ours.iter().map(|one| one.version).collect::<Vec<_>>(), [4]);
+        assert_eq!(store.versions(Kind::Policy, "other", "one", None, 9).await.unwrap().len(), 1);
+        let check = store.verify().await.unwrap();
+        assert!(check.broken.is_none() && check.unseen.is_none(), "{check:?}");
     }
 }
