@@ -179,5 +179,6 @@ impl Observe for Metrics {
         self.hits.forget(tenant);
         self.effects.forget(tenant);
         self.errors.forget(tenant);
+        self.not_done.forget(tenant);
     }
 }

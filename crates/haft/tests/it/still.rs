@@ -48,7 +48,8 @@ fn are_read(project: &Project) {
 fn are_served(project: &Project) {
     let server = Server::start(project);
     let (status, why) = server.send("GET", "/readyz", None).unwrap();
-    assert_eq!((status, why), (503, json!("the store cannot be written\n")));
+    let why = why.as_str().unwrap_or_default();
+    assert!(status == 503 && why.starts_with("the store cannot be written: "), "{status}: {why}");
     for path in ["/v1/calls", "/v1/effects", "/v1/audit", "/v1/stats"] {
         let (status, said) = server.send("GET", path, None).unwrap();
         assert_eq!(status, 200, "{path}: {said}");
