@@ -12,6 +12,7 @@ use crate::api::connections::Tests;
 use crate::api::consents::Consents;
 use crate::arriving::Arriving;
 use crate::console::Visits;
+use crate::follow::Followed;
 use crate::guard::Credential;
 use crate::hub::Hub;
 use crate::later::Later;
@@ -130,6 +131,7 @@ pub struct Door {
     state: watch::Sender<State>,
     ready: Mutex<Option<(Instant, Takes)>>,
     pub(crate) shortage: Shortage,
+    pub(crate) followed: Followed,
 }
 
 /// Where a server is in its life.
@@ -185,6 +187,7 @@ impl Door {
             state: watch::Sender::new(State::Open),
             ready: Mutex::new(None),
             shortage: Shortage::default(),
+            followed: Followed::default(),
             runtime,
             hub,
             keys,
@@ -302,6 +305,7 @@ impl Door {
     /// Whoever holds a credential: the text after `Bearer`. The one place that says so, for every
     /// way in.
     pub async fn identify(&self, credential: &str) -> Option<Who> {
+        self.catch_up().await;
         if let Some(who) = self.of_key(credential) {
             return Some(who);
         }

@@ -9,6 +9,7 @@ mod body;
 mod console;
 mod document;
 mod door;
+mod follow;
 mod framing;
 mod guard;
 mod heard;

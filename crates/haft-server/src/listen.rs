@@ -23,9 +23,6 @@ use crate::tending;
 /// ends the process has something to write after that.
 pub const DRAIN: Duration = Duration::from_secs(21);
 
-/// How often the store is asked whether somebody else has changed what is configured.
-const FOLLOW: Duration = Duration::from_secs(1);
-
 /// Serves until `stop` resolves. Then it says for a moment that it is not ready, so that whoever
 /// shares out work sends none; takes no more connections, finishes what has begun, and returns what was
 /// not done when time was up, or when `hurry` resolved.
@@ -38,7 +35,10 @@ pub async fn serve(
     let app = crate::guarded(door.clone());
     let most = door.limits.connections.min(Semaphore::MAX_PERMITS);
     let room = Arc::new(Semaphore::new(most));
-    let following = tokio::spawn(follow(door.clone()));
+    let following = tokio::spawn({
+        let door = door.clone();
+        async move { door.follow().await }
+    });
     let tending = tokio::spawn(tending::keep(door.clone()));
     let mut hurry = std::pin::pin!(hurry);
     admit(&listener, &room, &door, &app, stop).await;
@@ -96,15 +96,6 @@ async fn admit(
                 tokio::spawn(connection(door.clone(), app.clone(), stream, permit));
             }
         }
-    }
-}
-
-/// Puts in force what other processes have changed in the store. While it cannot be read, what was
-/// in force stays so.
-async fn follow(door: Arc<Door>) {
-    loop {
-        tokio::time::sleep(FOLLOW).await;
-        let _ = door.runtime.refresh().await;
     }
 }
 

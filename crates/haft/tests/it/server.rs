@@ -137,6 +137,31 @@ fn open_sessions_go_on_after_a_restart_with_other_tools() {
     second.stop();
 }
 
+/// C11: what was revoked while the process was stopped opens nothing when it goes on.
+#[test]
+fn a_server_that_was_stopped_looks_first_whose_key_it_is() {
+    let project = Project::new();
+    let server = Server::start(&project);
+    let wanted = json!({"principal": "agent:default", "roles": ["agent"]});
+    let (status, made) = server.send("POST", "/v1/admin/keys", Some(wanted)).unwrap();
+    assert_eq!(status, 201, "{made}");
+    let (key, id) = (made["key"].as_str().unwrap(), made["entry"]["id"].as_str().unwrap());
+    let ask = || server.send_as(key, "GET", "/v1/agents/default/tools", None).unwrap().0;
+    assert_eq!(ask(), 200);
+    server.tell("-STOP");
+    let said = project.run(&["keys", "revoke", id]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let asked: Vec<u16> = std::thread::scope(|scope| {
+        let asking: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
+        // So long that whoever waits for the server knows that it was stopped.
+        std::thread::sleep(std::time::Duration::from_secs(2));
+        server.tell("-CONT");
+        asking.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    assert_eq!(asked, [401; 8]);
+    server.stop();
+}
+
 #[test]
 fn a_server_that_is_told_to_stop_is_not_ready_before_it_is_gone() {
     let project = Project::new();
