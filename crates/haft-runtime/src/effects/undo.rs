@@ -1,5 +1,6 @@
 //! Undoing: declared compensations, newest effect first, each once.
 
+mod parts;
 mod steps;
 
 use haft_core::call::{Keyed, PrincipalKind, Purpose};
@@ -128,43 +129,6 @@ impl Runtime {
             },
         };
         Undone { call, tool, status, message }
-    }
-
-    /// What to say of an effect that a handler asked for whose own effect has a compensation: that one takes
-    /// back what its handler did, and nothing is undone twice. (What the handler did for nothing, because its
-    /// own effect did not come about, is undone by itself.)
-    async fn part_of(&self, effect: &EffectRecord) -> Option<(UndoneStatus, String)> {
-        let mut within = effect.effect.within.clone();
-        while let Some(call) = within {
-            let whole = self.inner.store.effect(&effect.effect.tenant, &call).await.ok()?;
-            let undoes = self.after(&whole).await.is_some_and(|after| after.compensation.is_some());
-            match whole.state {
-                State::Failed | State::NotHappened => {}
-                State::Compensated if undoes => {
-                    return Some((UndoneStatus::AlreadyUndone, format!("undone with `{call}`")));
-                }
-                State::Started
-                | State::Unknown
-                | State::Succeeded
-                | State::Happened
-                | State::Compensating
-                | State::Stuck
-                    if undoes =>
-                {
-                    let message = format!("it is a part of `{call}`: undo that one");
-                    return Some((UndoneStatus::CannotBeUndone, message));
-                }
-                State::Started
-                | State::Unknown
-                | State::Succeeded
-                | State::Happened
-                | State::Compensating
-                | State::Compensated
-                | State::Stuck => {}
-            }
-            within = whole.effect.within;
-        }
-        None
     }
 
     /// Whether it happened must be known before it is undone.
