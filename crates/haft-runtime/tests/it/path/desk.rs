@@ -308,3 +308,68 @@ async fn questions_that_wait_are_in_the_way_of_no_undoing() {
     assert!(asked < 100, "there is no bound");
     assert_eq!(undone(&world, &effect).await.status, UndoneStatus::Undone);
 }
+
+/// An answer that a compensation is made from is there for as long as the effect can be undone.
+#[tokio::test]
+async fn what_is_undone_with_its_answer_keeps_it() {
+    for reads in [true, false] {
+        let world = World::new();
+        let from = if reads { "/result/did/item" } else { "/arguments/item" };
+        let changed = tools_with("rent", |rent| {
+            let item = Argument::From { from: from.into() };
+            let undo = rent.contract.compensation.as_mut().unwrap();
+            undo.arguments = [("item".to_owned(), item)].into();
+        });
+        world.runtime.load(changed).unwrap();
+        let effect = rented(&world, Mode::Text).await;
+        world.clock.advance(2 * 24 * 60 * 60 * 1000);
+        world.store.purge().await.unwrap();
+        let kept = world.store.effect("default", &effect).await.unwrap();
+        assert_eq!(kept.result.is_some(), reads, "{from}");
+        assert_eq!(undone(&world, &effect).await.status, UndoneStatus::Undone, "{from}");
+        let undid = world.script.acts.lock().last().unwrap().clone();
+        assert_eq!(undid.1["item"], "lamp", "{from}");
+    }
+}
+
+/// What nobody can approve any more, and what somebody else waits for, takes no room.
+#[tokio::test]
+async fn only_questions_that_can_be_answered_take_room() {
+    let world = World::new();
+    let ask = async |by: &Caller, n: usize| {
+        let mut gift = call("gift", &format!("g{n}"));
+        gift.caller = by.clone();
+        gift.arguments = json!({ "item": format!("{n}") }).into();
+        kind(&world.call(gift).await)
+    };
+    let full = async |by: &Caller| {
+        let mut n = 0;
+        while ask(by, n).await == ErrorKind::ConfirmationRequired {
+            n += 1;
+            assert!(n < 100, "there is no bound");
+        }
+    };
+    full(&caller()).await;
+    let other = Caller { actor: Principal::user("ann"), ..caller() };
+    assert_eq!(ask(&other, 200).await, ErrorKind::ConfirmationRequired, "somebody else");
+    let rules = Rules { deny: vec!["shop__order".into()], ..rules() };
+    let source = Source { rules: rules.clone(), ..Source::default() };
+    let policy = Policy::load(&source, &[&tools()]).unwrap();
+    world.runtime.govern(std::sync::Arc::new(policy), rules);
+    assert_eq!(ask(&caller(), 300).await, ErrorKind::ConfirmationRequired, "under other rules");
+}
+
+/// An approval of the compensation is not theirs to give.
+#[tokio::test]
+async fn whoever_caused_an_effect_has_somebody_else_undo_it() {
+    let world = World::new();
+    let mut book = call("book", "k");
+    book.caller = operator();
+    let effect = world.call(book).await.meta.record_id.to_string();
+    let told = undone(&world, &effect).await;
+    assert_eq!((told.status, world.acts("unbook")), (UndoneStatus::Stuck, 0));
+    assert!(told.message.contains("somebody else has to undo it"), "{told:?}");
+    let other = Caller { actor: Principal::user("ines"), ..caller() };
+    let all = world.runtime.undo(&other, &UndoTarget::Call(effect)).await.unwrap();
+    assert_eq!((all[0].status, world.acts("unbook")), (UndoneStatus::Undone, 1), "{all:?}");
+}
