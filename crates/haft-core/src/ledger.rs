@@ -22,6 +22,7 @@ use crate::error::ToolError;
 use crate::outcome::Intent;
 use crate::present::present;
 use crate::registry::Tool;
+use crate::session::{Phase, Recent, Session};
 
 /// Where an effect stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -133,6 +134,8 @@ pub struct Claim {
     pub confirmation: Option<Spend>,
     /// Run although a similar act has an unknown outcome.
     pub despite_similar: bool,
+    /// The place in its session that the call was given: what is begun has it still, in the same step.
+    pub place: Option<Place>,
     /// What the record starts from.
     pub effect: Effect,
 }
@@ -144,6 +147,30 @@ pub struct OtherKey {
     pub key: Digest,
     /// How long ago an entry under it may have been begun, where that counts.
     pub within_ms: Option<u64>,
+}
+
+/// A call's place in the session of its effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// What the session knows the call by, where it knows it.
+    pub name: Option<String>,
+    /// The turn that it is of.
+    pub turn: u64,
+    /// What the session's revision was: while it is, nothing has changed.
+    pub revision: u64,
+}
+
+impl Place {
+    /// Whether a call still has it. Otherwise somebody else, on another machine say, was told of the same call
+    /// that it does not run.
+    #[must_use]
+    pub fn is_in(&self, session: &Session) -> bool {
+        let named = |recent: &Recent| self.name.as_ref() == Some(&recent.id);
+        session.phase == Phase::Active
+            && session.turn.number == self.turn
+            && !session.turn.aborted
+            && !session.recent.iter().any(|recent| named(recent) && recent.superseded)
+    }
 }
 
 /// How long an entry is kept.
@@ -339,6 +366,8 @@ pub enum Claimed {
     Similar(Box<EffectRecord>),
     /// The approval cannot be spent.
     Unspendable(Unspendable),
+    /// Its place in the session is not there any more.
+    Displaced,
 }
 
 /// Why an approval cannot be spent.
@@ -386,6 +415,8 @@ pub struct Ending {
 pub enum Settled {
     /// Written.
     Written,
+    /// This attempt has ended in this before. What was written first stays.
+    Again,
     /// Somebody else has moved on: another epoch, or a resolution. The late outcome is in the audit
     /// trail and changes nothing, save that a late success ends an unknown.
     TooLate(State),

@@ -46,7 +46,7 @@ use crate::settings::Settings;
 use crate::shelf::Shelf;
 use crate::tasks::Tasks;
 use crate::token::TokenKey;
-use crate::toolbox::{Catalog, Catalogs, Directory, Seen, Suggestions};
+use crate::toolbox::{Catalog, Catalogs, Directory, EffectiveTool, Seen, Suggestions};
 
 /// The one path, with everything that it needs. Cheap to clone.
 #[derive(Clone)]
@@ -135,12 +135,12 @@ impl Inner {
         Catalog::build(&shelf.stock, &rules.directory, &*rules.decide, &seen)
     }
 
-    /// Whether the agent of a call that was decided earlier still has its tool.
-    pub(crate) fn still_has(&self, call: &path::Decided) -> bool {
+    /// The tool of a call that was decided earlier, as its agent has it now.
+    pub(crate) fn tool_now(&self, call: &path::Decided) -> Option<Arc<EffectiveTool>> {
         let version = call.session.as_ref().map(|session| session.registry_version.as_str());
-        let Some(shelf) = self.shelf(&call.call.caller.tenant, version) else { return false };
+        let shelf = self.shelf(&call.call.caller.tenant, version)?;
         let catalog = self.catalog_for(&shelf, &call.call, call.mode, self.store.now_ms());
-        catalog.get(&call.tool.tool.id).is_some()
+        catalog.get(&call.tool.tool.id).cloned()
     }
 
     /// After a change: catalogs are put together anew, and whoever shows them is told.

@@ -73,6 +73,8 @@ pub(crate) trait Tables {
 
     fn revision(&mut self, tenant: &str, session: &str) -> Res<Option<u64>>;
 
+    fn session(&mut self, tenant: &str, id: &str) -> Res<Option<Session>>;
+
     fn put_session(&mut self, session: &Session) -> Res<()>;
 
     /// Keeps the answer of a call in a session, as JSON, in place of an earlier one.

@@ -46,6 +46,7 @@ fn claim(call: &str) -> Claim {
         fingerprint: key(),
         act: key(),
         act_before: None,
+        place: None,
         deed: key(),
         lease_ms: 60_000,
         again_within_ms: 0,
@@ -107,7 +108,8 @@ fn send(world: &World, call: &str) {
         other @ (Claimed::Conflict
         | Claimed::Unknown(_)
         | Claimed::Similar(_)
-        | Claimed::Unspendable(_)) => panic!("nobody gives up here: {other:?}"),
+        | Claimed::Unspendable(_)
+        | Claimed::Displaced) => panic!("nobody gives up here: {other:?}"),
     }
 }
 

@@ -7,7 +7,7 @@ use haft_core::port::{Decision, Standing, Verdict};
 use haft_core::record::Stage;
 
 use super::prepare::Prepared;
-use super::{Refusal, Trip, gate};
+use super::{Refusal, Trip, confirm, gate};
 use crate::policy::decision;
 use crate::runtime::Inner;
 
@@ -48,12 +48,21 @@ pub(crate) fn anew(inner: &Inner, call: &Authorized) -> Option<Arc<Decision>> {
     if policy.number == call.rulebook {
         return None;
     }
-    Some(match inner.still_has(call) {
-        true => policy.decide(&call.ask_fully()),
-        false => decision::deny(
+    let Some(tool) = inner.tool_now(call) else {
+        return Some(decision::deny(
             "activation:changed",
             "the tool was turned off while the call was being decided",
             "an administrator has to enable the tool for this agent",
+        ));
+    };
+    let decision = policy.decide(&call.ask_fully());
+    let asks_now = tool.requires_confirmation != call.tool.requires_confirmation
+        && confirm::asks(inner, &tool, call);
+    Some(match decision.verdict {
+        Verdict::Allow if asks_now => decision::approve(
+            "activation:changed",
+            "since the call was decided a person has to approve it",
         ),
+        Verdict::Allow | Verdict::RequireApproval | Verdict::Deny => decision,
     })
 }

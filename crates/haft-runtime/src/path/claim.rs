@@ -160,6 +160,7 @@ async fn on_record(
         Ok(Claimed::Unknown(record)) => Err(refused(replay::earlier(&record))),
         Ok(Claimed::Similar(record)) => Err(refused(act::open(joined, &record))),
         Ok(Claimed::Unspendable(why)) => Err(refused(unspendable(why))),
+        Ok(Claimed::Displaced) => Err(refused(gate::superseded())),
         Err(error) => Err(Box::pin(not_begun(inner, trip, joined, key, &error)).await),
     }
 }
@@ -288,6 +289,7 @@ fn record(
         keep: keep(inner, joined),
         confirmation: joined.spend.as_deref().cloned(),
         despite_similar: call.overrule.similar_unknown,
+        place: joined.place.clone(),
         effect: Effect {
             call: trip.id.as_ref().to_owned(),
             tenant: call.caller.tenant.to_string(),

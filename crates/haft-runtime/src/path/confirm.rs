@@ -15,6 +15,7 @@ use super::key::Key;
 use super::{Refusal, Trip, join};
 use crate::runtime::Inner;
 use crate::settings::millis;
+use crate::toolbox::EffectiveTool;
 use crate::{identity, preview};
 
 /// A call that may run.
@@ -131,14 +132,17 @@ async fn is_answered(inner: &Inner, call: &Authorized, key: &Key) -> Result<bool
     })
 }
 
-/// Whether a person must approve: policy says so, or the contract as this agent has it. A condition
-/// that cannot be evaluated counts as met.
+/// Whether a person must approve: policy says so, or the contract as this agent has it.
 pub(crate) fn is_needed(inner: &Inner, call: &Authorized) -> bool {
-    call.decision.verdict == Verdict::RequireApproval
-        || match &call.tool.requires_confirmation {
-            Rule::Always(always) => *always,
-            Rule::When { when } => inner.policy().holds(when, &call.ask_fully()).unwrap_or(true),
-        }
+    call.decision.verdict == Verdict::RequireApproval || asks(inner, &call.tool, call)
+}
+
+/// Whether a tool, as an agent has it, asks a person first. A condition that cannot be evaluated counts as met.
+pub(super) fn asks(inner: &Inner, tool: &EffectiveTool, call: &Authorized) -> bool {
+    match &tool.requires_confirmation {
+        Rule::Always(always) => *always,
+        Rule::When { when } => inner.policy().holds(when, &call.ask_fully()).unwrap_or(true),
+    }
 }
 
 /// What an approval is for: any change to these voids it.

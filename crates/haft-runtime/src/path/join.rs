@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use haft_core::ledger;
 use haft_core::record::Stage;
 use haft_core::session::{Phase, Session};
 use haft_core::{Call, Digest, ErrorKind, ToolError};
@@ -19,6 +20,7 @@ use crate::session::{self, Before, By, Came, Held, Seen};
 /// A call that has its place in the session.
 pub(crate) struct Joined {
     approved: Approved,
+    pub(super) place: Option<ledger::Place>,
     /// Says that it is on its way, to whoever sends it again.
     _held: Option<Held>,
 }
@@ -60,19 +62,19 @@ pub(crate) async fn session(
     trip: &mut Trip,
     approved: Approved,
 ) -> Result<Joined, Answer> {
-    let held = match approved.call().session.is_some() {
+    let (place, held) = match approved.call().session.is_some() {
         true => Box::pin(take_place(inner, trip, &approved)).await?,
-        false => None,
+        false => (None, None),
     };
-    Ok(Joined { approved, _held: held })
+    Ok(Joined { approved, place, _held: held })
 }
 
 async fn take_place(
     inner: &Arc<Inner>,
     trip: &mut Trip,
     approved: &Approved,
-) -> Result<Option<Held>, Answer> {
-    let Some(id) = &approved.call().session else { return Ok(None) };
+) -> Result<(Option<ledger::Place>, Option<Held>), Answer> {
+    let Some(id) = &approved.call().session else { return Ok((None, None)) };
     let (caller, call) = (&approved.call().caller, approved.call().id.as_deref());
     let name = name(approved);
     let fingerprint = fingerprint(approved);
@@ -104,13 +106,27 @@ async fn take_place(
         let (session, place) = changed.map_err(refused)?;
         trip.turn = session.turn.number;
         match place {
-            Place::Granted => return Ok(held),
+            Place::Granted => {
+                // What was begun before is the ledger's to decide about alone.
+                let place = (ledger != Ledger::Has).then(|| given(approved, &session));
+                return Ok((place, held));
+            }
             Place::Answered | Place::Superseded => {
-                return answered(inner, trip, approved, &place).await.map(|()| None);
+                answered(inner, trip, approved, &place).await?;
+                return Ok((None, None));
             }
             Place::Absorbed(error) | Place::Refused(error) => return Err(refused(error)),
             Place::Unsure => ledger = is_on_record(inner, approved).await.at_last(),
         }
+    }
+}
+
+/// A call's place, by which the ledger knows whether it has it still when it begins.
+fn given(call: &Approved, session: &Session) -> ledger::Place {
+    ledger::Place {
+        name: name(call).map(Cow::into_owned),
+        turn: session.turn.number,
+        revision: session.revision,
     }
 }
 

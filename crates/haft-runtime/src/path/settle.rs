@@ -88,9 +88,8 @@ async fn write(
     loop {
         let written = inner.store.settle(ticket, ending.clone(), Some(record.clone())).await;
         match written {
-            Ok(Settled::Written) => return Ok(()),
-            // The first try was written although its answer was lost.
-            Ok(Settled::TooLate(state)) if state == ending.state => return Ok(()),
+            // Again: the first try was written although its answer was lost.
+            Ok(Settled::Written | Settled::Again) => return Ok(()),
             Ok(Settled::TooLate(state)) => {
                 return Err(StoreError::WrongState(format!(
                     "`{}` was settled by somebody else: {}",

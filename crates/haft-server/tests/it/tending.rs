@@ -115,6 +115,7 @@ fn begun() -> Claim {
         fingerprint: digest("arguments"),
         act: digest("act"),
         act_before: None,
+        place: None,
         deed: digest("deed"),
         lease_ms: 30_000,
         again_within_ms: 0,

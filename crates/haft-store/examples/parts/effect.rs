@@ -36,6 +36,7 @@ fn claim(key: &str, call: &str, arguments: &Value) -> Claim {
         fingerprint: key.clone(),
         act: key.clone(),
         act_before: None,
+        place: None,
         deed: key.clone(),
         key: key.clone(),
         other: None,

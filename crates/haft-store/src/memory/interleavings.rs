@@ -49,6 +49,7 @@ fn claim(key: u8, call: String, class: SideEffectPolicy) -> Claim {
         fingerprint: digest.clone(),
         act: digest.clone(),
         act_before: None,
+        place: None,
         deed: digest.clone(),
         lease_ms: LEASE_MS as u64,
         again_within_ms: u64::MAX,
@@ -124,7 +125,9 @@ fn begin(world: &Mutex<World>, owner: Owner, key: u8, claim: Claim) -> Option<Ti
             None
         }
         Claimed::InFlight(_) | Claimed::Unknown(_) | Claimed::Similar(_) => None,
-        Claimed::Conflict | Claimed::Unspendable(_) => panic!("neither can be here"),
+        Claimed::Conflict | Claimed::Unspendable(_) | Claimed::Displaced => {
+            panic!("none of these can be here")
+        }
     }
 }
 
@@ -147,7 +150,7 @@ fn settle(world: &Mutex<World>, owner: Owner, key: u8, ticket: &Ticket, fate: u8
         }
         (Settled::Written, _) => {}
         // It was given up, or has been begun anew where that does no harm.
-        (Settled::TooLate(_), _) => {}
+        (Settled::Again | Settled::TooLate(_), _) => {}
     }
 }
 

@@ -348,6 +348,10 @@ impl Tables for Rows {
         Ok(self.sessions.get(&key).map(|session| session.revision))
     }
 
+    fn session(&mut self, tenant: &str, id: &str) -> Res<Option<Session>> {
+        Ok(self.sessions.get(&(tenant.to_owned(), id.to_owned())).cloned())
+    }
+
     fn put_session(&mut self, session: &Session) -> Res<()> {
         let key = key_of(session);
         self.touched.insert(key.clone(), self.now_ms);

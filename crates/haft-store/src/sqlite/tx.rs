@@ -340,6 +340,14 @@ impl Tables for Tx<'_> {
         self.one(sql, (tenant, session), |found| row::unsigned(found, 0))
     }
 
+    fn session(&mut self, tenant: &str, id: &str) -> Res<Option<Session>> {
+        let sql = "SELECT body FROM sessions WHERE tenant = ?1 AND id = ?2";
+        let read = |row: &Row<'_>| self.seals.json(row, 0, Place::session(tenant, id));
+        let statement = self.conn.prepare_cached(sql);
+        let found = statement.and_then(|mut it| it.query_row((tenant, id), read).optional());
+        Ok(self.try_(found)?.flatten())
+    }
+
     fn put_session(&mut self, session: &Session) -> Res<()> {
         let sql = "INSERT INTO sessions (tenant, id, revision, body, touched_at_ms) VALUES \
                    (?1, ?2, ?3, ?4, ?5) ON CONFLICT (tenant, id) DO UPDATE SET \

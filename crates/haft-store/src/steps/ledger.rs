@@ -77,6 +77,9 @@ fn begin(
     epoch: u64,
     first_at_ms: Option<i64>,
 ) -> Res<Claimed> {
+    if is_displaced(on, claim)? {
+        return Ok(Claimed::Displaced);
+    }
     if !claim.despite_similar
         && let Some(similar) = similar(on, claim)?
     {
@@ -99,6 +102,18 @@ fn begin(
     on.append(&claim.effect.tenant, journal::BEGIN, begun)?;
     let (call, in_doubt) = (claim.effect.call.clone(), first_at_ms.is_some());
     Ok(Claimed::Fresh(Ticket { key: claim.key.clone(), epoch, call, in_doubt }))
+}
+
+/// Whether the session has decided otherwise since it gave the call its place.
+fn is_displaced(on: &mut impl Tables, claim: &Claim) -> Res<bool> {
+    let (Some(place), Some(session)) = (&claim.place, &claim.effect.session) else {
+        return Ok(false);
+    };
+    if on.revision(&claim.effect.tenant, session)? == Some(place.revision) {
+        return Ok(false);
+    }
+    let session = on.session(&claim.effect.tenant, session)?;
+    Ok(!session.is_some_and(|session| place.is_in(&session)))
 }
 
 /// An effect under another key that is the same act, and of which nobody knows whether it happened.
@@ -247,7 +262,12 @@ pub(crate) fn settle(
         Some(record) => on.append_record(&head.tenant, kind, body, record)?,
         None => drop(on.append(&head.tenant, kind, body)?),
     }
-    Ok(if is_late { Settled::TooLate(head.state) } else { Settled::Written })
+    let same = head.epoch == ticket.epoch && head.state == ending.state;
+    Ok(match is_late {
+        true if same => Settled::Again,
+        true => Settled::TooLate(head.state),
+        false => Settled::Written,
+    })
 }
 
 /// An effect that somebody asks about. One that nobody carries out any more is unknown, whether or

@@ -117,6 +117,7 @@ pub(crate) fn claim(key: &str) -> Claim {
         fingerprint: digest("arguments"),
         act: digest(&format!("act of {key}")),
         act_before: None,
+        place: None,
         deed: digest(&format!("deed of {key}")),
         lease_ms: LEASE as u64,
         again_within_ms: AGAIN as u64,
@@ -251,6 +252,7 @@ pub(crate) fn word(claimed: &Claimed) -> String {
         Claimed::Conflict => "conflict".into(),
         Claimed::Unknown(_) => "unknown".into(),
         Claimed::Similar(_) => "similar".into(),
+        Claimed::Displaced => "displaced".into(),
         Claimed::Unspendable(why) => format!("{why:?}"),
     }
 }

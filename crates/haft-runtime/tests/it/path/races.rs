@@ -97,12 +97,12 @@ async fn nothing_is_begun_under_rules_that_are_no_longer_in_force() {
 }
 
 fn turn_off(runtime: &Runtime) {
-    let off = Activation {
-        tool: "order".into(),
-        enabled: false,
-        overrides: Overrides::default(),
-        approved_by: None,
-    };
+    activate(runtime, false, Overrides::default());
+}
+
+/// Changes what the agent has of the tool.
+fn activate(runtime: &Runtime, enabled: bool, overrides: Overrides) {
+    let off = Activation { tool: "order".into(), enabled, overrides, approved_by: None };
     let mut records = Records::of_one("default", "default");
     records.agents.iter_mut().for_each(|agent| agent.activations.push(off.clone()));
     let registry = tools();
@@ -121,6 +121,19 @@ async fn a_tool_that_is_turned_off_on_the_way_is_not_begun() {
     assert_eq!((kind(&refused), world.acts("order")), (ErrorKind::Denied, 0), "{refused:?}");
     let refused = world.call(call("order", "k")).await;
     assert_eq!(kind(&refused), ErrorKind::Unavailable);
+}
+
+#[tokio::test]
+async fn what_a_person_has_to_approve_from_now_on_is_not_begun_without() {
+    let all = rules(&["shop__*"]);
+    let replaced = Replaced::after(2, &all);
+    let world = World::with(all, |builder| builder.policy(replaced.clone()));
+    let runtime = world.runtime.clone();
+    let asks = Overrides { requires_confirmation: Some(true), ..Overrides::default() };
+    *replaced.by.lock() = Some(Box::new(move || activate(&runtime, true, asks)));
+    let asked = world.call(call("order", "k")).await;
+    assert_eq!(kind(&asked), ErrorKind::ConfirmationRequired, "{asked:?}");
+    assert_eq!(world.acts("order"), 0);
 }
 
 #[tokio::test]

@@ -1031,6 +1031,30 @@ async fn a_call_that_is_on_its_way_is_waited_for_whatever_comes_meanwhile() {
     assert_eq!(text.world.acts("order"), 1);
 }
 
+/// Two processes on one store: what one says gave way is not begun by the other.
+#[tokio::test]
+async fn a_call_that_gave_way_elsewhere_is_not_begun_here() {
+    for rule in [Supersede::Abort, Supersede::Absorb] {
+        let world = superseding(rule);
+        let store = Faulty::on(world.store.clone());
+        let (here, elsewhere) = (world.on(store.clone()), world.on(world.store.clone()));
+        let id = here.open(&caller(), Mode::Text).await.unwrap().id;
+        let mut order = Call::new(caller(), "order", json!({ "item": "lamp" }));
+        (order.session, order.id) = (Some(id.clone()), Some("c1".into()));
+        here.message(&caller(), &id, json!("order a lamp")).await.unwrap();
+        let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+        *store.held.lock() = Some((begun.clone(), go.clone()));
+        let (runtime, first) = (here.clone(), order.clone());
+        let running = tokio::spawn(async move { runtime.invoke(first).await });
+        begun.notified().await;
+        here.message(&caller(), &id, json!("stop!")).await.unwrap();
+        assert_eq!(kind(&elsewhere.invoke(order).await), ErrorKind::Superseded, "{rule:?}");
+        go.notify_one();
+        assert_eq!(kind(&running.await.unwrap()), ErrorKind::Superseded, "{rule:?}");
+        assert_eq!(world.acts("order"), 0);
+    }
+}
+
 #[tokio::test]
 async fn what_was_decided_on_together_gives_way_together() {
     let text = In::world(superseding(Supersede::Absorb), Mode::Text).await;

@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 
 use haft_core::Principal;
 use haft_core::contract::Mode;
+use haft_core::ledger::{Claim, Place};
 use haft_core::port::StoreError;
 use haft_core::session::{Phase, Recent, Session, Turn};
 use serde_json::json;
 
-use crate::bed::{START, contract, digest};
+use crate::bed::{START, claim, contract, digest, word};
 
 pub(crate) fn session() -> Session {
     Session {
@@ -55,6 +56,34 @@ pub(crate) fn recent(id: &str) -> Recent {
 }
 
 contract! {
+    what_lost_its_place_in_the_session_is_not_begun(bed) {
+        let store = bed.open();
+        let entered = |id: &str| Recent {
+            id: id.into(), fingerprint: digest(id), answered: false, superseded: false, group: None,
+        };
+        let mut saved = session();
+        saved.recent.extend([entered("c1"), entered("c2")]);
+        let mut saved = store.save(saved).await.unwrap();
+        let place = |name: &str| Place { name: Some(name.into()), turn: 1, revision: 1 };
+        let placed = |key: &str, name: &str| Claim { place: Some(place(name)), ..claim(key) };
+        assert_eq!(word(&store.claim(placed("as it was", "c1")).await.unwrap()), "fresh 1");
+        // Something else changed: it has its place.
+        saved.recent[0].superseded = true;
+        let saved = store.save(saved).await.unwrap();
+        assert_eq!(word(&store.claim(placed("another", "c2")).await.unwrap()), "fresh 1");
+        assert_eq!(word(&store.claim(placed("gave way", "c1")).await.unwrap()), "displaced");
+        // What has been begun is answered for all the same.
+        assert_eq!(word(&store.claim(placed("another", "c1")).await.unwrap()), "in flight");
+        let mut ended = saved.clone();
+        ended.phase = Phase::Ended;
+        let ended = store.save(ended).await.unwrap();
+        assert_eq!(word(&store.claim(placed("ended", "c2")).await.unwrap()), "displaced");
+        let mut next = Session { phase: Phase::Active, ..ended };
+        next.turn.number = 2;
+        store.save(next).await.unwrap();
+        assert_eq!(word(&store.claim(placed("of a turn before", "c2")).await.unwrap()), "displaced");
+    }
+
     a_session_is_found_as_it_was_saved(bed) {
         let store = bed.open();
         let saved = store.save(session()).await.unwrap();

@@ -41,9 +41,13 @@ contract! {
         let store = bed.open();
         let ticket = fresh(&*store, claim("k")).await;
         settle(&*store, &ticket, State::Succeeded, Some(json!("first"))).await;
-        for state in [State::Succeeded, State::Failed, State::Unknown] {
+        for (state, settled) in [
+            (State::Succeeded, Settled::Again),
+            (State::Failed, Settled::TooLate(State::Succeeded)),
+            (State::Unknown, Settled::TooLate(State::Succeeded)),
+        ] {
             let late = store.settle(&ticket, ending(state, Some(json!("late"))), None).await;
-            assert_eq!(late.unwrap(), Settled::TooLate(State::Succeeded));
+            assert_eq!(late.unwrap(), settled);
         }
         let record = store.effect("acme", "call of k").await.unwrap();
         assert_eq!(record.result, Some(json!("first")));
@@ -62,6 +66,9 @@ contract! {
         settle(&*store, &second, State::Succeeded, Some(json!(2))).await;
         let record = store.effect("acme", "call of k").await.unwrap();
         assert_eq!(record.result, Some(json!(2)));
+        // Although it ended in the same: that was not written by this one.
+        let late = store.settle(&slow, ending(State::Succeeded, Some(json!(1))), None).await;
+        assert_eq!(late.unwrap(), Settled::TooLate(State::Succeeded));
     }
 
     a_late_success_ends_an_unknown_and_a_late_failure_does_not(bed) {
