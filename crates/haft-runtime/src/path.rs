@@ -30,6 +30,7 @@ use haft_core::{Call, Envelope, ToolError};
 use serde_json::Value;
 
 pub(crate) use authorize::Authorized as Decided;
+pub(crate) use check::written_size;
 use confirm::Approved;
 pub(crate) use recall::Recall;
 use trip::Trip;

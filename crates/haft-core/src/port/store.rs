@@ -125,7 +125,7 @@ pub struct Resolve {
     pub by: String,
     /// Why.
     pub note: String,
-    /// What it gave, where the probe knows.
+    /// What it gave, where whoever says so knows.
     pub result: Option<Value>,
 }
 

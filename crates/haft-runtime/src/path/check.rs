@@ -141,7 +141,7 @@ pub(super) fn at_most(data: &Value) -> u64 {
 }
 
 /// How long the value would be as JSON text.
-fn written_size(data: &Value) -> u64 {
+pub(crate) fn written_size(data: &Value) -> u64 {
     struct Count(u64);
     impl std::io::Write for Count {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {

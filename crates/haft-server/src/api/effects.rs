@@ -10,7 +10,7 @@ use axum::response::Response;
 use haft_core::Caller;
 use haft_core::ledger::{EffectRecord, State as Stands};
 use haft_core::port::EffectFilter;
-use haft_runtime::effects::{Probed, UndoTarget, Undone};
+use haft_runtime::effects::{Found, Probed, UndoTarget, Undone};
 use haft_runtime::redact::is_hidden;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -160,14 +160,14 @@ pub(crate) async fn settled(
     door: &Door,
     who: &Who,
     call: &str,
-    happened: bool,
+    found: Found,
     note: &str,
 ) -> Result<EffectRecord, Problem> {
     one(door, who, call).await?;
     if note.chars().all(|letter| letter.is_whitespace() || is_hidden(letter)) {
         return Err(Problem::malformed("`note`: say how that is known; it stands on record"));
     }
-    Ok(door.runtime.settle(&operator(who), call, happened, note).await?)
+    Ok(door.runtime.settle(&operator(who), call, found, note).await?)
 }
 
 /// Undoes effects.
@@ -209,6 +209,20 @@ pub(crate) struct Settle {
     /// How that is known.
     #[schema(min_length = 1)]
     note: String,
+    /// What it answered, where it happened and that is known: what undoes it may need it. It can be said later, too.
+    answer: Option<Value>,
+}
+
+impl Settle {
+    fn found(&mut self) -> Result<Found, Problem> {
+        match (self.happened, self.answer.take()) {
+            (true, answer) => Ok(Found::Happened { answer }),
+            (false, None) => Ok(Found::DidNotHappen),
+            (false, Some(_)) => {
+                Err(Problem::malformed("`answer`: what did not happen has answered nothing"))
+            }
+        }
+    }
 }
 
 /// Settles an effect of unknown outcome by hand.
@@ -231,8 +245,9 @@ pub(crate) async fn settle(
     body: Body,
 ) -> Result<Json<Value>, Problem> {
     need(&who, Role::Operator)?;
-    let said: Settle = body::shape(body::json(&headers, body, &door.limits).await?)?;
-    let effect = settled(&door, &who, &call, said.happened, &said.note).await?;
+    let mut said: Settle = body::shape(body::json(&headers, body, &door.limits).await?)?;
+    let found = said.found()?;
+    let effect = settled(&door, &who, &call, found, &said.note).await?;
     Ok(Json(shown(&effect)))
 }
 

@@ -294,7 +294,8 @@ pub(crate) fn resolve(
 ) -> Res<EffectRecord> {
     let head = on.head_of_call(tenant, call)?.ok_or(StoreError::Missing)?;
     let (head, mut record) = looked_at(on, head)?;
-    let Some(state) = machine::on_resolve(head.state, resolve.happened) else {
+    let adds = resolve.result.is_some() && record.result.is_none();
+    let Some(state) = machine::on_resolve(head.state, resolve.happened, adds) else {
         let is = head.state.as_str();
         return Err(StoreError::WrongState(if head.state == State::Started {
             "the effect is being carried out; once its time is over without an outcome it is \
@@ -314,7 +315,10 @@ pub(crate) fn resolve(
     if resolve.happened && resolve.result.is_some() {
         record.result.clone_from(&resolve.result);
     }
-    record.ended_at_ms = Some(on.now_ms());
+    // To say later what it answered makes nothing end anew.
+    if head.state != state {
+        record.ended_at_ms = Some(on.now_ms());
+    }
     on.put_effect(head.id, &record, due(&head, &record))?;
     let body = json!({
         "call": call, "epoch": head.epoch, "state": state.as_str(),

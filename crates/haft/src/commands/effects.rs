@@ -1,10 +1,13 @@
 //! `haft effects`
 
+use anyhow::Context as _;
+use haft_adm::strict;
 use haft_core::ledger::{EffectRecord, State};
 use haft_core::port::{EffectFilter, Ledger as _};
+use haft_runtime::effects::Found;
 use serde_json::{Value, json};
 
-use crate::assembly::{Desk, block_on, open_store, said};
+use crate::assembly::{Desk, block_on, open_store, said, text_of};
 use crate::cli::{Effects, EffectsAction, YesNo};
 use crate::named;
 use crate::output::{Exit, Output, instant, misuse};
@@ -90,9 +93,9 @@ async fn settle(
     let by = desk.caller("default", Some(&operator.tenant), Some(&operator.actor))?;
     let effect = match action {
         EffectsAction::Probe { call } => desk.runtime.probe(&by, call).await.map_err(said)?.effect,
-        EffectsAction::Settle { call, happened, note } => {
-            let happened = *happened == YesNo::Yes;
-            desk.runtime.settle(&by, call, happened, note).await.map_err(said)?
+        EffectsAction::Settle { call, happened, note, answer } => {
+            let found = found(*happened, answer.as_deref())?;
+            desk.runtime.settle(&by, call, found, note).await.map_err(said)?
         }
     };
     if options.json {
@@ -102,6 +105,17 @@ async fn settle(
         out.line(&format!("{}: {} (says {by})", effect.effect.call, effect.state.as_str()));
     }
     Ok(Exit::Done)
+}
+
+fn found(happened: YesNo, answer: Option<&str>) -> anyhow::Result<Found> {
+    let Some(answer) = answer else { return Ok(Found::bare(happened == YesNo::Yes)) };
+    if happened == YesNo::No {
+        return Err(misuse("--answer: what did not happen has answered nothing"));
+    }
+    let text = text_of(answer).context("--answer")?;
+    let answer = strict::parse(&text, strict::Limits::default())
+        .map_err(|why| misuse(format!("--answer: {why}")))?;
+    Ok(Found::Happened { answer: Some(answer) })
 }
 
 fn state(word: &str) -> anyhow::Result<State> {

@@ -3,6 +3,7 @@
 use haft_core::ledger::State;
 use haft_core::port::{Invoke as _, Ledger as _};
 use haft_core::{Call, ErrorKind};
+use haft_runtime::effects::Found;
 use serde_json::{Value, json};
 
 use super::gate::foreseen;
@@ -96,7 +97,8 @@ async fn once_it_is_known_the_next_one_is_done() {
     knowing.overrule.similar_unknown = true;
     assert!(world.call(knowing).await.is_ok());
     assert_eq!(kind(&world.call(near("k3")).await), ErrorKind::UnknownOutcome);
-    let settled = world.runtime.settle(&super::faults::operator(), &open, true, "seen").await;
+    let settled =
+        world.runtime.settle(&super::faults::operator(), &open, Found::bare(true), "seen").await;
     assert_eq!(settled.unwrap().state, State::Happened);
     assert!(world.call(near("k3")).await.is_ok());
     assert_eq!(world.acts("order"), 3);

@@ -9,6 +9,7 @@ use haft_core::record::ConfirmationStatus;
 use haft_core::registry::{Implementation, Registry, Tool};
 use haft_core::{Digest, Envelope, ErrorKind};
 use haft_runtime::Runtime;
+use haft_runtime::effects::Found;
 use haft_runtime::policy::{Policy, Rules, Source};
 use serde_json::{Value, json};
 
@@ -445,6 +446,6 @@ async fn no_agent_approves_or_settles_or_undoes() {
     let other = Principal::agent("other");
     assert!(world.runtime.confirm("default", &id, true, &other).await.is_err());
     let agent = super::world::caller();
-    let settled = world.runtime.settle(&agent, "call_0", false, "no").await;
+    let settled = world.runtime.settle(&agent, "call_0", Found::bare(false), "no").await;
     assert_eq!(settled.unwrap_err().kind, ErrorKind::Denied);
 }

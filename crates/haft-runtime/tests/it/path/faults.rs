@@ -10,6 +10,7 @@ use haft_core::port::{CallFilter, Invoke as _, Journal as _, Ledger as _, Store 
 use haft_core::record::InvocationRecord;
 use haft_core::{Caller, ErrorKind};
 use haft_runtime::Runtime;
+use haft_runtime::effects::Found;
 use serde_json::json;
 use tokio::sync::Notify;
 
@@ -119,7 +120,7 @@ async fn an_outcome_that_cannot_be_recorded_is_unknown_and_can_be_settled() {
         let found = records(&world).await;
         assert_eq!(found.len(), 1, "the call is on record");
         assert_eq!((&*found[0].call, found[0].error), (&*id, Some(ErrorKind::UnknownOutcome)));
-        let settled = runtime.settle(&operator(), &id, true, "seen").await.unwrap();
+        let settled = runtime.settle(&operator(), &id, Found::bare(true), "seen").await.unwrap();
         assert_eq!(settled.state, State::Happened);
         assert_eq!(world.acts("book"), 1);
     }
@@ -137,7 +138,8 @@ async fn a_call_whose_task_is_gone_is_on_record_and_can_be_settled() {
     assert_eq!(found[0].error, Some(ErrorKind::UnknownOutcome));
     world.clock.advance(3_600_000);
     // Nobody has looked at it since.
-    let settled = world.runtime.settle(&operator(), &id, false, "looked").await.unwrap();
+    let settled =
+        world.runtime.settle(&operator(), &id, Found::bare(false), "looked").await.unwrap();
     assert_eq!(settled.state, State::NotHappened);
     world.next("book", Does::Panics);
     let again = world.call(call("book", "k")).await.meta.record_id;

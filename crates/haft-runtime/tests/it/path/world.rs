@@ -320,6 +320,20 @@ pub(crate) fn tools() -> Registry {
                     }}}),
                 ),
             ),
+            tool(
+                "shop__borrow",
+                writes(
+                    "compensatable",
+                    json!({
+                        "output": {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}},
+                        "compensation": {"tool": "unbook", "arguments": {
+                            "item": {"from": "/result/id"},
+                        }},
+                        "probe": {"tool": "booked", "arguments": {"item": {"from": "/arguments/item"}},
+                                  "happened": "/result/found", "result": "/result/lent"},
+                    }),
+                ),
+            ),
             tool("shop__unbook", writes("idempotent", json!({"requiresConfirmation": true}))),
             tool("shop__booked", with(json!({}))),
             tool(

@@ -171,6 +171,31 @@ async fn what_is_unknown_is_settled_and_what_was_done_is_undone() {
 }
 
 #[tokio::test]
+async fn what_it_answered_is_said_where_undoing_needs_that() {
+    let world = World::new().await;
+    let hired = world.called("hire", json!({"text": "a boat"}), "k").await;
+    let call = hired["meta"]["recordId"].as_str().unwrap();
+    let visit = world.signed_in(&world.operator).await;
+    let csrf = field(&visit.get("/console").await.body, "csrf");
+    let place = format!("/console/effects/{call}");
+    let says = async |what: &str, answer: &str| {
+        let note = ("note", "asked them");
+        visit.post(&place, &[("csrf", &csrf), ("do", what), note, ("answer", answer)]).await
+    };
+    assert!(visit.get(&place).await.body.contains("Without it this cannot be undone by a tool."));
+    assert_eq!(says("not_happened", "{}").await.status, 400);
+    let settled = says("happened", " ").await.body;
+    assert!(settled.contains("Settled: happened."), "{settled}");
+    assert!(settled.contains("which is not on record") && !settled.contains("value=\"undo\""));
+    let refused = says("answered", "{said: 1}").await;
+    assert!(refused.status == 400 && refused.body.contains("the answer:"), "{}", refused.body);
+    let said = says("answered", r#"{"said": "a boat"}"#).await.body;
+    assert!(said.contains("What it answered is on record."), "{said}");
+    let undone = visit.post(&place, &[("csrf", &csrf), ("do", "undo")]).await.body;
+    assert!(undone.contains("Undone") && undone.contains("compensated"), "{undone}");
+}
+
+#[tokio::test]
 async fn a_session_shows_what_happened_in_it() {
     let world = World::new().await;
     let session =

@@ -76,12 +76,15 @@ fn registry() -> Registry {
     };
     let undo = json!({"compensation": {"tool": "shop__cancel",
         "arguments": {"text": {"from": "/arguments/text"}}}});
+    let give_back = json!({"compensation": {"tool": "shop__cancel",
+        "arguments": {"text": {"from": "/result/said"}}}});
     let prompt = json!({"requiresConfirmation": true,
         "confirmation": {"prompt": "Pay for {text}?"}});
     let tools = vec![
         tool("book", "Books a table.", writes("compensatable", undo)),
         tool("cancel", "Cancels a booking.", writes("idempotent", json!({}))),
         tool("echo", HOSTILE, json!({})),
+        tool("hire", "Hires, and does not say what.", writes("compensatable", give_back)),
         tool("lose", "Sends something into the dark.", writes("irreversible", json!({}))),
         tool("pay", "Pays for something.", writes("irreversible", prompt)),
         tool("secret", "Nobody may use this.", json!({})),
@@ -111,7 +114,9 @@ impl Execute for Shop {
         self.0.fetch_add(1, Ordering::SeqCst);
         let said = job.arguments.get("text").cloned().unwrap_or_default();
         let ended = match job.tool.id.rsplit("__").next() {
-            Some("lose") => Ended::Lost(ToolError::new(ErrorKind::Timeout, "no answer came")),
+            Some("hire" | "lose") => {
+                Ended::Lost(ToolError::new(ErrorKind::Timeout, "no answer came"))
+            }
             Some("cancel") if said == "for good" => Ended::Failed(ToolError::new(
                 ErrorKind::Permanent,
                 "the host does not take it back",

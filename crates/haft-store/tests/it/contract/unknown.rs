@@ -98,6 +98,23 @@ contract! {
         assert_eq!(kinds(&*store).await, ["begin", "settle", "resolve"]);
     }
 
+    what_it_answered_can_be_said_later_and_once(bed) {
+        let store = bed.open();
+        let with = |word: &str| Resolve { result: Some(json!(word)), ..said(true) };
+        settled(&*store, claim("k"), State::Unknown).await;
+        let bare = store.resolve("acme", "call of k", said(true)).await.unwrap();
+        bed.clock.advance(500);
+        let record = store.resolve("acme", "call of k", with("receipt")).await.unwrap();
+        assert_eq!((record.state, &record.result), (State::Happened, &Some(json!("receipt"))));
+        assert_eq!(record.ended_at_ms, bare.ended_at_ms);
+        for again in [with("another"), said(true), Resolve { happened: false, ..with("none") }] {
+            let refused = store.resolve("acme", "call of k", again).await;
+            assert!(matches!(refused, Err(StoreError::WrongState(_))), "{refused:?}");
+        }
+        assert_eq!(store.effect("acme", "call of k").await.unwrap(), record);
+        assert_eq!(kinds(&*store).await, ["begin", "settle", "resolve", "resolve"]);
+    }
+
     what_did_not_happen_may_be_tried_again(bed) {
         let store = bed.open();
         settled(&*store, claim("k"), State::Unknown).await;
