@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::Digest;
 use crate::contract::{Mode, SideEffectPolicy};
+use crate::error::ToolError;
 use crate::hop::Chain;
 use crate::port::Client;
 
@@ -204,6 +205,9 @@ pub struct Call {
     pub tool: String,
     /// What it is asked.
     pub arguments: RawArguments,
+    /// Why nothing can be made of what the model wrote. Such a call is on record like any other, and refused with this
+    /// once it is known that its tool is there.
+    pub unreadable: Option<Box<ToolError>>,
     /// Who asks.
     pub caller: Caller,
     /// The session that it belongs to.
@@ -379,6 +383,7 @@ impl Call {
             id: None,
             tool: tool.into(),
             arguments: arguments.into(),
+            unreadable: None,
             caller,
             session: None,
             mode: Mode::Text,

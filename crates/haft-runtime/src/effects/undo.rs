@@ -22,7 +22,7 @@ const MOST_QUESTIONS: usize = 8;
 /// What to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UndoTarget {
-    /// One effect, by its call.
+    /// One effect, by its call, with what its handler did through other tools.
     Call(String),
     /// Every effect of a chain of turns.
     TurnGroup(String),
@@ -70,7 +70,10 @@ impl Runtime {
         for_people(by)?;
         let effects = match target {
             UndoTarget::Call(call) => {
-                vec![self.inner.store.effect(&by.tenant, call).await.map_err(|e| refused(&e))?]
+                let effect = self.inner.store.effect(&by.tenant, call).await;
+                self.with_its_parts(effect.map_err(|e| refused(&e))?)
+                    .await
+                    .map_err(|e| refused(&e))?
             }
             UndoTarget::TurnGroup(group) => {
                 self.of_group(&by.tenant, group).await.map_err(|e| refused(&e))?
@@ -80,8 +83,9 @@ impl Runtime {
             return Err(refused(&StoreError::Missing));
         }
         // A compensation is not undone: that would do what was undone again.
-        let meant = |one: &EffectRecord| {
-            one.effect.compensates.is_none() || matches!(target, UndoTarget::Call(_))
+        let meant = |one: &EffectRecord| match target {
+            UndoTarget::Call(call) => one.effect.call == *call || one.effect.compensates.is_none(),
+            UndoTarget::TurnGroup(_) => one.effect.compensates.is_none(),
         };
         let (mut done, mut parts) = (Vec::with_capacity(effects.len()), Vec::new());
         for effect in effects.into_iter().filter(meant) {

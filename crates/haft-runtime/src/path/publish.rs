@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::confirm::Approved;
 use super::join::Joined;
 use super::{Answer, Refusal, Trip, scrub};
+use crate::redact::clean_text;
 use crate::runtime::Inner;
 use crate::session::{self, Came};
 use crate::settings::millis;
@@ -186,6 +187,7 @@ fn finished(inner: &Inner, trip: &Trip, ran: Option<&Approved>, answer: &Answer)
         return;
     }
     let caller = &trip.call.caller;
+    let cause = ran.and_then(|call| cause(call, answer));
     let seen = Finished {
         call: &trip.id,
         tenant: &caller.tenant,
@@ -195,6 +197,7 @@ fn finished(inner: &Inner, trip: &Trip, ran: Option<&Approved>, answer: &Answer)
         class: ran.map(|call| call.class()),
         stage: answer.stage,
         error: answer.result.as_ref().err().map(|error| error.kind),
+        cause: cause.as_deref(),
         cached: answer.cached,
         attempts: trip.attempts,
         took: trip.took(),
@@ -205,6 +208,16 @@ fn finished(inner: &Inner, trip: &Trip, ran: Option<&Approved>, answer: &Answer)
         stages: trip.stages.as_deref().unwrap_or_default(),
     };
     inner.observe.iter().for_each(|observer| observer.finished(&seen));
+}
+
+/// What was behind the error of a call that ran. It may quote arguments, which others see as redaction allows.
+fn cause(call: &Approved, answer: &Answer) -> Option<String> {
+    const MOST_BYTES: usize = 8 << 10;
+    let source = answer.result.as_ref().err()?.source.as_deref()?;
+    let seen = call.loaded.seen_words(source, call.effective());
+    let mut cause = clean_text(seen.as_deref().unwrap_or(source), MOST_BYTES);
+    cause.truncate(cause.floor_char_boundary(MOST_BYTES));
+    Some(cause)
 }
 
 fn gateway(gateway: &Option<Gateway>) -> &'static str {

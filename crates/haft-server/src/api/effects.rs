@@ -49,7 +49,7 @@ pub(crate) struct Filter {
 
 /// What is shown of an effect: what identifies it and where it stands. Arguments and results may
 /// hold what redaction strips, so only what is listed here is shown.
-const SHOWN: [&str; 25] = [
+const SHOWN: [&str; 26] = [
     "call",
     "tenant",
     "agent",
@@ -65,6 +65,7 @@ const SHOWN: [&str; 25] = [
     "registryVersion",
     "policy",
     "connection",
+    "within",
     "compensates",
     "key",
     "state",

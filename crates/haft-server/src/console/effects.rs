@@ -190,6 +190,7 @@ async fn shown(
             @if let Some(group) = &effect.turn_group { div { dt { "Chain of turns" } dd { (page::id(group)) } } }
             div { dt { "Attempt" } dd { (one.epoch) } }
             div { dt { "Call" } dd { (page::link("/calls", &effect.call)) } }
+            @if let Some(other) = &effect.within { div { dt { "Part of" } dd { (page::link("/effects", other)) } } }
             @if let Some(other) = &effect.compensates { div { dt { "Undoes" } dd { (page::link("/effects", other)) } } }
             @if let Some(other) = &one.compensation_id { div { dt { "Undone by" } dd { (page::id(other)) } } }
             @if let Some(error) = &one.error { div { dt { "The call ended in" } dd { (badge(error.kind.as_str())) } } }

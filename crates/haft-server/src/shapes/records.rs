@@ -95,6 +95,8 @@ pub(crate) struct Effect {
     policy: String,
     /// The connection.
     connection: Option<String>,
+    /// The call whose handler made it.
+    within: Option<String>,
     /// The effect that it undoes.
     compensates: Option<String>,
     /// The key, as a digest.

@@ -3,7 +3,7 @@
 
 use haft_core::contract::{Argument, Capability, Mode, SideEffectPolicy};
 use haft_core::ledger::State;
-use haft_core::port::{EffectFilter, Invoke as _, Ledger as _, Sessions as _};
+use haft_core::port::{EffectFilter, Ended, Invoke as _, Ledger as _, Sessions as _};
 use haft_core::{Caller, ErrorKind, Principal, Registry};
 use haft_runtime::effects::{UndoTarget, Undone, UndoneStatus};
 use haft_runtime::policy::{Policy, Rules, Source};
@@ -372,4 +372,24 @@ async fn whoever_caused_an_effect_has_somebody_else_undo_it() {
     let other = Caller { actor: Principal::user("ines"), ..caller() };
     let all = world.runtime.undo(&other, &UndoTarget::Call(effect)).await.unwrap();
     assert_eq!((all[0].status, world.acts("unbook")), (UndoneStatus::Undone, 1), "{all:?}");
+}
+
+#[tokio::test]
+async fn what_a_handler_did_is_undone_with_a_call_that_nothing_undoes_as_a_whole() {
+    let world = World::new();
+    let makes = |tool| (Capability::CallTool, tool, json!({ "item": "lamp" }));
+    let ended = Ended::Returned { data: json!({}), intents: Vec::new() };
+    world.next("relay", Does::UsesAll(vec![makes("book"), makes("order")], ended));
+    let whole = world.call(call("relay", "k")).await.meta.record_id.to_string();
+    // Nobody's part, though it came later.
+    world.call(call("book", "another")).await;
+    let target = UndoTarget::Call(whole.clone());
+    let undone = world.runtime.undo(&operator(), &target).await.unwrap();
+    let told: Vec<_> = undone.iter().map(|one| (one.tool.as_str(), one.status)).collect();
+    let (undone, cannot) = (UndoneStatus::Undone, UndoneStatus::CannotBeUndone);
+    let expected = [("shop__order", cannot), ("shop__book", undone), ("shop__relay", cannot)];
+    assert_eq!((told.as_slice(), world.acts("unbook")), (expected.as_slice(), 1));
+    let again = world.runtime.undo(&operator(), &target).await.unwrap();
+    assert_eq!(again[1].status, UndoneStatus::AlreadyUndone, "{again:?}");
+    assert_eq!(world.acts("unbook"), 1);
 }
