@@ -90,6 +90,37 @@ pub(crate) async fn begin(
     }
 }
 
+/// Claims, and once more where whoever carried out the same call is gone and to begin it again does no harm.
+async fn on_record(
+    inner: &Arc<Inner>,
+    trip: &mut Trip,
+    joined: &Joined,
+    key: &Key,
+) -> Result<Granted, Answer> {
+    match claimed(inner, trip, joined, key).await {
+        Err(Ended::Left(_)) => match claimed(inner, trip, joined, key).await {
+            Err(Ended::Left(record)) => Err(replay::running(&record)),
+            Err(Ended::Answer(answer)) => Err(answer),
+            Ok(granted) => Ok(granted),
+        },
+        Err(Ended::Answer(answer)) => Err(answer),
+        Ok(granted) => Ok(granted),
+    }
+}
+
+/// Why a claim does not let a call run.
+enum Ended {
+    Answer(Answer),
+    /// The same call was on its way, and nobody carries it out any more.
+    Left(Box<EffectRecord>),
+}
+
+impl From<Answer> for Ended {
+    fn from(answer: Answer) -> Self {
+        Self::Answer(answer)
+    }
+}
+
 /// Spends the approval of a call without effects, which has no entry to be spent with.
 async fn spent(
     inner: &Inner,
@@ -108,18 +139,20 @@ async fn spent(
     }
 }
 
-async fn on_record(
+async fn claimed(
     inner: &Arc<Inner>,
     trip: &mut Trip,
     joined: &Joined,
     key: &Key,
-) -> Result<Granted, Answer> {
+) -> Result<Granted, Ended> {
     super::fail_point("before_claim").await;
     // Before the ledger's own clock starts, so that the lease is never thought longer than it is.
     let at = Instant::now();
     let other = match key.other(inner).await {
         Ok(other) => other,
-        Err(error) => return Err(Box::pin(not_begun(inner, trip, joined, key, &error)).await),
+        Err(error) => {
+            return Err(Box::pin(not_begun(inner, trip, joined, key, &error)).await.into());
+        }
     };
     let claim = record(inner, trip, joined, key, other.clone());
     let lease = Duration::from_millis(claim.lease_ms);
@@ -143,12 +176,12 @@ async fn on_record(
         }
         Ok(Claimed::InFlight(record)) => {
             trip.warnings.extend(replay::otherwise(&record, joined.effective()));
-            Err(replay::attach(inner, &record).await)
+            Err(replay::attach(inner, &record).await.map_or(Ended::Left(record), Ended::Answer))
         }
-        Ok(Claimed::Answered(record)) => Err(answered(trip, joined, *record)),
+        Ok(Claimed::Answered(record)) => Err(answered(trip, joined, *record).into()),
         // A repetition that turned out to be a new attempt: now a person is asked.
         Ok(Claimed::Unspendable(Unspendable::NotApproved)) => {
-            Err(refused(confirm::ask(inner, trip, joined).await))
+            Err(refused(confirm::ask(inner, trip, joined).await).into())
         }
         Ok(Claimed::Conflict) => Err(refused(
             ToolError::new(
@@ -156,12 +189,13 @@ async fn on_record(
                 "this idempotency key was used for another call; nothing was done",
             )
             .suggest("send a new key for a new call"),
-        )),
-        Ok(Claimed::Unknown(record)) => Err(refused(replay::earlier(&record))),
-        Ok(Claimed::Similar(record)) => Err(refused(act::open(joined, &record))),
-        Ok(Claimed::Unspendable(why)) => Err(refused(unspendable(why))),
-        Ok(Claimed::Displaced) => Err(refused(gate::superseded())),
-        Err(error) => Err(Box::pin(not_begun(inner, trip, joined, key, &error)).await),
+        )
+        .into()),
+        Ok(Claimed::Unknown(record)) => Err(refused(replay::earlier(&record)).into()),
+        Ok(Claimed::Similar(record)) => Err(refused(act::open(joined, &record)).into()),
+        Ok(Claimed::Unspendable(why)) => Err(refused(unspendable(why)).into()),
+        Ok(Claimed::Displaced) => Err(refused(gate::superseded()).into()),
+        Err(error) => Err(Box::pin(not_begun(inner, trip, joined, key, &error)).await.into()),
     }
 }
 

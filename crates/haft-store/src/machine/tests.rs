@@ -168,10 +168,12 @@ fn only_an_unknown_effect_is_settled_by_hand() {
     for state in State::ALL {
         for adds in [false, true] {
             let found = (on_resolve(state, true, adds), on_resolve(state, false, adds));
-            let expected = match state {
-                State::Unknown => (Some(State::Happened), Some(State::NotHappened)),
-                State::Happened | State::Succeeded if adds => (Some(state), None),
-                _ => (None, None),
+            let expected = if state == State::Unknown {
+                (Some(State::Happened), Some(State::NotHappened))
+            } else if adds && [State::Happened, State::Succeeded].contains(&state) {
+                (Some(state), None)
+            } else {
+                (None, None)
             };
             assert_eq!(found, expected, "{state:?} {adds}");
         }

@@ -1,12 +1,12 @@
 //! The ledger's steps: claim, settle, resolve, undo, recover, purge.
 
-use haft_core::contract::SideEffectPolicy;
+use haft_core::ErrorKind;
 use haft_core::ledger::{
     Claim, Claimed, EffectRecord, Ending, OtherKey, Resolution, Settled, Spend, State, Ticket,
     Unspendable,
 };
 use haft_core::port::{Resolve, StoreError, Undo};
-use haft_core::record::{ConfirmationStatus, InvocationRecord};
+use haft_core::record::{ConfirmationStatus, InvocationRecord, Stage};
 use serde_json::{Value, json};
 
 use super::journal;
@@ -223,13 +223,49 @@ fn give_up(on: &mut impl Tables, head: &Head) -> Res<EffectRecord> {
     record.state = State::Unknown;
     record.ended_at_ms = Some(on.now_ms());
     on.put_effect(head.id, &record, None)?;
-    let why = if on.is_alive(head.owner) { "lease" } else { "owner" };
+    let is_gone = !on.is_alive(head.owner);
+    let why = if is_gone { "owner" } else { "lease" };
     let body = json!({
         "call": head.call, "epoch": head.epoch, "state": "unknown", "lost": why,
     });
     let body = about(on, head, &record, body)?;
     on.append(&head.tenant, "unknown", body)?;
+    // A process that lives records its call itself, late.
+    if is_gone {
+        journal::record(on, &left(&record))?;
+    }
     Ok(record)
+}
+
+/// The record of a call whose process is gone. What others may see of its arguments is not known here.
+fn left(record: &EffectRecord) -> InvocationRecord {
+    let effect = &record.effect;
+    InvocationRecord {
+        call: effect.call.as_str().into(),
+        model_call: None,
+        tenant: effect.tenant.as_str().into(),
+        agent: effect.agent.as_str().into(),
+        actor: effect.actor.clone(),
+        subject: effect.subject.clone(),
+        session: effect.session.clone(),
+        turn: effect.turn,
+        mode: effect.mode,
+        tool: effect.tool.as_str().into(),
+        tool_version: Some(effect.tool_version.as_str().into()),
+        registry_version: Some(effect.registry_version.as_str().into()),
+        arguments: None,
+        result: None,
+        error: Some(ErrorKind::UnknownOutcome),
+        message: Some("its process is gone, and nobody knows whether this was done".to_owned()),
+        stage: Stage::Execute,
+        rule: None,
+        cached: false,
+        attempts: 1,
+        warnings: Vec::new(),
+        started_at_ms: record.started_at_ms,
+        // How long it went on, nobody knows either.
+        duration_us: 0,
+    }
 }
 
 pub(crate) fn settle(
@@ -385,15 +421,15 @@ fn due(head: &Head, record: &EffectRecord) -> Option<i64> {
 }
 
 /// Effects that nobody carries out any more and which may have happened become unknown: their process
-/// is gone, or could not record in time what became of them. The others are left for the next claim
-/// to begin again.
+/// is gone, or could not record in time what became of them. What does no harm twice as well: it may be that
+/// nobody asks for it again.
 pub(crate) fn recover(on: &mut impl Tables) -> Res<Vec<EffectRecord>> {
     let mut lost = Vec::new();
     for head in on.started_and_left()? {
         let now_ms = on.now_ms();
-        let alive = || on.is_alive(head.owner);
-        let running = machine::on_started(&head, SideEffectPolicy::Pure, now_ms, alive);
-        if running == Running::NobodyKnows {
+        if machine::on_started(&head, head.class, now_ms, || on.is_alive(head.owner))
+            != Running::Yes
+        {
             lost.push(give_up(on, &head)?);
         }
     }

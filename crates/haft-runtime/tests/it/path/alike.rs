@@ -141,3 +141,26 @@ async fn the_same_is_the_same_act_under_another_contract_too() {
         assert_eq!(world.acts("order"), if same_act { 1 } else { 2 }, "{first} {second}");
     }
 }
+
+/// A tool that uses no connection does the same with any.
+#[tokio::test]
+async fn a_connection_that_a_tool_does_not_use_makes_no_other_act() {
+    let world = World::new();
+    world.next("order", Does::ActsThen(lost()));
+    assert_eq!(kind(&world.call(call("order", "k1")).await), ErrorKind::UnknownOutcome);
+    for key in ["k1", "k2"] {
+        let mut by_another = call("order", key);
+        by_another.connection = Some("foo".into());
+        by_another.connections = vec!["foo".into()];
+        let refused = world.call(by_another).await;
+        assert_eq!(kind(&refused), ErrorKind::UnknownOutcome, "{key}: {refused:?}");
+    }
+    assert_eq!(world.acts("order"), 1);
+    // Nor under a key that stands for what was done.
+    let done = world.call(call("put", "k3")).await;
+    let mut again = call("put", "k3");
+    again.connection = Some("foo".into());
+    again.connections = vec!["foo".into()];
+    let again = world.call(again).await;
+    assert_eq!((again.meta.cached, again.result, world.acts("put")), (true, done.result, 1));
+}
