@@ -74,6 +74,7 @@ fn claim(call: &str) -> Claim {
             within: None,
             compensates: None,
             first_at_ms: None,
+            provider_key: None,
             after: None,
         },
     }

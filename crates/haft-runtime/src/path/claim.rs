@@ -10,7 +10,7 @@ use haft_core::ledger::{
 };
 use haft_core::port::{Decision, StoreError, Verdict};
 use haft_core::record::Stage;
-use haft_core::{ErrorKind, ToolError};
+use haft_core::{Digest, ErrorKind, ToolError};
 use serde_json::Value;
 
 use super::join::Joined;
@@ -61,9 +61,15 @@ impl Granted {
         self.0.as_ref().map(|entry| &entry.ticket)
     }
 
-    /// The same for every attempt under one key, for providers that deduplicate by themselves.
+    /// The same for every attempt under one key while its entry is kept, for providers that deduplicate by themselves.
     pub(crate) fn provider_key(&self) -> Option<String> {
-        self.ticket().map(|ticket| format!("haft-{}", ticket.key.hex()))
+        let ticket = self.ticket()?;
+        ticket.provider_key.clone().or_else(|| Some(by_key(&ticket.key)))
+    }
+
+    /// The same for every attempt under one key: what the keys of a handler's own calls are made of.
+    pub(crate) fn own_key(&self) -> Option<String> {
+        self.ticket().map(|ticket| by_key(&ticket.key))
     }
 
     /// Gives the answer to the duplicates that wait for it.
@@ -72,6 +78,18 @@ impl Granted {
             entry.leading.answer(Arc::new(answer.clone()));
         }
     }
+}
+
+fn by_key(key: &Digest) -> String {
+    format!("haft-{}", key.hex())
+}
+
+/// What the attempts of a new entry are sent with. With the call in it: the next one that has this key, when this entry
+/// is gone or as another tenant of the same name, asks for something else, and a provider that still knows the key
+/// would give it this one's answer.
+fn provider_key(key: &Digest, call: &str) -> String {
+    let life = Digest::of_bytes(call.as_bytes());
+    format!("{}-{}", by_key(key), life.hex().get(..16).unwrap_or_default())
 }
 
 /// Records that the call is about to run; or says why it does not.
@@ -171,8 +189,9 @@ async fn claimed(
         Ok(Claimed::Fresh(ticket)) => Ok(grant(ticket)),
         // The first answer was lost, and it was this very call that was recorded.
         Ok(Claimed::InFlight(record)) if *record.effect.call == *trip.id => {
-            let (key, epoch, call) = (record.key, record.epoch, record.effect.call);
-            Ok(grant(Ticket { key, epoch, call, in_doubt: epoch > 1 }))
+            let (key, epoch, effect) = (record.key, record.epoch, record.effect);
+            let (call, provider_key) = (effect.call, effect.provider_key);
+            Ok(grant(Ticket { key, epoch, call, in_doubt: epoch > 1, provider_key }))
         }
         Ok(Claimed::InFlight(record)) => {
             trip.warnings.extend(replay::otherwise(&record, joined.effective()));
@@ -345,6 +364,7 @@ fn record(
             within: call.within.as_ref().map(|within| within.call.to_string()),
             compensates: call.compensates.clone(),
             first_at_ms: None,
+            provider_key: Some(provider_key(&key.digest, &trip.id)),
             after: Some(After::of(tool)),
         },
     }

@@ -226,7 +226,7 @@ async fn attempt(
         inner,
         &call.tool.tool,
         scope.clone(),
-        granted.provider_key(),
+        granted.own_key(),
         auth.clone().zip(trip.leased.clone()),
         trip.call.client.clone(),
         call.call().purpose,

@@ -76,6 +76,7 @@ fn claim(key: u8, call: String, class: SideEffectPolicy) -> Claim {
             within: None,
             compensates: None,
             first_at_ms: None,
+            provider_key: None,
             after: None,
             raw_arguments: None,
         },

@@ -53,8 +53,27 @@ pub(crate) fn decide(
 
 /// Opens what somebody has approved again.
 pub(crate) fn withdraw(on: &mut impl Tables, tenant: &str, by: &Principal) -> Res<usize> {
+    open_again(on, tenant, by, |one| one.decided_by.as_ref() == Some(by))
+}
+
+/// Opens again what was approved to be done through a connection that is another account from now on, or none.
+pub(crate) fn withdraw_through(
+    on: &mut impl Tables,
+    tenant: &str,
+    connection: &str,
+    by: &Principal,
+) -> Res<usize> {
+    open_again(on, tenant, by, |one| one.connection.as_deref() == Some(connection))
+}
+
+fn open_again(
+    on: &mut impl Tables,
+    tenant: &str,
+    by: &Principal,
+    which: impl Fn(&Confirmation) -> bool,
+) -> Res<usize> {
     let mut own = on.approved(tenant)?;
-    own.retain(|one| one.decided_by.as_ref() == Some(by));
+    own.retain(|one| which(one));
     for confirmation in &mut own {
         confirmation.status = ConfirmationStatus::Pending;
         confirmation.decided_by = None;

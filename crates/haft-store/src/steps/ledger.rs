@@ -50,7 +50,14 @@ fn under_its_key(on: &mut impl Tables, claim: &Claim) -> Res<Claimed> {
         head.as_ref().is_some_and(|head| on.is_alive(head.owner))
     });
     match (decision, head) {
-        (Decision::Fresh { epoch }, _) => begin(on, claim, epoch, first_at_ms),
+        (Decision::Fresh { epoch }, head) => {
+            // As the first attempt was sent, so are all under its entry.
+            let provider_key = match &head {
+                Some(head) => on.effect(head.id)?.effect.provider_key,
+                None => claim.effect.provider_key.clone(),
+            };
+            begin(on, claim, Attempt { epoch, first_at_ms, provider_key })
+        }
         (Decision::InFlight, Some(head)) => Ok(Claimed::InFlight(seen(on, &head)?)),
         (Decision::Answered, Some(head)) => Ok(Claimed::Answered(seen(on, &head)?)),
         (Decision::Unknown, Some(head)) => Ok(Claimed::Unknown(seen(on, &head)?)),
@@ -71,12 +78,15 @@ fn in_doubt_since(on: &mut impl Tables, head: Option<&Head>) -> Res<Option<i64>>
     }
 }
 
-fn begin(
-    on: &mut impl Tables,
-    claim: &Claim,
+/// What an attempt has from those before it.
+struct Attempt {
     epoch: u64,
     first_at_ms: Option<i64>,
-) -> Res<Claimed> {
+    provider_key: Option<String>,
+}
+
+fn begin(on: &mut impl Tables, claim: &Claim, attempt: Attempt) -> Res<Claimed> {
+    let Attempt { epoch, first_at_ms, provider_key } = attempt;
     if is_displaced(on, claim)? {
         return Ok(Claimed::Displaced);
     }
@@ -90,18 +100,19 @@ fn begin(
     {
         return Ok(Claimed::Unspendable(why));
     }
-    let id = match first_at_ms {
-        None => on.start(claim, epoch)?,
-        Some(_) => {
+    let id = match epoch {
+        1 => on.start(claim, epoch)?,
+        _ => {
             let mut claim = claim.clone();
             claim.effect.first_at_ms = first_at_ms;
+            claim.effect.provider_key.clone_from(&provider_key);
             on.start(&claim, epoch)?
         }
     };
     let begun = journal::begun(on, claim, epoch, id)?;
     on.append(&claim.effect.tenant, journal::BEGIN, begun)?;
     let (call, in_doubt) = (claim.effect.call.clone(), first_at_ms.is_some());
-    Ok(Claimed::Fresh(Ticket { key: claim.key.clone(), epoch, call, in_doubt }))
+    Ok(Claimed::Fresh(Ticket { key: claim.key.clone(), epoch, call, in_doubt, provider_key }))
 }
 
 /// Whether the session has decided otherwise since it gave the call its place.

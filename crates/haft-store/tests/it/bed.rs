@@ -144,6 +144,7 @@ pub(crate) fn claim(key: &str) -> Claim {
             within: None,
             compensates: None,
             first_at_ms: None,
+            provider_key: None,
             after: None,
             raw_arguments: None,
         },

@@ -334,6 +334,12 @@ async fn every_attempt_under_a_key_has_the_same_provider_key() {
     let keys = world.script.keys.lock().clone();
     assert_eq!(keys.len(), 2);
     assert!(keys[0].is_some() && keys[0] == keys[1]);
+    // What is asked for under it when nobody knows of this any more is something else, to a provider that does.
+    world.clock.advance(2 * 24 * 60 * 60 * 1000);
+    world.runtime.tend().await.unwrap();
+    assert!(!world.call(call("put", "k")).await.meta.cached);
+    let later = world.script.keys.lock().last().cloned().unwrap();
+    assert!(later.is_some() && later != keys[0], "{later:?}");
 }
 
 #[tokio::test]
