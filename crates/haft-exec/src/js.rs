@@ -183,6 +183,9 @@ impl Js {
         if end::is_past(end) {
             return Some(Ended::NotBegun(all_busy()));
         }
+        if let Some(why) = job.host.withdrawn() {
+            return Some(Ended::NotBegun(why));
+        }
         let budget = end.saturating_duration_since(Instant::now());
         let call = match talk::call(lease.worker()?, job, budget, settings) {
             Ok(call) => call,

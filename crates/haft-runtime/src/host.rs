@@ -67,6 +67,10 @@ pub(crate) struct Bound {
     done: AtomicBool,
     /// What the path said to the handler, in words that only the path may use.
     refusals: Mutex<Vec<ToolError>>,
+    /// The rules by which the call may be begun.
+    rulebook: u64,
+    /// It was not begun because there are others.
+    withdrawn: AtomicBool,
 }
 
 impl Bound {
@@ -95,7 +99,14 @@ impl Bound {
             wrote: AtomicBool::new(false),
             done: AtomicBool::new(false),
             refusals: Mutex::default(),
+            rulebook: inner.policy().number,
+            withdrawn: AtomicBool::new(false),
         }
+    }
+
+    /// Whether it was not begun because the rules have changed.
+    pub(crate) fn was_withdrawn(&self) -> bool {
+        self.withdrawn.load(Ordering::SeqCst)
     }
 
     /// Reaches nothing after that.
@@ -355,5 +366,15 @@ impl Host for Bound {
         arguments: Value,
     ) -> Boxed<'a, Result<Value, ToolError>> {
         Box::pin(self.reached(capability, method, arguments))
+    }
+
+    fn withdrawn(&self) -> Option<ToolError> {
+        let now = self.inner.upgrade()?.policy().number;
+        if now == self.rulebook {
+            return None;
+        }
+        self.withdrawn.store(true, Ordering::SeqCst);
+        let why = "the rules changed while the call waited to be begun; nothing was done";
+        Some(ToolError::new(ErrorKind::Transient, why))
     }
 }

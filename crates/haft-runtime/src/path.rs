@@ -33,6 +33,7 @@ pub(crate) use authorize::Authorized as Decided;
 pub(crate) use check::written_size;
 use confirm::Approved;
 pub(crate) use recall::Recall;
+pub(crate) use replay::UNDONE;
 use trip::Trip;
 pub(crate) use trip::shown;
 

@@ -169,11 +169,11 @@ impl Inner {
         }
     }
 
-    /// Whether a call names a tool that writes, in the registry of its session. One that cannot be
-    /// found does nothing.
+    /// Whether a call names a tool that writes, in the registry that it will be made in: its session's, or else the one
+    /// of now. One that cannot be found does nothing.
     pub(crate) fn would_write(&self, call: &Call, registry_version: &str) -> bool {
-        let shelf = self.shelf(&call.caller.tenant, Some(registry_version));
-        let Some(shelf) = shelf else { return false };
+        let version = call.session.as_ref().map(|_| registry_version);
+        let Some(shelf) = self.shelf(&call.caller.tenant, version) else { return false };
         let catalog = self.catalog_for(&shelf, call, call.mode, self.store.now_ms());
         catalog
             .get(&call.tool)

@@ -37,6 +37,9 @@ pub(super) async fn hold(
     if is_past(end) {
         return Ok(too_late());
     }
+    if let Some(why) = job.host.withdrawn() {
+        return Ok(Ended::NotBegun(why));
+    }
     worker.calls = id;
     worker.begin(&line, end).await?;
     for _ in 0..=settings.asks {

@@ -4,12 +4,27 @@ use std::sync::Arc;
 
 use haft_core::call::{Keyed, Within};
 use haft_core::contract::SideEffectPolicy;
-use haft_core::{Call, Digest, ErrorKind, ToolError};
+use haft_core::{Call, Digest, Envelope, ErrorKind, ToolError};
 use serde_json::{Value, json};
 
 use super::Bound;
-use crate::path;
+use crate::path::{self, UNDONE};
 use crate::runtime::Inner;
+
+/// Whether the answer is that of something which does not stand any more.
+fn is_undone(envelope: &Envelope) -> bool {
+    envelope.result.is_ok() && envelope.meta.warnings.iter().any(|one| one.code == UNDONE)
+}
+
+/// A handler goes on from what it is told, so it is not told that what was taken back is done.
+fn undone(tool: &str) -> ToolError {
+    let message = format!(
+        "`{}` was done before in this call, and has been undone since; it is not done again",
+        path::shown(tool)
+    );
+    ToolError::new(ErrorKind::Conflict, message)
+        .suggest("make the whole call again under a new key, if it is still wanted")
+}
 
 impl Bound {
     pub(super) async fn call_tool(
@@ -46,6 +61,9 @@ impl Bound {
         let envelope = Box::pin(path::take(inner, call)).await;
         if writes {
             self.written(&envelope.result);
+        }
+        if is_undone(&envelope) {
+            return Err(undone(tool));
         }
         envelope.result
     }

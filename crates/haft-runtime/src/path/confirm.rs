@@ -148,7 +148,7 @@ pub(super) fn asks(inner: &Inner, tool: &EffectiveTool, call: &Authorized) -> bo
 /// What an approval is for: any change to these voids it.
 fn binding(inner: &Inner, call: &Authorized) -> Digest {
     let caller = &call.call.caller;
-    Digest::of_json(&json!({
+    let mut bound = json!({
         "agent": &*caller.agent,
         "actor": caller.actor,
         "arguments": **call.effective(),
@@ -157,7 +157,17 @@ fn binding(inner: &Inner, call: &Authorized) -> Digest {
         "subject": caller.subject,
         "tenant": &*caller.tenant,
         "tool": call.tool.tool.digest,
-    }))
+    });
+    // Who approves that something is undone approves nothing that an agent asks for by itself.
+    if call.call.purpose.is_after_the_fact()
+        && let Some(bound) = bound.as_object_mut()
+    {
+        bound.insert(
+            "afterTheFact".to_owned(),
+            json!([call.call.compensates, call.call.within.as_ref().map(|one| &one.call)]),
+        );
+    }
+    Digest::of_json(&bound)
 }
 
 /// An approval that was presented, by its id.

@@ -283,6 +283,7 @@ async fn settle_session(
     let now = inner.store.now_ms();
     let limit = i64::try_from(millis(inner.settings.intent_limit)).unwrap_or(i64::MAX);
     let said = keepable(answer);
+    let stays = !call.is_pure() && is_the_ledgers(answer);
     let came = match &said {
         None => Came::Nothing,
         Some(said) if said.to_string().len() > MAX_ANSWER => Came::TooLarge,
@@ -292,7 +293,7 @@ async fn settle_session(
         .book
         .change_and_keep(&trip.call.caller, id, |session| {
             let id = call.call().id.as_deref();
-            let keeps = id.filter(|id| session::answered(session, id, came));
+            let keeps = id.filter(|_| !stays).filter(|id| session::answered(session, id, came));
             let due = match is_due(session, trip, call, answer) {
                 true => answer.intents.as_slice(),
                 false => &[],
@@ -362,6 +363,16 @@ fn keepable(answer: &Answer) -> Option<Value> {
             None => json!({ "error": error }),
         }),
     }
+}
+
+/// Whether the ledger answers for a call, now or as soon as it can be read: its id goes on standing for it, and for the
+/// chain of turns that its key was made of.
+fn is_the_ledgers(answer: &Answer) -> bool {
+    let kind = answer.result.as_ref().err().map(|error| error.kind);
+    matches!(
+        kind,
+        Some(ErrorKind::UnknownOutcome | ErrorKind::ResultExpired | ErrorKind::StoreUnavailable)
+    )
 }
 
 fn is_refusal(kind: ErrorKind) -> bool {

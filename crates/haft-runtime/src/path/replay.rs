@@ -110,6 +110,9 @@ fn unanswered(record: &EffectRecord, message: &str) -> ToolError {
         .with_details(json!({ "call": record.effect.call, "state": record.state }))
 }
 
+/// The code of the warning that what is answered again was undone.
+pub(crate) const UNDONE: &str = "undone";
+
 /// What has become of an act since it was answered, for whoever is told the answer again.
 pub(super) fn undone(record: &EffectRecord) -> Option<Warning> {
     let message = match record.state {
@@ -123,7 +126,7 @@ pub(super) fn undone(record: &EffectRecord) -> Option<Warning> {
         | State::Happened
         | State::NotHappened => return None,
     };
-    let (path, code, message) = (String::new(), "undone".to_owned(), message.to_owned());
+    let (path, code, message) = (String::new(), UNDONE.to_owned(), message.to_owned());
     Some(Warning { path, code, message, before: None, after: None })
 }
 

@@ -730,7 +730,7 @@ async fn a_dry_run_of_an_operator_names_rules_at_every_door() {
 /// What a model wrote badly is refused like any other call: in its own words, and on record.
 #[tokio::test]
 async fn a_call_that_cannot_be_read_is_on_record() {
-    let served = Served::running(|builder| builder).await;
+    let served = Served::new().await;
     let bad = |name: &str| {
         json!({"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "type": "function",
             "function": {"name": name, "arguments": "{\"text\": hunter2"}}]})
