@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use haft_core::contract::Mode;
-use haft_core::port::{Ask, Decide, Decision, Standing};
+use haft_core::port::{Ask, Decide, Decision, Invoke as _, Standing};
 use haft_core::{Call, Digest, ErrorKind, Principal};
 use haft_runtime::Runtime;
 use haft_runtime::policy::{Policy, Rules, Source};
@@ -13,9 +13,10 @@ use haft_runtime::session::Signal;
 use haft_runtime::toolbox::{Activation, Directory, Overrides, Records, Shelf, Stock};
 use parking_lot::Mutex;
 use serde_json::json;
+use tokio::sync::Notify;
 
 use super::sessions::In;
-use super::world::{World, call, caller, kind, tools};
+use super::world::{Does, World, call, caller, kind, tools};
 
 fn rules(allow: &[&str]) -> Rules {
     Rules { allow: allow.iter().map(ToString::to_string).collect(), ..Rules::default() }
@@ -97,12 +98,12 @@ async fn nothing_is_begun_under_rules_that_are_no_longer_in_force() {
 }
 
 fn turn_off(runtime: &Runtime) {
-    activate(runtime, false, Overrides::default());
+    activate(runtime, "order", false, Overrides::default());
 }
 
-/// Changes what the agent has of the tool.
-fn activate(runtime: &Runtime, enabled: bool, overrides: Overrides) {
-    let off = Activation { tool: "order".into(), enabled, overrides, approved_by: None };
+/// Changes what the agent has of a tool.
+fn activate(runtime: &Runtime, tool: &str, enabled: bool, overrides: Overrides) {
+    let off = Activation { tool: tool.into(), enabled, overrides, approved_by: None };
     let mut records = Records::of_one("default", "default");
     records.agents.iter_mut().for_each(|agent| agent.activations.push(off.clone()));
     let registry = tools();
@@ -130,7 +131,7 @@ async fn what_a_person_has_to_approve_from_now_on_is_not_begun_without() {
     let world = World::with(all, |builder| builder.policy(replaced.clone()));
     let runtime = world.runtime.clone();
     let asks = Overrides { requires_confirmation: Some(true), ..Overrides::default() };
-    *replaced.by.lock() = Some(Box::new(move || activate(&runtime, true, asks)));
+    *replaced.by.lock() = Some(Box::new(move || activate(&runtime, "order", true, asks)));
     let asked = world.call(call("order", "k")).await;
     assert_eq!(kind(&asked), ErrorKind::ConfirmationRequired, "{asked:?}");
     assert_eq!(world.acts("order"), 0);
@@ -223,4 +224,25 @@ async fn a_call_that_comes_late_does_not_run_in_the_next_turn() {
     assert_eq!((session.turn.number, session.turn.calls), (2, 0), "it took nothing of the turn");
     // Made again in this turn it is a call of this turn.
     assert!(text.world.call(late).await.is_ok());
+}
+
+/// A call that was let run may wait long for a place; what was let run once may not be tried again.
+#[tokio::test]
+async fn nothing_is_begun_after_a_wait_under_rules_that_are_no_longer_in_force() {
+    for tool in ["order", "find"] {
+        for is_off in [true, false] {
+            let world = World::new();
+            let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+            world.next(tool, Does::WaitsForAPlace(begun.clone(), go.clone()));
+            let (runtime, waits) = (world.runtime.clone(), call(tool, "k"));
+            let running = tokio::spawn(async move { runtime.invoke(waits).await });
+            begun.notified().await;
+            let name = if is_off { tool } else { "get" };
+            activate(&world.runtime, name, false, Overrides::default());
+            go.notify_one();
+            let ended = running.await.unwrap();
+            let expected = if is_off { (false, 0) } else { (true, 1) };
+            assert_eq!((ended.is_ok(), world.acts(tool)), expected, "{tool}: {ended:?}");
+        }
+    }
 }
