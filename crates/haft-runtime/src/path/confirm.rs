@@ -162,10 +162,7 @@ fn binding(inner: &Inner, call: &Authorized) -> Digest {
     if call.call.purpose.is_after_the_fact()
         && let Some(bound) = bound.as_object_mut()
     {
-        bound.insert(
-            "afterTheFact".to_owned(),
-            json!([call.call.compensates, call.call.within.as_ref().map(|one| &one.call)]),
-        );
+        bound.insert("afterTheFact".to_owned(), json!(call.call.compensates));
     }
     Digest::of_json(&bound)
 }
