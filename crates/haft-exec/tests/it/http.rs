@@ -47,9 +47,19 @@ async fn a_request_is_what_the_contract_says() {
 }
 
 #[tokio::test]
-async fn a_status_is_a_kind_of_error_and_only_a_broken_service_leaves_doubt() {
+async fn a_status_is_a_kind_of_error_and_leaves_doubt_unless_it_is_a_refusal() {
     for (status, expected) in [
-        ("301 Moved", "failed, permanent"),
+        ("101 Other", "lost, permanent"),
+        ("300 Many", "lost, permanent"),
+        ("301 Moved", "lost, permanent"),
+        ("302 Found", "lost, conflict"),
+        ("303 See", "lost, permanent"),
+        ("304 Same", "failed, permanent"),
+        ("305 Proxy", "failed, permanent"),
+        ("306 Unused", "failed, permanent"),
+        ("307 There", "failed, permanent"),
+        ("308 There", "failed, permanent"),
+        ("309 New", "lost, permanent"),
         ("400 Bad", "failed, invalid_arguments"),
         ("401 Who", "failed, auth"),
         ("403 No", "failed, auth"),
@@ -61,11 +71,16 @@ async fn a_status_is_a_kind_of_error_and_only_a_broken_service_leaves_doubt() {
         ("500 Broken", "lost, transient"),
         ("502 Bad", "lost, transient"),
         ("503 Busy", "lost, transient"),
+        ("504 Late", "lost, not_found"),
+        ("600 What", "lost, permanent"),
+        ("999 What", "lost, permanent"),
+        ("099 What", "lost, transient"),
         ("451 Law", "failed, not_found"),
     ] {
         let server = Server::saying(says(status, "{}")).await;
         let gateway = json!({
-            "method": "POST", "url": server.url("/"), "errors": {"451": "not_found"}
+            "method": "POST", "url": server.url("/"),
+            "errors": {"302": "conflict", "451": "not_found", "504": "not_found"},
         });
         assert_eq!(end(call(gateway, json!({})).await), expected, "{status}");
         assert_eq!(server.seen().len(), 1, "sent once: {status}");
