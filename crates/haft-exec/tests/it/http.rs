@@ -170,6 +170,29 @@ async fn credentials_are_attached_to_their_host() {
     assert!(!seen[2].contains("tok-123456"), "{}", seen[2]);
 }
 
+/// Of `key=…` and `key[a]=…` services take whichever they like.
+#[tokio::test]
+async fn no_member_is_written_into_the_place_of_the_credentials() {
+    let server = Server::saying(says("200 OK", "{}")).await;
+    let more = json!({"from": "more", "style": "form", "explode": true});
+    let gateway = json!({"method": "GET", "url": server.url("/"), "query": {"more": more}});
+    for (name, sent) in [("key", 0), ("key[a]", 0), ("key%5B", 0), ("KEY", 0), ("keys", 1)] {
+        let query = haft_core::connection::Presented::Query {
+            name: "key".into(),
+            value: haft_core::secret::SecretText::new("tok-123456"),
+        };
+        let auth = Some(auth(query, &["127.0.0.1"]));
+        let arguments = json!({"more": {name: "mine"}});
+        let time = Duration::from_secs(5);
+        let ended = within(client(), tool(gateway.clone()), arguments, time, auth).await;
+        match sent {
+            0 => assert_eq!(end(ended), "not begun, invalid_arguments", "{name}"),
+            _ => assert_eq!(data(ended), json!({}), "{name}"),
+        }
+        assert_eq!(server.seen().len(), sent, "{name}");
+    }
+}
+
 #[tokio::test]
 async fn a_connection_that_lists_its_hosts_goes_to_no_other() {
     let server = Server::saying(says("200 OK", "{}")).await;
