@@ -32,7 +32,7 @@ use haft_core::registry::{Implementation, Tool};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-pub(crate) use self::answer::{Speaker, returned};
+pub(crate) use self::answer::{Speaker, answered};
 use self::pool::{Lease, Pool};
 use self::talk::{Broken, Said};
 use crate::end;

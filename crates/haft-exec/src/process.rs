@@ -135,7 +135,7 @@ impl Process {
                 answer
             }
             // Dropping a worker kills it, and whatever it has started.
-            Ok(Err(why)) if !end::is_past(end) => broke_off(&mut worker, why),
+            Ok(Err(why)) if !end::is_past(end) => broke_off(&worker, why),
             Ok(Err(_)) | Err(_) => Ended::Lost(ToolError::new(
                 ErrorKind::Timeout,
                 format!("the tool did not finish within {} ms", job.deadline.as_millis()),
@@ -194,11 +194,10 @@ fn cannot_start(why: String) -> ToolError {
 }
 
 /// What a program wrote to standard error is for the log alone.
-fn broke_off(worker: &mut Worker, why: String) -> Ended {
+fn broke_off(worker: &Worker, why: String) -> Ended {
     let last = worker.last_words();
     let cause = if last.is_empty() { why } else { format!("{why}; it last wrote: {last}") };
     let message = "the tool broke off while it was running";
     let error = ToolError::new(ErrorKind::Internal, message).caused_by(cause);
-    let unstarted = worker.calls == 1 && worker.last_words().starts_with(start::UNSTARTED);
-    if unstarted { Ended::NotBegun(error) } else { Ended::Lost(error) }
+    if worker.is_unstarted() { Ended::NotBegun(error) } else { Ended::Lost(error) }
 }

@@ -1,6 +1,6 @@
 //! What a response, or its absence, means for a call.
 
-use haft_core::contract::{HttpGateway, ResponseKind};
+use haft_core::contract::{HttpGateway, ResponseKind, may_have_acted};
 use haft_core::error::{ErrorKind, ToolError};
 use haft_core::port::Ended;
 use hyper::header::{HeaderMap, RETRY_AFTER};
@@ -49,7 +49,8 @@ fn parsed(kind: ResponseKind, response: &Response) -> Result<Value, String> {
     }
 }
 
-/// A refusal did nothing; a service that broke may have done something first.
+/// A refusal did nothing; a service that broke may have done something first, and one that points to
+/// another place may be showing what it has done. What a contract calls it changes nothing about that.
 fn failed(kind: ErrorKind, response: &Response) -> Ended {
     let status = response.status;
     if went_round(response) {
@@ -70,10 +71,9 @@ fn failed(kind: ErrorKind, response: &Response) -> Ended {
         error = error.suggest(format!("wait {after} s before you try again"));
     }
     error = error.with_details(json!({ "status": status }));
-    match status {
-        // The request may have been whole when the service gave up on it.
-        408 | 500..=599 => Ended::Lost(error),
-        _ => Ended::Failed(error),
+    match may_have_acted(status) {
+        true => Ended::Lost(error),
+        false => Ended::Failed(error),
     }
 }
 
