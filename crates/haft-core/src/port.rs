@@ -25,7 +25,7 @@ pub use policy::{Ask, Decide, Decision, Standing, Verdict};
 pub use store::{
     ANSWERS_BYTES, Blocks, CallFilter, CallStats, Checked, Condition, Configs, ConfirmationFilter,
     Confirmations, EffectFilter, Forgotten, Journal, Ledger, Resolve, SERIES_CALLS, Sessions,
-    Slice, Store, StoreError, TrailFilter, Undo,
+    Slice, Store, StoreError, TrailFilter, Undo, tool_meant,
 };
 
 use crate::call::Call;

@@ -29,6 +29,7 @@ use haft_core::record::{Stage, Written};
 use haft_core::{Call, Envelope, ToolError};
 use serde_json::Value;
 
+pub(crate) use act::ways;
 pub(crate) use authorize::Authorized as Decided;
 pub(crate) use check::written_size;
 use confirm::Approved;

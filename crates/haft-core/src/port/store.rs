@@ -15,6 +15,7 @@ use crate::error::ErrorKind;
 use crate::ledger::{
     Claim, Claimed, EffectRecord, Ending, Settled, Spend, State, Ticket, Unspendable,
 };
+use crate::names;
 use crate::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
 use crate::session::{Block, Session};
 
@@ -74,6 +75,10 @@ pub trait Ledger: Send + Sync {
 
     /// Effects, newest first.
     fn effects<'a>(&'a self, filter: EffectFilter) -> Answer<'a, Vec<EffectRecord>>;
+
+    /// The tools that effects of a tenant were caused with, in order of their names. Of a call that was cut
+    /// off there is nothing else on record.
+    fn caused_with<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<String>>;
 
     /// Says what became of an unknown effect.
     fn resolve<'a>(
@@ -454,6 +459,29 @@ pub trait Configs: Send + Sync {
 
     /// Everything at one moment.
     fn snapshot<'a>(&'a self) -> Answer<'a, Snapshot>;
+}
+
+/// The id of the tool that a name means, among those on record of a tenant: those that were called, and those
+/// of effects, which may have no call on record. A name that none of them has is taken as it is.
+///
+/// # Errors
+///
+/// The store cannot be read. Inside: the tools that a short name may mean, where there are several.
+pub async fn tool_meant(
+    store: &dyn Store,
+    tenant: &str,
+    name: &str,
+) -> Result<Result<String, Vec<String>>, StoreError> {
+    let mut known = store.tools(tenant).await?;
+    // Nothing else is meant by an id, and there may be many effects.
+    if name.contains(names::SEPARATOR) && known.iter().any(|id| id == name) {
+        return Ok(Ok(name.to_owned()));
+    }
+    known.extend(store.caused_with(tenant).await?);
+    known.sort();
+    known.dedup();
+    let meant = names::meant(name, known.iter().map(String::as_str));
+    Ok(meant.map(str::to_owned).map_err(|several| several.into_iter().map(str::to_owned).collect()))
 }
 
 /// All of it.

@@ -9,6 +9,8 @@ use serde_json::Value;
 
 use super::contract::CHANGED;
 use super::{arguments, for_people, refused};
+use crate::path::ways;
+use crate::redact::is_hidden;
 use crate::runtime::Runtime;
 
 /// What a probe found.
@@ -55,8 +57,9 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// The effect is not unknown, there is no probe, or the probe cannot tell.
+    /// An agent asks, the effect is not unknown, there is no probe, or the probe cannot tell.
     pub async fn probe(&self, by: &Caller, call: &str) -> Result<Probed, ToolError> {
+        for_people(by)?;
         let record = self.unknown(&by.tenant, call).await?;
         let none = |why: String| {
             Err(ToolError::new(ErrorKind::NotFound, why)
@@ -101,6 +104,15 @@ impl Runtime {
         Ok(Probed { effect, tool: probe.tool })
     }
 
+    /// What whoever runs haft does about an effect of which nobody knows.
+    pub(super) async fn ways(&self, tenant: &str, call: &str) -> String {
+        let after = match self.inner.store.effect(tenant, call).await {
+            Ok(record) => self.after(&record).await,
+            Err(_) => None,
+        };
+        ways(call, after.is_some_and(|after| after.probe.is_some()))
+    }
+
     /// An effect of unknown outcome. One that nobody carries out any more is, whether or not anybody
     /// has noticed before.
     async fn unknown(&self, tenant: &str, call: &str) -> Result<EffectRecord, ToolError> {
@@ -126,7 +138,8 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// The effect is missing or not unknown, its answer does not fit, or the store cannot be written.
+    /// An agent says so, or nobody says how it is known; the effect is missing or not unknown, its answer does
+    /// not fit, or the store cannot be written.
     pub async fn settle(
         &self,
         by: &Caller,
@@ -135,6 +148,10 @@ impl Runtime {
         note: &str,
     ) -> Result<EffectRecord, ToolError> {
         for_people(by)?;
+        if note.chars().all(|letter| letter.is_whitespace() || is_hidden(letter)) {
+            return Err(ToolError::new(ErrorKind::InvalidArguments, "the note is empty")
+                .suggest("say how that is known; it stands on record"));
+        }
         let (happened, result) = match found {
             Found::DidNotHappen => (false, None),
             Found::Happened { answer: None } => (true, None),

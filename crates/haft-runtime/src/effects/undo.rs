@@ -281,9 +281,9 @@ impl Runtime {
             }
             Err(error) if error.kind == ErrorKind::UnknownOutcome => {
                 let call = undoing(&error).unwrap_or(&envelope.meta.record_id);
+                let ways = self.ways(&by.tenant, call).await;
                 let why = format!(
-                    "nobody knows whether it was undone: find out about `{call}` with `haft effects probe` \
-                     or say what happened with `haft effects settle`, then undo it again"
+                    "nobody knows whether it was undone: whoever runs haft {ways}, then undoes it again"
                 );
                 (Undo::Stuck { why: why.clone() }, why)
             }

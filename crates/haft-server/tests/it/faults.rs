@@ -378,9 +378,10 @@ async fn settling_needs_a_note() {
     let reply = served.post(&served.agent, "/v1/agents/helper/calls", body).await;
     let call = reply.json()["meta"]["recordId"].as_str().unwrap().to_owned();
     let path = format!("/v1/effects/{call}/settle");
-    for without in [json!({"happened": true}), json!({"happened": true, "note": " \n\u{200b}"})] {
+    let empty = json!({"happened": true, "note": " \n\u{200b}"});
+    for (without, status) in [(json!({"happened": true}), 400), (empty, 422)] {
         let reply = served.post(&served.operator, &path, without).await;
-        assert_eq!(reply.status, 400, "{reply:?}");
+        assert_eq!(reply.status, status, "{reply:?}");
         assert!(reply.body.contains("note"), "{reply:?}");
     }
     let not = json!({"happened": false, "note": "seen", "answer": {"sent": "x"}});

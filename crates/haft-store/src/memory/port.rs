@@ -84,6 +84,15 @@ impl Ledger for Memory {
         }))
     }
 
+    fn caused_with<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<String>> {
+        answer(self.on(|rows| {
+            let all = rows.effects.values().map(|row| &row.record.effect);
+            let own = all.filter(|effect| effect.tenant == tenant);
+            let names: BTreeSet<_> = own.map(|effect| effect.tool.clone()).collect();
+            Ok(names.into_iter().collect())
+        }))
+    }
+
     fn resolve<'a>(
         &'a self,
         tenant: &'a str,

@@ -55,6 +55,11 @@ impl Ledger for Sqlite {
         Box::pin(self.readers.ask(move |conn| read::effects(conn, &filter)))
     }
 
+    fn caused_with<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<String>> {
+        let tenant = tenant.to_owned();
+        Box::pin(self.readers.ask(move |conn| read::caused_with(conn, &tenant)))
+    }
+
     fn resolve<'a>(
         &'a self,
         tenant: &'a str,

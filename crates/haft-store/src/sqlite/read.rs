@@ -193,6 +193,11 @@ pub(super) fn tools(conn: &Connection, tenant: &str) -> Res<Vec<String>> {
     all(conn, TOOLS, (tenant,), |found| found.get(0))
 }
 
+pub(super) fn caused_with(conn: &Connection, tenant: &str) -> Res<Vec<String>> {
+    let sql = "SELECT DISTINCT tool FROM effects WHERE tenant = ?1 ORDER BY tool";
+    all(conn, sql, (tenant,), |found| found.get(0))
+}
+
 pub(super) fn stats(conn: &Connection, filter: &CallFilter) -> Res<Vec<CallStats>> {
     let query = of_calls("SELECT tool, error IS NOT NULL, duration_us FROM calls", filter);
     let timed = query.all(conn, |found| {

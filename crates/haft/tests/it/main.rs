@@ -14,6 +14,9 @@ mod fresh;
 mod hops;
 #[cfg(test)]
 mod import;
+#[cfg(unix)]
+#[cfg(test)]
+mod left;
 #[cfg(test)]
 mod lines;
 #[cfg(test)]

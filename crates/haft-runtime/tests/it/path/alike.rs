@@ -33,7 +33,7 @@ async fn check(tool: &str, first: Value, second: Value, same_act: bool) {
     assert_eq!(error.kind, ErrorKind::UnknownOutcome, "{first} {second}");
     assert_eq!(error.details.as_ref().unwrap()["call"], open, "which one is open");
     let advice = &error.suggestion;
-    for way in [format!("probe {open}"), format!("settle {open}"), "`despite_unknown`".to_owned()] {
+    for way in [format!("settle {open} --happened"), "`despite_unknown`".to_owned()] {
         assert!(advice.contains(&way), "{advice}");
     }
     assert!(error.partial_side_effects && !error.retryable, "{error:?}");

@@ -65,6 +65,69 @@ async fn a_person_settles_what_no_probe_can() {
     assert!(world.call(call("order", "k")).await.is_ok());
 }
 
+#[tokio::test]
+async fn an_agent_neither_probes_nor_settles() {
+    let world = World::new();
+    let id = unknown(&world).await;
+    world.next("booked", Does::Returns(json!({ "found": true })));
+    assert_eq!(world.runtime.probe(&caller(), &id).await.unwrap_err().kind, ErrorKind::Denied);
+    let settled = world.runtime.settle(&caller(), &id, Found::bare(true), "seen").await;
+    assert_eq!(settled.unwrap_err().kind, ErrorKind::Denied);
+    assert_eq!(state(&world, &id).await, State::Unknown);
+    assert_eq!(world.acts("booked"), 0, "it was not asked");
+}
+
+#[tokio::test]
+async fn whoever_settles_says_how_that_is_known() {
+    let world = World::new();
+    let id = unknown(&world).await;
+    for note in ["", " \n\t", "\u{200b}\u{2060}"] {
+        let refused = world.runtime.settle(&operator(), &id, Found::bare(true), note).await;
+        let error = refused.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::InvalidArguments, "{note:?}");
+        assert_eq!(error.message, "the note is empty");
+    }
+    assert_eq!(state(&world, &id).await, State::Unknown);
+}
+
+/// What somebody is told to do works as it stands: all that it needs is in it, and nothing that the tool lacks.
+#[tokio::test]
+async fn what_is_advised_about_an_open_effect_can_be_done() {
+    for (tool, has_probe) in [("book", true), ("order", false)] {
+        let world = World::new();
+        world.next(tool, Does::ActsThen(lost()));
+        let id = world.call(call(tool, "k")).await.meta.record_id.to_string();
+        let error = world.call(call(tool, "other")).await.result.unwrap_err();
+        let told = &error.suggestion;
+        let settle = format!("`haft effects settle {id} --happened yes|no --note TEXT`");
+        assert!(told.contains(&settle), "{told}");
+        assert_eq!(told.contains(&format!("`haft effects probe {id}`")), has_probe, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn an_undoing_that_nobody_knows_of_names_what_can_be_done() {
+    let world = World::new();
+    let id = world.call(call("book", "k")).await.meta.record_id.to_string();
+    // However often it is tried.
+    (0..20).for_each(|_| world.next("unbook", Does::ActsThen(lost())));
+    let undone = world.runtime.undo(&operator(), &UndoTarget::Call(id)).await.unwrap();
+    let told = &undone[0].message;
+    assert!(told.contains("--happened yes|no --note TEXT`, then undoes it again"), "{told}");
+    assert!(!told.contains("haft effects probe"), "it declares no probe: {told}");
+}
+
+#[tokio::test]
+async fn that_nobody_knows_is_said_once() {
+    let world = World::new();
+    let nested = json!({ "item": "lamp" });
+    world.next("relay", Does::Uses(Capability::CallTool, "order", nested));
+    world.next("order", Does::ActsThen(lost()));
+    let error = world.call(call("relay", "k")).await.result.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::UnknownOutcome);
+    assert_eq!(error.message.matches("nobody knows whether").count(), 1, "{}", error.message);
+}
+
 /// A loan whose outcome nobody knows; its answer would name what has to be given back.
 async fn borrowed(world: &World) -> String {
     world.next("borrow", Does::ActsThen(lost()));

@@ -147,6 +147,10 @@ impl Ledger for Faulty {
         self.inner.effects(filter)
     }
 
+    fn caused_with<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<String>> {
+        self.inner.caused_with(tenant)
+    }
+
     fn resolve<'a>(
         &'a self,
         tenant: &'a str,
