@@ -243,19 +243,27 @@ impl Door {
     /// Whoever holds a key's text, declared or stored.
     pub(crate) fn of_key(&self, text: &str) -> Option<Who> {
         let now_ms = || self.runtime.store().now_ms();
-        match self.keys.find(text, now_ms) {
-            Some(who) => Some(who.clone()),
-            None => self.opening().find(text, now_ms).cloned(),
-        }
+        let who = match self.keys.find(text, now_ms) {
+            Some(who) => who.clone(),
+            None => self.opening().find(text, now_ms)?.clone(),
+        };
+        Some(self.let_in(who))
+    }
+
+    /// By the tenant that is called so now.
+    fn let_in(&self, who: Who) -> Who {
+        let era = self.runtime.era(&who.tenant);
+        who.at(era)
     }
 
     /// Whoever holds the key of this name, as long as it opens anything.
     pub(crate) fn holder(&self, id: &str) -> Option<Who> {
         let now_ms = || self.runtime.store().now_ms();
-        match self.keys.holder(id, now_ms) {
-            Some(who) => Some(who.clone()),
-            None => self.opening().holder(id, now_ms).cloned(),
-        }
+        let who = match self.keys.holder(id, now_ms) {
+            Some(who) => who.clone(),
+            None => self.opening().holder(id, now_ms)?.clone(),
+        };
+        Some(self.let_in(who))
     }
 
     /// Whether somebody holds an administrator's key of a tenant that opens something.
@@ -314,7 +322,7 @@ impl Door {
         }
         // Boxed: most requests come with a key.
         match Box::pin(self.issuers.find(credential)).await {
-            Ok(who) => Some(who),
+            Ok(who) => Some(self.let_in(who)),
             Err(refused) => {
                 let (issuer, kid) = (refused.issuer.as_deref(), refused.kid.as_deref());
                 tracing::warn!(event = "token_refused", why = refused.why, issuer, kid);

@@ -217,7 +217,8 @@ impl Held {
                         line.tell(None, &Told::Lost { events: lost });
                         self.desk.look(Vec::new());
                     }
-                    None => return End::Stopping,
+                    // The tenant is gone, and whatever opened this with it.
+                    None => return End::Shut,
                 },
                 got = self.socket.recv() => {
                     heard = Instant::now();

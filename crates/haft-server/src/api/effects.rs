@@ -96,7 +96,7 @@ fn operator(who: &Who) -> Caller {
     let mut caller = Caller::agent(&who.tenant, "");
     caller.actor = who.principal.clone();
     caller.subject.clone_from(&who.subject);
-    caller.via = who.via.clone();
+    (caller.via, caller.era) = (who.via.clone(), Some(who.era));
     caller
 }
 
