@@ -396,6 +396,11 @@ impl Door {
 
     /// Whether work would be taken, or why not.
     pub(crate) async fn ready(&self) -> Result<(), &'static str> {
+    /// Whether no more work is taken.
+    pub(crate) fn is_stopping(&self) -> bool {
+        *self.state.borrow() >= State::Stopping
+    }
+
         if *self.state.borrow() > State::Open {
             return Err("the server is about to stop");
         }
