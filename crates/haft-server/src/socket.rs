@@ -85,6 +85,7 @@ impl Wanted {
     params(("agent" = String, Path, description = "The agent."), Wanted),
     responses(
         (status = 101, description = "The session, as frames."),
+    operation_id = "open_socket",
         (status = 400, description = "Not a request for a WebSocket, or what it says of the session \
             does not fit together.", body = Problem,
             content_type = "application/problem+json"),

@@ -101,7 +101,8 @@ fn operator(who: &Who) -> Caller {
 }
 
 /// Effects, newest first.
-#[utoipa::path(get, path = "/v1/effects", tag = "effects", params(Filter),
+#[utoipa::path(get, path = "/v1/effects", tag = "effects",
+    operation_id = "list_effects", params(Filter),
     responses(
         (status = 200, description = "The effects.", body = Vec<shapes::Effect>,
             headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
@@ -183,9 +184,11 @@ pub(crate) async fn undone(
 
 /// Asks the tool's probe whether an effect of unknown outcome happened, and settles it.
 #[utoipa::path(post, path = "/v1/effects/{call}/probe", tag = "effects",
+    operation_id = "probe_effect",
     params(("call" = String, Path, description = "The effect's call.")),
     responses(
-        (status = 200, description = "The effect, settled.", body = shapes::Effect),
+        (status = 200, description = "What its probe found, and the effect as it stands now.",
+            body = shapes::Probed),
         NoKey,
         NoRole,
         (status = 404, description = "No such effect, or no probe.", body = Problem,
@@ -228,6 +231,7 @@ impl Settle {
 
 /// Settles an effect of unknown outcome by hand.
 #[utoipa::path(post, path = "/v1/effects/{call}/settle", tag = "effects",
+    operation_id = "settle_effect",
     params(("call" = String, Path, description = "The effect's call.")),
     request_body = Settle,
     responses(
@@ -263,7 +267,8 @@ pub(crate) struct Undo {
 }
 
 /// Undoes effects, newest first, each once.
-#[utoipa::path(post, path = "/v1/effects/undo", tag = "effects", request_body = Undo,
+#[utoipa::path(post, path = "/v1/effects/undo", tag = "effects",
+    operation_id = "undo_effects", request_body = Undo,
     responses(
         (status = 200, description = "What became of each.", body = Vec<shapes::Undone>),
         (status = 400, description = "Neither or both are named.", body = Problem,

@@ -141,7 +141,8 @@ async fn whole(door: &Door, text: &mut String) {
 }
 
 /// What a code means and what to do about it, in Markdown.
-#[utoipa::path(get, path = "/errors/{code}", tag = "health", security(()),
+#[utoipa::path(get, path = "/errors/{code}", tag = "health",
+    operation_id = "show_error_page", security(()),
     params(("code" = String, Path, description = "A code of a problem, an envelope or a finding (`H120`).")),
     responses(
         (status = 200, description = "Its page.", body = String, content_type = "text/markdown"),
