@@ -21,6 +21,7 @@ use crate::metrics::Metrics;
 use crate::places::Places;
 use crate::problem::Problem;
 use crate::room::{Room, Share, Tenants, Work};
+use crate::seat::At;
 use crate::shortage::Shortage;
 use crate::shown::Renderings;
 use crate::socket::Lines;
@@ -80,6 +81,10 @@ pub type Models = Arc<dyn Fn(&str, &str) -> Result<Agent, String> + Send + Sync>
 /// So long the store is waited for when somebody asks whether it takes writes.
 const ANSWER: Duration = Duration::from_secs(5);
 
+/// Beside all requests an eighth as many have room by which people decide something, and so many at least.
+const ASIDE: usize = 8;
+const LEAST_ASIDE: usize = 4;
+
 /// So many sign in at once.
 const ENTERING: usize = 64;
 
@@ -103,6 +108,8 @@ pub struct Door {
     pub(crate) owners: mcp::Owners,
     pub(crate) used: mcp::Used,
     pub(crate) room: Room,
+    /// For what people decide, when the room is full.
+    aside: Room,
     pub(crate) entrance: Arc<Semaphore>,
     pub(crate) arriving: Arriving,
     pub(crate) places: Places,
@@ -167,6 +174,7 @@ impl Door {
             owners: mcp::Owners::default(),
             used: mcp::Used::default(),
             room: Room::new(limits.at_once),
+            aside: Room::new((limits.at_once / ASIDE).max(LEAST_ASIDE)),
             entrance: Arc::new(Semaphore::new(ENTERING)),
             arriving: Arriving::default(),
             places: Places::new(limits.watchers),
@@ -227,8 +235,20 @@ impl Door {
     }
 
     /// A tenant's part of the room, for a request that is in.
-    pub(crate) fn share(&self, tenant: &Arc<str>) -> Result<Share, Problem> {
-        self.room.share(tenant, self.tenants())
+    pub(crate) fn share(&self, at: At, tenant: &Arc<str>) -> Result<Share, Problem> {
+        self.room_at(at).share(tenant, self.tenants())
+    }
+
+    pub(crate) fn room_at(&self, at: At) -> &Room {
+        match at {
+            At::Room => &self.room,
+            At::Aside => &self.aside,
+        }
+    }
+
+    /// How many requests are worked on.
+    pub(crate) fn busy(&self) -> usize {
+        self.room.taken() + self.aside.taken()
     }
 
     /// Room for what lasts longer than the request that began it.
@@ -376,6 +396,11 @@ impl Door {
         self.state.send_replace(State::Closed);
     }
 
+    /// Whether no more work is taken.
+    pub(crate) fn is_stopping(&self) -> bool {
+        *self.state.borrow() >= State::Stopping
+    }
+
     /// Resolves when the server is told to stop.
     pub(crate) fn stopped(&self) -> impl Future<Output = ()> + Send + use<> {
         self.reached(State::Stopping)
@@ -396,11 +421,6 @@ impl Door {
 
     /// Whether work would be taken, or why not.
     pub(crate) async fn ready(&self) -> Result<(), &'static str> {
-    /// Whether no more work is taken.
-    pub(crate) fn is_stopping(&self) -> bool {
-        *self.state.borrow() >= State::Stopping
-    }
-
         if *self.state.borrow() > State::Open {
             return Err("the server is about to stop");
         }

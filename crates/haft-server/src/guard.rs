@@ -98,7 +98,7 @@ impl Guarded {
             };
             let who = who.through(via);
             if !asks_how_it_does(request.uri().path())
-                && let Err(problem) = seat.is_of(&who.tenant)
+                && let Err(problem) = seat.is_of(&who)
             {
                 return problem.into_response();
             }
@@ -153,15 +153,29 @@ fn is_open(path: &str) -> bool {
 /// place; whoever asks how the server does must hear it above all when there is no room.
 fn place(door: &Arc<Door>, path: &str) -> Result<Seat, Problem> {
     match path {
-        _ if asks_how_it_does(path) => Ok(Seat::new(door.clone(), None, false)),
+        _ if asks_how_it_does(path) => Ok(Seat::apart(door.clone(), None)),
         crate::console::ENTRANCE => {
             let entrance = door.entrance.clone().try_acquire_owned();
             let place = entrance.map_err(|_| Problem::overloaded())?;
-            Ok(Seat::new(door.clone(), Some(place), false))
+            Ok(Seat::apart(door.clone(), Some(place)))
         }
-        _ => Ok(Seat::new(door.clone(), Some(door.room.enter()?), true)),
+        _ => Seat::enter(door.clone(), decides(path)),
     }
 }
+
+/// Whether a path is of what people decide: what is configured, keys, connections, questions, effects, and
+/// the console but for its calls of tools.
+fn decides(path: &str) -> bool {
+    let below = |place: &str| {
+        path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let calls = path.strip_prefix(HOME).and_then(|rest| rest.strip_prefix("/tools/"));
+    let switches = |rest: &str| rest.ends_with("/switch") || rest.ends_with("/take");
+    DECIDES.into_iter().any(below) && calls.is_none_or(switches)
+}
+
+const DECIDES: [&str; 6] =
+    ["/v1/admin", "/v1/connections", "/v1/consents", "/v1/confirmations", "/v1/effects", HOME];
 
 fn asks_how_it_does(path: &str) -> bool {
     matches!(path, "/healthz" | "/readyz" | "/metrics")
@@ -280,7 +294,32 @@ const DRESS: [(HeaderName, HeaderValue); 4] = [
 
 #[cfg(test)]
 mod tests {
-    use super::is_text;
+    use super::{decides, is_text};
+
+    #[test]
+    fn what_people_decide_is_known_by_its_path() {
+        for path in [
+            "/v1/admin/keys/k1",
+            "/v1/connections",
+            "/v1/confirmations/cnf_1",
+            "/v1/effects/undo",
+            "/console",
+            "/console/keys/k1/revoke",
+            "/console/tools",
+            "/console/tools/helper/shop__echo/switch",
+        ] {
+            assert!(decides(path), "{path}");
+        }
+        for path in [
+            "/v1/agents/helper/calls",
+            "/v1/calls",
+            "/v1/administration",
+            "/mcp",
+            "/console/tools/helper/shop__echo",
+        ] {
+            assert!(!decides(path), "{path}");
+        }
+    }
 
     #[track_caller]
     fn check(path: &str, expected: bool) {

@@ -67,7 +67,7 @@ pub async fn serve(
             () = &mut hurry => {}
         }
     }
-    let requests = door.room.taken();
+    let requests = door.busy();
     door.close();
     Left { effects: door.runtime.effects_running(), requests }
 }

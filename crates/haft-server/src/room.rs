@@ -1,5 +1,6 @@
 //! Room to work: so many requests at once for all. Where there are several tenants, none of them
-//! takes more than half of it.
+//! takes more than half of it. There are two: one for all requests, and a small one where people who
+//! decide about others' work have theirs when that is full.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -13,9 +14,9 @@ pub(crate) struct Room {
     most: usize,
     all: Arc<Semaphore>,
     shares: Arc<Mutex<HashMap<Arc<str>, usize>>>,
-}
     /// How much is worked on whose request may be over.
     lasting: watch::Sender<usize>,
+}
 
 /// How many tenants there are to share it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

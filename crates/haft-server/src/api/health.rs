@@ -125,7 +125,7 @@ async fn tokens(door: &Door, tenant: Option<&str>, text: &mut String) {
 async fn whole(door: &Door, text: &mut String) {
     let ready = u8::from(door.ready().await.is_ok());
     gauge(text, "haft_ready", "Whether work would be taken", ready);
-    let busy = door.room.taken();
+    let busy = door.busy();
     gauge(text, "haft_http_requests_in_flight", "Requests that are worked on", busy);
     let changes = door.runtime.config_changes();
     gauge(text, "haft_config_changes", "Changes of the configuration that are in force", changes);
