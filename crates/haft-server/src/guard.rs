@@ -197,6 +197,10 @@ fn check<B>(door: &Door, request: &http::Request<B>) -> Result<Chain, Problem> {
     {
         return Err(Problem::malformed(format!("`{name}` is there twice")));
     }
+    if holds_two_keys(headers) {
+        let detail = "there are two different keys, in `Authorization` and as `haft.key.…`";
+        return Err(Problem::malformed(detail).advise("send the one that is meant"));
+    }
     if is_doubtful(request) {
         let detail = "`Content-Length` and `Transfer-Encoding` are both there, or chunks before this \
                       request could be read in two ways";
@@ -267,9 +271,20 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 /// The key of a WebSocket's client that cannot set headers: a browser, in which scripts of other
 /// origins were turned away before.
 fn offered(headers: &HeaderMap) -> Option<&str> {
-    headers.get(header::UPGRADE)?;
-    let protocols = text(headers, &header::SEC_WEBSOCKET_PROTOCOL)?;
-    protocols.split(',').find_map(|one| one.trim().strip_prefix("haft.key."))
+    all_offered(headers).next()
+}
+
+fn all_offered(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let all = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter();
+    let all = all.filter(|_| headers.contains_key(header::UPGRADE));
+    let protocols = all.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+    protocols.filter_map(|one| one.trim().strip_prefix("haft.key."))
+}
+
+/// Whether it could be read in two ways who asks. Nearly no request offers anything.
+fn holds_two_keys(headers: &HeaderMap) -> bool {
+    let Some(first) = offered(headers) else { return false };
+    all_offered(headers).chain(bearer(headers)).any(|other| other != first)
 }
 
 /// What no answer goes without.
