@@ -128,6 +128,9 @@ pub struct Caller {
     pub user: Arc<Map<String, Value>>,
     /// The servers that the request came through. What its calls send goes on from there.
     pub via: Chain,
+    /// Which of the tenants that were called so one after the other: what was begun for one that was
+    /// removed is done in no other. None where whichever there is now is meant.
+    pub era: Option<u64>,
 }
 
 impl Caller {
@@ -141,6 +144,7 @@ impl Caller {
             subject: None,
             user: Arc::new(Map::new()),
             via: Chain::default(),
+            era: None,
         }
     }
 

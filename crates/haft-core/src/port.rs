@@ -50,4 +50,7 @@ pub trait Publish: Send + Sync {
     fn is_listening(&self) -> bool {
         true
     }
+
+    /// A tenant was removed. Whoever is called so later must not be told what was kept for it.
+    fn tenant_removed(&self, _tenant: &str) {}
 }

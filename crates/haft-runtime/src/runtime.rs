@@ -3,6 +3,7 @@
 mod builder;
 mod config;
 mod confirmations;
+mod eras;
 mod finding;
 mod hide;
 mod rulebook;
@@ -35,6 +36,7 @@ pub use sessions::Signalled;
 pub use void::Void;
 
 use self::config::Office;
+use self::eras::Eras;
 use self::shelves::Shelves;
 use crate::attach::Running;
 use crate::path;
@@ -81,6 +83,7 @@ pub(crate) struct Inner {
     pub(crate) recall: path::Recall,
     pub(crate) tasks: Arc<Tasks>,
     pub(crate) suggestions: Suggestions,
+    pub(crate) eras: Eras,
 }
 
 impl Inner {

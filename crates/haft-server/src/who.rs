@@ -84,6 +84,8 @@ pub struct Who {
     pub(crate) user: Arc<Facts>,
     /// The servers that the request came through.
     pub(crate) via: Chain,
+    /// Which of the tenants of this name it was that let them in: what is kept for them is for no other.
+    pub(crate) era: u64,
     roles: Arc<[Role]>,
     agents: Option<Arc<[String]>>,
 }
@@ -102,8 +104,8 @@ impl Who {
         let agents = agent.then(|| [principal.id.to_string()].into());
         let (key, tenant) = (issuer.into(), tenant.into());
         let user = facts::of(&principal, subject.as_ref(), said);
-        let via = Chain::default();
-        Self { key, tenant, principal, subject, user, via, roles: roles.into(), agents }
+        let (via, era) = (Chain::default(), 0);
+        Self { key, tenant, principal, subject, user, via, era, roles: roles.into(), agents }
     }
 
     /// Whether the role is held. An administrator holds every one but an agent's; like an operator,
@@ -117,10 +119,26 @@ impl Who {
         held && (role != Role::Approver || person)
     }
 
+    /// Whether they decide about what others do, beside whatever they call themselves.
+    pub(crate) fn decides(&self) -> bool {
+        self.is(Role::Operator) || self.is(Role::Approver)
+    }
+
     /// The same one, of a request that came through other servers.
     pub(crate) fn through(mut self, via: Chain) -> Self {
         self.via = via;
         self
+    }
+
+    /// The same one, let in by this tenant of that name.
+    pub(crate) fn at(mut self, era: u64) -> Self {
+        self.era = era;
+        self
+    }
+
+    /// Whether what is kept for one tenant is this one's: the same, not another of its name.
+    pub(crate) fn shares_tenant(&self, other: &Self) -> bool {
+        self.tenant == other.tenant && self.era == other.era
     }
 
     /// The same person with another tenant's things before them. Only for who may: the door asks.
@@ -153,6 +171,7 @@ impl Who {
             subject: self.subject.clone(),
             user: self.user.clone(),
             via: self.via.clone(),
+            era: Some(self.era),
         })
     }
 }
@@ -273,6 +292,7 @@ fn holder(key: &Key) -> Who {
         subject: key.subject.clone(),
         user: facts::of(&key.principal, key.subject.as_ref(), &key.user),
         via: Chain::default(),
+        era: 0,
         roles: key.roles.clone().into(),
         agents: key.agents.clone().or(own).map(Into::into),
     }

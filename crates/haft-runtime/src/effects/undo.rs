@@ -329,6 +329,7 @@ fn compensating(effect: &EffectRecord, tool: &str, arguments: serde_json::Value)
         subject: effect.subject.clone(),
         user: std::sync::Arc::new(known(effect)),
         via: haft_core::hop::Chain::default(),
+        era: None,
     };
     let mut call = Call::new(caller, tool, arguments);
     (call.key, call.keyed) = (Some(format!("comp:{}", effect.call)), Keyed::Own);

@@ -98,6 +98,9 @@ pub(crate) async fn begin(
     trip: &mut Trip,
     joined: &Joined,
 ) -> Result<Granted, Answer> {
+    if inner.is_over(&joined.call().caller) {
+        return Err(refused(Inner::of_nobody()));
+    }
     if let Some(decision) = authorize::anew(inner, joined) {
         Box::pin(still_allowed(inner, trip, joined, decision)).await?;
     }

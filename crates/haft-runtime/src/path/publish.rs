@@ -8,7 +8,7 @@ use haft_core::contract::{Gateway, SideEffectPolicy};
 use haft_core::ledger::State;
 use haft_core::outcome::{Applied, Intent, IntentStatus};
 use haft_core::port::{EffectChanged, Finished, Started};
-use haft_core::record::{Event, EventKind, Stage, Written};
+use haft_core::record::{Event, EventKind, InvocationRecord, Stage, Written};
 use haft_core::session::Session;
 use haft_core::{Envelope, ErrorKind, ToolError};
 use serde_json::{Value, json};
@@ -59,7 +59,8 @@ pub(crate) async fn ended(inner: &Arc<Inner>, mut trip: Box<Trip>, mut answer: A
             let _ = tokio::time::timeout(ROOM, inner.store.room()).await;
         }
         let end = answer.result.as_ref().map(|_| None);
-        inner.store.record(trip.record(answer.stage, end, answer.cached));
+        let record = trip.record(answer.stage, end, answer.cached);
+        on_record(inner, &trip, record);
         finished(inner, &trip, None, &answer);
         result_event(inner, &trip, &answer);
     }
@@ -70,9 +71,17 @@ pub(crate) async fn ended(inner: &Arc<Inner>, mut trip: Box<Trip>, mut answer: A
 pub(crate) fn called_off(inner: &Inner, mut trip: Box<Trip>, call: &Approved) {
     let error = ToolError::new(ErrorKind::Cancelled, "whoever asked went away before the answer");
     let answer = Answer::refused(Stage::Execute, error);
-    inner.store.record(trip.record(answer.stage, answer.result.as_ref().map(|_| None), false));
+    let record = trip.record(answer.stage, answer.result.as_ref().map(|_| None), false);
+    on_record(inner, &trip, record);
     finished(inner, &trip, Some(call), &answer);
     result_event(inner, &trip, &answer);
+}
+
+/// Puts the end of a call on record; of one whose tenant is gone there is nobody whose record that is.
+pub(super) fn on_record(inner: &Inner, trip: &Trip, record: Box<InvocationRecord>) {
+    if !inner.is_over(&trip.call.caller) {
+        inner.store.record(record);
+    }
 }
 
 fn unsafe_answer() -> ToolError {
@@ -183,10 +192,10 @@ fn unknown(inner: &Inner, trip: &Trip) {
 
 /// Tells those who count; once for every call that is on record.
 fn finished(inner: &Inner, trip: &Trip, ran: Option<&Approved>, answer: &Answer) {
-    if inner.observe.is_empty() {
+    let caller = &trip.call.caller;
+    if inner.observe.is_empty() || inner.is_over(caller) {
         return;
     }
-    let caller = &trip.call.caller;
     let cause = ran.and_then(|call| cause(call, answer));
     let seen = Finished {
         call: &trip.id,
@@ -254,6 +263,10 @@ fn result_event(inner: &Inner, trip: &Trip, answer: &Answer) {
 }
 
 fn emit(inner: &Inner, trip: &Trip, kind: EventKind, payload: Value) {
+    // Whoever watches the next tenant of this name is told of its own.
+    if inner.is_over(&trip.call.caller) {
+        return;
+    }
     inner.publish.publish(&Event {
         kind,
         tenant: trip.call.caller.tenant.to_string(),

@@ -52,6 +52,9 @@ pub(crate) async fn tool(
     call: Arc<Call>,
 ) -> Result<Resolved, Refusal> {
     short(&call)?;
+    if inner.is_over(&call.caller) {
+        return Err(Refusal::at(Stage::Resolve, Inner::of_nobody()).by("tenant:removed"));
+    }
     let session = match &call.session {
         Some(id) => {
             let loaded = inner.book.load(&call.caller, id).await;

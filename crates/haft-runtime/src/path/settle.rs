@@ -13,7 +13,7 @@ use serde_json::json;
 use super::claim::Granted;
 use super::join::Joined;
 use super::scrub::Redacted;
-use super::{Answer, Trip};
+use super::{Answer, Trip, publish};
 use crate::runtime::Inner;
 
 pub(crate) async fn record(
@@ -31,7 +31,7 @@ pub(crate) async fn record(
     };
     let mut answer = Answer { result, view, intents, stage, cached: false };
     match granted.ticket() {
-        None => inner.store.record(record),
+        None => publish::on_record(inner, trip, record),
         Some(ticket) => {
             let ending = Ending {
                 state,

@@ -120,7 +120,8 @@ impl Runtime {
             self.inner.office.granted.store(Arc::new(granted));
         }
         self.prepare(&snapshot.entries).await;
-        self.put_in_force(&mut desk, snapshot);
+        let replaced = self.replaced(&snapshot).await;
+        self.put_in_force(&mut desk, snapshot, &replaced);
         Ok(true)
     }
 
@@ -175,7 +176,8 @@ impl Runtime {
         let stays = change.to.is_some();
         let entry = self.inner.store.change(change).await?;
         let snapshot = self.inner.store.snapshot().await?;
-        self.put_in_force(desk, snapshot);
+        let replaced = self.replaced(&snapshot).await;
+        self.put_in_force(desk, snapshot, &replaced);
         warnings.extend(stays.then(|| self.unused(&entry)).flatten());
         Ok(Changed { entry, warnings })
     }
@@ -217,12 +219,13 @@ impl Runtime {
         // Whoever changes something at this moment leaves it to the next refresh.
         if let Ok(mut desk) = self.inner.office.desk.try_lock() {
             let snapshot = self.configured().snapshot.clone();
-            self.put_in_force(&mut desk, snapshot);
+            self.put_in_force(&mut desk, snapshot, &[]);
         }
     }
 
-    /// Puts together what is declared and what is stored, and swaps it in as one.
-    fn put_in_force(&self, desk: &mut Desk, snapshot: Snapshot) {
+    /// Puts together what is declared and what is stored, and swaps it in as one. Of tenants that were
+    /// `replaced` by others of their name nothing is kept.
+    fn put_in_force(&self, desk: &mut Desk, snapshot: Snapshot, replaced: &[String]) {
         let office = &self.inner.office;
         office.stale.store(false, Ordering::Release);
         let brought = self.bring(&snapshot.entries);
@@ -242,19 +245,8 @@ impl Runtime {
         self.inner.rules.store(Arc::new(Rulebook::new(decide, rules, directory)));
         self.inner.forget_catalogs();
         let Merged { records, problems, .. } = merged;
-        self.forget_removed(&records);
+        self.forget_removed(&records, replaced);
         office.configured.store(Arc::new(Configured { snapshot, records, problems }));
-    }
-
-    /// Tenants that are there no longer take along what is known of them in memory. One that another
-    /// process removes and makes again between two looks is not noticed.
-    fn forget_removed(&self, records: &Records) {
-        let before = self.inner.office.configured.load();
-        let stays = |id: &str| records.tenants.iter().any(|one| one.id == id);
-        for gone in before.records.tenants.iter().filter(|one| !stays(&one.id)) {
-            self.inner.suggestions.forget(&gone.id);
-            self.inner.observe.iter().for_each(|observer| observer.tenant_removed(&gone.id));
-        }
     }
 
     /// The directory; of a tenant whose things do not fit together only what is declared, and its

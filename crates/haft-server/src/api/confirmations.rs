@@ -41,7 +41,8 @@ pub(crate) struct Filter {
 }
 
 /// Questions, newest first, with the arguments that would be used.
-#[utoipa::path(get, path = "/v1/confirmations", tag = "confirmations", params(Filter),
+#[utoipa::path(get, path = "/v1/confirmations", tag = "confirmations",
+    operation_id = "list_confirmations", params(Filter),
     responses(
         (status = 200, description = "The questions.", body = Vec<shapes::Confirmation>,
             headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
@@ -116,6 +117,7 @@ pub(crate) struct Answer {
 
 /// Approves or declines, as the key's holder. Whoever asked cannot.
 #[utoipa::path(post, path = "/v1/confirmations/{id}", tag = "confirmations",
+    operation_id = "decide_confirmation",
     params(("id" = String, Path, description = "The question.")),
     request_body = Answer,
     responses(

@@ -95,12 +95,13 @@ fn operator(who: &Who) -> Caller {
     let mut caller = Caller::agent(&who.tenant, "");
     caller.actor = who.principal.clone();
     caller.subject.clone_from(&who.subject);
-    caller.via = who.via.clone();
+    (caller.via, caller.era) = (who.via.clone(), Some(who.era));
     caller
 }
 
 /// Effects, newest first.
-#[utoipa::path(get, path = "/v1/effects", tag = "effects", params(Filter),
+#[utoipa::path(get, path = "/v1/effects", tag = "effects",
+    operation_id = "list_effects", params(Filter),
     responses(
         (status = 200, description = "The effects.", body = Vec<shapes::Effect>,
             headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
@@ -179,9 +180,11 @@ pub(crate) async fn undone(
 
 /// Asks the tool's probe whether an effect of unknown outcome happened, and settles it.
 #[utoipa::path(post, path = "/v1/effects/{call}/probe", tag = "effects",
+    operation_id = "probe_effect",
     params(("call" = String, Path, description = "The effect's call.")),
     responses(
-        (status = 200, description = "The effect, settled.", body = shapes::Effect),
+        (status = 200, description = "What its probe found, and the effect as it stands now.",
+            body = shapes::Probed),
         NoKey,
         NoRole,
         (status = 404, description = "No such effect, or no probe.", body = Problem,
@@ -224,6 +227,7 @@ impl Settle {
 
 /// Settles an effect of unknown outcome by hand.
 #[utoipa::path(post, path = "/v1/effects/{call}/settle", tag = "effects",
+    operation_id = "settle_effect",
     params(("call" = String, Path, description = "The effect's call.")),
     request_body = Settle,
     responses(
@@ -259,7 +263,8 @@ pub(crate) struct Undo {
 }
 
 /// Undoes effects, newest first, each once.
-#[utoipa::path(post, path = "/v1/effects/undo", tag = "effects", request_body = Undo,
+#[utoipa::path(post, path = "/v1/effects/undo", tag = "effects",
+    operation_id = "undo_effects", request_body = Undo,
     responses(
         (status = 200, description = "What became of each.", body = Vec<shapes::Undone>),
         (status = 400, description = "Neither or both are named.", body = Problem,

@@ -89,7 +89,8 @@ pub(crate) async fn named(
 }
 
 /// Calls, newest first.
-#[utoipa::path(get, path = "/v1/calls", tag = "records", params(Filter),
+#[utoipa::path(get, path = "/v1/calls", tag = "records",
+    operation_id = "list_calls", params(Filter),
     responses(
         (status = 200, description = "The calls.", body = Vec<shapes::CallRecord>,
             headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
@@ -170,7 +171,8 @@ pub(crate) struct OverTime {
 }
 
 /// Calls over time: how many, how they ended, how long they took.
-#[utoipa::path(get, path = "/v1/series", tag = "records", params(OverTime),
+#[utoipa::path(get, path = "/v1/series", tag = "records",
+    operation_id = "show_series", params(OverTime),
     responses(
         (status = 200, description = "Slices of time with calls in them, oldest first.",
             body = Vec<shapes::Slice>),
@@ -212,7 +214,8 @@ pub(crate) async fn slices(
 }
 
 /// Per tool: calls, errors, latency; of the 1,000 tools with the most calls.
-#[utoipa::path(get, path = "/v1/stats", tag = "records", params(Filter),
+#[utoipa::path(get, path = "/v1/stats", tag = "records",
+    operation_id = "show_stats", params(Filter),
     responses(
         (status = 200, description = "The figures.", body = Vec<shapes::CallStats>),
         (status = 400, description = "Not a filter.", body = Problem,

@@ -120,6 +120,16 @@ pub(crate) struct Effect {
     error_kind: Option<String>,
 }
 
+/// What a probe found.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Probed {
+    /// The tool that was asked.
+    tool: String,
+    /// The effect, settled.
+    effect: Effect,
+}
+
 /// What somebody said became of an effect.
 #[derive(ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

@@ -121,3 +121,41 @@ async fn no_tenant_takes_the_room_of_others() {
     assert_eq!(reply.status, 200, "{reply:?}");
     served.gate()(accepted);
 }
+
+/// An agent that keeps all of the room busy is stopped by whoever may stop it, and by nobody else.
+#[tokio::test]
+async fn whoever_decides_does_not_wait_behind_calls() {
+    let served = Served::with(Limits { at_once: PLACES, ..Limits::default() }).await;
+    let wanted = json!({"principal": "agent:helper", "roles": ["agent"]});
+    let made = served.post(&served.admin, "/v1/admin/keys", wanted).await;
+    let (key, place) = (made.json()["key"].clone(), made.header("location").unwrap().to_owned());
+    let (key, later) = (key.as_str().unwrap(), [("Prefer", "respond-async")]);
+    let path = "/v1/agents/helper/calls";
+    let asks = json!({"tool": "pay", "arguments": {"text": "x"}, "idempotency_key": "k"});
+    assert_eq!(served.post(key, path, asks).await.status, 202);
+    let call = json!({"tool": "echo", "arguments": {"text": "wait"}});
+    let mut accepted = 0;
+    while served.send(key, "POST", path, &later, Some(call.clone())).await.status == 202 {
+        accepted += 1;
+    }
+    // One request may still be on its way out.
+    let full = async || served.get(key, "/v1/agents/helper/tools").await.status == 429;
+    while !full().await {
+        match served.send(key, "POST", path, &later, Some(call.clone())).await.status {
+            202 => accepted += 1,
+            status => assert_eq!(status, 429),
+        }
+    }
+    assert_eq!(served.get(&served.operator, "/v1/calls").await.status, 429, "that can wait");
+    let asked = served.get(&served.operator, "/v1/confirmations").await;
+    assert_eq!(asked.status, 200, "{asked:?}");
+    let question = format!("/v1/confirmations/{}", asked.json()[0]["id"].as_str().unwrap());
+    let answered = served.post(&served.operator, &question, json!({"approve": false})).await;
+    assert_eq!(answered.status, 200, "{answered:?}");
+    assert_eq!(served.get(&served.operator, "/v1/effects").await.status, 200);
+    // The agent has no more room for asking about what it may not see.
+    assert_eq!(served.get(key, "/v1/effects").await.status, 429);
+    let revoked = served.send(&served.admin, "DELETE", &place, &[], None).await;
+    assert_eq!(revoked.status, 200, "{revoked:?}");
+    served.gate()(accepted);
+}
