@@ -363,6 +363,8 @@ pub struct ConfirmationFilter {
     pub tenant: String,
     /// Of which this became.
     pub status: Option<ConfirmationStatus>,
+    /// Void later than this, in milliseconds of the Unix epoch.
+    pub open_after_ms: Option<i64>,
     /// Asked in this session.
     pub session: Option<String>,
     /// Only what comes after this one in the list; nothing where there is none.

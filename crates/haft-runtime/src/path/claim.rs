@@ -235,17 +235,7 @@ async fn not_begun(
     let earlier = key.entry(inner).await.map(|record| record.filter(is_earlier));
     match earlier {
         Ok(Some(record)) if record.state.frees_its_key() => refused(unrecorded(error)),
-        // What a trail says that was touched is for people to judge.
-        Ok(Some(_)) if matches!(error, StoreError::Tampered(_)) => {
-            let mut unsure = unrecorded(error);
-            unsure.message =
-                "the audit trail was changed from outside, so no effects are carried out: \
-                              nothing was begun now, and of what was done under this key before \
-                              nothing is said"
-                    .to_owned();
-            unsure.partial_side_effects = true;
-            refused(unsure)
-        }
+        Ok(Some(_)) if matches!(error, StoreError::Tampered(_)) => refused(untold(error)),
         Ok(Some(record)) if matches!(record.state, State::Started | State::Unknown) => {
             refused(replay::earlier(&record))
         }
@@ -276,9 +266,21 @@ fn answered(trip: &mut Trip, joined: &Joined, record: EffectRecord) -> Answer {
     answer
 }
 
+/// The same where something is on record under its key. What a trail says that was touched is for
+/// people to judge.
+pub(super) fn untold(error: &StoreError) -> ToolError {
+    let mut unsure = unrecorded(error);
+    unsure.message =
+        "the audit trail was changed from outside, so no effects are carried out: nothing was \
+                      begun now, and of what was done under this key before nothing is said"
+            .to_owned();
+    unsure.partial_side_effects = true;
+    unsure
+}
+
 /// Why an effect that cannot be recorded is not begun. A trail that was touched stays so until
 /// somebody has looked: to try again does not help.
-fn unrecorded(error: &StoreError) -> ToolError {
+pub(super) fn unrecorded(error: &StoreError) -> ToolError {
     let kind = ErrorKind::StoreUnavailable;
     let mut refused = match error {
         StoreError::Tampered(_) => ToolError::new(

@@ -228,7 +228,9 @@ pub(crate) fn without_number((number, why): &(u64, String)) -> String {
 pub(crate) async fn verified(door: &Door, who: &Who) -> Result<Checked, Problem> {
     need(who, Role::Operator)?;
     let _alone = door.verifying.try_acquire().map_err(|_| Problem::overloaded())?;
-    door.runtime.store().verify().await.map_err(unreadable)
+    let found = door.runtime.store().verify().await.map_err(unreadable)?;
+    crate::tending::touched(door, &found).await;
+    Ok(found)
 }
 
 #[cfg(test)]

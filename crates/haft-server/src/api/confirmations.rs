@@ -38,6 +38,10 @@ pub(crate) struct Filter {
     /// At most so many, up to 1,000; 100 where absent.
     #[param(minimum = 1, maximum = 1000)]
     pub(crate) limit: Option<usize>,
+    /// Void later than this.
+    #[serde(skip)]
+    #[param(ignore)]
+    pub(crate) open_after_ms: Option<i64>,
 }
 
 /// Questions, newest first, with the arguments that would be used.
@@ -75,6 +79,7 @@ pub(crate) async fn found(
     let wanted = ConfirmationFilter {
         tenant: who.tenant.to_string(),
         status: filter.status,
+        open_after_ms: filter.open_after_ms,
         session: filter.session,
         after: filter.after,
         limit: filter.limit.unwrap_or(100).min(1_001),

@@ -181,7 +181,7 @@ async fn shown(
         @if let Some((tone, words)) = &said { p .notice.(tone) role="status" { (visible(words)) } }
         dl .facts {
             div { dt { "State" } dd { (badge(one.state.as_str())) } }
-            div { dt { "Class" } dd { (effect.policy.as_str()) } }
+            div { dt { "Class" } dd { (effect.policy.as_str()) span .about { (super::words::class(effect.policy)) } } }
             div { dt { "Began" } dd { (page::instant(one.started_at_ms)) } }
             @if let Some(at) = one.ended_at_ms { div { dt { "Ended" } dd { (page::instant(at)) } } }
             div { dt { "Agent" } dd { (visible(&effect.agent)) } }
@@ -193,9 +193,10 @@ async fn shown(
             @if let Some(other) = &effect.within { div { dt { "Part of" } dd { (page::link("/effects", other)) } } }
             @if let Some(other) = &effect.compensates { div { dt { "Undoes" } dd { (page::link("/effects", other)) } } }
             @if let Some(other) = &one.compensation_id { div { dt { "Undone by" } dd { (page::id(other)) } } }
-            @if let Some(error) = &one.error { div { dt { "The call ended in" } dd { (badge(error.kind.as_str())) } } }
+            @if let Some(error) = &one.error { div { dt { "The call ended in" } dd { (badge(error.kind.as_str())) " " (page::meaning(error.kind)) } } }
             div { dt { "Key" } dd { (page::id(&one.key.to_string())) } }
         }
+        @if let Some(meaning) = super::words::state(one.state) { p { (meaning) } }
         @if let Some(settled) = &one.resolution {
             p { "Settled by " (visible(&settled.by)) " at " (page::instant(settled.at_ms)) ": "
                 (if settled.happened { "it happened" } else { "it did not happen" })

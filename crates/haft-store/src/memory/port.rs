@@ -233,6 +233,7 @@ impl Confirmations for Memory {
             let rest = after(own.into_iter(), filter.after.as_deref(), |one| &one.id);
             let meant = rest.filter(|one| {
                 filter.status.is_none_or(|status| status == one.status)
+                    && filter.open_after_ms.is_none_or(|now| one.expires_at_ms > now)
                     && (filter.session.is_none() || filter.session == one.session)
             });
             Ok(meant.take(figures::limit(filter.limit)).cloned().collect())

@@ -241,6 +241,8 @@ pub(super) fn confirmations(
     let mut query = Where::new("SELECT id, body FROM confirmations", &filter.tenant);
     query.and_some("status =", filter.status.map(|status| status.as_str().to_owned()));
     query.and_some("iif(json_valid(body), body ->> '$.session', NULL) =", filter.session.clone());
+    let void_at = "iif(json_valid(body), body ->> '$.expiresAtMs', NULL) >";
+    query.and_some(void_at, filter.open_after_ms);
     query.after("asked_at_ms, id", "confirmations", "id", filter.after.as_deref());
     query.sql.push_str(" ORDER BY asked_at_ms DESC, id DESC");
     query.limit(filter.limit);

@@ -63,6 +63,13 @@ pub(crate) struct Part {
     limit: Option<usize>,
 }
 
+impl Part {
+    /// As many as there are, after this place.
+    pub(crate) fn after(after: Option<String>) -> Self {
+        Self { after, limit: None }
+    }
+}
+
 /// Tools that the tenant's agents asked for and did not have, the most wanted first. Counted since
 /// the start of the server. While one is asked for again it moves up, so that it may be on two pages
 /// or on none.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use haft_core::contract::Contract;
 use haft_core::names::Namespace;
@@ -227,6 +228,13 @@ impl World {
     }
 }
 
+/// Lets time go by.
+pub(crate) async fn later(seconds: u64) {
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(seconds)).await;
+    tokio::time::resume();
+}
+
 /// Two tenants that know nothing of each other.
 fn records() -> Records {
     let mut records = Records::of_one("ours", "helper");
@@ -269,6 +277,15 @@ impl Visit<'_> {
     /// What its forms carry.
     pub(crate) async fn csrf(&self) -> String {
         field(&self.get("/console/confirmations").await.body, "csrf")
+    }
+
+    /// Presses a button of a page that was there for a while.
+    pub(crate) async fn click(&self, page: &str, path: &str, fields: &[(&str, &str)]) -> Reply {
+        let page = self.get(page).await.body;
+        let (csrf, word) = (field(&page, "csrf"), field(&page, "word"));
+        later(2).await;
+        let all = [&[("csrf", csrf.as_str()), ("word", &word)], fields].concat();
+        self.post(path, &all).await
     }
 
     pub(crate) async fn get(&self, path: &str) -> Reply {

@@ -192,7 +192,8 @@ contract! {
         let found = async |tenant: &str, status: Option<ConfirmationStatus>, after: &str, limit| {
             let after = (!after.is_empty()).then(|| after.to_owned());
             let tenant = tenant.to_owned();
-            let filter = ConfirmationFilter { tenant, status, after, limit, session: None };
+            let filter =
+                ConfirmationFilter { tenant, status, after, limit, ..ConfirmationFilter::default() };
             let found = store.confirmations(filter).await.unwrap();
             found.into_iter().map(|one| one.id).collect::<String>()
         };
@@ -206,6 +207,25 @@ contract! {
         assert_eq!(found("acme", pending, "b", 2).await, "a");
         assert_eq!(found("other", None, "b", 2).await, "");
         assert_eq!(found("other", None, "", 0).await, "");
+    }
+
+    those_whose_time_is_over_are_left_out(bed) {
+        let store = bed.open();
+        for (n, (id, void)) in [("a", 900), ("b", 100), ("c", 500), ("d", 100)].into_iter().enumerate() {
+            let (asked_at_ms, expires_at_ms) = (START + n as i64, START + void);
+            store.ask(Confirmation { asked_at_ms, expires_at_ms, ..confirmation(id, id) }).await.unwrap();
+        }
+        for (open_after_ms, after, limit, ids) in [
+            (None, None, 0, "dcba"), (Some(START + 100), None, 0, "ca"), (Some(START + 99), None, 2, "dc"),
+            (Some(START + 100), None, 1, "c"), (Some(START + 100), Some("d"), 1, "c"),
+            (Some(START + 900), None, 0, ""),
+        ] {
+            let (tenant, after) = ("acme".to_owned(), after.map(str::to_owned));
+            let filter = ConfirmationFilter { tenant, after, limit, open_after_ms, ..Default::default() };
+            let found = store.confirmations(filter).await.unwrap();
+            let found: String = found.into_iter().map(|one| one.id).collect();
+            assert_eq!(found, ids, "{open_after_ms:?}");
+        }
     }
 
     confirmations_are_found_by_the_session_in_which_they_were_asked(bed) {
