@@ -105,10 +105,7 @@ async fn an_effect_whose_answer_was_lost_is_asked_for_by_its_probe() {
     let probed = served.send(&served.operator, "POST", &path, &[], None).await;
     check(&probed, 200, "");
     let said = probed.json();
-    assert_eq!(
-        (&said["tool"], &said["effect"]["state"]),
-        (&json!("crm__was_lost"), &json!("happened"))
-    );
+    assert_eq!((&said["tool"], &said["effect"]["state"]), (&json!("was_lost"), &json!("happened")));
 }
 
 #[tokio::test]

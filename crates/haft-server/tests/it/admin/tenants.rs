@@ -336,11 +336,9 @@ async fn what_is_in_memory_of_a_tenant_is_for_no_other_of_its_name() {
     assert_eq!(stream.next().await.0, "lost", "what others did is not told");
     served.gate()(2);
     while served.get(&eve, &own).await.status == 202 {}
+    let answer = served.get(&eve, &own).await.json();
     let (name, said, _) = stream.next().await;
-    assert_eq!(
-        (name.as_str(), &said["result"]["said"]["text"]),
-        ("tool_call_result", &json!("wait"))
-    );
+    assert_eq!((name.as_str(), &said["call"]), ("tool_call_result", &answer["meta"]["recordId"]));
     let listed = served.get(&eve, "/v1/calls").await.json();
     assert_eq!(listed.as_array().unwrap().len(), 1, "one's own alone: {listed}");
 }
