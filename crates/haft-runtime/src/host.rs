@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::redact::Leased;
+use crate::redact::{Confided, Leased};
 use crate::runtime::Inner;
 
 /// A handler that calls its host more often than this has lost its way.
@@ -67,6 +67,8 @@ pub(crate) struct Bound {
     done: AtomicBool,
     /// What the path said to the handler, in words that only the path may use.
     refusals: Mutex<Vec<ToolError>>,
+    /// What the tools that it calls hide.
+    confided: Option<Arc<Confided>>,
 }
 
 impl Bound {
@@ -95,7 +97,14 @@ impl Bound {
             wrote: AtomicBool::new(false),
             done: AtomicBool::new(false),
             refusals: Mutex::default(),
+            confided: None,
         }
+    }
+
+    /// Takes note of what the tools that the handler calls hide.
+    pub(crate) fn confiding(mut self, confided: Option<Arc<Confided>>) -> Self {
+        self.confided = confided;
+        self
     }
 
     /// Reaches nothing after that.
@@ -142,6 +151,9 @@ impl Bound {
     }
 
     fn remember(&self, error: &ToolError) {
+        if let Some(confided) = &self.confided {
+            confided.error(error);
+        }
         let mut refusals = self.refusals.lock();
         let is_ours = !error.kind.is_for_handlers() && error.kind != ErrorKind::UnknownOutcome;
         if is_ours && refusals.len() < MAX_REFUSALS {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_core::call::{Keyed, Within};
+use haft_core::call::{Keyed, RawArguments, Within};
 use haft_core::contract::SideEffectPolicy;
 use haft_core::{Call, Digest, ErrorKind, ToolError};
 use serde_json::{Value, json};
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::Bound;
 use crate::path;
 use crate::runtime::Inner;
+use crate::shelf::Loaded;
 
 impl Bound {
     pub(super) async fn call_tool(
@@ -30,7 +31,9 @@ impl Bound {
         call.only.clone_from(&scope.only);
         (call.key, call.keyed) = (key, Keyed::Own);
         call.purpose = self.purpose;
-        let writes = inner.would_write(&call, &scope.session.registry_version);
+        let named = inner.named(&call, &scope.session.registry_version);
+        let writes = named.as_ref().is_some_and(|tool| tool.writes);
+        self.confide(named.and_then(|tool| tool.loaded), &call.arguments);
         if writes {
             if self.class == SideEffectPolicy::Pure {
                 return Err(ToolError::new(
@@ -48,6 +51,15 @@ impl Bound {
             self.written(&envelope.result);
         }
         envelope.result
+    }
+
+    /// What the handler calls a tool with and that tool hides, the handler's own words do not tell others.
+    fn confide(&self, tool: Option<Arc<Loaded>>, arguments: &RawArguments) {
+        if let (Some(confided), Some(tool)) = (&self.confided, tool)
+            && let RawArguments::Value(arguments) = arguments
+        {
+            confided.words(tool.hidden_words(arguments));
+        }
     }
 
     /// The key of a nested call: the same for the same call of the same handler, in whatever order
