@@ -341,5 +341,6 @@ fn unanswered(fault: Fault) -> ToolError {
             error.partial_side_effects = true;
             error
         }
+        Fault::TooLong { why, .. } => unanswered(Fault::Lost { why, timeout: false, status: None }),
     }
 }

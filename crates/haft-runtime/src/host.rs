@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::redact::Leased;
+use crate::redact::{Confided, Leased};
 use crate::runtime::Inner;
 
 /// A handler that calls its host more often than this has lost its way.
@@ -71,6 +71,8 @@ pub(crate) struct Bound {
     rulebook: u64,
     /// It was not begun because there are others.
     withdrawn: AtomicBool,
+    /// What the tools that it calls hide.
+    confided: Option<Arc<Confided>>,
 }
 
 impl Bound {
@@ -101,12 +103,19 @@ impl Bound {
             refusals: Mutex::default(),
             rulebook: inner.policy().number,
             withdrawn: AtomicBool::new(false),
+            confided: None,
         }
     }
 
     /// Whether it was not begun because the rules have changed.
     pub(crate) fn was_withdrawn(&self) -> bool {
         self.withdrawn.load(Ordering::SeqCst)
+    }
+
+    /// Takes note of what the tools that the handler calls hide.
+    pub(crate) fn confiding(mut self, confided: Option<Arc<Confided>>) -> Self {
+        self.confided = confided;
+        self
     }
 
     /// Reaches nothing after that.
@@ -153,6 +162,9 @@ impl Bound {
     }
 
     fn remember(&self, error: &ToolError) {
+        if let Some(confided) = &self.confided {
+            confided.error(error);
+        }
         let mut refusals = self.refusals.lock();
         let is_ours = !error.kind.is_for_handlers() && error.kind != ErrorKind::UnknownOutcome;
         if is_ours && refusals.len() < MAX_REFUSALS {

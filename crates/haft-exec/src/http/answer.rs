@@ -106,6 +106,19 @@ pub(super) fn fault(fault: Fault) -> Ended {
             Ended::NotBegun(error.suggest("nothing was sent; try again later").caused_by(why))
         }
         Fault::Refused { why } => Ended::NotBegun(refused(why)),
+        // The service has said that it did it.
+        Fault::TooLong { why, status: 200..=299 } => {
+            let message = "the service's answer is longer than the tool takes";
+            Ended::Unusable(
+                ToolError::new(ErrorKind::InvalidOutput, message)
+                    .suggest("ask for less: fewer results, fewer fields")
+                    .caused_by(why),
+            )
+        }
+        Fault::TooLong { why, .. } => {
+            let message = "the service broke off";
+            Ended::Lost(ToolError::new(ErrorKind::Transient, message).caused_by(why))
+        }
         Fault::Lost { why, timeout, status } => {
             let (kind, message) = match (timeout, status) {
                 (true, _) => (ErrorKind::Timeout, "the service did not answer in time"),

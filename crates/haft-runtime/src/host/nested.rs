@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_core::call::{Keyed, Within};
+use haft_core::call::{Keyed, RawArguments, Within};
 use haft_core::contract::SideEffectPolicy;
 use haft_core::{Call, Digest, Envelope, ErrorKind, ToolError};
 use serde_json::{Value, json};
@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::Bound;
 use crate::path::{self, UNDONE};
 use crate::runtime::Inner;
+use crate::shelf::Loaded;
 
 /// Whether the answer is that of something which does not stand any more.
 fn is_undone(envelope: &Envelope) -> bool {
@@ -45,7 +46,9 @@ impl Bound {
         call.only.clone_from(&scope.only);
         (call.key, call.keyed) = (key, Keyed::Own);
         call.purpose = self.purpose;
-        let writes = inner.would_write(&call, &scope.session.registry_version);
+        let named = inner.named(&call, &scope.session.registry_version);
+        let writes = named.as_ref().is_some_and(|tool| tool.writes);
+        self.confide(named.and_then(|tool| tool.loaded), &call.arguments);
         if writes {
             if self.class == SideEffectPolicy::Pure {
                 return Err(ToolError::new(
@@ -66,6 +69,15 @@ impl Bound {
             return Err(undone(tool));
         }
         envelope.result
+    }
+
+    /// What the handler calls a tool with and that tool hides, the handler's own words do not tell others.
+    fn confide(&self, tool: Option<Arc<Loaded>>, arguments: &RawArguments) {
+        if let (Some(confided), Some(tool)) = (&self.confided, tool)
+            && let RawArguments::Value(arguments) = arguments
+        {
+            confided.words(tool.hidden_words(arguments));
+        }
     }
 
     /// The key of a nested call: the same for the same call of the same handler, in whatever order

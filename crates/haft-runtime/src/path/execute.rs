@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use haft_core::contract::SideEffectPolicy;
+use haft_core::contract::{Capability, SideEffectPolicy};
 use haft_core::port::{Auth, Boxed, Ended, Job, Scope, Verdict, Want};
 use haft_core::record::Stage;
 use haft_core::registry::Implementation;
@@ -242,7 +242,10 @@ async fn attempt(
         trip.call.client.clone(),
         call.call().purpose,
     );
-    let host = Arc::new(host.until(time.end));
+    if call.tool.tool.contract.capabilities.contains(&Capability::CallTool) {
+        trip.confided.get_or_insert_default();
+    }
+    let host = Arc::new(host.until(time.end).confiding(trip.confided.clone()));
     #[expect(clippy::disallowed_methods, reason = "this is the one place where handlers are run")]
     let job = Job::new(
         call.tool.tool.clone(),

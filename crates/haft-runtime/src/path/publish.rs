@@ -99,7 +99,10 @@ pub(crate) async fn not_run(
 ) -> Envelope {
     // An answer that was kept has the words that its caller was told.
     if let Err(error) = &mut answer.result {
-        scrub::quote_nothing(call, error);
+        if answer.cached {
+            scrub::withhold_kept(call, error);
+        }
+        scrub::quote_nothing(&trip, call, error);
     }
     // A duplicate that waited in vain leaves the place of the call that runs alone.
     let waits = answer.result.as_ref().is_err_and(|error| error.kind == ErrorKind::InFlight);
@@ -196,7 +199,7 @@ fn finished(inner: &Inner, trip: &Trip, ran: Option<&Approved>, answer: &Answer)
     if inner.observe.is_empty() || inner.is_over(caller) {
         return;
     }
-    let cause = ran.and_then(|call| cause(call, answer));
+    let cause = ran.and_then(|call| cause(trip, call, answer));
     let seen = Finished {
         call: &trip.id,
         tenant: &caller.tenant,
@@ -219,11 +222,12 @@ fn finished(inner: &Inner, trip: &Trip, ran: Option<&Approved>, answer: &Answer)
     inner.observe.iter().for_each(|observer| observer.finished(&seen));
 }
 
-/// What was behind the error of a call that ran. It may quote arguments, which others see as redaction allows.
-fn cause(call: &Approved, answer: &Answer) -> Option<String> {
+/// What was behind the error of a call that ran. It may quote arguments and what other tools hide, of
+/// which others see what redaction allows.
+fn cause(trip: &Trip, call: &Approved, answer: &Answer) -> Option<String> {
     const MOST_BYTES: usize = 8 << 10;
     let source = answer.result.as_ref().err()?.source.as_deref()?;
-    let seen = call.loaded.seen_words(source, call.effective());
+    let seen = scrub::seen_words(trip, call, source);
     let mut cause = clean_text(seen.as_deref().unwrap_or(source), MOST_BYTES);
     cause.truncate(cause.floor_char_boundary(MOST_BYTES));
     Some(cause)

@@ -36,7 +36,7 @@ pub(crate) async fn record(
             let ending = Ending {
                 state,
                 result: answer.result.as_ref().ok().cloned(),
-                error: answer.result.as_ref().err().cloned(),
+                error: answer.result.as_ref().err().map(kept),
                 intents: answer.intents.clone(),
             };
             name_call(&mut answer, state, ticket);
@@ -49,6 +49,13 @@ pub(crate) async fn record(
     }
     granted.answer(&answer);
     answer
+}
+
+/// An error as it is kept. What others may see of it stands in the call's record, and no store has it.
+fn kept(error: &ToolError) -> ToolError {
+    let mut error = error.clone();
+    error.shown = None;
+    error
 }
 
 /// The budget that is not a deadline in this mode is worth a warning.

@@ -7,17 +7,17 @@ use super::clean_text;
 use super::decode::{Escape, Layer};
 
 /// What stands in the place of an argument.
-const HIDDEN: &str = "[redacted]";
+pub(super) const HIDDEN: &str = "[redacted]";
 
 /// A shorter argument is taken out only where it stands alone: every text has an `a` in it.
-const SHORT: usize = 4;
+pub(super) const SHORT: usize = 4;
 
 /// Of an argument that is cut off at the end of a text, so much must be there to be known.
 const CUT: usize = 8;
 
 /// Of more arguments, or of a longer text, nobody looks which ones are quoted.
 const MOST: usize = 4_096;
-const LONGEST: usize = 16 << 10;
+pub(super) const LONGEST: usize = 16 << 10;
 
 /// What may not be seen of some arguments.
 #[derive(Default)]
