@@ -329,6 +329,8 @@ fn compensating(effect: &EffectRecord, tool: &str, arguments: serde_json::Value)
         subject: effect.subject.clone(),
         user: std::sync::Arc::new(known(effect)),
         via: haft_core::hop::Chain::default(),
+        // Whatever has become of it: what is undone is not for whoever had it.
+        credential: None,
     };
     let mut call = Call::new(caller, tool, arguments);
     (call.key, call.keyed) = (Some(format!("comp:{}", effect.call)), Keyed::Own);

@@ -98,6 +98,10 @@ pub(crate) async fn begin(
     trip: &mut Trip,
     joined: &Joined,
 ) -> Result<Granted, Answer> {
+    if let Err(refusal) = gate::let_in(inner, joined.call()) {
+        trip.rule = refusal.rule;
+        return Err(refused(refusal.error));
+    }
     if let Some(decision) = authorize::anew(inner, joined) {
         Box::pin(still_allowed(inner, trip, joined, decision)).await?;
     }
