@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::Digest;
+use crate::config::Edition;
 use crate::contract::{Mode, SideEffectPolicy};
 use crate::error::ToolError;
 use crate::hop::Chain;
@@ -131,6 +132,25 @@ pub struct Caller {
     /// Which of the tenants that were called so one after the other: what was begun for one that was
     /// removed is done in no other. None where whichever there is now is meant.
     pub era: Option<u64>,
+    /// What they came in with, where that can come to an end: then nothing more is begun for them.
+    pub credential: Option<Arc<Credential>>,
+}
+
+/// What a caller came in with, as far as its end goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Credential {
+    /// A key.
+    Key {
+        /// Where the store keeps it: any change there ends it.
+        kept: Option<Edition>,
+        /// When it ends by itself, in milliseconds of the Unix epoch, by the store's clock.
+        ends_at_ms: Option<i64>,
+    },
+    /// An issuer's token.
+    Token {
+        /// The last second of the Unix epoch in which it holds, by the machine's clock.
+        last_s: u64,
+    },
 }
 
 impl Caller {
@@ -145,6 +165,7 @@ impl Caller {
             user: Arc::new(Map::new()),
             via: Chain::default(),
             era: None,
+            credential: None,
         }
     }
 

@@ -11,7 +11,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use foldhash::HashMap;
-use haft_core::call::{Caller, Principal, PrincipalKind};
+use haft_core::call::{Caller, Credential, Principal, PrincipalKind};
+use haft_core::config::Edition;
 use haft_core::hop::Chain;
 use haft_runtime::policy::Instant;
 use haft_runtime::redact::is_hidden;
@@ -86,6 +87,7 @@ pub struct Who {
     pub(crate) via: Chain,
     /// Which of the tenants of this name it was that let them in: what is kept for them is for no other.
     pub(crate) era: u64,
+    credential: Option<Arc<Credential>>,
     roles: Arc<[Role]>,
     agents: Option<Arc<[String]>>,
 }
@@ -104,8 +106,14 @@ impl Who {
         let agents = agent.then(|| [principal.id.to_string()].into());
         let (key, tenant) = (issuer.into(), tenant.into());
         let user = facts::of(&principal, subject.as_ref(), said);
-        let (via, era) = (Chain::default(), 0);
-        Self { key, tenant, principal, subject, user, via, era, roles: roles.into(), agents }
+        let (via, era, credential, roles) = (Chain::default(), 0, None, roles.into());
+        Self { key, tenant, principal, subject, user, via, era, credential, roles, agents }
+    }
+
+    /// The same one, whose token holds up to this second.
+    pub(crate) fn until(mut self, last_s: u64) -> Self {
+        self.credential = Some(Arc::new(Credential::Token { last_s }));
+        self
     }
 
     /// Whether the role is held. An administrator holds every one but an agent's; like an operator,
@@ -172,6 +180,7 @@ impl Who {
             user: self.user.clone(),
             via: self.via.clone(),
             era: Some(self.era),
+            credential: self.credential.clone(),
         })
     }
 }
@@ -223,19 +232,20 @@ impl Keys {
     pub fn load(keys: &[Key]) -> Result<Self, BadKey> {
         let mut all = Self::default();
         for key in keys {
-            all.add(key)?;
+            all.add(key, None)?;
             all.declared.push(key.clone());
         }
         Ok(all)
     }
 
-    pub(crate) fn add(&mut self, key: &Key) -> Result<(), BadKey> {
+    /// Takes a key in; one that the store keeps holds as long as its entry is as it was read.
+    pub(crate) fn add(&mut self, key: &Key, kept: Option<Edition>) -> Result<(), BadKey> {
         if let Some(first) = key.faults().into_iter().next() {
             return Err(first);
         }
         let wrong = |why| Err(BadKey { id: key.id.clone(), why });
         let Some(hash) = unhex(&key.sha256) else { return wrong(NO_HASH) };
-        if self.by_id.insert(key.id.clone(), (hash, holder(key))).is_some() {
+        if self.by_id.insert(key.id.clone(), (hash, holder(key, kept))).is_some() {
             return wrong("is there twice");
         }
         if let Some(at) = key.expires {
@@ -282,9 +292,11 @@ impl Keys {
     }
 }
 
-fn holder(key: &Key) -> Who {
+fn holder(key: &Key, kept: Option<Edition>) -> Who {
     let own =
         (key.principal.kind == PrincipalKind::Agent).then(|| vec![key.principal.id.to_string()]);
+    let ends = kept.is_some() || key.expires.is_some();
+    let credential = Credential::Key { kept, ends_at_ms: key.expires.map(|at| at.0) };
     Who {
         key: key.id.as_str().into(),
         tenant: key.tenant.as_str().into(),
@@ -293,6 +305,7 @@ fn holder(key: &Key) -> Who {
         user: facts::of(&key.principal, key.subject.as_ref(), &key.user),
         via: Chain::default(),
         era: 0,
+        credential: ends.then(|| Arc::new(credential)),
         roles: key.roles.clone().into(),
         agents: key.agents.clone().or(own).map(Into::into),
     }

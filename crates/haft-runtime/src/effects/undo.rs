@@ -330,6 +330,8 @@ fn compensating(effect: &EffectRecord, tool: &str, arguments: serde_json::Value)
         user: std::sync::Arc::new(known(effect)),
         via: haft_core::hop::Chain::default(),
         era: None,
+        // Whatever has become of it: what is undone is not for whoever had it.
+        credential: None,
     };
     let mut call = Call::new(caller, tool, arguments);
     (call.key, call.keyed) = (Some(format!("comp:{}", effect.call)), Keyed::Own);

@@ -101,6 +101,10 @@ pub(crate) async fn begin(
     if inner.is_over(&joined.call().caller) {
         return Err(refused(Inner::of_nobody()));
     }
+    if let Err(refusal) = gate::let_in(inner, joined.call()) {
+        trip.rule = refusal.rule;
+        return Err(refused(refusal.error));
+    }
     if let Some(decision) = authorize::anew(inner, joined) {
         Box::pin(still_allowed(inner, trip, joined, decision)).await?;
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
-use haft_core::config::{Change, Entry, Kind, Snapshot};
+use haft_core::config::{Change, Edition, Entry, Kind, Snapshot};
 use haft_core::port::{Connections, Decide, StoreError};
 use haft_core::{Digest, Registry};
 use tokio::sync::{Mutex, MutexGuard};
@@ -19,7 +19,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use drafts::{Drafts, Turn, Turns};
 pub use tools::ToolState;
 
-use super::{Rulebook, Runtime, Shelves};
+use super::{Inner, Rulebook, Runtime, Shelves};
 use crate::config::{
     ChangeError, Changed, Configured, Declared, Merged, Workshop, merge, source_of,
 };
@@ -58,7 +58,8 @@ impl Office {
         connections: Option<Arc<dyn Connections>>,
         workshop: Workshop,
     ) -> Self {
-        let configured = Configured { records: declared.records.clone(), ..Configured::default() };
+        let records = declared.records.clone();
+        let configured = Configured::new(Snapshot::default(), records, Vec::new());
         let configured = ArcSwap::from_pointee(configured);
         // Whoever brings tools or rules along has a policy of their own, which the first refresh makes.
         let brings = declared.records.tenants.iter().flat_map(|one| &one.definitions);
@@ -71,6 +72,13 @@ impl Office {
 
     pub(crate) fn connections(&self) -> Option<&Arc<dyn Connections>> {
         self.connections.as_ref()
+    }
+}
+
+impl Inner {
+    /// Whether a key of the store is still what it was when somebody came in with it.
+    pub(crate) fn has_key(&self, key: &Edition) -> bool {
+        self.office.configured.load().has_key(key)
     }
 }
 
@@ -246,7 +254,7 @@ impl Runtime {
         self.inner.forget_catalogs();
         let Merged { records, problems, .. } = merged;
         self.forget_removed(&records, replaced);
-        office.configured.store(Arc::new(Configured { snapshot, records, problems }));
+        office.configured.store(Arc::new(Configured::new(snapshot, records, problems)));
     }
 
     /// The directory; of a tenant whose things do not fit together only what is declared, and its

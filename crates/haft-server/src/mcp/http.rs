@@ -16,7 +16,7 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::Value;
 
-use super::call::ArgumentsText;
+use super::call::{ArgumentsText, CameWith};
 use super::direct::{self, Direct};
 use super::handler::Handler;
 use super::noted::Asking;
@@ -270,6 +270,7 @@ impl Endpoint {
             return Ok(Read::Direct(Box::new(call)));
         }
         // The SDK hands the head on to whoever makes the call.
+        parts.extensions.insert(CameWith::of(seat));
         if let Some(text) = ArgumentsText::of(arguments) {
             parts.extensions.insert(text);
         }

@@ -62,10 +62,11 @@ impl Seat {
         self.agents.as_ref().is_none_or(|agents| agents.iter().any(|one| one == agent))
     }
 
-    /// Whether it is the same place: whoever holds another key has no part in it. Which servers a
-    /// request came through makes no difference.
+    /// Whether it is the same place: whoever is somebody else has no part in it. Which servers a request came through
+    /// makes no difference, nor that its sender came in with another key or a newer token this time.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let caller = Caller { via: self.caller.via.clone(), ..other.caller.clone() };
+        let (via, credential) = (self.caller.via.clone(), self.caller.credential.clone());
+        let caller = Caller { via, credential, ..other.caller.clone() };
         self.caller == caller && self.person == other.person
     }
 }

@@ -97,7 +97,7 @@ pub(crate) async fn begin(served: &Served, key: &str) -> String {
     session
 }
 
-async fn in_session(served: &Served, key: &str, session: &str, body: Value) -> Reply {
+pub(crate) async fn in_session(served: &Served, key: &str, session: &str, body: Value) -> Reply {
     let headers = [ACCEPT, ("Mcp-Session-Id", session), ("MCP-Protocol-Version", OLDER)];
     served.send(key, "POST", "/mcp", &headers, Some(body)).await
 }

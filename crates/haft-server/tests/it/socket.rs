@@ -563,6 +563,35 @@ async fn a_key_that_is_revoked_ends_what_it_holds_open() {
 }
 
 #[tokio::test]
+async fn calls_that_wait_on_a_socket_do_not_begin_once_its_key_is_revoked() {
+    let served = Served::new().await;
+    let (key, place) = crate::revoked::made(&served).await;
+    let mut line = Line::open(&served, &key, "").await;
+    line.until("ready").await;
+    for at in 0..60 {
+        let ms = if at < 32 { 3_000 } else { 0 };
+        line.say(call(&format!("c{at}"), "send", &format!("wait {}", ms + at))).await;
+    }
+    served.ran(32).await;
+    served.send(&served.admin, "DELETE", &place, &[], None).await;
+    assert_eq!(line.hear_end().await, 1008);
+    // Each is on record: 32 that were done, and the others as refused.
+    let ended = async || {
+        let all = served.get(&served.operator, "/v1/calls?limit=100").await.json();
+        let all = all.as_array().unwrap();
+        let denied = all.iter().filter(|one| one["error"] == "denied").count();
+        (all.len(), denied)
+    };
+    let mut asked = 0;
+    while ended().await.0 < 60 {
+        asked += 1;
+        assert!(asked < 1_000, "they do not end: {:?}", ended().await);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!((served.runs(), ended().await), (32, (60, 28)));
+}
+
+#[tokio::test]
 async fn a_frame_that_is_too_long_ends_the_connection_with_its_code() {
     let limits = Limits { body_bytes: 1_000, ..Limits::default() };
     let served = Served::with(limits).await;
