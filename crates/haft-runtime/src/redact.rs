@@ -9,6 +9,7 @@ mod clean;
 mod decode;
 mod known;
 mod mark;
+mod parts;
 mod pattern;
 mod quoted;
 mod scrub;
