@@ -149,6 +149,21 @@ pub struct OtherKey {
     pub within_ms: Option<u64>,
 }
 
+/// What a claim will look for: enough to tell whether it would begin anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sought {
+    /// The key.
+    pub key: Digest,
+    /// Another key under which the same may have been begun.
+    pub other: Option<OtherKey>,
+    /// What must be the same when the key is.
+    pub fingerprint: Digest,
+    /// The class that the contract gives it now.
+    pub policy: SideEffectPolicy,
+    /// For how long after the first attempt in doubt another does no harm.
+    pub again_within_ms: u64,
+}
+
 /// A call's place in the session of its effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {

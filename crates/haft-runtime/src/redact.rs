@@ -10,6 +10,7 @@ mod confided;
 mod decode;
 mod known;
 mod mark;
+mod parts;
 mod pattern;
 mod quoted;
 mod scrub;

@@ -13,7 +13,7 @@ use crate::config::{Change, Entry, Kind, Snapshot};
 use crate::contract::SideEffectPolicy;
 use crate::error::ErrorKind;
 use crate::ledger::{
-    Claim, Claimed, EffectRecord, Ending, Settled, Spend, State, Ticket, Unspendable,
+    Claim, Claimed, EffectRecord, Ending, Settled, Sought, Spend, State, Ticket, Unspendable,
 };
 use crate::names;
 use crate::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
@@ -324,8 +324,9 @@ pub struct Checked {
 /// What people are asked to approve.
 pub trait Confirmations: Send + Sync {
     /// Asks, or returns the question that is there for the same binding and neither spent nor
-    /// expired: open, approved, or declined.
-    fn ask<'a>(&'a self, confirmation: Confirmation) -> Answer<'a, Confirmation>;
+    /// expired: open, approved, or declined. Or says why nobody is asked, looking at all of it in one
+    /// step: somebody else may spend the approval that was there a moment ago.
+    fn ask<'a>(&'a self, asking: Asking) -> Answer<'a, Put>;
 
     /// One confirmation.
     fn confirmation<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, Confirmation>;
@@ -354,6 +355,34 @@ pub trait Confirmations: Send + Sync {
         call: &'a str,
         spend: &'a Spend,
     ) -> Answer<'a, Option<Unspendable>>;
+}
+
+/// A question, and what keeps it from being put.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asking {
+    /// The question.
+    pub confirmation: Confirmation,
+    /// What is asked about, where the ledger may answer for it: then nobody need approve.
+    pub sought: Option<Sought>,
+    /// So many questions of one agent wait for an answer at most, of those that would hold.
+    pub most: Option<usize>,
+}
+
+impl From<Confirmation> for Asking {
+    fn from(confirmation: Confirmation) -> Self {
+        Self { confirmation, sought: None, most: None }
+    }
+}
+
+/// What came of asking.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Put {
+    /// The question that stands: this one, or an earlier one.
+    Stands(Box<Confirmation>),
+    /// None: the ledger answers for what was asked about.
+    Begun,
+    /// None: too many wait for an answer already.
+    Full,
 }
 
 /// Which confirmations.

@@ -52,6 +52,12 @@ impl Granted {
         self.0.as_deref().is_some_and(late)
     }
 
+    /// For how long others still leave it to this process.
+    pub(crate) fn lease_left(&self) -> Duration {
+        let left = |entry: &Entry| entry.lease.saturating_sub(entry.at.elapsed());
+        self.0.as_deref().map_or(Duration::ZERO, left)
+    }
+
     /// Whether duplicates wait for the answer.
     pub(crate) fn is_followed(&self) -> bool {
         self.0.as_ref().is_some_and(|entry| entry.leading.is_followed())

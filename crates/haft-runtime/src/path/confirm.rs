@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use haft_core::contract::{Confirmation as Rule, SideEffectPolicy};
 use haft_core::ledger::{Spend, State};
-use haft_core::port::{ConfirmationFilter, StoreError, Verdict};
+use haft_core::port::{Asking, ConfirmationFilter, Put, StoreError, Verdict};
 use haft_core::record::{Confirmation, ConfirmationStatus, EventKind, Stage};
 use haft_core::{Call, Digest, ErrorKind, ToolError};
 use serde_json::{Value, json};
@@ -89,14 +89,14 @@ async fn approval(
             Ok(Spend { id, binding, turn })
         }
         None if call.call.dry_run => {
-            let approved =
-                good(inner, &call.call.caller.tenant, ConfirmationStatus::Approved).await;
+            let approved = approved(inner, &call.call.caller.tenant).await;
             let same = |one: Confirmation| (one.binding == binding).then_some(one.id);
             let id = approved.unwrap_or_default().into_iter().find_map(same).unwrap_or_default();
             Ok(Spend { id, binding, turn })
         }
         None => {
-            let id = standing(inner, trip, call, binding.clone()).await?;
+            // Somebody who came at the same time may have used the approval up, for this very act.
+            let id = standing(inner, trip, call, key, binding.clone()).await?.unwrap_or_default();
             Ok(Spend { id, binding, turn })
         }
     }
@@ -192,17 +192,20 @@ async fn opened(
     Ok(approval.id)
 }
 
-/// An approval that is on record for exactly this call, by its id; else the question is put.
+/// An approval that is on record for exactly this call, by its id; else the question is put. None where the
+/// ledger has come to answer for it.
 async fn standing(
     inner: &Inner,
     trip: &Trip,
     call: &Authorized,
+    key: Option<&Key>,
     binding: Digest,
-) -> Result<String, Refusal> {
+) -> Result<Option<String>, Refusal> {
     let at = |error| Refusal::at(Stage::Confirm, error);
-    let asked = put(inner, trip, call, binding).await.map_err(at)?;
+    let asked = put(inner, trip, call, key, binding).await.map_err(at)?;
+    let Some(asked) = asked else { return Ok(None) };
     match asked.status {
-        ConfirmationStatus::Approved => Ok(asked.id),
+        ConfirmationStatus::Approved => Ok(Some(asked.id)),
         ConfirmationStatus::Denied => Err(at(ToolError::new(
             ErrorKind::ConfirmationRefused,
             "the person who was asked declined",
@@ -213,43 +216,73 @@ async fn standing(
 }
 
 /// Puts the question for a call that turned out to need one, and says that it waits.
-pub(crate) async fn ask(inner: &Inner, trip: &Trip, call: &Authorized) -> ToolError {
-    match put(inner, trip, call, binding(inner, call)).await {
-        Ok(asked) => waits(&asked),
+pub(crate) async fn ask(inner: &Inner, trip: &Trip, call: &Approved) -> ToolError {
+    let key = call.key.as_deref();
+    match Box::pin(put(inner, trip, call, key, binding(inner, call))).await {
+        Ok(Some(asked)) => waits(&asked),
+        Ok(None) => begun(),
         Err(error) => error,
     }
 }
 
+/// Asks; gives the question that stands, or none where the ledger answers for the key by now.
 async fn put(
     inner: &Inner,
     trip: &Trip,
     call: &Authorized,
+    key: Option<&Key>,
     binding: Digest,
-) -> Result<Confirmation, ToolError> {
-    room(inner, call, &binding).await?;
-    let question = question(inner, trip, call, binding);
-    let id = question.id.clone();
-    let asked = inner.store.ask(question).await.map_err(|error| unwritable(&error))?;
-    if asked.id == id {
-        inner.announce(&asked, EventKind::ConfirmationRequested);
+) -> Result<Option<Confirmation>, ToolError> {
+    let sought = match key {
+        Some(key) => Some(key.sought(inner, call).await.map_err(|error| unreadable(&error))?),
+        None => None,
+    };
+    // Nobody reads five hundred questions of one agent; and whoever undoes something answers the question at
+    // once.
+    let bounded = !call.call.purpose.is_after_the_fact();
+    let most = bounded.then_some(inner.settings.max_pending_confirmations);
+    let confirmation = question(inner, trip, call, binding);
+    let id = confirmation.id.clone();
+    let put = inner.store.ask(Asking { confirmation, sought, most }).await;
+    match put.map_err(|error| unwritable(&error))? {
+        Put::Begun => Ok(None),
+        Put::Full => Err(full(inner)),
+        Put::Stands(asked) => {
+            if asked.id == id {
+                inner.announce(&asked, EventKind::ConfirmationRequested);
+            }
+            Ok(Some(*asked))
+        }
     }
-    Ok(asked)
 }
 
-/// A tenant's confirmations that have not expired. They come newest first and all last equally long,
+fn full(inner: &Inner) -> ToolError {
+    ToolError::new(
+        ErrorKind::BudgetExceeded,
+        format!(
+            "{} questions of this agent wait for an answer already",
+            inner.settings.max_pending_confirmations
+        ),
+    )
+    .suggest("wait until the user has answered")
+}
+
+/// Somebody else has begun it since this call was decided about.
+fn begun() -> ToolError {
+    ToolError::new(ErrorKind::InFlight, "the same call has been begun under this key already")
+        .suggest("send it again under the same key to get its answer")
+}
+
+/// A tenant's approvals that have not expired. They come newest first and all last equally long,
 /// so what is behind the first expired ones need not be read.
-async fn good(
-    inner: &Inner,
-    tenant: &str,
-    status: ConfirmationStatus,
-) -> Result<Vec<Confirmation>, StoreError> {
+async fn approved(inner: &Inner, tenant: &str) -> Result<Vec<Confirmation>, StoreError> {
     const PAGE: usize = 100;
     let (now, mut good) = (inner.store.now_ms(), Vec::new());
     let mut last: Option<String> = None;
     loop {
         let filter = ConfirmationFilter {
             tenant: tenant.to_owned(),
-            status: Some(status),
+            status: Some(ConfirmationStatus::Approved),
             after: last,
             limit: PAGE,
             ..ConfirmationFilter::default()
@@ -262,40 +295,6 @@ async fn good(
             return Ok(good);
         }
     }
-}
-
-/// Nobody reads five hundred questions of one agent. What would be void when it is approved counts no more, and
-/// whoever undoes something answers the question at once.
-async fn room(inner: &Inner, call: &Authorized, binding: &Digest) -> Result<(), ToolError> {
-    let caller = &call.call.caller;
-    if call.call.purpose.is_after_the_fact() {
-        return Ok(());
-    }
-    let list = async |status| {
-        good(inner, &caller.tenant, status).await.map_err(|error| unwritable(&error))
-    };
-    let open = list(ConfirmationStatus::Pending).await?;
-    let now = inner.policy().version_for(&caller.tenant);
-    let own = |c: &&Confirmation| {
-        let holds = c.policy_version.as_ref().is_none_or(|then| *then == now);
-        holds && c.agent == *caller.agent && c.actor == caller.actor
-    };
-    if open.iter().filter(own).count() < inner.settings.max_pending_confirmations {
-        return Ok(());
-    }
-    // A question that has been put is not put again.
-    let same = |all: &[Confirmation]| all.iter().any(|one| one.binding == *binding);
-    if same(&open) || same(&list(ConfirmationStatus::Approved).await?) {
-        return Ok(());
-    }
-    Err(ToolError::new(
-        ErrorKind::BudgetExceeded,
-        format!(
-            "{} questions of this agent wait for an answer already",
-            inner.settings.max_pending_confirmations
-        ),
-    )
-    .suggest("wait until the user has answered"))
 }
 
 fn question(inner: &Inner, trip: &Trip, call: &Authorized, binding: Digest) -> Confirmation {

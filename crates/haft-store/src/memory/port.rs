@@ -9,9 +9,9 @@ use haft_core::ledger::{
     Claim, Claimed, EffectRecord, Ending, Settled, Spend, Ticket, Unspendable,
 };
 use haft_core::port::{
-    Blocks, Boxed, CallFilter, CallStats, Checked, Condition, ConfirmationFilter, Confirmations,
-    EffectFilter, Forgotten, Journal, Ledger, Resolve, Sessions, Slice, Store, StoreError,
-    TrailFilter, Undo,
+    Asking, Blocks, Boxed, CallFilter, CallStats, Checked, Condition, ConfirmationFilter,
+    Confirmations, EffectFilter, Forgotten, Journal, Ledger, Put, Resolve, Sessions, Slice, Store,
+    StoreError, TrailFilter, Undo,
 };
 use haft_core::record::{AuditEntry, Confirmation, InvocationRecord};
 use haft_core::registry::SigningKey;
@@ -217,8 +217,8 @@ impl Journal for Memory {
 }
 
 impl Confirmations for Memory {
-    fn ask<'a>(&'a self, confirmation: Confirmation) -> Answer<'a, Confirmation> {
-        self.write(|rows| steps::confirmations::ask(rows, &confirmation))
+    fn ask<'a>(&'a self, asking: Asking) -> Answer<'a, Put> {
+        self.write(|rows| steps::confirmations::ask(rows, &asking))
     }
 
     fn confirmation<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, Confirmation> {

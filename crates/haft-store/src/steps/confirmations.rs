@@ -1,14 +1,22 @@
 //! The steps of asking for approval.
 
 use haft_core::call::{Principal, PrincipalKind};
-use haft_core::port::StoreError;
+use haft_core::port::{Asking, Put, StoreError};
 use haft_core::record::{Confirmation, ConfirmationStatus};
 use serde_json::json;
 
+use super::ledger;
 use crate::tables::{Res, Tables};
 
-pub(crate) fn ask(on: &mut impl Tables, asked: &Confirmation) -> Res<Confirmation> {
-    let now_ms = on.now_ms();
+pub(crate) fn ask(on: &mut impl Tables, asking: &Asking) -> Res<Put> {
+    let (asked, now_ms) = (&asking.confirmation, on.now_ms());
+    // First: what it was approved with is spent, so that another question would be put for what is on
+    // its way.
+    if let Some(sought) = &asking.sought
+        && ledger::answers(on, sought)?
+    {
+        return Ok(Put::Begun);
+    }
     // A person who has declined is not asked the same again.
     let open = |known: &Confirmation| {
         known.status != ConfirmationStatus::Spent && known.expires_at_ms > now_ms
@@ -16,7 +24,7 @@ pub(crate) fn ask(on: &mut impl Tables, asked: &Confirmation) -> Res<Confirmatio
     for known in on.bound(&asked.tenant, &asked.binding.raw())?.into_iter().filter(open) {
         // What cannot be used would keep the question from being asked.
         if known.status != ConfirmationStatus::Approved || on.is_approved(&known)? {
-            return Ok(known);
+            return Ok(Put::Stands(Box::new(known)));
         }
     }
     if on.confirmation(&asked.tenant, &asked.id)?.is_some() {
@@ -24,8 +32,27 @@ pub(crate) fn ask(on: &mut impl Tables, asked: &Confirmation) -> Res<Confirmatio
             "a confirmation with this id was asked for before; take a new id".to_owned(),
         ));
     }
+    if let Some(most) = asking.most
+        && waiting(on, asked)? >= most
+    {
+        return Ok(Put::Full);
+    }
     on.put_confirmation(asked)?;
-    Ok(asked.clone())
+    Ok(Put::Stands(Box::new(asked.clone())))
+}
+
+/// How many questions of an agent wait for an answer. What would be void when it is approved counts no more.
+fn waiting(on: &mut impl Tables, asked: &Confirmation) -> Res<usize> {
+    // All last equally long: what was asked earlier has expired.
+    let lasts_ms = asked.expires_at_ms.saturating_sub(asked.asked_at_ms);
+    let now_ms = on.now_ms();
+    let mut open = on.pending(&asked.tenant, now_ms.saturating_sub(lasts_ms))?;
+    open.retain(|one| {
+        let holds = one.policy_version.is_none() || one.policy_version == asked.policy_version;
+        let own = one.agent == asked.agent && one.actor == asked.actor;
+        holds && own && one.expires_at_ms > now_ms
+    });
+    Ok(open.len())
 }
 
 pub(crate) fn decide(

@@ -1,12 +1,12 @@
 //! The ledger's steps: claim, settle, resolve, undo, recover, purge.
 
-use haft_core::ErrorKind;
 use haft_core::ledger::{
-    Claim, Claimed, EffectRecord, Ending, OtherKey, Resolution, Settled, Spend, State, Ticket,
-    Unspendable,
+    Claim, Claimed, EffectRecord, Ending, OtherKey, Resolution, Settled, Sought, Spend, State,
+    Ticket, Unspendable,
 };
 use haft_core::port::{Resolve, StoreError, Undo};
 use haft_core::record::{ConfirmationStatus, InvocationRecord, Stage};
+use haft_core::{Digest, ErrorKind};
 use serde_json::{Value, json};
 
 use super::journal;
@@ -21,17 +21,32 @@ const PURGED_AT_ONCE: usize = 64;
 
 pub(crate) fn claim(on: &mut impl Tables, claim: &Claim) -> Res<Claimed> {
     match &claim.other {
-        Some(other) if stands_under(on, claim, other)? => {
+        Some(other) if stands_under(on, &claim.fingerprint, other)? => {
             under_its_key(on, &Claim { key: other.key.clone(), other: None, ..claim.clone() })
         }
         Some(_) | None => under_its_key(on, claim),
     }
 }
 
-/// Whether what is claimed was begun under its other key.
-fn stands_under(on: &mut impl Tables, claim: &Claim, other: &OtherKey) -> Res<bool> {
+/// Whether the ledger answers for what is sought, so that claiming it would begin nothing.
+pub(crate) fn answers(on: &mut impl Tables, sought: &Sought) -> Res<bool> {
+    let key = match &sought.other {
+        Some(other) if stands_under(on, &sought.fingerprint, other)? => &other.key,
+        Some(_) | None => &sought.key,
+    };
+    let head = on.head(&key.raw())?;
+    let first_at_ms = in_doubt_since(on, head.as_ref())?;
+    let fingerprint = sought.fingerprint.raw();
+    let again_until_ms = machine::later(first_at_ms.unwrap_or(on.now_ms()), sought.again_within_ms);
+    let (class, now_ms) = (sought.policy, on.now_ms());
+    let asked = Asked { fingerprint: &fingerprint, class, now_ms, again_until_ms };
+    Ok(!matches!(decide(on, head.as_ref(), asked), Decision::Fresh { .. }))
+}
+
+/// Whether what has this fingerprint was begun under its other key.
+fn stands_under(on: &mut impl Tables, fingerprint: &Digest, other: &OtherKey) -> Res<bool> {
     let Some(head) = on.head(&other.key.raw())? else { return Ok(false) };
-    if head.fingerprint != claim.fingerprint.raw() {
+    if head.fingerprint != fingerprint.raw() {
         return Ok(false);
     }
     let Some(within_ms) = other.within_ms else { return Ok(true) };
@@ -46,10 +61,7 @@ fn under_its_key(on: &mut impl Tables, claim: &Claim) -> Res<Claimed> {
     let again_until_ms = machine::later(first_at_ms.unwrap_or(now_ms), claim.again_within_ms);
     let class = claim.effect.policy;
     let asked = Asked { fingerprint: &fingerprint, class, now_ms, again_until_ms };
-    let decision = machine::on_claim(head.as_ref(), asked, || {
-        head.as_ref().is_some_and(|head| on.is_alive(head.owner))
-    });
-    match (decision, head) {
+    match (decide(on, head.as_ref(), asked), head) {
         (Decision::Fresh { epoch }, head) => {
             // As the first attempt was sent, so are all under its entry.
             let provider_key = match &head {
@@ -66,6 +78,10 @@ fn under_its_key(on: &mut impl Tables, claim: &Claim) -> Res<Claimed> {
         }
         (Decision::Conflict, _) | (_, None) => Ok(Claimed::Conflict),
     }
+}
+
+fn decide(on: &mut impl Tables, head: Option<&Head>, asked: Asked<'_>) -> Decision {
+    machine::on_claim(head, asked, || head.is_some_and(|head| on.is_alive(head.owner)))
 }
 
 /// When an act that may have happened was first asked for.

@@ -1,18 +1,21 @@
 //! Approval: by another, for exactly this, once.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use haft_core::call::Principal;
 use haft_core::contract::{Capability, Mode};
-use haft_core::port::{Confirmations as _, Journal as _};
-use haft_core::record::ConfirmationStatus;
+use haft_core::port::{ConfirmationFilter, Confirmations as _, Invoke as _, Journal as _};
+use haft_core::record::{Confirmation, ConfirmationStatus};
 use haft_core::registry::{Implementation, Registry, Tool};
 use haft_core::{Digest, Envelope, ErrorKind};
 use haft_runtime::Runtime;
 use haft_runtime::effects::Found;
 use haft_runtime::policy::{Policy, Rules, Source};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
+use super::faulty::Faulty;
 use super::gate::foreseen;
 use super::sessions::In;
 use super::world::{Does, World, call, caller, failed, kind, let_pass, lost, tools, tools_with};
@@ -45,6 +48,65 @@ async fn a_person_approves_and_the_same_call_runs_once() {
     assert!(world.call(call("gift", "k")).await.meta.cached);
     assert_ne!(asked(&world.call(call("gift", "k2")).await), id);
     assert_eq!(world.acts("gift"), 1);
+}
+
+/// The questions that wait for an answer.
+async fn open(world: &World) -> Vec<Confirmation> {
+    let filter = ConfirmationFilter {
+        tenant: "default".into(),
+        status: Some(ConfirmationStatus::Pending),
+        limit: 1_000,
+        ..ConfirmationFilter::default()
+    };
+    world.store.confirmations(filter).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_duplicate_that_finds_the_approval_used_up_shares_the_answer() {
+    let world = World::new();
+    approve(&world.runtime, &asked(&world.call(call("gift", "k")).await)).await;
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    world.next("gift", Does::Waits(begun.clone(), go.clone()));
+    let first = tokio::spawn({
+        let runtime = world.runtime.clone();
+        async move { runtime.invoke(call("gift", "k")).await }
+    });
+    begun.notified().await;
+    // It has looked into the ledger before the first was there, and for the approval after.
+    let store = Faulty::on(Arc::new(world.store.join()));
+    store.early.store(2, Ordering::SeqCst);
+    let twin = world.on(store.clone());
+    let second = tokio::spawn(async move { twin.invoke(call("gift", "k")).await });
+    while store.claimed.load(Ordering::SeqCst) == 0 && !second.is_finished() {
+        tokio::task::yield_now().await;
+    }
+    go.notify_one();
+    assert!(first.await.unwrap().is_ok());
+    let told = second.await.unwrap();
+    assert!(told.is_ok() && told.meta.cached, "{told:?}");
+    assert!(open(&world).await.is_empty(), "nobody is asked to approve it once more");
+    assert_eq!(world.acts("gift"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_hundred_duplicates_of_an_approved_call_one_runs_and_all_get_its_answer() {
+    let world = World::new();
+    let both = [world.runtime.clone(), world.twin()];
+    for round in 0..10 {
+        let key = format!("k{round}");
+        approve(&world.runtime, &asked(&world.call(call("gift", &key)).await)).await;
+        let calls: Vec<_> = (0..100)
+            .map(|n| {
+                let (runtime, key) = (both[n % 2].clone(), key.clone());
+                tokio::spawn(async move { runtime.invoke(call("gift", &key)).await })
+            })
+            .collect();
+        for one in calls {
+            let told = one.await.unwrap();
+            assert!(told.is_ok(), "{round}: {told:?}");
+        }
+        assert_eq!((world.acts("gift"), open(&world).await.len()), (round + 1, 0));
+    }
 }
 
 #[tokio::test]
@@ -400,6 +462,23 @@ async fn an_agent_can_only_ask_so_much() {
         asked(&world.call(one).await);
     }
     assert_eq!(kind(&world.call(call("gift", "k")).await), ErrorKind::BudgetExceeded);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_can_only_ask_so_much_at_once_too() {
+    let world = World::new();
+    let both = [world.runtime.clone(), world.twin()];
+    let calls: Vec<_> = (0..100)
+        .map(|n| {
+            let (runtime, mut one) = (both[n % 2].clone(), call("gift", "k"));
+            one.arguments = json!({ "item": format!("lamp {n}") }).into();
+            tokio::spawn(async move { runtime.invoke(one).await })
+        })
+        .collect();
+    for one in calls {
+        assert!(one.await.unwrap().result.is_err());
+    }
+    assert_eq!(open(&world).await.len(), 20);
 }
 
 #[tokio::test]

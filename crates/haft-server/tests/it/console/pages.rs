@@ -234,7 +234,7 @@ async fn what_waits_and_what_a_session_asked_are_found_however_much_came_after()
         newer.session = None;
         newer.binding = Digest::of_json(&json!(n));
         newer.asked_at_ms += 1;
-        store.ask(newer).await.unwrap();
+        store.ask(newer.into()).await.unwrap();
         let by = Principal::user("ben");
         store.decide("ours", &format!("newer-{n}"), false, &by).await.unwrap();
     }
@@ -395,7 +395,7 @@ async fn a_timeline_says_what_has_expired_and_what_it_leaves_out() {
     let mut asked = store.confirmations(asked).await.unwrap().remove(0);
     asked.expires_at_ms = 1;
     (asked.id, asked.binding) = ("cnf-old".into(), Digest::of_json(&json!("old")));
-    store.ask(asked).await.unwrap();
+    store.ask(asked.into()).await.unwrap();
     let visit = world.signed_in(&world.admin).await;
     let place = format!("/console/sessions/{session}");
     let page = visit.get(&place).await.body;
@@ -494,7 +494,7 @@ async fn many_questions_are_pages_and_none_is_left_out() {
         newer.arguments = json!({"text": "x".repeat(15_000)});
         newer.binding = Digest::of_json(&json!(n));
         newer.asked_at_ms += 1;
-        store.ask(newer).await.unwrap();
+        store.ask(newer.into()).await.unwrap();
     }
     let visit = world.signed_in(&world.approver).await;
     let page = visit.get("/console/confirmations").await.body;

@@ -7,7 +7,7 @@ use haft_core::port::{CallFilter, CallStats, Resolve, Slice, TrailFilter, tool_m
 use haft_core::record::{AuditEntry, Confirmation, InvocationRecord};
 use serde_json::json;
 
-use crate::bed::{START, call_record, claim, confirmation, contract, ending, fresh, kinds};
+use crate::bed::{START, ask, call_record, claim, confirmation, contract, ending, fresh, kinds};
 
 fn acme() -> CallFilter {
     CallFilter { tenant: "acme".into(), ..CallFilter::default() }
@@ -46,7 +46,7 @@ contract! {
         store.resolve("acme", "call of k", said).await.unwrap();
         bed.clock.advance(10);
         let asked = Confirmation { session: Some("s2".into()), ..confirmation("q", "b") };
-        store.ask(asked).await.unwrap();
+        ask(&*store, asked).await.unwrap();
         store.decide("acme", "q", true, &Principal::user("ines")).await.unwrap();
         store.note("acme", "note", json!({"tool": "core__find", "call": "c1"})).await.unwrap();
         store.note("acme", "note", json!("about nothing")).await.unwrap();
