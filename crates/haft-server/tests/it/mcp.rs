@@ -97,7 +97,7 @@ pub(crate) async fn begin(served: &Served, key: &str) -> String {
     session
 }
 
-async fn in_session(served: &Served, key: &str, session: &str, body: Value) -> Reply {
+pub(crate) async fn in_session(served: &Served, key: &str, session: &str, body: Value) -> Reply {
     let headers = [ACCEPT, ("Mcp-Session-Id", session), ("MCP-Protocol-Version", OLDER)];
     served.send(key, "POST", "/mcp", &headers, Some(body)).await
 }
@@ -366,6 +366,31 @@ async fn a_session_of_the_older_era_is_its_owners_and_ends_when_told() {
     let ended = served.send(&served.agent, "DELETE", "/mcp", &headers, None).await;
     assert_eq!(ended.status, 204, "{ended:?}");
     assert_eq!(in_session(&served, &served.agent, &session, list).await.status, 404);
+}
+
+/// Who comes with what: the same key, or another of the same person.
+#[tokio::test]
+async fn a_session_is_for_its_own_key_and_for_no_other_of_the_same_person() {
+    let served = Served::new().await;
+    let session = begin(&served, &served.operator).await;
+    let wanted = json!({"principal": "user:mara", "roles": ["agent"], "agents": ["helper"]});
+    let made = served.post(&served.admin, "/v1/admin/keys", wanted).await;
+    let lesser = made.json()["key"].as_str().unwrap().to_owned();
+    let mut params = json!({"name": "send", "arguments": {"text": "hi"}});
+    params["_meta"] = json!({"haft/despiteUnknown": true});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let stolen = in_session(&served, &lesser, &session, call.clone()).await;
+    assert_eq!((stolen.status, served.runs()), (404, 0), "{stolen:?}");
+    for method in ["GET", "DELETE"] {
+        let headers = [ACCEPT, ("Mcp-Session-Id", session.as_str())];
+        let stolen = served.send(&lesser, method, "/mcp", &headers, None).await;
+        assert_eq!(stolen.status, 404, "{method}: {stolen:?}");
+    }
+    let own = begin(&served, &lesser).await;
+    let refused = streamed(&in_session(&served, &lesser, &own, call.clone()).await);
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    let done = streamed(&in_session(&served, &served.operator, &session, call).await);
+    assert_eq!((&done["result"]["isError"], served.runs()), (&json!(false), 1), "{done}");
 }
 
 /// A call in a session, sent and not waited for; its head has come.
