@@ -22,6 +22,9 @@ mod lists;
 mod memory;
 #[cfg(unix)]
 #[cfg(test)]
+mod piped;
+#[cfg(unix)]
+#[cfg(test)]
 mod programs;
 #[cfg(test)]
 mod project;
