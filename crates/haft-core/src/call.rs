@@ -257,6 +257,9 @@ pub struct Call {
     pub connections: Vec<String>,
     /// An approval's token.
     pub confirmation: Option<String>,
+    /// Whether the person who was asked about it has said no: it is not begun, whoever else has
+    /// approved it.
+    pub declined: bool,
     /// Only these tools, where a run is narrowed to some.
     pub only: Option<Vec<String>>,
     /// Decide everything and do nothing.
@@ -421,6 +424,7 @@ impl Call {
             connection: None,
             connections: Vec::new(),
             confirmation: None,
+            declined: false,
             only: None,
             dry_run: false,
             sees_rules: false,

@@ -7,6 +7,7 @@ pub mod facts;
 pub mod jwt;
 pub mod stored;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -154,6 +155,17 @@ impl Who {
         Self { tenant: tenant.into(), ..self.clone() }
     }
 
+    /// Whether it is the same credential with the same rights, whichever servers a request came
+    /// through. Of a token, its issuer and what it says count, and not its text or its end: one that
+    /// was renewed is the same, and one that has gained or lost something is not.
+    pub(crate) fn has_the_rights_of(&self, other: &Self) -> bool {
+        let agents = |who: &Self| who.agents.as_deref().map(set);
+        let own = |who: &Self| (set(&who.roles), agents(who));
+        let named = self.key == other.key && self.tenant == other.tenant;
+        let person = self.principal == other.principal && self.subject == other.subject;
+        named && person && self.user == other.user && own(self) == own(other)
+    }
+
     /// The agent that this key is for, where it is for one alone.
     #[must_use]
     pub fn only_agent(&self) -> Option<&str> {
@@ -183,6 +195,11 @@ impl Who {
             credential: self.credential.clone(),
         })
     }
+}
+
+/// What is listed, in whichever order and however often.
+fn set<T: Clone + Ord>(listed: &[T]) -> BTreeSet<T> {
+    listed.iter().cloned().collect()
 }
 
 /// Why a set of keys is refused.

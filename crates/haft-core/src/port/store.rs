@@ -334,7 +334,8 @@ pub trait Confirmations: Send + Sync {
     /// Confirmations, newest first.
     fn confirmations<'a>(&'a self, filter: ConfirmationFilter) -> Answer<'a, Vec<Confirmation>>;
 
-    /// Approves or declines. Only a pending one that has not expired, and never by its actor.
+    /// Approves or declines. Only a pending one that has not expired, and never by its actor; one that is
+    /// approved can still be declined until a call has used it.
     fn decide<'a>(
         &'a self,
         tenant: &'a str,

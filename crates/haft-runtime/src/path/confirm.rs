@@ -54,6 +54,9 @@ pub(crate) async fn require(
     authorized: Authorized,
 ) -> Result<Approved, Refusal> {
     let key = Key::of(inner, &authorized)?.map(Box::new);
+    if authorized.call.declined {
+        return declined(inner, trip, authorized, key).await;
+    }
     if !is_needed(inner, &authorized) {
         return Ok(Approved { authorized, spend: None, key });
     }
@@ -65,6 +68,33 @@ pub(crate) async fn require(
     }
     let spend = Box::pin(approval(inner, trip, &authorized, key.as_deref())).await?;
     Ok(Approved { authorized, spend: Some(Box::new(spend)), key })
+}
+
+/// A call to which its person has said no. What was done under its key before that is answered; nothing
+/// is begun, also where the rules ask nobody any more.
+async fn declined(
+    inner: &Inner,
+    trip: &Trip,
+    call: Authorized,
+    key: Option<Box<Key>>,
+) -> Result<Approved, Refusal> {
+    let at = |error| Refusal::at(Stage::Confirm, error);
+    let repeats = match &key {
+        Some(key) => {
+            is_answered(inner, &call, key).await.map_err(|error| at(unreadable(&error)))?
+        }
+        None => false,
+    };
+    if !repeats {
+        return Err(at(said_no()));
+    }
+    let spend = Spend { id: String::new(), binding: binding(inner, &call), turn: trip.turn };
+    Ok(Approved { authorized: call, spend: Some(Box::new(spend)), key })
+}
+
+fn said_no() -> ToolError {
+    ToolError::new(ErrorKind::ConfirmationRefused, "the person who was asked declined")
+        .suggest("do not ask again; offer something else")
 }
 
 /// The approval to spend. One without an id can begin nothing: it stands for a repetition that the
@@ -206,11 +236,7 @@ async fn standing(
     let Some(asked) = asked else { return Ok(None) };
     match asked.status {
         ConfirmationStatus::Approved => Ok(Some(asked.id)),
-        ConfirmationStatus::Denied => Err(at(ToolError::new(
-            ErrorKind::ConfirmationRefused,
-            "the person who was asked declined",
-        )
-        .suggest("do not ask again; offer something else"))),
+        ConfirmationStatus::Denied => Err(at(said_no())),
         ConfirmationStatus::Pending | ConfirmationStatus::Spent => Err(at(waits(&asked))),
     }
 }

@@ -187,9 +187,10 @@ pub(super) async fn take(
     // Whoever has closed the question is not asked it again: it waits, for them or for another.
     let is_closed = before.is_some() && said == Said::Nothing;
     let word = match before {
-        Some(id) => approval::decide(door, seat, &id, said).await,
+        Some(id) => approval::decide(door, seat, &id, said).await?,
         None => Word::None,
     };
+    call.declined = said == Said::No;
     let was_approved = round.state.approved;
     round.state.approved |= word == Word::Taken && said == Said::Yes;
     // Only for a client that can be asked something is a call made again.
@@ -200,6 +201,7 @@ pub(super) async fn take(
         let waiting = |envelope: &Envelope, word: Word| {
             let before = match word {
                 Word::Void(why) => Some(Again::Void(why)),
+                Word::Over => Some(Again::Over),
                 Word::Taken | Word::None => was_approved.then_some(Again::Used),
             };
             approval::waiting((door, seat), &round.talk, call, envelope, before)
@@ -209,7 +211,8 @@ pub(super) async fn take(
                 return round.ask_for(handler, asked(call), waiting).map(Ended::Asks);
             }
         } else {
-            envelope = approval::settled(door, seat, call, &round.talk, envelope, &waiting).await;
+            let (at, call) = ((door, seat), call.clone());
+            envelope = approval::settled(at, &round.talk, call, envelope, &waiting).await?;
         }
     }
     if !envelope.is_ok() {

@@ -267,6 +267,30 @@ async fn whatever_is_not_certain_is_refused_alike() {
     assert_eq!(served.get(&nobody, "/v1/calls").await.status, 403, "known, and without a role");
 }
 
+/// What a token says that comes in the session of another, and whether it is that one's session.
+#[tokio::test]
+async fn an_mcp_session_goes_on_with_a_token_of_the_same_rights_and_no_other() {
+    let pair = Pair::ed("one");
+    let jwks = Jwks::serve(vec![pair.jwk.clone()]).await;
+    let served = served(issuer(&jwks, 3600)).await;
+    let both = json!({"realm": {"roles": ["haft-ops", "haft-admins"]}});
+    let session = crate::mcp::begin(&served, &pair.sign(&claims(both.clone()))).await;
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    for (said, status) in [
+        (both.clone(), 200),
+        (json!({"realm": {"roles": "haft-admins haft-ops"}, "exp": now() + 900}), 200),
+        (json!({}), 404),
+        (json!({"realm": {"roles": ["haft-admins"]}}), 404),
+        (json!({"realm": both["realm"], "sub": "jo"}), 404),
+        (json!({"realm": both["realm"], "on_behalf_of": "mara"}), 404),
+        (both, 200),
+    ] {
+        let token = pair.sign(&claims(said.clone()));
+        let reply = crate::mcp::in_session(&served, &token, &session, list.clone()).await;
+        assert_eq!(reply.status, status, "{said}: {reply:?}");
+    }
+}
+
 /// Who a token is taken for, and whether it opens what is for operators, agents and approvers.
 #[tokio::test]
 async fn a_token_never_makes_a_program_a_person() {

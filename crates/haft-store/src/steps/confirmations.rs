@@ -63,7 +63,7 @@ pub(crate) fn decide(
     by: &Principal,
 ) -> Res<Confirmation> {
     let mut confirmation = on.confirmation(tenant, id)?.ok_or(StoreError::Missing)?;
-    may_decide(&confirmation, by, on.now_ms())?;
+    may_decide(&confirmation, approve, by, on.now_ms())?;
     confirmation.status =
         if approve { ConfirmationStatus::Approved } else { ConfirmationStatus::Denied };
     confirmation.decided_by = Some(by.clone());
@@ -117,7 +117,7 @@ fn open_again(
 
 /// Whoever acts cannot approve, and neither can the agent through which they do, nor any program:
 /// behind a service may stand the same model.
-fn may_decide(confirmation: &Confirmation, by: &Principal, now_ms: i64) -> Res<()> {
+fn may_decide(confirmation: &Confirmation, approve: bool, by: &Principal, now_ms: i64) -> Res<()> {
     let wrong = |why: &str| Err(StoreError::WrongState(why.to_owned()));
     let person = match by.kind {
         PrincipalKind::User => true,
@@ -132,6 +132,8 @@ fn may_decide(confirmation: &Confirmation, by: &Principal, now_ms: i64) -> Res<(
         ConfirmationStatus::Spent => wrong("the approval has been used"),
         _ if confirmation.expires_at_ms <= now_ms => wrong("the confirmation has expired"),
         ConfirmationStatus::Pending => Ok(()),
+        // Nothing has begun yet, and a no is one whoever said yes before.
+        ConfirmationStatus::Approved if !approve => Ok(()),
         ConfirmationStatus::Approved => wrong("the confirmation has been approved already"),
         ConfirmationStatus::Denied => wrong("the confirmation has been declined already"),
     }

@@ -25,6 +25,9 @@ mod lists;
 mod memory;
 #[cfg(unix)]
 #[cfg(test)]
+mod piped;
+#[cfg(unix)]
+#[cfg(test)]
 mod programs;
 #[cfg(test)]
 mod project;

@@ -383,6 +383,45 @@ async fn a_declined_call_is_not_asked_for_again() {
 }
 
 #[tokio::test]
+async fn a_no_takes_back_what_somebody_else_has_approved() {
+    let world = World::new();
+    let id = asked(&world.call(call("gift", "k")).await);
+    let token = approve(&world.runtime, &id).await;
+    let ann = Principal::user("ann");
+    let decided = world.runtime.confirm("default", &id, false, &ann).await.unwrap();
+    assert_eq!(decided.confirmation.status, ConfirmationStatus::Denied);
+    assert_eq!(decided.token, None);
+    let mut with = call("gift", "k");
+    with.confirmation = Some(token);
+    for call in [call("gift", "k"), with] {
+        assert_eq!(kind(&world.call(call).await), ErrorKind::ConfirmationRefused);
+    }
+    assert_eq!(world.acts("gift"), 0);
+}
+
+/// Whoever was asked about this very call has said no, and what stands elsewhere is no yes to it.
+#[tokio::test]
+async fn a_call_that_was_declined_is_not_begun_and_what_was_done_is_told() {
+    let world = World::new();
+    let mut declined = call("gift", "k");
+    declined.declined = true;
+    // Nobody need be asked about the other.
+    for tool in ["bulk", "gift"] {
+        let mut one = call(tool, "n");
+        one.declined = true;
+        assert_eq!(kind(&world.call(one).await), ErrorKind::ConfirmationRefused, "{tool}");
+    }
+    let id = asked(&world.call(call("gift", "k")).await);
+    approve(&world.runtime, &id).await;
+    assert_eq!(kind(&world.call(declined.clone()).await), ErrorKind::ConfirmationRefused);
+    assert_eq!(world.acts("gift") + world.acts("bulk"), 0);
+    assert!(world.call(call("gift", "k")).await.is_ok(), "the approval is not used up");
+    let told = world.call(declined).await;
+    assert!(told.is_ok() && told.meta.cached, "{told:?}");
+    assert_eq!(world.acts("gift"), 1);
+}
+
+#[tokio::test]
 async fn whoever_answers_too_late_is_told_what_would_help() {
     let world = World::new();
     let mara = Principal::user("mara");

@@ -171,6 +171,39 @@ contract! {
         assert_eq!(kinds(&*store).await, ["confirmation"]);
     }
 
+    a_no_counts_after_a_yes_until_that_is_spent(bed) {
+        let store = bed.open();
+        let by_leo = Confirmation { actor: Principal::user("leo"), ..confirmation("c3", "c3") };
+        for asked in [confirmation("c1", "c1"), confirmation("c2", "c2"), by_leo] {
+            let id = asked.id.clone();
+            store.ask(asked).await.unwrap();
+            store.decide("acme", &id, true, &ines()).await.unwrap();
+        }
+        fresh(&*store, spending("k1", "c1", "c1")).await;
+        let noted = kinds(&*store).await.len();
+        for (id, by) in [
+            ("c1", Principal::user("mara")),
+            ("c2", service()),
+            ("c2", Principal::agent("assistant")),
+            ("c3", Principal::user("leo")),
+        ] {
+            let refused = store.decide("acme", id, false, &by).await;
+            assert!(matches!(refused, Err(StoreError::WrongState(_))), "{id} by {by}");
+        }
+        assert_eq!(kinds(&*store).await.len(), noted, "a refusal leaves nothing behind");
+        let mara = Principal::user("mara");
+        let declined = store.decide("acme", "c2", false, &mara).await.unwrap();
+        assert_eq!(declined.status, ConfirmationStatus::Denied);
+        assert_eq!(declined.decided_by, Some(mara));
+        assert_eq!(kinds(&*store).await.len(), noted + 1);
+        let claimed = store.claim(spending("k2", "c2", "c2")).await.unwrap();
+        assert_eq!(claimed, Claimed::Unspendable(Unspendable::NotApproved));
+        let again = store.ask(confirmation("c4", "c2")).await.unwrap();
+        assert_eq!((&*again.id, again.status), ("c2", ConfirmationStatus::Denied), "not asked anew");
+        let late = store.decide("acme", "c2", true, &ines()).await;
+        assert!(matches!(late, Err(StoreError::WrongState(_))), "and it stays a no");
+    }
+
     what_somebody_approved_can_be_taken_back_until_it_is_spent(bed) {
         let store = bed.open();
         let leo = Principal::user("leo");

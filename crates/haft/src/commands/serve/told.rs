@@ -19,7 +19,7 @@ use crate::assembly::FEW_THREADS;
 use crate::signals::Signals;
 
 /// What the signals say.
-pub(super) struct Told {
+pub(in crate::commands) struct Told {
     time: Arc<OnceLock<Duration>>,
     first: oneshot::Receiver<()>,
     second: oneshot::Receiver<()>,
@@ -29,7 +29,7 @@ impl Told {
     /// From now on there may be something to finish first, for which there is so much time. Gives what ends
     /// when the process is told to stop, and what ends when it is told so again: then it does not wait for
     /// anything, and effects that are under way stay on record as started.
-    pub(super) fn serving(
+    pub(in crate::commands) fn serving(
         self,
         time: Duration,
     ) -> (impl Future<Output = ()>, impl Future<Output = ()>) {
@@ -48,7 +48,7 @@ impl Told {
 ///
 /// One listener hears all signals. With one for each, a second signal that comes before the second
 /// listener has noticed the first would be taken for the first.
-pub(super) fn listen() -> anyhow::Result<Told> {
+pub(in crate::commands) fn listen() -> anyhow::Result<Told> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let signals = {
         let _within = runtime.enter();
