@@ -522,7 +522,7 @@ async fn questions_that_are_void_hide_none_that_waits() {
         void.binding = Digest::of_json(&json!(n));
         void.asked_at_ms += 1;
         void.expires_at_ms = void.asked_at_ms;
-        store.ask(void).await.unwrap();
+        store.ask(void.into()).await.unwrap();
     }
     let visit = world.signed_in(&world.approver).await;
     let page = visit.get("/console/confirmations").await.body;
