@@ -231,9 +231,11 @@ async fn standing(
     }
 }
 
-/// Puts the question for a call that turned out to need one, and says that it waits.
+/// Puts the question for a call that turned out to need one, and says that it waits; or that somebody has
+/// said no, who may have taken an approval back while the call was on its way.
 pub(crate) async fn ask(inner: &Inner, trip: &Trip, call: &Authorized) -> ToolError {
     match put(inner, trip, call, binding(inner, call)).await {
+        Ok(asked) if asked.status == ConfirmationStatus::Denied => said_no(),
         Ok(asked) => waits(&asked),
         Err(error) => error,
     }
