@@ -241,10 +241,12 @@ async fn standing(
     }
 }
 
-/// Puts the question for a call that turned out to need one, and says that it waits.
+/// Puts the question for a call that turned out to need one, and says that it waits; or that somebody has
+/// said no, who may have taken an approval back while the call was on its way.
 pub(crate) async fn ask(inner: &Inner, trip: &Trip, call: &Approved) -> ToolError {
     let key = call.key.as_deref();
     match Box::pin(put(inner, trip, call, key, binding(inner, call))).await {
+        Ok(Some(asked)) if asked.status == ConfirmationStatus::Denied => said_no(),
         Ok(Some(asked)) => waits(&asked),
         Ok(None) => begun(),
         Err(error) => error,

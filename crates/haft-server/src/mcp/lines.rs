@@ -149,7 +149,7 @@ fn unfit(message: &Value) -> Option<String> {
 }
 
 /// What the parameters of some methods must be.
-const PARAMETERS: [(&str, &str); 7] = [
+const PARAMETERS: [(&str, &str); 3] = [
     (
         "completion/complete",
         "`ref` (`{type: \"ref/prompt\", name}` or `{type: \"ref/resource\", uri}`) and `argument` (`{name, \
@@ -159,13 +159,8 @@ const PARAMETERS: [(&str, &str); 7] = [
         "logging/setLevel",
         "`level`, one of `debug`, `info`, `notice`, `warning`, `error`, `critical`, `alert`, `emergency`",
     ),
-    ("prompts/list", CURSOR),
-    ("resources/list", CURSOR),
-    ("resources/templates/list", CURSOR),
     ("subscriptions/listen", "`notifications`, an object that says what is to be told"),
-    ("tools/list", CURSOR),
 ];
-const CURSOR: &str = "`cursor`, a text, or nothing";
 
 /// What is wrong with the parameters of such a method, where the SDK would not know it by them.
 fn unlike(method: &str, message: &Value) -> Option<String> {

@@ -107,7 +107,6 @@ async fn lines_that_are_no_messages_are_answered_and_the_next_one_is_read() {
             r#"{"jsonrpc":"2.0","id":5,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"system"},"argument":{"name":"mode"}}}"#,
             -32602,
         ),
-        (r#"{"jsonrpc":"2.0","id":5,"method":"tools/list","params":{"cursor":5}}"#, -32602),
         (r#"{"jsonrpc":"2.0","id":5,"method":"tools/fetch"}"#, -32601),
     ] {
         pipe.raw(line).await;

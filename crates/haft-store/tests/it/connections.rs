@@ -131,7 +131,7 @@ async fn what_was_approved_for_another_account_is_open_again() {
     let approve = async |id: &str, connection: &str| {
         let mut asked = confirmation(id, id);
         asked.connection = Some(connection.to_owned());
-        store.ask(asked).await.unwrap();
+        store.ask(asked.into()).await.unwrap();
         store.decide("acme", id, true, &ines).await.unwrap();
     };
     let one = vault.put(account("acme", "one"), &bearer("a"), Expect::Nothing, by).await.unwrap();

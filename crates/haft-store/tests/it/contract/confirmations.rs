@@ -176,7 +176,7 @@ contract! {
         let by_leo = Confirmation { actor: Principal::user("leo"), ..confirmation("c3", "c3") };
         for asked in [confirmation("c1", "c1"), confirmation("c2", "c2"), by_leo] {
             let id = asked.id.clone();
-            store.ask(asked).await.unwrap();
+            store.ask(asked.into()).await.unwrap();
             store.decide("acme", &id, true, &ines()).await.unwrap();
         }
         fresh(&*store, spending("k1", "c1", "c1")).await;
@@ -198,7 +198,8 @@ contract! {
         assert_eq!(kinds(&*store).await.len(), noted + 1);
         let claimed = store.claim(spending("k2", "c2", "c2")).await.unwrap();
         assert_eq!(claimed, Claimed::Unspendable(Unspendable::NotApproved));
-        let again = store.ask(confirmation("c4", "c2")).await.unwrap();
+        let again = store.ask(confirmation("c4", "c2").into()).await.unwrap();
+        let Put::Stands(again) = again else { panic!("{again:?}") };
         assert_eq!((&*again.id, again.status), ("c2", ConfirmationStatus::Denied), "not asked anew");
         let late = store.decide("acme", "c2", true, &ines()).await;
         assert!(matches!(late, Err(StoreError::WrongState(_))), "and it stays a no");
@@ -345,7 +346,7 @@ contract! {
         let store = bed.open();
         for (n, (id, void)) in [("a", 900), ("b", 100), ("c", 500), ("d", 100)].into_iter().enumerate() {
             let (asked_at_ms, expires_at_ms) = (START + n as i64, START + void);
-            store.ask(Confirmation { asked_at_ms, expires_at_ms, ..confirmation(id, id) }).await.unwrap();
+            store.ask(Confirmation { asked_at_ms, expires_at_ms, ..confirmation(id, id) }.into()).await.unwrap();
         }
         for (open_after_ms, after, limit, ids) in [
             (None, None, 0, "dcba"), (Some(START + 100), None, 0, "ca"), (Some(START + 99), None, 2, "dc"),
