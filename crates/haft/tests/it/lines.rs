@@ -137,10 +137,7 @@ fn the_log_says_what_was_behind_a_failure() {
     let handler = "export async function execute({ args }) {\n  \
                    throw new TypeError(\"no such thing as \" + args.text);\n}\n";
     project.write("tools/greet/handler.js", handler);
-    let contract = project.read("tools/greet/schema.json");
-    let shown = contract.replace("\"allowArgs\": [\"text\"]", "\"allowArgs\": []");
-    assert_ne!(shown, contract, "{contract}");
-    project.write("tools/greet/schema.json", &shown);
+    assert!(project.read("tools/greet/schema.json").contains("\"allowArgs\": []"));
     let path = project.folder.join("log");
     let server = Server::logging(&project, File::create(&path).unwrap().into());
     let body = json!({"tool": "greet", "arguments": {"text": "4111111111111111"}});

@@ -120,9 +120,8 @@ async fn a_doubt_about_a_called_tool_quotes_nothing() {
     let world = World::new();
     let broke = ToolError::new(ErrorKind::Transient, format!("no answer about {CARD}"));
     world.next("order", Does::ActsThen(Ended::Lost(broke)));
-    let doubt = "nobody knows whether this was done: ".repeat(2);
-    let expected = format!("{doubt}no answer about [redacted]");
-    relayed(&world, "relay", Does::LetsPass(vec![("order", with(CARD))]), &expected).await;
+    let expected = "nobody knows whether this was done: no answer about [redacted]";
+    relayed(&world, "relay", Does::LetsPass(vec![("order", with(CARD))]), expected).await;
 }
 
 #[tokio::test]
