@@ -237,6 +237,8 @@ impl Settle {
         (status = 404, description = "No such effect.", body = Problem,
             content_type = "application/problem+json"),
         (status = 409, description = "Its outcome is known.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 422, description = "The note is empty, or the answer does not fit.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn settle(
     State(door): State<Arc<Door>>,
