@@ -186,9 +186,19 @@ impl Desk<'_> {
         self.asked(wire, tool, kind)
     }
 
+    /// One that nothing can be made of is refused like any other call, so that it is on record.
     fn broken(&self, broken: &BrokenCall) -> Asked {
-        let tool = self.name(&broken.call);
-        self.asked(&broken.call, tool, Kind::Broken(Box::new(broken.clone())))
+        let mut asked = self.call(&broken.call);
+        asked.kind = match (asked.kind, malformed(broken, "").result) {
+            (Kind::Reads(mut call) | Kind::Writes(mut call), Err(why))
+                if broken.why.names_a_function() =>
+            {
+                call.unreadable = Some(Box::new(why));
+                Kind::Reads(call)
+            }
+            _ => Kind::Broken(Box::new(broken.clone())),
+        };
+        asked
     }
 
     fn asked(&self, wire: &WireCall, tool: String, kind: Kind) -> Asked {

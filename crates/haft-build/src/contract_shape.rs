@@ -90,6 +90,7 @@ pub(crate) static FIELDS: &[Field] = &[
             field("tool", Required, Shape::Text),
             field("arguments", Optional, MAPPING),
             field("happened", Required, Shape::Text),
+            field("result", Optional, Shape::Text),
         ]),
     ),
     field("limits", Optional, LIMITS),

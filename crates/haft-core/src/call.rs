@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::Digest;
+use crate::config::Edition;
 use crate::contract::{Mode, SideEffectPolicy};
+use crate::error::ToolError;
 use crate::hop::Chain;
 use crate::port::Client;
 
@@ -127,6 +129,28 @@ pub struct Caller {
     pub user: Arc<Map<String, Value>>,
     /// The servers that the request came through. What its calls send goes on from there.
     pub via: Chain,
+    /// Which of the tenants that were called so one after the other: what was begun for one that was
+    /// removed is done in no other. None where whichever there is now is meant.
+    pub era: Option<u64>,
+    /// What they came in with, where that can come to an end: then nothing more is begun for them.
+    pub credential: Option<Arc<Credential>>,
+}
+
+/// What a caller came in with, as far as its end goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Credential {
+    /// A key.
+    Key {
+        /// Where the store keeps it: any change there ends it.
+        kept: Option<Edition>,
+        /// When it ends by itself, in milliseconds of the Unix epoch, by the store's clock.
+        ends_at_ms: Option<i64>,
+    },
+    /// An issuer's token.
+    Token {
+        /// The last second of the Unix epoch in which it holds, by the machine's clock.
+        last_s: u64,
+    },
 }
 
 impl Caller {
@@ -140,6 +164,8 @@ impl Caller {
             subject: None,
             user: Arc::new(Map::new()),
             via: Chain::default(),
+            era: None,
+            credential: None,
         }
     }
 
@@ -204,6 +230,9 @@ pub struct Call {
     pub tool: String,
     /// What it is asked.
     pub arguments: RawArguments,
+    /// Why nothing can be made of what the model wrote. Such a call is on record like any other, and refused with this
+    /// once it is known that its tool is there.
+    pub unreadable: Option<Box<ToolError>>,
     /// Who asks.
     pub caller: Caller,
     /// The session that it belongs to.
@@ -228,6 +257,9 @@ pub struct Call {
     pub connections: Vec<String>,
     /// An approval's token.
     pub confirmation: Option<String>,
+    /// Whether the person who was asked about it has said no: it is not begun, whoever else has
+    /// approved it.
+    pub declined: bool,
     /// Only these tools, where a run is narrowed to some.
     pub only: Option<Vec<String>>,
     /// Decide everything and do nothing.
@@ -379,6 +411,7 @@ impl Call {
             id: None,
             tool: tool.into(),
             arguments: arguments.into(),
+            unreadable: None,
             caller,
             session: None,
             mode: Mode::Text,
@@ -391,6 +424,7 @@ impl Call {
             connection: None,
             connections: Vec::new(),
             confirmation: None,
+            declined: false,
             only: None,
             dry_run: false,
             sees_rules: false,

@@ -102,6 +102,25 @@ pub struct Entry {
     pub changed_by: Principal,
 }
 
+/// An entry as it is at one version.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Edition {
+    /// Whose.
+    pub tenant: String,
+    /// Which one.
+    pub id: String,
+    /// At which version.
+    pub version: u64,
+}
+
+impl Entry {
+    /// This entry, as long as nobody changes it.
+    #[must_use]
+    pub fn edition(&self) -> Edition {
+        Edition { tenant: self.tenant.clone(), id: self.id.clone(), version: self.version }
+    }
+}
+
 /// A change of one entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {

@@ -15,7 +15,7 @@ use serde_json::Value;
 pub use effect::{Effect, SideEffectPolicy, SideEffects};
 pub use http::{
     BodyEncoding, HttpGateway, HttpMethod, PageKind, Pages, ResponseKind, Slot, Style, Written,
-    status_kind,
+    may_have_acted, status_kind,
 };
 pub use parts::{
     Argument, Arguments, Availability, Capability, Clamp, Compensation, Confirmation,

@@ -149,6 +149,21 @@ pub struct OtherKey {
     pub within_ms: Option<u64>,
 }
 
+/// What a claim will look for: enough to tell whether it would begin anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sought {
+    /// The key.
+    pub key: Digest,
+    /// Another key under which the same may have been begun.
+    pub other: Option<OtherKey>,
+    /// What must be the same when the key is.
+    pub fingerprint: Digest,
+    /// The class that the contract gives it now.
+    pub policy: SideEffectPolicy,
+    /// For how long after the first attempt in doubt another does no harm.
+    pub again_within_ms: u64,
+}
+
 /// A call's place in the session of its effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -246,6 +261,11 @@ pub struct Effect {
     /// When it was first asked for, where an earlier attempt under the same key may have happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_at_ms: Option<i64>,
+    /// What every attempt under its key is sent with, for providers that deduplicate by themselves. A key that is used
+    /// again once its entry is gone has another: a provider may remember for longer. Absent where an earlier version
+    /// of haft wrote it, which made it of the key alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider_key: Option<String>,
     /// What its contract said then about what can be done afterwards. Absent where an earlier version of haft
     /// wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -395,6 +415,8 @@ pub struct Ticket {
     /// An earlier attempt under this key may have been carried out. Then this one cannot say that
     /// nothing was done.
     pub in_doubt: bool,
+    /// What the entry says that attempts are sent with.
+    pub provider_key: Option<String>,
 }
 
 /// What became of an attempt.

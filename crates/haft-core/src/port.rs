@@ -23,9 +23,9 @@ pub use execute::{Binding, Ended, Execute, Host, Job, Provide, Scope, SessionVie
 pub use observe::{EffectChanged, Finished, Observe, Started};
 pub use policy::{Ask, Decide, Decision, Standing, Verdict};
 pub use store::{
-    ANSWERS_BYTES, Blocks, CallFilter, CallStats, Checked, Condition, Configs, ConfirmationFilter,
-    Confirmations, EffectFilter, Forgotten, Journal, Ledger, Resolve, SERIES_CALLS, Sessions,
-    Slice, Store, StoreError, TrailFilter, Undo,
+    ANSWERS_BYTES, Asking, Blocks, CallFilter, CallStats, Checked, Condition, Configs,
+    ConfirmationFilter, Confirmations, EffectFilter, Forgotten, Journal, Ledger, Put, Resolve,
+    SERIES_CALLS, Sessions, Slice, Store, StoreError, TrailFilter, Undo, tool_meant,
 };
 
 use crate::call::Call;
@@ -50,4 +50,7 @@ pub trait Publish: Send + Sync {
     fn is_listening(&self) -> bool {
         true
     }
+
+    /// A tenant was removed. Whoever is called so later must not be told what was kept for it.
+    fn tenant_removed(&self, _tenant: &str) {}
 }

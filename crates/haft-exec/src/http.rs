@@ -102,7 +102,7 @@ pub async fn ask_with(client: &Client, url: &str, lease: &Lease) -> Result<u16, 
     let end = Instant::now() + Duration::from_secs(20);
     match client.send(request, end).await {
         Ok(response) => Ok(response.status),
-        Err(Fault::Lost { status: Some(status), .. }) => Ok(status),
+        Err(Fault::Lost { status: Some(status), .. } | Fault::TooLong { status, .. }) => Ok(status),
         Err(Fault::Refused { why }) => Err(answer::refused(why)),
         Err(Fault::Unsent { why, .. } | Fault::Lost { why, .. }) => {
             Err(ToolError::new(ErrorKind::Transient, "the service cannot be reached")

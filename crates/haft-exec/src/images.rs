@@ -16,7 +16,7 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
-use haft_core::contract::status_kind;
+use haft_core::contract::{may_have_acted, status_kind};
 use haft_core::error::{ErrorKind, ToolError};
 use haft_core::port::{Auth, Binding, Boxed, Provide, Scope};
 use hyper::Method;
@@ -141,7 +141,7 @@ impl Images {
                 own_words(&response.body).map(|text| format!(": {text}")).unwrap_or_default();
             let message = format!("the image service refused ({}){said}", response.status);
             let mut error = ToolError::new(kind, message);
-            error.partial_side_effects = matches!(response.status, 408 | 500..=599);
+            error.partial_side_effects = may_have_acted(response.status);
             return Err(error);
         }
         let told: Told = serde_json::from_slice(&response.body).map_err(|why| {
@@ -341,5 +341,6 @@ fn unanswered(fault: Fault) -> ToolError {
             error.partial_side_effects = true;
             error
         }
+        Fault::TooLong { why, .. } => unanswered(Fault::Lost { why, timeout: false, status: None }),
     }
 }

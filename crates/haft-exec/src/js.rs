@@ -32,9 +32,10 @@ use haft_core::registry::{Implementation, Tool};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-pub(crate) use self::answer::{Speaker, returned};
+pub(crate) use self::answer::{Speaker, answered};
 use self::pool::{Lease, Pool};
 use self::talk::{Broken, Said};
+use crate::depth::Depths;
 use crate::end;
 
 /// The first argument of a program that is to be a child.
@@ -65,7 +66,8 @@ pub struct Settings {
     pub program: Option<PathBuf>,
     /// How many children are started at once and kept ready.
     pub warm: usize,
-    /// How many there are at most. A child whose handler waits for a capability is busy.
+    /// How many there are at most for calls that no tool made, and for those that tools made as many again at each
+    /// depth. A child whose handler waits for a capability is busy.
     pub most: usize,
     /// A child is replaced after this many calls.
     pub calls_per_child: u64,
@@ -111,14 +113,14 @@ pub struct Isolation {
 
 /// Runs `handler.js`.
 pub struct Js {
-    pool: Arc<Pool>,
+    pools: Depths<Arc<Pool>>,
 }
 
 impl Js {
     /// Starts the warm children in the background.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
-        Self { pool: Pool::start(settings) }
+        Self { pools: Depths::new(Pool::start(settings)) }
     }
 
     /// Waits for a child and says what confines it.
@@ -127,8 +129,9 @@ impl Js {
     ///
     /// Why no child could be started.
     pub async fn isolation(&self) -> Result<Isolation, ToolError> {
-        drop(self.pool.take(None).await.map_err(cannot_start)?);
-        Ok(self.pool.isolation())
+        let pool = self.pools.outermost();
+        drop(pool.take(None).await.map_err(cannot_start)?);
+        Ok(pool.isolation())
     }
 }
 
@@ -150,12 +153,13 @@ impl Execute for Js {
             let Implementation::Js { digest, .. } = &job.tool.handler else {
                 return Ended::NotBegun(not_js(&job));
             };
+            let pool = self.pool(&job);
             loop {
-                let lease = match self.lease(digest, end).await {
+                let lease = match lease(&pool, digest, end).await {
                     Ok(lease) => lease,
                     Err(why) => return Ended::NotBegun(why),
                 };
-                if let Some(ended) = self.run(lease, &job, end).await {
+                if let Some(ended) = run(lease, &job, pool.settings(), end).await {
                     return ended;
                 }
             }
@@ -164,43 +168,52 @@ impl Execute for Js {
 }
 
 impl Js {
-    /// A child, until `end` at the latest. No timer is made where none is waited for.
-    async fn lease(&self, digest: &Digest, end: Instant) -> Result<Lease, ToolError> {
-        if let Some(lease) = self.pool.take_idle(Some(digest)) {
-            return Ok(lease);
-        }
-        match tokio::time::timeout_at(end, self.pool.take(Some(digest))).await {
-            Ok(taken) => taken.map_err(cannot_start),
-            Err(_) => Err(all_busy()),
-        }
+    /// The children for calls as deep as this one. Most tools call no others, so those for nested calls
+    /// are started when they are needed.
+    fn pool(&self, job: &Job) -> Arc<Pool> {
+        let settings = self.pools.outermost().settings();
+        self.pools.of(job, || Pool::start(Settings { warm: 0, ..settings.clone() }))
     }
+}
 
-    /// Runs a job in a child; nothing comes of it where the child was gone before it began.
-    /// Dropping this kills the child: nothing keeps running unseen.
-    async fn run(&self, mut lease: Lease, job: &Job, end: Instant) -> Option<Ended> {
-        let settings = self.pool.settings();
-        // Before the child is said to know the source.
-        if end::is_past(end) {
-            return Some(Ended::NotBegun(all_busy()));
+/// A child, until `end` at the latest. No timer is made where none is waited for.
+async fn lease(pool: &Arc<Pool>, digest: &Digest, end: Instant) -> Result<Lease, ToolError> {
+    if let Some(lease) = pool.take_idle(Some(digest)) {
+        return Ok(lease);
+    }
+    match tokio::time::timeout_at(end, pool.take(Some(digest))).await {
+        Ok(taken) => taken.map_err(cannot_start),
+        Err(_) => Err(all_busy()),
+    }
+}
+
+/// Runs a job in a child; nothing comes of it where the child was gone before it began.
+/// Dropping this kills the child: nothing keeps running unseen.
+async fn run(mut lease: Lease, job: &Job, settings: &Settings, end: Instant) -> Option<Ended> {
+    // Before the child is said to know the source.
+    if end::is_past(end) {
+        return Some(Ended::NotBegun(all_busy()));
+    }
+    if let Some(why) = job.host.withdrawn() {
+        return Some(Ended::NotBegun(why));
+    }
+    let budget = end.saturating_duration_since(Instant::now());
+    let call = match talk::call(lease.worker()?, job, budget, settings) {
+        Ok(call) => call,
+        Err(error) => return Some(Ended::NotBegun(error)),
+    };
+    match talk::hold(lease.begin()?, call, job, end + GRACE, settings.told_bytes).await {
+        Ok(Said { end, json, ready }) => {
+            lease.back(end, ready);
+            Some(answer::read(end, &json, job))
         }
-        let budget = end.saturating_duration_since(Instant::now());
-        let call = match talk::call(lease.worker()?, job, budget, settings) {
-            Ok(call) => call,
-            Err(error) => return Some(Ended::NotBegun(error)),
-        };
-        match talk::hold(lease.begin()?, call, job, end + GRACE, settings.told_bytes).await {
-            Ok(Said { end, json, ready }) => {
-                lease.back(end, ready);
-                Some(answer::read(end, &json, job))
-            }
-            Err(Broken::Unsent) => None,
-            Err(Broken::Lost(why)) => Some(Ended::Lost(
-                ToolError::new(ErrorKind::Internal, "the tool broke off while it was running")
-                    .caused_by(why),
-            )),
-            Err(Broken::Late) => Some(Ended::Lost(answer::timed_out(job))),
-            Err(Broken::Busy) => Some(Ended::NotBegun(all_busy())),
-        }
+        Err(Broken::Unsent) => None,
+        Err(Broken::Lost(why)) => Some(Ended::Lost(
+            ToolError::new(ErrorKind::Internal, "the tool broke off while it was running")
+                .caused_by(why),
+        )),
+        Err(Broken::Late) => Some(Ended::Lost(answer::timed_out(job))),
+        Err(Broken::Busy) => Some(Ended::NotBegun(all_busy())),
     }
 }
 

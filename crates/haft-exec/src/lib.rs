@@ -34,6 +34,7 @@
 //! ```
 
 pub mod broker;
+mod depth;
 pub mod dispatch;
 mod end;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]

@@ -35,6 +35,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 use self::worker::Worker;
+use crate::depth::Depths;
 use crate::end;
 
 pub(crate) use start::become_if_asked;
@@ -51,10 +52,11 @@ pub struct Settings {
     pub run: PathBuf,
     /// The program that limits itself and becomes the handler; this one where absent.
     pub starter: Option<PathBuf>,
-    /// How many programs run at most.
+    /// How many programs run at most for calls that no tool made, and for those that tools made as many again at
+    /// each depth.
     pub most: usize,
     /// How many that are done are kept ready, of each handler and tenant. Of all together no more than
-    /// run at most.
+    /// run at most for calls that no tool made.
     pub warm: usize,
     /// A program is replaced after this many calls.
     pub calls_per_child: u64,
@@ -88,7 +90,7 @@ impl Settings {
 /// Runs handlers that are programs.
 pub struct Process {
     settings: Settings,
-    places: Arc<Semaphore>,
+    places: Depths<Arc<Semaphore>>,
     /// Those that are ready, the one that has waited longest first.
     idle: Mutex<VecDeque<(Of, Worker)>>,
 }
@@ -105,7 +107,7 @@ impl Process {
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         home::sweep(&settings.run);
-        let places = Arc::new(Semaphore::new(settings.most.max(1)));
+        let places = Depths::new(places(&settings));
         Self { settings, places, idle: Mutex::default() }
     }
 
@@ -114,7 +116,8 @@ impl Process {
             let message = format!("`{}` is not a program", job.tool.id);
             return Ended::NotBegun(ToolError::new(ErrorKind::Internal, message));
         };
-        let Ok(Ok(_place)) = tokio::time::timeout_at(end, self.places.acquire()).await else {
+        let places = self.places.of(job, || places(&self.settings));
+        let Ok(Ok(_place)) = tokio::time::timeout_at(end, places.acquire()).await else {
             return too_late();
         };
         let of = Of { tenant: job.scope.caller.tenant.clone(), digest: digest.clone() };
@@ -135,7 +138,7 @@ impl Process {
                 answer
             }
             // Dropping a worker kills it, and whatever it has started.
-            Ok(Err(why)) if !end::is_past(end) => broke_off(&mut worker, why),
+            Ok(Err(why)) if !end::is_past(end) => broke_off(&worker, why),
             Ok(Err(_)) | Err(_) => Ended::Lost(ToolError::new(
                 ErrorKind::Timeout,
                 format!("the tool did not finish within {} ms", job.deadline.as_millis()),
@@ -183,6 +186,10 @@ impl Execute for Process {
     }
 }
 
+fn places(settings: &Settings) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(settings.most.max(1)))
+}
+
 /// The end of a call for which there was no program in time.
 fn too_late() -> Ended {
     let message = "every program was busy until the deadline";
@@ -194,11 +201,10 @@ fn cannot_start(why: String) -> ToolError {
 }
 
 /// What a program wrote to standard error is for the log alone.
-fn broke_off(worker: &mut Worker, why: String) -> Ended {
+fn broke_off(worker: &Worker, why: String) -> Ended {
     let last = worker.last_words();
     let cause = if last.is_empty() { why } else { format!("{why}; it last wrote: {last}") };
     let message = "the tool broke off while it was running";
     let error = ToolError::new(ErrorKind::Internal, message).caused_by(cause);
-    let unstarted = worker.calls == 1 && worker.last_words().starts_with(start::UNSTARTED);
-    if unstarted { Ended::NotBegun(error) } else { Ended::Lost(error) }
+    if worker.is_unstarted() { Ended::NotBegun(error) } else { Ended::Lost(error) }
 }

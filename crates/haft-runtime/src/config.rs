@@ -21,9 +21,10 @@ pub(crate) use declared::{canonical, is_counted, is_listed};
 pub(crate) use merge::{Merged, merge, source_of};
 pub(crate) use own::{Purpose, Sheet, Workshop, naming, sheets};
 
+use std::collections::HashSet;
 use std::fmt;
 
-use haft_core::config::{Entry, Snapshot};
+use haft_core::config::{Edition, Entry, Kind, Snapshot};
 use haft_core::port::StoreError;
 
 use crate::policy::Problem;
@@ -38,6 +39,21 @@ pub struct Configured {
     pub records: Records,
     /// What is wrong, or probably not what was meant.
     pub problems: Vec<Problem>,
+    /// The keys that the store held, to be found by every call that came with one.
+    keys: HashSet<Edition>,
+}
+
+impl Configured {
+    pub(crate) fn new(snapshot: Snapshot, records: Records, problems: Vec<Problem>) -> Self {
+        let keys = snapshot.entries.iter().filter(|one| one.kind == Kind::Key);
+        let keys = keys.map(Entry::edition).collect();
+        Self { snapshot, records, problems, keys }
+    }
+
+    /// Whether a key is still what it was.
+    pub(crate) fn has_key(&self, key: &Edition) -> bool {
+        self.keys.contains(key)
+    }
 }
 
 /// A change that was made.

@@ -1,6 +1,7 @@
 //! Effects after the fact: asking whether one happened, saying so, and undoing it.
 
 mod about;
+mod answer;
 mod arguments;
 mod contract;
 mod events;
@@ -8,7 +9,7 @@ mod events;
 mod probe;
 mod undo;
 
-pub use probe::Probed;
+pub use probe::{Found, Probed};
 pub use undo::{UndoTarget, Undone, UndoneStatus};
 
 use haft_core::call::PrincipalKind;

@@ -18,7 +18,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::redact::Leased;
+use crate::redact::{Confided, Leased};
 use crate::runtime::Inner;
 
 /// A handler that calls its host more often than this has lost its way.
@@ -67,6 +67,12 @@ pub(crate) struct Bound {
     done: AtomicBool,
     /// What the path said to the handler, in words that only the path may use.
     refusals: Mutex<Vec<ToolError>>,
+    /// The rules by which the call may be begun.
+    rulebook: u64,
+    /// It was not begun because there are others.
+    withdrawn: AtomicBool,
+    /// What the tools that it calls hide.
+    confided: Option<Arc<Confided>>,
 }
 
 impl Bound {
@@ -95,7 +101,21 @@ impl Bound {
             wrote: AtomicBool::new(false),
             done: AtomicBool::new(false),
             refusals: Mutex::default(),
+            rulebook: inner.policy().number,
+            withdrawn: AtomicBool::new(false),
+            confided: None,
         }
+    }
+
+    /// Whether it was not begun because the rules have changed.
+    pub(crate) fn was_withdrawn(&self) -> bool {
+        self.withdrawn.load(Ordering::SeqCst)
+    }
+
+    /// Takes note of what the tools that the handler calls hide.
+    pub(crate) fn confiding(mut self, confided: Option<Arc<Confided>>) -> Self {
+        self.confided = confided;
+        self
     }
 
     /// Reaches nothing after that.
@@ -142,6 +162,9 @@ impl Bound {
     }
 
     fn remember(&self, error: &ToolError) {
+        if let Some(confided) = &self.confided {
+            confided.error(error);
+        }
         let mut refusals = self.refusals.lock();
         let is_ours = !error.kind.is_for_handlers() && error.kind != ErrorKind::UnknownOutcome;
         if is_ours && refusals.len() < MAX_REFUSALS {
@@ -355,5 +378,15 @@ impl Host for Bound {
         arguments: Value,
     ) -> Boxed<'a, Result<Value, ToolError>> {
         Box::pin(self.reached(capability, method, arguments))
+    }
+
+    fn withdrawn(&self) -> Option<ToolError> {
+        let now = self.inner.upgrade()?.policy().number;
+        if now == self.rulebook {
+            return None;
+        }
+        self.withdrawn.store(true, Ordering::SeqCst);
+        let why = "the rules changed while the call waited to be begun; nothing was done";
+        Some(ToolError::new(ErrorKind::Transient, why))
     }
 }

@@ -29,9 +29,12 @@ use haft_core::record::{Stage, Written};
 use haft_core::{Call, Envelope, ToolError};
 use serde_json::Value;
 
+pub(crate) use act::ways;
 pub(crate) use authorize::Authorized as Decided;
+pub(crate) use check::written_size;
 use confirm::Approved;
 pub(crate) use recall::Recall;
+pub(crate) use replay::UNDONE;
 use trip::Trip;
 pub(crate) use trip::shown;
 

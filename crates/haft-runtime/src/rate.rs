@@ -46,6 +46,11 @@ impl Rates {
         Ok(())
     }
 
+    /// Forgets the calls of a tenant that was removed: another of its name has made none.
+    pub(crate) fn forget(&self, tenant: &str) {
+        self.windows.lock().retain(|key, _| key.0 != tenant);
+    }
+
     /// What [`take`](Self::take) would say; nothing is counted.
     pub(crate) fn look(
         &self,
@@ -107,6 +112,10 @@ mod tests {
         assert_eq!((look(900), look(1000), look(1000)), (Err(100), Ok(()), Ok(())));
         assert_eq!(take("a", "x", 1000), Ok(()));
         assert_eq!(take("a", "x", 1001), Err(399));
+        rates.forget("other");
+        assert_eq!(take("a", "x", 1001), Err(399));
+        rates.forget("t");
+        assert_eq!(take("a", "x", 1001), Ok(()), "by another of the name");
     }
 
     #[test]

@@ -6,9 +6,11 @@
 //! [`Scrubber`] answers *is a secret in here?* by knowing the secrets.
 
 mod clean;
+mod confided;
 mod decode;
 mod known;
 mod mark;
+mod parts;
 mod pattern;
 mod quoted;
 mod scrub;
@@ -16,6 +18,7 @@ mod secrets;
 mod view;
 
 pub use clean::{clean_text, is_hidden};
+pub(crate) use confided::{Confided, WITHHELD};
 pub use mark::Marker;
 pub use pattern::{Secret, SecretRefused};
 pub use scrub::{Scrubber, Unscrubbed};

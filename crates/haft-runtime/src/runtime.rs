@@ -3,6 +3,7 @@
 mod builder;
 mod config;
 mod confirmations;
+mod eras;
 mod finding;
 mod hide;
 mod rulebook;
@@ -35,6 +36,7 @@ pub use sessions::Signalled;
 pub use void::Void;
 
 use self::config::Office;
+use self::eras::Eras;
 use self::shelves::Shelves;
 use crate::attach::Running;
 use crate::path;
@@ -43,7 +45,7 @@ use crate::rate::Rates;
 use crate::redact::{Marker, Secrets};
 use crate::session::{Book, Placed};
 use crate::settings::Settings;
-use crate::shelf::Shelf;
+use crate::shelf::{Loaded, Shelf};
 use crate::tasks::Tasks;
 use crate::token::TokenKey;
 use crate::toolbox::{Catalog, Catalogs, Directory, EffectiveTool, Seen, Suggestions};
@@ -52,6 +54,13 @@ use crate::toolbox::{Catalog, Catalogs, Directory, EffectiveTool, Seen, Suggesti
 #[derive(Clone)]
 pub struct Runtime {
     pub(crate) inner: Arc<Inner>,
+}
+
+/// A tool that a call names.
+pub(crate) struct Named {
+    pub(crate) writes: bool,
+    /// Nothing where it cannot be called.
+    pub(crate) loaded: Option<Arc<Loaded>>,
 }
 
 pub(crate) struct Inner {
@@ -81,6 +90,7 @@ pub(crate) struct Inner {
     pub(crate) recall: path::Recall,
     pub(crate) tasks: Arc<Tasks>,
     pub(crate) suggestions: Suggestions,
+    pub(crate) eras: Eras,
 }
 
 impl Inner {
@@ -169,15 +179,15 @@ impl Inner {
         }
     }
 
-    /// Whether a call names a tool that writes, in the registry of its session. One that cannot be
-    /// found does nothing.
-    pub(crate) fn would_write(&self, call: &Call, registry_version: &str) -> bool {
-        let shelf = self.shelf(&call.caller.tenant, Some(registry_version));
-        let Some(shelf) = shelf else { return false };
+    /// The tool that a call names, in the registry that it will be made in: its session's, or else the one of now. One
+    /// that cannot be found does nothing.
+    pub(crate) fn named(&self, call: &Call, registry_version: &str) -> Option<Named> {
+        let version = call.session.as_ref().map(|_| registry_version);
+        let shelf = self.shelf(&call.caller.tenant, version)?;
         let catalog = self.catalog_for(&shelf, call, call.mode, self.store.now_ms());
-        catalog
-            .get(&call.tool)
-            .is_some_and(|tool| tool.tool.contract.side_effect_policy != SideEffectPolicy::Pure)
+        let tool = &catalog.get(&call.tool)?.tool;
+        let writes = tool.contract.side_effect_policy != SideEffectPolicy::Pure;
+        Some(Named { writes, loaded: shelf.loaded(tool).ok() })
     }
 
     pub(crate) fn announce(&self, asked: &Confirmation, kind: EventKind) {

@@ -182,6 +182,21 @@ impl Loaded {
         self.arguments.words(text, arguments, &self.own)
     }
 
+    /// As [`seen_words`](Self::seen_words), where these are hidden as well.
+    pub(crate) fn seen_words_without(
+        &self,
+        text: &str,
+        arguments: &Value,
+        more: &[&str],
+    ) -> Option<String> {
+        self.arguments.words_without(text, arguments, &self.own, more)
+    }
+
+    /// Whatever of some arguments UI, events and telemetry do not see, as words.
+    pub(crate) fn hidden_words(&self, arguments: &Value) -> Vec<String> {
+        self.arguments.hidden_words(arguments, &self.own)
+    }
+
     /// The arguments as UI, events and telemetry see them. Nothing where they cannot be made safe.
     pub(crate) fn seen_arguments(&self, arguments: &Value, secrets: &Scrubber) -> Option<Written> {
         let seen = self.arguments.seen_arguments(arguments, &self.marker);

@@ -37,6 +37,15 @@ pub(crate) enum ModeName {
     Voice,
 }
 
+impl From<Mode> for ModeName {
+    fn from(mode: Mode) -> Self {
+        match mode {
+            Mode::Text => Self::Text,
+            Mode::Voice => Self::Voice,
+        }
+    }
+}
+
 impl From<ModeName> for Mode {
     fn from(name: ModeName) -> Self {
         match name {

@@ -6,6 +6,7 @@
 mod assets;
 mod audit;
 mod catalog;
+mod clicks;
 mod confirmations;
 mod connections;
 mod consent;
@@ -71,7 +72,7 @@ pub(crate) fn routes(door: &Arc<Door>) -> Router<Arc<Door>> {
         .route("/console/audit", get(audit::list).post(audit::verify))
         .route("/console/suggestions", get(suggestions::list).post(suggestions::accept))
         .route("/console/policies", get(policies::list))
-        .route("/console/policies/new", get(policies::new))
+        .route("/console/new-policy", get(policies::new))
         .route("/console/policies/{id}", get(policies::show).post(policies::change))
         .route("/console/connections", get(connections::list).post(connections::make))
         .route("/console/connections/{id}", get(connections::show).post(connections::act))
@@ -80,19 +81,26 @@ pub(crate) fn routes(door: &Arc<Door>) -> Router<Arc<Door>> {
         .route("/console/prove", post(sign_in::prove))
         .route("/console/sign-out", post(sign_in::leave))
         .route("/console/{*rest}", get(|| async { guard::Failed(Problem::missing("page")) }))
+        .method_not_allowed_fallback(other_method)
         .layer(from_fn_with_state(door.clone(), guard::inner));
     let open = Router::new()
         .route("/console/sign-in", get(sign_in::ask).post(sign_in::enter))
         .route("/console/sign-in/{text}", get(sign_in::invited))
         // Whoever only looks at a link has not followed it.
         .route(crate::api::consents::CALLBACK, get(consent::back).head(consent::looked))
-        .route("/console/assets/{name}", get(assets::file));
+        .route("/console/assets/{name}", get(assets::file))
+        .method_not_allowed_fallback(other_method);
     let home = get(|| async { Redirect::to(HOME).into_response() });
     inside
         .merge(open)
         .layer(from_fn(guard::outer))
         .route("/", home.clone())
         .route("/console/", home)
+}
+
+/// What is only looked at takes no form, and the other way round: that is said on a page, too.
+async fn other_method() -> guard::Failed {
+    guard::Failed(Problem::wrong_method())
 }
 
 /// A text as a part of an address.

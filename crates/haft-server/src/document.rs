@@ -10,6 +10,10 @@ const ALWAYS: [(&str, &str); 3] = [
     ("503", "As much work as is taken at once; wait and send it again."),
 ];
 
+/// Once it is known whose it is, where there are several tenants.
+const OF_A_TENANT: (&str, &str) =
+    ("429", "As much work as is taken of the tenant at once; wait and send it again.");
+
 /// While its body is read.
 const WITH_BODY: [(&str, &str); 3] = [
     ("408", "The body did not arrive in time."),
@@ -25,7 +29,10 @@ pub(crate) fn complete(api: &mut OpenApi) {
             // Clients of others' APIs are told what goes wrong in the shape that they read.
             let chat = operation.tags.iter().flatten().any(|tag| tag == "chat");
             let theirs = chat && operation.request_body.is_some();
-            for (status, description) in ALWAYS.iter().chain(body) {
+            // Whoever asks how the server does is always told.
+            let keyed = operation.tags.iter().flatten().all(|tag| tag != "health");
+            let shared = keyed.then_some(&OF_A_TENANT);
+            for (status, description) in ALWAYS.iter().chain(shared).chain(body) {
                 let known = operation.responses.responses.entry((*status).to_owned());
                 let answer = known.or_insert_with(|| {
                     RefOr::T(ResponseBuilder::new().description(*description).build())

@@ -21,6 +21,7 @@ use crate::metrics::Metrics;
 use crate::places::Places;
 use crate::problem::Problem;
 use crate::room::{Room, Share, Tenants, Work};
+use crate::seat::At;
 use crate::shortage::Shortage;
 use crate::shown::Renderings;
 use crate::socket::Lines;
@@ -80,6 +81,10 @@ pub type Models = Arc<dyn Fn(&str, &str) -> Result<Agent, String> + Send + Sync>
 /// So long the store is waited for when somebody asks whether it takes writes.
 const ANSWER: Duration = Duration::from_secs(5);
 
+/// Beside all requests an eighth as many have room by which people decide something, and so many at least.
+const ASIDE: usize = 8;
+const LEAST_ASIDE: usize = 4;
+
 /// So many sign in at once.
 const ENTERING: usize = 64;
 
@@ -103,6 +108,8 @@ pub struct Door {
     pub(crate) owners: mcp::Owners,
     pub(crate) used: mcp::Used,
     pub(crate) room: Room,
+    /// For what people decide, when the room is full.
+    aside: Room,
     pub(crate) entrance: Arc<Semaphore>,
     pub(crate) arriving: Arriving,
     pub(crate) places: Places,
@@ -167,6 +174,7 @@ impl Door {
             owners: mcp::Owners::default(),
             used: mcp::Used::default(),
             room: Room::new(limits.at_once),
+            aside: Room::new((limits.at_once / ASIDE).max(LEAST_ASIDE)),
             entrance: Arc::new(Semaphore::new(ENTERING)),
             arriving: Arriving::default(),
             places: Places::new(limits.watchers),
@@ -227,8 +235,20 @@ impl Door {
     }
 
     /// A tenant's part of the room, for a request that is in.
-    pub(crate) fn share(&self, tenant: &Arc<str>) -> Result<Share, Problem> {
-        self.room.share(tenant, self.tenants())
+    pub(crate) fn share(&self, at: At, tenant: &Arc<str>) -> Result<Share, Problem> {
+        self.room_at(at).share(tenant, self.tenants())
+    }
+
+    pub(crate) fn room_at(&self, at: At) -> &Room {
+        match at {
+            At::Room => &self.room,
+            At::Aside => &self.aside,
+        }
+    }
+
+    /// How many requests are worked on.
+    pub(crate) fn busy(&self) -> usize {
+        self.room.taken() + self.aside.taken()
     }
 
     /// Room for what lasts longer than the request that began it.
@@ -243,19 +263,27 @@ impl Door {
     /// Whoever holds a key's text, declared or stored.
     pub(crate) fn of_key(&self, text: &str) -> Option<Who> {
         let now_ms = || self.runtime.store().now_ms();
-        match self.keys.find(text, now_ms) {
-            Some(who) => Some(who.clone()),
-            None => self.opening().find(text, now_ms).cloned(),
-        }
+        let who = match self.keys.find(text, now_ms) {
+            Some(who) => who.clone(),
+            None => self.opening().find(text, now_ms)?.clone(),
+        };
+        Some(self.let_in(who))
+    }
+
+    /// By the tenant that is called so now.
+    fn let_in(&self, who: Who) -> Who {
+        let era = self.runtime.era(&who.tenant);
+        who.at(era)
     }
 
     /// Whoever holds the key of this name, as long as it opens anything.
     pub(crate) fn holder(&self, id: &str) -> Option<Who> {
         let now_ms = || self.runtime.store().now_ms();
-        match self.keys.holder(id, now_ms) {
-            Some(who) => Some(who.clone()),
-            None => self.opening().holder(id, now_ms).cloned(),
-        }
+        let who = match self.keys.holder(id, now_ms) {
+            Some(who) => who.clone(),
+            None => self.opening().holder(id, now_ms)?.clone(),
+        };
+        Some(self.let_in(who))
     }
 
     /// Whether somebody holds an administrator's key of a tenant that opens something.
@@ -314,7 +342,7 @@ impl Door {
         }
         // Boxed: most requests come with a key.
         match Box::pin(self.issuers.find(credential)).await {
-            Ok(who) => Some(who),
+            Ok(who) => Some(self.let_in(who)),
             Err(refused) => {
                 let (issuer, kid) = (refused.issuer.as_deref(), refused.kid.as_deref());
                 tracing::warn!(event = "token_refused", why = refused.why, issuer, kid);
@@ -366,6 +394,11 @@ impl Door {
     /// Ends what was not done when the time for it was up.
     pub(crate) fn close(&self) {
         self.state.send_replace(State::Closed);
+    }
+
+    /// Whether no more work is taken.
+    pub(crate) fn is_stopping(&self) -> bool {
+        *self.state.borrow() >= State::Stopping
     }
 
     /// Resolves when the server is told to stop.

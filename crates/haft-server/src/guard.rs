@@ -98,7 +98,7 @@ impl Guarded {
             };
             let who = who.through(via);
             if !asks_how_it_does(request.uri().path())
-                && let Err(problem) = seat.is_of(&who.tenant)
+                && let Err(problem) = seat.is_of(&who)
             {
                 return problem.into_response();
             }
@@ -153,15 +153,29 @@ fn is_open(path: &str) -> bool {
 /// place; whoever asks how the server does must hear it above all when there is no room.
 fn place(door: &Arc<Door>, path: &str) -> Result<Seat, Problem> {
     match path {
-        _ if asks_how_it_does(path) => Ok(Seat::new(door.clone(), None, false)),
+        _ if asks_how_it_does(path) => Ok(Seat::apart(door.clone(), None)),
         crate::console::ENTRANCE => {
             let entrance = door.entrance.clone().try_acquire_owned();
             let place = entrance.map_err(|_| Problem::overloaded())?;
-            Ok(Seat::new(door.clone(), Some(place), false))
+            Ok(Seat::apart(door.clone(), Some(place)))
         }
-        _ => Ok(Seat::new(door.clone(), Some(door.room.enter()?), true)),
+        _ => Seat::enter(door.clone(), decides(path)),
     }
 }
+
+/// Whether a path is of what people decide: what is configured, keys, connections, questions, effects, and
+/// the console but for its calls of tools.
+fn decides(path: &str) -> bool {
+    let below = |place: &str| {
+        path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let calls = path.strip_prefix(HOME).and_then(|rest| rest.strip_prefix("/tools/"));
+    let switches = |rest: &str| rest.ends_with("/switch") || rest.ends_with("/take");
+    DECIDES.into_iter().any(below) && calls.is_none_or(switches)
+}
+
+const DECIDES: [&str; 6] =
+    ["/v1/admin", "/v1/connections", "/v1/consents", "/v1/confirmations", "/v1/effects", HOME];
 
 fn asks_how_it_does(path: &str) -> bool {
     matches!(path, "/healthz" | "/readyz" | "/metrics")
@@ -182,6 +196,10 @@ fn check<B>(door: &Door, request: &http::Request<B>) -> Result<Chain, Problem> {
         && let Some(name) = ONCE.iter().find(|name| headers.get_all(*name).iter().nth(1).is_some())
     {
         return Err(Problem::malformed(format!("`{name}` is there twice")));
+    }
+    if holds_two_keys(headers) {
+        let detail = "there are two different keys, in `Authorization` and as `haft.key.…`";
+        return Err(Problem::malformed(detail).advise("send the one that is meant"));
     }
     if is_doubtful(request) {
         let detail = "`Content-Length` and `Transfer-Encoding` are both there, or chunks before this \
@@ -253,9 +271,20 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 /// The key of a WebSocket's client that cannot set headers: a browser, in which scripts of other
 /// origins were turned away before.
 fn offered(headers: &HeaderMap) -> Option<&str> {
-    headers.get(header::UPGRADE)?;
-    let protocols = text(headers, &header::SEC_WEBSOCKET_PROTOCOL)?;
-    protocols.split(',').find_map(|one| one.trim().strip_prefix("haft.key."))
+    all_offered(headers).next()
+}
+
+fn all_offered(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let all = headers.get_all(header::SEC_WEBSOCKET_PROTOCOL).iter();
+    let all = all.filter(|_| headers.contains_key(header::UPGRADE));
+    let protocols = all.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+    protocols.filter_map(|one| one.trim().strip_prefix("haft.key."))
+}
+
+/// Whether it could be read in two ways who asks. Nearly no request offers anything.
+fn holds_two_keys(headers: &HeaderMap) -> bool {
+    let Some(first) = offered(headers) else { return false };
+    all_offered(headers).chain(bearer(headers)).any(|other| other != first)
 }
 
 /// What no answer goes without.
@@ -280,7 +309,32 @@ const DRESS: [(HeaderName, HeaderValue); 4] = [
 
 #[cfg(test)]
 mod tests {
-    use super::is_text;
+    use super::{decides, is_text};
+
+    #[test]
+    fn what_people_decide_is_known_by_its_path() {
+        for path in [
+            "/v1/admin/keys/k1",
+            "/v1/connections",
+            "/v1/confirmations/cnf_1",
+            "/v1/effects/undo",
+            "/console",
+            "/console/keys/k1/revoke",
+            "/console/tools",
+            "/console/tools/helper/shop__echo/switch",
+        ] {
+            assert!(decides(path), "{path}");
+        }
+        for path in [
+            "/v1/agents/helper/calls",
+            "/v1/calls",
+            "/v1/administration",
+            "/mcp",
+            "/console/tools/helper/shop__echo",
+        ] {
+            assert!(!decides(path), "{path}");
+        }
+    }
 
     #[track_caller]
     fn check(path: &str, expected: bool) {

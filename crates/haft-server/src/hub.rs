@@ -46,9 +46,9 @@ impl Hub {
             Some(mark) => one.kept.after(mark),
             None => (None, one.kept.last()),
         };
-        let wake = one.wake.subscribe();
+        let (wake, run) = (one.wake.subscribe(), one.kept.run());
         self.heard.store(true, Ordering::Release);
-        (lost, Watching { tenant: tenant.clone(), at, wake, hub: self.clone() })
+        (lost, Watching { tenant: tenant.clone(), run, at, wake, hub: self.clone() })
     }
 
     fn tenants(&self) -> MutexGuard<'_, Tenants> {
@@ -73,6 +73,11 @@ impl Publish for Hub {
         self.heard.store(heard, Ordering::Release);
         heard
     }
+
+    /// Whoever watches it has nothing more to hear, and whoever comes back to another of its name begins anew.
+    fn tenant_removed(&self, tenant: &str) {
+        self.tenants().remove(tenant);
+    }
 }
 
 /// The tenants of whom somebody watches, or is expected back.
@@ -86,11 +91,11 @@ struct Tenants {
 impl Tenants {
     fn take(&mut self, event: &Event) {
         let Some(one) = self.each.get_mut(event.tenant.as_str()) else { return };
-        self.bytes -= one.kept.bytes();
         if !one.is_heard() {
-            self.each.remove(event.tenant.as_str());
+            self.remove(&event.tenant);
             return;
         }
+        self.bytes -= one.kept.bytes();
         one.kept.take(kept::cut(event));
         self.bytes += one.kept.bytes();
         // While nobody else publishes, so that watchers see events in the order of their numbers.
@@ -101,6 +106,12 @@ impl Tenants {
                 0 => return,
                 bytes => self.bytes -= bytes,
             }
+        }
+    }
+
+    fn remove(&mut self, tenant: &str) {
+        if let Some(gone) = self.each.remove(tenant) {
+            self.bytes -= gone.kept.bytes();
         }
     }
 
@@ -136,6 +147,8 @@ impl Tenant {
 #[derive(Debug)]
 pub(crate) struct Watching {
     tenant: Arc<str>,
+    /// The run that it is in.
+    run: u64,
     /// The number of the last event that was read.
     at: u64,
     wake: watch::Receiver<u64>,
@@ -163,7 +176,12 @@ impl Watching {
         if *self.wake.borrow_and_update() <= self.at {
             return None;
         }
-        let next = self.hub.tenants().each.get(&self.tenant)?.kept.next(self.at)?;
+        // Of another run is what another tenant of this name does.
+        let next = {
+            let tenants = self.hub.tenants();
+            let own = tenants.each.get(&self.tenant).filter(|one| one.kept.run() == self.run);
+            own?.kept.next(self.at)?
+        };
         self.at += next.as_ref().map_or_else(|missed| *missed, |_| 1);
         Some(next.map_err(Missed))
     }
@@ -178,7 +196,9 @@ pub(crate) struct Following {
 
 impl Drop for Following {
     fn drop(&mut self) {
-        if let Some(one) = self.from.hub.tenants().each.get_mut(&self.from.tenant) {
+        let (run, mut tenants) = (self.from.run, self.from.hub.tenants());
+        let one = tenants.each.get_mut(&self.from.tenant).filter(|one| one.kept.run() == run);
+        if let Some(one) = one {
             one.kept.await_back();
         }
     }
@@ -270,6 +290,24 @@ mod tests {
         assert!(!hub.is_listening());
         let tenants = hub.tenants();
         assert_eq!((tenants.bytes, tenants.each.len()), (0, 0));
+    }
+
+    #[tokio::test]
+    async fn what_a_removed_tenant_did_is_told_to_no_other_of_its_name() {
+        let (hub, tenant) = (Hub::default(), Arc::from("ours"));
+        let mut old = hub.follow(&tenant, None);
+        tell(&hub, "ours", json!("first"));
+        let mark = mark(&mut old.from);
+        tell(&hub, "ours", json!("not read yet"));
+        hub.tenant_removed("ours");
+        assert_eq!(hub.tenants().bytes, 0);
+        let mut new = hub.follow(&tenant, Some(&mark));
+        assert_eq!(new.lost, Some(Lost { events: None, since_ms: 1 }));
+        tell(&hub, "ours", json!("next"));
+        assert_eq!(told(&mut new.from), [Ok(json!("next"))]);
+        assert_eq!(old.from.next().await, None, "there is nothing more to hear");
+        drop(old);
+        assert!(!hub.tenants().each.values().any(|one| one.kept.is_awaited()), "of another run");
     }
 
     #[tokio::test]

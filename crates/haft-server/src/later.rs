@@ -63,13 +63,18 @@ impl Work {
 }
 
 impl Call {
+    /// Whose it is: a tenant of its name, and which of those that were called so.
+    fn tenant(&self) -> (&str, u64) {
+        (&self.who.tenant, self.who.era)
+    }
+
     fn is_running(&self) -> bool {
         self.answer.is_none()
     }
 
     /// Only for whoever made it, for the same person, through the agent that it was made for.
     fn is_of(&self, who: &Who, agent: &str) -> bool {
-        self.who.tenant == who.tenant
+        self.who.shares_tenant(who)
             && self.who.principal == who.principal
             && self.who.subject == who.subject
             && self.agent == agent
@@ -77,7 +82,7 @@ impl Call {
 
     /// Whoever made it may call it off, and those who watch over their tenant's calls.
     fn may_be_called_off_by(&self, who: &Who, agent: &str) -> bool {
-        let operator = self.who.tenant == who.tenant && who.is(Role::Operator);
+        let operator = self.who.shares_tenant(who) && who.is(Role::Operator);
         self.is_of(who, agent) || (operator && self.agent == agent)
     }
 }
@@ -127,7 +132,7 @@ impl Later {
             }
         }
         let own = (self.most / 2).max(1);
-        if calls.of(&who.tenant) >= own && !calls.make_room(Some(&who.tenant))
+        if calls.of(who) >= own && !calls.make_room(Some(who))
             || calls.by_id.len() >= self.most && !calls.make_room(None)
         {
             return Begun::Full;
@@ -217,21 +222,22 @@ impl Calls {
         old.iter().for_each(|id| self.remove(id));
     }
 
-    fn of(&self, tenant: &str) -> usize {
-        self.by_id.values().filter(|call| *call.who.tenant == *tenant).count()
+    fn of(&self, who: &Who) -> usize {
+        self.by_id.values().filter(|call| call.who.shares_tenant(who)).count()
     }
 
-    /// Drops one answer of a tenant, or of whoever keeps the most: the oldest that was fetched, or else the
-    /// oldest. Says whether there was one.
-    fn make_room(&mut self, tenant: Option<&str>) -> bool {
+    /// Drops one answer of somebody's tenant, or of whichever keeps the most: the oldest that was fetched, or
+    /// else the oldest. Says whether there was one.
+    fn make_room(&mut self, of: Option<&Who>) -> bool {
         let ended = || self.by_id.iter().filter(|(_, call)| !call.is_running());
-        let mut kept: HashMap<&str, usize> = HashMap::new();
+        let mut kept: HashMap<(&str, u64), usize> = HashMap::new();
         for (_, call) in ended() {
-            *kept.entry(&call.who.tenant).or_default() += 1;
+            *kept.entry(call.tenant()).or_default() += 1;
         }
         let most = kept.into_iter().max_by_key(|(_, count)| *count).map(|(tenant, _)| tenant);
-        let Some(tenant) = tenant.or(most) else { return false };
-        let theirs = ended().filter(|(_, call)| *call.who.tenant == *tenant);
+        let of = of.map(|who| (&*who.tenant, who.era));
+        let Some(tenant) = of.or(most) else { return false };
+        let theirs = ended().filter(|(_, call)| call.tenant() == tenant);
         let oldest = theirs.min_by_key(|(_, call)| (!call.fetched, call.since));
         let oldest = oldest.map(|(id, _)| id.clone());
         oldest.iter().for_each(|id| self.remove(id));
@@ -307,6 +313,7 @@ mod tests {
             (&who("ours", "desk", None), "helper", false),
             (&who("ours", "counter", Some("ann")), "helper", false),
             (&who("theirs", "desk", Some("ann")), "helper", false),
+            (&ann.clone().at(1), "helper", false),
             (&ann, "other", false),
         ] {
             let found = later.standing("a", other, agent);

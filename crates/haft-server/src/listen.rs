@@ -57,6 +57,8 @@ pub async fn serve(
     let drained = async {
         let all = u32::try_from(most).unwrap_or(u32::MAX);
         let _ = tokio::time::timeout_at(until, room.acquire_many(all)).await;
+        // Between two effects of what was accepted none runs: it goes on all the same.
+        let _ = tokio::time::timeout_at(until, door.room.rests()).await;
         door.runtime.drain(until.saturating_duration_since(Instant::now())).await;
     };
     if !hurried {
@@ -65,7 +67,7 @@ pub async fn serve(
             () = &mut hurry => {}
         }
     }
-    let requests = door.room.taken();
+    let requests = door.busy();
     door.close();
     Left { effects: door.runtime.effects_running(), requests }
 }

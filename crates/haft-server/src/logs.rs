@@ -169,6 +169,7 @@ impl Observe for Log {
             tool_name = finished.tool.unwrap_or(crate::metrics::NO_TOOL),
             status = finished.status(),
             error = finished.error.map(|kind| kind.as_str()),
+            cause = finished.cause,
             stage = finished.stage.as_str(),
             cached = finished.cached,
             attempts = finished.attempts,

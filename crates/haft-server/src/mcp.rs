@@ -13,6 +13,7 @@ mod discovery;
 mod extra;
 mod handler;
 mod http;
+mod ids;
 mod lines;
 mod listed;
 pub(crate) mod metadata;
@@ -32,7 +33,7 @@ use serde::Deserialize;
 
 pub use extra::{Argument, Message, Prompt, Prompts, Resource, Resources, Speaker};
 pub(crate) use http::{Endpoint, plainly, routes};
-pub use lines::serve as serve_lines;
+pub use lines::{serve as serve_lines, serve_until as serve_lines_until};
 pub(crate) use listed::Lists;
 pub(crate) use metadata::base;
 pub use seat::Seat;

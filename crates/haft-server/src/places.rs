@@ -38,7 +38,7 @@ impl Places {
 
     /// Takes a place.
     pub(crate) fn take(&self, who: &Who) -> Result<Place, Problem> {
-        let holder = (who.tenant.clone(), who.key.clone(), who.principal.to_string());
+        let holder = holder(who);
         let mut taken = locked(&self.taken);
         if taken.all >= self.most {
             return Err(Problem::overloaded());
@@ -55,6 +55,17 @@ impl Places {
         *taken.holders.entry(holder.clone()).or_default() += 1;
         Ok(Place { holder, taken: self.taken.clone() })
     }
+}
+
+impl Place {
+    /// Whether it counts as somebody's.
+    pub(crate) fn is_of(&self, who: &Who) -> bool {
+        self.holder == holder(who)
+    }
+}
+
+fn holder(who: &Who) -> Holder {
+    (who.tenant.clone(), who.key.clone(), who.principal.to_string())
 }
 
 impl Drop for Place {

@@ -1,10 +1,11 @@
 //! Room to work: so many requests at once for all. Where there are several tenants, none of them
-//! takes more than half of it.
+//! takes more than half of it. There are two: one for all requests, and a small one where people who
+//! decide about others' work have theirs when that is full.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::HashMap;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::problem::Problem;
 
@@ -13,6 +14,8 @@ pub(crate) struct Room {
     most: usize,
     all: Arc<Semaphore>,
     shares: Arc<Mutex<HashMap<Arc<str>, usize>>>,
+    /// How much is worked on whose request may be over.
+    lasting: watch::Sender<usize>,
 }
 
 /// How many tenants there are to share it.
@@ -29,13 +32,15 @@ pub(crate) struct Share {
 }
 
 /// Work of a tenant that lasts longer than the request that began it.
-pub(crate) struct Work(
-    #[expect(dead_code, reason = "held until the work is done")] (Share, OwnedSemaphorePermit),
-);
+pub(crate) struct Work {
+    room: Option<(Share, OwnedSemaphorePermit)>,
+    lasting: watch::Sender<usize>,
+}
 
 impl Room {
     pub(crate) fn new(most: usize) -> Self {
-        Self { most, all: Arc::new(Semaphore::new(most)), shares: Arc::default() }
+        let (all, lasting) = (Arc::new(Semaphore::new(most)), watch::Sender::new(0));
+        Self { most, all, shares: Arc::default(), lasting }
     }
 
     /// How much of it is taken.
@@ -68,7 +73,23 @@ impl Room {
 
     /// Room for what lasts longer than the request that began it.
     pub(crate) fn work(&self, tenant: &Arc<str>, tenants: Tenants) -> Result<Work, Problem> {
-        Ok(Work((self.share(tenant, tenants)?, self.enter()?)))
+        let room = (self.share(tenant, tenants)?, self.enter()?);
+        self.lasting.send_modify(|lasting| *lasting += 1);
+        Ok(Work { room: Some(room), lasting: self.lasting.clone() })
+    }
+
+    /// Resolves when nothing is worked on that lasts longer than its request.
+    pub(crate) async fn rests(&self) {
+        // The sender lives in `self`, so waiting cannot fail.
+        let _ = self.lasting.subscribe().wait_for(|lasting| *lasting == 0).await;
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        // Whoever waits until all is done finds the room free.
+        drop(self.room.take());
+        self.lasting.send_modify(|lasting| *lasting -= 1);
     }
 }
 

@@ -10,6 +10,7 @@ use crate::arriving::Part;
 use crate::door::Door;
 use crate::problem::Problem;
 use crate::room::Share;
+use crate::who::Who;
 
 /// A place, and the tenant's part of the room.
 #[derive(Clone)]
@@ -17,7 +18,9 @@ pub(crate) struct Seat(Arc<Mutex<Sitting>>);
 
 struct Sitting {
     door: Arc<Door>,
-    place: Option<OwnedSemaphorePermit>,
+    place: Option<(At, OwnedSemaphorePermit)>,
+    /// Whether it may be among those that are kept for people who decide.
+    decides: bool,
     /// Whether it is one of those that are given up: few wait at the entrance, and have their own.
     lent: bool,
     tenant: Option<Arc<str>>,
@@ -28,6 +31,16 @@ struct Sitting {
     body: Option<Part>,
     /// The request was answered.
     left: bool,
+}
+
+/// Among which places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum At {
+    /// Those of all requests.
+    Room,
+    /// Those that calls cannot take: whoever revokes the key of an agent must not wait behind what that
+    /// agent does.
+    Aside,
 }
 
 /// What ends a body that is there when there is no place any more.
@@ -43,11 +56,17 @@ impl fmt::Display for Unseated {
 impl std::error::Error for Unseated {}
 
 impl Seat {
-    pub(crate) fn new(door: Arc<Door>, place: Option<OwnedSemaphorePermit>, lent: bool) -> Self {
-        let (tenant, share, body) = (None, None, None);
-        let lent = lent && place.is_some();
-        let sitting = Sitting { door, place, lent, tenant, share, bytes: 0, body, left: false };
-        Self(Arc::new(Mutex::new(sitting)))
+    /// One that keeps its place to the end, where it has any.
+    pub(crate) fn apart(door: Arc<Door>, place: Option<OwnedSemaphorePermit>) -> Self {
+        let place = place.map(|place| (At::Room, place));
+        Self(Arc::new(Mutex::new(Sitting::new(door, place, false, false))))
+    }
+
+    /// One in the room, or for what people decide aside, where that is full. Nobody knows yet whose it is.
+    pub(crate) fn enter(door: Arc<Door>, decides: bool) -> Result<Self, Problem> {
+        let mut sitting = Sitting::new(door, None, true, decides);
+        sitting.sit()?;
+        Ok(Self(Arc::new(Mutex::new(sitting))))
     }
 
     fn sitting(&self) -> MutexGuard<'_, Sitting> {
@@ -55,11 +74,11 @@ impl Seat {
     }
 
     /// Whose it is.
-    pub(crate) fn is_of(&self, tenant: &Arc<str>) -> Result<(), Problem> {
+    pub(crate) fn is_of(&self, who: &Who) -> Result<(), Problem> {
         let mut sitting = self.sitting();
-        sitting.share = Some(sitting.door.share(tenant)?);
-        sitting.tenant = Some(tenant.clone());
-        Ok(())
+        sitting.decides &= who.decides();
+        sitting.tenant = Some(who.tenant.clone());
+        sitting.sit()
     }
 
     /// The body makes us wait.
@@ -90,11 +109,7 @@ impl Seat {
         if !sitting.lent || sitting.place.is_some() || sitting.left {
             return Ok(());
         }
-        let place = sitting.door.room.enter()?;
-        if let Some(tenant) = sitting.tenant.clone() {
-            sitting.share = Some(sitting.door.share(&tenant)?);
-        }
-        sitting.place = Some(place);
+        sitting.sit()?;
         sitting.body = None;
         Ok(())
     }
@@ -104,6 +119,38 @@ impl Seat {
         let mut sitting = self.sitting();
         (sitting.place, sitting.share, sitting.body) = (None, None, None);
         sitting.left = true;
+    }
+}
+
+impl Sitting {
+    fn new(
+        door: Arc<Door>,
+        place: Option<(At, OwnedSemaphorePermit)>,
+        lent: bool,
+        decides: bool,
+    ) -> Self {
+        let (tenant, share, body) = (None, None, None);
+        Self { door, place, decides, lent, tenant, share, bytes: 0, body, left: false }
+    }
+
+    /// Takes what is missing of a place and of the tenant's part.
+    fn sit(&mut self) -> Result<(), Problem> {
+        match self.sit_at(At::Room) {
+            Err(_) if self.decides => self.sit_at(At::Aside),
+            sat => sat,
+        }
+    }
+
+    fn sit_at(&mut self, at: At) -> Result<(), Problem> {
+        let sits = self.place.as_ref().is_some_and(|(there, _)| *there == at);
+        let room = self.door.room_at(at);
+        let place = (!sits).then(|| room.enter()).transpose()?;
+        let share = self.tenant.as_ref().map(|tenant| self.door.share(at, tenant)).transpose()?;
+        if let Some(place) = place {
+            self.place = Some((at, place));
+        }
+        self.share = share;
+        Ok(())
     }
 }
 

@@ -18,7 +18,8 @@ use utoipa::ToSchema;
 pub(crate) use calls::{Accepted, CallAnswer, CalledOff, Envelope, LaterAnswer, NotYet};
 pub(crate) use chat::{ChatCompletion, ChatError, ChatRequest};
 pub(crate) use records::{
-    AuditEntry, CallRecord, CallStats, Checked, Confirmation, Decided, Effect, Event, Slice, Undone,
+    AuditEntry, CallRecord, CallStats, Checked, Confirmation, Decided, Effect, Event, Probed,
+    Slice, Undone,
 };
 pub(crate) use sessions::{Arrived, Session, SessionSeen, SessionShown, Signalled};
 pub(crate) use settings::{

@@ -42,6 +42,9 @@ const PROTOCOL: &str = "haft.v1";
 /// Whoever is silent is asked whether they are there, and after three of these is gone.
 const BEAT: Duration = Duration::from_secs(20);
 
+/// So long a connection has whose session goes on over another to tell its client so.
+const FAREWELL: Duration = Duration::from_secs(1);
+
 /// Which session, and from where on.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
@@ -82,6 +85,7 @@ impl Wanted {
 /// Holds a session over a WebSocket, in JSON frames; see docs/sessions.md. Browsers, which cannot
 /// set headers here, send the key as a second subprotocol: `haft.v1, haft.key.<key>`.
 #[utoipa::path(get, path = "/v1/agents/{agent}/socket", tag = "sessions",
+    operation_id = "open_socket",
     params(("agent" = String, Path, description = "The agent."), Wanted),
     responses(
         (status = 101, description = "The session, as frames."),
@@ -106,9 +110,14 @@ pub(crate) async fn open(
 ) -> Result<Response, Problem> {
     let upgrade = upgrade.map_err(|why| Problem::malformed(why.body_text()))?;
     let caller = caller(&door, &who, &agent)?;
-    let place = door.places.take(&who)?;
+    // No session is begun for whom there is no place.
+    let place = wanted.session.is_none().then(|| door.places.take(&who)).transpose()?;
     let session = wanted.session(&door, &caller).await?;
     let line = door.lines.of(&who.tenant, &session.id);
+    let place = match place {
+        Some(place) => line.sits(place),
+        None => line.seat(&door.places, &who)?,
+    };
     let most = door.limits.body_bytes;
     let upgrade = upgrade.protocols([PROTOCOL]).max_message_size(most).max_frame_size(most);
     // What its client asks is part of the trace that the connection was opened in.
@@ -170,13 +179,25 @@ impl Held {
     ) {
         let line = self.desk.line.clone();
         let (place, resumed) = line.attach(after.as_ref());
-        let ready = Told::Ready { session, resumed };
-        let end = match self.send(frame::text(&ready)).await {
-            Ok(()) => self.talk(&line, place, shut).await,
-            Err(end) => end,
+        let holder = place.holder;
+        let held = async {
+            let ready = Told::Ready { session, resumed };
+            let end = match self.send(frame::text(&ready)).await {
+                Ok(()) => self.talk(&line, place, shut).await,
+                Err(end) => end,
+            };
+            if let Some(frame) = end.frame() {
+                let _ = self.socket.send(Message::Close(Some(frame))).await;
+            }
         };
-        if let Some(frame) = end.frame() {
-            let _ = self.socket.send(Message::Close(Some(frame))).await;
+        // A client that takes nothing any more does not keep the place from the next connection.
+        let given_up = async {
+            line.taken_over(holder).await;
+            tokio::time::sleep(FAREWELL).await;
+        };
+        tokio::select! {
+            () = held => {}
+            () = given_up => {}
         }
     }
 
@@ -217,7 +238,8 @@ impl Held {
                         line.tell(None, &Told::Lost { events: lost });
                         self.desk.look(Vec::new());
                     }
-                    None => return End::Stopping,
+                    // The tenant is gone, and whatever opened this with it.
+                    None => return End::Shut,
                 },
                 got = self.socket.recv() => {
                     heard = Instant::now();

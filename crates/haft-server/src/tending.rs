@@ -47,10 +47,7 @@ pub(crate) async fn keep(door: Arc<Door>) {
 async fn check(door: Arc<Door>) {
     let began = Instant::now();
     match door.runtime.store().verify().await {
-        Ok(Checked { unseen: Some((entry, why)), .. }) => {
-            tracing::error!(event = "trail_touched", entry, why = %why);
-            crate::logs::touched(&refused(&door).await);
-        }
+        Ok(found) if found.unseen.is_some() => touched(&door, &found).await,
         // Somebody has looked at it, and need not be told every day.
         Ok(Checked { broken: Some((entry, why)), .. }) => {
             let seconds = began.elapsed().as_secs();
@@ -65,6 +62,15 @@ async fn check(door: Arc<Door>) {
             // It stays due.
             tokio::time::sleep(AGAIN).await;
         }
+    }
+}
+
+/// Says what a check has found that nobody has looked at, and whose effects are refused for it,
+/// whoever asked for the check.
+pub(crate) async fn touched(door: &Door, found: &Checked) {
+    if let Some((entry, why)) = &found.unseen {
+        tracing::error!(event = "trail_touched", entry, why = %why);
+        crate::logs::touched(&refused(door).await);
     }
 }
 

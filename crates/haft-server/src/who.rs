@@ -7,11 +7,13 @@ pub mod facts;
 pub mod jwt;
 pub mod stored;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
 use foldhash::HashMap;
-use haft_core::call::{Caller, Principal, PrincipalKind};
+use haft_core::call::{Caller, Credential, Principal, PrincipalKind};
+use haft_core::config::Edition;
 use haft_core::hop::Chain;
 use haft_runtime::policy::Instant;
 use haft_runtime::redact::is_hidden;
@@ -84,6 +86,9 @@ pub struct Who {
     pub(crate) user: Arc<Facts>,
     /// The servers that the request came through.
     pub(crate) via: Chain,
+    /// Which of the tenants of this name it was that let them in: what is kept for them is for no other.
+    pub(crate) era: u64,
+    credential: Option<Arc<Credential>>,
     roles: Arc<[Role]>,
     agents: Option<Arc<[String]>>,
 }
@@ -102,8 +107,14 @@ impl Who {
         let agents = agent.then(|| [principal.id.to_string()].into());
         let (key, tenant) = (issuer.into(), tenant.into());
         let user = facts::of(&principal, subject.as_ref(), said);
-        let via = Chain::default();
-        Self { key, tenant, principal, subject, user, via, roles: roles.into(), agents }
+        let (via, era, credential, roles) = (Chain::default(), 0, None, roles.into());
+        Self { key, tenant, principal, subject, user, via, era, credential, roles, agents }
+    }
+
+    /// The same one, whose token holds up to this second.
+    pub(crate) fn until(mut self, last_s: u64) -> Self {
+        self.credential = Some(Arc::new(Credential::Token { last_s }));
+        self
     }
 
     /// Whether the role is held. An administrator holds every one but an agent's; like an operator,
@@ -117,15 +128,42 @@ impl Who {
         held && (role != Role::Approver || person)
     }
 
+    /// Whether they decide about what others do, beside whatever they call themselves.
+    pub(crate) fn decides(&self) -> bool {
+        self.is(Role::Operator) || self.is(Role::Approver)
+    }
+
     /// The same one, of a request that came through other servers.
     pub(crate) fn through(mut self, via: Chain) -> Self {
         self.via = via;
         self
     }
 
+    /// The same one, let in by this tenant of that name.
+    pub(crate) fn at(mut self, era: u64) -> Self {
+        self.era = era;
+        self
+    }
+
+    /// Whether what is kept for one tenant is this one's: the same, not another of its name.
+    pub(crate) fn shares_tenant(&self, other: &Self) -> bool {
+        self.tenant == other.tenant && self.era == other.era
+    }
+
     /// The same person with another tenant's things before them. Only for who may: the door asks.
     pub(crate) fn in_tenant(&self, tenant: &str) -> Self {
         Self { tenant: tenant.into(), ..self.clone() }
+    }
+
+    /// Whether it is the same credential with the same rights, whichever servers a request came
+    /// through. Of a token, its issuer and what it says count, and not its text or its end: one that
+    /// was renewed is the same, and one that has gained or lost something is not.
+    pub(crate) fn has_the_rights_of(&self, other: &Self) -> bool {
+        let agents = |who: &Self| who.agents.as_deref().map(set);
+        let own = |who: &Self| (set(&who.roles), agents(who));
+        let named = self.key == other.key && self.tenant == other.tenant;
+        let person = self.principal == other.principal && self.subject == other.subject;
+        named && person && self.user == other.user && own(self) == own(other)
     }
 
     /// The agent that this key is for, where it is for one alone.
@@ -153,8 +191,15 @@ impl Who {
             subject: self.subject.clone(),
             user: self.user.clone(),
             via: self.via.clone(),
+            era: Some(self.era),
+            credential: self.credential.clone(),
         })
     }
+}
+
+/// What is listed, in whichever order and however often.
+fn set<T: Clone + Ord>(listed: &[T]) -> BTreeSet<T> {
+    listed.iter().cloned().collect()
 }
 
 /// Why a set of keys is refused.
@@ -204,19 +249,20 @@ impl Keys {
     pub fn load(keys: &[Key]) -> Result<Self, BadKey> {
         let mut all = Self::default();
         for key in keys {
-            all.add(key)?;
+            all.add(key, None)?;
             all.declared.push(key.clone());
         }
         Ok(all)
     }
 
-    pub(crate) fn add(&mut self, key: &Key) -> Result<(), BadKey> {
+    /// Takes a key in; one that the store keeps holds as long as its entry is as it was read.
+    pub(crate) fn add(&mut self, key: &Key, kept: Option<Edition>) -> Result<(), BadKey> {
         if let Some(first) = key.faults().into_iter().next() {
             return Err(first);
         }
         let wrong = |why| Err(BadKey { id: key.id.clone(), why });
         let Some(hash) = unhex(&key.sha256) else { return wrong(NO_HASH) };
-        if self.by_id.insert(key.id.clone(), (hash, holder(key))).is_some() {
+        if self.by_id.insert(key.id.clone(), (hash, holder(key, kept))).is_some() {
             return wrong("is there twice");
         }
         if let Some(at) = key.expires {
@@ -263,9 +309,11 @@ impl Keys {
     }
 }
 
-fn holder(key: &Key) -> Who {
+fn holder(key: &Key, kept: Option<Edition>) -> Who {
     let own =
         (key.principal.kind == PrincipalKind::Agent).then(|| vec![key.principal.id.to_string()]);
+    let ends = kept.is_some() || key.expires.is_some();
+    let credential = Credential::Key { kept, ends_at_ms: key.expires.map(|at| at.0) };
     Who {
         key: key.id.as_str().into(),
         tenant: key.tenant.as_str().into(),
@@ -273,6 +321,8 @@ fn holder(key: &Key) -> Who {
         subject: key.subject.clone(),
         user: facts::of(&key.principal, key.subject.as_ref(), &key.user),
         via: Chain::default(),
+        era: 0,
+        credential: ends.then(|| Arc::new(credential)),
         roles: key.roles.clone().into(),
         agents: key.agents.clone().or(own).map(Into::into),
     }

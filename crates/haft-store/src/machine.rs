@@ -171,12 +171,13 @@ pub fn on_settle(head: &Head, epoch: u64, ending: State) -> Settling {
     }
 }
 
-/// Where an effect stands once somebody says what became of it. Only an unknown one has that to
-/// say.
-pub fn on_resolve(state: State, happened: bool) -> Option<State> {
+/// Where an effect stands once somebody says what became of it. Only of an unknown one is there that to
+/// say. `adds`: of one that happened, what it answered, which is not on record.
+pub fn on_resolve(state: State, happened: bool, adds: bool) -> Option<State> {
     match (state, happened) {
         (State::Unknown, true) => Some(State::Happened),
         (State::Unknown, false) => Some(State::NotHappened),
+        (State::Happened | State::Succeeded, true) if adds => Some(state),
         _ => None,
     }
 }

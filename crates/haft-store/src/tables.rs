@@ -66,6 +66,9 @@ pub(crate) trait Tables {
     /// What is approved and not spent.
     fn approved(&mut self, tenant: &str) -> Res<Vec<Confirmation>>;
 
+    /// What was asked since and nobody has answered.
+    fn pending(&mut self, tenant: &str, since_ms: i64) -> Res<Vec<Confirmation>>;
+
     /// Whether an approval stands in the audit trail as it is said here.
     fn is_approved(&mut self, confirmation: &Confirmation) -> Res<bool>;
 

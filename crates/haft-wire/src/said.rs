@@ -126,6 +126,23 @@ pub enum Broken {
     SameId,
 }
 
+impl Broken {
+    /// Whether it was to be a call of a function that has a name, as others are.
+    #[must_use]
+    pub fn names_a_function(self) -> bool {
+        match self {
+            Self::Cut
+            | Self::NotJson
+            | Self::NotObject
+            | Self::Withheld
+            | Self::TooLarge
+            | Self::Contradiction
+            | Self::SameId => true,
+            Self::FreeText | Self::Unnamed | Self::TooMany => false,
+        }
+    }
+}
+
 /// How a model's output ended.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct End {

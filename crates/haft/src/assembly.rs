@@ -1,7 +1,7 @@
 //! Puts a runtime together from `haft.toml`: registry, store, policy, directory, executors.
 
 use std::collections::HashMap;
-use std::io::Write as _;
+use std::io::{Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ use haft_tools::kb::{Base, Provider};
 use crate::bundled;
 use crate::config::Config;
 use crate::links::Links;
-use crate::output::{Given as _, Output, misuse};
-use crate::source::Place;
+use crate::output::{Given as _, Output, in_words, misuse};
+use crate::source::{Place, Tools};
 
 /// A runtime and the store behind it.
 pub(crate) struct Desk {
@@ -65,7 +65,16 @@ impl Desk {
         let at = &bundled::or_here(at, registry, out)?;
         let mut config = at.config()?;
         change(&mut config)?;
-        Self::assemble((at, config), registry, publish, Vec::new(), out)
+        let tools = Tools::All(at.registry(registry, out)?);
+        Self::assemble((at, config), tools, publish, Vec::new(), out)
+    }
+
+    /// The same for what is said about records alone: no tool is called, so none has to build.
+    pub(crate) fn open_for_records(at: &Place, out: &Output) -> anyhow::Result<Self> {
+        let at = &bundled::or_here(at, None, out)?;
+        let (config, tools) = (at.config()?, at.tools_for_records(out)?);
+        let publish = Arc::new(Client { colour: out.colour() });
+        Self::assemble((at, config), tools, publish, Vec::new(), out)
     }
 
     /// The same, with somebody who counts.
@@ -77,23 +86,31 @@ impl Desk {
         out: &Output,
     ) -> anyhow::Result<Self> {
         let at = &bundled::or_here(at, registry, out)?;
-        Self::assemble((at, at.config()?), registry, publish, observers, out)
+        let (config, tools) = (at.config()?, Tools::All(at.registry(registry, out)?));
+        Self::assemble((at, config), tools, publish, observers, out)
     }
 
     fn assemble(
         (at, config): (&Place, Config),
-        registry: Option<&Path>,
+        tools: Tools,
         publish: Arc<dyn Publish>,
         observers: Vec<Arc<dyn Observe>>,
         out: &Output,
     ) -> anyhow::Result<Self> {
         let toolset = at.toolset().ok();
-        let registry = at.registry(registry, out)?;
         let store = Arc::new(open_store(&config)?);
         let links = Links::open(&config, &store)?;
-        let (policy, broken) = match config.policy(&registry) {
-            Ok(policy) => (policy, Vec::new()),
-            Err(problems) => (Policy::deny_all("the policy is broken"), problems),
+        let (registry, whole, policy, broken) = match tools {
+            Tools::All(registry) => match config.policy(&registry) {
+                Ok(policy) => (registry, true, policy, Vec::new()),
+                Err(problems) => {
+                    (registry, true, Policy::deny_all("the policy is broken"), problems)
+                }
+            },
+            // Its rules name tools that are not here.
+            Tools::Sound(registry) => {
+                (registry, false, Policy::deny_all("the toolset does not build"), Vec::new())
+            }
         };
         for problem in &broken {
             out.note(&problem.to_string());
@@ -112,7 +129,7 @@ impl Desk {
         let mut builder = Runtime::builder(registry, store.clone(), executors)
             .provide(Capability::Kb, Arc::new(base));
         // Without its files a policy denies everything, whatever the store holds.
-        if let Ok(source) = config.source() {
+        if whole && let Ok(source) = config.source() {
             builder = builder.source(source);
         }
         for observer in observers {
@@ -137,7 +154,9 @@ impl Desk {
         if let Some(why) = desk.store.only_read() {
             out.note(&format!("warning: {}", plain(&why)));
         }
-        desk.follow(out)?;
+        if whole {
+            desk.follow(out)?;
+        }
         Ok(desk)
     }
 
@@ -379,26 +398,23 @@ pub(crate) fn said(error: ToolError) -> anyhow::Error {
 
 /// Text, a file (`@file`) or standard input (`-`).
 pub(crate) fn text_of(argument: &str) -> anyhow::Result<String> {
-    const MOST: u64 = 16 << 20;
-    let read = |mut from: Box<dyn std::io::Read>| -> anyhow::Result<String> {
-        use std::io::Read as _;
-        let mut text = String::new();
-        let size = from.by_ref().take(MOST + 1).read_to_string(&mut text)?;
-        if size as u64 > MOST {
-            bail!("the arguments have more than {MOST} bytes");
-        }
-        Ok(text)
+    let (what, text) = match argument.strip_prefix('@') {
+        Some(file) => (format!("`{}`", plain(file)), std::fs::File::open(file).and_then(read)),
+        None if argument == "-" => ("standard input".to_owned(), read(std::io::stdin())),
+        None => return Ok(argument.to_owned()),
     };
-    match argument.strip_prefix('@') {
-        Some(file) => {
-            let file = PathBuf::from(file);
-            let open = std::fs::File::open(&file)
-                .with_context(|| format!("`{}` cannot be read", file.display()))?;
-            read(Box::new(open))
-        }
-        None if argument == "-" => read(Box::new(std::io::stdin())),
-        None => Ok(argument.to_owned()),
-    }
+    text.map_err(|why| anyhow!("{what} cannot be read: {}", in_words(&why)))?
+        .ok_or_else(|| anyhow!("{what} has more than {MOST} bytes"))
+}
+
+/// More than anybody means.
+const MOST: u64 = 16 << 20;
+
+/// All of it; none where that is too much.
+fn read(from: impl Read) -> std::io::Result<Option<String>> {
+    let mut text = String::new();
+    let size = from.take(MOST + 1).read_to_string(&mut text)?;
+    Ok((size as u64 <= MOST).then_some(text))
 }
 
 /// How long what works on the side is waited for when all else is done.

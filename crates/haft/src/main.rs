@@ -14,7 +14,9 @@ mod logs;
 mod models;
 mod named;
 mod output;
+mod patience;
 mod registries;
+mod signals;
 mod source;
 
 use std::process::ExitCode;

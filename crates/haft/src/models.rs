@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use anyhow::Context as _;
 use haft_agent::Agent;
 use haft_agent::http::{Http, Keys};
 use haft_core::port::{Boxed, Hidden, Owner};
@@ -22,7 +23,7 @@ const READY: usize = 1_000;
 
 /// The models of a server: those that `haft.toml` names, and those that agents of the store chose. One
 /// that cannot be asked, for want of its key say, does not keep the server from starting: whoever asks
-/// for it learns what is missing.
+/// for it learns what is missing. A word that is no API, or no address, does: it is a mistake in the file.
 pub(crate) fn models(desk: &Desk) -> anyhow::Result<Models> {
     let (config, home) = (&desk.config, desk.config.first_tenant());
     let workshop = Workshop { links: desk.links.clone(), runtime: desk.runtime.clone() };
@@ -63,6 +64,7 @@ struct Workshop {
 impl Workshop {
     /// With a key from the environment, or from a connection of `tenant`.
     fn make(&self, model: &Model, tenant: &str) -> anyhow::Result<Made> {
+        model.api().context("`provider` of the model in haft.toml")?;
         let endpoint = match model.endpoint(|name| std::env::var(name).ok()) {
             Ok(endpoint) => endpoint,
             Err(why) => return Ok(Err(why.to_string())),
@@ -204,7 +206,7 @@ fn unheard(why: &anyhow::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use anyhow::{Context as _, anyhow};
+    use anyhow::anyhow;
 
     use super::*;
 

@@ -100,6 +100,8 @@ pub(crate) struct Output {
     colour: Colour,
     /// Why standard output takes no more.
     closed: Option<io::ErrorKind>,
+    /// What was done whether or not that can be written.
+    done: Option<String>,
 }
 
 impl Output {
@@ -112,17 +114,22 @@ impl Output {
                     && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             }
         };
-        Self { colour: if wanted { Colour::Yes } else { Colour::No }, closed: None }
+        Self { colour: if wanted { Colour::Yes } else { Colour::No }, closed: None, done: None }
     }
 
     /// The same, for somebody who prints at the same time.
     pub(crate) fn again(&self) -> Self {
-        Self { colour: self.colour, closed: None }
+        Self { colour: self.colour, closed: None, done: None }
     }
 
     /// Whether diagnostics are coloured.
     pub(crate) fn colour(&self) -> Colour {
         self.colour
+    }
+
+    /// Says what was done, where the result cannot be written: it is not as if nothing had been.
+    pub(crate) fn done_anyway(&mut self, what: String) {
+        self.done = Some(what);
     }
 
     /// Prints a result.
@@ -190,6 +197,7 @@ impl Output {
         match (exit, lost) {
             (_, Some(kind)) => {
                 self.error(&format!("the result could not be written: {kind}"));
+                self.done.iter().for_each(|done| self.note(&format!("  {done}")));
                 ExitCode::from(Exit::Failed.code())
             }
             (exit, None) => ExitCode::from(exit.code()),

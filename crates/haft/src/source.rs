@@ -1,5 +1,6 @@
 //! Where the tools come from: a toolset's folder or a registry file.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow, bail};
@@ -9,8 +10,11 @@ use haft_build::code::Severity;
 use haft_build::diagnostic::Diagnostic;
 use haft_build::diagnostic::render::{Show, text};
 use haft_core::Registry;
+use haft_core::names::Namespace;
+use haft_core::registry::{Build, Parts, Trust};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::assembly::plain;
 use crate::config::Config;
 use crate::output::Output;
 
@@ -85,12 +89,47 @@ impl Place {
         compiled(&self.toolset()?, out)
     }
 
+    /// The tools for what can do without: where not all of them build, those that do.
+    pub(crate) fn tools_for_records(&self, out: &Output) -> anyhow::Result<Tools> {
+        let toolset = self.find_toolset()?;
+        let checked = toolset.as_ref().and_then(|toolset| checked(toolset, Reuse::Unchanged).ok());
+        if let Some(checked) = checked.as_ref().filter(|checked| !checked.has_errors()) {
+            return Ok(Tools::All(checked.registry()?));
+        }
+        let what = match &toolset {
+            Some(toolset) => format!("`{}` does not build", plain(&toolset.display().to_string())),
+            None => "there is no toolset here".to_owned(),
+        };
+        out.note(&format!(
+            "warning: {what}; this goes by the store alone, and by the tools that do build"
+        ));
+        let sound = checked.as_ref().and_then(|checked| checked.registry().ok());
+        Ok(Tools::Sound(sound.map_or_else(no_tools, Ok)?))
+    }
+
     /// A registry file, under the trust of `haft.toml`.
     pub(crate) fn load(&self, file: &Path) -> anyhow::Result<Registry> {
         let config = self.config()?;
         let mark = config.mark();
         Ok(accept::load(file, config.trust, mark.as_deref())?)
     }
+}
+
+/// The tools that there are to work with.
+pub(crate) enum Tools {
+    /// All that were meant.
+    All(Registry),
+    /// Those that build, of some that do not. Nothing is called with them.
+    Sound(Registry),
+}
+
+/// A registry of nothing.
+fn no_tools() -> anyhow::Result<Registry> {
+    let (namespace, prompts) = (Namespace::parse("none")?, BTreeMap::new());
+    let parts = Parts { namespace: &namespace, prompts: &prompts, entries: &[] };
+    let (at, by) = ("1970-01-01T00:00:00Z".to_owned(), "haft".to_owned());
+    let build = Build { at, by, commit: None };
+    Ok(Registry::load(&parts.write(&build, None), &Trust::default())?)
 }
 
 /// Paths below the current folder are shown without it.

@@ -67,6 +67,9 @@ pub(crate) fn check<'a>(
         if let Some(pointer) = name("/probe/happened") {
             happened(tool, target, pointer, &mut out);
         }
+        if let Some(pointer) = name("/probe/result") {
+            answer(contract, tool, target, pointer, &mut out);
+        }
     }
     if let Some(replacement) = name("/deprecated/replacement") {
         named(replacement, "/deprecated/replacement", find, known, &mut out);
@@ -247,13 +250,46 @@ fn below<'a>(pointer: &'a str, root: &str) -> Option<&'a str> {
     pointer.strip_prefix(root).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn happened(tool: &str, target: &Value, pointer: &str, out: &mut Findings) {
-    let found = match (below(pointer, "/result"), target.get("output")) {
+/// What a pointer leads to in the result of a probe.
+fn of_result<'a>(target: &'a Value, pointer: &str) -> Found<'a> {
+    match (below(pointer, "/result"), target.get("output")) {
         (Some(pointer), Some(output)) => paths::find_pointer(output, pointer),
         (Some(_), None) => Found::Open,
         (None, _) => Found::Nothing(Vec::new()),
+    }
+}
+
+/// What is taken for the answer of this tool could be one.
+fn answer(contract: &Value, tool: &str, target: &Value, pointer: &str, out: &mut Findings) {
+    let message = match (of_result(target, pointer), contract.get("output")) {
+        (Found::Nothing(_), _) => format!("`{pointer}` is nothing in `{tool}`'s result"),
+        (Found::Schema(given), Some(own)) if !compatible(given, own) => {
+            format!("`{pointer}` is {}, but this tool answers {}", types(given), types(own))
+        }
+        (Found::Schema(_), Some(own)) => match lacking(target, pointer, own) {
+            Some(name) => {
+                format!("`{pointer}` has no `{name}`, which this tool's `output` requires")
+            }
+            None => return,
+        },
+        (Found::Schema(_), None) | (Found::Open, _) => return,
     };
-    let good = match found {
+    out.contract(&code::PROBE, "/probe/result", message)
+        .help("point at what this tool would have answered, or leave `result` out");
+}
+
+/// A member that answers always have, and what the pointer leads to never has.
+fn lacking<'a>(target: &Value, pointer: &str, own: &'a Value) -> Option<&'a str> {
+    let required = own.get("required").and_then(Value::as_array).into_iter().flatten();
+    let mut required = required.filter_map(Value::as_str);
+    required.find(|name| {
+        let member = format!("{pointer}/{}", escape(name));
+        matches!(of_result(target, &member), Found::Nothing(_))
+    })
+}
+
+fn happened(tool: &str, target: &Value, pointer: &str, out: &mut Findings) {
+    let good = match of_result(target, pointer) {
         Found::Schema(schema) => paths::is(schema, "boolean"),
         Found::Open => true,
         Found::Nothing(_) => false,

@@ -1699,6 +1699,14 @@ mod tools_that_speak_of_others {
                 json!({"tool": "echo", "arguments": {"text": {"from": "/result/sent"}}, "happened": "/result/words"}),
                 "a probe is asked when there is no result; take it from `/arguments` [H507]",
             ),
+            (
+                json!({"tool": "echo", "happened": "/result/sent", "result": "/result/nothing"}),
+                "`/result/nothing` is nothing in `echo`'s result [H507]",
+            ),
+            (
+                json!({"tool": "echo", "happened": "/result/sent", "result": "/result/words"}),
+                "`/result/words` is a value of type `integer`, but this tool answers a value of type `object` [H507]",
+            ),
         ] {
             let lines = pair(json!({ "probe": probe }), json!({}));
             assert!(lines.iter().any(|line| line.ends_with(expected)), "{probe}: {lines:#?}");

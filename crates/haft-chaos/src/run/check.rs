@@ -54,11 +54,19 @@ impl<'a> Deeds<'a> {
                 deeds.undone.entry(&one.item).or_default().insert(&one.provider);
                 continue;
             }
-            deeds.by_provider.entry(&one.provider).or_default().push(one);
+            deeds.by_provider.entry(of_key(&one.provider)).or_default().push(one);
             deeds.by_call.insert(&one.call);
             deeds.keys_of.entry((&one.tool, &one.item)).or_default().insert(&one.provider);
         }
         deeds
+    }
+}
+
+/// What of a provider's key is the ledger's.
+fn of_key(provider: &str) -> &str {
+    match provider.rsplit_once('-') {
+        Some((key, _)) if key.contains('-') => key,
+        Some(_) | None => provider,
     }
 }
 

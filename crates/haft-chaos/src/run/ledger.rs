@@ -54,7 +54,7 @@ fn digest(told: &Told) -> Digest {
     Digest::of_json(&json!([WHO, format!("agent:{WHO}"), tool, source]))
 }
 
-/// What the provider sees of it.
+/// What the provider sees of it begins with this; what follows tells the entries apart that one key has in turn.
 pub(super) fn provider_key(told: &Told) -> String {
     format!("haft-{}", digest(told).hex())
 }

@@ -265,6 +265,25 @@ pub fn status_kind(status: u16) -> Option<ErrorKind> {
     })
 }
 
+/// Whether a request that writes may have been carried out, by the status of its answer: whatever does not
+/// say that it was not.
+///
+/// A redirect by 300 to 303 is how many services answer a form that they have taken (RFC 9110, section
+/// 15.4.4); 304 to 308 say that the request has to be made elsewhere, or need not be. A number that is no
+/// status is one of a service that broke (section 15).
+///
+/// ```
+/// use haft_core::contract::may_have_acted;
+///
+/// assert!(may_have_acted(204) && may_have_acted(303) && may_have_acted(503) && may_have_acted(999));
+/// assert!(!may_have_acted(307) && !may_have_acted(404));
+/// ```
+#[must_use]
+pub fn may_have_acted(status: u16) -> bool {
+    // The request may have been whole when the service gave up on it.
+    status == 408 || !matches!(status, 304..=308 | 400..=499)
+}
+
 impl HttpGateway {
     /// What a status means: the exact entry of the contract, the one of its class, or the common
     /// meaning. Nothing for a success.

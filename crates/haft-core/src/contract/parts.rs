@@ -342,6 +342,9 @@ pub struct Probe {
     pub arguments: BTreeMap<String, Argument>,
     /// A JSON pointer under `/result` to a boolean of the probe's own result.
     pub happened: String,
+    /// A JSON pointer under `/result` to what the effect would have answered, where the probe knows that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
 }
 
 /// Caps on one call and on many.

@@ -131,6 +131,12 @@ pub trait Host: Send + Sync {
         method: &'a str,
         arguments: Value,
     ) -> Boxed<'a, Result<Value, ToolError>>;
+
+    /// Why the call is not to be begun now: the rules that let it run have changed since. To be asked by whoever has
+    /// waited for a place, as late as can be; the path decides anew then.
+    fn withdrawn(&self) -> Option<ToolError> {
+        None
+    }
 }
 
 /// The call that a capability is used by.

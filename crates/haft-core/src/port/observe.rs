@@ -44,6 +44,9 @@ pub struct Finished<'a> {
     pub stage: Stage,
     /// The kind of its error.
     pub error: Option<ErrorKind>,
+    /// What was behind it, for whoever looks after tools: where in the handler, what the service did. Without known
+    /// secrets and without arguments that redaction hides.
+    pub cause: Option<&'a str>,
     /// Whether it was answered from memory.
     pub cached: bool,
     /// How often the handler was run.

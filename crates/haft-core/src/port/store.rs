@@ -13,8 +13,9 @@ use crate::config::{Change, Entry, Kind, Snapshot};
 use crate::contract::SideEffectPolicy;
 use crate::error::ErrorKind;
 use crate::ledger::{
-    Claim, Claimed, EffectRecord, Ending, Settled, Spend, State, Ticket, Unspendable,
+    Claim, Claimed, EffectRecord, Ending, Settled, Sought, Spend, State, Ticket, Unspendable,
 };
+use crate::names;
 use crate::record::{AuditEntry, Confirmation, ConfirmationStatus, InvocationRecord};
 use crate::session::{Block, Session};
 
@@ -75,6 +76,10 @@ pub trait Ledger: Send + Sync {
     /// Effects, newest first.
     fn effects<'a>(&'a self, filter: EffectFilter) -> Answer<'a, Vec<EffectRecord>>;
 
+    /// The tools that effects of a tenant were caused with, in order of their names. Of a call that was cut
+    /// off there is nothing else on record.
+    fn caused_with<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<String>>;
+
     /// Says what became of an unknown effect.
     fn resolve<'a>(
         &'a self,
@@ -125,7 +130,7 @@ pub struct Resolve {
     pub by: String,
     /// Why.
     pub note: String,
-    /// What it gave, where the probe knows.
+    /// What it gave, where whoever says so knows.
     pub result: Option<Value>,
 }
 
@@ -319,8 +324,9 @@ pub struct Checked {
 /// What people are asked to approve.
 pub trait Confirmations: Send + Sync {
     /// Asks, or returns the question that is there for the same binding and neither spent nor
-    /// expired: open, approved, or declined.
-    fn ask<'a>(&'a self, confirmation: Confirmation) -> Answer<'a, Confirmation>;
+    /// expired: open, approved, or declined. Or says why nobody is asked, looking at all of it in one
+    /// step: somebody else may spend the approval that was there a moment ago.
+    fn ask<'a>(&'a self, asking: Asking) -> Answer<'a, Put>;
 
     /// One confirmation.
     fn confirmation<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, Confirmation>;
@@ -328,7 +334,8 @@ pub trait Confirmations: Send + Sync {
     /// Confirmations, newest first.
     fn confirmations<'a>(&'a self, filter: ConfirmationFilter) -> Answer<'a, Vec<Confirmation>>;
 
-    /// Approves or declines. Only a pending one that has not expired, and never by its actor.
+    /// Approves or declines. Only a pending one that has not expired, and never by its actor; one that is
+    /// approved can still be declined until a call has used it.
     fn decide<'a>(
         &'a self,
         tenant: &'a str,
@@ -351,6 +358,34 @@ pub trait Confirmations: Send + Sync {
     ) -> Answer<'a, Option<Unspendable>>;
 }
 
+/// A question, and what keeps it from being put.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Asking {
+    /// The question.
+    pub confirmation: Confirmation,
+    /// What is asked about, where the ledger may answer for it: then nobody need approve.
+    pub sought: Option<Sought>,
+    /// So many questions of one agent wait for an answer at most, of those that would hold.
+    pub most: Option<usize>,
+}
+
+impl From<Confirmation> for Asking {
+    fn from(confirmation: Confirmation) -> Self {
+        Self { confirmation, sought: None, most: None }
+    }
+}
+
+/// What came of asking.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Put {
+    /// The question that stands: this one, or an earlier one.
+    Stands(Box<Confirmation>),
+    /// None: the ledger answers for what was asked about.
+    Begun,
+    /// None: too many wait for an answer already.
+    Full,
+}
+
 /// Which confirmations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ConfirmationFilter {
@@ -358,6 +393,8 @@ pub struct ConfirmationFilter {
     pub tenant: String,
     /// Of which this became.
     pub status: Option<ConfirmationStatus>,
+    /// Void later than this, in milliseconds of the Unix epoch.
+    pub open_after_ms: Option<i64>,
     /// Asked in this session.
     pub session: Option<String>,
     /// Only what comes after this one in the list; nothing where there is none.
@@ -454,6 +491,29 @@ pub trait Configs: Send + Sync {
 
     /// Everything at one moment.
     fn snapshot<'a>(&'a self) -> Answer<'a, Snapshot>;
+}
+
+/// The id of the tool that a name means, among those on record of a tenant: those that were called, and those
+/// of effects, which may have no call on record. A name that none of them has is taken as it is.
+///
+/// # Errors
+///
+/// The store cannot be read. Inside: the tools that a short name may mean, where there are several.
+pub async fn tool_meant(
+    store: &dyn Store,
+    tenant: &str,
+    name: &str,
+) -> Result<Result<String, Vec<String>>, StoreError> {
+    let mut known = store.tools(tenant).await?;
+    // Nothing else is meant by an id, and there may be many effects.
+    if name.contains(names::SEPARATOR) && known.iter().any(|id| id == name) {
+        return Ok(Ok(name.to_owned()));
+    }
+    known.extend(store.caused_with(tenant).await?);
+    known.sort();
+    known.dedup();
+    let meant = names::meant(name, known.iter().map(String::as_str));
+    Ok(meant.map(str::to_owned).map_err(|several| several.into_iter().map(str::to_owned).collect()))
 }
 
 /// All of it.

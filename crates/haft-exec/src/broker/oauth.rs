@@ -263,7 +263,7 @@ fn refused(status: u16, said: &Refused, what: &str) -> ToolError {
 fn unanswered(fault: Fault) -> ToolError {
     match fault {
         Fault::Refused { why } => crate::http::refused(why),
-        Fault::Unsent { why, .. } | Fault::Lost { why, .. } => {
+        Fault::Unsent { why, .. } | Fault::Lost { why, .. } | Fault::TooLong { why, .. } => {
             let message = "the provider of the token cannot be reached";
             ToolError::new(ErrorKind::Transient, message).caused_by(why)
         }

@@ -1,6 +1,6 @@
 //! What a response, or its absence, means for a call.
 
-use haft_core::contract::{HttpGateway, ResponseKind};
+use haft_core::contract::{HttpGateway, ResponseKind, may_have_acted};
 use haft_core::error::{ErrorKind, ToolError};
 use haft_core::port::Ended;
 use hyper::header::{HeaderMap, RETRY_AFTER};
@@ -49,7 +49,8 @@ fn parsed(kind: ResponseKind, response: &Response) -> Result<Value, String> {
     }
 }
 
-/// A refusal did nothing; a service that broke may have done something first.
+/// A refusal did nothing; a service that broke may have done something first, and one that points to
+/// another place may be showing what it has done. What a contract calls it changes nothing about that.
 fn failed(kind: ErrorKind, response: &Response) -> Ended {
     let status = response.status;
     if went_round(response) {
@@ -70,10 +71,9 @@ fn failed(kind: ErrorKind, response: &Response) -> Ended {
         error = error.suggest(format!("wait {after} s before you try again"));
     }
     error = error.with_details(json!({ "status": status }));
-    match status {
-        // The request may have been whole when the service gave up on it.
-        408 | 500..=599 => Ended::Lost(error),
-        _ => Ended::Failed(error),
+    match may_have_acted(status) {
+        true => Ended::Lost(error),
+        false => Ended::Failed(error),
     }
 }
 
@@ -106,6 +106,19 @@ pub(super) fn fault(fault: Fault) -> Ended {
             Ended::NotBegun(error.suggest("nothing was sent; try again later").caused_by(why))
         }
         Fault::Refused { why } => Ended::NotBegun(refused(why)),
+        // The service has said that it did it.
+        Fault::TooLong { why, status: 200..=299 } => {
+            let message = "the service's answer is longer than the tool takes";
+            Ended::Unusable(
+                ToolError::new(ErrorKind::InvalidOutput, message)
+                    .suggest("ask for less: fewer results, fewer fields")
+                    .caused_by(why),
+            )
+        }
+        Fault::TooLong { why, .. } => {
+            let message = "the service broke off";
+            Ended::Lost(ToolError::new(ErrorKind::Transient, message).caused_by(why))
+        }
         Fault::Lost { why, timeout, status } => {
             let (kind, message) = match (timeout, status) {
                 (true, _) => (ErrorKind::Timeout, "the service did not answer in time"),

@@ -9,6 +9,7 @@ use zeroize::Zeroizing;
 use super::client::Request;
 use super::late::Late;
 use super::template::encoded;
+use super::written::meet;
 
 /// Signs the requests of one call.
 pub(super) struct Signer<'a> {
@@ -76,8 +77,8 @@ pub(crate) fn present(request: &mut Request, presented: &Presented) -> Result<()
             request.late = Some(late);
         }
         Presented::Query { name, value } => {
-            // Of two values under one name, services take whichever they like.
-            if request.url.query_pairs().any(|(own, _)| own == *name) {
+            // Of two values under one name, services take whichever they like; of one within the other as well.
+            if request.url.query_pairs().any(|(own, _)| meet(&own, name)) {
                 let message = format!("`{name}` is where the connection's credentials go");
                 return Err(ToolError::new(ErrorKind::InvalidArguments, message)
                     .suggest("leave it out of the arguments"));

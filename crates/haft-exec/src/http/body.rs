@@ -10,39 +10,52 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap};
 /// No more room is made than this before anything has come.
 const BELIEVED: u64 = 64 << 10;
 
+/// Why a body was not read to its end.
+pub(super) enum Unread {
+    /// It has more bytes than it may have.
+    TooLong,
+    /// It broke off, or is not what it says.
+    Broken(String),
+}
+
+impl From<String> for Unread {
+    fn from(why: String) -> Self {
+        Self::Broken(why)
+    }
+}
+
 /// Reads a body of at most so many bytes, counted after it was unpacked.
 pub(super) async fn read(
     mut body: Incoming,
     headers: &HeaderMap,
     most: u64,
-) -> Result<Vec<u8>, String> {
+) -> Result<Vec<u8>, Unread> {
     let said = headers.get(CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse().ok());
     if said.is_some_and(|length: u64| length > most) {
-        return Err(too_long(most));
+        return Err(Unread::TooLong);
     }
     let mut unpacked = match encoding(headers)?.as_str() {
         "" | "identity" => Unpack::Plain(Limited::new(most, said.unwrap_or_default())),
         "gzip" | "x-gzip" => Unpack::Gzip(Box::new(GzDecoder::new(Limited::new(most, 0)))),
         other => {
-            return Err(format!("the response is packed as `{other}`, which was not asked for"));
+            let why = format!("the response is packed as `{other}`, which was not asked for");
+            return Err(why.into());
         }
     };
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|why| format!("the response broke off: {why}"))?;
         if let Some(piece) = frame.data_ref() {
-            unpacked.take(piece).map_err(|why| {
-                match why.kind() == io::ErrorKind::FileTooLarge {
-                    true => too_long(most),
-                    false => format!("the response cannot be unpacked: {why}"),
-                }
-            })?;
+            unpacked.take(piece).map_err(packed)?;
         }
     }
     unpacked.end()
 }
 
-fn too_long(most: u64) -> String {
-    format!("the response has more than {most} bytes")
+fn packed(why: io::Error) -> Unread {
+    match why.kind() == io::ErrorKind::FileTooLarge {
+        true => Unread::TooLong,
+        false => Unread::Broken(format!("the response cannot be unpacked: {why}")),
+    }
 }
 
 fn encoding(headers: &HeaderMap) -> Result<String, String> {
@@ -67,13 +80,10 @@ impl Unpack {
         }
     }
 
-    fn end(self) -> Result<Vec<u8>, String> {
+    fn end(self) -> Result<Vec<u8>, Unread> {
         match self {
             Self::Plain(to) => Ok(to.bytes),
-            Self::Gzip(to) => to
-                .finish()
-                .map(|to| to.bytes)
-                .map_err(|why| format!("the response cannot be unpacked: {why}")),
+            Self::Gzip(to) => to.finish().map(|to| to.bytes).map_err(packed),
         }
     }
 }

@@ -24,7 +24,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use url::Url;
 
 use super::address::Range;
-use super::body;
+use super::body::{self, Unread};
 use super::late::{Exchanged, Late};
 use super::resolve::{Nowhere, Resolve, System, addresses};
 use crate::end::is_past;
@@ -116,6 +116,8 @@ pub(crate) enum Fault {
     Refused { why: String },
     /// Something may have been sent, and acted on. The status is there where it had come.
     Lost { why: String, timeout: bool, status: Option<u16> },
+    /// It was acted on as the status says; the rest of the response is longer than it may be.
+    TooLong { why: String, status: u16 },
 }
 
 impl Fault {
@@ -275,9 +277,15 @@ async fn exchange(
     let (parts, incoming) = response.into_parts();
     let body = match head {
         true => Vec::new(),
-        false => body::read(incoming, &parts.headers, most)
-            .await
-            .map_err(|why| lost(why, Some(status)))?,
+        false => {
+            body::read(incoming, &parts.headers, most).await.map_err(|unread| match unread {
+                Unread::Broken(why) => lost(why, Some(status)),
+                Unread::TooLong => {
+                    let why = format!("the response has more than {most} bytes");
+                    Fault::TooLong { why, status }
+                }
+            })?
+        }
     };
     drop(task);
     Ok(Response { status, headers: parts.headers, body })

@@ -95,7 +95,7 @@ impl Client {
         self.send(request, end).await.map_err(|fault| match fault {
             Fault::Refused { why } => Unanswered::Refused(super::refused(why)),
             Fault::Unsent { why, .. } => Unanswered::Unsent(why),
-            Fault::Lost { why, .. } => Unanswered::Lost(why),
+            Fault::Lost { why, .. } | Fault::TooLong { why, .. } => Unanswered::Lost(why),
         })
     }
 }

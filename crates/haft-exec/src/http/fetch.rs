@@ -280,6 +280,12 @@ fn unanswered(fault: Fault) -> ToolError {
             ToolError::new(ErrorKind::Transient, "the service cannot be reached").caused_by(why)
         }
         Fault::Refused { why } => refused(why),
+        Fault::TooLong { why, .. } => {
+            let message = "the service's answer is longer than it may be";
+            let mut error = ToolError::new(ErrorKind::Permanent, message).caused_by(why);
+            error.partial_side_effects = true;
+            error
+        }
         Fault::Lost { why, timeout, .. } => {
             let (kind, message) = match timeout {
                 true => (ErrorKind::Timeout, "the service did not answer in time"),

@@ -6,19 +6,27 @@
 use haft_core::ToolError;
 use haft_core::contract::{Slot, Style, Written};
 use serde_json::Value;
+use url::form_urlencoded;
 
 use super::template::{broken, encoded, filled, refused, scalar};
+use crate::said::{shortened, visible};
 
 /// Objects in objects are written no deeper.
 const DEEPEST: usize = 8;
+
+/// No service, with all that stands before it, takes off more layers of escapes.
+const MOST_ESCAPES: usize = 3;
+
+/// As much of a name is told.
+const LONGEST_NAME: usize = 64;
 
 /// One `name=value` of a query or a form, encoded.
 #[derive(Debug)]
 pub(super) struct Pair {
     name: String,
     value: String,
-    /// Whether the argument chose the name.
-    chosen: bool,
+    /// The name as it was before, where the argument chose it.
+    chosen: Option<String>,
 }
 
 /// What a value consists of.
@@ -31,7 +39,7 @@ enum Parts<'v> {
 /// What a query or a form is given under one name.
 pub(super) fn pairs(name: &str, slot: &Slot, arguments: &Value) -> Result<Vec<Pair>, ToolError> {
     let Some(value) = filled(slot, arguments) else { return Ok(Vec::new()) };
-    let pair = |value: String| Pair { name: encoded(name), value, chosen: false };
+    let pair = |value: String| Pair { name: encoded(name), value, chosen: None };
     let Slot::Written(how) = slot else {
         return match parts(name, value)? {
             Parts::One(text) => Ok(vec![pair(encoded(&text))]),
@@ -54,7 +62,7 @@ pub(super) fn pairs(name: &str, slot: &Slot, arguments: &Value) -> Result<Vec<Pa
                 let own = |(name, text): &(&str, String)| Pair {
                     name: encoded(name),
                     value: sign(text),
-                    chosen: true,
+                    chosen: Some((*name).to_owned()),
                 };
                 members.iter().map(own).collect()
             }
@@ -70,14 +78,54 @@ pub(super) fn pairs(name: &str, slot: &Slot, arguments: &Value) -> Result<Vec<Pa
     }
 }
 
-/// Pairs as they are sent. A name that an argument chose is none that the contract fills.
+/// Pairs as they are sent. A name that an argument chose is none that the contract fills, nor a part of one.
 pub(super) fn text(pairs: &[Pair], reserved: &[&String]) -> Result<String, ToolError> {
-    let taken = |pair: &&Pair| pair.chosen && reserved.iter().any(|own| encoded(own) == pair.name);
-    if let Some(pair) = pairs.iter().find(taken) {
-        return Err(refused(&format!("`{}` has a place of its own in this request", pair.name)));
+    let reserved: Vec<Vec<String>> = reserved.iter().map(|name| steps(name)).collect();
+    let taken = |name: &&String| {
+        let chosen = steps(name);
+        reserved.iter().any(|own| lead_together(own, &chosen))
+    };
+    if let Some(name) = pairs.iter().filter_map(|pair| pair.chosen.as_ref()).find(taken) {
+        let name = visible(&shortened(name, LONGEST_NAME));
+        return Err(refused(&format!("`{name}` has a place of its own in this request")));
     }
     let all: Vec<String> = pairs.iter().map(|one| format!("{}={}", one.name, one.value)).collect();
     Ok(all.join("&"))
+}
+
+/// Whether two names of a query stand for one place, or for one within the other: a service that takes
+/// `filter[owner]` for a member of `filter` takes it from either. Dots lead nowhere: no style writes them
+/// into a name, and services have parameters called `q` and `q.op`.
+pub(super) fn meet(one: &str, other: &str) -> bool {
+    lead_together(&steps(one), &steps(other))
+}
+
+fn lead_together(one: &[String], other: &[String]) -> bool {
+    !one.is_empty() && !other.is_empty() && one.iter().zip(other).all(|(a, b)| a == b)
+}
+
+/// The name and the members that lead from it to a value, however a service is lenient about how they are
+/// written: brackets that are missing, doubled or escaped once more, spaces, capital letters, and a NUL,
+/// which ends a name for those that count characters to it.
+fn steps(name: &str) -> Vec<String> {
+    let name = unescaped(name).to_lowercase();
+    let parts = name.split(|c: char| matches!(c, '[' | ']') || c.is_control());
+    parts.map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+}
+
+/// A name without the escapes that it had itself, before it was escaped for the query.
+fn unescaped(name: &str) -> String {
+    let mut here = name.to_owned();
+    for _ in 0..MOST_ESCAPES {
+        if !here.contains(['%', '+']) {
+            break;
+        }
+        // These are not escapes, and would end the name.
+        let whole = here.replace('&', "%26").replace('=', "%3D");
+        let found = form_urlencoded::parse(whole.as_bytes()).next();
+        here = found.map(|(name, _)| name.into_owned()).unwrap_or_default();
+    }
+    here
 }
 
 /// A slot of the path; nothing where the argument is missing or empty.
@@ -216,7 +264,7 @@ fn deep(
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
             let text = scalar(value).ok_or_else(|| unsayable(name))?;
-            out.push(Pair { name: encoded(name), value: encode(&text), chosen: false });
+            out.push(Pair { name: encoded(name), value: encode(&text), chosen: None });
         }
     }
     Ok(())
@@ -400,6 +448,10 @@ mod tests {
             query("deepObject", true, json!({"a][b": 1})),
             "`c` has a member with a bracket in its name"
         );
+        assert_eq!(
+            query("form", true, json!({"q.op": "and", "other[key]": 1})),
+            "q.op=and&other%5Bkey%5D=1"
+        );
         let nested = query("form", false, json!([["a"]]));
         assert!(nested.contains("cannot say"), "{nested}");
         let path = segment("c", &slot("label", true, false), &json!({"v": ["a.b", "c"]}));
@@ -408,6 +460,52 @@ mod tests {
         assert_eq!(said(path), ";c=a%3Bb%3Dc%2Fd;c=..");
         let header = line("c", &slot("simple", false, false), &json!({"v": ["a,b", "c"]}));
         assert_eq!(said(header), mixed(','));
+    }
+
+    /// A service reads `filter[owner]` as a member of `filter`, and many are lenient about how it is written.
+    #[test]
+    fn a_member_is_no_part_of_what_has_a_place_of_its_own() {
+        let check = |own: &str, name: &str, taken: bool| {
+            let found = pairs("c", &slot("form", true, false), &json!({"v": {name: "you"}}));
+            let said = said(found.and_then(|pairs| text(&pairs, &[&own.to_owned()])).map(Some));
+            let expected = match taken {
+                true => format!("`{}` has a place of its own in this request", visible(name)),
+                false => format!("{}=you", encoded(name)),
+            };
+            assert_eq!(said, expected, "{own} {name}");
+        };
+        for name in [
+            "filter",
+            "filter[owner]",
+            "filter[owner][name]",
+            "filter[]",
+            "filter[",
+            "filter]",
+            "[filter]",
+            "[filter][owner]",
+            "filter%5Bowner%5D",
+            "filter%5bowner%5d",
+            "filter%255Bowner%255D",
+            "%66ilter[owner]",
+            "filter+[owner]",
+            "+filter",
+            " filter [owner]",
+            "Filter[owner]",
+            "filter\0",
+        ] {
+            check("filter", name, true);
+        }
+        for name in ["filter[owner]", "filter", "filter[owner][]", "filter[[owner]]"] {
+            check("filter[owner]", name, true);
+        }
+        for name in
+            ["filters", "filters[owner]", "my[filter]", "filter.owner", "%", "+", "[]", "a&filter"]
+        {
+            check("filter", name, false);
+        }
+        check("filter[owner]", "filter[since]", false);
+        let long = format!("%{}", "25".repeat(1 << 20));
+        check("filter", &long, false);
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl Speaker {
 
 pub(super) fn read(end: End, json: &str, job: &Job) -> Ended {
     match end {
-        End::Returned => returned(json, Speaker::Sandboxed),
+        End::Returned => returned(json),
         End::Failed => {
             let said = serde_json::from_str(json).unwrap_or_default();
             Ended::Failed(failure(said, Speaker::Sandboxed))
@@ -105,13 +105,13 @@ struct Plain {
     intents: Option<Value>,
 }
 
-pub(crate) fn returned(json: &str, speaker: Speaker) -> Ended {
+fn returned(json: &str) -> Ended {
     // A list would be taken for one, too.
     let is_object = json.starts_with('{');
     match is_object.then(|| serde_json::from_str(json)) {
         Some(Ok(Plain { ok: true, data, intents })) => with_intents(data, intents),
         // Something is missing, twice there or wrong; or it says that it failed.
-        Some(Ok(Plain { ok: false, .. }) | Err(_)) | None => read_closely(json, speaker),
+        Some(Ok(Plain { ok: false, .. }) | Err(_)) | None => read_closely(json),
     }
 }
 
@@ -123,18 +123,23 @@ fn with_intents(data: Value, intents: Option<Value>) -> Ended {
 }
 
 /// Says what is wrong with an answer, if something is.
-fn read_closely(json: &str, speaker: Speaker) -> Ended {
-    let instead = |what: &str| {
-        Ended::Failed(fault(format!("the handler returned {what} instead of {{ok, data}}")))
-    };
+fn read_closely(json: &str) -> Ended {
     if json.is_empty() {
         return instead("nothing");
     }
-    let value: Value = match serde_json::from_str(json) {
-        Ok(value) => value,
-        Err(why) if says_that_it_is_done(json) => return unusable(unreadable(&why)),
-        Err(why) => return Ended::Failed(fault(unreadable(&why)).caused_by(why)),
-    };
+    match serde_json::from_str(json) {
+        Ok(value) => answered(value, Speaker::Sandboxed),
+        Err(why) if says_that_it_is_done(json) => unusable(unreadable(&why)),
+        Err(why) => Ended::Failed(fault(unreadable(&why)).caused_by(why)),
+    }
+}
+
+fn instead(what: &str) -> Ended {
+    Ended::Failed(fault(format!("the handler returned {what} instead of {{ok, data}}")))
+}
+
+/// What an answer means that has been read.
+pub(crate) fn answered(value: Value, speaker: Speaker) -> Ended {
     let mut fields = match value {
         Value::Object(fields) => fields,
         Value::Null => return instead("null"),
@@ -246,17 +251,13 @@ mod tests {
 
     #[track_caller]
     fn check(json: &str, expected: &str) {
-        let Ended::Failed(error) = returned(json, Speaker::Sandboxed) else {
-            panic!("{json} was read")
-        };
+        let Ended::Failed(error) = returned(json) else { panic!("{json} was read") };
         assert!(error.message.contains(expected), "{}", error.message);
     }
 
     #[track_caller]
     fn check_done(json: &str, expected: &str) {
-        let Ended::Unusable(error) = returned(json, Speaker::Sandboxed) else {
-            panic!("{json} is of use, or failed")
-        };
+        let Ended::Unusable(error) = returned(json) else { panic!("{json} is of use, or failed") };
         assert!(error.message.contains(expected), "{}", error.message);
     }
 
@@ -268,7 +269,7 @@ mod tests {
             (r#"{"data":[1],"more":{"a":[]},"ok":true,"intents":null}"#, serde_json::json!([1])),
             (r#"{"ok":true,"data":1,"data":2}"#, serde_json::json!(2)),
         ] {
-            let ended = returned(json, Speaker::Sandboxed);
+            let ended = returned(json);
             let Ended::Returned { data, intents } = ended else { panic!("{json}") };
             assert_eq!((data, intents.len()), (expected, 0));
         }
@@ -287,7 +288,8 @@ mod tests {
     fn a_failure_that_says_no_more_is_in_doubt_by_its_kind() {
         let acted = |kind: &str, more: &str, speaker| {
             let json = format!(r#"{{"ok":false,"error":{{"kind":"{kind}","message":"m"{more}}}}}"#);
-            let Ended::Failed(error) = returned(&json, speaker) else { panic!("{json}") };
+            let value = serde_json::from_str(&json).unwrap();
+            let Ended::Failed(error) = answered(value, speaker) else { panic!("{json}") };
             error.partial_side_effects
         };
         for kind in ["timeout", "internal", "transient", "TRANSIENT", "ENOENT", "", "in_flight"] {

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use haft_core::Digest;
+use haft_core::digest::hex;
 use nix::sys::resource::{Resource, setrlimit};
 use nix::sys::signal::SigSet;
 
@@ -29,8 +30,9 @@ const FIRST: &str = super::keep::ASKED;
 #[cfg(not(target_os = "linux"))]
 const FIRST: &str = ASKED;
 
-/// What the starter writes where the handler could not be started at all.
-pub(super) const UNSTARTED: &str = "haft: the handler cannot be started";
+/// Names the word with which the starter says that the handler could not be started at all. It is drawn
+/// anew for each start, and not among what the handler finds: a program that has begun cannot say it.
+const SIGN: &str = "HAFT_UNSTARTED";
 
 /// What a program finds in its environment.
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -50,6 +52,7 @@ pub(super) fn start(settings: &Settings, file: &str, digest: &Digest) -> Result<
         None => std::env::current_exe().map_err(|why| why.to_string())?,
     };
     let home = Home::new(&settings.run)?;
+    let sign = drawn()?;
     let mut command = tokio::process::Command::new(&starter);
     command
         .arg(FIRST)
@@ -63,6 +66,7 @@ pub(super) fn start(settings: &Settings, file: &str, digest: &Digest) -> Result<
         .env("HOME", home.path())
         .env("TMPDIR", home.path())
         .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env(SIGN, &sign)
         .current_dir(home.path())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -70,7 +74,14 @@ pub(super) fn start(settings: &Settings, file: &str, digest: &Digest) -> Result<
         // A group of its own: what is meant for ours is not meant for it.
         .process_group(0);
     let child = command.spawn().map_err(|why| format!("{}: {why}", starter.display()))?;
-    Worker::new(child, home, settings.line_bytes)
+    Worker::new(child, home, settings.line_bytes, sign)
+}
+
+/// A word that nobody can guess.
+fn drawn() -> Result<String, String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|why| why.to_string())?;
+    Ok(hex(&bytes))
 }
 
 /// A copy of the bytes that were checked: what is run cannot be exchanged in between.
@@ -162,16 +173,19 @@ pub(crate) fn become_if_asked() {
     }
     // The keeper's own signals are blocked in it, and what is blocked is inherited.
     let _ = SigSet::empty().thread_set_mask();
+    let sign = std::env::var(SIGN).unwrap_or_default();
+    let become_it = || Command::new(&program).env_remove(SIGN).exec();
     // Returns only where it failed.
-    let mut why = Command::new(&program).exec();
+    let mut why = become_it();
     for _ in 0..BUSY_TRIES {
         if why.kind() != ErrorKind::ExecutableFileBusy {
             break;
         }
         std::thread::sleep(Duration::from_millis(10));
-        why = Command::new(&program).exec();
+        why = become_it();
     }
-    let _ = std::io::stderr().write_all(format!("{UNSTARTED}: {why}\n").as_bytes());
+    let said = format!("{sign}the handler cannot be started: {why}\n");
+    let _ = std::io::stderr().write_all(said.as_bytes());
     std::process::exit(4);
 }
 

@@ -1,5 +1,6 @@
 //! One call, in lines of JSON.
 
+use haft_adm::strict;
 use haft_core::contract::Capability;
 use haft_core::port::{Ended, Job};
 use serde::Deserialize;
@@ -9,7 +10,8 @@ use tokio::time::Instant;
 use super::worker::Worker;
 use super::{Settings, too_late};
 use crate::end::is_past;
-use crate::js::{Speaker, returned};
+use crate::js::{Speaker, answered};
+use crate::said::{MAX_TEXT, shortened, visible};
 
 /// A line of a program: its answer, or something that it asks for first.
 #[derive(Deserialize)]
@@ -37,12 +39,13 @@ pub(super) async fn hold(
     if is_past(end) {
         return Ok(too_late());
     }
+    if let Some(why) = job.host.withdrawn() {
+        return Ok(Ended::NotBegun(why));
+    }
     worker.calls = id;
     worker.begin(&line, end).await?;
     for _ in 0..=settings.asks {
-        let text = String::from_utf8(worker.read().await?).map_err(|_| "it wrote no text")?;
-        let line: Line = serde_json::from_str(&text)
-            .map_err(|why| format!("it wrote a line that is not the protocol's: {why}"))?;
+        let (line, whole) = read(&worker.read().await?, settings.line_bytes)?;
         match (line.call, line.id) {
             (Some(call), Some(found)) if found == id => {
                 let answer = told(job, id, &call, line.seq, line.args).await;
@@ -59,12 +62,27 @@ pub(super) async fn hold(
                 );
             }
             (None, Some(found)) if found == id => {
-                return Ok(returned(&text, Speaker::Program));
+                return Ok(answered(whole, Speaker::Program));
             }
             (None, _) => return Err("it answered another call than it was asked".to_owned()),
         }
     }
     Err(format!("it used its capabilities more than {} times", settings.asks))
+}
+
+/// A line, and all that it holds. One that says something twice may mean either.
+fn read(text: &[u8], most: usize) -> Result<(Line, Value), String> {
+    let other = |why: String| {
+        let why = visible(&shortened(&why, MAX_TEXT));
+        format!("it wrote a line that is not the protocol's: {why}")
+    };
+    let limits = strict::Limits::default().with_bytes(most);
+    let value = strict::parse_bytes(text, limits).map_err(|errors| {
+        // There may be thousands.
+        other(errors.iter().next().map(ToString::to_string).unwrap_or_default())
+    })?;
+    let line = Line::deserialize(&value).map_err(|why| other(why.to_string()))?;
+    Ok((line, value))
 }
 
 fn asked(job: &Job, id: u64, end: Instant) -> Value {

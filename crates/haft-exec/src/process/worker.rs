@@ -46,12 +46,19 @@ pub(super) struct Worker {
     inbox: Vec<u8>,
     most: usize,
     words: Arc<Mutex<Vec<u8>>>,
+    /// What its starter says first where it could not be started.
+    sign: String,
     /// How many calls it has served.
     pub(super) calls: u64,
 }
 
 impl Worker {
-    pub(super) fn new(mut child: Child, home: Home, most: usize) -> Result<Self, String> {
+    pub(super) fn new(
+        mut child: Child,
+        home: Home,
+        most: usize,
+        sign: String,
+    ) -> Result<Self, String> {
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(to), Some(from), Some(errors)) = pipes else {
             return Err("the program has no pipes".to_owned());
@@ -60,7 +67,8 @@ impl Worker {
         let words = Arc::new(Mutex::new(Vec::new()));
         tokio::spawn(listen(errors, words.clone()));
         let (child, home) = (Some(child), Some(home));
-        Ok(Self { child, home, group, to, from, inbox: Vec::new(), most, words, calls: 0 })
+        let inbox = Vec::new();
+        Ok(Self { child, home, group, to, from, inbox, most, words, sign, calls: 0 })
     }
 
     pub(super) fn is_alive(&mut self) -> bool {
@@ -145,10 +153,16 @@ impl Worker {
         }
     }
 
+    /// Whether the program was never begun, as only its starter can say.
+    pub(super) fn is_unstarted(&self) -> bool {
+        self.words.lock().starts_with(self.sign.as_bytes())
+    }
+
     /// The end of what it wrote to standard error.
-    pub(super) fn last_words(&mut self) -> String {
+    pub(super) fn last_words(&self) -> String {
         let words = self.words.lock();
-        visible(&shortened(String::from_utf8_lossy(&words).trim(), WORDS))
+        let words = words.strip_prefix(self.sign.as_bytes()).unwrap_or(&words);
+        visible(&shortened(String::from_utf8_lossy(words).trim(), WORDS))
     }
 }
 

@@ -14,14 +14,15 @@ use haft_core::connection::{Credentials, Origin};
 use haft_core::port::{Broker as _, Connections as _, Expect, Journal as _, StoreError, Want};
 use haft_core::secret::SecretText;
 use haft_core::{ErrorKind, Principal};
-use haft_exec::Broker;
+use haft_exec::{Broker, Executors};
 use haft_store::vault::{Key, Keyring};
 use haft_store::{Accounts, Vault};
 use serde_json::json;
 
 use crate::http::client;
 use crate::http::server::{Does, Server, json as says, response, waiting};
-use world::{World, account, oauth};
+use crate::rig::{js, pool};
+use world::{World, account, oauth, writing};
 
 const SECRET: &str = "canary-5e1f0b7a9c3d/token+x";
 
@@ -113,6 +114,48 @@ async fn a_broken_service_leaves_doubt_and_is_not_asked_again() {
         assert_eq!(error.kind, ErrorKind::UnknownOutcome);
     }
     assert_eq!(server.seen().len(), 1, "never repeated");
+}
+
+/// How services answer that have done it, and show where it is now.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redirect_after_a_request_that_writes_is_in_doubt_and_it_is_not_made_again() {
+    for (status, times) in [("301", 1), ("302", 1), ("303", 1), ("600", 1), ("307", 3), ("404", 3)]
+    {
+        let does = response(&format!("{status} Word"), "location: /made/7\r\n", "{}");
+        let server = Server::saying(does).await;
+        let world = World::new(&server.url("/x")).await;
+        world.add("acme", "work", Credentials::Bearer(SecretText::new(SECRET))).await;
+        for _ in 0..3 {
+            let error = world.call("work", "same").await.result.unwrap_err();
+            assert_eq!(error.kind == ErrorKind::UnknownOutcome, times == 1, "{status}: {error:?}");
+        }
+        assert_eq!(server.seen().len(), times, "{status}");
+    }
+}
+
+/// Whatever the handler makes of it: its host has seen an answer, and not that nothing was done.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handler_that_posts_and_is_redirected_has_written() {
+    let handler = r#"export async function execute({ context }) {
+      const { status } = await context.http.post({ url: "URL", json: {} });
+      return { ok: false, error: { kind: "not_found", message: `it said ${status}` } };
+    }"#;
+    for status in [301, 303, 999] {
+        let does = response(&format!("{status} Word"), "location: /made/7\r\n", "{}");
+        let server = Server::saying(does).await;
+        let source = handler.replace("URL", &server.url("/x"));
+        let mut tool = writing(js(&source), &json!(["http"]));
+        tool.contract.hosts = vec![server.at.to_string()];
+        let executors = Executors::new().with(pool(1));
+        let world = World::running(tool, executors, &["acme".to_owned()]).await;
+        world.add("acme", "work", Credentials::Bearer(SecretText::new(SECRET))).await;
+        for words in [&format!("it said {status}"), "the earlier attempt"] {
+            let error = world.call("work", "same").await.result.unwrap_err();
+            assert_eq!(error.kind, ErrorKind::UnknownOutcome, "{error:?}");
+            assert!(error.message.contains(words), "{error:?}");
+        }
+        assert_eq!(server.seen().len(), 1, "{status}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

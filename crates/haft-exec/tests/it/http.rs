@@ -47,9 +47,19 @@ async fn a_request_is_what_the_contract_says() {
 }
 
 #[tokio::test]
-async fn a_status_is_a_kind_of_error_and_only_a_broken_service_leaves_doubt() {
+async fn a_status_is_a_kind_of_error_and_leaves_doubt_unless_it_is_a_refusal() {
     for (status, expected) in [
-        ("301 Moved", "failed, permanent"),
+        ("101 Other", "lost, permanent"),
+        ("300 Many", "lost, permanent"),
+        ("301 Moved", "lost, permanent"),
+        ("302 Found", "lost, conflict"),
+        ("303 See", "lost, permanent"),
+        ("304 Same", "failed, permanent"),
+        ("305 Proxy", "failed, permanent"),
+        ("306 Unused", "failed, permanent"),
+        ("307 There", "failed, permanent"),
+        ("308 There", "failed, permanent"),
+        ("309 New", "lost, permanent"),
         ("400 Bad", "failed, invalid_arguments"),
         ("401 Who", "failed, auth"),
         ("403 No", "failed, auth"),
@@ -61,11 +71,16 @@ async fn a_status_is_a_kind_of_error_and_only_a_broken_service_leaves_doubt() {
         ("500 Broken", "lost, transient"),
         ("502 Bad", "lost, transient"),
         ("503 Busy", "lost, transient"),
+        ("504 Late", "lost, not_found"),
+        ("600 What", "lost, permanent"),
+        ("999 What", "lost, permanent"),
+        ("099 What", "lost, transient"),
         ("451 Law", "failed, not_found"),
     ] {
         let server = Server::saying(says(status, "{}")).await;
         let gateway = json!({
-            "method": "POST", "url": server.url("/"), "errors": {"451": "not_found"}
+            "method": "POST", "url": server.url("/"),
+            "errors": {"302": "conflict", "451": "not_found", "504": "not_found"},
         });
         assert_eq!(end(call(gateway, json!({})).await), expected, "{status}");
         assert_eq!(server.seen().len(), 1, "sent once: {status}");
@@ -153,6 +168,29 @@ async fn credentials_are_attached_to_their_host() {
     assert!(seen[0].contains("authorization: Bearer tok-123456\r\n"), "{}", seen[0]);
     assert!(seen[1].starts_with("GET /x?key=a%26b HTTP/1.1\r\n"), "{}", seen[1]);
     assert!(!seen[2].contains("tok-123456"), "{}", seen[2]);
+}
+
+/// Of `key=…` and `key[a]=…` services take whichever they like.
+#[tokio::test]
+async fn no_member_is_written_into_the_place_of_the_credentials() {
+    let server = Server::saying(says("200 OK", "{}")).await;
+    let more = json!({"from": "more", "style": "form", "explode": true});
+    let gateway = json!({"method": "GET", "url": server.url("/"), "query": {"more": more}});
+    for (name, sent) in [("key", 0), ("key[a]", 0), ("key%5B", 0), ("KEY", 0), ("keys", 1)] {
+        let query = haft_core::connection::Presented::Query {
+            name: "key".into(),
+            value: haft_core::secret::SecretText::new("tok-123456"),
+        };
+        let auth = Some(auth(query, &["127.0.0.1"]));
+        let arguments = json!({"more": {name: "mine"}});
+        let time = Duration::from_secs(5);
+        let ended = within(client(), tool(gateway.clone()), arguments, time, auth).await;
+        match sent {
+            0 => assert_eq!(end(ended), "not begun, invalid_arguments", "{name}"),
+            _ => assert_eq!(data(ended), json!({}), "{name}"),
+        }
+        assert_eq!(server.seen().len(), sent, "{name}");
+    }
 }
 
 #[tokio::test]

@@ -20,6 +20,8 @@ mod http;
 #[cfg(test)]
 mod native;
 #[cfg(test)]
+mod nested;
+#[cfg(test)]
 mod pool;
 #[cfg(test)]
 mod process;

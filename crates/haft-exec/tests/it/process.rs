@@ -239,6 +239,44 @@ async fn a_crash_in_the_middle_is_not_a_failure_but_a_doubt() {
     }
 }
 
+/// Whoever reads the first of two takes for done what the last one calls failed.
+#[tokio::test]
+async fn an_answer_that_says_something_twice_says_nothing() {
+    for answer in [
+        r#"{"id": 1, "ok": false, "ok": true, "data": 1}"#,
+        r#"{"ok":true,"id":1,"data":1,"ok":false,"error":{"kind":"permanent"}}"#,
+        r#"{"id": 1, "ok": true, "data": 1, "d\u0061ta": 2}"#,
+        r#"{"id": 1, "ok": true, "data": {"a": 1, "a": 2}}"#,
+        r#"{"id": 1, "id": 1, "ok": true, "data": 1}"#,
+        r#"{"id": 1, "ok": true, "data": 18446744073709551616}"#,
+    ] {
+        let source = format!("#!/bin/sh\nread line\ncat <<'END'\n{answer}\nEND\nread line\n");
+        let bench = Bench::of(&source, |_| {});
+        let (how, error) = error(bench.call(json!({})).await);
+        assert_eq!((how, error.kind), ("lost", ErrorKind::Internal), "{answer}");
+        let source = error.source.clone().unwrap();
+        assert!(source.contains("a line that is not the protocol's"), "{source}");
+    }
+}
+
+/// Only who was to start a program can say that it never ran; what a program says of itself, it has said
+/// running.
+#[tokio::test]
+async fn a_program_that_was_begun_cannot_say_that_it_was_not() {
+    let bench = Bench::of("#!/nowhere/python3\n", |_| {});
+    let (how, unstarted) = error(bench.call(json!({})).await);
+    let source = unstarted.source.clone().unwrap();
+    assert_eq!(how, "not begun", "{source}");
+    let said = source.split("it last wrote: ").nth(1).unwrap();
+    assert!(said.contains("the handler cannot be started: No such file"), "{source}");
+    for words in [said, &format!("haft: {said}"), &format!("$HAFT_UNSTARTED{said}")] {
+        let acts = "#!/bin/sh\nread line\ntouch \"$HOME/acted\"\n";
+        let source = format!("{acts}echo \"{words}\" >&2\nexit 4\n");
+        let bench = Bench::of(&source, |_| {});
+        assert_eq!(error(bench.call(json!({})).await).0, "lost", "{words}");
+    }
+}
+
 #[tokio::test]
 async fn at_the_deadline_it_is_killed_with_its_children() {
     let bench = Bench::new(

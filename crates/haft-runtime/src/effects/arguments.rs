@@ -40,7 +40,7 @@ fn find<'r>(pointer: &str, record: &'r EffectRecord) -> Result<Option<&'r Value>
     match (pointer.strip_prefix("/result"), &record.result) {
         (Some(rest), Some(result)) => Ok(result.pointer(rest)),
         (Some(_), None) => {
-            Err("the effect's answer is not kept, and its compensation needs it".into())
+            Err("what it answered is not known, and its compensation needs that".into())
         }
         (None, _) => {
             Err(format!("`{pointer}` points neither into the arguments nor into the result"))

@@ -23,7 +23,7 @@ impl Runtime {
 
     /// The very tool that caused an effect, where it is loaded or can be made again from what its tenant
     /// wrote down.
-    async fn tool_behind(&self, effect: &Effect) -> Option<Tool> {
+    pub(super) async fn tool_behind(&self, effect: &Effect) -> Option<Tool> {
         for version in [Some(effect.registry_version.as_str()), None] {
             let shelf = self.inner.shelf(&effect.tenant, version);
             let tool = shelf.as_ref().and_then(|shelf| shelf.find(&effect.tool));

@@ -9,6 +9,8 @@ use serde_json::Value;
 
 use super::contract::CHANGED;
 use super::{arguments, for_people, refused};
+use crate::path::ways;
+use crate::redact::is_hidden;
 use crate::runtime::Runtime;
 
 /// What a probe found.
@@ -21,13 +23,43 @@ pub struct Probed {
     pub tool: String,
 }
 
+/// What a person found out about an effect.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found {
+    /// It happened.
+    Happened {
+        /// What it would have answered, where that is known. What undoes it may need it, and whoever makes the call
+        /// again gets it.
+        answer: Option<Value>,
+    },
+    /// It did not.
+    DidNotHappen,
+}
+
+impl Found {
+    /// Without an answer.
+    #[must_use]
+    pub fn bare(happened: bool) -> Self {
+        match happened {
+            true => Self::Happened { answer: None },
+            false => Self::DidNotHappen,
+        }
+    }
+}
+
+/// What a pointer of the contract leads to in what the probe said.
+fn of_result<'a>(answer: &'a Value, pointer: &str) -> Option<&'a Value> {
+    answer.pointer(pointer.strip_prefix("/result").unwrap_or(pointer))
+}
+
 impl Runtime {
     /// Asks the contract's probe whether an unknown effect happened, and settles it.
     ///
     /// # Errors
     ///
-    /// The effect is not unknown, there is no probe, or the probe cannot tell.
+    /// An agent asks, the effect is not unknown, there is no probe, or the probe cannot tell.
     pub async fn probe(&self, by: &Caller, call: &str) -> Result<Probed, ToolError> {
+        for_people(by)?;
         let record = self.unknown(&by.tenant, call).await?;
         let none = |why: String| {
             Err(ToolError::new(ErrorKind::NotFound, why)
@@ -46,21 +78,39 @@ impl Runtime {
         let mut ask = Call::new(caller, probe.tool.clone(), arguments);
         self.about(&mut ask, Purpose::Probe, &toolset, &record.effect);
         let answer = self.invoke(ask).await.result?;
-        let pointer = probe.happened.strip_prefix("/result").unwrap_or(&probe.happened);
-        let Some(happened) = answer.pointer(pointer).and_then(Value::as_bool) else {
+        let Some(happened) = of_result(&answer, &probe.happened).and_then(Value::as_bool) else {
             return Err(ToolError::new(
                 ErrorKind::InvalidOutput,
                 format!("`{}` did not say whether it happened", probe.tool),
             ));
         };
-        let resolve = Resolve {
-            happened,
-            by: format!("probe:{}", probe.tool),
-            note: format!("asked by {}", by.actor),
-            result: None,
+        let mut note = format!("asked by {}", by.actor);
+        let said = probe.result.as_deref().filter(|_| happened);
+        let said = said.and_then(|pointer| of_result(&answer, pointer)).cloned();
+        let result = match said {
+            None => None,
+            // That it happened is known all the same.
+            Some(said) => self.found_out(&record, said).await.map_or_else(
+                |why| {
+                    note = format!("{note}; what it answered is left out: {}", why.message);
+                    None
+                },
+                Some,
+            ),
         };
+        let by_probe = format!("probe:{}", probe.tool);
+        let resolve = Resolve { happened, by: by_probe, note, result };
         let effect = self.resolved(by, call, resolve).await?;
         Ok(Probed { effect, tool: probe.tool })
+    }
+
+    /// What whoever runs haft does about an effect of which nobody knows.
+    pub(super) async fn ways(&self, tenant: &str, call: &str) -> String {
+        let after = match self.inner.store.effect(tenant, call).await {
+            Ok(record) => self.after(&record).await,
+            Err(_) => None,
+        };
+        ways(call, after.is_some_and(|after| after.probe.is_some()))
     }
 
     /// An effect of unknown outcome. One that nobody carries out any more is, whether or not anybody
@@ -88,17 +138,30 @@ impl Runtime {
     ///
     /// # Errors
     ///
-    /// The effect is missing or not unknown, or the store cannot be written.
+    /// An agent says so, or nobody says how it is known; the effect is missing or not unknown, its answer does
+    /// not fit, or the store cannot be written.
     pub async fn settle(
         &self,
         by: &Caller,
         call: &str,
-        happened: bool,
+        found: Found,
         note: &str,
     ) -> Result<EffectRecord, ToolError> {
         for_people(by)?;
-        let resolve =
-            Resolve { happened, by: by.actor.to_string(), note: note.to_owned(), result: None };
+        if note.chars().all(|letter| letter.is_whitespace() || is_hidden(letter)) {
+            return Err(ToolError::new(ErrorKind::InvalidArguments, "the note is empty")
+                .suggest("say how that is known; it stands on record"));
+        }
+        let (happened, result) = match found {
+            Found::DidNotHappen => (false, None),
+            Found::Happened { answer: None } => (true, None),
+            Found::Happened { answer: Some(answer) } => {
+                let record =
+                    self.inner.store.effect(&by.tenant, call).await.map_err(|e| refused(&e))?;
+                (true, Some(self.found_out(&record, answer).await?))
+            }
+        };
+        let resolve = Resolve { happened, by: by.actor.to_string(), note: note.to_owned(), result };
         self.resolved(by, call, resolve).await
     }
 

@@ -22,7 +22,7 @@ const MOST_QUESTIONS: usize = 8;
 /// What to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UndoTarget {
-    /// One effect, by its call.
+    /// One effect, by its call, with what its handler did through other tools.
     Call(String),
     /// Every effect of a chain of turns.
     TurnGroup(String),
@@ -70,7 +70,10 @@ impl Runtime {
         for_people(by)?;
         let effects = match target {
             UndoTarget::Call(call) => {
-                vec![self.inner.store.effect(&by.tenant, call).await.map_err(|e| refused(&e))?]
+                let effect = self.inner.store.effect(&by.tenant, call).await;
+                self.with_its_parts(effect.map_err(|e| refused(&e))?)
+                    .await
+                    .map_err(|e| refused(&e))?
             }
             UndoTarget::TurnGroup(group) => {
                 self.of_group(&by.tenant, group).await.map_err(|e| refused(&e))?
@@ -80,8 +83,9 @@ impl Runtime {
             return Err(refused(&StoreError::Missing));
         }
         // A compensation is not undone: that would do what was undone again.
-        let meant = |one: &EffectRecord| {
-            one.effect.compensates.is_none() || matches!(target, UndoTarget::Call(_))
+        let meant = |one: &EffectRecord| match target {
+            UndoTarget::Call(call) => one.effect.call == *call || one.effect.compensates.is_none(),
+            UndoTarget::TurnGroup(_) => one.effect.compensates.is_none(),
         };
         let (mut done, mut parts) = (Vec::with_capacity(effects.len()), Vec::new());
         for effect in effects.into_iter().filter(meant) {
@@ -277,9 +281,9 @@ impl Runtime {
             }
             Err(error) if error.kind == ErrorKind::UnknownOutcome => {
                 let call = undoing(&error).unwrap_or(&envelope.meta.record_id);
+                let ways = self.ways(&by.tenant, call).await;
                 let why = format!(
-                    "nobody knows whether it was undone: find out about `{call}` with `haft effects probe` \
-                     or say what happened with `haft effects settle`, then undo it again"
+                    "nobody knows whether it was undone: whoever runs haft {ways}, then undoes it again"
                 );
                 (Undo::Stuck { why: why.clone() }, why)
             }
@@ -325,6 +329,9 @@ fn compensating(effect: &EffectRecord, tool: &str, arguments: serde_json::Value)
         subject: effect.subject.clone(),
         user: std::sync::Arc::new(known(effect)),
         via: haft_core::hop::Chain::default(),
+        era: None,
+        // Whatever has become of it: what is undone is not for whoever had it.
+        credential: None,
     };
     let mut call = Call::new(caller, tool, arguments);
     (call.key, call.keyed) = (Some(format!("comp:{}", effect.call)), Keyed::Own);

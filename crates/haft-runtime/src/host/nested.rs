@@ -2,14 +2,30 @@
 
 use std::sync::Arc;
 
-use haft_core::call::{Keyed, Within};
+use haft_core::call::{Keyed, RawArguments, Within};
 use haft_core::contract::SideEffectPolicy;
-use haft_core::{Call, Digest, ErrorKind, ToolError};
+use haft_core::{Call, Digest, Envelope, ErrorKind, ToolError};
 use serde_json::{Value, json};
 
 use super::Bound;
-use crate::path;
+use crate::path::{self, UNDONE};
 use crate::runtime::Inner;
+use crate::shelf::Loaded;
+
+/// Whether the answer is that of something which does not stand any more.
+fn is_undone(envelope: &Envelope) -> bool {
+    envelope.result.is_ok() && envelope.meta.warnings.iter().any(|one| one.code == UNDONE)
+}
+
+/// A handler goes on from what it is told, so it is not told that what was taken back is done.
+fn undone(tool: &str) -> ToolError {
+    let message = format!(
+        "`{}` was done before in this call, and has been undone since; it is not done again",
+        path::shown(tool)
+    );
+    ToolError::new(ErrorKind::Conflict, message)
+        .suggest("make the whole call again under a new key, if it is still wanted")
+}
 
 impl Bound {
     pub(super) async fn call_tool(
@@ -30,7 +46,9 @@ impl Bound {
         call.only.clone_from(&scope.only);
         (call.key, call.keyed) = (key, Keyed::Own);
         call.purpose = self.purpose;
-        let writes = inner.would_write(&call, &scope.session.registry_version);
+        let named = inner.named(&call, &scope.session.registry_version);
+        let writes = named.as_ref().is_some_and(|tool| tool.writes);
+        self.confide(named.and_then(|tool| tool.loaded), &call.arguments);
         if writes {
             if self.class == SideEffectPolicy::Pure {
                 return Err(ToolError::new(
@@ -47,7 +65,19 @@ impl Bound {
         if writes {
             self.written(&envelope.result);
         }
+        if is_undone(&envelope) {
+            return Err(undone(tool));
+        }
         envelope.result
+    }
+
+    /// What the handler calls a tool with and that tool hides, the handler's own words do not tell others.
+    fn confide(&self, tool: Option<Arc<Loaded>>, arguments: &RawArguments) {
+        if let (Some(confided), Some(tool)) = (&self.confided, tool)
+            && let RawArguments::Value(arguments) = arguments
+        {
+            confided.words(tool.hidden_words(arguments));
+        }
     }
 
     /// The key of a nested call: the same for the same call of the same handler, in whatever order

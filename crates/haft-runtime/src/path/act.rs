@@ -68,13 +68,26 @@ pub(super) fn open(call: &Authorized, record: &EffectRecord) -> ToolError {
              its contract does not count) was asked for before"
         }
     };
-    let open = &record.effect.call;
+    let contract = &call.tool.tool.contract;
+    let after = record.effect.after.as_ref();
+    let has_probe = after.map_or(contract.probe.is_some(), |after| after.probe.is_some());
+    let ways = ways(&record.effect.call, has_probe);
     let message = format!("{same}, and its outcome is not known; it was not begun again");
     replay::unknown(record, &message).suggest(format!(
         "do not repeat it: it may have been done; tell the user that it is being checked. Whoever runs \
-         haft finds out with `haft effects probe {open}` or says what happened with `haft effects \
-         settle {open}`; what is meant to be done besides, an operator calls with `despite_unknown`"
+         haft {ways}; what is meant to be done besides, an operator calls with `despite_unknown`"
     ))
+}
+
+/// What whoever runs haft does about an effect of which nobody knows. Not every tool can be asked.
+pub(crate) fn ways(call: &str, has_probe: bool) -> String {
+    let probe = match has_probe {
+        true => format!("asks with `haft effects probe {call}`, or "),
+        false => String::new(),
+    };
+    format!(
+        "{probe}finds out and says so with `haft effects settle {call} --happened yes|no --note TEXT`"
+    )
 }
 
 /// The fields that say which act it is. Where a call has none of them they say nothing, and two calls that have

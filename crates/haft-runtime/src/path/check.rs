@@ -52,6 +52,9 @@ fn failed(error: ToolError) -> Checked {
     Checked { state: State::Failed, result: Err(error), intents: Vec::new(), stage: Stage::Execute }
 }
 
+/// How it is said. Where a call inside of this one was left open, that has said it.
+const OPEN: &str = "nobody knows whether this was done: ";
+
 /// A call without effects has failed; one with effects may have been carried out.
 fn in_doubt(call: &Joined, mut error: ToolError) -> Checked {
     if call.is_pure() {
@@ -59,11 +62,9 @@ fn in_doubt(call: &Joined, mut error: ToolError) -> Checked {
         return failed(error);
     }
     let cause = format!("{}: {}", error.kind, error.source.as_deref().unwrap_or(&error.message));
-    let mut unknown = ToolError::new(
-        ErrorKind::UnknownOutcome,
-        format!("nobody knows whether this was done: {}", error.message),
-    )
-    .caused_by(cause);
+    let why = error.message.strip_prefix(OPEN).unwrap_or(&error.message);
+    let mut unknown =
+        ToolError::new(ErrorKind::UnknownOutcome, format!("{OPEN}{why}")).caused_by(cause);
     unknown.partial_side_effects = true;
     if call.class() == SideEffectPolicy::Idempotent {
         unknown.retryable = true;
@@ -141,7 +142,7 @@ pub(super) fn at_most(data: &Value) -> u64 {
 }
 
 /// How long the value would be as JSON text.
-fn written_size(data: &Value) -> u64 {
+pub(crate) fn written_size(data: &Value) -> u64 {
     struct Count(u64);
     impl std::io::Write for Count {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {

@@ -10,7 +10,7 @@ use haft_core::ledger::{
 };
 use haft_core::port::{Decision, StoreError, Verdict};
 use haft_core::record::Stage;
-use haft_core::{ErrorKind, ToolError};
+use haft_core::{Digest, ErrorKind, ToolError};
 use serde_json::Value;
 
 use super::join::Joined;
@@ -52,6 +52,12 @@ impl Granted {
         self.0.as_deref().is_some_and(late)
     }
 
+    /// For how long others still leave it to this process.
+    pub(crate) fn lease_left(&self) -> Duration {
+        let left = |entry: &Entry| entry.lease.saturating_sub(entry.at.elapsed());
+        self.0.as_deref().map_or(Duration::ZERO, left)
+    }
+
     /// Whether duplicates wait for the answer.
     pub(crate) fn is_followed(&self) -> bool {
         self.0.as_ref().is_some_and(|entry| entry.leading.is_followed())
@@ -61,9 +67,15 @@ impl Granted {
         self.0.as_ref().map(|entry| &entry.ticket)
     }
 
-    /// The same for every attempt under one key, for providers that deduplicate by themselves.
+    /// The same for every attempt under one key while its entry is kept, for providers that deduplicate by themselves.
     pub(crate) fn provider_key(&self) -> Option<String> {
-        self.ticket().map(|ticket| format!("haft-{}", ticket.key.hex()))
+        let ticket = self.ticket()?;
+        ticket.provider_key.clone().or_else(|| Some(by_key(&ticket.key)))
+    }
+
+    /// The same for every attempt under one key: what the keys of a handler's own calls are made of.
+    pub(crate) fn own_key(&self) -> Option<String> {
+        self.ticket().map(|ticket| by_key(&ticket.key))
     }
 
     /// Gives the answer to the duplicates that wait for it.
@@ -74,12 +86,31 @@ impl Granted {
     }
 }
 
+fn by_key(key: &Digest) -> String {
+    format!("haft-{}", key.hex())
+}
+
+/// What the attempts of a new entry are sent with. With the call in it: the next one that has this key, when this entry
+/// is gone or as another tenant of the same name, asks for something else, and a provider that still knows the key
+/// would give it this one's answer.
+fn provider_key(key: &Digest, call: &str) -> String {
+    let life = Digest::of_bytes(call.as_bytes());
+    format!("{}-{}", by_key(key), life.hex().get(..16).unwrap_or_default())
+}
+
 /// Records that the call is about to run; or says why it does not.
 pub(crate) async fn begin(
     inner: &Arc<Inner>,
     trip: &mut Trip,
     joined: &Joined,
 ) -> Result<Granted, Answer> {
+    if inner.is_over(&joined.call().caller) {
+        return Err(refused(Inner::of_nobody()));
+    }
+    if let Err(refusal) = gate::let_in(inner, joined.call()) {
+        trip.rule = refusal.rule;
+        return Err(refused(refusal.error));
+    }
     if let Some(decision) = authorize::anew(inner, joined) {
         Box::pin(still_allowed(inner, trip, joined, decision)).await?;
     }
@@ -87,6 +118,37 @@ pub(crate) async fn begin(
         (None, None) => Ok(Granted(None)),
         (None, Some(approval)) => Box::pin(spent(inner, trip, joined, approval)).await,
         (Some(key), _) => Box::pin(on_record(inner, trip, joined, key)).await,
+    }
+}
+
+/// Claims, and once more where whoever carried out the same call is gone and to begin it again does no harm.
+async fn on_record(
+    inner: &Arc<Inner>,
+    trip: &mut Trip,
+    joined: &Joined,
+    key: &Key,
+) -> Result<Granted, Answer> {
+    match claimed(inner, trip, joined, key).await {
+        Err(Ended::Left(_)) => match claimed(inner, trip, joined, key).await {
+            Err(Ended::Left(record)) => Err(replay::running(&record)),
+            Err(Ended::Answer(answer)) => Err(answer),
+            Ok(granted) => Ok(granted),
+        },
+        Err(Ended::Answer(answer)) => Err(answer),
+        Ok(granted) => Ok(granted),
+    }
+}
+
+/// Why a claim does not let a call run.
+enum Ended {
+    Answer(Answer),
+    /// The same call was on its way, and nobody carries it out any more.
+    Left(Box<EffectRecord>),
+}
+
+impl From<Answer> for Ended {
+    fn from(answer: Answer) -> Self {
+        Self::Answer(answer)
     }
 }
 
@@ -108,18 +170,20 @@ async fn spent(
     }
 }
 
-async fn on_record(
+async fn claimed(
     inner: &Arc<Inner>,
     trip: &mut Trip,
     joined: &Joined,
     key: &Key,
-) -> Result<Granted, Answer> {
+) -> Result<Granted, Ended> {
     super::fail_point("before_claim").await;
     // Before the ledger's own clock starts, so that the lease is never thought longer than it is.
     let at = Instant::now();
     let other = match key.other(inner).await {
         Ok(other) => other,
-        Err(error) => return Err(Box::pin(not_begun(inner, trip, joined, key, &error)).await),
+        Err(error) => {
+            return Err(Box::pin(not_begun(inner, trip, joined, key, &error)).await.into());
+        }
     };
     let claim = record(inner, trip, joined, key, other.clone());
     let lease = Duration::from_millis(claim.lease_ms);
@@ -138,17 +202,18 @@ async fn on_record(
         Ok(Claimed::Fresh(ticket)) => Ok(grant(ticket)),
         // The first answer was lost, and it was this very call that was recorded.
         Ok(Claimed::InFlight(record)) if *record.effect.call == *trip.id => {
-            let (key, epoch, call) = (record.key, record.epoch, record.effect.call);
-            Ok(grant(Ticket { key, epoch, call, in_doubt: epoch > 1 }))
+            let (key, epoch, effect) = (record.key, record.epoch, record.effect);
+            let (call, provider_key) = (effect.call, effect.provider_key);
+            Ok(grant(Ticket { key, epoch, call, in_doubt: epoch > 1, provider_key }))
         }
         Ok(Claimed::InFlight(record)) => {
             trip.warnings.extend(replay::otherwise(&record, joined.effective()));
-            Err(replay::attach(inner, &record).await)
+            Err(replay::attach(inner, &record).await.map_or(Ended::Left(record), Ended::Answer))
         }
-        Ok(Claimed::Answered(record)) => Err(answered(trip, joined, *record)),
+        Ok(Claimed::Answered(record)) => Err(answered(trip, joined, *record).into()),
         // A repetition that turned out to be a new attempt: now a person is asked.
         Ok(Claimed::Unspendable(Unspendable::NotApproved)) => {
-            Err(refused(confirm::ask(inner, trip, joined).await))
+            Err(refused(confirm::ask(inner, trip, joined).await).into())
         }
         Ok(Claimed::Conflict) => Err(refused(
             ToolError::new(
@@ -156,12 +221,13 @@ async fn on_record(
                 "this idempotency key was used for another call; nothing was done",
             )
             .suggest("send a new key for a new call"),
-        )),
-        Ok(Claimed::Unknown(record)) => Err(refused(replay::earlier(&record))),
-        Ok(Claimed::Similar(record)) => Err(refused(act::open(joined, &record))),
-        Ok(Claimed::Unspendable(why)) => Err(refused(unspendable(why))),
-        Ok(Claimed::Displaced) => Err(refused(gate::superseded())),
-        Err(error) => Err(Box::pin(not_begun(inner, trip, joined, key, &error)).await),
+        )
+        .into()),
+        Ok(Claimed::Unknown(record)) => Err(refused(replay::earlier(&record)).into()),
+        Ok(Claimed::Similar(record)) => Err(refused(act::open(joined, &record)).into()),
+        Ok(Claimed::Unspendable(why)) => Err(refused(unspendable(why)).into()),
+        Ok(Claimed::Displaced) => Err(refused(gate::superseded()).into()),
+        Err(error) => Err(Box::pin(not_begun(inner, trip, joined, key, &error)).await.into()),
     }
 }
 
@@ -179,17 +245,7 @@ async fn not_begun(
     let earlier = key.entry(inner).await.map(|record| record.filter(is_earlier));
     match earlier {
         Ok(Some(record)) if record.state.frees_its_key() => refused(unrecorded(error)),
-        // What a trail says that was touched is for people to judge.
-        Ok(Some(_)) if matches!(error, StoreError::Tampered(_)) => {
-            let mut unsure = unrecorded(error);
-            unsure.message =
-                "the audit trail was changed from outside, so no effects are carried out: \
-                              nothing was begun now, and of what was done under this key before \
-                              nothing is said"
-                    .to_owned();
-            unsure.partial_side_effects = true;
-            refused(unsure)
-        }
+        Ok(Some(_)) if matches!(error, StoreError::Tampered(_)) => refused(untold(error)),
         Ok(Some(record)) if matches!(record.state, State::Started | State::Unknown) => {
             refused(replay::earlier(&record))
         }
@@ -220,9 +276,21 @@ fn answered(trip: &mut Trip, joined: &Joined, record: EffectRecord) -> Answer {
     answer
 }
 
+/// The same where something is on record under its key. What a trail says that was touched is for
+/// people to judge.
+pub(super) fn untold(error: &StoreError) -> ToolError {
+    let mut unsure = unrecorded(error);
+    unsure.message =
+        "the audit trail was changed from outside, so no effects are carried out: nothing was \
+                      begun now, and of what was done under this key before nothing is said"
+            .to_owned();
+    unsure.partial_side_effects = true;
+    unsure
+}
+
 /// Why an effect that cannot be recorded is not begun. A trail that was touched stays so until
 /// somebody has looked: to try again does not help.
-fn unrecorded(error: &StoreError) -> ToolError {
+pub(super) fn unrecorded(error: &StoreError) -> ToolError {
     let kind = ErrorKind::StoreUnavailable;
     let mut refused = match error {
         StoreError::Tampered(_) => ToolError::new(
@@ -311,6 +379,7 @@ fn record(
             within: call.within.as_ref().map(|within| within.call.to_string()),
             compensates: call.compensates.clone(),
             first_at_ms: None,
+            provider_key: Some(provider_key(&key.digest, &trip.id)),
             after: Some(After::of(tool)),
         },
     }

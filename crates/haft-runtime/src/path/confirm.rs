@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use haft_core::contract::{Confirmation as Rule, SideEffectPolicy};
 use haft_core::ledger::{Spend, State};
-use haft_core::port::{ConfirmationFilter, StoreError, Verdict};
+use haft_core::port::{Asking, ConfirmationFilter, Put, StoreError, Verdict};
 use haft_core::record::{Confirmation, ConfirmationStatus, EventKind, Stage};
 use haft_core::{Call, Digest, ErrorKind, ToolError};
 use serde_json::{Value, json};
@@ -54,6 +54,9 @@ pub(crate) async fn require(
     authorized: Authorized,
 ) -> Result<Approved, Refusal> {
     let key = Key::of(inner, &authorized)?.map(Box::new);
+    if authorized.call.declined {
+        return declined(inner, trip, authorized, key).await;
+    }
     if !is_needed(inner, &authorized) {
         return Ok(Approved { authorized, spend: None, key });
     }
@@ -65,6 +68,33 @@ pub(crate) async fn require(
     }
     let spend = Box::pin(approval(inner, trip, &authorized, key.as_deref())).await?;
     Ok(Approved { authorized, spend: Some(Box::new(spend)), key })
+}
+
+/// A call to which its person has said no. What was done under its key before that is answered; nothing
+/// is begun, also where the rules ask nobody any more.
+async fn declined(
+    inner: &Inner,
+    trip: &Trip,
+    call: Authorized,
+    key: Option<Box<Key>>,
+) -> Result<Approved, Refusal> {
+    let at = |error| Refusal::at(Stage::Confirm, error);
+    let repeats = match &key {
+        Some(key) => {
+            is_answered(inner, &call, key).await.map_err(|error| at(unreadable(&error)))?
+        }
+        None => false,
+    };
+    if !repeats {
+        return Err(at(said_no()));
+    }
+    let spend = Spend { id: String::new(), binding: binding(inner, &call), turn: trip.turn };
+    Ok(Approved { authorized: call, spend: Some(Box::new(spend)), key })
+}
+
+fn said_no() -> ToolError {
+    ToolError::new(ErrorKind::ConfirmationRefused, "the person who was asked declined")
+        .suggest("do not ask again; offer something else")
 }
 
 /// The approval to spend. One without an id can begin nothing: it stands for a repetition that the
@@ -89,14 +119,14 @@ async fn approval(
             Ok(Spend { id, binding, turn })
         }
         None if call.call.dry_run => {
-            let approved =
-                good(inner, &call.call.caller.tenant, ConfirmationStatus::Approved).await;
+            let approved = approved(inner, &call.call.caller.tenant).await;
             let same = |one: Confirmation| (one.binding == binding).then_some(one.id);
             let id = approved.unwrap_or_default().into_iter().find_map(same).unwrap_or_default();
             Ok(Spend { id, binding, turn })
         }
         None => {
-            let id = standing(inner, trip, call, binding.clone()).await?;
+            // Somebody who came at the same time may have used the approval up, for this very act.
+            let id = standing(inner, trip, call, key, binding.clone()).await?.unwrap_or_default();
             Ok(Spend { id, binding, turn })
         }
     }
@@ -148,7 +178,7 @@ pub(super) fn asks(inner: &Inner, tool: &EffectiveTool, call: &Authorized) -> bo
 /// What an approval is for: any change to these voids it.
 fn binding(inner: &Inner, call: &Authorized) -> Digest {
     let caller = &call.call.caller;
-    Digest::of_json(&json!({
+    let mut bound = json!({
         "agent": &*caller.agent,
         "actor": caller.actor,
         "arguments": **call.effective(),
@@ -157,7 +187,14 @@ fn binding(inner: &Inner, call: &Authorized) -> Digest {
         "subject": caller.subject,
         "tenant": &*caller.tenant,
         "tool": call.tool.tool.digest,
-    }))
+    });
+    // Who approves that something is undone approves nothing that an agent asks for by itself.
+    if call.call.purpose.is_after_the_fact()
+        && let Some(bound) = bound.as_object_mut()
+    {
+        bound.insert("afterTheFact".to_owned(), json!(call.call.compensates));
+    }
+    Digest::of_json(&bound)
 }
 
 /// An approval that was presented, by its id.
@@ -185,64 +222,95 @@ async fn opened(
     Ok(approval.id)
 }
 
-/// An approval that is on record for exactly this call, by its id; else the question is put.
+/// An approval that is on record for exactly this call, by its id; else the question is put. None where the
+/// ledger has come to answer for it.
 async fn standing(
     inner: &Inner,
     trip: &Trip,
     call: &Authorized,
+    key: Option<&Key>,
     binding: Digest,
-) -> Result<String, Refusal> {
+) -> Result<Option<String>, Refusal> {
     let at = |error| Refusal::at(Stage::Confirm, error);
-    let asked = put(inner, trip, call, binding).await.map_err(at)?;
+    let asked = put(inner, trip, call, key, binding).await.map_err(at)?;
+    let Some(asked) = asked else { return Ok(None) };
     match asked.status {
-        ConfirmationStatus::Approved => Ok(asked.id),
-        ConfirmationStatus::Denied => Err(at(ToolError::new(
-            ErrorKind::ConfirmationRefused,
-            "the person who was asked declined",
-        )
-        .suggest("do not ask again; offer something else"))),
+        ConfirmationStatus::Approved => Ok(Some(asked.id)),
+        ConfirmationStatus::Denied => Err(at(said_no())),
         ConfirmationStatus::Pending | ConfirmationStatus::Spent => Err(at(waits(&asked))),
     }
 }
 
-/// Puts the question for a call that turned out to need one, and says that it waits.
-pub(crate) async fn ask(inner: &Inner, trip: &Trip, call: &Authorized) -> ToolError {
-    match put(inner, trip, call, binding(inner, call)).await {
-        Ok(asked) => waits(&asked),
+/// Puts the question for a call that turned out to need one, and says that it waits; or that somebody has
+/// said no, who may have taken an approval back while the call was on its way.
+pub(crate) async fn ask(inner: &Inner, trip: &Trip, call: &Approved) -> ToolError {
+    let key = call.key.as_deref();
+    match Box::pin(put(inner, trip, call, key, binding(inner, call))).await {
+        Ok(Some(asked)) if asked.status == ConfirmationStatus::Denied => said_no(),
+        Ok(Some(asked)) => waits(&asked),
+        Ok(None) => begun(),
         Err(error) => error,
     }
 }
 
+/// Asks; gives the question that stands, or none where the ledger answers for the key by now.
 async fn put(
     inner: &Inner,
     trip: &Trip,
     call: &Authorized,
+    key: Option<&Key>,
     binding: Digest,
-) -> Result<Confirmation, ToolError> {
-    room(inner, call, &binding).await?;
-    let question = question(inner, trip, call, binding);
-    let id = question.id.clone();
-    let asked = inner.store.ask(question).await.map_err(|error| unwritable(&error))?;
-    if asked.id == id {
-        inner.announce(&asked, EventKind::ConfirmationRequested);
+) -> Result<Option<Confirmation>, ToolError> {
+    let sought = match key {
+        Some(key) => Some(key.sought(inner, call).await.map_err(|error| unreadable(&error))?),
+        None => None,
+    };
+    // Nobody reads five hundred questions of one agent; and whoever undoes something answers the question at
+    // once.
+    let bounded = !call.call.purpose.is_after_the_fact();
+    let most = bounded.then_some(inner.settings.max_pending_confirmations);
+    let confirmation = question(inner, trip, call, binding);
+    let id = confirmation.id.clone();
+    let put = inner.store.ask(Asking { confirmation, sought, most }).await;
+    match put.map_err(|error| unwritable(&error))? {
+        Put::Begun => Ok(None),
+        Put::Full => Err(full(inner)),
+        Put::Stands(asked) => {
+            if asked.id == id {
+                inner.announce(&asked, EventKind::ConfirmationRequested);
+            }
+            Ok(Some(*asked))
+        }
     }
-    Ok(asked)
 }
 
-/// A tenant's confirmations that have not expired. They come newest first and all last equally long,
+fn full(inner: &Inner) -> ToolError {
+    ToolError::new(
+        ErrorKind::BudgetExceeded,
+        format!(
+            "{} questions of this agent wait for an answer already",
+            inner.settings.max_pending_confirmations
+        ),
+    )
+    .suggest("wait until the user has answered")
+}
+
+/// Somebody else has begun it since this call was decided about.
+fn begun() -> ToolError {
+    ToolError::new(ErrorKind::InFlight, "the same call has been begun under this key already")
+        .suggest("send it again under the same key to get its answer")
+}
+
+/// A tenant's approvals that have not expired. They come newest first and all last equally long,
 /// so what is behind the first expired ones need not be read.
-async fn good(
-    inner: &Inner,
-    tenant: &str,
-    status: ConfirmationStatus,
-) -> Result<Vec<Confirmation>, StoreError> {
+async fn approved(inner: &Inner, tenant: &str) -> Result<Vec<Confirmation>, StoreError> {
     const PAGE: usize = 100;
     let (now, mut good) = (inner.store.now_ms(), Vec::new());
     let mut last: Option<String> = None;
     loop {
         let filter = ConfirmationFilter {
             tenant: tenant.to_owned(),
-            status: Some(status),
+            status: Some(ConfirmationStatus::Approved),
             after: last,
             limit: PAGE,
             ..ConfirmationFilter::default()
@@ -255,40 +323,6 @@ async fn good(
             return Ok(good);
         }
     }
-}
-
-/// Nobody reads five hundred questions of one agent. What would be void when it is approved counts no more, and
-/// whoever undoes something answers the question at once.
-async fn room(inner: &Inner, call: &Authorized, binding: &Digest) -> Result<(), ToolError> {
-    let caller = &call.call.caller;
-    if call.call.purpose.is_after_the_fact() {
-        return Ok(());
-    }
-    let list = async |status| {
-        good(inner, &caller.tenant, status).await.map_err(|error| unwritable(&error))
-    };
-    let open = list(ConfirmationStatus::Pending).await?;
-    let now = inner.policy().version_for(&caller.tenant);
-    let own = |c: &&Confirmation| {
-        let holds = c.policy_version.as_ref().is_none_or(|then| *then == now);
-        holds && c.agent == *caller.agent && c.actor == caller.actor
-    };
-    if open.iter().filter(own).count() < inner.settings.max_pending_confirmations {
-        return Ok(());
-    }
-    // A question that has been put is not put again.
-    let same = |all: &[Confirmation]| all.iter().any(|one| one.binding == *binding);
-    if same(&open) || same(&list(ConfirmationStatus::Approved).await?) {
-        return Ok(());
-    }
-    Err(ToolError::new(
-        ErrorKind::BudgetExceeded,
-        format!(
-            "{} questions of this agent wait for an answer already",
-            inner.settings.max_pending_confirmations
-        ),
-    )
-    .suggest("wait until the user has answered"))
 }
 
 fn question(inner: &Inner, trip: &Trip, call: &Authorized, binding: Digest) -> Confirmation {

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use haft_core::contract::SideEffectPolicy;
-use haft_core::port::{Auth, Boxed, Ended, Job, Scope, Want};
+use haft_core::contract::{Capability, SideEffectPolicy};
+use haft_core::port::{Auth, Boxed, Ended, Job, Scope, Verdict, Want};
+use haft_core::record::Stage;
 use haft_core::registry::Implementation;
 use haft_core::{ErrorKind, ToolError};
 use tokio::time::Instant;
 
-use super::Trip;
 use super::claim::Granted;
 use super::confirm::Approved;
 use super::join::Joined;
-use super::publish;
+use super::{Trip, authorize, gate, publish};
 use crate::host::Bound;
 use crate::policy::Deadline;
 use crate::runtime::{Inner, Known};
@@ -77,10 +77,19 @@ pub(crate) async fn run(
     let mut waiting = Waiting { inner, call, trip: None };
     let forgets = forgets(inner, call, granted).await;
     loop {
+        if let Some(why) = withdrawn(inner, call) {
+            waiting.trip = None;
+            let ended = Ended::NotBegun(why);
+            return if in_doubt { doubtful(ended) } else { ended };
+        }
         // A provider that has not been asked has nothing to forget.
         let forgets = forgets.filter(|_| in_doubt || trip.attempts > 0);
         let time = Time::from_now(deadline, forgets);
         let tried = attempt(inner, trip, call, granted, time, &mut waiting).await;
+        if tried.as_ref().is_some_and(|tried| tried.withdrawn) {
+            trip.attempts = trip.attempts.saturating_sub(1);
+            continue;
+        }
         let is_late = tried.is_none();
         let acted = tried.as_ref().is_some_and(|tried| tried.acted);
         // What the attempt before came to says more than that there was no time for another.
@@ -207,6 +216,8 @@ fn may_retry(class: SideEffectPolicy, acted: bool, ended: &Ended) -> bool {
 struct Tried {
     ended: Ended,
     acted: bool,
+    /// It was not begun, since the rules changed while it waited for a place.
+    withdrawn: bool,
 }
 
 /// Runs the handler once; nothing where it is too late to begin.
@@ -226,12 +237,15 @@ async fn attempt(
         inner,
         &call.tool.tool,
         scope.clone(),
-        granted.provider_key(),
+        granted.own_key(),
         auth.clone().zip(trip.leased.clone()),
         trip.call.client.clone(),
         call.call().purpose,
     );
-    let host = Arc::new(host.until(time.end));
+    if call.tool.tool.contract.capabilities.contains(&Capability::CallTool) {
+        trip.confided.get_or_insert_default();
+    }
+    let host = Arc::new(host.until(time.end).confiding(trip.confided.clone()));
     #[expect(clippy::disallowed_methods, reason = "this is the one place where handlers are run")]
     let job = Job::new(
         call.tool.tool.clone(),
@@ -258,8 +272,21 @@ async fn attempt(
             format!("the tool did not answer within {} ms", time.deadline.as_millis()),
         ))
     });
+    let withdrawn = host.was_withdrawn() && matches!(ended, Ended::NotBegun(_));
     let ended = passed_on(&host, certain(&call.tool.tool.handler, &host, ended));
-    Some(Tried { ended, acted: host.has_written() })
+    Some(Tried { ended, acted: host.has_written(), withdrawn })
+}
+
+/// Why an attempt is not made under the rules that are in force now. (An approval was spent with the claim.)
+fn withdrawn(inner: &Inner, call: &Joined) -> Option<ToolError> {
+    let decision = authorize::anew(inner, call)?;
+    match decision.verdict {
+        Verdict::Allow => None,
+        Verdict::RequireApproval if call.spend.is_some() => None,
+        Verdict::RequireApproval | Verdict::Deny => {
+            Some(gate::denied(Stage::Execute, &decision).error)
+        }
+    }
 }
 
 /// What the path said to the handler and the handler says again keeps its kind and its details.

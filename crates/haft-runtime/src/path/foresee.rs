@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{EffectRecord, State};
-use haft_core::port::EffectFilter;
+use haft_core::port::{EffectFilter, StoreError};
 use haft_core::record::Stage;
 use haft_core::session::Session;
 use haft_core::{ErrorKind, ToolError};
 
 use super::confirm::Approved;
-use super::{Refusal, act, gate, join, replay};
+use super::{Refusal, act, claim, gate, join, replay};
 use crate::runtime::Inner;
 
 /// So many effects of unknown outcome are looked through.
@@ -43,6 +43,14 @@ async fn on_record(
     earlier: Option<&EffectRecord>,
 ) -> Option<ToolError> {
     let key = call.key.as_ref()?;
+    if let Err(touched @ StoreError::Tampered(_)) =
+        inner.store.trusts(&call.call().caller.tenant).await
+    {
+        return Some(match earlier {
+            Some(record) if !record.state.frees_its_key() => claim::untold(&touched),
+            Some(_) | None => claim::unrecorded(&touched),
+        });
+    }
     match earlier {
         Some(record) if !key.fits(record) => Some(ToolError::new(
             ErrorKind::Conflict,

@@ -2,12 +2,14 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
+use haft_core::call::Credential;
 use haft_core::contract::{Category, Rate, SideEffectPolicy};
 use haft_core::port::{Standing, Verdict};
 use haft_core::record::Stage;
 use haft_core::session::{Phase, Recent, Turn};
-use haft_core::{ErrorKind, Tool, ToolError};
+use haft_core::{Call, ErrorKind, Tool, ToolError};
 use serde_json::json;
 
 use super::Refusal;
@@ -34,6 +36,7 @@ impl Deref for Admitted {
 /// (What a turn has left is asked where the call takes its place in the session: a call that was made
 /// before is answered, whatever has been used up since.)
 pub(crate) async fn admit(inner: &Arc<Inner>, found: Resolved) -> Result<Admitted, Refusal> {
+    let_in(inner, &found.call)?;
     depth(inner, &found)?;
     requested(&found)?;
     if let Err(refusal) = heard(inner, &found).await
@@ -60,6 +63,30 @@ pub(crate) fn denied(stage: Stage, decision: &haft_core::port::Decision) -> Refu
         error = error.suggest(&**enable);
     }
     Refusal::at(stage, error.caused_by(&decision.why)).by(decision.rule.clone())
+}
+
+/// Whether what the caller came in with still holds. Calls wait for places and for each other, and what was
+/// revoked meanwhile opens nothing: it is looked here, before people are asked, and once more before anything begins.
+pub(crate) fn let_in(inner: &Inner, call: &Call) -> Result<(), Refusal> {
+    let why = match call.caller.credential.as_deref() {
+        Some(Credential::Key { kept: Some(key), .. }) if !inner.has_key(key) => {
+            "the key that this was asked with has been revoked; nothing was begun"
+        }
+        Some(Credential::Key { ends_at_ms: Some(at), .. }) if *at <= inner.store.now_ms() => {
+            "the key that this was asked with has expired; nothing was begun"
+        }
+        Some(Credential::Token { last_s }) if *last_s < machine_s() => {
+            "the token that this was asked with has expired; nothing was begun"
+        }
+        Some(Credential::Key { .. } | Credential::Token { .. }) | None => return Ok(()),
+    };
+    let error = ToolError::new(ErrorKind::Denied, why).suggest("ask with one that is valid");
+    Err(Refusal::at(Stage::Gate, error).by("credential"))
+}
+
+/// The second of the Unix epoch that it is for whoever checks tokens.
+fn machine_s() -> u64 {
+    UNIX_EPOCH.elapsed().map_or(0, |since| since.as_secs())
 }
 
 /// A turn that a newer message has ended.

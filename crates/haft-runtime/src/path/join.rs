@@ -94,7 +94,7 @@ async fn take_place(
             // Before the session says so to others.
             match &place {
                 Place::Granted if !approved.is_pure() => {
-                    held = call.map(|call| inner.placed.hold(id, call));
+                    held = call.map(|call| inner.placed.hold(id, call, under(approved)));
                 }
                 Place::Absorbed(_) | Place::Superseded => give_way(approved),
                 Place::Granted | Place::Answered | Place::Refused(_) | Place::Unsure => {}
@@ -241,9 +241,14 @@ fn take(
                     .suggest("give every call an id of its own"),
             );
         }
-        // The same effect is on its way: this call waits for its end.
-        Seen::Before if is_under_way(inner, call) => return Place::Granted,
         Seen::Before | Seen::New => {}
+    }
+    match under_way(inner, call).filter(|_| seen == Seen::Before) {
+        // The same effect is on its way: this call waits for its end.
+        Some(key) if key == under(call) => return Place::Granted,
+        // Under another key nobody would know that it is the same.
+        Some(_) => return Place::Refused(elsewhere()),
+        None => {}
     }
     if ledger == Ledger::Has {
         return Place::Granted;
@@ -349,10 +354,19 @@ fn give_way(call: &Approved) {
     }
 }
 
-/// Whether a call of the same id is on its way.
-fn is_under_way(inner: &Inner, call: &Approved) -> bool {
+/// The key of a call of the same id that is on its way.
+fn under_way(inner: &Inner, call: &Approved) -> Option<Option<Digest>> {
     let Call { session, id, .. } = call.call();
-    session.as_deref().zip(id.as_deref()).is_some_and(|(session, id)| inner.placed.has(session, id))
+    inner.placed.under(session.as_deref()?, id.as_deref()?)
+}
+
+fn under(call: &Approved) -> Option<Digest> {
+    call.key.as_ref().map(|key| key.digest.clone())
+}
+
+fn elsewhere() -> ToolError {
+    ToolError::new(ErrorKind::InFlight, "the same call is being carried out, under another key")
+        .suggest("wait for its answer, or send it again under the key that it had first")
 }
 
 /// (There are none where another call was handed them.)

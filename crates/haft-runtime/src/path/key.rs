@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use haft_core::call::{Keyed, LONGEST_KEY, is_key};
 use haft_core::contract::SideEffectPolicy;
-use haft_core::ledger::{EffectRecord, OtherKey};
+use haft_core::ledger::{EffectRecord, OtherKey, Sought};
 use haft_core::port::StoreError;
 use haft_core::record::Stage;
 use haft_core::{Digest, ErrorKind, ToolError};
@@ -147,6 +147,21 @@ impl Key {
             return Ok(Some(OtherKey { key: before.clone(), within_ms: None }));
         }
         Ok(self.other.clone())
+    }
+
+    /// What a claim of the call will look for.
+    pub(super) async fn sought(
+        &self,
+        inner: &Inner,
+        call: &Authorized,
+    ) -> Result<Sought, StoreError> {
+        Ok(Sought {
+            key: self.digest.clone(),
+            other: self.other(inner).await?,
+            fingerprint: self.fingerprint.clone(),
+            policy: call.class(),
+            again_within_ms: call.tool.limits.again_within_ms(),
+        })
     }
 
     /// The entry that the ledger has for it now, under the one key or the other. What stages before

@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use haft_adm::strict;
+use haft_core::ToolError;
 use haft_core::call::RawArguments;
 use haft_core::contract::SideEffectPolicy;
 use haft_core::port::{Ask, Standing};
@@ -68,6 +69,9 @@ pub(crate) fn arguments(
     admitted: Admitted,
     raw: RawArguments,
 ) -> Result<Prepared, Refusal> {
+    if let Some(why) = &admitted.call.unreadable {
+        return Err(Refusal::at(Stage::Arguments, ToolError::clone(why)));
+    }
     let (reader, rules) = (&admitted.loaded.reader, admitted.tool.arguments);
     let pure = admitted.class() == SideEffectPolicy::Pure;
     let (read, raw) = match raw {

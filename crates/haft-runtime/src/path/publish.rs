@@ -8,7 +8,7 @@ use haft_core::contract::{Gateway, SideEffectPolicy};
 use haft_core::ledger::State;
 use haft_core::outcome::{Applied, Intent, IntentStatus};
 use haft_core::port::{EffectChanged, Finished, Started};
-use haft_core::record::{Event, EventKind, Stage, Written};
+use haft_core::record::{Event, EventKind, InvocationRecord, Stage, Written};
 use haft_core::session::Session;
 use haft_core::{Envelope, ErrorKind, ToolError};
 use serde_json::{Value, json};
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::confirm::Approved;
 use super::join::Joined;
 use super::{Answer, Refusal, Trip, scrub};
+use crate::redact::clean_text;
 use crate::runtime::Inner;
 use crate::session::{self, Came};
 use crate::settings::millis;
@@ -58,7 +59,8 @@ pub(crate) async fn ended(inner: &Arc<Inner>, mut trip: Box<Trip>, mut answer: A
             let _ = tokio::time::timeout(ROOM, inner.store.room()).await;
         }
         let end = answer.result.as_ref().map(|_| None);
-        inner.store.record(trip.record(answer.stage, end, answer.cached));
+        let record = trip.record(answer.stage, end, answer.cached);
+        on_record(inner, &trip, record);
         finished(inner, &trip, None, &answer);
         result_event(inner, &trip, &answer);
     }
@@ -69,9 +71,17 @@ pub(crate) async fn ended(inner: &Arc<Inner>, mut trip: Box<Trip>, mut answer: A
 pub(crate) fn called_off(inner: &Inner, mut trip: Box<Trip>, call: &Approved) {
     let error = ToolError::new(ErrorKind::Cancelled, "whoever asked went away before the answer");
     let answer = Answer::refused(Stage::Execute, error);
-    inner.store.record(trip.record(answer.stage, answer.result.as_ref().map(|_| None), false));
+    let record = trip.record(answer.stage, answer.result.as_ref().map(|_| None), false);
+    on_record(inner, &trip, record);
     finished(inner, &trip, Some(call), &answer);
     result_event(inner, &trip, &answer);
+}
+
+/// Puts the end of a call on record; of one whose tenant is gone there is nobody whose record that is.
+pub(super) fn on_record(inner: &Inner, trip: &Trip, record: Box<InvocationRecord>) {
+    if !inner.is_over(&trip.call.caller) {
+        inner.store.record(record);
+    }
 }
 
 fn unsafe_answer() -> ToolError {
@@ -89,7 +99,10 @@ pub(crate) async fn not_run(
 ) -> Envelope {
     // An answer that was kept has the words that its caller was told.
     if let Err(error) = &mut answer.result {
-        scrub::quote_nothing(call, error);
+        if answer.cached {
+            scrub::withhold_kept(call, error);
+        }
+        scrub::quote_nothing(&trip, call, error);
     }
     // A duplicate that waited in vain leaves the place of the call that runs alone.
     let waits = answer.result.as_ref().is_err_and(|error| error.kind == ErrorKind::InFlight);
@@ -182,10 +195,11 @@ fn unknown(inner: &Inner, trip: &Trip) {
 
 /// Tells those who count; once for every call that is on record.
 fn finished(inner: &Inner, trip: &Trip, ran: Option<&Approved>, answer: &Answer) {
-    if inner.observe.is_empty() {
+    let caller = &trip.call.caller;
+    if inner.observe.is_empty() || inner.is_over(caller) {
         return;
     }
-    let caller = &trip.call.caller;
+    let cause = ran.and_then(|call| cause(trip, call, answer));
     let seen = Finished {
         call: &trip.id,
         tenant: &caller.tenant,
@@ -195,6 +209,7 @@ fn finished(inner: &Inner, trip: &Trip, ran: Option<&Approved>, answer: &Answer)
         class: ran.map(|call| call.class()),
         stage: answer.stage,
         error: answer.result.as_ref().err().map(|error| error.kind),
+        cause: cause.as_deref(),
         cached: answer.cached,
         attempts: trip.attempts,
         took: trip.took(),
@@ -205,6 +220,17 @@ fn finished(inner: &Inner, trip: &Trip, ran: Option<&Approved>, answer: &Answer)
         stages: trip.stages.as_deref().unwrap_or_default(),
     };
     inner.observe.iter().for_each(|observer| observer.finished(&seen));
+}
+
+/// What was behind the error of a call that ran. It may quote arguments and what other tools hide, of
+/// which others see what redaction allows.
+fn cause(trip: &Trip, call: &Approved, answer: &Answer) -> Option<String> {
+    const MOST_BYTES: usize = 8 << 10;
+    let source = answer.result.as_ref().err()?.source.as_deref()?;
+    let seen = scrub::seen_words(trip, call, source);
+    let mut cause = clean_text(seen.as_deref().unwrap_or(source), MOST_BYTES);
+    cause.truncate(cause.floor_char_boundary(MOST_BYTES));
+    Some(cause)
 }
 
 fn gateway(gateway: &Option<Gateway>) -> &'static str {
@@ -241,6 +267,10 @@ fn result_event(inner: &Inner, trip: &Trip, answer: &Answer) {
 }
 
 fn emit(inner: &Inner, trip: &Trip, kind: EventKind, payload: Value) {
+    // Whoever watches the next tenant of this name is told of its own.
+    if inner.is_over(&trip.call.caller) {
+        return;
+    }
     inner.publish.publish(&Event {
         kind,
         tenant: trip.call.caller.tenant.to_string(),
@@ -270,6 +300,7 @@ async fn settle_session(
     let now = inner.store.now_ms();
     let limit = i64::try_from(millis(inner.settings.intent_limit)).unwrap_or(i64::MAX);
     let said = keepable(answer);
+    let stays = !call.is_pure() && is_the_ledgers(answer);
     let came = match &said {
         None => Came::Nothing,
         Some(said) if said.to_string().len() > MAX_ANSWER => Came::TooLarge,
@@ -279,7 +310,7 @@ async fn settle_session(
         .book
         .change_and_keep(&trip.call.caller, id, |session| {
             let id = call.call().id.as_deref();
-            let keeps = id.filter(|id| session::answered(session, id, came));
+            let keeps = id.filter(|_| !stays).filter(|id| session::answered(session, id, came));
             let due = match is_due(session, trip, call, answer) {
                 true => answer.intents.as_slice(),
                 false => &[],
@@ -349,6 +380,16 @@ fn keepable(answer: &Answer) -> Option<Value> {
             None => json!({ "error": error }),
         }),
     }
+}
+
+/// Whether the ledger answers for a call, now or as soon as it can be read: its id goes on standing for it, and for the
+/// chain of turns that its key was made of.
+fn is_the_ledgers(answer: &Answer) -> bool {
+    let kind = answer.result.as_ref().err().map(|error| error.kind);
+    matches!(
+        kind,
+        Some(ErrorKind::UnknownOutcome | ErrorKind::ResultExpired | ErrorKind::StoreUnavailable)
+    )
 }
 
 fn is_refusal(kind: ErrorKind) -> bool {

@@ -71,9 +71,12 @@ pub(crate) fn place(inner: &Inner, call: &Joined) -> Option<Box<Place>> {
     let asked = call.call();
     let caller = &asked.caller;
     let turn = call.session.as_ref().map(|session| session.turn.number);
+    // Of a tenant that was removed nothing is for the next one of its name, and what it has begun asks for
+    // itself alone.
+    let era = caller.era.unwrap_or_else(|| inner.eras.of(&caller.tenant));
     // Everything that the handler can see, and whoever it can see it for.
     let key = Digest::of_json(&json!([
-        [&*caller.tenant, &*caller.agent, caller.actor, caller.subject, *caller.user],
+        [&*caller.tenant, era, &*caller.agent, caller.actor, caller.subject, *caller.user],
         [call.mode, asked.session, turn, asked.connection, asked.only],
         [tool.id, tool.digest],
         &**call.effective(),

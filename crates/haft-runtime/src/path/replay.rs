@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{EffectRecord, State};
 use haft_core::outcome::Warning;
 use haft_core::port::StoreError;
@@ -14,22 +15,35 @@ use serde_json::{Value, json};
 use super::Answer;
 use crate::runtime::Inner;
 
-/// Waits for the answer of the call that this one repeats.
-pub(super) async fn attach(inner: &Inner, record: &EffectRecord) -> Answer {
+/// Waits for the answer of the call that this one repeats. None where nobody carries it out any more and to begin it
+/// again does no harm.
+pub(super) async fn attach(inner: &Inner, record: &EffectRecord) -> Option<Answer> {
     let until = tokio::time::Instant::now() + inner.settings.attach_for;
     let followed = tokio::time::timeout_at(until, inner.running.follow(&record.key)).await;
     if let Ok(Some(answer)) = followed {
         // What the handler asked of the session is applied once, by the call that ran.
-        return Answer { intents: Vec::new(), cached: true, ..Answer::clone(&answer) };
+        return Some(Answer { intents: Vec::new(), cached: true, ..Answer::clone(&answer) });
     }
     elsewhere(inner, record, until).await
 }
 
 /// Another process runs it: look until it has ended, or for as long as is reasonable.
-async fn elsewhere(inner: &Inner, record: &EffectRecord, until: tokio::time::Instant) -> Answer {
+async fn elsewhere(
+    inner: &Inner,
+    record: &EffectRecord,
+    until: tokio::time::Instant,
+) -> Option<Answer> {
     const PAUSE: Duration = Duration::from_millis(50);
+    /// So often it is asked whether the other process is still there.
+    const LOOK: u32 = 20;
     let mut call = record.effect.call.clone();
-    loop {
+    for round in 1_u32.. {
+        if round.is_multiple_of(LOOK) {
+            // Where nobody else looks after the store, nobody else would notice.
+            if let Ok(left) = inner.store.recover().await {
+                inner.effects_left(&left);
+            }
+        }
         let seen = match inner.store.effect(&record.effect.tenant, &call).await {
             // It failed, and somebody has begun again under the key: that is what is waited for now.
             Err(StoreError::Missing) => inner.store.by_key(&record.key).await,
@@ -37,7 +51,8 @@ async fn elsewhere(inner: &Inner, record: &EffectRecord, until: tokio::time::Ins
         };
         match seen {
             Ok(now) if now.fingerprint != record.fingerprint => break,
-            Ok(now) if now.state != State::Started => return replayed(&now),
+            Ok(now) if now.state == State::Unknown && may_begin_again(&now) => return None,
+            Ok(now) if now.state != State::Started => return Some(replayed(&now)),
             Ok(now) => call = now.effect.call,
             Err(StoreError::Missing) => break,
             Err(_) => {}
@@ -47,6 +62,16 @@ async fn elsewhere(inner: &Inner, record: &EffectRecord, until: tokio::time::Ins
         }
         tokio::time::sleep(PAUSE).await;
     }
+    Some(running(record))
+}
+
+/// Whether an effect of unknown outcome does no harm twice.
+fn may_begin_again(record: &EffectRecord) -> bool {
+    record.effect.policy == SideEffectPolicy::Idempotent
+}
+
+/// The same call is on its way.
+pub(super) fn running(record: &EffectRecord) -> Answer {
     Answer::refused(
         Stage::Claim,
         ToolError::new(
@@ -85,6 +110,9 @@ fn unanswered(record: &EffectRecord, message: &str) -> ToolError {
         .with_details(json!({ "call": record.effect.call, "state": record.state }))
 }
 
+/// The code of the warning that what is answered again was undone.
+pub(crate) const UNDONE: &str = "undone";
+
 /// What has become of an act since it was answered, for whoever is told the answer again.
 pub(super) fn undone(record: &EffectRecord) -> Option<Warning> {
     let message = match record.state {
@@ -98,7 +126,7 @@ pub(super) fn undone(record: &EffectRecord) -> Option<Warning> {
         | State::Happened
         | State::NotHappened => return None,
     };
-    let (path, code, message) = (String::new(), "undone".to_owned(), message.to_owned());
+    let (path, code, message) = (String::new(), UNDONE.to_owned(), message.to_owned());
     Some(Warning { path, code, message, before: None, after: None })
 }
 

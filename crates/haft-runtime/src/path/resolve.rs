@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use haft_core::contract::{Mode, SideEffectPolicy};
+use haft_core::contract::{Capability, Mode, SideEffectPolicy};
 use haft_core::port::Ask;
 use haft_core::record::Stage;
 use haft_core::session::Session;
@@ -52,6 +52,9 @@ pub(crate) async fn tool(
     call: Arc<Call>,
 ) -> Result<Resolved, Refusal> {
     short(&call)?;
+    if inner.is_over(&call.caller) {
+        return Err(Refusal::at(Stage::Resolve, Inner::of_nobody()).by("tenant:removed"));
+    }
     let session = match &call.session {
         Some(id) => {
             let loaded = inner.book.load(&call.caller, id).await;
@@ -113,6 +116,13 @@ fn short(call: &Call) -> Result<(), Refusal> {
 /// A call that names no connection uses the agent's own, where it has one and the door has not given
 /// the request others. Whether it is granted, policy decides as for any other.
 fn with_connection(mut call: Arc<Call>, tool: &EffectiveTool) -> Arc<Call> {
+    // A tool that uses none does the same with any: to name one makes no other act of it. (One that the request was
+    // not given is refused at the gate.)
+    let given = call.connection.as_ref().is_some_and(|one| call.connections.contains(one));
+    if given && !uses_one(&tool.tool) {
+        Arc::make_mut(&mut call).connection = None;
+        return call;
+    }
     let Some(own) = &tool.connection else { return call };
     let fits = call.connections.is_empty() || call.connections.contains(own);
     if call.connection.is_none() && fits {
@@ -121,6 +131,11 @@ fn with_connection(mut call: Arc<Call>, tool: &EffectiveTool) -> Arc<Call> {
         call.connections = vec![own.clone()];
     }
     call
+}
+
+/// Whether it matters to a tool which connection it is called with: its own, or that of tools which it calls.
+fn uses_one(tool: &Tool) -> bool {
+    tool.contract.connection.is_some() || tool.contract.capabilities.contains(&Capability::CallTool)
 }
 
 fn pinned_is_gone(version: Option<&str>) -> Refusal {

@@ -1,6 +1,7 @@
 //! `redact`: known secrets leave both views, and everything that is not allowed leaves the one for
 //! UI and telemetry.
 
+use haft_core::contract::Capability;
 use haft_core::ledger::State;
 use haft_core::outcome::Intent;
 use haft_core::record::{Stage, Written};
@@ -11,7 +12,7 @@ use super::Trip;
 use super::check::{self, Checked};
 use super::confirm::Approved;
 use super::join::Joined;
-use crate::redact::clean_text;
+use crate::redact::{WITHHELD, clean_text};
 use crate::runtime::{Inner, Sieve};
 
 /// Longer messages are cut: they are for a model to read.
@@ -66,18 +67,39 @@ pub(crate) fn both_views(
         Err(error) => {
             let mut error = error;
             // Before it is cut: what is quoted in part is harder to know.
-            quote_nothing(call, &mut error);
+            quote_nothing(trip, call, &mut error);
             let error = clean(&secrets, error);
             Redacted { state, result: Err(error), view: None, intents, stage }
         }
     }
 }
 
-/// What a handler says may quote its arguments. Whoever called knows them; others see what redaction
-/// allows.
-pub(super) fn quote_nothing(call: &Approved, error: &mut ToolError) {
-    if error.shown.is_none() {
-        error.shown = call.loaded.seen_words(&error.message, call.effective());
+/// What a handler says may quote its arguments, and what the tools that it called hide. Whoever called
+/// knows that or is told; others see what redaction allows.
+pub(super) fn quote_nothing(trip: &Trip, call: &Approved, error: &mut ToolError) {
+    if let Some(seen) = seen_words(trip, call, error.shown()) {
+        error.shown = Some(seen);
+    }
+}
+
+/// What others may see of such words, where that is not all of them.
+pub(super) fn seen_words(trip: &Trip, call: &Approved, words: &str) -> Option<String> {
+    let (loaded, arguments) = (&call.loaded, call.effective());
+    match &trip.confided {
+        None => loaded.seen_words(words, arguments),
+        Some(confided) => {
+            confided.seen(words, |words, more| loaded.seen_words_without(words, arguments, more))
+        }
+    }
+}
+
+/// What is on record has no words for others, and what such a tool quotes nobody knows any more.
+pub(super) fn withhold_kept(call: &Approved, error: &mut ToolError) {
+    let calls_others = call.tool.tool.contract.capabilities.contains(&Capability::CallTool);
+    // Of these the ledger says itself what is known.
+    let ours = matches!(error.kind, ErrorKind::UnknownOutcome | ErrorKind::ResultExpired);
+    if calls_others && !ours && error.shown.is_none() {
+        error.shown = Some(WITHHELD.to_owned());
     }
 }
 

@@ -9,11 +9,12 @@ use haft_core::port::StoreError;
 use haft_core::record::{InvocationRecord, Stage};
 use haft_core::{ErrorKind, ToolError};
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::claim::Granted;
 use super::join::Joined;
 use super::scrub::Redacted;
-use super::{Answer, Trip};
+use super::{Answer, Trip, publish};
 use crate::runtime::Inner;
 
 pub(crate) async fn record(
@@ -31,24 +32,37 @@ pub(crate) async fn record(
     };
     let mut answer = Answer { result, view, intents, stage, cached: false };
     match granted.ticket() {
-        None => inner.store.record(record),
+        None => publish::on_record(inner, trip, record),
         Some(ticket) => {
             let ending = Ending {
                 state,
                 result: answer.result.as_ref().ok().cloned(),
-                error: answer.result.as_ref().err().cloned(),
+                error: answer.result.as_ref().err().map(kept),
                 intents: answer.intents.clone(),
             };
             name_call(&mut answer, state, ticket);
-            let written = Box::pin(write(inner, call, ticket, ending, &record)).await;
+            let outcome =
+                Outcome { ticket: ticket.clone(), ending, tool: call.tool.tool.id.clone() };
+            let patience = Instant::now() + inner.settings.lease_grace;
+            let written = Box::pin(outcome.write(inner, Some(&record), patience)).await;
             if let Err(error) = written {
                 answer = unrecorded(&answer, ticket, &error);
                 inner.store.record(Box::new(in_doubt(*record, &answer)));
+                if may_be_taken_later(&error) {
+                    go_on(inner, outcome, Instant::now() + granted.lease_left());
+                }
             }
         }
     }
     granted.answer(&answer);
     answer
+}
+
+/// An error as it is kept. What others may see of it stands in the call's record, and no store has it.
+fn kept(error: &ToolError) -> ToolError {
+    let mut error = error.clone();
+    error.shown = None;
+    error
 }
 
 /// The budget that is not a deadline in this mode is worth a warning.
@@ -75,37 +89,57 @@ fn name_call(answer: &mut Answer, state: State, ticket: &Ticket) {
     }
 }
 
-/// Tries until the lease ends: an outcome that was seen is not given up lightly.
-async fn write(
-    inner: &Inner,
-    call: &Joined,
-    ticket: &Ticket,
+/// What became of an effect, on its way into the ledger.
+struct Outcome {
+    ticket: Ticket,
     ending: Ending,
-    record: &InvocationRecord,
-) -> Result<(), StoreError> {
-    let until = tokio::time::Instant::now() + inner.settings.lease_grace;
-    let mut pause = Duration::from_millis(20);
-    loop {
-        let written = inner.store.settle(ticket, ending.clone(), Some(record.clone())).await;
-        match written {
-            // Again: the first try was written although its answer was lost.
-            Ok(Settled::Written | Settled::Again) => return Ok(()),
-            Ok(Settled::TooLate(state)) => {
-                return Err(StoreError::WrongState(format!(
-                    "`{}` was settled by somebody else: {}",
-                    call.tool.tool.id,
-                    state.as_str()
-                )));
+    tool: String,
+}
+
+impl Outcome {
+    /// Tries until then: an outcome that was seen is not given up lightly.
+    async fn write(
+        &self,
+        inner: &Inner,
+        record: Option<&InvocationRecord>,
+        until: Instant,
+    ) -> Result<(), StoreError> {
+        let mut pause = Duration::from_millis(20);
+        loop {
+            let (ending, record) = (self.ending.clone(), record.cloned());
+            match inner.store.settle(&self.ticket, ending, record).await {
+                // Again: the first try was written although its answer was lost.
+                Ok(Settled::Written | Settled::Again) => return Ok(()),
+                Ok(Settled::TooLate(state)) => {
+                    return Err(StoreError::WrongState(format!(
+                        "`{}` was settled by somebody else: {}",
+                        self.tool,
+                        state.as_str()
+                    )));
+                }
+                Err(error) if may_be_taken_later(&error) && Instant::now() < until => {
+                    tokio::time::sleep(pause).await;
+                    pause = pause.saturating_mul(2).min(Duration::from_secs(1));
+                }
+                Err(error) => return Err(error),
             }
-            Err(StoreError::Unavailable(_) | StoreError::InDoubt(_))
-                if tokio::time::Instant::now() < until =>
-            {
-                tokio::time::sleep(pause).await;
-                pause = pause.saturating_mul(2).min(Duration::from_secs(1));
-            }
-            Err(error) => return Err(error),
         }
     }
+}
+
+fn may_be_taken_later(error: &StoreError) -> bool {
+    matches!(error, StoreError::Unavailable(_) | StoreError::InDoubt(_))
+}
+
+/// Goes on trying for as long as others leave it to this process: a disk has room again some day. Whoever asked
+/// has been told that nobody knows; from then on they are told what is known. The call itself is on record
+/// as they were told.
+fn go_on(inner: &Arc<Inner>, outcome: Outcome, until: Instant) {
+    let trying = inner.clone();
+    drop(inner.tasks.spawn(async move {
+        // What cannot be written even then is found to be unknown by whoever looks after the store.
+        let _ = outcome.write(&trying, None, until).await;
+    }));
 }
 
 /// The record of such a call, for when the store takes something again. What its handler answered is

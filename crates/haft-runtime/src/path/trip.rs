@@ -12,7 +12,7 @@ use haft_core::trace::Trace;
 use haft_core::{Call, ErrorKind, ToolError};
 
 use crate::identity;
-use crate::redact::Leased;
+use crate::redact::{Confided, Leased};
 use crate::runtime::{Inner, Sieve};
 use crate::trace;
 
@@ -45,6 +45,8 @@ pub(crate) struct Trip {
     pub(crate) auth: Option<Arc<Auth>>,
     /// What was leased with them.
     pub(crate) leased: Option<Arc<Leased>>,
+    /// What the tools that it called hide, where it may call some.
+    pub(crate) confided: Option<Arc<Confided>>,
     /// The effect whose kept answer this is.
     pub(crate) replays: Option<Box<Replayed>>,
     /// What stands for the model's id where that holds a secret or is long.
@@ -85,6 +87,7 @@ impl Trip {
             started_at_ms: inner.store.now_ms(),
             auth: None,
             leased: None,
+            confided: None,
             replays: None,
             hidden_id: None,
             hidden_session: None,

@@ -252,6 +252,11 @@ impl Rules {
             }
         }
         self.check_supersede(file, problems);
+        if self.user.get("isAuthenticated").is_some_and(|ty| *ty != UserType::Boolean) {
+            let message =
+                "user.isAuthenticated: it is a boolean at every door, and rules read it as one";
+            problems.push(Problem::error(file, message).help("take it out, or write \"boolean\""));
+        }
         if let Some(long) = self.recall.iter().find(|rule| rule.seconds > LONGEST_RECALL) {
             let message = format!("recall: {} s is longer than a day", long.seconds);
             problems.push(Problem::error(file, message).help("write 86400 or less"));

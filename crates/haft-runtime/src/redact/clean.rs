@@ -11,13 +11,17 @@
 /// ```
 #[must_use]
 pub fn clean_text(text: &str, most: usize) -> String {
-    let mut clean = String::with_capacity(text.len().min(most * 4));
+    let clean = String::with_capacity(text.len().min(most.saturating_mul(4)));
+    cleaned(clean, text.chars(), most)
+}
+
+fn cleaned(mut clean: String, mut rest: impl Iterator<Item = char> + Clone, most: usize) -> String {
     let mut count = 0;
-    let mut rest = text.chars();
+    let mut endless = false;
     while let Some(letter) = rest.next() {
         let kept = match letter {
             '\u{1b}' | '\u{9b}' => {
-                skip_sequence(letter, &mut rest);
+                skip_sequence(letter, &mut rest, &mut endless);
                 continue;
             }
             '\n' | '\r' | '\t' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => ' ',
@@ -39,8 +43,9 @@ pub fn clean_text(text: &str, most: usize) -> String {
     clean
 }
 
-/// Steps over what a terminal would obey: `ESC [ … letter`, `ESC ] … BEL`, `ESC x`.
-fn skip_sequence(start: char, rest: &mut std::str::Chars<'_>) {
+/// Steps over what a terminal would obey: `ESC [ … letter`, `ESC ] … BEL`, `ESC x`. Where one such has no end,
+/// no later one has: nobody looks again, for each would be looked for through all of the rest.
+fn skip_sequence<I: Iterator<Item = char> + Clone>(start: char, rest: &mut I, endless: &mut bool) {
     let mut look = rest.clone();
     let kind = if start == '\u{9b}' { Some('[') } else { look.next() };
     match kind {
@@ -50,10 +55,12 @@ fn skip_sequence(start: char, rest: &mut std::str::Chars<'_>) {
                 *rest = look;
             }
         }
+        Some(']' | 'P' | '^' | '_' | 'X') if *endless => {}
         Some(']' | 'P' | '^' | '_' | 'X') => {
             let end = look.find(|letter| matches!(letter, '\u{7}' | '\u{9c}' | '\\'));
-            if end.is_some() {
-                *rest = look;
+            match end {
+                Some(_) => *rest = look,
+                None => *endless = true,
             }
         }
         Some(_) | None => *rest = look,
@@ -72,4 +79,27 @@ pub fn is_hidden(letter: char) -> bool {
             | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}' | '\u{FFFE}' | '\u{FFFF}'
             | '\u{13430}'..='\u{1343F}' | '\u{16FE4}' | '\u{1BCA0}'..='\u{1BCA3}' | '\u{1D159}'
             | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// How many characters of a text are looked at, for each that it has.
+    fn looked(text: &str) -> usize {
+        let count = Cell::new(0);
+        let counted = text.chars().inspect(|_| count.set(count.get() + 1));
+        assert_eq!(cleaned(String::new(), counted, text.len()), clean_text(text, text.len()));
+        count.get() / text.chars().count()
+    }
+
+    #[test]
+    fn sequences_without_an_end_are_looked_through_once() {
+        for part in ["\u{1b}]", "\u{1b}P", "\u{1b}[", "\u{9b}", "\u{1b}[0", "\u{1b}^x\u{1b}[1;"] {
+            assert!(looked(&part.repeat(10_000)) <= 3, "{part:?}");
+        }
+        assert_eq!(clean_text("\u{1b}]0;a\u{7}b\u{1b}]c\u{1b}[1md", 80), "b]cd");
+    }
 }

@@ -24,13 +24,14 @@ pub(super) enum Escape {
     Percent,
     /// `a+b`, as forms write a space.
     Plus,
-    /// `\u002f`, `\/`, `\x2f`
+    /// `\u002f`, `\U0000002f`, `\/`, `\x2f`
     Backslash,
     /// `&amp;`, `&#47;`, `&#x2f;`
     Entity,
     /// `=2F`, and a line that goes on, as mails write them.
     Quoted,
-    /// Line ends, which base64 in mails and keys is folded with, and what cannot be seen.
+    /// Line ends and tabs, which base64 in mails and keys is folded with, and what cannot be seen: texts of two
+    /// bytes a letter that are read as one byte each have a NUL beside each letter.
     Fold,
 }
 
@@ -46,7 +47,7 @@ impl Escape {
             Self::Entity => byte == b'&',
             Self::Quoted => byte == b'=',
             // Of what cannot be seen, nearly all begins with one of these.
-            Self::Fold => matches!(byte, b'\n' | b'\r' | 0xc2 | 0xe2 | 0xef),
+            Self::Fold => matches!(byte, b'\n' | b'\r' | b'\t' | 0 | 0xc2 | 0xe2 | 0xef),
         }
     }
 
@@ -148,6 +149,7 @@ fn backslash(bytes: &[u8]) -> Option<(usize, Vec<u8>)> {
         b't' => one(b'\t'),
         b'x' => Some((4, vec![u8::try_from(code(bytes.get(2..4)?, 16)?).ok()?])),
         b'0'..=b'3' => Some((4, vec![u8::try_from(code(bytes.get(1..4)?, 8)?).ok()?])),
+        b'U' => Some((10, utf8(code(bytes.get(2..10)?, 16)?)?)),
         b'u' if bytes.get(2) == Some(&b'{') => {
             let end = bytes.iter().take(LONGEST).position(|byte| *byte == b'}')?;
             Some((end + 1, utf8(code(bytes.get(3..end)?, 16)?)?))

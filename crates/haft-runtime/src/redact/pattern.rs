@@ -197,7 +197,7 @@ pub(super) fn exact(secret: &str) -> Vec<Pattern> {
 }
 
 /// The spellings in which case does not matter: the secret itself, whoever writes it in capitals,
-/// hexadecimal, with and without separators, and base32.
+/// hexadecimal, with and without separators and in groups, and base32.
 pub(super) fn folded(secret: &str) -> Vec<Pattern> {
     let bytes = secret.as_bytes();
     let pairs: Vec<String> = bytes.iter().map(|byte| hex(&[*byte])).collect();
@@ -211,6 +211,7 @@ pub(super) fn folded(secret: &str) -> Vec<Pattern> {
         };
         Pattern::begun(bytes, spell)
     };
+    let grouped = |(size, shift): (usize, usize)| Pattern::begun(bytes, grouped(size, shift));
     let rare = [
         Pattern::begun(&inner, hex),
         Pattern::begun(&little, hex),
@@ -222,7 +223,22 @@ pub(super) fn folded(secret: &str) -> Vec<Pattern> {
         listed("0x", " "),
     ];
     let whole = [Pattern::plain(secret), Pattern::plain(hex(bytes))];
-    whole.into_iter().chain(joined).chain(rare).collect()
+    let groups = [2, 4].into_iter().flat_map(|size| (0..size).map(move |shift| (size, shift)));
+    whole.into_iter().chain(joined).chain(rare).chain(groups.map(grouped)).collect()
+}
+
+/// How dumps write bytes in groups, where the first of them stands so far into one.
+fn grouped(size: usize, shift: usize) -> impl Fn(&[u8]) -> String {
+    move |bytes| {
+        let mut text = String::with_capacity(bytes.len() * 3);
+        for (at, byte) in bytes.iter().enumerate() {
+            if at > 0 && (at + shift).is_multiple_of(size) {
+                text.push(' ');
+            }
+            text.push_str(&hex(&[*byte]));
+        }
+        text
+    }
 }
 
 /// The secret in units of two bytes, the lower one first and the higher one first.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
@@ -161,6 +161,25 @@ struct Span {
     start: usize,
     end: usize,
     secret: usize,
+}
+
+/// Two names may hide the same secret; neither value is lost. How far each was counted is kept: thousands may.
+fn unique(
+    shown: String,
+    counts: &mut HashMap<String, usize>,
+    mut is_taken: impl FnMut(&str) -> bool,
+) -> String {
+    if !is_taken(&shown) {
+        return shown;
+    }
+    let count = counts.entry(shown.clone()).or_insert(1);
+    loop {
+        *count += 1;
+        let unique = format!("{shown}#{count}");
+        if !is_taken(&unique) {
+            return unique;
+        }
+    }
 }
 
 impl Scrubber {
@@ -328,15 +347,10 @@ impl Scrubber {
             changed |= self.scrub(value, depth, left)?;
         }
         if named {
+            let mut counts = HashMap::new();
             for (name, value) in std::mem::take(map) {
                 let shown = self.text(&name)?.into_owned();
-                // Two names may hide the same secret; neither value is lost.
-                let mut unique = shown.clone();
-                let mut count = 1_usize;
-                while map.contains_key(&unique) {
-                    count += 1;
-                    unique = format!("{shown}#{count}");
-                }
+                let unique = unique(shown, &mut counts, |name| map.contains_key(name));
                 map.insert(unique, value);
             }
         }
@@ -395,5 +409,27 @@ impl Scrubber {
         }
         clean.push_str(text.get(at..).unwrap_or_default());
         Cow::Owned(clean)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn names_that_hide_the_same_secret_are_counted_on() {
+        let (mut taken, mut counts) = (HashSet::from(["a#3".to_owned()]), HashMap::new());
+        let mut looked = 0;
+        for _ in 0..1_000 {
+            let name = unique("a".to_owned(), &mut counts, |name| {
+                looked += 1;
+                taken.contains(name)
+            });
+            assert!(taken.insert(name));
+        }
+        assert!(["a", "a#2", "a#4", "a#1001"].iter().all(|name| taken.contains(*name)));
+        assert!(looked <= 2 * 1_000, "{looked}");
     }
 }

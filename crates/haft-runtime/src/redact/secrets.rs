@@ -63,6 +63,18 @@ impl Secrets {
         Ok((Self::of(list, Some(self))?, gone))
     }
 
+    /// The same without those of a tenant's connections that nobody uses any more.
+    pub(crate) fn without(&self, tenant: &str) -> Result<Self, Unscrubbed> {
+        let stays = |one: &&Arc<Secret>| scope(one.owner.as_ref()) != tenant || one.is_leased();
+        Self::of(self.list.iter().filter(stays).cloned().collect(), Some(self))
+    }
+
+    /// Those of a tenant's connections that are in use.
+    pub(crate) fn leased_of(&self, tenant: &str) -> Vec<Arc<Secret>> {
+        let own = |one: &&Arc<Secret>| scope(one.owner.as_ref()) == tenant && one.is_leased();
+        self.list.iter().filter(own).cloned().collect()
+    }
+
     fn of(list: Vec<Arc<Secret>>, before: Option<&Self>) -> Result<Self, Unscrubbed> {
         let mut known: HashMap<String, HashSet<ByValue>> = HashMap::new();
         let mut seekable: HashMap<&str, Vec<Arc<Secret>>> = HashMap::new();

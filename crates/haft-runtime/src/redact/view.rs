@@ -70,9 +70,34 @@ impl View {
     /// are not among the contract's own. Nothing where all of it may be.
     #[must_use]
     pub fn words(&self, text: &str, arguments: &Value, own: &BTreeSet<String>) -> Option<String> {
+        self.words_without(text, arguments, own, &[])
+    }
+
+    /// As [`words`](Self::words), where these may not be seen either.
+    pub(crate) fn words_without(
+        &self,
+        text: &str,
+        arguments: &Value,
+        own: &BTreeSet<String>,
+        more: &[&str],
+    ) -> Option<String> {
         let mut hidden = Hidden::default();
         self.root.hidden(arguments, own, &mut hidden);
+        hidden.names.extend(more);
         quoted::without(text, &hidden)
+    }
+
+    /// Whatever of these arguments may not be seen, as words.
+    pub(crate) fn hidden_words(&self, arguments: &Value, own: &BTreeSet<String>) -> Vec<String> {
+        let mut hidden = Hidden::default();
+        self.root.hidden(arguments, own, &mut hidden);
+        let word = |value: &&Value| match value {
+            Value::String(text) => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+        };
+        let names = hidden.names.iter().map(ToString::to_string);
+        hidden.values.iter().filter_map(word).chain(names).collect()
     }
 
     /// As [`of`](Self::of), to be written straight away: every call has such a view, and a tree of

@@ -277,6 +277,7 @@ impl Builder {
                 recall: path::Recall::default(),
                 tasks: Arc::default(),
                 suggestions: Suggestions::default(),
+                eras: Default::default(),
             }),
         })
     }

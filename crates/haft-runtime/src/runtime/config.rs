@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
-use haft_core::config::{Change, Entry, Kind, Snapshot};
+use haft_core::config::{Change, Edition, Entry, Kind, Snapshot};
 use haft_core::port::{Connections, Decide, StoreError};
 use haft_core::{Digest, Registry};
 use tokio::sync::{Mutex, MutexGuard};
@@ -19,7 +19,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use drafts::{Drafts, Turn, Turns};
 pub use tools::ToolState;
 
-use super::{Rulebook, Runtime, Shelves};
+use super::{Inner, Rulebook, Runtime, Shelves};
 use crate::config::{
     ChangeError, Changed, Configured, Declared, Merged, Workshop, merge, source_of,
 };
@@ -58,7 +58,8 @@ impl Office {
         connections: Option<Arc<dyn Connections>>,
         workshop: Workshop,
     ) -> Self {
-        let configured = Configured { records: declared.records.clone(), ..Configured::default() };
+        let records = declared.records.clone();
+        let configured = Configured::new(Snapshot::default(), records, Vec::new());
         let configured = ArcSwap::from_pointee(configured);
         // Whoever brings tools or rules along has a policy of their own, which the first refresh makes.
         let brings = declared.records.tenants.iter().flat_map(|one| &one.definitions);
@@ -71,6 +72,13 @@ impl Office {
 
     pub(crate) fn connections(&self) -> Option<&Arc<dyn Connections>> {
         self.connections.as_ref()
+    }
+}
+
+impl Inner {
+    /// Whether a key of the store is still what it was when somebody came in with it.
+    pub(crate) fn has_key(&self, key: &Edition) -> bool {
+        self.office.configured.load().has_key(key)
     }
 }
 
@@ -120,7 +128,8 @@ impl Runtime {
             self.inner.office.granted.store(Arc::new(granted));
         }
         self.prepare(&snapshot.entries).await;
-        self.put_in_force(&mut desk, snapshot);
+        let replaced = self.replaced(&snapshot).await;
+        self.put_in_force(&mut desk, snapshot, &replaced);
         Ok(true)
     }
 
@@ -175,7 +184,8 @@ impl Runtime {
         let stays = change.to.is_some();
         let entry = self.inner.store.change(change).await?;
         let snapshot = self.inner.store.snapshot().await?;
-        self.put_in_force(desk, snapshot);
+        let replaced = self.replaced(&snapshot).await;
+        self.put_in_force(desk, snapshot, &replaced);
         warnings.extend(stays.then(|| self.unused(&entry)).flatten());
         Ok(Changed { entry, warnings })
     }
@@ -217,12 +227,13 @@ impl Runtime {
         // Whoever changes something at this moment leaves it to the next refresh.
         if let Ok(mut desk) = self.inner.office.desk.try_lock() {
             let snapshot = self.configured().snapshot.clone();
-            self.put_in_force(&mut desk, snapshot);
+            self.put_in_force(&mut desk, snapshot, &[]);
         }
     }
 
-    /// Puts together what is declared and what is stored, and swaps it in as one.
-    fn put_in_force(&self, desk: &mut Desk, snapshot: Snapshot) {
+    /// Puts together what is declared and what is stored, and swaps it in as one. Of tenants that were
+    /// `replaced` by others of their name nothing is kept.
+    fn put_in_force(&self, desk: &mut Desk, snapshot: Snapshot, replaced: &[String]) {
         let office = &self.inner.office;
         office.stale.store(false, Ordering::Release);
         let brought = self.bring(&snapshot.entries);
@@ -242,19 +253,8 @@ impl Runtime {
         self.inner.rules.store(Arc::new(Rulebook::new(decide, rules, directory)));
         self.inner.forget_catalogs();
         let Merged { records, problems, .. } = merged;
-        self.forget_removed(&records);
-        office.configured.store(Arc::new(Configured { snapshot, records, problems }));
-    }
-
-    /// Tenants that are there no longer take along what is known of them in memory. One that another
-    /// process removes and makes again between two looks is not noticed.
-    fn forget_removed(&self, records: &Records) {
-        let before = self.inner.office.configured.load();
-        let stays = |id: &str| records.tenants.iter().any(|one| one.id == id);
-        for gone in before.records.tenants.iter().filter(|one| !stays(&one.id)) {
-            self.inner.suggestions.forget(&gone.id);
-            self.inner.observe.iter().for_each(|observer| observer.tenant_removed(&gone.id));
-        }
+        self.forget_removed(&records, replaced);
+        office.configured.store(Arc::new(Configured::new(snapshot, records, problems)));
     }
 
     /// The directory; of a tenant whose things do not fit together only what is declared, and its

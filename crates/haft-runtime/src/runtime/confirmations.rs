@@ -18,7 +18,8 @@ pub struct Decided {
 }
 
 impl Runtime {
-    /// Approves or declines. Whoever asked cannot: the approver is another principal.
+    /// Approves or declines. Whoever asked cannot: the approver is another principal. What somebody has
+    /// approved can still be declined until a call has used it.
     ///
     /// # Errors
     ///

@@ -82,6 +82,19 @@ impl Inner {
         Ok(gone)
     }
 
+    /// Forgets the secrets of a tenant that was removed: in the texts of another of its name nobody looks
+    /// for them. What a call still uses stays with what it says.
+    pub(crate) fn forget_secrets(&self, tenant: &str) {
+        let _turn = self.adding.turn.lock();
+        let known = self.secrets.load_full();
+        // Fewer can always be prepared; else they stay as they were.
+        let Ok(after) = known.without(tenant) else { return };
+        self.secrets.store(Arc::new(after));
+        fence(Ordering::SeqCst);
+        // Somebody may have begun to use one meanwhile.
+        let _ = self.add(known.leased_of(tenant));
+    }
+
     /// What is looked for in what one call of a tenant says.
     pub(crate) fn sieve<'a>(&self, tenant: &'a str, leased: Option<&'a Leased>) -> Sieve<'a> {
         Sieve { known: self.secrets(), tenant, leased }

@@ -27,4 +27,6 @@ mod recall;
 #[cfg(test)]
 mod redaction;
 #[cfg(test)]
+mod successors;
+#[cfg(test)]
 mod toolbox;

@@ -120,6 +120,23 @@ fn a_secret_is_found_in_every_spelling() {
     }
 }
 
+fn hexed(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn a_secret_is_found_in_groups_of_a_dump_wherever_it_begins() {
+    for size in [2, 4] {
+        for before in 0..size {
+            let text = format!("{}{TOKEN}!!!!", "x".repeat(before));
+            let dump: Vec<String> = text.as_bytes().chunks(size).map(hexed).collect();
+            let clean = scrubber().text(&dump.join(" ")).unwrap().into_owned();
+            assert!(clean.contains("[secret:conn_x]"), "{size}, {before}: {clean}");
+            assert!(!clean.contains("39"), "nothing of it is left: {clean}");
+        }
+    }
+}
+
 #[test]
 fn a_secret_is_found_in_spellings_of_spellings() {
     let hidden = "a [secret:conn_x] b";
@@ -144,6 +161,16 @@ fn a_secret_is_found_in_spellings_of_spellings() {
             .trim_end_matches('\u{200b}')
             .to_owned(),
         TOKEN.encode_utf16().flat_map(u16::to_le_bytes).map(|byte| format!("{byte:02x}")).collect(),
+        TOKEN.chars().map(|c| format!("\\U{:08x}", u32::from(c))).collect(),
+        TOKEN
+            .chars()
+            .map(|c| format!("{c}\0"))
+            .collect::<String>()
+            .trim_end_matches('\0')
+            .to_owned(),
+        TOKEN.replace('!', "!\t"),
+        TOKEN.as_bytes().chunks(2).map(hexed).collect::<Vec<_>>().join(" "),
+        TOKEN.as_bytes().chunks(4).map(hexed).collect::<Vec<_>>().join(" ").to_uppercase(),
         STANDARD
             .encode(TOKEN)
             .trim_end_matches('=')

@@ -126,7 +126,8 @@ pub(crate) fn ordered(since_ms: Option<i64>, until_ms: Option<i64>) -> Result<()
 
 /// The tenant's entries, newest first. Their hashes chain those of all tenants. What a late or
 /// probed outcome gave is left out of what they say: redaction has not seen it.
-#[utoipa::path(get, path = "/v1/audit", tag = "records", params(Part),
+#[utoipa::path(get, path = "/v1/audit", tag = "records",
+    operation_id = "list_audit_entries", params(Part),
     responses(
         (status = 200, description = "The entries.", body = Vec<shapes::AuditEntry>,
             headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
@@ -191,6 +192,7 @@ pub(crate) async fn entries(
 /// Checks every entry's hash, the chain between them and the signed checkpoints. One check at a
 /// time: it reads the whole trail. How long that is, only the tenant that runs the server is told.
 #[utoipa::path(post, path = "/v1/audit/verify", tag = "records",
+    operation_id = "verify_audit",
     responses(
         (status = 200, description = "What was found; `broken` where it is not intact.",
             body = shapes::Checked),
@@ -226,7 +228,9 @@ pub(crate) fn without_number((number, why): &(u64, String)) -> String {
 pub(crate) async fn verified(door: &Door, who: &Who) -> Result<Checked, Problem> {
     need(who, Role::Operator)?;
     let _alone = door.verifying.try_acquire().map_err(|_| Problem::overloaded())?;
-    door.runtime.store().verify().await.map_err(unreadable)
+    let found = door.runtime.store().verify().await.map_err(unreadable)?;
+    crate::tending::touched(door, &found).await;
+    Ok(found)
 }
 
 #[cfg(test)]

@@ -155,6 +155,7 @@ fn nth<'de, D: Deserializer<'de>>(said: D) -> Result<Option<u32>, D::Error> {
 /// each of their ends come as they happen, and last what the answer would have been; with
 /// `Prefer: respond-async` the answer is fetched later.
 #[utoipa::path(post, path = "/v1/agents/{agent}/calls", tag = "calls",
+    operation_id = "make_calls",
     params(("agent" = String, Path, description = "The agent."), Said,
         ("Idempotency-Key" = Option<String>, Header,
             description = "The same key for the same act: it is done once."),
@@ -375,6 +376,7 @@ pub(crate) fn fresh(what: &str) -> Result<String, Problem> {
 
 /// The answer of a call that was to be answered later.
 #[utoipa::path(get, path = "/v1/agents/{agent}/calls/{call}", tag = "calls",
+    operation_id = "poll_call",
     params(("agent" = String, Path, description = "The agent."),
         ("call" = String, Path, description = "The id under which it was accepted.")),
     responses(

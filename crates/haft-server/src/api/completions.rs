@@ -42,6 +42,7 @@ const AGAIN: Duration = Duration::from_secs(15 * 60);
 /// is for, or that `model` names. Those are called here; calls of the client's own `tools` are
 /// handed back.
 #[utoipa::path(post, path = "/v1/chat/completions", tag = "chat",
+    operation_id = "complete_chat",
     params(("Idempotency-Key" = Option<String>, Header,
         description = "The same key for the same request: what it does is done once.")),
     request_body = ChatRequest,
@@ -99,6 +100,7 @@ pub(crate) struct Model {
 
 /// What `model` may name: the agents of the key that have a model to talk to.
 #[utoipa::path(get, path = "/v1/models", tag = "chat",
+    operation_id = "list_models",
     responses(
         (status = 200, description = "A list as OpenAI's clients read it.", body = Listed),
         NoKey))]
@@ -116,6 +118,7 @@ pub(crate) async fn models(
 
 /// The same for the agent in the path, whatever `model` says.
 #[utoipa::path(post, path = "/v1/agents/{agent}/chat/completions", tag = "chat",
+    operation_id = "complete_chat_of_agent",
     params(("agent" = String, Path, description = "The agent."),
         ("Idempotency-Key" = Option<String>, Header,
             description = "The same key for the same request: what it does is done once.")),

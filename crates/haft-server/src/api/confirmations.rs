@@ -38,10 +38,15 @@ pub(crate) struct Filter {
     /// At most so many, up to 1,000; 100 where absent.
     #[param(minimum = 1, maximum = 1000)]
     pub(crate) limit: Option<usize>,
+    /// Void later than this.
+    #[serde(skip)]
+    #[param(ignore)]
+    pub(crate) open_after_ms: Option<i64>,
 }
 
 /// Questions, newest first, with the arguments that would be used.
-#[utoipa::path(get, path = "/v1/confirmations", tag = "confirmations", params(Filter),
+#[utoipa::path(get, path = "/v1/confirmations", tag = "confirmations",
+    operation_id = "list_confirmations", params(Filter),
     responses(
         (status = 200, description = "The questions.", body = Vec<shapes::Confirmation>,
             headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
@@ -74,6 +79,7 @@ pub(crate) async fn found(
     let wanted = ConfirmationFilter {
         tenant: who.tenant.to_string(),
         status: filter.status,
+        open_after_ms: filter.open_after_ms,
         session: filter.session,
         after: filter.after,
         limit: filter.limit.unwrap_or(100).min(1_001),
@@ -116,6 +122,7 @@ pub(crate) struct Answer {
 
 /// Approves or declines, as the key's holder. Whoever asked cannot.
 #[utoipa::path(post, path = "/v1/confirmations/{id}", tag = "confirmations",
+    operation_id = "decide_confirmation",
     params(("id" = String, Path, description = "The question.")),
     request_body = Answer,
     responses(

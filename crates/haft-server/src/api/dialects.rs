@@ -163,7 +163,16 @@ pub(crate) async fn read(
         if dialect == Dialect::Adm && broken.why == Broken::Contradiction {
             adm::explain(bytes, broken.call.position, &mut end);
         }
-        message.parts.push((broken.call.clone(), Part::Broken(Box::new(end))));
+        let part = match end.result {
+            // It is refused like any other call, so that it is on record.
+            Err(why) if broken.why.names_a_function() => {
+                let mut call = asking.call(&message, &broken.call);
+                call.unreadable = Some(Box::new(why));
+                Part::Call(Box::new(call))
+            }
+            _ => Part::Broken(Box::new(end)),
+        };
+        message.parts.push((broken.call.clone(), part));
     }
     message.parts.sort_by_key(|(wire, _)| wire.position);
     Ok(message)

@@ -10,8 +10,7 @@ use axum::response::Response;
 use haft_core::Caller;
 use haft_core::ledger::{EffectRecord, State as Stands};
 use haft_core::port::EffectFilter;
-use haft_runtime::effects::{Probed, UndoTarget, Undone};
-use haft_runtime::redact::is_hidden;
+use haft_runtime::effects::{Found, Probed, UndoTarget, Undone};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
@@ -49,7 +48,7 @@ pub(crate) struct Filter {
 
 /// What is shown of an effect: what identifies it and where it stands. Arguments and results may
 /// hold what redaction strips, so only what is listed here is shown.
-const SHOWN: [&str; 25] = [
+const SHOWN: [&str; 26] = [
     "call",
     "tenant",
     "agent",
@@ -65,6 +64,7 @@ const SHOWN: [&str; 25] = [
     "registryVersion",
     "policy",
     "connection",
+    "within",
     "compensates",
     "key",
     "state",
@@ -95,12 +95,13 @@ fn operator(who: &Who) -> Caller {
     let mut caller = Caller::agent(&who.tenant, "");
     caller.actor = who.principal.clone();
     caller.subject.clone_from(&who.subject);
-    caller.via = who.via.clone();
+    (caller.via, caller.era) = (who.via.clone(), Some(who.era));
     caller
 }
 
 /// Effects, newest first.
-#[utoipa::path(get, path = "/v1/effects", tag = "effects", params(Filter),
+#[utoipa::path(get, path = "/v1/effects", tag = "effects",
+    operation_id = "list_effects", params(Filter),
     responses(
         (status = 200, description = "The effects.", body = Vec<shapes::Effect>,
             headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
@@ -160,14 +161,11 @@ pub(crate) async fn settled(
     door: &Door,
     who: &Who,
     call: &str,
-    happened: bool,
+    found: Found,
     note: &str,
 ) -> Result<EffectRecord, Problem> {
     one(door, who, call).await?;
-    if note.chars().all(|letter| letter.is_whitespace() || is_hidden(letter)) {
-        return Err(Problem::malformed("`note`: say how that is known; it stands on record"));
-    }
-    Ok(door.runtime.settle(&operator(who), call, happened, note).await?)
+    Ok(door.runtime.settle(&operator(who), call, found, note).await?)
 }
 
 /// Undoes effects.
@@ -182,9 +180,11 @@ pub(crate) async fn undone(
 
 /// Asks the tool's probe whether an effect of unknown outcome happened, and settles it.
 #[utoipa::path(post, path = "/v1/effects/{call}/probe", tag = "effects",
+    operation_id = "probe_effect",
     params(("call" = String, Path, description = "The effect's call.")),
     responses(
-        (status = 200, description = "The effect, settled.", body = shapes::Effect),
+        (status = 200, description = "What its probe found, and the effect as it stands now.",
+            body = shapes::Probed),
         NoKey,
         NoRole,
         (status = 404, description = "No such effect, or no probe.", body = Problem,
@@ -209,10 +209,25 @@ pub(crate) struct Settle {
     /// How that is known.
     #[schema(min_length = 1)]
     note: String,
+    /// What it answered, where it happened and that is known: what undoes it may need it. It can be said later, too.
+    answer: Option<Value>,
+}
+
+impl Settle {
+    fn found(&mut self) -> Result<Found, Problem> {
+        match (self.happened, self.answer.take()) {
+            (true, answer) => Ok(Found::Happened { answer }),
+            (false, None) => Ok(Found::DidNotHappen),
+            (false, Some(_)) => {
+                Err(Problem::malformed("`answer`: what did not happen has answered nothing"))
+            }
+        }
+    }
 }
 
 /// Settles an effect of unknown outcome by hand.
 #[utoipa::path(post, path = "/v1/effects/{call}/settle", tag = "effects",
+    operation_id = "settle_effect",
     params(("call" = String, Path, description = "The effect's call.")),
     request_body = Settle,
     responses(
@@ -222,6 +237,8 @@ pub(crate) struct Settle {
         (status = 404, description = "No such effect.", body = Problem,
             content_type = "application/problem+json"),
         (status = 409, description = "Its outcome is known.", body = Problem,
+            content_type = "application/problem+json"),
+        (status = 422, description = "The note is empty, or the answer does not fit.", body = Problem,
             content_type = "application/problem+json")))]
 pub(crate) async fn settle(
     State(door): State<Arc<Door>>,
@@ -231,8 +248,9 @@ pub(crate) async fn settle(
     body: Body,
 ) -> Result<Json<Value>, Problem> {
     need(&who, Role::Operator)?;
-    let said: Settle = body::shape(body::json(&headers, body, &door.limits).await?)?;
-    let effect = settled(&door, &who, &call, said.happened, &said.note).await?;
+    let mut said: Settle = body::shape(body::json(&headers, body, &door.limits).await?)?;
+    let found = said.found()?;
+    let effect = settled(&door, &who, &call, found, &said.note).await?;
     Ok(Json(shown(&effect)))
 }
 
@@ -247,7 +265,8 @@ pub(crate) struct Undo {
 }
 
 /// Undoes effects, newest first, each once.
-#[utoipa::path(post, path = "/v1/effects/undo", tag = "effects", request_body = Undo,
+#[utoipa::path(post, path = "/v1/effects/undo", tag = "effects",
+    operation_id = "undo_effects", request_body = Undo,
     responses(
         (status = 200, description = "What became of each.", body = Vec<shapes::Undone>),
         (status = 400, description = "Neither or both are named.", body = Problem,

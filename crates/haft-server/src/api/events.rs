@@ -70,6 +70,7 @@ impl Filter {
 /// late for what was missed, or cannot keep up, is sent a `lost` that says how many, where that is
 /// known, and from where to read what is on record of them.
 #[utoipa::path(get, path = "/v1/events", tag = "records",
+    operation_id = "list_events",
     params(Filter, ("Last-Event-ID" = Option<String>, Header,
         description = "The `id` of the last event of a stream that arrived.")),
     responses(

@@ -125,7 +125,7 @@ async fn tokens(door: &Door, tenant: Option<&str>, text: &mut String) {
 async fn whole(door: &Door, text: &mut String) {
     let ready = u8::from(door.ready().await.is_ok());
     gauge(text, "haft_ready", "Whether work would be taken", ready);
-    let busy = door.room.taken();
+    let busy = door.busy();
     gauge(text, "haft_http_requests_in_flight", "Requests that are worked on", busy);
     let changes = door.runtime.config_changes();
     gauge(text, "haft_config_changes", "Changes of the configuration that are in force", changes);
@@ -141,7 +141,8 @@ async fn whole(door: &Door, text: &mut String) {
 }
 
 /// What a code means and what to do about it, in Markdown.
-#[utoipa::path(get, path = "/errors/{code}", tag = "health", security(()),
+#[utoipa::path(get, path = "/errors/{code}", tag = "health",
+    operation_id = "show_error_page", security(()),
     params(("code" = String, Path, description = "A code of a problem, an envelope or a finding (`H120`).")),
     responses(
         (status = 200, description = "Its page.", body = String, content_type = "text/markdown"),

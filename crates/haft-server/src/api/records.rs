@@ -6,9 +6,9 @@ use axum::Json;
 use axum::extract::{Extension, State};
 use axum::http::Uri;
 use axum::response::Response;
-use haft_core::port::{CallFilter, CallStats, Slice};
+use haft_core::ErrorKind;
+use haft_core::port::{CallFilter, CallStats, Slice, tool_meant};
 use haft_core::record::InvocationRecord;
-use haft_core::{ErrorKind, names};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use utoipa::IntoParams;
@@ -70,17 +70,17 @@ impl Filter {
     }
 }
 
-/// The id of the tool that a name means, among those that were called. What was refused under the name
-/// itself does not make it another tool's.
+/// The id of the tool that a name means, among those on record. What was refused under the name itself does
+/// not make it another tool's.
 pub(crate) async fn named(
     door: &Door,
     who: &Who,
     tool: Option<String>,
 ) -> Result<Option<String>, Problem> {
     let Some(name) = tool else { return Ok(None) };
-    let called = door.runtime.store().tools(&who.tenant).await.map_err(unreadable)?;
-    match names::meant(&name, called.iter().map(String::as_str)) {
-        Ok(id) => Ok(Some(id.to_owned())),
+    let store = door.runtime.store();
+    match tool_meant(&**store, &who.tenant, &name).await.map_err(unreadable)? {
+        Ok(id) => Ok(Some(id)),
         Err(several) => {
             let why = format!("`{name}` is several tools: {}", several.join(", "));
             Err(Problem::malformed(why).advise("name one of them"))
@@ -89,7 +89,8 @@ pub(crate) async fn named(
 }
 
 /// Calls, newest first.
-#[utoipa::path(get, path = "/v1/calls", tag = "records", params(Filter),
+#[utoipa::path(get, path = "/v1/calls", tag = "records",
+    operation_id = "list_calls", params(Filter),
     responses(
         (status = 200, description = "The calls.", body = Vec<shapes::CallRecord>,
             headers(("Link" = Option<String>, description = "The next page, as `rel=\"next\"`."))),
@@ -170,7 +171,8 @@ pub(crate) struct OverTime {
 }
 
 /// Calls over time: how many, how they ended, how long they took.
-#[utoipa::path(get, path = "/v1/series", tag = "records", params(OverTime),
+#[utoipa::path(get, path = "/v1/series", tag = "records",
+    operation_id = "show_series", params(OverTime),
     responses(
         (status = 200, description = "Slices of time with calls in them, oldest first.",
             body = Vec<shapes::Slice>),
@@ -212,7 +214,8 @@ pub(crate) async fn slices(
 }
 
 /// Per tool: calls, errors, latency; of the 1,000 tools with the most calls.
-#[utoipa::path(get, path = "/v1/stats", tag = "records", params(Filter),
+#[utoipa::path(get, path = "/v1/stats", tag = "records",
+    operation_id = "show_stats", params(Filter),
     responses(
         (status = 200, description = "The figures.", body = Vec<shapes::CallStats>),
         (status = 400, description = "Not a filter.", body = Problem,

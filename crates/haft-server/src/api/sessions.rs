@@ -35,6 +35,7 @@ pub(crate) struct Begin {
 
 /// Begins a session, pinned to the registry in use.
 #[utoipa::path(post, path = "/v1/agents/{agent}/sessions", tag = "sessions",
+    operation_id = "begin_session",
     params(("agent" = String, Path, description = "The agent.")),
     request_body = Begin,
     responses(
@@ -71,7 +72,8 @@ pub(crate) struct Part {
 }
 
 /// The tenant's sessions, newest first.
-#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(Part),
+#[utoipa::path(get, path = "/v1/sessions", tag = "sessions",
+    operation_id = "list_sessions", params(Part),
     responses(
         (status = 200, description = "The sessions, without what was said in them.",
             body = Vec<shapes::SessionSeen>,
@@ -136,6 +138,7 @@ fn seen(session: &Session) -> Value {
 
 /// A session as it is now. Operators are shown those of others without what was said in them.
 #[utoipa::path(get, path = "/v1/agents/{agent}/sessions/{session}", tag = "sessions",
+    operation_id = "show_session",
     params(("agent" = String, Path, description = "The agent."),
         ("session" = String, Path, description = "The session.")),
     responses(
@@ -162,6 +165,7 @@ pub(crate) async fn show(
 
 /// Ends a session at once.
 #[utoipa::path(delete, path = "/v1/agents/{agent}/sessions/{session}", tag = "sessions",
+    operation_id = "close_session",
     params(("agent" = String, Path, description = "The agent."),
         ("session" = String, Path, description = "The session.")),
     responses(
@@ -187,6 +191,7 @@ pub(crate) struct Message {
 
 /// Brings a message of the user: it begins a turn, or waits for the one that is going on.
 #[utoipa::path(post, path = "/v1/agents/{agent}/sessions/{session}/messages", tag = "sessions",
+    operation_id = "send_message",
     params(("agent" = String, Path, description = "The agent."),
         ("session" = String, Path, description = "The session.")),
     request_body = Message,
@@ -231,6 +236,7 @@ impl From<SignalName> for Signal {
 
 /// Tells the session what its client has seen; intents that waited for it are carried out.
 #[utoipa::path(post, path = "/v1/agents/{agent}/sessions/{session}/signals", tag = "sessions",
+    operation_id = "send_signal",
     params(("agent" = String, Path, description = "The agent."),
         ("session" = String, Path, description = "The session.")),
     request_body = Report,

@@ -9,8 +9,7 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::HOME;
-use super::guard::Failed;
-use super::guard::Params;
+use super::guard::{self, Failed, Params};
 use super::page::{self, Visitor};
 use super::visible::visible;
 use crate::api::audit;
@@ -31,6 +30,9 @@ pub(crate) async fn verify(
     Extension(visitor): Extension<Visitor>,
 ) -> Result<Response, Failed> {
     let checked = audit::verified(&door, &visitor.who).await?;
+    // What it found may have stopped effects just now.
+    let unready = guard::unready(&door, &visitor.who.tenant).await;
+    let visitor = Visitor { unready, ..visitor };
     shown(&door, &visitor, audit::Part::default(), Some(checked)).await
 }
 
@@ -117,7 +119,12 @@ fn verdict(checked: &Checked, at_home: bool) -> Markup {
         Some(broken) => html! {
             p .notice.bad role="alert" {
                 @let why = if at_home { broken.1.clone() } else { audit::without_number(broken) };
-                "Not intact: " (visible(&why)) ". See " code { "haft audit verify" } "."
+                "Not intact: " (visible(&why)) ". "
+                @if checked.unseen.is_some() {
+                    "It stops the effects of those whose entries were touched, " (page::until_acknowledged()) "."
+                } @else {
+                    "Somebody has looked at it and gone on (" code { "haft audit acknowledge" } "): it stops nothing."
+                }
             }
         },
         None if !at_home => html! { p .notice.good role="status" { "Intact." } },
@@ -159,6 +166,7 @@ mod tests {
                 };
                 let page = found(&one, at_home).into_string();
                 assert!(page.contains("Look at the clock") && !page.contains("<b>"), "{page}");
+                assert_eq!(page.contains("it stops nothing"), one.broken.is_some(), "{page}");
                 let intact = if one.broken.is_none() { "Intact" } else { "Not intact" };
                 assert!(page.contains(intact), "{page}");
                 let page = found(&Checked { warning: None, ..one }, at_home).into_string();

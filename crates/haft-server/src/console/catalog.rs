@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Extension, Path, State};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use haft_core::Tool;
 use haft_core::contract::{Confirmation, Mode};
@@ -10,6 +11,7 @@ use haft_runtime::toolbox::{EffectiveTool, Unavailable, Why};
 use maud::{Markup, html};
 use serde::Deserialize;
 
+use super::clicks::{self, Aimed, WAIT};
 use super::guard::Failed;
 use super::guard::Params;
 use super::page::{self, Visitor, badge};
@@ -28,6 +30,8 @@ pub(crate) struct Asked {
     agent: Option<String>,
     mode: ModeName,
     q: String,
+    /// The tool that was switched just now: its row says how it stands.
+    switched: Option<String>,
 }
 
 /// What somebody looks for in the list. It goes along to a tool and back.
@@ -62,6 +66,12 @@ impl Sought<'_> {
         format!("{HOME}/tools?{query}")
     }
 
+    /// The row of a tool in it, which says what was done.
+    fn row(&self, agent: &str, tool: &str) -> String {
+        let anchor = encode(&anchor(tool));
+        format!("{}&switched={}#{anchor}", self.list(agent), encode(tool))
+    }
+
     /// The same in a form.
     fn fields(&self) -> Markup {
         html! { @for (name, value) in self.pairs() { input type="hidden" name=(name) value=(value); } }
@@ -80,19 +90,24 @@ pub(crate) async fn show(
     Extension(visitor): Extension<Visitor>,
     Params(asked): Params<Asked>,
 ) -> Result<Response, Failed> {
+    shown(&door, &visitor, &asked, page::empty())
+}
+
+/// The page, with what came of a click.
+fn shown(door: &Door, visitor: &Visitor, asked: &Asked, said: Markup) -> Result<Response, Failed> {
     let who = &visitor.who;
     api::need(who, Role::Operator)?;
-    let agents = agents(&door, who);
+    let agents = agents(door, who);
     let agent = asked.agent.clone().or_else(|| agents.first().cloned());
     let Some(agent) = agent else {
         let none = html! { h1 { "Tools" } (page::nothing("This tenant has no agents that you may act for.")) };
-        return Ok(page::page(&visitor, "/tools", "Tools", &none));
+        return Ok(page::page(visitor, "/tools", "Tools", &none));
     };
-    let caller = api::looked_at(&door, who, &agent)?;
+    let caller = api::looked_at(door, who, &agent)?;
     let mode = Mode::from(asked.mode);
     let catalog = door.runtime.catalog(&caller, mode);
     let words = asked.q.trim().to_lowercase();
-    let found = fitting(&door, &who.tenant, None, &words);
+    let found = fitting(door, &who.tenant, None, &words);
     // Whoever has not finished a word means the names that it is a part of.
     let about = |tool: &Tool| {
         words.is_empty() || found.contains(&tool.id) || tool.id.to_lowercase().contains(&words)
@@ -107,9 +122,12 @@ pub(crate) async fn show(
     };
     let may = who.is(Role::Administrator);
     let sought = Sought { mode, words: asked.q.trim() };
-    let listed = Listed { visitor: &visitor, agent: &agent, may, sought };
+    let aimed = may.then(|| Aimed::at(door, visitor, &list_of(&agent)));
+    let switched = asked.switched.as_deref();
+    let listed = Listed { visitor, agent: &agent, aimed, sought, switched };
     let content = html! {
         h1 { "Tools" }
+        (said)
         (choose(&agents, &agent, mode, &asked.q))
         h2 { "Enabled for " (visible(&agent)) " " span .count { (on.len()) } }
         @if on.is_empty() { (page::nothing("None.")) } @else { (listed.on(&on)) }
@@ -120,7 +138,7 @@ pub(crate) async fn show(
             (listed.off(&offers))
         }
     };
-    Ok(page::page(&visitor, "/tools", "Tools", &content))
+    Ok(page::page(visitor, "/tools", "Tools", &content))
 }
 
 /// The agents that somebody may act for.
@@ -152,8 +170,10 @@ fn choose(agents: &[String], current: &str, mode: Mode, words: &str) -> Markup {
 struct Listed<'a> {
     visitor: &'a Visitor,
     agent: &'a str,
-    may: bool,
+    /// What the buttons carry, for those who may press them.
+    aimed: Option<Aimed>,
     sought: Sought<'a>,
+    switched: Option<&'a str>,
 }
 
 impl Listed<'_> {
@@ -165,11 +185,12 @@ impl Listed<'_> {
                     th scope="row" role="rowheader" data-label="Tool" {
                         (self.named(&one.tool))
                         @if one.of_tenant { span .about { (OWN) } }
+                        (self.done(&one.tool, None))
                     }
                     td role="cell" data-label="Side effects" { (contract.side_effect_policy.as_str()) }
                     td role="cell" data-label="Approval" { (approval(&one.requires_confirmation)) }
                     td role="cell" data-label="State" { (badge("enabled")) }
-                    @if self.may { td role="cell" data-label="Switch" { (self.switch(&one.tool.id, false)) } }
+                    @if self.aimed.is_some() { td role="cell" data-label="Switch" { (self.switch(&one.tool.id, false)) } }
                 }
             }
         });
@@ -181,11 +202,11 @@ impl Listed<'_> {
         let rows = tools.iter().map(|one| {
             html! {
                 tr role="row" {
-                    th scope="row" role="rowheader" data-label="Tool" { (self.named(&one.tool)) }
+                    th scope="row" role="rowheader" data-label="Tool" { (self.named(&one.tool)) (self.done(&one.tool, Some(one.why))) }
                     td role="cell" data-label="Why not" { (one.why.in_words()) @if let Some(rule) = &one.rule { " (" code .id { (visible(rule)) } ")" } }
                     td role="cell" data-label="What would enable it" { (visible(&one.enable)) }
                     td role="cell" data-label="State" { (badge(if is_turned_off(one.why) { "disabled" } else { "unavailable" })) }
-                    @if self.may {
+                    @if self.aimed.is_some() {
                         td role="cell" data-label="Switch" {
                             @if one.why == Why::DisabledForAgent { (self.switch(&one.tool.id, true)) }
                             @if matches!(one.why, Why::NeedsDefinition | Why::DisabledForTenant) { (self.taking(&one.tool.id)) }
@@ -200,37 +221,58 @@ impl Listed<'_> {
 
     /// The last one is for those who may do something in it.
     fn columns(&self) -> usize {
-        if self.may { 5 } else { 4 }
+        if self.aimed.is_some() { 5 } else { 4 }
     }
 
     fn named(&self, tool: &Tool) -> Markup {
         let place = self.sought.tool(self.agent, &tool.id);
         html! {
-            a href=(place) { (page::id(&tool.id)) }
+            a id=(anchor(&tool.id)) href=(place) { (page::id(&tool.id)) }
             span .about { (visible(&tool.contract.description)) }
         }
     }
 
-    fn switch(&self, tool: &str, enabled: bool) -> Markup {
-        if !self.may {
+    /// What was done, beside the tool that it was done to: the row is where the focus goes.
+    fn done(&self, tool: &Tool, missing: Option<Why>) -> Markup {
+        if self.switched != Some(tool.id.as_str()) {
             return page::empty();
         }
-        switch(self.visitor, self.agent, tool, enabled, self.sought)
+        html! {
+            @match missing {
+                None => p .notice.good role="status" { "Enabled for " (visible(self.agent)) "." },
+                Some(Why::DisabledForAgent) => p .notice.good role="status" { "Turned off for " (visible(self.agent)) "." },
+                Some(_) => p .notice.wait role="status" { "Switched, and it still lacks something." },
+            }
+        }
     }
-}
 
-impl Listed<'_> {
+    fn switch(&self, tool: &str, enabled: bool) -> Markup {
+        let Some(aimed) = &self.aimed else { return page::empty() };
+        switch(self.visitor, aimed, (self.agent, tool), enabled, self.sought)
+    }
+
     /// A button that brings a tool that there is to the tenant's own.
     fn taking(&self, tool: &str) -> Markup {
+        let Some(aimed) = &self.aimed else { return page::empty() };
         let place = format!("{HOME}/tools/{}/{}/take", encode(self.agent), encode(tool));
         html! {
-            form method="post" action=(place) {
-                (page::token(self.visitor))
+            form method="post" action=(place) data-wait=(WAIT) {
+                (aimed.fields(self.visitor))
                 (self.sought.fields())
                 button .quiet type="submit" aria-label={ "Take " (tool) " for this tenant" } { "Take it" }
             }
         }
     }
+}
+
+/// Where a tool stands on the page.
+fn anchor(tool: &str) -> String {
+    format!("tool-{tool}")
+}
+
+/// What a click on a switch is aimed at: the page of one agent's tools, or of one of them.
+pub(crate) fn list_of(agent: &str) -> String {
+    format!("the tools of {agent}")
 }
 
 /// What is said of a tool that the tenant brings along.
@@ -248,16 +290,16 @@ pub(crate) fn approval(asked: &Confirmation) -> &'static str {
 /// A button that turns a tool on or off.
 pub(crate) fn switch(
     visitor: &Visitor,
-    agent: &str,
-    tool: &str,
+    aimed: &Aimed,
+    (agent, tool): (&str, &str),
     enabled: bool,
     sought: Sought<'_>,
 ) -> Markup {
     let word = if enabled { "Enable" } else { "Disable" };
     let place = format!("{HOME}/tools/{}/{}/switch", encode(agent), encode(tool));
     html! {
-        form method="post" action=(place) {
-            (page::token(visitor))
+        form method="post" action=(place) data-wait=(WAIT) {
+            (aimed.fields(visitor))
             input type="hidden" name="enabled" value=(enabled);
             (sought.fields())
             button .quiet type="submit" aria-label={ (word) " " (tool) " for " (agent) } { (word) }
@@ -272,8 +314,11 @@ pub(crate) async fn take(
     Extension(form): Extension<Posted>,
     Path((agent, tool)): Path<(String, String)>,
 ) -> Result<Response, Failed> {
+    if let Some(missed) = missed(&door, &visitor, &form, &agent)? {
+        return Ok(missed);
+    }
     definitions::taken(&door, &visitor.who, &tool).await?;
-    Ok(Redirect::to(&Sought::posted(&form).list(&agent)).into_response())
+    Ok(Redirect::to(&Sought::posted(&form).row(&agent, &tool)).into_response())
 }
 
 /// Turns a tool on or off for an agent, for good.
@@ -283,10 +328,33 @@ pub(crate) async fn turn(
     Extension(form): Extension<Posted>,
     Path((agent, tool)): Path<(String, String)>,
 ) -> Result<Response, Failed> {
-    let who = &visitor.who;
+    if let Some(missed) = missed(&door, &visitor, &form, &agent)? {
+        return Ok(missed);
+    }
     let enabled = form.one("enabled") == Some("true");
-    activations::turned(&door, who, &agent, &tool, enabled).await?;
-    Ok(Redirect::to(&Sought::posted(&form).list(&agent)).into_response())
+    let state = activations::turned(&door, &visitor.who, &agent, &tool, enabled).await?;
+    Ok(Redirect::to(&Sought::posted(&form).row(&agent, &state.tool)).into_response())
+}
+
+/// The list as it stands now, for a click that does not count.
+fn missed(
+    door: &Door,
+    visitor: &Visitor,
+    form: &Posted,
+    agent: &str,
+) -> Result<Option<Response>, Failed> {
+    api::need(&visitor.who, Role::Administrator)?;
+    let Err(why) = clicks::counts(door, visitor, form, &list_of(agent)) else { return Ok(None) };
+    let sought = Sought::posted(form);
+    let asked = Asked {
+        agent: Some(agent.to_owned()),
+        mode: sought.mode.into(),
+        q: sought.words.to_owned(),
+        switched: None,
+    };
+    let mut page = shown(door, visitor, &asked, clicks::missed(why))?;
+    *page.status_mut() = StatusCode::CONFLICT;
+    Ok(Some(page))
 }
 
 /// Whether somebody has turned it off.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Extension, Path, State};
+use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Redirect, Response};
 use haft_core::record::{Confirmation, ConfirmationStatus};
 use haft_runtime::runtime::Void;
@@ -59,13 +60,14 @@ pub(crate) async fn list(
     // Asked for by themselves: however many were answered since, none that waits is left out.
     let waiting = confirmations::Filter {
         status: Some(ConfirmationStatus::Pending),
+        // Nobody answers what is void, however much of it there is.
+        open_after_ms: Some(now_ms),
         after: asked.waits.clone(),
         limit: Some(WAITING + 1),
         ..confirmations::Filter::default()
     };
     let mut open = confirmations::found(&door, &visitor.who, waiting).await?;
     let more = page::cut(&mut open, WAITING).map(|one| one.id.clone());
-    open.retain(|one| is_open(one, now_ms));
     let mut room = ROOM;
     let mut waiting = Vec::with_capacity(open.len());
     for one in &open {
@@ -117,6 +119,11 @@ pub(crate) async fn show(
 ) -> Result<Response, Failed> {
     need(&visitor.who, Role::Approver)?;
     let one = confirmations::one(&door, &visitor.who, &id).await?;
+    Ok(shown(&door, &visitor, one, page::empty()).await)
+}
+
+/// The page, with what came of an answer.
+async fn shown(door: &Door, visitor: &Visitor, one: Confirmation, said: Markup) -> Response {
     let now_ms = door.runtime.store().now_ms();
     let place = format!("{HOME}/confirmations/{}", encode(&one.id));
     let is_open = is_open(&one, now_ms);
@@ -124,11 +131,28 @@ pub(crate) async fn show(
     let content = html! {
         p .path { a href={ (HOME) "/confirmations" } { "Approvals" } }
         h1 { "A question " (badge(stands(&one, now_ms))) }
-        @if is_open && !is_fresh(&visitor) { (sign_in::proving(&visitor, &place, "to answer")) }
+        (said)
+        @if is_open && !is_fresh(visitor) { (sign_in::proving(visitor, &place, "to answer")) }
         @if let Some(by) = &one.decided_by { p { "Answered by " (visible(&by.to_string())) "." } }
-        @if is_open { (question(&door, &visitor, &one, void)) } @else { (asked(&one, None, page::empty())) }
+        @if is_open { (question(door, visitor, &one, void)) } @else { (asked(&one, None, page::empty())) }
     };
-    Ok(page::page(&visitor, "/confirmations", "A question", &content))
+    page::page(visitor, "/confirmations", "A question", &content)
+}
+
+/// What was answered before, perhaps by the first half of a double click.
+fn answered_already(one: &Confirmation) -> Option<Markup> {
+    let by = one.decided_by.as_ref()?;
+    let how = match one.status {
+        ConfirmationStatus::Pending => return None,
+        ConfirmationStatus::Approved => "approved",
+        ConfirmationStatus::Denied => "denied",
+        ConfirmationStatus::Spent => "approved, and the call was made with it",
+    };
+    Some(html! {
+        p .notice.wait role="status" {
+            "It was answered already, by " (visible(&by.to_string())) ": " (how) ". This click changed nothing."
+        }
+    })
 }
 
 /// How many bytes there are to be read.
@@ -157,8 +181,8 @@ fn entry(one: &Confirmation, size: usize) -> Markup {
                 (size.div_ceil(1 << 10)) " KiB are too much to be read among others"
                 @if !one.suspicious.is_empty() { ", and something in it does not look like what it is" } "."
             }
-            a .action href={ (HOME) "/confirmations/" (encode(&one.id)) } aria-label={ "Read all of " (one.tool) ", and answer" } {
-                "Read all of it, and answer"
+            a .action href={ (HOME) "/confirmations/" (encode(&one.id)) } {
+                "Read all of it, and answer" span .unseen { ": " (one.tool) }
             }
         }
     }
@@ -310,12 +334,22 @@ pub(crate) async fn answer(
         return Err(why.advise("go back, show your key again, then answer").into());
     }
     let word = form.one("word").unwrap_or_default();
-    door.visits.answer(&visitor.id, word, &id).map_err(|why| match why {
+    let counts = door.visits.answer(&visitor.id, word, &id);
+    if counts == Err(Unasked::Gone)
+        && visitor.who.is(Role::Approver)
+        && let Ok(one) = confirmations::one(&door, &visitor.who, &id).await
+        && let Some(said) = answered_already(&one)
+    {
+        let mut page = shown(&door, &visitor, one, said).await;
+        *page.status_mut() = StatusCode::CONFLICT;
+        return Ok(page);
+    }
+    counts.map_err(|why| match why {
         Unasked::TooEarly => {
             Problem::forbidden("the question was shown for less than a second before its answer")
                 .advise("go back, read it, then answer")
         }
-        Unasked::Gone => Problem::forbidden("this page is too old, or was answered already")
+        Unasked::Gone => Problem::forbidden("this page is too old to answer on")
             .advise("load the page again, and answer what is still open"),
     })?;
     let decided = confirmations::answered(&door, &visitor.who, &id, approve).await?;

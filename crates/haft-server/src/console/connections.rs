@@ -14,6 +14,7 @@ use haft_runtime::connections::{Proof, Wanted};
 use maud::{Markup, html};
 
 use self::forms::{asking, granting, removing, revoking, rotating, testing};
+use super::clicks::{self, Aimed};
 use super::guard::Failed;
 use super::page::{self, Visitor, badge};
 use super::posted::Posted;
@@ -137,7 +138,7 @@ fn form(visitor: &Visitor, written: &Posted) -> Markup {
                 }
             }
             label for="hosts" { "Hosts, one a line" span .about { "the only ones that the secret may go to; those of each tool's contract where none is named" } }
-            textarea #hosts name="hosts" rows="2" spellcheck="false" { (text("hosts")) }
+            textarea #hosts name="hosts" rows="2" spellcheck="false" { "\n" (text("hosts")) }
             label for="secret" { "Secret" }
             input #secret name="secret" type="password" autocomplete="new-password";
             @for (name, label, about) in FIELDS {
@@ -265,7 +266,7 @@ async fn shown(door: &Door, visitor: &Visitor, id: &str, said: Markup) -> Result
         (about(&one))
         h2 { "Who may use it" }
         @if one.grants.is_empty() { (page::nothing("Nobody yet.")) }
-        @else { (given(visitor, id, &one.grants)) }
+        @else { (given(visitor, &Aimed::at(door, visitor, &grants_of(id)), id, &one.grants)) }
         @if stored { (granting(visitor, id)) }
         h2 { "Test" }
         (testing(visitor, &one))
@@ -302,7 +303,12 @@ fn about(one: &Connection) -> Markup {
     }
 }
 
-fn given(visitor: &Visitor, id: &str, all: &[Given]) -> Markup {
+/// What a click on a button that takes a grant back is aimed at.
+fn grants_of(id: &str) -> String {
+    format!("the grants of {id}")
+}
+
+fn given(visitor: &Visitor, aimed: &Aimed, id: &str, all: &[Given]) -> Markup {
     let rows = all.iter().map(|one| {
         html! {
             tr role="row" {
@@ -310,7 +316,7 @@ fn given(visitor: &Visitor, id: &str, all: &[Given]) -> Markup {
                 td role="cell" data-label="Tools" { (visible(&one.tools.join(", "))) }
                 td role="cell" data-label="Take back" {
                     @if one.source == "declared" { "declared in haft.toml" }
-                    @else { @for who in &one.principals { (revoking(visitor, id, who)) } }
+                    @else { @for who in &one.principals { (revoking(visitor, aimed, id, who)) } }
                 }
             }
         }
@@ -331,6 +337,9 @@ pub(crate) async fn act(
     let done = match posted.one("do") {
         Some("grant") => granted(&door, &visitor, &id, &posted).await,
         Some("revoke") => {
+            if let Err(why) = clicks::counts(&door, &visitor, &posted, &grants_of(&id)) {
+                return shown(&door, &visitor, &id, clicks::missed(why)).await;
+            }
             let from = posted.one("principal").unwrap_or_default();
             let done = grants::revoked(&door, who, &id, Some(from)).await;
             done.map(|_| good(html! { "Taken back from " (visible(from)) "." }))

@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use axum::extract::{Extension, Path, State};
 use axum::response::Response;
+use haft_adm::strict;
+use haft_core::contract::Compensation;
 use haft_core::ledger::{EffectRecord, State as Stands};
-use haft_runtime::effects::{UndoTarget, UndoneStatus};
+use haft_runtime::effects::{Found, UndoTarget, UndoneStatus};
 use maud::{Markup, html};
 use serde::Deserialize;
 
@@ -106,9 +108,15 @@ pub(crate) async fn act(
         }
         Some(word @ ("happened" | "not_happened")) => {
             let note = form.one("note").unwrap_or_default();
-            let happened = word == "happened";
-            let settled = effects::settled(&door, who, &call, happened, note).await?;
+            let found = found(word == "happened", form.one("answer"))?;
+            let settled = effects::settled(&door, who, &call, found, note).await?;
             ("good", format!("Settled: {}.", settled.state.as_str().replace('_', " ")))
+        }
+        Some("answered") => {
+            let note = form.one("note").unwrap_or_default();
+            let found = found(true, form.one("answer"))?;
+            effects::settled(&door, who, &call, found, note).await?;
+            ("good", "What it answered is on record.".to_owned())
         }
         Some("undo") => {
             let undone = effects::undone(&door, who, &UndoTarget::Call(call.clone())).await?;
@@ -119,6 +127,22 @@ pub(crate) async fn act(
         Some(_) | None => return Err(Problem::malformed("the form says nothing to do").into()),
     };
     shown(&door, &visitor, &call, Some(said)).await
+}
+
+/// What the form says; an answer that is not filled in is none.
+fn found(happened: bool, answer: Option<&str>) -> Result<Found, Problem> {
+    let answer = answer.map(str::trim).filter(|answer| !answer.is_empty());
+    match (happened, answer) {
+        (false, Some(_)) => Err(Problem::malformed(
+            "what did not happen has answered nothing: leave the answer empty",
+        )),
+        (happened, None) => Ok(Found::bare(happened)),
+        (true, Some(answer)) => {
+            let read = strict::parse(answer, strict::Limits::default());
+            let answer = read.map_err(|why| Problem::malformed(format!("the answer: {why}")))?;
+            Ok(Found::Happened { answer: Some(answer) })
+        }
+    }
 }
 
 fn tone(status: UndoneStatus) -> &'static str {
@@ -157,7 +181,7 @@ async fn shown(
         @if let Some((tone, words)) = &said { p .notice.(tone) role="status" { (visible(words)) } }
         dl .facts {
             div { dt { "State" } dd { (badge(one.state.as_str())) } }
-            div { dt { "Class" } dd { (effect.policy.as_str()) } }
+            div { dt { "Class" } dd { (effect.policy.as_str()) span .about { (super::words::class(effect.policy)) } } }
             div { dt { "Began" } dd { (page::instant(one.started_at_ms)) } }
             @if let Some(at) = one.ended_at_ms { div { dt { "Ended" } dd { (page::instant(at)) } } }
             div { dt { "Agent" } dd { (visible(&effect.agent)) } }
@@ -166,11 +190,13 @@ async fn shown(
             @if let Some(group) = &effect.turn_group { div { dt { "Chain of turns" } dd { (page::id(group)) } } }
             div { dt { "Attempt" } dd { (one.epoch) } }
             div { dt { "Call" } dd { (page::link("/calls", &effect.call)) } }
+            @if let Some(other) = &effect.within { div { dt { "Part of" } dd { (page::link("/effects", other)) } } }
             @if let Some(other) = &effect.compensates { div { dt { "Undoes" } dd { (page::link("/effects", other)) } } }
             @if let Some(other) = &one.compensation_id { div { dt { "Undone by" } dd { (page::id(other)) } } }
-            @if let Some(error) = &one.error { div { dt { "The call ended in" } dd { (badge(error.kind.as_str())) } } }
+            @if let Some(error) = &one.error { div { dt { "The call ended in" } dd { (badge(error.kind.as_str())) " " (page::meaning(error.kind)) } } }
             div { dt { "Key" } dd { (page::id(&one.key.to_string())) } }
         }
+        @if let Some(meaning) = super::words::state(one.state) { p { (meaning) } }
         @if let Some(settled) = &one.resolution {
             p { "Settled by " (visible(&settled.by)) " at " (page::instant(settled.at_ms)) ": "
                 (if settled.happened { "it happened" } else { "it did not happen" })
@@ -198,11 +224,14 @@ fn stuck(one: &EffectRecord) -> Option<&str> {
 struct Declared {
     probe: Option<String>,
     undo: Option<String>,
+    /// Whether what undoes it takes something from its answer.
+    reads_answer: bool,
 }
 
 async fn declared(door: &Door, one: &EffectRecord) -> Declared {
     door.runtime.after(one).await.map_or_else(Declared::default, |after| Declared {
         probe: after.probe.map(|probe| probe.tool),
+        reads_answer: after.compensation.as_ref().is_some_and(Compensation::reads_result),
         undo: after.compensation.map(|undo| undo.tool),
     })
 }
@@ -225,12 +254,26 @@ fn actions(visitor: &Visitor, one: &EffectRecord, declared: &Declared) -> Markup
                 (page::token(visitor))
                 label for="note" { "What you found out" }
                 textarea #note name="note" rows="2" required placeholder="How do you know?" {}
+                (answer(declared))
                 div .row {
                     button type="submit" name="do" value="happened" { "It happened" }
                     button type="submit" name="do" value="not_happened" { "It did not happen" }
                 }
             }
         },
+        Stands::Succeeded | Stands::Happened if declared.reads_answer && one.result.is_none() => {
+            html! {
+                h2 { "Undo" }
+                p { "What undoes it takes something from its answer, which is not on record." }
+                form .settle method="post" action=(place) {
+                    (page::token(visitor))
+                    label for="note" { "What you found out" }
+                    textarea #note name="note" rows="2" required placeholder="How do you know?" {}
+                    (answer(declared))
+                    button type="submit" name="do" value="answered" { "It answered this" }
+                }
+            }
+        }
         Stands::Succeeded | Stands::Happened | Stands::Stuck | Stands::Compensating => html! {
             @if let Some(undo) = &declared.undo {
                 h2 { "Undo" }
@@ -245,6 +288,18 @@ fn actions(visitor: &Visitor, one: &EffectRecord, declared: &Declared) -> Markup
         },
         Stands::Started | Stands::Failed | Stands::NotHappened | Stands::Compensated => {
             page::nothing("There is nothing to do about it.")
+        }
+    }
+}
+
+/// Where to say what an effect answered.
+fn answer(declared: &Declared) -> Markup {
+    html! {
+        label for="answer" { "What it answered, as JSON" }
+        textarea #answer name="answer" rows="2" spellcheck="false" aria-describedby="answer-help" {}
+        p #answer-help .note {
+            @if declared.reads_answer { "Without it this cannot be undone by a tool." }
+            @else { "Where you know it. Whoever makes the call again gets it." }
         }
     }
 }

@@ -14,7 +14,7 @@ use super::page::{self, Visitor};
 use super::visible::visible;
 use super::{HOME, encode};
 use crate::api::paging::placed;
-use crate::api::records;
+use crate::api::{effects, records};
 use crate::door::Door;
 
 #[derive(Debug, Default, Deserialize)]
@@ -93,12 +93,16 @@ pub(crate) async fn call(
 ) -> Result<Response, Failed> {
     let one = records::one(&door, &visitor.who, &call).await?;
     let stage = serde_json::to_value(one.stage).unwrap_or_default();
+    let effect = effects::one(&door, &visitor.who, &call).await.ok();
     let content = html! {
         p .path { a href={ (HOME) "/events" } { "Events" } }
         h1 { "Call " (page::id(&one.call)) }
         dl .facts {
             div { dt { "Tool" } dd { (page::id(&one.tool)) @if let Some(version) = &one.tool_version { " " (version) } } }
-            div { dt { "Ended" } dd { (page::ended(one.error)) } }
+            div { dt { "Ended" } dd { (page::ended(one.error)) @if let Some(kind) = one.error { " " (page::meaning(kind)) } } }
+            @if let Some(effect) = &effect {
+                div { dt { "Effect" } dd { (page::badge(effect.state.as_str())) " " (page::to_effect(&effect.effect.call)) } }
+            }
             div { dt { "At stage" } dd { (stage.as_str().unwrap_or("–")) } }
             div { dt { "Began" } dd { (page::instant(one.started_at_ms)) } }
             div { dt { "Took" } dd { (page::span(one.duration_us)) } }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use serde_json::{Map, Value};
 
 use super::posted::Posted;
-use super::visible::visible;
+use super::visible::{self, visible};
 
 /// Groups in groups in groups are written as JSON.
 const DEEPEST: usize = 3;
@@ -92,7 +92,7 @@ impl Form<'_> {
 
     fn input(&self, parameter: &Parameter, field: Field, name: &str) -> Markup {
         let value = self.filled.and_then(|filled| filled.one(name)).unwrap_or_default();
-        let example = parameter.example.as_ref().map(|example| written(example, field));
+        let example = parameter.example.as_ref().map(|example| shown(&written(example, field)));
         let described = format!("{name}-note");
         let rows = value.lines().count().clamp(3, 12);
         match field {
@@ -143,12 +143,12 @@ fn note(parameter: &Parameter, schema: &Value, field: Field) -> Markup {
         (visible(&parameter.description))
         @if field == Field::Lines && !parameter.allowed.is_empty() {
             " One of " @for (place, (_, word)) in choices(parameter).iter().enumerate() {
-                @if place > 0 { ", " } code { (visible(word)) }
+                @if place > 0 { ", " } code { (word) }
             } "."
         }
-        @if let Some(limits) = limits(schema) { " " (limits) "." }
+        @if let Some(limits) = limits(schema) { " " (visible(&limits)) "." }
         @if let (Some(value), Field::Text | Field::Number | Field::Lines | Field::Json) = (&parameter.default, field) {
-            " Default " code { (visible(&value.to_string())) } "."
+            " Default " code { (visible::written(&value.to_string())) } "."
         }
     }
 }
@@ -167,6 +167,7 @@ fn limits(schema: &Value) -> Option<String> {
         ("maxItems", "values: at most"),
         ("minProperties", "members: at least"),
     ];
+    const FORMS: [(&str, &str); 2] = [("format", "of the format"), ("pattern", "fits the pattern")];
     let of = |schema: &Value| {
         let one = |(name, word): &(&str, &str)| {
             schema
@@ -174,7 +175,14 @@ fn limits(schema: &Value) -> Option<String> {
                 .filter(|limit| limit.is_number())
                 .map(|limit| format!("{word} {limit}"))
         };
-        NAMES.iter().filter_map(one).collect::<Vec<_>>()
+        let form = |(name, word): &(&str, &str)| {
+            let said = schema.get(name).and_then(Value::as_str)?;
+            Some(format!("{word} `{said}`"))
+        };
+        let unique = schema.get("uniqueItems").and_then(Value::as_bool).unwrap_or_default();
+        let unique = unique.then(|| "no value twice".to_owned());
+        let numbers = NAMES.iter().filter_map(one);
+        numbers.chain(unique).chain(FORMS.iter().filter_map(form)).collect::<Vec<_>>()
     };
     let (own, each) = (of(schema), schema.get("items").map(of).unwrap_or_default());
     let each = (!each.is_empty()).then(|| format!("each {}", each.join(", ")));
@@ -187,7 +195,7 @@ fn limits(schema: &Value) -> Option<String> {
 
 fn default(parameter: &Parameter) -> String {
     match &parameter.default {
-        Some(value) => format!("(default: {value})"),
+        Some(value) => format!("(default: {})", visible::written(&value.to_string())),
         None => "(nothing)".to_owned(),
     }
 }
@@ -199,7 +207,7 @@ fn choices(parameter: &Parameter) -> Vec<(String, String)> {
         true => both.as_slice(),
         false => parameter.allowed.as_slice(),
     };
-    let shown = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let shown = |value: &Value| visible::written(value.as_str().unwrap_or(&value.to_string()));
     allowed.iter().map(|value| (value.to_string(), shown(value))).collect()
 }
 
@@ -211,6 +219,11 @@ fn written(example: &Value, field: Field) -> String {
         (Field::Json, value) => value.to_string(),
         (_, value) => plain(value),
     }
+}
+
+/// An example, line by line: the ends of lines are ours.
+fn shown(example: &str) -> String {
+    example.lines().map(visible::written).collect::<Vec<_>>().join("\n")
 }
 
 /// What was filled in, as arguments. What was left empty is left out.
@@ -316,8 +329,11 @@ mod tests {
                 "sizes": {"type": "array", "items": {"type": "number"}},
                 "where": {"type": "object", "properties": {"city": {"type": "string"}}},
                 "more": {"type": "object", "additionalProperties": {"type": "string"}},
-                "colours": {"type": "array", "maxItems": 2, "items": {"enum": ["red", "blue"]}},
-                "level": {"type": "integer", "minimum": 1, "maximum": 9}
+                "colours": {"type": "array", "maxItems": 2, "uniqueItems": true, "items": {"enum": ["red", "blue"]}},
+                "level": {"type": "integer", "minimum": 1, "maximum": 9},
+                "size": {"enum": ["a b", "a\u{a0}b", "a\tb"], "default": "a\u{a0}b"},
+                "code": {"type": "string", "pattern": "^[a-z]+$", "examples": ["p\u{430}y"]},
+                "days": {"type": "array", "items": {"type": "string", "format": "date"}}
             }
         })
     }
@@ -365,6 +381,18 @@ mod tests {
         assert!(shown.contains("value=\"&quot;small&quot;\" selected"), "{shown}");
         assert!(shown.contains("Default <code>3</code>"), "{shown}");
         assert!(shown.contains("One of <code>red</code>, <code>blue</code>."), "{shown}");
-        assert!(shown.contains("Values: at most 2.") && shown.contains("At least 1, at most 9."));
+        for said in [
+            "Values: at most 2, no value twice.",
+            "Fits the pattern `^[a-z]+$`.",
+            "Each of the format `date`.",
+            ">a b</option>",
+            ">aU+00A0b</option>",
+            ">aU+0009b</option>",
+            "(default: &quot;aU+00A0b&quot;)",
+            "placeholder=\"p\u{430}U+0430y\"",
+        ] {
+            assert!(shown.contains(said), "{said}: {shown}");
+        }
+        assert!(shown.contains("At least 1, at most 9."));
     }
 }

@@ -8,11 +8,11 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use haft_core::port::ConfirmationFilter;
+use haft_core::port::{ConfirmationFilter, StoreError};
 use haft_core::record::ConfirmationStatus;
 use serde::de::DeserializeOwned;
 
-use super::page::{self, MOST_COUNTED, Visitor};
+use super::page::{self, MOST_COUNTED, Unready, Visitor};
 use super::posted::Posted;
 use super::visits::{Held, same};
 use super::{HOME, encode};
@@ -165,7 +165,7 @@ async fn visitor(door: &Door, headers: &HeaderMap) -> Option<Visitor> {
         return None;
     }
     let waiting = if who.is(Role::Approver) { waiting(door, &who).await } else { 0 };
-    let unready = door.ready().await.err();
+    let unready = unready(door, &who.tenant).await;
     Some(Visitor {
         id: seen.id,
         csrf: seen.csrf,
@@ -177,18 +177,25 @@ async fn visitor(door: &Door, headers: &HeaderMap) -> Option<Visitor> {
     })
 }
 
+/// What of a tenant's work is not taken now. That another tenant's is says nothing about it.
+pub(crate) async fn unready(door: &Door, tenant: &str) -> Option<Unready> {
+    match door.runtime.store().trusts(tenant).await {
+        Err(StoreError::Tampered(_)) => Some(Unready::Effects),
+        Ok(()) | Err(_) => door.ready().await.err().map(Unready::Work),
+    }
+}
+
 /// How many questions wait, as far as is counted: they are read whole for it.
 async fn waiting(door: &Door, who: &Who) -> usize {
     let store = door.runtime.store();
-    let now_ms = store.now_ms();
     let wanted = ConfirmationFilter {
         tenant: who.tenant.to_string(),
         status: Some(ConfirmationStatus::Pending),
+        open_after_ms: Some(store.now_ms()),
         limit: MOST_COUNTED + 1,
         ..ConfirmationFilter::default()
     };
-    let asked = store.confirmations(wanted).await.unwrap_or_default();
-    asked.iter().filter(|one| one.expires_at_ms > now_ms).count()
+    store.confirmations(wanted).await.unwrap_or_default().len()
 }
 
 /// Whether something is only looked at.

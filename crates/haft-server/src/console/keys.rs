@@ -168,8 +168,10 @@ pub(crate) async fn make(
         let why = Problem::forbidden("you signed in too long ago to make a key");
         return Err(why.advise("go back, show your key again, then make it").into());
     }
-    if !door.visits.once(&visitor.id, posted.one("word").unwrap_or_default(), FORM) {
-        return shown(&door, &visitor, sent_already(), None).await;
+    let word = posted.one("word").unwrap_or_default();
+    if !door.visits.once(&visitor.id, word, FORM) {
+        let made = door.visits.came_of(&visitor.id, word);
+        return shown(&door, &visitor, sent_already(made.as_deref()), None).await;
     }
     let made = match wanted(&posted) {
         Ok(new) => keys::made(&door, &visitor.who, new).await,
@@ -179,6 +181,7 @@ pub(crate) async fn make(
         Ok(made) => made,
         Err(problem) => return shown(&door, &visitor, wrong(&problem), Some(&posted)).await,
     };
+    door.visits.came(&visitor.id, word, &made.entry.id);
     let strangers = strangers(&door, &visitor, &made.entry.value);
     let said = html! {
         div .notice.good role="status" {
@@ -192,11 +195,14 @@ pub(crate) async fn make(
     shown(&door, &visitor, said, None).await
 }
 
-fn sent_already() -> Markup {
+/// What was made of it before, perhaps by the first half of a double click.
+fn sent_already(made: Option<&str>) -> Markup {
     html! {
         p .notice.wait role="alert" {
-            "No key was made: this form was sent already. The key that was made of it is not shown again; \
-             where you have no copy of it, revoke it, and make another."
+            "No key was made: this form was sent already. "
+            @if let Some(id) = made { "The key " (page::id(id)) " was made of it, and is not shown again" }
+            @else { "The key that was made of it is not shown again" }
+            "; where you have no copy of it, revoke it, and make another."
         }
     }
 }

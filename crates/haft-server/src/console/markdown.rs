@@ -1,9 +1,12 @@
 //! A tool's document as HTML, made from nodes of our own: what a document brings along in HTML is
-//! shown as the text that it is, pictures are their words, and links lead to the web or nowhere.
+//! shown as the text that it is, pictures are their words, and links lead to the web, which is said beside
+//! them, or nowhere.
 
 use maud::{Escaper, Markup, PreEscaped};
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 use std::fmt::Write as _;
+
+use super::visible::{visible, written};
 
 /// The document. Its headings begin below those of the page.
 pub(crate) fn render(text: &str) -> Markup {
@@ -19,11 +22,18 @@ pub(crate) fn render(text: &str) -> Markup {
 struct Writer {
     html: String,
     in_head: bool,
-    links: Vec<bool>,
+    /// Where the links lead that are open, and where their words begin.
+    links: Vec<Option<(String, usize)>>,
 }
 
 impl Writer {
+    /// Words of the document, with what deceives the eye marked.
     fn text(&mut self, text: &str) {
+        self.html.push_str(&visible(text).into_string());
+    }
+
+    /// The value of an attribute.
+    fn attribute(&mut self, text: &str) {
         // Writing to a String cannot fail.
         let _ = Escaper::new(&mut self.html).write_str(text);
     }
@@ -65,7 +75,7 @@ impl Writer {
                     CodeBlockKind::Fenced(_) | CodeBlockKind::Indented => "code".to_owned(),
                 };
                 self.raw("<pre tabindex=\"0\" aria-label=\"");
-                self.text(&label);
+                self.attribute(&written(&label));
                 self.raw("\"><code>");
             }
             Tag::List(Some(first)) => {
@@ -99,12 +109,25 @@ impl Writer {
     /// Only to the web, and without a word about where from.
     fn link(&mut self, to: &str) {
         let lower = to.to_ascii_lowercase();
-        let is_web = lower.starts_with("https://") || lower.starts_with("http://");
-        self.links.push(is_web);
-        if is_web {
-            self.raw("<a rel=\"noopener noreferrer nofollow\" href=\"");
-            self.text(to);
-            self.raw("\">");
+        if !lower.starts_with("https://") && !lower.starts_with("http://") {
+            return self.links.push(None);
+        }
+        self.raw("<a rel=\"noopener noreferrer nofollow\" href=\"");
+        self.attribute(to);
+        self.raw("\">");
+        self.links.push(Some((to.to_owned(), self.html.len())));
+    }
+
+    /// Where it leads stands beside it: words can say anything.
+    fn left(&mut self) {
+        let Some((to, begins)) = self.links.pop().flatten() else { return };
+        let place = visible(&to).into_string();
+        let says_it = self.html.get(begins..) == Some(place.as_str());
+        self.raw("</a>");
+        if !says_it {
+            self.raw(" <span class=\"note\">(");
+            self.raw(&place);
+            self.raw(")</span>");
         }
     }
 
@@ -120,11 +143,7 @@ impl Writer {
             TagEnd::Emphasis => self.raw("</em>"),
             TagEnd::Strong => self.raw("</strong>"),
             TagEnd::Strikethrough => self.raw("</del>"),
-            TagEnd::Link => {
-                if self.links.pop() == Some(true) {
-                    self.raw("</a>");
-                }
-            }
+            TagEnd::Link => self.left(),
             TagEnd::Table => self.raw("</tbody></table></div>"),
             TagEnd::TableHead => {
                 self.in_head = false;
@@ -193,13 +212,29 @@ mod tests {
     }
 
     #[test]
+    fn what_deceives_the_eye_is_marked() {
+        for text in ["p\u{430}y\u{202e}", "`p\u{430}y\u{202e}`", "```\np\u{430}y\u{202e}\n```"] {
+            let shown = render(text).into_string();
+            assert!(shown.contains("U+0430") && shown.contains("U+202E"), "{shown}");
+            assert!(!shown.contains('\u{202e}'), "{shown}");
+        }
+        let shown = render("[https://bank.example](https://b\u{430}nk.example)").into_string();
+        assert!(shown.contains("(https://b") && shown.contains("U+0430"), "{shown}");
+    }
+
+    #[test]
     fn links_lead_to_the_web_or_nowhere() {
         check("[x](javascript:alert(1))", "<p>x</p>");
         check("[x](JaVaScRiPt:alert`1`)", "<p>x</p>");
         check("[x](data:text/html,1) ![alt](http://a.example/x.png)", "<p>x alt</p>");
         check(
             "[x](https://a.example/?a=1&b=\"2)",
-            "<p><a rel=\"noopener noreferrer nofollow\" href=\"https://a.example/?a=1&amp;b=&quot;2\">x</a></p>",
+            "<p><a rel=\"noopener noreferrer nofollow\" href=\"https://a.example/?a=1&amp;b=&quot;2\">x</a> \
+             <span class=\"note\">(https://a.example/?a=1&amp;b=&quot;2)</span></p>",
+        );
+        check(
+            "<https://a.example/b>",
+            "<p><a rel=\"noopener noreferrer nofollow\" href=\"https://a.example/b\">https://a.example/b</a></p>",
         );
     }
 }

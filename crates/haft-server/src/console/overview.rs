@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::guard::Failed;
 use super::guard::Params;
 use super::page::{self, Visitor};
-use super::plot::{Drawn, Line, Plot, Unit};
+use super::plot::{Drawn, Line, Plot, Unit, share};
 use super::{HOME, encode};
 use crate::api::{effects, records};
 use crate::door::Door;
@@ -233,7 +233,7 @@ fn tiles(
     html! {
         dl .tiles {
             div { dt { "Calls" } dd { (calls) } }
-            div { dt { "Went well" } dd { @if calls == 0 { "–" } @else { (well * 100 / calls) " %" } } }
+            div { dt { "Went well" } dd { @if calls == 0 { "–" } @else { (share(well, calls)) } } }
             @if may_approve {
                 div { dt { "Wait for approval" } dd { a href={ (HOME) "/confirmations" } { (page::counted(visitor.waiting)) } } }
             }

@@ -9,7 +9,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::visible::visible;
 use super::{HOME, encode, words};
-use crate::problem::Problem;
+use crate::problem::{PAGES, Problem};
 use crate::who::{Role, Who};
 
 /// Whoever looks at a page.
@@ -24,8 +24,17 @@ pub(crate) struct Visitor {
     pub(crate) token: Option<Arc<str>>,
     /// How many questions wait for them; one more than are counted, where there are more.
     pub(crate) waiting: usize,
-    /// Why no work is taken now, where that is so.
-    pub(crate) unready: Option<&'static str>,
+    /// What is not taken now, where that is so.
+    pub(crate) unready: Option<Unready>,
+}
+
+/// What is not taken now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Unready {
+    /// Nothing is, and why.
+    Work(&'static str),
+    /// What writes is not: the tenant's trail was touched.
+    Effects,
 }
 
 /// So many questions are counted on every page.
@@ -73,8 +82,16 @@ fn shell(title: &str, inside: Option<(&Visitor, &str)>, content: &Markup) -> Res
                 a .skip href="#content" { "Skip to content" }
                 @if let Some((visitor, place)) = inside { (navigation(visitor, place)) }
                 main #content tabindex="-1" {
-                    @if let Some(why) = inside.and_then(|(visitor, _)| visitor.unready) {
-                        p .notice.bad role="alert" { strong { "Not ready. " } "No work is taken now: " (why) "." }
+                    @match inside.and_then(|(visitor, _)| visitor.unready) {
+                        None => {}
+                        Some(Unready::Work(why)) => p .notice.bad role="alert" {
+                            strong { "Not ready. " } "No work is taken now: " (why) "."
+                        },
+                        Some(Unready::Effects) => p .notice.bad role="alert" {
+                            strong { "Effects are stopped. " }
+                            "Entries of this tenant in the audit trail were changed from outside. Tools that \
+                             write are refused " (until_acknowledged()) "; tools that only read go on."
+                        },
                     }
                     (content)
                 }
@@ -82,6 +99,14 @@ fn shell(title: &str, inside: Option<(&Visitor, &str)>, content: &Markup) -> Res
         }
     };
     ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], markup.into_string()).into_response()
+}
+
+/// What lifts a stop of effects.
+pub(crate) fn until_acknowledged() -> Markup {
+    html! {
+        "until whoever runs the server has looked into it (" code { "haft audit verify" }
+        ") and gone on (" code { "haft audit acknowledge" } ")"
+    }
 }
 
 fn navigation(visitor: &Visitor, current: &str) -> Markup {
@@ -191,6 +216,16 @@ pub(crate) fn badge(word: &str) -> Markup {
 /// A call's end.
 pub(crate) fn ended(error: Option<haft_core::ErrorKind>) -> Markup {
     badge(error.map_or("ok", haft_core::ErrorKind::as_str))
+}
+
+/// Leads to what a kind of error means and what to do about it.
+pub(crate) fn meaning(error: haft_core::ErrorKind) -> Markup {
+    html! { a href={ (PAGES) (error.as_str()) } { "What this means" span .unseen { ": " (error.as_str()) } } }
+}
+
+/// Leads to what a call has done, and what can be done about that.
+pub(crate) fn to_effect(call: &str) -> Markup {
+    html! { a href={ (HOME) "/effects/" (encode(call)) } { "Its effect" span .unseen { ", of " (call) } } }
 }
 
 /// A long id, that can be read whole and wraps.

@@ -10,6 +10,8 @@ const LEFT: f64 = 44.0;
 const RIGHT: f64 = 6.0;
 const TOP: f64 = 8.0;
 const BOTTOM: f64 = 20.0;
+/// The least height of a bar of something.
+const LEAST: f64 = 2.0;
 
 /// One row of numbers over time.
 pub(crate) struct Line<'a> {
@@ -46,9 +48,17 @@ impl Unit {
         match self {
             Self::Count => format!("{}", value.round()),
             Self::Time => span(value.max(0.0) as u64),
+            // What is not nothing is not said to be, and nothing is said to be all that is not.
+            Self::Share if value > 0.0 && value < 1.0 => "< 1 %".to_owned(),
+            Self::Share if value > 99.0 && value < 100.0 => "> 99 %".to_owned(),
             Self::Share => format!("{} %", value.round()),
         }
     }
+}
+
+/// So many of all, of a hundred.
+pub(crate) fn share(part: u64, all: u64) -> String {
+    Unit::Share.say(part as f64 * 100.0 / all.max(1) as f64)
 }
 
 /// A plot.
@@ -149,25 +159,35 @@ impl Plot<'_> {
         let width = round(((WIDTH - LEFT - RIGHT) / self.times.len().max(1) as f64 - 1.0).max(0.5));
         html! {
             @for slice in 0..self.times.len() {
-                @for (from, to, tone) in self.stack(slice) {
-                    @let (upper, lower) = (y(to / top), y(from / top));
-                    rect .(tone) x=(self.x(slice as f64)) y=(upper) width=(width) height=(round(lower - upper)) {}
+                @for (from, height, tone) in self.stack(slice, top) {
+                    @let upper = HEIGHT - BOTTOM - from - height;
+                    rect .(tone) x=(self.x(slice as f64)) y=(round(upper)) width=(width) height=(round(height)) {}
                 }
             }
         }
     }
 
-    fn stack(&self, slice: usize) -> Vec<(f64, f64, &str)> {
-        let mut from = 0.0;
-        let mut parts = Vec::new();
-        for line in &self.lines {
-            let value = line.values.get(slice).copied().flatten().unwrap_or(0.0);
-            if value > 0.0 {
-                parts.push((from, from + value, line.tone));
-                from += value;
-            }
+    /// Where each part begins above the axis, and how high it is. What is not nothing can be seen, and
+    /// the highest part makes room for it.
+    fn stack(&self, slice: usize, top: f64) -> Vec<(f64, f64, &str)> {
+        let whole = HEIGHT - TOP - BOTTOM;
+        let value = |line: &Line<'_>| line.values.get(slice).copied().flatten().unwrap_or(0.0);
+        let parts = self.lines.iter().map(|line| (value(line), line.tone));
+        let parts = parts.filter(|(value, _)| *value > 0.0);
+        let mut parts: Vec<_> =
+            parts.map(|(value, tone)| ((value / top * whole).max(LEAST), tone)).collect();
+        let over = parts.iter().map(|(height, _)| height).sum::<f64>() - whole;
+        let highest = parts.iter_mut().max_by(|(a, _), (b, _)| a.total_cmp(b));
+        if let Some((height, _)) = highest.filter(|_| over > 0.0) {
+            *height = (*height - over).max(LEAST);
         }
-        parts
+        let mut from = 0.0;
+        let place = |(height, tone)| {
+            let begins = from;
+            from += height;
+            (begins, height, tone)
+        };
+        parts.into_iter().map(place).collect()
     }
 
     fn curves(&self, top: f64) -> Markup {
@@ -266,6 +286,35 @@ mod tests {
         let lines = plot(Drawn::Lines, &[Some(1.0), Some(2.0), None, Some(2.0)]).render();
         let lines = lines.into_string();
         assert_eq!((lines.matches("<polyline").count(), lines.matches("<circle").count()), (1, 1));
+    }
+
+    #[test]
+    fn what_is_not_nothing_is_neither_said_nor_drawn_as_nothing() {
+        for (part, all, said) in [
+            (0, 400, "0 %"),
+            (1, 401, "< 1 %"),
+            (4, 400, "1 %"),
+            (1, 2, "50 %"),
+            (396, 400, "99 %"),
+            (400, 401, "> 99 %"),
+            (400, 400, "100 %"),
+            (0, 0, "0 %"),
+        ] {
+            assert_eq!(share(part, all), said, "{part} of {all}");
+        }
+        let line = |tone, value| Line { name: tone, tone, values: vec![Some(value)] };
+        let lines = vec![line("good", 99.75), line("dull", 0.0), line("bad", 0.25)];
+        let (unit, times) = (Unit::Share, vec!["0:00".to_owned()]);
+        let plot = Plot { title: "Outcomes", drawn: Drawn::Bars, unit, times, lines };
+        let whole = HEIGHT - TOP - BOTTOM;
+        let expected = [(0.0, whole - LEAST, "good"), (whole - LEAST, LEAST, "bad")];
+        let stack = plot.stack(0, 100.0);
+        assert_eq!(stack.len(), 2, "{stack:?}");
+        for (one, expected) in stack.iter().zip(expected) {
+            assert!((one.0 - expected.0).abs() < 0.01 && (one.1 - expected.1).abs() < 0.01);
+        }
+        let shown = plot.render().into_string();
+        assert!(shown.contains("&gt; 99 %") && shown.contains("&lt; 1 %"), "{shown}");
     }
 
     #[test]

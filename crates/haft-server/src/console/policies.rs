@@ -59,9 +59,10 @@ pub(crate) async fn list(
         @if all.is_empty() { (page::nothing("None.")) }
         @else { (page::table("Policies", &head, rows)) }
         h2 { "A new policy" }
-        form .row method="get" action={ (HOME) "/policies/new" } {
+        form .row method="get" action={ (HOME) "/new-policy" } {
             label for="id" { "Name" }
-            input #id name="id" required pattern="[A-Za-z0-9_.\\-]{1,64}" spellcheck="false";
+            input #id name="id" required pattern="(?!\\.{1,2}$)[A-Za-z0-9_.\\-]{1,64}" spellcheck="false"
+                title="letters, digits and _.-, up to 64, and not dots alone";
             button type="submit" { "Write it" }
         }
     };
@@ -79,6 +80,11 @@ pub(crate) async fn new(
     super::guard::Params(named): super::guard::Params<Named>,
 ) -> Result<Response, Failed> {
     crate::api::need(&visitor.who, Role::Administrator)?;
+    // Addresses with such a part lead elsewhere.
+    if [".", ".."].contains(&named.id.as_str()) {
+        let why = Problem::malformed("a policy whose name is dots alone has no page");
+        return Err(why.advise("give it a name with a letter or a digit in it").into());
+    }
     let content = html! {
         p .path { a href=(PLACE) { "Policies" } }
         h1 { "New policy " (page::id(&named.id)) }
@@ -191,10 +197,11 @@ fn form(visitor: &Visitor, id: &str, version: u64, body: &Value, over: Option<u6
             input #description name="description" value=(text("description"));
             @for (name, label, about) in LISTS {
                 label for=(name) { (label) span .about { (about) } }
-                textarea id=(name) name=(name) rows="3" spellcheck="false" { (lines(name)) }
+                textarea id=(name) name=(name) rows="3" spellcheck="false" { "\n" (lines(name)) }
             }
             label for="cedar" { "Cedar rules" }
-            textarea #cedar name="cedar" rows="10" spellcheck="false" { (text("cedar")) }
+            // Browsers take away a line end that comes first: each save would.
+            textarea #cedar name="cedar" rows="10" spellcheck="false" { "\n" (text("cedar")) }
             @if let Some(over) = over {
                 label .choice {
                     input type="checkbox" name="over" value=(over) required; " "

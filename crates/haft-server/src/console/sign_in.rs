@@ -13,7 +13,7 @@ use super::guard::Params;
 use super::guard::{Failed, posted, same_origin};
 use super::page::{self, Visitor};
 use super::posted::Posted;
-use super::visits::Held;
+use super::visits::{Held, Holder};
 use super::{HOME, cookie, inside};
 use crate::door::Door;
 use crate::problem::Problem;
@@ -104,7 +104,7 @@ pub(crate) async fn enter(
     for old in cookie::read(&headers).filter_map(|text| door.visits.find(text)) {
         door.visits.end(&old.id);
     }
-    let text = door.visits.begin(held).ok_or_else(Problem::overloaded)?;
+    let text = door.visits.begin(Holder::of(&who), held).ok_or_else(Problem::overloaded)?;
     let set = [(header::SET_COOKIE, cookie::set(&text, &headers))];
     Ok((set, Redirect::to(next)).into_response())
 }

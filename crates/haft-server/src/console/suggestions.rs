@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use axum::extract::{Extension, State};
-use axum::response::Response;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Redirect, Response};
 use maud::{Markup, html};
+use serde::Deserialize;
 
+use super::clicks::{self, Aimed, WAIT};
 use super::encode;
 use super::guard::Failed;
 use super::guard::Params;
@@ -13,20 +16,56 @@ use super::page::{self, Visitor};
 use super::posted::Posted;
 use super::visible::visible;
 use crate::api::admin::suggestions::{self, Part, Wish};
+use crate::api::need;
 use crate::door::Door;
+use crate::who::Role;
 
 const PLACE: &str = "/console/suggestions";
 
 /// So many are on a page.
 const SHOWN: usize = 100;
 
+/// What a click is aimed at.
+const LIST: &str = "the suggestions";
+
+/// Which of them, and the wish that was granted just now.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Asked {
+    after: Option<String>,
+    agent: String,
+    tool: String,
+}
+
 /// What was asked for.
 pub(crate) async fn list(
     State(door): State<Arc<Door>>,
     Extension(visitor): Extension<Visitor>,
-    Params(part): Params<Part>,
+    Params(asked): Params<Asked>,
 ) -> Result<Response, Failed> {
-    shown(&door, &visitor, &part, page::empty())
+    let part = Part::after(asked.after);
+    shown(&door, &visitor, &part, granted(&door, &visitor, &asked.agent, &asked.tool))
+}
+
+/// How a tool stands whose wish was granted. The focus goes there: the row is gone.
+fn granted(door: &Door, visitor: &Visitor, agent: &str, tool: &str) -> Markup {
+    let tenant = &visitor.who.tenant;
+    let known = door.runtime.canonical_for(tenant, tool);
+    let known = known.filter(|_| door.runtime.has_agent(tenant, agent));
+    let Some(tool) = known else { return page::empty() };
+    let state = door.runtime.tool_state(tenant, agent, &tool);
+    html! {
+        @if state.available {
+            p #granted .notice.good role="status" tabindex="-1" {
+                (page::id(&tool)) " is enabled for " (visible(agent)) "."
+            }
+        } @else {
+            p #granted .notice.wait role="status" tabindex="-1" {
+                (page::id(&tool)) " still lacks something for " (visible(agent))
+                @if let Some(enable) = &state.enable { ": " (visible(enable)) } "."
+            }
+        }
+    }
 }
 
 /// Grants a wish.
@@ -35,21 +74,17 @@ pub(crate) async fn accept(
     Extension(visitor): Extension<Visitor>,
     Extension(posted): Extension<Posted>,
 ) -> Result<Response, Failed> {
+    need(&visitor.who, Role::Administrator)?;
+    if let Err(why) = clicks::counts(&door, &visitor, &posted, LIST) {
+        let mut page = shown(&door, &visitor, &Part::default(), clicks::missed(why))?;
+        *page.status_mut() = StatusCode::CONFLICT;
+        return Ok(page);
+    }
     let (agent, tool) = (posted.one("agent"), posted.one("tool"));
     let (agent, tool) = (agent.unwrap_or_default(), tool.unwrap_or_default());
     let state = suggestions::granted(&door, &visitor.who, agent, tool).await?;
-    let said = match (state.available, &state.enable) {
-        (true, _) => html! {
-            p .notice.good role="status" { (page::id(tool)) " is enabled for " (visible(agent)) "." }
-        },
-        (false, enable) => html! {
-            p .notice.wait role="status" {
-                (page::id(tool)) " is turned on for " (visible(agent)) ", and still lacks something"
-                @if let Some(enable) = enable { ": " (visible(enable)) } "."
-            }
-        },
-    };
-    shown(&door, &visitor, &Part::default(), said)
+    let place = format!("{PLACE}?agent={}&tool={}#granted", encode(agent), encode(&state.tool));
+    Ok(Redirect::to(&place).into_response())
 }
 
 fn shown(door: &Door, visitor: &Visitor, part: &Part, said: Markup) -> Result<Response, Failed> {
@@ -57,7 +92,8 @@ fn shown(door: &Door, visitor: &Visitor, part: &Part, said: Markup) -> Result<Re
     let more = wishes.len() > SHOWN;
     wishes.truncate(SHOWN);
     let last = wishes.last().map(|(place, _)| place).filter(|_| more);
-    let rows = wishes.iter().map(|(_, one)| row(visitor, one));
+    let aimed = Aimed::at(door, visitor, LIST);
+    let rows = wishes.iter().map(|(_, one)| row(visitor, &aimed, one));
     let head = ["Tool", "Agent", "Refused#", "Why", "What would enable it", "Grant"];
     let content = html! {
         h1 { "Suggestions" }
@@ -72,7 +108,7 @@ fn shown(door: &Door, visitor: &Visitor, part: &Part, said: Markup) -> Result<Re
     Ok(page::page(visitor, "/suggestions", "Suggestions", &content))
 }
 
-fn row(visitor: &Visitor, one: &Wish) -> Markup {
+fn row(visitor: &Visitor, aimed: &Aimed, one: &Wish) -> Markup {
     html! {
         tr role="row" {
             th scope="row" role="rowheader" data-label="Tool" {
@@ -84,16 +120,16 @@ fn row(visitor: &Visitor, one: &Wish) -> Markup {
             td role="cell" data-label="Why" { (visible(&one.reason().replace('_', " "))) }
             td role="cell" data-label="What would enable it" { (visible(one.enable.as_deref().unwrap_or_default())) }
             td role="cell" data-label="Grant" {
-                @if one.known { (granting(visitor, one)) }
+                @if one.known { (granting(visitor, aimed, one)) }
             }
         }
     }
 }
 
-fn granting(visitor: &Visitor, one: &Wish) -> Markup {
+fn granting(visitor: &Visitor, aimed: &Aimed, one: &Wish) -> Markup {
     html! {
-        form method="post" action=(PLACE) {
-            (page::token(visitor))
+        form method="post" action=(PLACE) data-wait=(WAIT) {
+            (aimed.fields(visitor))
             input type="hidden" name="agent" value=(one.agent);
             input type="hidden" name="tool" value=(one.tool);
             button .quiet type="submit" aria-label={ "Enable " (one.tool) " for " (one.agent) } { "Enable" }

@@ -14,18 +14,19 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::catalog::{OWN, Sought, approval, switch};
+use super::catalog::{OWN, Sought, approval, list_of, switch};
+use super::clicks::Aimed;
 use super::guard::Failed;
 use super::guard::Params;
 use super::page::{self, Visitor, badge};
 use super::posted::Posted;
-use super::visible::visible;
-use super::{HOME, encode, form, markdown, visits};
+use super::visible::{visible, written};
+use super::{HOME, encode, form, markdown, visits, words};
 use crate::api::dialects::connect;
-use crate::api::{self, ModeName, records};
+use crate::api::{self, ModeName, effects, records};
 use crate::door::Door;
 use crate::problem::Problem;
-use crate::who::Role;
+use crate::who::{Role, Who};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -48,6 +49,8 @@ pub(crate) async fn show(
 struct Tried<'a> {
     form: &'a Posted,
     came: Result<Envelope, String>,
+    /// The call whose effect is on record.
+    effect: Option<String>,
 }
 
 /// Calls a tool, or only decides everything. The form's own key sees to it that a form which is
@@ -81,7 +84,13 @@ pub(crate) async fn call(
         }
     };
     let words = form.one("q").unwrap_or_default();
-    shown(&door, &visitor, &agent, &tool, (mode, words), Some(Tried { form: &form, came })).await
+    let effect = match &came {
+        Ok(envelope) => effects::one(&door, who, &envelope.meta.record_id).await.ok(),
+        Err(_) => None,
+    };
+    let effect = effect.map(|one| one.effect.call.to_string());
+    let tried = Tried { form: &form, came, effect };
+    shown(&door, &visitor, &agent, &tool, (mode, words), Some(tried)).await
 }
 
 fn mode(form: &Posted) -> ModeName {
@@ -117,18 +126,18 @@ async fn shown(
         ..records::Filter::default()
     };
     let recent = records::found(door, who, filter).await?;
-    let may = who.is(Role::Administrator);
+    let aimed = who.is(Role::Administrator).then(|| Aimed::at(door, visitor, &list_of(agent)));
+    let is_off = state.is_err_and(|one| one.why == Why::DisabledForAgent);
     let content = html! {
         p .path { a href=(sought.list(agent)) { "Tools of " (visible(agent)) } }
         div .head {
             h1 { (page::id(&tool.id)) }
-            @if may && state.is_ok() { (switch(visitor, agent, &tool.id, false, sought)) }
-            @if may && state.is_err_and(|one| one.why == Why::DisabledForAgent) {
-                (switch(visitor, agent, &tool.id, true, sought))
+            @if let Some(aimed) = aimed.filter(|_| state.is_ok() || is_off) {
+                (switch(visitor, &aimed, (agent, &tool.id), is_off, sought))
             }
         }
         p .lead { (visible(&tool.contract.description)) }
-        @if let Some(tried) = &tried { (outcome(tried)) }
+        @if let Some(tried) = &tried { (outcome(tried, who)) }
         @match state {
             Ok(found) => (facts(found)),
             Err(missing) => { (why_not(missing)) (elsewhere(agent, &tool, sought)) }
@@ -184,7 +193,7 @@ fn facts(found: &EffectiveTool) -> Markup {
         dl .facts {
             div { dt { "Version" } dd { (contract.version.to_string()) } }
             @if found.of_tenant { div { dt { "Whose" } dd { (OWN) } } }
-            div { dt { "Side effects" } dd { (contract.side_effect_policy.as_str()) } }
+            div { dt { "Side effects" } dd { (contract.side_effect_policy.as_str()) span .about { (words::class(contract.side_effect_policy)) } } }
             div { dt { "Approval" } dd { (approval(&found.requires_confirmation)) } }
             div { dt { "Modes" } dd { (modes.join(", ")) } }
             div { dt { "Should take" } dd { (found.latency_budget_ms) " ms" } }
@@ -247,7 +256,7 @@ fn connection(granted: &[String], filled: Option<&Posted>) -> Markup {
     }
 }
 
-fn outcome(tried: &Tried<'_>) -> Markup {
+fn outcome(tried: &Tried<'_>, who: &Who) -> Markup {
     let is_dry = tried.form.one("do") != Some("call");
     let heading = if is_dry { "Dry run: nothing was done" } else { "Outcome" };
     html! {
@@ -255,14 +264,14 @@ fn outcome(tried: &Tried<'_>) -> Markup {
             h2 #outcome { (heading) }
             @match &tried.came {
                 Err(wrong) => p .notice.bad role="alert" { (visible(wrong)) },
-                Ok(envelope) => (enveloped(envelope, is_dry)),
+                Ok(envelope) => (enveloped(envelope, is_dry, who, tried.effect.as_deref())),
             }
         }
     }
 }
 
 /// How it ended. Of a dry run nothing is on record, and that everything was decided says not yet that it would run.
-fn enveloped(envelope: &Envelope, is_dry: bool) -> Markup {
+fn enveloped(envelope: &Envelope, is_dry: bool, who: &Who, effect: Option<&str>) -> Markup {
     let meta = &envelope.meta;
     html! {
         p role="status" {
@@ -274,14 +283,15 @@ fn enveloped(envelope: &Envelope, is_dry: bool) -> Markup {
             " in " (page::span((meta.duration_ms * 1000.0) as u64))
             @if meta.cached { " · answered from memory: nothing was done now" }
             @if !is_dry && !meta.record_id.is_empty() { " · " (page::link("/calls", &meta.record_id)) }
+            @if let Some(call) = effect { " · " (page::to_effect(call)) }
         }
         @match &envelope.result {
             Ok(data) => (page::json(data)),
             Err(error) => {
-                p .notice.bad role="alert" { (visible(&error.message)) }
+                p .notice.bad role="alert" { (visible(&error.message)) " " (page::meaning(error.kind)) }
                 @if !error.suggestion.is_empty() { p { (visible(&error.suggestion)) } }
                 @if error.kind == ErrorKind::ConfirmationRequired {
-                    p { "It waits under " a href={ (HOME) "/confirmations" } { "Approvals" } " for somebody else than you." }
+                    (waits(who))
                 }
                 @if let Some(details) = &error.details { (page::json(details)) }
             }
@@ -293,6 +303,17 @@ fn enveloped(envelope: &Envelope, is_dry: bool) -> Markup {
         @if !meta.clamps.is_empty() {
             h3 { "Reduced for the mode" }
             (page::json(&serde_json::to_value(&meta.clamps).unwrap_or(Value::Null)))
+        }
+    }
+}
+
+/// Who can answer. A link is for those whom it leads anywhere.
+fn waits(who: &Who) -> Markup {
+    html! {
+        @if who.is(Role::Approver) {
+            p { "It waits under " a href={ (HOME) "/confirmations" } { "Approvals" } " for somebody else than you." }
+        } @else {
+            p { "It waits for a person whose key has the role " code { "approver" } " or " code { "administrator" } ", on their page Approvals." }
         }
     }
 }
@@ -323,9 +344,9 @@ fn listed(all: &[Parameter], before: &str, depth: usize, rows: &mut Vec<Markup>)
                 td role="cell" data-label="How many" { (one.cardinality.as_str()) }
                 td role="cell" data-label="Meaning" {
                     (visible(&one.description))
-                    @if !allowed.is_empty() { div .note { "One of " (visible(&allowed.join(", "))) } }
+                    @if !allowed.is_empty() { div .note { "One of " (written(&allowed.join(", "))) } }
                 }
-                td role="cell" data-label="Default or example" { @if let Some(value) = value { code .id { (visible(&value.to_string())) } } }
+                td role="cell" data-label="Default or example" { @if let Some(value) = value { code .id { (written(&value.to_string())) } } }
             }
         });
         if depth < 4 {

@@ -30,6 +30,17 @@ pub(crate) fn value(text: &str) -> Markup {
     html! { span .text dir=[from_right.then_some("rtl")] { (drawn(&pieces)) } }
 }
 
+/// The same for places that take letters alone, such as a choice or an example: two values that look the
+/// same are not written the same.
+pub(crate) fn written(text: &str) -> String {
+    let one = |piece: &Piece<'_>| match piece {
+        Piece::Plain(text) => (*text).to_owned(),
+        Piece::Hidden(letter, count) => mark(*letter, *count),
+        Piece::Alike(letter, _) => format!("{letter}{}", code(*letter)),
+    };
+    pieces(text, Marks::All).iter().map(one).collect()
+}
+
 fn drawn(pieces: &[Piece<'_>]) -> Markup {
     let marks = pieces.iter().filter(|piece| !matches!(piece, Piece::Plain(_))).count();
     let explained = marks <= EXPLAINED;
@@ -143,6 +154,19 @@ mod tests {
                 shown.matches("<i>").count(),
                 100_000 / (1 + usize::from(unit.starts_with('a')))
             );
+        }
+    }
+
+    #[test]
+    fn what_looks_the_same_is_not_written_the_same() {
+        for (text, expected) in [
+            ("a b", "a b"),
+            ("a\u{a0}b", "aU+00A0b"),
+            ("a\tb", "aU+0009b"),
+            ("a b ", "a bU+0020"),
+            ("p\u{430}ypal", "p\u{430}U+0430ypal"),
+        ] {
+            assert_eq!(written(text), expected);
         }
     }
 

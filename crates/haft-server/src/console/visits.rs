@@ -8,11 +8,12 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use haft_core::Principal;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 use tokio::time::Instant;
 
-use crate::who::hex;
+use crate::who::{Who, hex};
 
 /// However busy, nobody stays signed in for longer.
 const WHOLE: Duration = Duration::from_secs(12 * 60 * 60);
@@ -27,6 +28,12 @@ const YOUNGEST: Duration = Duration::from_secs(1);
 const TRIES: u32 = 10;
 /// How many of each are kept.
 const MOST: usize = 1_000;
+/// So many forms are remembered with what came of them: a double click asks at once.
+const CAME: usize = 20;
+/// How many browsers one holder of a key is signed in with, and all those of one tenant: whoever signs in
+/// without end signs nobody else out.
+const OF_ONE: usize = 50;
+const OF_TENANT: usize = 250;
 
 type Hash = [u8; 32];
 
@@ -48,6 +55,21 @@ impl fmt::Debug for Held {
     }
 }
 
+/// Whose a visit is. Whoever comes with tokens has other ones all the time.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Holder {
+    tenant: Arc<str>,
+    key: Arc<str>,
+    principal: Principal,
+}
+
+impl Holder {
+    pub(crate) fn of(who: &Who) -> Self {
+        let (tenant, key) = (who.tenant.clone(), who.key.clone());
+        Self { tenant, key, principal: who.principal.clone() }
+    }
+}
+
 /// Browsers and invitations.
 #[derive(Default)]
 pub(crate) struct Visits {
@@ -62,12 +84,15 @@ struct All {
 }
 
 struct Visit {
+    holder: Holder,
     held: Held,
     csrf: Arc<str>,
     began: Instant,
     proven: Instant,
     used: Instant,
     asked: VecDeque<Asked>,
+    /// What came of forms that were good once, by their words.
+    came: VecDeque<(String, String)>,
 }
 
 /// A question that was put on a page.
@@ -105,23 +130,22 @@ impl Visits {
     }
 
     /// Signs somebody in. Returns what the browser holds.
-    pub(crate) fn begin(&self, held: Held) -> Option<String> {
+    pub(crate) fn begin(&self, holder: Holder, held: Held) -> Option<String> {
         let (text, csrf) = (random()?, random()?);
         let now = Instant::now();
         let visit = Visit {
+            holder,
             held,
             csrf: csrf.into(),
             began: now,
             proven: now,
             used: now,
             asked: VecDeque::new(),
+            came: VecDeque::new(),
         };
         let mut all = self.all();
         all.visits.retain(|_, visit| visit.is_on(now));
-        if all.visits.len() >= MOST {
-            let idle = all.visits.iter().min_by_key(|(_, visit)| visit.used).map(|(id, _)| *id);
-            idle.and_then(|id| all.visits.remove(&id));
-        }
+        all.make_room(&visit.holder);
         all.visits.insert(hash(&text), visit);
         Some(text)
     }
@@ -212,6 +236,21 @@ impl Visits {
         at.and_then(|at| visit.asked.remove(at)).is_some()
     }
 
+    /// Remembers what came of a form that was good once.
+    pub(crate) fn came(&self, id: &Hash, word: &str, of_it: &str) {
+        if let Some(visit) = self.all().visits.get_mut(id) {
+            visit.came.truncate(CAME - 1);
+            visit.came.push_front((word.to_owned(), of_it.to_owned()));
+        }
+    }
+
+    /// What came of a form that is sent again.
+    pub(crate) fn came_of(&self, id: &Hash, word: &str) -> Option<String> {
+        let all = self.all();
+        let mut came = all.visits.get(id)?.came.iter();
+        came.find(|(own, _)| same(own, word)).map(|(_, of_it)| of_it.clone())
+    }
+
     /// Takes the answer, once.
     pub(crate) fn answer(&self, id: &Hash, word: &str, about: &str) -> Result<(), Unasked> {
         let mut all = self.all();
@@ -224,6 +263,38 @@ impl Visits {
         }
         visit.asked.remove(at);
         if age >= OLDEST { Err(Unasked::Gone) } else { Ok(()) }
+    }
+}
+
+impl All {
+    /// Signs out whoever has the most visits where another is too many: the holder's own first, then
+    /// their tenant's, then those of the tenant that has the most. Of a holder's the one that was not
+    /// used for longest goes.
+    fn make_room(&mut self, holder: &Holder) {
+        let mut tenants: HashMap<Arc<str>, usize> = HashMap::new();
+        let mut holders: HashMap<Holder, usize> = HashMap::new();
+        for visit in self.visits.values() {
+            *tenants.entry(visit.holder.tenant.clone()).or_default() += 1;
+            *holders.entry(visit.holder.clone()).or_default() += 1;
+        }
+        let busiest = |tenant: &str| {
+            let own = holders.iter().filter(|(one, _)| *one.tenant == *tenant);
+            own.max_by_key(|(_, many)| **many).map(|(one, _)| one)
+        };
+        let goes = if holders.get(holder).is_some_and(|many| *many >= OF_ONE) {
+            Some(holder)
+        } else if tenants.get(&holder.tenant).is_some_and(|many| *many >= OF_TENANT) {
+            busiest(&holder.tenant)
+        } else if self.visits.len() >= MOST {
+            let most = tenants.iter().max_by_key(|(_, many)| **many);
+            most.and_then(|(tenant, _)| busiest(tenant))
+        } else {
+            None
+        };
+        let own = |visit: &Visit| goes.is_some_and(|goes| visit.holder == *goes);
+        let idle = self.visits.iter().filter(|(_, visit)| own(visit));
+        let idle = idle.min_by_key(|(_, visit)| visit.used).map(|(id, _)| *id);
+        idle.and_then(|id| self.visits.remove(&id));
     }
 }
 
@@ -250,86 +321,4 @@ pub(crate) fn random() -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn key(name: &str) -> Held {
-        Held::Key(name.into())
-    }
-
-    async fn later(seconds: u64) {
-        tokio::time::advance(Duration::from_secs(seconds)).await;
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_visit_ends_when_nothing_is_done_and_at_the_latest_after_half_a_day() {
-        let visits = Visits::default();
-        let text = visits.begin(key("admin")).unwrap();
-        assert!(visits.find("another").is_none());
-        for _ in 0..14 {
-            later(50 * 60).await;
-            assert!(visits.find(&text).is_some(), "somebody is busy");
-        }
-        later(50 * 60).await;
-        assert!(visits.find(&text).is_none(), "half a day is over");
-        let text = visits.begin(key("admin")).unwrap();
-        later(61 * 60).await;
-        assert!(visits.find(&text).is_none(), "nothing was done");
-        let text = visits.begin(key("admin")).unwrap();
-        visits.end(&visits.find(&text).unwrap().id);
-        assert!(visits.find(&text).is_none(), "signed out");
-        let id = visits.find(&visits.begin(key("admin")).unwrap()).unwrap().id;
-        later(40 * 60).await;
-        assert!(visits.goes_on(&id));
-        later(21 * 60).await;
-        assert!(!visits.goes_on(&id), "whoever only asks keeps nobody signed in");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_invitation_is_good_once_and_not_for_long() {
-        let visits = Visits::default();
-        let text = visits.invite("admin").unwrap();
-        assert_eq!(visits.accept(&text).as_deref(), Some("admin"));
-        assert_eq!(visits.accept(&text), None);
-        let text = visits.invite("admin").unwrap();
-        later(15 * 60).await;
-        assert_eq!(visits.accept(&text), None);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn an_answer_counts_once_on_a_page_that_was_read_and_is_not_old() {
-        let visits = Visits::default();
-        let id = visits.find(&visits.begin(key("mara")).unwrap()).unwrap().id;
-        let word = visits.ask(&id, "cnf_1");
-        assert_eq!(visits.answer(&id, &word, "cnf_1"), Err(Unasked::TooEarly));
-        later(2).await;
-        assert_eq!(visits.answer(&id, &word, "cnf_2"), Err(Unasked::Gone), "another question");
-        assert_eq!(visits.answer(&id, &word, "cnf_1"), Ok(()));
-        assert_eq!(visits.answer(&id, &word, "cnf_1"), Err(Unasked::Gone), "a second click");
-        let word = visits.ask(&id, "cnf_1");
-        later(5 * 60).await;
-        assert_eq!(visits.answer(&id, &word, "cnf_1"), Err(Unasked::Gone), "an old tab");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_form_for_one_use_is_good_once_however_long_it_took() {
-        let visits = Visits::default();
-        let id = visits.find(&visits.begin(key("mara")).unwrap()).unwrap().id;
-        let (word, late) = (visits.ask(&id, "key"), visits.ask(&id, "key"));
-        assert!(!visits.once(&id, &word, "cnf_1"), "another form's");
-        assert!(visits.once(&id, &word, "key"));
-        assert!(!visits.once(&id, &word, "key"), "a reload");
-        later(10 * 60).await;
-        assert!(visits.once(&id, &late, "key"));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn wrong_keys_are_looked_at_so_often_a_minute() {
-        let visits = Visits::default();
-        let tried = (0..20).filter(|_| visits.may_try("admin")).count();
-        assert_eq!(tried, TRIES as usize);
-        assert!(visits.may_try("mara"), "another name");
-        later(60).await;
-        assert!(visits.may_try("admin"));
-    }
-}
+mod tests;

@@ -1,5 +1,8 @@
 //! Problems in the words of a page: whoever reads one sends no headers and knows no fields of the API.
 
+use haft_core::contract::SideEffectPolicy;
+use haft_core::ledger::State;
+
 use crate::problem::Problem;
 
 /// What to do about it, in a browser.
@@ -31,6 +34,37 @@ pub(crate) fn advice(problem: &Problem) -> &str {
 /// What went wrong and what to do, in one line.
 pub(crate) fn in_words(problem: &Problem) -> String {
     format!("{}; {}", problem.detail(), advice(problem))
+}
+
+/// What a class of side effects means.
+pub(crate) fn class(class: SideEffectPolicy) -> &'static str {
+    match class {
+        SideEffectPolicy::Pure => "it changes nothing",
+        SideEffectPolicy::Idempotent => "done twice it is as if it were done once",
+        SideEffectPolicy::Compensatable => "another tool can undo it",
+        SideEffectPolicy::Irreversible => "nothing undoes it",
+    }
+}
+
+/// What a state of an effect means, where its word does not say.
+pub(crate) fn state(state: State) -> Option<&'static str> {
+    match state {
+        State::Unknown => Some(
+            "It may have happened or not, and is not done again until somebody has found out: a \
+             probe asks a tool that can tell, and to settle is to say what you found.",
+        ),
+        State::Compensating => Some("The tool that undoes it has begun, and has not answered yet."),
+        State::Stuck => Some(
+            "The tool that undoes it could not: what was done is still done. See why, put that \
+             right, and undo it once more.",
+        ),
+        State::Compensated => Some("It was done, and undone since."),
+        State::Started
+        | State::Succeeded
+        | State::Failed
+        | State::Happened
+        | State::NotHappened => None,
+    }
 }
 
 #[cfg(test)]

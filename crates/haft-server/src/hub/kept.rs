@@ -121,6 +121,11 @@ impl Kept {
         size
     }
 
+    /// Which run it is.
+    pub(super) fn run(&self) -> u64 {
+        self.run
+    }
+
     /// How many bytes are kept.
     pub(super) fn bytes(&self) -> usize {
         self.bytes

@@ -2,13 +2,17 @@
 //! their word counts. The model is asked nothing.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use haft_core::port::{Asked, Client as _, Invoke as _, Question};
+use haft_core::record::ConfirmationStatus;
 use haft_core::{Call, Envelope, ErrorKind};
 use haft_runtime::redact::is_hidden;
 use haft_runtime::runtime::Void;
+use rmcp::ErrorData;
 use serde_json::{Value, json};
 
+use super::coded::of_kind;
 use super::talk::Talk;
 use super::{Approvals, Seat};
 use crate::door::Door;
@@ -24,6 +28,9 @@ const MOST_SHOWN: usize = 16_000;
 /// So often a person is asked about one call, where what is asked changes while they answer.
 const MOST_ASKED: usize = 3;
 
+/// So often it is looked whether somebody else has answered what a person is asked.
+const LOOK: Duration = Duration::from_secs(1);
+
 /// A question that waits.
 pub(super) struct Waiting {
     pub(super) id: String,
@@ -35,6 +42,8 @@ pub(super) struct Waiting {
 pub(super) enum Again {
     /// They approved what would no longer run.
     Void(Void),
+    /// What they answered was over before they did.
+    Over,
     /// The run that they approved ended with questions of the tool's own, and used the approval up.
     Used,
 }
@@ -43,6 +52,10 @@ impl Again {
     fn in_words(self) -> String {
         match self {
             Self::Void(void) => format!("{}, and your answer does not count", void.in_words()),
+            Self::Over => {
+                "what you were asked was over before you answered, and your answer does not count"
+                    .to_owned()
+            }
             Self::Used => {
                 "the tool had a question of its own first, and what you approved is good for \
                            one run"
@@ -239,36 +252,54 @@ impl Said {
     }
 }
 
-/// Asks now, and waits for the answer: in the older era.
-async fn ask(talk: &Talk, waiting: &Waiting) -> Said {
-    let answers = talk.ask(vec![waiting.asked.clone()]).await;
-    answers.ok().and_then(|answers| answers.get(NAME).map(Said::read)).unwrap_or(Said::Nothing)
-}
-
 /// The end of a call once the person was asked while it waits: in the older era. Where they have
 /// approved what would no longer run, they are asked what is asked now.
 pub(super) async fn settled(
-    door: &Door,
-    seat: &Seat,
-    call: &Call,
+    (door, seat): (&Door, &Seat),
     talk: &Talk,
+    mut call: Call,
     mut envelope: Envelope,
     waiting: &(dyn Fn(&Envelope, Word) -> Option<Waiting> + Sync),
-) -> Envelope {
+) -> Result<Envelope, ErrorData> {
     let mut word = Word::None;
     for _ in 0..MOST_ASKED {
         let Some(waiting) = waiting(&envelope, word) else { break };
-        let said = ask(talk, &waiting).await;
-        word = decide(door, seat, &waiting.id, said).await;
+        let said = ask((door, seat), talk, &waiting).await;
+        word = decide(door, seat, &waiting.id, said).await?;
+        if word == Word::None && is_answered(door, seat, &waiting.id).await {
+            word = Word::Over;
+        }
         if word == Word::None {
             break;
         }
+        call.declined = said == Said::No;
         envelope = door.runtime.invoke(call.clone()).await;
         if word == Word::Taken {
             break;
         }
     }
-    envelope
+    Ok(envelope)
+}
+
+/// Asks now, and waits for the answer, or until somebody else has given one.
+async fn ask((door, seat): (&Door, &Seat), talk: &Talk, waiting: &Waiting) -> Said {
+    let elsewhere = async {
+        loop {
+            tokio::time::sleep(LOOK).await;
+            if is_answered(door, seat, &waiting.id).await {
+                return;
+            }
+        }
+    };
+    let answer = talk.ask_until(&waiting.asked.question, elsewhere).await;
+    answer.as_ref().map_or(Said::Nothing, Said::read)
+}
+
+/// Whether somebody has answered a question. Looked up, and not listened for: they may do so in another
+/// process on the same store.
+async fn is_answered(door: &Door, seat: &Seat, id: &str) -> bool {
+    let found = door.runtime.store().confirmation(&seat.caller.tenant, id).await;
+    found.is_ok_and(|one| one.status != ConfirmationStatus::Pending)
 }
 
 /// What became of the person's word.
@@ -278,21 +309,35 @@ pub(super) enum Word {
     Taken,
     /// They approved what would no longer run: they are to be asked anew.
     Void(Void),
+    /// The question was over: somebody else has answered it, or its time was up. The call that follows
+    /// says what is so.
+    Over,
     /// They said nothing, or what they said is not theirs to say.
     None,
 }
 
-/// Writes the person's word down. Whatever the store makes of it, the call that follows sees it.
-pub(super) async fn decide(door: &Door, seat: &Seat, id: &str, said: Said) -> Word {
+/// Writes the person's word down. Whatever the store makes of it, the call that follows sees it. A no also
+/// takes back what somebody else has approved meanwhile; one that cannot be written down ends the request,
+/// for the next call would find the approval.
+pub(super) async fn decide(
+    door: &Door,
+    seat: &Seat,
+    id: &str,
+    said: Said,
+) -> Result<Word, ErrorData> {
     let approve = match said {
         Said::Yes => true,
         Said::No => false,
-        Said::Nothing => return Word::None,
+        Said::Nothing => return Ok(Word::None),
     };
-    let Some(person) = &seat.person else { return Word::None };
+    let Some(person) = &seat.person else { return Ok(Word::None) };
     match door.runtime.confirm(&seat.caller.tenant, id, approve, person).await {
-        Ok(_) => Word::Taken,
-        Err(error) => Void::of(&error).map_or(Word::None, Word::Void),
+        Ok(_) => Ok(Word::Taken),
+        Err(error) if !approve && error.kind == ErrorKind::StoreUnavailable => {
+            let why = "the user has declined, which could not be recorded; nothing was done";
+            Err(of_kind(error.kind, ErrorData::internal_error(why, None)))
+        }
+        Err(error) => Ok(Void::of(&error).map_or(Word::Over, Word::Void)),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::http::request::Parts;
-use haft_core::call::{Call, MOST_OCCURRENCES, RawArguments};
+use haft_core::call::{Call, Caller, Credential, MOST_OCCURRENCES, RawArguments};
 use haft_core::contract::Mode;
 use haft_core::port::{Can, Client as _, Invoke as _};
 use haft_core::trace::Trace;
@@ -21,6 +21,7 @@ use serde::{Deserialize as _, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::SAME_ACT;
+use super::Seat;
 use super::approval::{self, Again, Said, Word};
 use super::coded::of_kind;
 use super::handler::Handler;
@@ -67,6 +68,27 @@ impl ArgumentsText {
     }
 }
 
+/// What a request came in with, past the SDK, which hands on who began the session: they may have come in
+/// with another key or an older token then.
+#[derive(Clone)]
+pub(super) struct CameWith(Option<Arc<Credential>>);
+
+impl CameWith {
+    pub(super) fn of(seat: &Seat) -> Self {
+        Self(seat.caller.credential.clone())
+    }
+}
+
+/// Who makes this call.
+fn caller(handler: &Handler, context: &RequestContext<RoleServer>) -> Caller {
+    let mut caller = handler.seat.caller.clone();
+    let head = context.extensions.get::<Parts>();
+    if let Some(CameWith(credential)) = head.and_then(|head| head.extensions.get::<CameWith>()) {
+        caller.credential.clone_from(credential);
+    }
+    caller
+}
+
 /// A call that the SDK has read.
 pub(super) async fn call(
     handler: &Handler,
@@ -82,7 +104,8 @@ pub(super) async fn call(
     let arguments = Value::Object(request.arguments.take().unwrap_or_default());
     let text = ArgumentsText::handed_on(&context);
     let arguments = RawArguments::Value(arguments).from_text(text.map(|text| &*text.0));
-    let made = take(handler, request, arguments, line, &context.meta);
+    let caller = caller(handler, &context);
+    let made = take(handler, caller, request, arguments, line, &context.meta);
     let made = Box::pin(trace::within(trace, made));
     let ended = tokio::select! {
         biased;
@@ -143,6 +166,7 @@ fn traced(context: &RequestContext<RoleServer>) -> Option<Trace> {
 /// Makes a call; its arguments are apart from the rest of the request, as they came.
 pub(super) async fn take(
     handler: &Handler,
+    caller: Caller,
     request: CallToolRequestParams,
     arguments: RawArguments,
     line: Line,
@@ -152,7 +176,7 @@ pub(super) async fn take(
         let why = "MCP is for look-up only here; calls are made through the HTTP API";
         return Err(of_kind(ErrorKind::Denied, ErrorData::invalid_request(why, None)));
     }
-    let mut call = Call::new(handler.seat.caller.clone(), request.name, arguments);
+    let mut call = Call::new(caller, request.name, arguments);
     let (sealed, said) = (request.request_state.as_deref(), request.input_responses);
     let mut round = Round::open(handler, line, asked(&call), sealed, said)?;
     settle_words(&mut call, meta, handler.seat.operates())?;
@@ -163,9 +187,10 @@ pub(super) async fn take(
     // Whoever has closed the question is not asked it again: it waits, for them or for another.
     let is_closed = before.is_some() && said == Said::Nothing;
     let word = match before {
-        Some(id) => approval::decide(door, seat, &id, said).await,
+        Some(id) => approval::decide(door, seat, &id, said).await?,
         None => Word::None,
     };
+    call.declined = said == Said::No;
     let was_approved = round.state.approved;
     round.state.approved |= word == Word::Taken && said == Said::Yes;
     // Only for a client that can be asked something is a call made again.
@@ -176,6 +201,7 @@ pub(super) async fn take(
         let waiting = |envelope: &Envelope, word: Word| {
             let before = match word {
                 Word::Void(why) => Some(Again::Void(why)),
+                Word::Over => Some(Again::Over),
                 Word::Taken | Word::None => was_approved.then_some(Again::Used),
             };
             approval::waiting((door, seat), &round.talk, call, envelope, before)
@@ -185,7 +211,8 @@ pub(super) async fn take(
                 return round.ask_for(handler, asked(call), waiting).map(Ended::Asks);
             }
         } else {
-            envelope = approval::settled(door, seat, call, &round.talk, envelope, &waiting).await;
+            let (at, call) = ((door, seat), call.clone());
+            envelope = approval::settled(at, &round.talk, call, envelope, &waiting).await?;
         }
     }
     if !envelope.is_ok() {

@@ -79,7 +79,8 @@ impl Direct {
         let handler = Handler::new(door, seat);
         let said = meta.get_traceparent().and_then(Trace::parse);
         let trace = said.or_else(trace::current);
-        let made = call::take(&handler, request, arguments, line, &meta);
+        let made =
+            call::take(&handler, handler.seat.caller.clone(), request, arguments, line, &meta);
         match trace::within(trace, made).await {
             Ok(Ended::Told(envelope)) => {
                 Message::answer(id, call::told(&envelope)).told(StatusCode::OK)

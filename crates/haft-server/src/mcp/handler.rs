@@ -202,6 +202,7 @@ impl ServerHandler for Handler {
     ) -> Option<SubscriptionFilter> {
         let mut accepted = requested.clone();
         if let Some(uris) = &mut accepted.resource_subscriptions {
+            uris.retain(|uri| resources::may_be_read(self, uri));
             uris.truncate(WATCHED);
         }
         Some(accepted)

@@ -14,11 +14,14 @@ use futures_util::StreamExt as _;
 use rmcp::transport::streamable_http_server::session::SessionManager as _;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::call::ArgumentsText;
+use super::call::{ArgumentsText, CameWith};
 use super::direct::{self, Direct};
 use super::handler::Handler;
+use super::ids::Taken;
 use super::noted::Asking;
 use super::sessions::{self, InUse};
 use super::{Seat, lines, metadata, refusal};
@@ -147,12 +150,13 @@ impl Endpoint {
         };
         let method = request.method().clone();
         let of_session = !direct::is_newer(request.headers());
-        match self.read(&seat, request, session.is_some(), heard).await? {
+        match self.read(&seat, request, in_use.as_ref(), heard).await? {
             Read::Direct(call) => Ok(call.answer(self.door.clone(), seat, &heard.asking).await),
             Read::Unsound(response) => Ok(response),
             Read::Sound { request, answer } => {
                 let place = (answer == Answer::Stays).then(|| self.door.places.take(who));
                 let place = place.transpose()?;
+                let taken = request.extensions().get::<Taken>().cloned();
                 // Boxed: what the SDK keeps while it answers is large, and plain calls do without.
                 let mut answered = Box::pin(self.clone().by_sdk(seat, request, answer)).await?;
                 if let Some(session) = session.as_ref().filter(|_| of_session)
@@ -178,6 +182,7 @@ impl Endpoint {
                     && answered.headers().get(header::CONTENT_TYPE) == Some(&EVENTS)
                 {
                     answered = held(answered, in_use, std::future::pending());
+                    answered = until_answered(answered, taken);
                 }
                 if let (Method::DELETE, Some(session)) = (method, session) {
                     self.ended(&session, &mut answered);
@@ -228,13 +233,13 @@ impl Endpoint {
         }
     }
 
-    /// Reads the body of a message, whole and strictly, and hands the very same bytes on. `kept`
-    /// says whether it belongs to a session.
+    /// Reads the body of a message, whole and strictly, and hands the very same bytes on. One of a
+    /// session has its id to itself.
     async fn read(
         &self,
         seat: &Seat,
         request: Request,
-        kept: bool,
+        of: Option<&InUse>,
         heard: &mut Heard,
     ) -> Result<Read, Problem> {
         if request.method() != Method::POST {
@@ -259,17 +264,20 @@ impl Endpoint {
             Some(LISTEN) => Answer::Stays,
             Some(_) | None => Answer::Ends,
         };
-        if answer == Answer::Begins
-            && !self.door.owners.has_room(&self.sessions, seat, self.door.mcp.sessions).await
-        {
-            return Err(Problem::overloaded());
+        if answer == Answer::Begins {
+            self.door.owners.room(&self.sessions, seat, &self.door.mcp).await?;
         }
-        if !kept
+        // An answer to a question of ours has the id of that.
+        if let (Some(in_use), Some(id), Some(_)) = (of, message.get("id"), method) {
+            parts.extensions.insert(in_use.ids.take(id)?);
+        }
+        if of.is_none()
             && let Some(call) = Direct::read(&self.door, seat, &parts.headers, message, arguments)
         {
             return Ok(Read::Direct(Box::new(call)));
         }
         // The SDK hands the head on to whoever makes the call.
+        parts.extensions.insert(CameWith::of(seat));
         if let Some(text) = ArgumentsText::of(arguments) {
             parts.extensions.insert(text);
         }
@@ -318,6 +326,30 @@ fn held(
         piece
     });
     Response::from_parts(parts, Body::from_stream(pieces))
+}
+
+/// An answer that keeps its request's id until it has been given: the stream may end a moment later. The
+/// handler keeps it, too, so whoever hangs up does not free it before the request has ended.
+fn until_answered(answered: Response, mut taken: Option<Taken>) -> Response {
+    let (parts, body) = answered.into_parts();
+    let pieces = body.into_data_stream().map(move |piece| {
+        if piece.as_ref().is_ok_and(|piece| is_answer(piece)) {
+            drop(taken.take());
+        }
+        piece
+    });
+    Response::from_parts(parts, Body::from_stream(pieces))
+}
+
+/// Whether an event is an answer, and not something that the client is told or asked on the way.
+fn is_answer(event: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Outer {
+        method: Option<IgnoredAny>,
+    }
+    let text = std::str::from_utf8(event).unwrap_or_default();
+    let mut data = text.lines().filter_map(|line| line.strip_prefix("data:"));
+    data.any(|said| serde_json::from_str::<Outer>(said).is_ok_and(|outer| outer.method.is_none()))
 }
 
 fn refused(wrong: &lines::Wrong) -> Response {

@@ -29,6 +29,21 @@ pub(super) fn templates(handler: &Handler) -> Vec<ResourceTemplate> {
     discovery::templates().into_iter().chain(own).map(shown).collect()
 }
 
+/// Whether there may be something to read under an address: what a program has under its templates, it
+/// says only when that is read.
+pub(super) fn may_be_read(handler: &Handler, uri: &str) -> bool {
+    let (door, caller) = (&handler.door, &handler.seat.caller);
+    let fits = |template: &str| {
+        let beginning = template.split_once('{').map_or(template, |(beginning, _)| beginning);
+        uri.starts_with(beginning)
+    };
+    discovery::read(door, &handler.seat, uri).is_some()
+        || door.mcp.resources.iter().any(|own| {
+            own.list(caller).iter().any(|one| one.uri == uri)
+                || own.templates(caller).iter().any(|one| fits(&one.uri))
+        })
+}
+
 /// What is read under an address.
 pub(super) async fn documents(handler: &Handler, uri: &str) -> Option<Vec<Document>> {
     if let Some(found) = discovery::read(&handler.door, &handler.seat, uri) {

@@ -17,6 +17,8 @@ pub struct Seat {
     pub person: Option<Principal>,
     /// The agents of the tenant whose tools may be looked up; all where absent.
     pub agents: Option<Vec<String>>,
+    /// Whose key or token it is taken with; of nobody on their own machine.
+    holder: Option<Who>,
 }
 
 impl Seat {
@@ -24,7 +26,7 @@ impl Seat {
     #[must_use]
     pub fn local(caller: Caller) -> Self {
         let person = beside(&caller).unwrap_or_else(|| Principal::user("client-of-local"));
-        Self { caller, person: Some(person), agents: None }
+        Self { caller, person: Some(person), agents: None, holder: None }
     }
 
     /// The seat of whoever holds a key. The agent is the key's own; a key for several names one.
@@ -48,7 +50,7 @@ impl Seat {
         let looks = who.is(Role::Operator);
         let agents =
             (!looks).then(|| agents.iter().filter(|agent| who.may_call(agent)).cloned().collect());
-        Ok(Self { caller, person, agents })
+        Ok(Self { caller, person, agents, holder: Some(who.clone()) })
     }
 
     /// Whether whoever sits here decides about effects, too: an operator, or the user of a program on
@@ -62,11 +64,18 @@ impl Seat {
         self.agents.as_ref().is_none_or(|agents| agents.iter().any(|one| one == agent))
     }
 
-    /// Whether it is the same place: whoever holds another key has no part in it. Which servers a
-    /// request came through makes no difference.
+    /// Whether it is the same place: whoever holds another key has no part in it, though it be the same
+    /// person's, and neither has a token that says something else by now. Which servers a request came
+    /// through makes no difference, nor how long a token holds.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        let caller = Caller { via: self.caller.via.clone(), ..other.caller.clone() };
-        self.caller == caller && self.person == other.person
+        let (via, credential) = (self.caller.via.clone(), self.caller.credential.clone());
+        let caller = Caller { via, credential, ..other.caller.clone() };
+        let holder = match (&self.holder, &other.holder) {
+            (Some(own), Some(theirs)) => own.has_the_rights_of(theirs),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        holder && self.caller == caller && self.person == other.person
     }
 }
 

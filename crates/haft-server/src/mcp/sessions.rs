@@ -16,6 +16,9 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use tokio::time::Instant;
 
 use super::Seat;
+use super::Settings;
+use super::ids::Ids;
+use crate::problem::Problem;
 
 /// So many sessions of one seat may be begun and not used yet.
 const UNUSED: usize = 32;
@@ -38,12 +41,16 @@ struct Owned {
     under_way: usize,
     /// When the last of them ended.
     quiet: Instant,
+    /// The ids that requests under way have.
+    ids: Ids,
 }
 
 /// A session in use, until this is dropped.
 pub(super) struct InUse {
     of: Owners,
     session: String,
+    /// The ids that the session's requests have.
+    pub(super) ids: Ids,
 }
 
 impl Drop for InUse {
@@ -67,14 +74,16 @@ impl Owners {
         let owned = seats.get_mut(session).filter(|owned| owned.seat.is_same(seat))?;
         owned.used = true;
         owned.under_way += 1;
-        Some(InUse { of: self.clone(), session: session.to_owned() })
+        let (session, ids) = (session.to_owned(), owned.ids.clone());
+        Some(InUse { of: self.clone(), session, ids })
     }
 
     /// Takes a session down, and gives one that has to go for it, where there is one.
     pub(super) fn begin(&self, session: &str, seat: &Seat) -> Option<String> {
         let mut seats = self.seats();
         let now = Instant::now();
-        let owned = Owned { seat: seat.clone(), begun: now, used: false, under_way: 0, quiet: now };
+        let (seat_of, ids) = (seat.clone(), Ids::default());
+        let owned = Owned { seat: seat_of, begun: now, used: false, under_way: 0, quiet: now, ids };
         seats.insert(session.to_owned(), owned);
         let unused = seats.iter().filter(|(_, one)| !one.used && one.seat.is_same(seat));
         let mut unused: Vec<_> = unused.map(|(id, one)| (one.begun, id.clone())).collect();
@@ -91,19 +100,28 @@ impl Owners {
         self.seats().remove(session);
     }
 
-    /// Whether there is room for another session of this seat's tenant. Those that have ended by
-    /// themselves are forgotten first.
-    pub(super) async fn has_room(
+    /// Whether there is room for another session of this seat's tenant; where there is none, how long until
+    /// one may end by itself. Those that have ended are forgotten first.
+    pub(super) async fn room(
         &self,
         manager: &LocalSessionManager,
         seat: &Seat,
-        most: usize,
-    ) -> bool {
+        settings: &Settings,
+    ) -> Result<(), Problem> {
         let live = manager.sessions.read().await;
         let mut seats = self.seats();
         seats.retain(|session, _| live.contains_key(session.as_str()));
-        let own = seats.values().filter(|one| one.seat.caller.tenant == seat.caller.tenant).count();
-        live.len() < most && own < (most / 2).max(1)
+        let is_own = |one: &&Owned| one.seat.caller.tenant == seat.caller.tenant;
+        let (most, idle) = (settings.sessions, settings.idle);
+        let share = (most / 2).max(1);
+        if seats.values().filter(is_own).count() >= share {
+            let wait = wait(seats.values().filter(is_own), idle);
+            return Err(Problem::too_many_sessions(Some(share), wait));
+        }
+        match live.len() < most {
+            true => Ok(()),
+            false => Err(Problem::too_many_sessions(None, wait(seats.values(), idle))),
+        }
     }
 
     /// Forgets those that have been quiet for so long, and says which, and when the next may be due.
@@ -124,6 +142,15 @@ impl Owners {
         });
         (due, next)
     }
+}
+
+/// Seconds until the first of some sessions ends by itself, if nothing comes in it. One in use may end
+/// whenever.
+fn wait<'a>(all: impl Iterator<Item = &'a Owned>, idle: Duration) -> u64 {
+    let now = Instant::now();
+    let left = |one: &Owned| after(one.quiet, idle).saturating_duration_since(now);
+    let first = all.filter(|one| one.under_way == 0).map(left).min().unwrap_or(idle);
+    first.as_secs().saturating_add(1)
 }
 
 /// A time that is never reached stands for one that cannot be said.

@@ -6,6 +6,7 @@
 #![expect(deprecated, reason = "what the newer era will take away, the older one has")]
 
 use std::collections::BTreeMap;
+use std::future::pending;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -13,9 +14,9 @@ use haft_core::port::{Asked, Boxed, Can, Client, Level, Log, Note, Progress, Que
 use haft_core::{ErrorKind, ToolError, validator};
 use rmcp::RoleServer;
 use rmcp::model::{
-    ClientCapabilities, ElicitRequest, ElicitRequestParams, InputRequest, ListRootsRequest,
-    LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken,
-    ProtocolVersion, ServerRequest,
+    CancelledNotificationParam, ClientCapabilities, ElicitRequest, ElicitRequestParams,
+    InputRequest, ListRootsRequest, LoggingLevel, LoggingMessageNotificationParam,
+    ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerRequest,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RequestContext};
 use serde_json::{Map, Value, json};
@@ -122,7 +123,7 @@ impl Talk {
         }
         let mut answers = Map::new();
         for Asked { name, question } in questions {
-            let answer = self.request(&question).await?;
+            let answer = self.request(&question, pending()).await?;
             answers.insert(name, answer);
         }
         Ok(answers)
@@ -163,7 +164,20 @@ impl Talk {
         Err(ToolError::new(ErrorKind::Cancelled, message))
     }
 
-    async fn request(&self, question: &Question) -> Result<Value, ToolError> {
+    /// Asks now, and waits for the answer; none where `over` ends first, or where none comes.
+    pub(super) async fn ask_until(
+        &self,
+        question: &Question,
+        over: impl Future<Output = ()>,
+    ) -> Option<Value> {
+        self.request(question, over).await.ok()
+    }
+
+    async fn request(
+        &self,
+        question: &Question,
+        over: impl Future<Output = ()>,
+    ) -> Result<Value, ToolError> {
         let request = match input(question)? {
             InputRequest::Elicitation(request) => ServerRequest::ElicitRequest(request),
             InputRequest::CreateMessage(request) => ServerRequest::CreateMessageRequest(request),
@@ -174,7 +188,20 @@ impl Talk {
         let Some(peer) = &self.peer else { return Err(unanswerable("nobody can be asked")) };
         let asked = peer.send_request_with_option(request, options).await;
         let answer = match asked {
-            Ok(handle) => handle.await_response().await,
+            Ok(handle) => {
+                let id = handle.id.clone();
+                tokio::select! {
+                    biased;
+                    answer = handle.await_response() => answer,
+                    () = over => {
+                        // The client may close what needs no answer any more. One that is gone need not.
+                        let why = "somebody else has answered".to_owned();
+                        let over = CancelledNotificationParam::new(Some(id), Some(why));
+                        let _ = peer.notify_cancelled(over).await;
+                        return Err(unanswerable("somebody else has answered"));
+                    }
+                }
+            }
             Err(error) => Err(error),
         };
         let said = json!(

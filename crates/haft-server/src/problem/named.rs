@@ -52,6 +52,19 @@ impl Problem {
         problem
     }
 
+    /// As many sessions of MCP as there may be: of one tenant, where a share is given.
+    pub(crate) fn too_many_sessions(share: Option<usize>, seconds: u64) -> Self {
+        let detail = match share {
+            Some(share) => format!("the tenant has {share} MCP sessions, which is its share"),
+            None => "there are as many MCP sessions as there may be".to_owned(),
+        };
+        let fix = "end those that nobody needs (DELETE with their `Mcp-Session-Id`), or wait until one that is \
+                   idle ends by itself; version 2026-07-28 needs none";
+        let mut problem = Self::new(StatusCode::SERVICE_UNAVAILABLE, "overloaded", detail, fix);
+        problem.retry_after = Some(seconds);
+        problem
+    }
+
     /// As much work as one tenant may have.
     pub(crate) fn too_much_at_once() -> Self {
         let detail = "the tenant has as much work under way as it may have at once";

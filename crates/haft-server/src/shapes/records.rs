@@ -95,6 +95,8 @@ pub(crate) struct Effect {
     policy: String,
     /// The connection.
     connection: Option<String>,
+    /// The call whose handler made it.
+    within: Option<String>,
     /// The effect that it undoes.
     compensates: Option<String>,
     /// The key, as a digest.
@@ -116,6 +118,16 @@ pub(crate) struct Effect {
     compensation_id: Option<String>,
     /// Why it failed.
     error_kind: Option<String>,
+}
+
+/// What a probe found.
+#[derive(ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Probed {
+    /// The tool that was asked.
+    tool: String,
+    /// The effect, settled.
+    effect: Effect,
 }
 
 /// What somebody said became of an effect.

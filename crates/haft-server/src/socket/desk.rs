@@ -127,6 +127,10 @@ impl Desk {
             Ok(place) => place,
             Err(problem) => return self.refuse(Some(&id), &problem),
         };
+        // The server waits for what has its room by then. Whatever comes later is for the next connection.
+        if self.door.is_stopping() {
+            return;
+        }
         match self.line.enter(&id, content) {
             Entered::New => {}
             Entered::Again => return,

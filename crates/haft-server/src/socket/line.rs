@@ -5,7 +5,7 @@ mod cursor;
 mod log;
 
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use haft_core::{ErrorKind, ToolError};
@@ -16,6 +16,13 @@ use self::log::{LINE, Log, Seen};
 use super::frame::{self, Content, Told};
 use super::lines::All;
 use super::questions::Questions;
+use crate::places::{self, Places};
+use crate::problem::Problem;
+use crate::who::Who;
+
+/// So many connections of one session share a place at most: the newest, and those that it and the ones
+/// before it took the session over from, which end at once.
+const SHARED: usize = 4;
 
 /// One session's frames.
 pub(crate) struct Line {
@@ -23,6 +30,10 @@ pub(crate) struct Line {
     id: u64,
     log: Mutex<Log>,
     changed: Notify,
+    /// Tells whoever holds the session that another connection does now.
+    attached: Notify,
+    /// The place of whoever holds the session.
+    seat: Mutex<Weak<places::Place>>,
     /// What its calls wait for.
     pub(super) questions: Questions,
     /// The lines of all sessions, this one among them.
@@ -41,6 +52,8 @@ impl Line {
             id,
             log: Mutex::default(),
             changed: Notify::new(),
+            attached: Notify::new(),
+            seat: Mutex::default(),
             questions: Questions::default(),
             all,
         };
@@ -58,7 +71,8 @@ impl Drop for Line {
 
 /// A connection's place on the line.
 pub(super) struct Place {
-    holder: u64,
+    /// Which connection it is.
+    pub(super) holder: u64,
     /// The last frame that was sent.
     sent: u64,
 }
@@ -126,6 +140,40 @@ impl Line {
         }
     }
 
+    /// A place for a new connection: that of the one which it takes the session over from, where that is
+    /// the same holder's. It may be dead and not know it yet.
+    pub(super) fn seat(&self, places: &Places, who: &Who) -> Result<Arc<places::Place>, Problem> {
+        let mut seat = self.seat.lock().unwrap_or_else(PoisonError::into_inner);
+        let own =
+            |place: &Arc<places::Place>| place.is_of(who) && Arc::strong_count(place) <= SHARED;
+        let place = match seat.upgrade().filter(own) {
+            Some(place) => place,
+            None => Arc::new(places.take(who)?),
+        };
+        *seat = Arc::downgrade(&place);
+        Ok(place)
+    }
+
+    /// The place of a connection that has its own already.
+    pub(super) fn sits(&self, place: places::Place) -> Arc<places::Place> {
+        let place = Arc::new(place);
+        let mut seat = self.seat.lock().unwrap_or_else(PoisonError::into_inner);
+        *seat = Arc::downgrade(&place);
+        place
+    }
+
+    /// Resolves when another connection has taken the session over.
+    pub(super) async fn taken_over(&self, holder: u64) {
+        loop {
+            // Before it is looked: what comes in between is not missed.
+            let changed = self.attached.notified();
+            if self.log().holder != holder {
+                return;
+            }
+            changed.await;
+        }
+    }
+
     /// Takes the session over. Says whether the connection goes on where another left off.
     pub(super) fn attach(&self, after: Option<&Cursor>) -> (Place, bool) {
         let mut log = self.log();
@@ -133,6 +181,7 @@ impl Line {
         let known = after.filter(|cursor| cursor.line == self.id && cursor.frame <= log.last);
         let sent = known.map_or(log.last, |cursor| cursor.frame);
         self.changed.notify_waiters();
+        self.attached.notify_waiters();
         (Place { holder: log.holder, sent }, known.is_some())
     }
 

@@ -199,6 +199,10 @@ impl Issuer {
         Known::new(self).err().unwrap_or_default().into_iter().map(bad).collect()
     }
 
+    fn leeway(&self) -> u64 {
+        self.leeway_s.unwrap_or(30)
+    }
+
     fn lacks(&self) -> Vec<&'static str> {
         let (nobody, anybody) = (self.issuer.is_empty(), self.audience.is_empty());
         let odd = anybody || self.audience.iter().any(String::is_empty);
@@ -248,7 +252,7 @@ impl Known {
 
     fn rules(&self, algorithm: Algorithm) -> Validation {
         let mut rules = Validation::new(algorithm);
-        rules.leeway = self.issuer.leeway_s.unwrap_or(30);
+        rules.leeway = self.issuer.leeway();
         rules.validate_nbf = true;
         rules.set_audience(&self.issuer.audience);
         rules.set_issuer(&[&self.issuer.issuer]);

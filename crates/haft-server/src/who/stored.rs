@@ -201,7 +201,7 @@ impl Opening {
                 continue;
             }
             // Nor does one that makes no sense.
-            let _ = opening.keys.add(&stored.key(&entry.id, &entry.tenant));
+            let _ = opening.keys.add(&stored.key(&entry.id, &entry.tenant), Some(entry.edition()));
         }
         opening
     }

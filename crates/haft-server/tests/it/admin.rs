@@ -293,6 +293,32 @@ async fn what_agents_want_is_counted_and_granted() {
     check(&none, 404, "not_found");
 }
 
+/// Whether it was asked for by its short name or by the whole one.
+#[tokio::test]
+async fn one_tool_is_one_wish_however_it_was_called() {
+    let served = Served::new().await;
+    let (key, tool) = (&served.admin, "/v1/admin/definitions/shop__echo");
+    let ask = async |name: &str| {
+        let call = json!({"tool": name, "arguments": {"text": "x"}});
+        served.post(&served.agent, "/v1/agents/helper/calls", call).await.status
+    };
+    let switch = "/v1/admin/agents/helper/tools/shop__echo";
+    check(&served.post(key, switch, json!({"enabled": false})).await, 200, "");
+    assert_eq!(ask("echo").await, 404);
+    // A tool that the tenant has not taken is known to its agents by no name.
+    check(&put(&served, key, tool, "", json!({"enabled": false})).await, 201, "");
+    assert_eq!((ask("echo").await, ask("shop__echo").await), (404, 404));
+    check(&delete(&served, key, tool, "*").await, 204, "");
+    let wishes = async || served.get(key, "/v1/admin/suggestions").await.json();
+    let listed = wishes().await;
+    assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
+    assert_eq!((&listed[0]["tool"], &listed[0]["calls"]), (&json!("shop__echo"), &json!(3)));
+    let one = json!({"agent": "helper", "tool": "shop__echo"});
+    check(&served.post(key, "/v1/admin/suggestions/accept", one).await, 200, "");
+    check(&served.post(key, switch, json!({"enabled": false})).await, 200, "");
+    assert_eq!(wishes().await, json!([]), "nobody has asked for it since");
+}
+
 #[tokio::test]
 async fn what_an_agent_has_got_meanwhile_is_not_suggested_for_it() {
     let served = Served::new().await;

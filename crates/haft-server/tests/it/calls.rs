@@ -726,3 +726,22 @@ async fn a_dry_run_of_an_operator_names_rules_at_every_door() {
     }
     assert_eq!(served.runs(), 0);
 }
+
+/// What a model wrote badly is refused like any other call: in its own words, and on record.
+#[tokio::test]
+async fn a_call_that_cannot_be_read_is_on_record() {
+    let served = Served::new().await;
+    let bad = |name: &str| {
+        json!({"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "type": "function",
+            "function": {"name": name, "arguments": "{\"text\": hunter2"}}]})
+    };
+    let path = "/v1/agents/helper/calls?format=openai";
+    let told = served.post(&served.agent, path, bad("shop__echo")).await.json();
+    assert_eq!(told["outcomes"][0]["error"]["details"]["malformed"], "not_json", "{told}");
+    let gone = served.post(&served.agent, path, bad("shop__gone")).await.json();
+    assert_eq!(gone["outcomes"][0]["error"]["kind"], "unavailable", "{gone}");
+    let calls = served.get(&served.operator, "/v1/calls").await.json();
+    let kinds: Vec<_> = calls.as_array().unwrap().iter().map(|one| &one["error"]).collect();
+    assert_eq!(kinds, ["unavailable", "invalid_arguments"], "{calls}");
+    assert!(!calls.to_string().contains("hunter2"), "{calls}");
+}

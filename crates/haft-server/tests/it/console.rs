@@ -6,4 +6,5 @@ mod others;
 mod pages;
 mod settings;
 mod signing;
+mod touched;
 pub(crate) mod world;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use haft_core::Principal;
-use haft_core::port::{Journal as _, Store as _};
+use haft_core::port::{EffectFilter, Journal as _, Ledger as _, Store as _};
 use haft_server::Limits;
 use haft_store::{Manual, Memory, Options, Sqlite};
 use serde_json::json;
@@ -617,4 +617,36 @@ async fn told_twice_it_does_not_wait_for_effects_and_says_how_many_there_are() {
     let stopped = tokio::time::timeout(Duration::from_secs(10), served.hurry()).await;
     let left = stopped.expect("it waits for the effect");
     assert_eq!((left.effects, left.requests), (1, 1));
+}
+
+/// What was accepted goes on to its end, also where nothing of it runs at the moment that the server looks.
+#[tokio::test]
+async fn told_to_stop_it_carries_out_what_it_has_accepted() {
+    const CALLS: usize = 4;
+    for watched in [false, true] {
+        let store = Arc::new(Memory::new());
+        let mut served = Served::on(store.clone(), Limits::default()).await;
+        let call =
+            |at: usize| json!({"tool": "send", "arguments": {"text": format!("wait {at}0")}});
+        let calls = json!({"calls": (1..=CALLS).map(call).collect::<Vec<_>>()}).to_string();
+        let wanted = if watched { "Accept: text/event-stream" } else { "Prefer: respond-async" };
+        let request = format!(
+            "POST /v1/agents/helper/calls HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\nIdempotency-Key: k\r\n{wanted}\r\n\
+             Content-Length: {}\r\n\r\n{calls}",
+            served.agent,
+            calls.len()
+        );
+        let mut open = served.connect().await;
+        open.write_all(request.as_bytes()).await.unwrap();
+        served.ran(1).await;
+        drop(open);
+        served.tell_to_stop();
+        let left = served.stop().await;
+        assert_eq!((left.effects, left.requests), (0, 0), "watched: {watched}");
+        let effects = EffectFilter { tenant: "ours".into(), limit: 10, ..EffectFilter::default() };
+        let effects = store.effects(effects).await.unwrap();
+        let ends: Vec<_> = effects.iter().map(|one| one.state.as_str()).collect();
+        assert_eq!(ends, ["succeeded"; CALLS], "watched: {watched}");
+    }
 }

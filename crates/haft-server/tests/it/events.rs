@@ -9,7 +9,7 @@ use crate::client::{Served, events};
 const CALLS: &str = "/v1/agents/helper/calls";
 
 /// A stream of events, as far as it was read.
-struct Stream {
+pub(crate) struct Stream {
     socket: TcpStream,
     read: String,
     /// How many events were taken out of it.
@@ -18,11 +18,14 @@ struct Stream {
 
 impl Stream {
     async fn open(served: &Served, query: &str, last: &str) -> Self {
+        Self::open_by(served, &served.operator, query, last).await
+    }
+
+    pub(crate) async fn open_by(served: &Served, key: &str, query: &str, last: &str) -> Self {
         let mut socket = served.connect().await;
         let ask = format!(
             "GET /v1/events{query} HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\
-             Authorization: Bearer {}\r\n{last}\r\n",
-            served.operator
+             Authorization: Bearer {key}\r\n{last}\r\n"
         );
         socket.write_all(ask.as_bytes()).await.unwrap();
         let mut stream = Self { socket, read: String::new(), taken: 0 };
@@ -41,7 +44,7 @@ impl Stream {
     }
 
     /// The next event, and the id with which it came.
-    async fn next(&mut self) -> (String, Value, String) {
+    pub(crate) async fn next(&mut self) -> (String, Value, String) {
         loop {
             // Each event is one chunk, whose size stands in a line of its own.
             let text = self.read.replace("\r\n", "\n");

@@ -378,12 +378,28 @@ async fn settling_needs_a_note() {
     let reply = served.post(&served.agent, "/v1/agents/helper/calls", body).await;
     let call = reply.json()["meta"]["recordId"].as_str().unwrap().to_owned();
     let path = format!("/v1/effects/{call}/settle");
-    for without in [json!({"happened": true}), json!({"happened": true, "note": " \n\u{200b}"})] {
+    let empty = json!({"happened": true, "note": " \n\u{200b}"});
+    for (without, status) in [(json!({"happened": true}), 400), (empty, 422)] {
         let reply = served.post(&served.operator, &path, without).await;
-        assert_eq!(reply.status, 400, "{reply:?}");
+        assert_eq!(reply.status, status, "{reply:?}");
         assert!(reply.body.contains("note"), "{reply:?}");
     }
+    let not = json!({"happened": false, "note": "seen", "answer": {"sent": "x"}});
+    let reply = served.post(&served.operator, &path, not).await;
+    assert_eq!(reply.status, 400, "what did not happen answers nothing: {reply:?}");
     let reply =
         served.post(&served.operator, &path, json!({"happened": true, "note": "seen"})).await;
     assert_eq!(reply.json()["resolution"]["note"], "seen", "{reply:?}");
+    // What it answered may be found out later, and is given to whoever asks again.
+    let answered = json!({"happened": true, "note": "read", "answer": {"sent": "wait"}});
+    let reply = served.post(&served.operator, &path, answered.clone()).await;
+    assert_eq!(
+        (reply.status, reply.json()["state"].clone()),
+        (200, json!("happened")),
+        "{reply:?}"
+    );
+    let body = json!({"tool": "send", "arguments": {"text": "wait"}, "idempotency_key": "k"});
+    let again = served.post(&served.agent, "/v1/agents/helper/calls", body).await;
+    assert_eq!(again.json()["data"], json!({"sent": "wait"}), "{again:?}");
+    assert_eq!(served.post(&served.operator, &path, answered).await.status, 409);
 }

@@ -64,7 +64,7 @@ async fn a_page_is_looked_at_as_it_is_read() {
         "/audit",
         "/suggestions",
         "/policies",
-        "/policies/new?id=own",
+        "/new-policy?id=own",
         "/connections",
         "/keys",
     ] {
@@ -72,7 +72,7 @@ async fn a_page_is_looked_at_as_it_is_read() {
     }
     page(&admin, "/console/connections/none", 404).await;
     // What is wrong with an address is told on a page, too.
-    for path in ["/console/policies/new", "/console/audit?limit=x"] {
+    for path in ["/console/new-policy", "/console/audit?limit=x"] {
         page(&admin, path, 400).await;
         let shown = admin.get(path).await;
         assert!(shown.header("content-type").unwrap().starts_with("text/html"), "{shown:?}");

@@ -48,6 +48,8 @@ mod people;
 mod progress;
 mod refused;
 #[cfg(test)]
+mod revoked;
+#[cfg(test)]
 mod said;
 #[cfg(test)]
 mod shapes;

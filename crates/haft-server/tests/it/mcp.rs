@@ -97,7 +97,7 @@ pub(crate) async fn begin(served: &Served, key: &str) -> String {
     session
 }
 
-async fn in_session(served: &Served, key: &str, session: &str, body: Value) -> Reply {
+pub(crate) async fn in_session(served: &Served, key: &str, session: &str, body: Value) -> Reply {
     let headers = [ACCEPT, ("Mcp-Session-Id", session), ("MCP-Protocol-Version", OLDER)];
     served.send(key, "POST", "/mcp", &headers, Some(body)).await
 }
@@ -298,6 +298,48 @@ async fn a_no_is_a_no_and_a_closed_question_stays_open_and_is_not_asked_again() 
     assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
 }
 
+/// Answers the open questions as an approver does, over the API.
+pub(crate) async fn decided_elsewhere(served: &Served, approve: bool) {
+    let open = served.get(&served.operator, "/v1/confirmations?status=pending").await.json();
+    for one in open.as_array().unwrap() {
+        let place = format!("/v1/confirmations/{}", one["id"].as_str().unwrap());
+        let decided = served.post(&served.operator, &place, json!({"approve": approve})).await;
+        assert_eq!(decided.status, 200, "{decided:?}");
+    }
+}
+
+/// What an approver said first, what the person then says at their client, how it ends, and how the same call
+/// ends after that.
+#[tokio::test]
+async fn a_no_at_the_client_counts_whatever_was_approved_before() {
+    let served = Served::new().await;
+    let can = json!({"_meta": meta(json!({"elicitation": {}}))});
+    let yes = json!({"action": "accept", "content": {"approve": true}});
+    let no = json!({"action": "accept", "content": {"approve": false}});
+    let refused = "confirmation_refused";
+    for (text, approved, answer, kind, next) in [
+        ("1", true, json!({"action": "decline"}), refused, refused),
+        ("2", true, no, refused, refused),
+        ("3", true, yes.clone(), "said", "said"),
+        ("4", false, yes, refused, refused),
+        ("5", false, json!({"action": "decline"}), refused, refused),
+    ] {
+        let asked = call_for(&served, "pay", json!({"text": text}), can.clone()).await;
+        decided_elsewhere(&served, approved).await;
+        let with = json!({"_meta": can["_meta"], "requestState": asked["result"]["requestState"],
+            "inputResponses": {"haft/approval": answer}});
+        let runs = served.runs() + usize::from(kind == "said");
+        for (with, kind) in [(with, kind), (can.clone(), next)] {
+            let end = call_for(&served, "pay", json!({"text": text}), with).await;
+            let said = end["result"]["content"][0]["text"].as_str().unwrap_or_default();
+            assert!(said.contains(kind), "{text}: {end}");
+        }
+        assert_eq!(served.runs(), runs, "{text}");
+    }
+    let denied = served.get(&served.operator, "/v1/confirmations?status=denied").await.json();
+    assert_eq!(denied.as_array().unwrap().len(), 4, "{denied}");
+}
+
 #[tokio::test]
 async fn whoever_approved_a_run_that_only_asked_is_told_why_they_are_asked_again() {
     let served = Served::new().await;
@@ -366,6 +408,83 @@ async fn a_session_of_the_older_era_is_its_owners_and_ends_when_told() {
     let ended = served.send(&served.agent, "DELETE", "/mcp", &headers, None).await;
     assert_eq!(ended.status, 204, "{ended:?}");
     assert_eq!(in_session(&served, &served.agent, &session, list).await.status, 404);
+}
+
+/// Who comes with what: the same key, or another of the same person.
+#[tokio::test]
+async fn a_session_is_for_its_own_key_and_for_no_other_of_the_same_person() {
+    let served = Served::new().await;
+    let session = begin(&served, &served.operator).await;
+    let wanted = json!({"principal": "user:mara", "roles": ["agent"], "agents": ["helper"]});
+    let made = served.post(&served.admin, "/v1/admin/keys", wanted).await;
+    let lesser = made.json()["key"].as_str().unwrap().to_owned();
+    let mut params = json!({"name": "send", "arguments": {"text": "hi"}});
+    params["_meta"] = json!({"haft/despiteUnknown": true});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    let stolen = in_session(&served, &lesser, &session, call.clone()).await;
+    assert_eq!((stolen.status, served.runs()), (404, 0), "{stolen:?}");
+    for method in ["GET", "DELETE"] {
+        let headers = [ACCEPT, ("Mcp-Session-Id", session.as_str())];
+        let stolen = served.send(&lesser, method, "/mcp", &headers, None).await;
+        assert_eq!(stolen.status, 404, "{method}: {stolen:?}");
+    }
+    let own = begin(&served, &lesser).await;
+    let refused = streamed(&in_session(&served, &lesser, &own, call.clone()).await);
+    assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    let done = streamed(&in_session(&served, &served.operator, &session, call).await);
+    assert_eq!((&done["result"]["isError"], served.runs()), (&json!(false), 1), "{done}");
+}
+
+/// A second request of one id, whose first is under way.
+async fn doubled(served: &Served, session: &str, id: Value) -> Reply {
+    let params = json!({"name": "echo", "arguments": {"text": "second"}});
+    let body = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params});
+    in_session(served, &served.agent, session, body).await
+}
+
+#[tokio::test]
+async fn an_id_is_one_request_s_until_that_has_ended() {
+    let served = Served::new().await;
+    let session = begin(&served, &served.agent).await;
+    let other = begin(&served, &served.agent).await;
+    let first = begun(&served, &session, 7).await;
+    served.ran(1).await;
+    let refused = doubled(&served, &session, json!(7)).await;
+    let error = &refused.json()["error"];
+    assert_eq!((refused.status, &error["code"]), (400, &json!(-32600)), "{refused:?}");
+    assert_eq!(error["data"]["code"], "malformed_request", "{refused:?}");
+    assert!(error["message"].as_str().unwrap().contains("id `7`"), "{refused:?}");
+    assert_eq!(served.runs(), 1, "the second is not carried out");
+    for (session, id) in [(&session, json!("7")), (&session, json!(8)), (&other, json!(7))] {
+        let done = streamed(&doubled(&served, session, id.clone()).await);
+        assert_eq!((&done["id"], said(&done)), (&id, "second"), "{done}");
+    }
+    served.gate()(1);
+    let told = rest(first).await;
+    assert!(told.contains("\"said\":{\"text\":\"wait\"}"), "its own answer: {told}");
+    for _ in 0..20 {
+        let done = streamed(&doubled(&served, &session, json!(7)).await);
+        assert_eq!(said(&done), "second", "it is free again: {done}");
+    }
+}
+
+#[tokio::test]
+async fn an_id_is_not_free_where_only_the_client_has_left() {
+    let served = Served::new().await;
+    let session = begin(&served, &served.agent).await;
+    drop(begun(&served, &session, 7).await);
+    served.ran(1).await;
+    let refused = doubled(&served, &session, json!(7)).await;
+    assert_eq!(refused.status, 400, "{refused:?}");
+    served.gate()(1);
+    for _ in 0..2_000 {
+        let reply = doubled(&served, &session, json!(7)).await;
+        if reply.status == 200 {
+            return assert_eq!(said(&streamed(&reply)), "second", "{reply:?}");
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    panic!("the id is never free again");
 }
 
 /// A call in a session, sent and not waited for; its head has come.
@@ -447,6 +566,9 @@ async fn sessions_are_bounded_and_expire() {
     begin(&served, &served.agent).await;
     let full = hello(&served).await;
     assert_eq!(full.status, 503, "half of all is for one tenant: {full:?}");
+    let error = &full.json()["error"];
+    assert!(error["message"].as_str().unwrap().contains("2 MCP sessions"), "{full:?}");
+    assert!(error["data"]["retryAfterMs"].as_u64().unwrap() > 50_000, "{full:?}");
     begin(&served, &served.stranger).await;
     // When the others have been silent for long enough there is room again.
     later(Duration::from_secs(59)).await;
@@ -666,6 +788,38 @@ async fn headers_that_say_something_else_than_the_body_are_refused() {
         assert_eq!(reply.json()["error"]["code"], -32020, "{reply:?}");
     }
     assert_eq!(served.runs(), 0);
+}
+
+/// The older era refuses to tell of what there is not.
+#[tokio::test]
+async fn what_nobody_can_read_is_not_watched() {
+    let served = Served::new().await;
+    let own = "haft://tools/agent/helper/enabled";
+    let params = json!({"_meta": meta(json!({})), "notifications": {"resourceSubscriptions":
+        [own, "haft://nope", "haft://tools/agent/spy/enabled", "haft://tools/tenant/theirs/available"]}});
+    let body =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params});
+    let body = body.to_string();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {}\r\n\
+         Content-Type: application/json\r\nAccept: {}\r\nMCP-Protocol-Version: {NEWER}\r\n\
+         Mcp-Method: subscriptions/listen\r\nContent-Length: {}\r\n\r\n{body}",
+        served.agent,
+        ACCEPT.1,
+        body.len()
+    );
+    let mut stream = served.connect().await;
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let mut heard = String::new();
+    while !heard.contains("resourceSubscriptions") {
+        let mut piece = [0; 4096];
+        let size = stream.read(&mut piece).await.unwrap();
+        assert!(size > 0, "{heard}");
+        heard.push_str(&String::from_utf8_lossy(&piece[..size]));
+    }
+    assert!(heard.contains(own), "{heard}");
+    assert!(!heard.contains("nope") && !heard.contains("spy"), "{heard}");
+    assert!(!heard.contains("theirs"), "{heard}");
 }
 
 #[tokio::test]

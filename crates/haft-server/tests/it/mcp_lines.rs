@@ -1,7 +1,7 @@
 //! MCP over a pipe: what a desktop client does.
 
 use haft_core::Caller;
-use haft_server::mcp::{Seat, serve_lines};
+use haft_server::mcp::{Seat, serve_lines, serve_lines_until};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines};
 
@@ -97,6 +97,16 @@ async fn lines_that_are_no_messages_are_answered_and_the_next_one_is_read() {
         (r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":7}}"#, -32602),
         (r#"{"jsonrpc":"2.0","id":5,"method":"resources/read"}"#, -32602),
         (r#"{"jsonrpc":"2.0","id":5,"method":"resources/subscribe"}"#, -32602),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"logging/setLevel"}"#, -32602),
+        (
+            r#"{"jsonrpc":"2.0","id":5,"method":"logging/setLevel","params":{"level":"loud"}}"#,
+            -32602,
+        ),
+        (r#"{"jsonrpc":"2.0","id":5,"method":"completion/complete","params":{}}"#, -32602),
+        (
+            r#"{"jsonrpc":"2.0","id":5,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"system"},"argument":{"name":"mode"}}}"#,
+            -32602,
+        ),
         (r#"{"jsonrpc":"2.0","id":5,"method":"tools/fetch"}"#, -32601),
     ] {
         pipe.raw(line).await;
@@ -105,8 +115,27 @@ async fn lines_that_are_no_messages_are_answered_and_the_next_one_is_read() {
         let word = if code == -32601 { "not_found" } else { "malformed_request" };
         assert_eq!(answer["error"]["data"]["code"], word, "{line}: {answer}");
     }
-    pipe.raw(&format!("\"{}\"", "x".repeat(2 << 20))).await;
-    assert_eq!(pipe.next().await["error"]["code"], -32700, "longer than a message may be");
+    let right = json!({"ref": {"type": "ref/prompt", "name": "system"}, "argument": {"name": "mode", "value": "v"}});
+    let completed = pipe.ask(6, "completion/complete", right).await;
+    assert_eq!(completed["result"]["completion"]["values"], json!(["voice"]), "{completed}");
+    assert_eq!(
+        pipe.ask(7, "logging/setLevel", json!({"level": "debug"})).await["result"],
+        json!({})
+    );
+    let long = "x".repeat(2 << 20);
+    for (line, id) in [
+        (format!("\"{long}\""), Value::Null),
+        (
+            format!(r#"{{"method":"ping","params":{{"a":"{long}"}},"jsonrpc":"2.0","id":9}}"#),
+            json!(9),
+        ),
+    ] {
+        pipe.raw(&line).await;
+        let answer = pipe.next().await;
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&id, &json!(-32600)), "{answer}");
+        assert_eq!(answer["error"]["data"]["code"], "too_large", "{answer}");
+        assert!(answer["error"]["message"].as_str().unwrap().contains("more than"), "{answer}");
+    }
     assert_eq!(pipe.ask(4, "ping", json!({})).await["result"], json!({}));
     assert_eq!(served.runs(), 0);
 }
@@ -242,4 +271,142 @@ async fn a_changed_catalog_is_told() {
     assert_eq!(updated["params"]["uri"], uri);
     let listed = pipe.ask(3, "tools/list", json!({})).await;
     assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 1, "{listed}");
+}
+
+/// What an approver says while the question is open, what the person then says, if anything, and how the call
+/// and the same call after it end.
+#[tokio::test]
+async fn an_answer_from_another_door_ends_the_wait_and_is_told() {
+    let served = Served::new().await;
+    let mut pipe = Pipe::begin(&served, json!({"elicitation": {}})).await;
+    let yes = json!({"action": "accept", "content": {"approve": true}});
+    let no = json!({"action": "accept", "content": {"approve": false}});
+    let refused = "confirmation_refused";
+    for (text, approved, answer, kind) in [
+        ("1", true, Some(yes.clone()), "said"),
+        ("2", true, Some(json!({"action": "decline"})), refused),
+        ("3", true, Some(no), refused),
+        ("4", true, Some(json!({"action": "cancel"})), "said"),
+        ("5", true, None, "said"),
+        ("6", false, Some(yes), refused),
+        ("7", false, Some(json!({"action": "cancel"})), refused),
+        ("8", false, None, refused),
+    ] {
+        let params = json!({"name": "pay", "arguments": {"text": text}});
+        let question = pipe.ask(5, "tools/call", params.clone()).await;
+        assert_eq!(question["method"], "elicitation/create", "{question}");
+        let runs = served.runs() + usize::from(kind == "said");
+        crate::mcp::decided_elsewhere(&served, approved).await;
+        match answer {
+            Some(answer) => {
+                let id = &question["id"];
+                pipe.send(json!({"jsonrpc": "2.0", "id": id, "result": answer})).await;
+            }
+            None => {
+                let told = pipe.next().await;
+                assert_eq!(told["method"], "notifications/cancelled", "{told}");
+                assert_eq!(told["params"]["requestId"], question["id"], "{told}");
+            }
+        }
+        let ends = [pipe.next().await, pipe.ask(6, "tools/call", params).await];
+        for end in &ends {
+            let said = end["result"]["content"][0]["text"].as_str().unwrap_or_default();
+            assert!(said.contains(kind), "{text}: {end}");
+        }
+        assert_eq!(served.runs(), runs, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn an_id_is_one_request_s_until_it_is_answered() {
+    let served = Served::new().await;
+    let mut pipe = Pipe::begin(&served, json!({})).await;
+    let call = |text: &str| json!({"name": "echo", "arguments": {"text": text}});
+    let ask = |text: &str| json!({"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": call(text)});
+    pipe.send(ask("wait")).await;
+    served.ran(1).await;
+    pipe.send(ask("second")).await;
+    let refused = pipe.next().await;
+    // Under that id it would be taken for the answer of the first.
+    assert_eq!(refused["id"], Value::Null, "{refused}");
+    assert_eq!(refused["error"]["code"], -32600, "{refused}");
+    assert_eq!(refused["error"]["data"]["code"], "malformed_request", "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("id `\"a\"`"), "{refused}");
+    served.gate()(1);
+    let first = pipe.next().await;
+    assert_eq!((&first["id"], served.runs()), (&json!("a"), 1), "{first}");
+    assert_eq!(first["result"]["structuredContent"], json!({"said": {"text": "wait"}}), "{first}");
+    pipe.send(ask("third")).await;
+    assert_eq!(pipe.next().await["result"]["structuredContent"]["said"]["text"], "third");
+    // Whoever calls one off may use its id when it has ended.
+    pipe.send(ask("wait")).await;
+    served.ran(3).await;
+    let off = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "a"}});
+    pipe.send(off).await;
+    for _ in 0..1_000 {
+        pipe.send(ask("fourth")).await;
+        let answer = pipe.next().await;
+        if answer["id"] == "a" {
+            return assert_eq!(answer["result"]["structuredContent"]["said"]["text"], "fourth");
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+    }
+    panic!("the id is never free again");
+}
+
+/// Whoever reads a line is dropped whenever an answer is to be written.
+#[tokio::test]
+async fn a_line_that_comes_in_pieces_is_whole_though_others_are_answered_meanwhile() {
+    let served = Served::new().await;
+    let mut pipe = Pipe::begin(&served, json!({})).await;
+    let params = json!({"name": "echo", "arguments": {"text": "wait"}});
+    pipe.send(json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})).await;
+    served.ran(1).await;
+    let text = "x".repeat(100_000);
+    let params = json!({"name": "echo", "arguments": {"text": text}});
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params});
+    let call = call.to_string();
+    let (half, rest) = call.split_at(50_000);
+    pipe.to.write_all(half.as_bytes()).await.unwrap();
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    served.gate()(1);
+    assert_eq!(pipe.next().await["id"], 1);
+    pipe.raw(rest).await;
+    let done = pipe.next().await;
+    assert_eq!((&done["id"], &done["error"]), (&json!(2), &Value::Null), "{done:.300}");
+    assert_eq!(done["result"]["structuredContent"]["said"]["text"].as_str(), Some(&*text));
+}
+
+#[tokio::test]
+async fn told_to_stop_it_reads_no_more_and_answers_what_it_was_asked() {
+    let served = Served::new().await;
+    let (to, server_in) = tokio::io::duplex(1 << 20);
+    let (server_out, from) = tokio::io::duplex(1 << 20);
+    let (stop, told) = tokio::sync::oneshot::channel::<()>();
+    let seat = Seat::local(Caller::agent("ours", "helper"));
+    let told = async move { drop(told.await) };
+    let serving = serve_lines_until(served.door.clone(), seat, server_in, server_out, told);
+    let serving = tokio::spawn(serving);
+    let mut pipe = Pipe { to, from: BufReader::new(from).lines() };
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"}});
+    pipe.ask(0, "initialize", params).await;
+    pipe.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    let call = |id: u64, text: &str| {
+        let params = json!({"name": "echo", "arguments": {"text": text}});
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+    };
+    pipe.send(call(1, "wait")).await;
+    served.ran(1).await;
+    stop.send(()).unwrap();
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    pipe.send(call(2, "late")).await;
+    served.gate()(1);
+    assert_eq!(pipe.next().await["id"], 1);
+    serving.await.unwrap().unwrap();
+    assert_eq!(served.runs(), 1, "nothing is read after that");
 }

@@ -121,3 +121,37 @@ async fn no_tenant_takes_the_room_of_others() {
     assert_eq!(reply.status, 200, "{reply:?}");
     served.gate()(accepted);
 }
+
+/// An agent that keeps all of the room busy is stopped by whoever may stop it, and by nobody else.
+#[tokio::test]
+async fn whoever_decides_does_not_wait_behind_calls() {
+    let served = Served::with(Limits { at_once: PLACES, ..Limits::default() }).await;
+    let served = Arc::new(served);
+    let wanted = json!({"principal": "agent:helper", "roles": ["agent"]});
+    let made = served.post(&served.admin, "/v1/admin/keys", wanted).await;
+    let (key, place) = (made.json()["key"].clone(), made.header("location").unwrap().to_owned());
+    let key: Arc<str> = key.as_str().unwrap().into();
+    let path = "/v1/agents/helper/calls";
+    let asks = json!({"tool": "pay", "arguments": {"text": "x"}, "idempotency_key": "k"});
+    assert_eq!(served.post(&key, path, asks).await.status, 202);
+    let mut calls = JoinSet::new();
+    for _ in 0..PLACES / 2 {
+        let (served, key) = (served.clone(), key.clone());
+        let call = json!({"tool": "echo", "arguments": {"text": "wait"}});
+        calls.spawn(async move { served.post(&key, path, call).await.status });
+    }
+    served.ran(PLACES / 2).await;
+    assert_eq!(served.get(&served.operator, "/v1/calls").await.status, 429, "that can wait");
+    let asked = served.get(&served.operator, "/v1/confirmations").await;
+    assert_eq!(asked.status, 200, "{asked:?}");
+    let question = format!("/v1/confirmations/{}", asked.json()[0]["id"].as_str().unwrap());
+    let answered = served.post(&served.operator, &question, json!({"approve": false})).await;
+    assert_eq!(answered.status, 200, "{answered:?}");
+    assert_eq!(served.get(&served.operator, "/v1/effects").await.status, 200);
+    // The agent has no more room for asking about what it may not see.
+    assert_eq!(served.get(&key, "/v1/effects").await.status, 429);
+    let revoked = served.send(&served.admin, "DELETE", &place, &[], None).await;
+    assert_eq!(revoked.status, 200, "{revoked:?}");
+    served.gate()(PLACES / 2);
+    assert_eq!(calls.join_all().await, [200; PLACES / 2], "what had begun goes on");
+}

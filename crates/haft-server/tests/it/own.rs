@@ -81,6 +81,33 @@ async fn a_tool_is_defined_listed_and_called_at_once() {
     assert!(why.body.contains("disabled_for_agent"), "{why:?}");
 }
 
+/// Its answer is as the document has it.
+#[tokio::test]
+async fn an_effect_whose_answer_was_lost_is_asked_for_by_its_probe() {
+    let (served, service) = world().await;
+    let mut lost = service.contract();
+    let happened = json!({"type": "boolean", "description": "Whether it happened."});
+    lost["toolId"] = json!("was_lost");
+    lost["output"]["properties"] = json!({ "happened": happened });
+    lost["redaction"]["allow"] = json!(["happened"]);
+    lost["gateway"]["url"] = json!(format!("http://127.0.0.1:{}/lost", service.port));
+    check(&define(&served, "crm__was_lost", json!({"contract": lost})).await, 201, "");
+    let probe = json!({"requiresConfirmation": false, "probe": {
+        "tool": "was_lost", "arguments": {"name": {"from": "/arguments/name"}},
+        "happened": "/result/happened"}});
+    let lose = json!({"contract": service.writing("lose", &probe)});
+    check(&define(&served, "crm__lose", lose).await, 201, "");
+    let body = json!({"tool": "lose", "arguments": {"name": "x"}, "idempotency_key": "k"});
+    let reply = served.post(&served.agent, CALLS, body).await;
+    assert_eq!(reply.status, 409, "{reply:?}");
+    let call = reply.json()["meta"]["recordId"].as_str().unwrap().to_owned();
+    let path = format!("/v1/effects/{call}/probe");
+    let probed = served.send(&served.operator, "POST", &path, &[], None).await;
+    check(&probed, 200, "");
+    let said = probed.json();
+    assert_eq!((&said["tool"], &said["effect"]["state"]), (&json!("was_lost"), &json!("happened")));
+}
+
 #[tokio::test]
 async fn nobody_else_sees_it_calls_it_or_learns_of_it() {
     let (served, service) = world().await;

@@ -96,6 +96,42 @@ fn the_document_is_as_it_was() {
     insta::assert_json_snapshot!("openapi", document);
 }
 
+/// Whoever makes a client of the document makes one function of each.
+#[test]
+fn every_operation_has_a_name_of_its_own() {
+    let document = serde_json::to_value(haft_server::openapi()).unwrap();
+    let mut names = std::collections::BTreeMap::new();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let name = operation["operationId"].as_str().unwrap().to_owned();
+            let place = format!("{method} {path}");
+            // More than a verb, but for what the path says as well.
+            assert!(
+                name.contains('_') || *path == format!("/{name}") || *path == format!("/v1/{name}"),
+                "{name}: {place}"
+            );
+            if let Some(other) = names.insert(name.clone(), place.clone()) {
+                panic!("`{name}` is {other} and {place}");
+            }
+        }
+    }
+    assert!(names.len() > 80, "{names:?}");
+}
+
+/// Where there are several tenants, each has its part.
+#[test]
+fn whatever_is_some_tenants_may_be_too_much_at_once() {
+    let document = serde_json::to_value(haft_server::openapi()).unwrap();
+    for (path, methods) in document["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let open = ["/healthz", "/readyz", "/metrics", "/errors"];
+            let open = open.iter().any(|one| path.starts_with(one));
+            let said = operation["responses"]["429"].is_object();
+            assert_eq!(said, !open, "{method} {path}");
+        }
+    }
+}
+
 #[test]
 fn parameters_are_where_the_document_says() {
     let document = serde_json::to_value(haft_server::openapi()).unwrap();

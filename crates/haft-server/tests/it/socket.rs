@@ -4,8 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::{SinkExt as _, StreamExt as _};
+use haft_core::port::{EffectFilter, Ledger as _};
 use haft_runtime::Settings;
+use haft_server::Limits;
 use haft_server::mcp::Approvals;
+use haft_store::Memory;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
@@ -467,6 +470,81 @@ async fn frames_that_make_no_sense_are_answered_and_strangers_are_not() {
     assert!(ours.is_ok());
     let theirs = Line::try_open(&served, "", "", as_browser("https://evil.example")).await;
     assert_eq!(theirs.err(), Some(403));
+    // Of two keys nobody knows which is meant; one that is there twice is that one.
+    let home = as_browser("http://localhost");
+    let twice = Line::try_open(&served, &served.agent, "", home.clone()).await;
+    assert!(twice.is_ok(), "{:?}", twice.err());
+    let other = Line::try_open(&served, &served.operator, "", home).await;
+    assert_eq!(other.err(), Some(400));
+}
+
+#[tokio::test]
+async fn whoever_takes_their_own_session_over_needs_no_further_place() {
+    let limits = Limits { watchers: 4, ..Limits::default() };
+    let served = Served::with(limits).await;
+    let mut first = Line::open(&served, &served.agent, "").await;
+    let ready = first.until("ready").await;
+    let session = format!("?session={}", ready["session"]["id"].as_str().unwrap());
+    let mut last = Line::open(&served, &served.agent, &session).await;
+    last.until("ready").await;
+    assert_eq!(first.hear_end().await, 4001);
+    let another = async || Line::try_open(&served, &served.agent, "", |_| {}).await.err();
+    assert_eq!(another().await, Some(429), "a quarter is one, and the second holds it");
+    let sessions = served.get(&served.operator, "/v1/sessions").await.json();
+    assert_eq!(sessions.as_array().unwrap().len(), 1, "none is begun for whoever is refused");
+    drop(last);
+    let mut tries = 0;
+    while another().await.is_some() {
+        tries += 1;
+        assert!(tries < 2_000, "the place is never free again");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// However many connections a client that reads nothing leaves behind.
+#[tokio::test]
+async fn a_connection_that_was_taken_over_ends_though_its_client_takes_nothing() {
+    let served = Served::with(Limits { watchers: 4, ..Limits::default() }).await;
+    let mut first = Line::open(&served, &served.agent, "").await;
+    let ready = first.until("ready").await;
+    let session = format!("?session={}", ready["session"]["id"].as_str().unwrap());
+    let mut held = vec![first];
+    for _ in 0..12 {
+        let mut tries = 0;
+        let next = loop {
+            match Line::try_open(&served, &served.agent, &session, |_| {}).await {
+                Ok(next) => break next,
+                Err(status) => assert_eq!(status, 429, "only where too many still end"),
+            }
+            tries += 1;
+            assert!(tries < 400, "those before it keep the place");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        };
+        held.push(next);
+    }
+}
+
+#[tokio::test]
+async fn told_to_stop_it_makes_all_calls_of_a_message_that_it_took() {
+    let store = Arc::new(Memory::new());
+    let mut served = Served::on(store.clone(), Limits::default()).await;
+    let mut line = Line::open(&served, &served.agent, "").await;
+    let call = |at: usize| {
+        let arguments = json!({"text": format!("wait {at}0")}).to_string();
+        json!({"id": format!("c{at}"), "type": "function",
+               "function": {"name": "shop__send", "arguments": arguments}})
+    };
+    let calls: Vec<_> = (1..=4).map(call).collect();
+    let message = json!({"role": "assistant", "content": null, "tool_calls": calls});
+    line.say(json!({"type": "said", "id": "1", "format": "openai", "message": message})).await;
+    served.ran(1).await;
+    served.tell_to_stop();
+    let left = served.stop().await;
+    assert_eq!((left.effects, left.requests), (0, 0));
+    let effects = EffectFilter { tenant: "ours".into(), limit: 10, ..EffectFilter::default() };
+    let effects = store.effects(effects).await.unwrap();
+    let ends: Vec<_> = effects.iter().map(|one| one.state.as_str()).collect();
+    assert_eq!(ends, ["succeeded"; 4]);
 }
 
 #[tokio::test]
@@ -485,8 +563,37 @@ async fn a_key_that_is_revoked_ends_what_it_holds_open() {
 }
 
 #[tokio::test]
+async fn calls_that_wait_on_a_socket_do_not_begin_once_its_key_is_revoked() {
+    let served = Served::new().await;
+    let (key, place) = crate::revoked::made(&served).await;
+    let mut line = Line::open(&served, &key, "").await;
+    line.until("ready").await;
+    for at in 0..60 {
+        let ms = if at < 32 { 3_000 } else { 0 };
+        line.say(call(&format!("c{at}"), "send", &format!("wait {}", ms + at))).await;
+    }
+    served.ran(32).await;
+    served.send(&served.admin, "DELETE", &place, &[], None).await;
+    assert_eq!(line.hear_end().await, 1008);
+    // Each is on record: 32 that were done, and the others as refused.
+    let ended = async || {
+        let all = served.get(&served.operator, "/v1/calls?limit=100").await.json();
+        let all = all.as_array().unwrap();
+        let denied = all.iter().filter(|one| one["error"] == "denied").count();
+        (all.len(), denied)
+    };
+    let mut asked = 0;
+    while ended().await.0 < 60 {
+        asked += 1;
+        assert!(asked < 1_000, "they do not end: {:?}", ended().await);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!((served.runs(), ended().await), (32, (60, 28)));
+}
+
+#[tokio::test]
 async fn a_frame_that_is_too_long_ends_the_connection_with_its_code() {
-    let limits = haft_server::Limits { body_bytes: 1_000, ..haft_server::Limits::default() };
+    let limits = Limits { body_bytes: 1_000, ..Limits::default() };
     let served = Served::with(limits).await;
     let mut line = Line::open(&served, &served.agent, "").await;
     line.until("ready").await;

@@ -143,6 +143,7 @@ fn begun() -> Claim {
             within: None,
             compensates: None,
             first_at_ms: None,
+            provider_key: None,
             after: None,
         },
     }

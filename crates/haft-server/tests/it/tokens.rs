@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use aws_lc_rs::encoding::AsDer as _;
 use aws_lc_rs::rsa::{KeyPair, KeySize};
@@ -22,6 +22,9 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 use crate::client::Served;
+use crate::mcp;
+
+const CALLS: &str = "/v1/agents/helper/calls";
 
 /// A key pair of an issuer.
 struct Pair {
@@ -262,6 +265,30 @@ async fn whatever_is_not_certain_is_refused_alike() {
     }
     let nobody = with(json!({"realm": null}));
     assert_eq!(served.get(&nobody, "/v1/calls").await.status, 403, "known, and without a role");
+}
+
+/// What a token says that comes in the session of another, and whether it is that one's session.
+#[tokio::test]
+async fn an_mcp_session_goes_on_with_a_token_of_the_same_rights_and_no_other() {
+    let pair = Pair::ed("one");
+    let jwks = Jwks::serve(vec![pair.jwk.clone()]).await;
+    let served = served(issuer(&jwks, 3600)).await;
+    let both = json!({"realm": {"roles": ["haft-ops", "haft-admins"]}});
+    let session = crate::mcp::begin(&served, &pair.sign(&claims(both.clone()))).await;
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    for (said, status) in [
+        (both.clone(), 200),
+        (json!({"realm": {"roles": "haft-admins haft-ops"}, "exp": now() + 900}), 200),
+        (json!({}), 404),
+        (json!({"realm": {"roles": ["haft-admins"]}}), 404),
+        (json!({"realm": both["realm"], "sub": "jo"}), 404),
+        (json!({"realm": both["realm"], "on_behalf_of": "mara"}), 404),
+        (both, 200),
+    ] {
+        let token = pair.sign(&claims(said.clone()));
+        let reply = crate::mcp::in_session(&served, &token, &session, list.clone()).await;
+        assert_eq!(reply.status, status, "{said}: {reply:?}");
+    }
 }
 
 /// Who a token is taken for, and whether it opens what is for operators, agents and approvers.
@@ -514,4 +541,33 @@ fn a_key_says_nothing_of_its_user_that_rules_cannot_read() {
     assert_eq!(key.principal, Principal::user("ada"));
     let refused = Keys::load(&[key]).unwrap_err().to_string();
     assert!(refused.contains("says in `user` what rules cannot read"), "{refused}");
+}
+
+#[tokio::test]
+async fn nothing_begins_with_a_token_that_is_over_and_its_session_goes_on_with_a_newer_one() {
+    let pair = Pair::ed("one");
+    let jwks = Jwks::serve(vec![pair.jwk.clone()]).await;
+    let served = Arc::new(served(issuer(&jwks, 3600)).await);
+    let token = |exp: u64| pair.sign(&claims(json!({"agent": "helper", "exp": exp})));
+    let (old, newer) = (token(now() + 3), token(now() + 600));
+    let session = mcp::begin(&served, &old).await;
+    let send = |text: &str| json!({"tool": "send", "critical": false, "arguments": {"text": text}});
+    let asking = tokio::spawn({
+        let (served, old) = (served.clone(), old.clone());
+        let calls = json!({"calls": [send("wait"), send("2")]});
+        let key = [("Idempotency-Key", "k")];
+        async move { served.send(&old, "POST", CALLS, &key, Some(calls)).await }
+    });
+    served.ran(1).await;
+    while served.get(&old, "/v1/agents/helper/tools").await.status != 401 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    served.gate()(1);
+    let ends = asking.await.unwrap().json();
+    assert_eq!((&ends[0]["ok"], &ends[1]["error"]["kind"]), (&json!(true), &json!("denied")));
+    assert_eq!(served.runs(), 1, "{ends}");
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call",
+        "params": {"name": "echo", "arguments": {"text": "hi"}}});
+    let done = mcp::streamed(&mcp::in_session(&served, &newer, &session, call).await);
+    assert_eq!(done["result"]["isError"], false, "{done}");
 }

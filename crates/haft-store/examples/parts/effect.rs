@@ -65,6 +65,7 @@ fn claim(key: &str, call: &str, arguments: &Value) -> Claim {
             within: None,
             compensates: None,
             first_at_ms: None,
+            provider_key: None,
             after: None,
             raw_arguments: None,
         },

@@ -166,13 +166,17 @@ fn only_the_running_attempt_settles_and_a_late_success_ends_an_unknown() {
 #[test]
 fn only_an_unknown_effect_is_settled_by_hand() {
     for state in State::ALL {
-        let found = (on_resolve(state, true), on_resolve(state, false));
-        let expected = if state == State::Unknown {
-            (Some(State::Happened), Some(State::NotHappened))
-        } else {
-            (None, None)
-        };
-        assert_eq!(found, expected, "{state:?}");
+        for adds in [false, true] {
+            let found = (on_resolve(state, true, adds), on_resolve(state, false, adds));
+            let expected = if state == State::Unknown {
+                (Some(State::Happened), Some(State::NotHappened))
+            } else if adds && [State::Happened, State::Succeeded].contains(&state) {
+                (Some(state), None)
+            } else {
+                (None, None)
+            };
+            assert_eq!(found, expected, "{state:?} {adds}");
+        }
     }
 }
 

@@ -9,8 +9,10 @@ use haft_core::contract::{Mode, SideEffectPolicy};
 use haft_core::ledger::{Claim, Claimed, Effect, Ending, Keep, Settled, State, Ticket};
 use serde_json::{Value, json};
 use shuttle::rand::{Rng as _, thread_rng};
+use shuttle::scheduler::RandomScheduler;
 use shuttle::sync::{Arc, Mutex};
 use shuttle::thread;
+use shuttle::{Config, Runner};
 
 use super::rows::Rows;
 use crate::clock::Times;
@@ -76,6 +78,7 @@ fn claim(key: u8, call: String, class: SideEffectPolicy) -> Claim {
             within: None,
             compensates: None,
             first_at_ms: None,
+            provider_key: None,
             after: None,
             raw_arguments: None,
         },
@@ -167,25 +170,29 @@ fn surroundings(world: &Mutex<World>) {
     }
 }
 
+/// Threads with room for a claim: it is large where nothing is optimised.
+fn explored(what: impl Fn() + Send + Sync + 'static) {
+    let mut config = Config::new();
+    config.stack_size = 1 << 19;
+    Runner::new(RandomScheduler::new(SCHEDULES), config).run(what);
+}
+
 fn explore(class: SideEffectPolicy, check: fn(&mut World)) {
-    shuttle::check_random(
-        move || {
-            let world = Arc::new(Mutex::new(World::default()));
-            let mut threads: Vec<_> = (0..3)
-                .map(|who| {
-                    let world = Arc::clone(&world);
-                    thread::spawn(move || process(&world, who, class))
-                })
-                .collect();
-            let around = Arc::clone(&world);
-            threads.push(thread::spawn(move || surroundings(&around)));
-            for thread in threads {
-                thread.join().unwrap();
-            }
-            check(&mut world.lock().unwrap());
-        },
-        SCHEDULES,
-    );
+    explored(move || {
+        let world = Arc::new(Mutex::new(World::default()));
+        let mut threads: Vec<_> = (0..3)
+            .map(|who| {
+                let world = Arc::clone(&world);
+                thread::spawn(move || process(&world, who, class))
+            })
+            .collect();
+        let around = Arc::clone(&world);
+        threads.push(thread::spawn(move || surroundings(&around)));
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        check(&mut world.lock().unwrap());
+    });
 }
 
 /// What was settled is what is there, and nothing that was begun is forgotten.

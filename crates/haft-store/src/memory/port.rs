@@ -9,9 +9,9 @@ use haft_core::ledger::{
     Claim, Claimed, EffectRecord, Ending, Settled, Spend, Ticket, Unspendable,
 };
 use haft_core::port::{
-    Blocks, Boxed, CallFilter, CallStats, Checked, Condition, ConfirmationFilter, Confirmations,
-    EffectFilter, Forgotten, Journal, Ledger, Resolve, Sessions, Slice, Store, StoreError,
-    TrailFilter, Undo,
+    Asking, Blocks, Boxed, CallFilter, CallStats, Checked, Condition, ConfirmationFilter,
+    Confirmations, EffectFilter, Forgotten, Journal, Ledger, Put, Resolve, Sessions, Slice, Store,
+    StoreError, TrailFilter, Undo,
 };
 use haft_core::record::{AuditEntry, Confirmation, InvocationRecord};
 use haft_core::registry::SigningKey;
@@ -81,6 +81,15 @@ impl Ledger for Memory {
             let rest = after(newest, filter.after.as_deref(), |record| &record.effect.call);
             let meant = rest.filter(|record| figures::effect_is_meant(&filter, record));
             Ok(meant.take(figures::limit(filter.limit)).cloned().collect())
+        }))
+    }
+
+    fn caused_with<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<String>> {
+        answer(self.on(|rows| {
+            let all = rows.effects.values().map(|row| &row.record.effect);
+            let own = all.filter(|effect| effect.tenant == tenant);
+            let names: BTreeSet<_> = own.map(|effect| effect.tool.clone()).collect();
+            Ok(names.into_iter().collect())
         }))
     }
 
@@ -208,8 +217,8 @@ impl Journal for Memory {
 }
 
 impl Confirmations for Memory {
-    fn ask<'a>(&'a self, confirmation: Confirmation) -> Answer<'a, Confirmation> {
-        self.write(|rows| steps::confirmations::ask(rows, &confirmation))
+    fn ask<'a>(&'a self, asking: Asking) -> Answer<'a, Put> {
+        self.write(|rows| steps::confirmations::ask(rows, &asking))
     }
 
     fn confirmation<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, Confirmation> {
@@ -224,6 +233,7 @@ impl Confirmations for Memory {
             let rest = after(own.into_iter(), filter.after.as_deref(), |one| &one.id);
             let meant = rest.filter(|one| {
                 filter.status.is_none_or(|status| status == one.status)
+                    && filter.open_after_ms.is_none_or(|now| one.expires_at_ms > now)
                     && (filter.session.is_none() || filter.session == one.session)
             });
             Ok(meant.take(figures::limit(filter.limit)).cloned().collect())

@@ -332,6 +332,14 @@ impl Tables for Rows {
         Ok(self.confirmations.values().filter(meant).cloned().collect())
     }
 
+    fn pending(&mut self, tenant: &str, since_ms: i64) -> Res<Vec<Confirmation>> {
+        let meant = |one: &&Confirmation| {
+            let is_open = one.status == ConfirmationStatus::Pending;
+            one.tenant == tenant && is_open && one.asked_at_ms >= since_ms
+        };
+        Ok(self.confirmations.values().filter(meant).cloned().collect())
+    }
+
     fn is_approved(&mut self, confirmation: &Confirmation) -> Res<bool> {
         // Nobody edits what is in memory.
         Ok(confirmation.status == ConfirmationStatus::Approved)

@@ -13,6 +13,7 @@ use super::fault::of_read;
 use super::row::signed;
 use super::tx::Tx;
 use super::{Sqlite, grants};
+use crate::steps::confirmations;
 use crate::tables::{Res, Tables as _};
 use crate::vault;
 
@@ -67,6 +68,9 @@ impl Sqlite {
                 (Expect::Revision(_), None) => "renewed",
             };
             note(tx, account, what, by.as_ref())?;
+            if let (Expect::Revision(_), Some(by)) = (expect, &by) {
+                confirmations::withdraw_through(tx, &account.tenant, &account.id, by)?;
+            }
             Ok(kept.account.clone())
         })
         .await
@@ -103,7 +107,8 @@ impl Sqlite {
             let grants = [(); 0];
             let body = json!({ "connection": id, "what": "removed", "by": by, "grants": grants })
                 .to_string();
-            tx.append(&tenant, "connection", body).map(drop)
+            tx.append(&tenant, "connection", body)?;
+            confirmations::withdraw_through(tx, &tenant, &id, &by).map(drop)
         })
         .await
     }

@@ -9,8 +9,9 @@ use haft_core::ledger::{
     Claim, Claimed, EffectRecord, Ending, Settled, Spend, Ticket, Unspendable,
 };
 use haft_core::port::{
-    Blocks, Boxed, CallFilter, CallStats, Checked, Condition, ConfirmationFilter, Confirmations,
-    EffectFilter, Forgotten, Journal, Ledger, Resolve, Sessions, Slice, Store, TrailFilter, Undo,
+    Asking, Blocks, Boxed, CallFilter, CallStats, Checked, Condition, ConfirmationFilter,
+    Confirmations, EffectFilter, Forgotten, Journal, Ledger, Put, Resolve, Sessions, Slice, Store,
+    TrailFilter, Undo,
 };
 use haft_core::record::{AuditEntry, Confirmation, InvocationRecord};
 use haft_core::session::{Block, Session};
@@ -53,6 +54,11 @@ impl Ledger for Sqlite {
 
     fn effects<'a>(&'a self, filter: EffectFilter) -> Answer<'a, Vec<EffectRecord>> {
         Box::pin(self.readers.ask(move |conn| read::effects(conn, &filter)))
+    }
+
+    fn caused_with<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<String>> {
+        let tenant = tenant.to_owned();
+        Box::pin(self.readers.ask(move |conn| read::caused_with(conn, &tenant)))
     }
 
     fn resolve<'a>(
@@ -154,8 +160,8 @@ impl Journal for Sqlite {
 }
 
 impl Confirmations for Sqlite {
-    fn ask<'a>(&'a self, confirmation: Confirmation) -> Answer<'a, Confirmation> {
-        Box::pin(self.write(move |tx| steps::confirmations::ask(tx, &confirmation)))
+    fn ask<'a>(&'a self, asking: Asking) -> Answer<'a, Put> {
+        Box::pin(self.write(move |tx| steps::confirmations::ask(tx, &asking)))
     }
 
     fn confirmation<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, Confirmation> {

@@ -193,6 +193,11 @@ pub(super) fn tools(conn: &Connection, tenant: &str) -> Res<Vec<String>> {
     all(conn, TOOLS, (tenant,), |found| found.get(0))
 }
 
+pub(super) fn caused_with(conn: &Connection, tenant: &str) -> Res<Vec<String>> {
+    let sql = "SELECT DISTINCT tool FROM effects WHERE tenant = ?1 ORDER BY tool";
+    all(conn, sql, (tenant,), |found| found.get(0))
+}
+
 pub(super) fn stats(conn: &Connection, filter: &CallFilter) -> Res<Vec<CallStats>> {
     let query = of_calls("SELECT tool, error IS NOT NULL, duration_us FROM calls", filter);
     let timed = query.all(conn, |found| {
@@ -236,6 +241,8 @@ pub(super) fn confirmations(
     let mut query = Where::new("SELECT id, body FROM confirmations", &filter.tenant);
     query.and_some("status =", filter.status.map(|status| status.as_str().to_owned()));
     query.and_some("iif(json_valid(body), body ->> '$.session', NULL) =", filter.session.clone());
+    let void_at = "iif(json_valid(body), body ->> '$.expiresAtMs', NULL) >";
+    query.and_some(void_at, filter.open_after_ms);
     query.after("asked_at_ms, id", "confirmations", "id", filter.after.as_deref());
     query.sql.push_str(" ORDER BY asked_at_ms DESC, id DESC");
     query.limit(filter.limit);

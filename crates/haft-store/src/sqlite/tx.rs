@@ -312,6 +312,12 @@ impl Tables for Tx<'_> {
         self.asked(sql, tenant, (tenant, ConfirmationStatus::Approved.as_str()))
     }
 
+    fn pending(&mut self, tenant: &str, since_ms: i64) -> Res<Vec<Confirmation>> {
+        let sql = "SELECT id, body FROM confirmations WHERE tenant = ?1 AND asked_at_ms >= ?2 \
+                   AND status = ?3";
+        self.asked(sql, tenant, (tenant, since_ms, ConfirmationStatus::Pending.as_str()))
+    }
+
     fn is_approved(&mut self, confirmation: &Confirmation) -> Res<bool> {
         super::approvals::stands(self.conn, confirmation)
     }

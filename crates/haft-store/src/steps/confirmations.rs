@@ -1,14 +1,22 @@
 //! The steps of asking for approval.
 
 use haft_core::call::{Principal, PrincipalKind};
-use haft_core::port::StoreError;
+use haft_core::port::{Asking, Put, StoreError};
 use haft_core::record::{Confirmation, ConfirmationStatus};
 use serde_json::json;
 
+use super::ledger;
 use crate::tables::{Res, Tables};
 
-pub(crate) fn ask(on: &mut impl Tables, asked: &Confirmation) -> Res<Confirmation> {
-    let now_ms = on.now_ms();
+pub(crate) fn ask(on: &mut impl Tables, asking: &Asking) -> Res<Put> {
+    let (asked, now_ms) = (&asking.confirmation, on.now_ms());
+    // First: what it was approved with is spent, so that another question would be put for what is on
+    // its way.
+    if let Some(sought) = &asking.sought
+        && ledger::answers(on, sought)?
+    {
+        return Ok(Put::Begun);
+    }
     // A person who has declined is not asked the same again.
     let open = |known: &Confirmation| {
         known.status != ConfirmationStatus::Spent && known.expires_at_ms > now_ms
@@ -16,7 +24,7 @@ pub(crate) fn ask(on: &mut impl Tables, asked: &Confirmation) -> Res<Confirmatio
     for known in on.bound(&asked.tenant, &asked.binding.raw())?.into_iter().filter(open) {
         // What cannot be used would keep the question from being asked.
         if known.status != ConfirmationStatus::Approved || on.is_approved(&known)? {
-            return Ok(known);
+            return Ok(Put::Stands(Box::new(known)));
         }
     }
     if on.confirmation(&asked.tenant, &asked.id)?.is_some() {
@@ -24,8 +32,27 @@ pub(crate) fn ask(on: &mut impl Tables, asked: &Confirmation) -> Res<Confirmatio
             "a confirmation with this id was asked for before; take a new id".to_owned(),
         ));
     }
+    if let Some(most) = asking.most
+        && waiting(on, asked)? >= most
+    {
+        return Ok(Put::Full);
+    }
     on.put_confirmation(asked)?;
-    Ok(asked.clone())
+    Ok(Put::Stands(Box::new(asked.clone())))
+}
+
+/// How many questions of an agent wait for an answer. What would be void when it is approved counts no more.
+fn waiting(on: &mut impl Tables, asked: &Confirmation) -> Res<usize> {
+    // All last equally long: what was asked earlier has expired.
+    let lasts_ms = asked.expires_at_ms.saturating_sub(asked.asked_at_ms);
+    let now_ms = on.now_ms();
+    let mut open = on.pending(&asked.tenant, now_ms.saturating_sub(lasts_ms))?;
+    open.retain(|one| {
+        let holds = one.policy_version.is_none() || one.policy_version == asked.policy_version;
+        let own = one.agent == asked.agent && one.actor == asked.actor;
+        holds && own && one.expires_at_ms > now_ms
+    });
+    Ok(open.len())
 }
 
 pub(crate) fn decide(
@@ -36,7 +63,7 @@ pub(crate) fn decide(
     by: &Principal,
 ) -> Res<Confirmation> {
     let mut confirmation = on.confirmation(tenant, id)?.ok_or(StoreError::Missing)?;
-    may_decide(&confirmation, by, on.now_ms())?;
+    may_decide(&confirmation, approve, by, on.now_ms())?;
     confirmation.status =
         if approve { ConfirmationStatus::Approved } else { ConfirmationStatus::Denied };
     confirmation.decided_by = Some(by.clone());
@@ -53,8 +80,27 @@ pub(crate) fn decide(
 
 /// Opens what somebody has approved again.
 pub(crate) fn withdraw(on: &mut impl Tables, tenant: &str, by: &Principal) -> Res<usize> {
+    open_again(on, tenant, by, |one| one.decided_by.as_ref() == Some(by))
+}
+
+/// Opens again what was approved to be done through a connection that is another account from now on, or none.
+pub(crate) fn withdraw_through(
+    on: &mut impl Tables,
+    tenant: &str,
+    connection: &str,
+    by: &Principal,
+) -> Res<usize> {
+    open_again(on, tenant, by, |one| one.connection.as_deref() == Some(connection))
+}
+
+fn open_again(
+    on: &mut impl Tables,
+    tenant: &str,
+    by: &Principal,
+    which: impl Fn(&Confirmation) -> bool,
+) -> Res<usize> {
     let mut own = on.approved(tenant)?;
-    own.retain(|one| one.decided_by.as_ref() == Some(by));
+    own.retain(|one| which(one));
     for confirmation in &mut own {
         confirmation.status = ConfirmationStatus::Pending;
         confirmation.decided_by = None;
@@ -71,7 +117,7 @@ pub(crate) fn withdraw(on: &mut impl Tables, tenant: &str, by: &Principal) -> Re
 
 /// Whoever acts cannot approve, and neither can the agent through which they do, nor any program:
 /// behind a service may stand the same model.
-fn may_decide(confirmation: &Confirmation, by: &Principal, now_ms: i64) -> Res<()> {
+fn may_decide(confirmation: &Confirmation, approve: bool, by: &Principal, now_ms: i64) -> Res<()> {
     let wrong = |why: &str| Err(StoreError::WrongState(why.to_owned()));
     let person = match by.kind {
         PrincipalKind::User => true,
@@ -86,6 +132,8 @@ fn may_decide(confirmation: &Confirmation, by: &Principal, now_ms: i64) -> Res<(
         ConfirmationStatus::Spent => wrong("the approval has been used"),
         _ if confirmation.expires_at_ms <= now_ms => wrong("the confirmation has expired"),
         ConfirmationStatus::Pending => Ok(()),
+        // Nothing has begun yet, and a no is one whoever said yes before.
+        ConfirmationStatus::Approved if !approve => Ok(()),
         ConfirmationStatus::Approved => wrong("the confirmation has been approved already"),
         ConfirmationStatus::Denied => wrong("the confirmation has been declined already"),
     }

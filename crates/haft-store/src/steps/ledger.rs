@@ -1,12 +1,12 @@
 //! The ledger's steps: claim, settle, resolve, undo, recover, purge.
 
-use haft_core::contract::SideEffectPolicy;
 use haft_core::ledger::{
-    Claim, Claimed, EffectRecord, Ending, OtherKey, Resolution, Settled, Spend, State, Ticket,
-    Unspendable,
+    Claim, Claimed, EffectRecord, Ending, OtherKey, Resolution, Settled, Sought, Spend, State,
+    Ticket, Unspendable,
 };
 use haft_core::port::{Resolve, StoreError, Undo};
-use haft_core::record::{ConfirmationStatus, InvocationRecord};
+use haft_core::record::{ConfirmationStatus, InvocationRecord, Stage};
+use haft_core::{Digest, ErrorKind};
 use serde_json::{Value, json};
 
 use super::journal;
@@ -21,17 +21,32 @@ const PURGED_AT_ONCE: usize = 64;
 
 pub(crate) fn claim(on: &mut impl Tables, claim: &Claim) -> Res<Claimed> {
     match &claim.other {
-        Some(other) if stands_under(on, claim, other)? => {
+        Some(other) if stands_under(on, &claim.fingerprint, other)? => {
             under_its_key(on, &Claim { key: other.key.clone(), other: None, ..claim.clone() })
         }
         Some(_) | None => under_its_key(on, claim),
     }
 }
 
-/// Whether what is claimed was begun under its other key.
-fn stands_under(on: &mut impl Tables, claim: &Claim, other: &OtherKey) -> Res<bool> {
+/// Whether the ledger answers for what is sought, so that claiming it would begin nothing.
+pub(crate) fn answers(on: &mut impl Tables, sought: &Sought) -> Res<bool> {
+    let key = match &sought.other {
+        Some(other) if stands_under(on, &sought.fingerprint, other)? => &other.key,
+        Some(_) | None => &sought.key,
+    };
+    let head = on.head(&key.raw())?;
+    let first_at_ms = in_doubt_since(on, head.as_ref())?;
+    let fingerprint = sought.fingerprint.raw();
+    let again_until_ms = machine::later(first_at_ms.unwrap_or(on.now_ms()), sought.again_within_ms);
+    let (class, now_ms) = (sought.policy, on.now_ms());
+    let asked = Asked { fingerprint: &fingerprint, class, now_ms, again_until_ms };
+    Ok(!matches!(decide(on, head.as_ref(), asked), Decision::Fresh { .. }))
+}
+
+/// Whether what has this fingerprint was begun under its other key.
+fn stands_under(on: &mut impl Tables, fingerprint: &Digest, other: &OtherKey) -> Res<bool> {
     let Some(head) = on.head(&other.key.raw())? else { return Ok(false) };
-    if head.fingerprint != claim.fingerprint.raw() {
+    if head.fingerprint != fingerprint.raw() {
         return Ok(false);
     }
     let Some(within_ms) = other.within_ms else { return Ok(true) };
@@ -46,11 +61,15 @@ fn under_its_key(on: &mut impl Tables, claim: &Claim) -> Res<Claimed> {
     let again_until_ms = machine::later(first_at_ms.unwrap_or(now_ms), claim.again_within_ms);
     let class = claim.effect.policy;
     let asked = Asked { fingerprint: &fingerprint, class, now_ms, again_until_ms };
-    let decision = machine::on_claim(head.as_ref(), asked, || {
-        head.as_ref().is_some_and(|head| on.is_alive(head.owner))
-    });
-    match (decision, head) {
-        (Decision::Fresh { epoch }, _) => begin(on, claim, epoch, first_at_ms),
+    match (decide(on, head.as_ref(), asked), head) {
+        (Decision::Fresh { epoch }, head) => {
+            // As the first attempt was sent, so are all under its entry.
+            let provider_key = match &head {
+                Some(head) => on.effect(head.id)?.effect.provider_key,
+                None => claim.effect.provider_key.clone(),
+            };
+            begin(on, claim, Attempt { epoch, first_at_ms, provider_key })
+        }
         (Decision::InFlight, Some(head)) => Ok(Claimed::InFlight(seen(on, &head)?)),
         (Decision::Answered, Some(head)) => Ok(Claimed::Answered(seen(on, &head)?)),
         (Decision::Unknown, Some(head)) => Ok(Claimed::Unknown(seen(on, &head)?)),
@@ -59,6 +78,10 @@ fn under_its_key(on: &mut impl Tables, claim: &Claim) -> Res<Claimed> {
         }
         (Decision::Conflict, _) | (_, None) => Ok(Claimed::Conflict),
     }
+}
+
+fn decide(on: &mut impl Tables, head: Option<&Head>, asked: Asked<'_>) -> Decision {
+    machine::on_claim(head, asked, || head.is_some_and(|head| on.is_alive(head.owner)))
 }
 
 /// When an act that may have happened was first asked for.
@@ -71,12 +94,15 @@ fn in_doubt_since(on: &mut impl Tables, head: Option<&Head>) -> Res<Option<i64>>
     }
 }
 
-fn begin(
-    on: &mut impl Tables,
-    claim: &Claim,
+/// What an attempt has from those before it.
+struct Attempt {
     epoch: u64,
     first_at_ms: Option<i64>,
-) -> Res<Claimed> {
+    provider_key: Option<String>,
+}
+
+fn begin(on: &mut impl Tables, claim: &Claim, attempt: Attempt) -> Res<Claimed> {
+    let Attempt { epoch, first_at_ms, provider_key } = attempt;
     if is_displaced(on, claim)? {
         return Ok(Claimed::Displaced);
     }
@@ -90,18 +116,19 @@ fn begin(
     {
         return Ok(Claimed::Unspendable(why));
     }
-    let id = match first_at_ms {
-        None => on.start(claim, epoch)?,
-        Some(_) => {
+    let id = match epoch {
+        1 => on.start(claim, epoch)?,
+        _ => {
             let mut claim = claim.clone();
             claim.effect.first_at_ms = first_at_ms;
+            claim.effect.provider_key.clone_from(&provider_key);
             on.start(&claim, epoch)?
         }
     };
     let begun = journal::begun(on, claim, epoch, id)?;
     on.append(&claim.effect.tenant, journal::BEGIN, begun)?;
     let (call, in_doubt) = (claim.effect.call.clone(), first_at_ms.is_some());
-    Ok(Claimed::Fresh(Ticket { key: claim.key.clone(), epoch, call, in_doubt }))
+    Ok(Claimed::Fresh(Ticket { key: claim.key.clone(), epoch, call, in_doubt, provider_key }))
 }
 
 /// Whether the session has decided otherwise since it gave the call its place.
@@ -223,13 +250,49 @@ fn give_up(on: &mut impl Tables, head: &Head) -> Res<EffectRecord> {
     record.state = State::Unknown;
     record.ended_at_ms = Some(on.now_ms());
     on.put_effect(head.id, &record, None)?;
-    let why = if on.is_alive(head.owner) { "lease" } else { "owner" };
+    let is_gone = !on.is_alive(head.owner);
+    let why = if is_gone { "owner" } else { "lease" };
     let body = json!({
         "call": head.call, "epoch": head.epoch, "state": "unknown", "lost": why,
     });
     let body = about(on, head, &record, body)?;
     on.append(&head.tenant, "unknown", body)?;
+    // A process that lives records its call itself, late.
+    if is_gone {
+        journal::record(on, &left(&record))?;
+    }
     Ok(record)
+}
+
+/// The record of a call whose process is gone. What others may see of its arguments is not known here.
+fn left(record: &EffectRecord) -> InvocationRecord {
+    let effect = &record.effect;
+    InvocationRecord {
+        call: effect.call.as_str().into(),
+        model_call: None,
+        tenant: effect.tenant.as_str().into(),
+        agent: effect.agent.as_str().into(),
+        actor: effect.actor.clone(),
+        subject: effect.subject.clone(),
+        session: effect.session.clone(),
+        turn: effect.turn,
+        mode: effect.mode,
+        tool: effect.tool.as_str().into(),
+        tool_version: Some(effect.tool_version.as_str().into()),
+        registry_version: Some(effect.registry_version.as_str().into()),
+        arguments: None,
+        result: None,
+        error: Some(ErrorKind::UnknownOutcome),
+        message: Some("its process is gone, and nobody knows whether this was done".to_owned()),
+        stage: Stage::Execute,
+        rule: None,
+        cached: false,
+        attempts: 1,
+        warnings: Vec::new(),
+        started_at_ms: record.started_at_ms,
+        // How long it went on, nobody knows either.
+        duration_us: 0,
+    }
 }
 
 pub(crate) fn settle(
@@ -294,7 +357,8 @@ pub(crate) fn resolve(
 ) -> Res<EffectRecord> {
     let head = on.head_of_call(tenant, call)?.ok_or(StoreError::Missing)?;
     let (head, mut record) = looked_at(on, head)?;
-    let Some(state) = machine::on_resolve(head.state, resolve.happened) else {
+    let adds = resolve.result.is_some() && record.result.is_none();
+    let Some(state) = machine::on_resolve(head.state, resolve.happened, adds) else {
         let is = head.state.as_str();
         return Err(StoreError::WrongState(if head.state == State::Started {
             "the effect is being carried out; once its time is over without an outcome it is \
@@ -314,7 +378,10 @@ pub(crate) fn resolve(
     if resolve.happened && resolve.result.is_some() {
         record.result.clone_from(&resolve.result);
     }
-    record.ended_at_ms = Some(on.now_ms());
+    // To say later what it answered makes nothing end anew.
+    if head.state != state {
+        record.ended_at_ms = Some(on.now_ms());
+    }
     on.put_effect(head.id, &record, due(&head, &record))?;
     let body = json!({
         "call": call, "epoch": head.epoch, "state": state.as_str(),
@@ -381,15 +448,15 @@ fn due(head: &Head, record: &EffectRecord) -> Option<i64> {
 }
 
 /// Effects that nobody carries out any more and which may have happened become unknown: their process
-/// is gone, or could not record in time what became of them. The others are left for the next claim
-/// to begin again.
+/// is gone, or could not record in time what became of them. What does no harm twice as well: it may be that
+/// nobody asks for it again.
 pub(crate) fn recover(on: &mut impl Tables) -> Res<Vec<EffectRecord>> {
     let mut lost = Vec::new();
     for head in on.started_and_left()? {
         let now_ms = on.now_ms();
-        let alive = || on.is_alive(head.owner);
-        let running = machine::on_started(&head, SideEffectPolicy::Pure, now_ms, alive);
-        if running == Running::NobodyKnows {
+        if machine::on_started(&head, head.class, now_ms, || on.is_alive(head.owner))
+            != Running::Yes
+        {
             lost.push(give_up(on, &head)?);
         }
     }

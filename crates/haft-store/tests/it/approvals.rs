@@ -7,7 +7,7 @@ use haft_core::record::ConfirmationStatus;
 use haft_store::trail::Fault;
 use haft_store::{Sqlite, Verify};
 
-use crate::bed::{Bed, confirmation, fresh, spending, word};
+use crate::bed::{Bed, ask, confirmation, fresh, spending, word};
 use crate::trail::{touch, verdict};
 
 const APPROVE: &str = "UPDATE confirmations SET status = 'approved', \
@@ -26,7 +26,7 @@ async fn spent(store: &Sqlite) -> Option<Unspendable> {
 async fn asked(acts: impl AsyncFnOnce(&Sqlite)) -> Bed {
     let bed = Bed::sqlite();
     let store = bed.open_sqlite(|_| ());
-    store.ask(confirmation("c", "b")).await.unwrap();
+    ask(&store, confirmation("c", "b")).await.unwrap();
     acts(&store).await;
     drop(store);
     bed
@@ -110,6 +110,6 @@ async fn what_was_approved_is_spent_and_what_was_not_is_asked_again() {
     let bed = asked(async |_: &Sqlite| ()).await;
     touch(&bed, APPROVE);
     let store = bed.open_sqlite(|_| ());
-    let asked = store.ask(confirmation("c2", "b")).await.unwrap();
+    let asked = ask(&store, confirmation("c2", "b")).await.unwrap();
     assert_eq!((asked.id.as_str(), asked.status), ("c2", ConfirmationStatus::Pending));
 }

@@ -9,7 +9,7 @@ use haft_core::contract::{Mode, SideEffectPolicy};
 use haft_core::ledger::{
     Claim, Claimed, Effect, EffectRecord, Ending, Keep, Settled, Spend, State, Ticket,
 };
-use haft_core::port::{Boxed, Store};
+use haft_core::port::{Boxed, Put, Store, StoreError};
 use haft_core::record::{Confirmation, ConfirmationStatus, InvocationRecord, Stage};
 use haft_store::vault::KeyPlace;
 use haft_store::{Manual, Memory, Options, Sqlite};
@@ -105,6 +105,17 @@ macro_rules! contract {
 }
 pub(crate) use contract;
 
+/// The question that stands when one is put and nothing keeps it from that.
+pub(crate) async fn ask(
+    store: &dyn Store,
+    question: Confirmation,
+) -> Result<Confirmation, StoreError> {
+    match store.ask(question.into()).await? {
+        Put::Stands(stands) => Ok(*stands),
+        put @ (Put::Begun | Put::Full) => panic!("nobody is asked: {put:?}"),
+    }
+}
+
 pub(crate) fn digest(text: &str) -> Digest {
     Digest::of_bytes(text.as_bytes())
 }
@@ -144,6 +155,7 @@ pub(crate) fn claim(key: &str) -> Claim {
             within: None,
             compensates: None,
             first_at_ms: None,
+            provider_key: None,
             after: None,
             raw_arguments: None,
         },

@@ -6,10 +6,13 @@ use haft_core::Principal;
 use haft_core::connection::{
     Access, Account, AuthKind, ClientAuth, Credentials, Grant, OAuth, OAuthGrant, Origin,
 };
-use haft_core::port::{Connections, Expect, StoreError};
+use haft_core::port::{Confirmations as _, Connections, Expect, StoreError};
+use haft_core::record::ConfirmationStatus;
 use haft_core::secret::SecretText;
 use haft_store::vault::{Declared, Key, Keyring, Source};
 use haft_store::{Accounts, Options, Sqlite, Vault};
+
+use crate::bed::confirmation;
 
 fn account(tenant: &str, id: &str) -> Account {
     Account {
@@ -113,6 +116,36 @@ fn declared(id: &str, secret: &Arc<std::sync::Mutex<String>>) -> (Account, Sourc
         })))
     };
     (account, Arc::new(source))
+}
+
+/// What was approved was to be done with the account of then.
+#[tokio::test]
+async fn what_was_approved_for_another_account_is_open_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Arc::new(Sqlite::open(dir.path().join("haft.db"), Options::default()).unwrap());
+    let keys = Keyring::new(vec![Key::random().unwrap()]);
+    let vault = Vault::new(store.clone(), keys);
+    let (boss, ines) = (Principal::user("boss"), Principal::user("ines"));
+    let by = Some(&boss);
+    let status = async |id: &str| store.confirmation("acme", id).await.unwrap().status;
+    let approve = async |id: &str, connection: &str| {
+        let mut asked = confirmation(id, id);
+        asked.connection = Some(connection.to_owned());
+        store.ask(asked.into()).await.unwrap();
+        store.decide("acme", id, true, &ines).await.unwrap();
+    };
+    let one = vault.put(account("acme", "one"), &bearer("a"), Expect::Nothing, by).await.unwrap();
+    approve("c1", "one").await;
+    approve("c2", "two").await;
+    // A token that is renewed is the same account's.
+    let renewed = vault.put(one, &bearer("b"), Expect::Revision(1), None).await.unwrap();
+    assert_eq!(status("c1").await, ConfirmationStatus::Approved);
+    vault.put(renewed, &bearer("eve's"), Expect::Revision(2), by).await.unwrap();
+    assert_eq!(status("c1").await, ConfirmationStatus::Pending);
+    store.decide("acme", "c1", true, &ines).await.unwrap();
+    vault.remove("acme", "one", &boss).await.unwrap();
+    assert_eq!(status("c1").await, ConfirmationStatus::Pending);
+    assert_eq!(status("c2").await, ConfirmationStatus::Approved, "of another connection");
 }
 
 #[tokio::test]

@@ -17,7 +17,9 @@ use haft_store::{Options, Sqlite, Vault, Verified};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::bed::{Bed, START, call_record, claim, confirmation, digest, fresh, of_class, settle};
+use crate::bed::{
+    Bed, START, ask, call_record, claim, confirmation, digest, fresh, of_class, settle,
+};
 use crate::calendar::{booking, draft, meeting};
 use crate::contract::{recent, session};
 
@@ -81,7 +83,7 @@ pub(crate) async fn ask_and_talk(store: &Sqlite) {
     // The store of before is made by the same acts, and did not say which call asked.
     (asked.turn, asked.call) = (0, None);
     (asked.arguments, asked.preview) = (said(), CANARY.to_owned());
-    store.ask(asked).await.unwrap();
+    ask(store, asked).await.unwrap();
     store.decide("acme", "c1", true, &Principal::user("mara")).await.unwrap();
     let mut talk = session();
     talk.waiting.push_back(said());

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use haft_core::calendar::Span;
+use haft_core::contract::may_have_acted;
 use haft_core::port::Auth;
 use haft_core::{ErrorKind, ToolError};
 use haft_exec::http::{Client, Question, Reply, Unanswered};
@@ -101,8 +102,7 @@ impl Dav<'_> {
         match self.ask("PUT", url, &headers, body).await {
             Ok(Reply { status: 200 | 201 | 204, .. }) => Put::Made,
             Ok(Reply { status: 412, .. }) => Put::There,
-            // The request may have been whole when the server gave up on it.
-            Ok(Reply { status: status @ (408 | 500..=599), .. }) => {
+            Ok(Reply { status, .. }) if may_have_acted(status) => {
                 Put::Lost(transient("the calendar failed").caused_by(format!("status {status}")))
             }
             Ok(Reply { status, .. }) => Put::Refused(unwritable(status)),
@@ -120,7 +120,7 @@ impl Dav<'_> {
         match self.ask("DELETE", url, header.as_slice(), "").await {
             Ok(Reply { status: 200..=299 | 404 | 410, .. }) => Deleted::Gone,
             Ok(Reply { status: 409 | 412, .. }) => Deleted::Changed,
-            Ok(Reply { status: status @ (408 | 500..=599), .. }) => Deleted::Lost(
+            Ok(Reply { status, .. }) if may_have_acted(status) => Deleted::Lost(
                 transient("the calendar failed").caused_by(format!("status {status}")),
             ),
             Ok(Reply { status, .. }) => Deleted::Refused(unwritable(status)),

@@ -104,6 +104,10 @@ pub(crate) enum EffectsAction {
         /// How you know
         #[arg(long, value_name = "TEXT")]
         note: String,
+        /// What it answered, as JSON, where you know it and it happened: what undoes it may need that. @FILE reads a
+        /// file, - standard input. Can be said later, too
+        #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+        answer: Option<String>,
     },
 }
 

@@ -10,19 +10,18 @@ use haft_core::port::{Invoke as _, Journal as _};
 use haft_core::session::Session;
 use haft_core::{Caller, Digest, Envelope, ErrorKind, Principal};
 use haft_runtime::toolbox::Found;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::assembly::{Desk, block_on, plain, said, text_of};
 use crate::cli::{Call, ModeName};
 use crate::facts;
 use crate::output::{Exit, Given as _, Output, misuse};
+use crate::patience::{Words, patiently};
 use crate::registries::Kept;
 use crate::source::Place;
 
 /// An effect that has begun is given this long when the call has returned without it.
 const DRAIN: Duration = Duration::from_secs(25);
-/// And a renewal of a token this long, when the call was interrupted.
-const RENEWAL: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(at: &Place, options: &Call, out: &mut Output) -> anyhow::Result<Exit> {
     let arguments = text_of(&options.args).context("--args")?;
@@ -32,17 +31,21 @@ pub(crate) fn run(at: &Place, options: &Call, out: &mut Output) -> anyhow::Resul
         let caller = caller(&desk, options)?;
         let mut request = request(options, caller.clone(), arguments);
         request.session = session(&desk, options, &caller, out).await?;
-        if request.key.is_none() && request.session.is_none() {
-            // One invocation of the command is one act.
-            request.key = Some(fresh_key()?);
-        }
-        let (key, session) = (request.key.clone(), request.session.clone());
-        let Some(envelope) = patiently(&desk, request, key.as_deref(), out).await else {
+        // One invocation of the command is one act.
+        let fresh = request.key.is_none() && request.session.is_none();
+        let made = Made {
+            key: if fresh { Some(fresh_key()?) } else { None },
+            session: request.session.clone(),
+        };
+        request.key = request.key.or_else(|| made.key.clone());
+        let words = left(request.key.as_deref());
+        let work = desk.runtime.invoke(request);
+        let Some(envelope) = patiently(&desk, work, &words, out).await else {
             return Ok(Exit::Findings);
         };
         desk.runtime.drain(DRAIN).await;
-        show(&envelope, options, out)?;
-        if session.is_none() && is_unheard(&desk, &caller, &envelope, options) {
+        show(&envelope, options, &made, out)?;
+        if made.session.is_none() && is_unheard(&desk, &caller, &envelope, options) {
             out.note(
                 "without a session there is nobody to take messages: `--session new` begins one",
             );
@@ -68,50 +71,37 @@ fn is_unheard(desk: &Desk, caller: &Caller, envelope: &Envelope, options: &Call)
     failed && speaks()
 }
 
-/// Awaits the call's end. Whoever interrupts it learns what that leaves behind: nothing, where no
-/// effect has begun; else the first Ctrl-C only says so, and the second leaves the effect to itself.
-async fn patiently(
-    desk: &Desk,
-    request: Request,
-    key: Option<&str>,
-    out: &Output,
-) -> Option<Envelope> {
-    let mut call = desk.runtime.invoke(request);
-    tokio::select! {
-        envelope = &mut call => return Some(envelope),
-        () = interrupted() => {}
-    }
-    if desk.runtime.drain(Duration::ZERO).await == 0 {
-        // A token that is being renewed is kept, where that does not take long.
-        drop(call);
-        desk.runtime.drain(RENEWAL).await;
-        out.error("interrupted; no effect had begun");
-        return None;
-    }
-    out.note("an effect has begun and goes on; wait for its end, or press Ctrl-C again to leave");
-    tokio::select! {
-        envelope = &mut call => return Some(envelope),
-        () = interrupted() => {}
-    }
-    out.error("left; nobody knows now whether the effect happened");
-    out.note("  help: `haft effects --state unknown` names it; then `haft effects probe <call>` asks, or");
-    out.note(
-        "        `haft effects settle <call> --happened yes|no --note …` says what became of it",
-    );
-    if let Some(key) = key {
-        out.note(&format!(
-            "  the same call with `--key {key}` is then answered, not repeated, where it happened, and is \
-             carried out where it did not"
-        ));
-    }
-    None
+/// What the command has made beside the call, or was given for it.
+struct Made {
+    /// The key, where it is the command's own. Nobody else knows it.
+    key: Option<String>,
+    session: Option<String>,
 }
 
-/// Ctrl-C. Where the system does not tell, nobody interrupts.
-async fn interrupted() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
+/// What is said to whoever interrupts a call.
+fn left(key: Option<&str>) -> Words {
+    let mut next = vec![
+        "  help: `haft effects --state unknown` names it; then `haft effects probe <call>` asks, where its \
+         tool declares a probe, or"
+            .to_owned(),
+        "        `haft effects settle <call> --happened yes|no --note TEXT` says what became of it"
+            .to_owned(),
+    ];
+    next.extend(key.map(again));
+    Words {
+        nothing: "no effect had begun".to_owned(),
+        begun: "an effect has begun and goes on".to_owned(),
+        left: "nobody knows now whether the effect happened".to_owned(),
+        next,
     }
+}
+
+/// What becomes of the same call under the same key, when it is known whether it happened.
+fn again(key: &str) -> String {
+    format!(
+        "  the same call with `--key {key}` is then answered, not repeated, where it happened, and is \
+         carried out where it did not"
+    )
 }
 
 pub(crate) fn mode_of(name: ModeName) -> Mode {
@@ -222,9 +212,49 @@ fn fresh_key() -> anyhow::Result<String> {
     Ok(format!("cli-{}", Digest::of_bytes(&bytes).hex()))
 }
 
-fn show(envelope: &Envelope, options: &Call, out: &mut Output) -> anyhow::Result<()> {
+/// The envelope, with what the command has made beside it.
+fn json_of(envelope: &Envelope, options: &Call, made: &Made) -> anyhow::Result<String> {
+    let mut shown = serde_json::to_value(envelope)?;
+    if let Some(members) = shown.as_object_mut() {
+        // A dry run takes no key.
+        let key = made.key.as_ref().filter(|_| !options.dry_run);
+        let more = [("session", made.session.as_ref()), ("key", key)];
+        let more = more.into_iter().filter_map(|(name, id)| Some((name.to_owned(), json!(id?))));
+        members.extend(more);
+    }
+    Ok(plain(&serde_json::to_string_pretty(&shown)?))
+}
+
+/// A key of the command's own is on no command line: whoever repeats a call of which nobody knows needs it.
+fn repeat(envelope: &Envelope, made: &Made, out: &Output) {
+    let (Err(error), Some(key)) = (&envelope.result, &made.key) else { return };
+    match (error.kind, error.retryable) {
+        (ErrorKind::UnknownOutcome, true) => out.note(&format!(
+            "  next: the same command with `--key {key}` sends it again under the same key; without it, \
+             under another"
+        )),
+        (ErrorKind::UnknownOutcome, false) => out.note(&again(key)),
+        _ => {}
+    }
+}
+
+/// What is said where the answer cannot be written: the call was made all the same.
+fn made_anyway(envelope: &Envelope) -> String {
+    let call = &envelope.meta.record_id;
+    let end = match &envelope.result {
+        Ok(_) => "was made, and is done".to_owned(),
+        Err(error) => format!("ended in `{}`", error.kind),
+    };
+    format!("the call `{call}` {end}: `haft calls --call {call}` shows its record")
+}
+
+fn show(envelope: &Envelope, options: &Call, made: &Made, out: &mut Output) -> anyhow::Result<()> {
+    if !options.dry_run {
+        out.done_anyway(made_anyway(envelope));
+    }
     if options.json {
-        out.line(&plain(&serde_json::to_string_pretty(envelope)?));
+        out.line(&json_of(envelope, options, made)?);
+        repeat(envelope, made, out);
         return Ok(());
     }
     let meta = &envelope.meta;
@@ -248,6 +278,7 @@ fn show(envelope: &Envelope, options: &Call, out: &mut Output) -> anyhow::Result
                     plain(id)
                 ));
             }
+            repeat(envelope, made, out);
             out.note(&format!("  see: haft explain {}", error.kind));
         }
     }

@@ -1,7 +1,7 @@
 //! `haft calls`
 
 use haft_core::ErrorKind;
-use haft_core::port::{CallFilter, CallStats, Journal as _, Store as _};
+use haft_core::port::{CallFilter, CallStats, Journal as _, Store as _, tool_meant};
 use haft_core::record::InvocationRecord;
 use haft_store::Sqlite;
 
@@ -78,20 +78,11 @@ async fn known(store: &Sqlite, config: &Config, options: &Calls) -> anyhow::Resu
     named::session(store, tenant, options.session.as_deref()).await
 }
 
-/// The tool that a name means, among those that were called. A name that none of them has is taken
-/// as it is: then there are no calls.
-fn canonical(name: &str, called: &[CallStats]) -> anyhow::Result<String> {
-    let meant = haft_core::names::meant(name, called.iter().map(|tool| tool.tool.as_str()));
-    meant.map(str::to_owned).map_err(|several| {
+/// The tool that a name means, among those on record of a tenant.
+pub(super) async fn meant(store: &Sqlite, tenant: &str, name: &str) -> anyhow::Result<String> {
+    tool_meant(store, tenant, name).await?.map_err(|several| {
         misuse(format!("--tool: `{name}` is several tools: {}; name one", several.join(", ")))
     })
-}
-
-/// The same, by a store's calls of a tenant.
-pub(super) async fn meant(store: &Sqlite, tenant: &str, name: &str) -> anyhow::Result<String> {
-    let tenant = tenant.to_owned();
-    let called = CallFilter { tenant, limit: usize::MAX, ..CallFilter::default() };
-    canonical(name, &store.stats(called).await?)
 }
 
 fn row(call: &InvocationRecord) -> Vec<String> {
@@ -161,28 +152,4 @@ fn age_ms(text: &str) -> anyhow::Result<i64> {
         _ => return Err(wrong()),
     };
     number.checked_mul(seconds * 1000).filter(|age| *age >= 0).ok_or_else(wrong)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[track_caller]
-    fn check(name: &str, expected: Result<&str, &str>) {
-        let called = |id: &str| CallStats { tool: id.into(), ..CallStats::default() };
-        let called = ["core__kb_search", "core__get", "mcp__hub__get", "get_all"].map(called);
-        let meant = canonical(name, &called).map_err(|error| error.to_string());
-        assert_eq!(meant.as_deref().map_err(String::as_str), expected, "{name}");
-    }
-
-    #[test]
-    fn a_short_name_means_the_tool_that_was_called() {
-        check("core__kb_search", Ok("core__kb_search"));
-        check("kb_search", Ok("core__kb_search"));
-        check("search", Ok("search"));
-        check("get_all", Ok("get_all"));
-        check("hub__get", Ok("mcp__hub__get"));
-        check("get", Err("--tool: `get` is several tools: core__get, mcp__hub__get; name one"));
-        check("", Ok(""));
-    }
 }

@@ -94,7 +94,11 @@ async fn decide(
     out: &mut Output,
 ) -> anyhow::Result<Exit> {
     let by = person(&options.actor)?;
-    let desk = Desk::open(at, None, out)?;
+    // Whoever declines needs no tool; what is approved has to be what would run.
+    let desk = match approve {
+        true => Desk::open(at, None, out)?,
+        false => Desk::open_for_records(at, out)?,
+    };
     let decided = desk.runtime.confirm(&options.tenant, id, approve, &by).await;
     let decided = decided.map_err(said)?;
     if options.json {

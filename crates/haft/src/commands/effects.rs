@@ -1,13 +1,18 @@
 //! `haft effects`
 
+use anyhow::Context as _;
+use haft_adm::strict;
 use haft_core::ledger::{EffectRecord, State};
 use haft_core::port::{EffectFilter, Ledger as _};
+use haft_core::{Caller, ErrorKind, ToolError};
+use haft_runtime::effects::Found;
 use serde_json::{Value, json};
 
-use crate::assembly::{Desk, block_on, open_store, said};
+use crate::assembly::{Desk, block_on, open_store, plain, said, text_of};
 use crate::cli::{Effects, EffectsAction, YesNo};
 use crate::named;
 use crate::output::{Exit, Output, instant, misuse};
+use crate::patience::{Words, patiently};
 use crate::source::Place;
 
 pub(crate) fn run(at: &Place, options: &Effects, out: &mut Output) -> anyhow::Result<Exit> {
@@ -84,17 +89,18 @@ async fn settle(
     action: &EffectsAction,
     out: &mut Output,
 ) -> anyhow::Result<Exit> {
-    let desk = Desk::open(at, None, out)?;
-    desk.tend(out).await?;
-    let operator = &options.operator;
-    let by = desk.caller("default", Some(&operator.tenant), Some(&operator.actor))?;
     let effect = match action {
-        EffectsAction::Probe { call } => desk.runtime.probe(&by, call).await.map_err(said)?.effect,
-        EffectsAction::Settle { call, happened, note } => {
-            let happened = *happened == YesNo::Yes;
-            desk.runtime.settle(&by, call, happened, note).await.map_err(said)?
+        EffectsAction::Probe { call } => probed(at, options, call, out).await?,
+        EffectsAction::Settle { call, happened, note, answer } => {
+            let found = found(*happened, answer.as_deref())?;
+            // What somebody knows can be said whatever has become of the tools.
+            let desk = Desk::open_for_records(at, out)?;
+            desk.tend(out).await?;
+            let by = by(&desk, options)?;
+            Some(desk.runtime.settle(&by, call, found, note).await.map_err(refused)?)
         }
     };
+    let Some(effect) = effect else { return Ok(Exit::Findings) };
     if options.json {
         out.json(&told(&effect, options))?;
     } else {
@@ -102,6 +108,59 @@ async fn settle(
         out.line(&format!("{}: {} (says {by})", effect.effect.call, effect.state.as_str()));
     }
     Ok(Exit::Done)
+}
+
+/// What the probe says; nothing where somebody would not wait for it.
+async fn probed(
+    at: &Place,
+    options: &Effects,
+    call: &str,
+    out: &Output,
+) -> anyhow::Result<Option<EffectRecord>> {
+    let desk = Desk::open(at, None, out)?;
+    desk.tend(out).await?;
+    let by = by(&desk, options)?;
+    let work = desk.runtime.probe(&by, call);
+    match patiently(&desk, work, &left(call), out).await {
+        Some(probed) => Ok(Some(probed.map_err(said)?.effect)),
+        None => Ok(None),
+    }
+}
+
+fn by(desk: &Desk, options: &Effects) -> anyhow::Result<Caller> {
+    let operator = &options.operator;
+    desk.caller("default", Some(&operator.tenant), Some(&operator.actor))
+}
+
+/// What is said to whoever interrupts a probe. It only reads.
+fn left(call: &str) -> Words {
+    let again = format!("`haft effects probe {}` asks again", plain(call));
+    Words {
+        nothing: format!(
+            "unless its answer was recorded just then, the effect is as it was: {again}"
+        ),
+        begun: "the probe is being carried out".to_owned(),
+        left: "nobody has heard what the probe would say".to_owned(),
+        next: vec![format!("  help: {again}")],
+    }
+}
+
+/// What was typed is wrong, or something else is.
+fn refused(error: ToolError) -> anyhow::Error {
+    let is_typed = error.kind == ErrorKind::InvalidArguments;
+    let why = said(error);
+    if is_typed { misuse(why.to_string()) } else { why }
+}
+
+fn found(happened: YesNo, answer: Option<&str>) -> anyhow::Result<Found> {
+    let Some(answer) = answer else { return Ok(Found::bare(happened == YesNo::Yes)) };
+    if happened == YesNo::No {
+        return Err(misuse("--answer: what did not happen has answered nothing"));
+    }
+    let text = text_of(answer).context("--answer")?;
+    let answer = strict::parse(&text, strict::Limits::default())
+        .map_err(|why| misuse(format!("--answer: {why}")))?;
+    Ok(Found::Happened { answer: Some(answer) })
 }
 
 fn state(word: &str) -> anyhow::Result<State> {

@@ -1,28 +1,37 @@
 //! `haft mcp`
 
+use std::future::pending;
+use std::io::{ErrorKind, Read as _};
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use haft_core::Principal;
 use haft_runtime::Runtime;
 use haft_runtime::toolbox::Agent;
-use haft_server::mcp::{Seat, serve_lines};
+use haft_server::mcp::{Seat, serve_lines_until};
 use haft_server::who::{Keys, facts};
-use haft_server::{Door, Hub};
+use haft_server::{DRAIN, Door, Hub};
+use tokio::io::{AsyncWriteExt as _, DuplexStream};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
 
 use super::lint::counted;
+use super::serve::{ending, last, told};
 use crate::assembly::{Desk, block_on, plain};
 use crate::cli::Mcp;
 use crate::config::Config;
 use crate::output::{Exit, Given as _, Output, misuse};
 use crate::source::Place;
 
-/// How long begun effects are waited for when the client has gone.
-const DRAIN: std::time::Duration = std::time::Duration::from_secs(25);
 /// How often the store is looked at.
-const FOLLOW: std::time::Duration = std::time::Duration::from_secs(1);
+const FOLLOW: Duration = Duration::from_secs(1);
+/// So much is read at once.
+const PIECE: usize = 64 << 10;
 
 pub(crate) fn run(at: &Place, options: &Mcp, out: &mut Output) -> anyhow::Result<Exit> {
+    let told = told::listen()?;
     block_on(async {
         let hub = Hub::default();
         let publish = Arc::new(hub.clone());
@@ -42,19 +51,80 @@ pub(crate) fn run(at: &Place, options: &Mcp, out: &mut Output) -> anyhow::Result
         let limits = desk.config.server.limits.clone();
         let door = Door::new(desk.runtime.clone(), hub, Keys::default(), Vec::new(), limits);
         let door = Arc::new(door.with_mcp(desk.config.mcp.clone()));
-        let (from, to) = (tokio::io::stdin(), tokio::io::stdout());
+        let (told, again) = told.serving(ending::time(Duration::ZERO));
         let following = tokio::spawn(follow(desk.runtime.clone()));
-        let served = serve_lines(door, Seat::local(caller), from, to).await;
+        let served = tokio::select! {
+            served = serve(&desk, door, Seat::local(caller), told) => served,
+            () = again => Ok(()),
+        };
         following.abort();
-        served.context("the client")?;
-        let left = desk.runtime.drain(DRAIN).await;
+        // What is left by now goes on without anybody.
+        let left = desk.runtime.drain(Duration::ZERO).await;
         if left > 0 {
-            let (left, verb) = (counted(left, "effect"), if left == 1 { "was" } else { "were" });
-            out.note(&format!("{left} {verb} still running; see `haft effects`"));
+            let (effects, verb) = (counted(left, "effect"), if left == 1 { "was" } else { "were" });
+            out.note(&format!("{effects} {verb} still running; see `haft effects`"));
         }
-        haft_core::port::Journal::flush(&*desk.store).await.context("the last records")?;
-        Ok(Exit::Done)
+        last(&desk, None).await?;
+        served.context("the client")?;
+        Ok(if left > 0 { Exit::Findings } else { Exit::Done })
     })
+}
+
+/// Serves the client until it has gone or the process is told to stop, and then waits for what has begun.
+async fn serve(
+    desk: &Desk,
+    door: Arc<Door>,
+    seat: Seat,
+    told: impl Future<Output = ()> + Send + 'static,
+) -> std::io::Result<()> {
+    let (stop, stopping) = watch::channel(None);
+    let told = async move {
+        told.await;
+        let _ = stop.send(Some(Instant::now()));
+    };
+    let mut until = stopping.clone();
+    let late = async {
+        // Where nobody says so any more, the client has gone by itself.
+        let told = until.wait_for(Option::is_some).await.is_ok();
+        if !told {
+            return pending().await;
+        }
+        tokio::time::sleep(DRAIN).await;
+    };
+    let serving = serve_lines_until(door, seat, input()?, tokio::io::stdout(), told);
+    let served = tokio::select! {
+        served = serving => served,
+        // It does not take its answers.
+        () = late => Ok(()),
+    };
+    let spent = stopping.borrow().map_or(Duration::ZERO, |told| told.elapsed());
+    desk.runtime.drain(DRAIN.saturating_sub(spent)).await;
+    served
+}
+
+/// Standard input, read on a thread of its own: nobody waits for that at the end, though the client may keep
+/// its end open.
+fn input() -> std::io::Result<DuplexStream> {
+    let (mut to, from) = tokio::io::duplex(PIECE);
+    let runtime = Handle::current();
+    let read = move || {
+        let mut piece = vec![0; PIECE];
+        let mut from = std::io::stdin().lock();
+        loop {
+            let size = match from.read(&mut piece) {
+                Ok(size) => size,
+                Err(why) if why.kind() == ErrorKind::Interrupted => continue,
+                Err(_) => return,
+            };
+            let read = piece.get(..size).filter(|read| !read.is_empty());
+            let Some(read) = read else { return };
+            if runtime.block_on(to.write_all(read)).is_err() {
+                return;
+            }
+        }
+    };
+    thread::Builder::new().name("input".to_owned()).spawn(read)?;
+    Ok(from)
 }
 
 /// The agent that is named, else the first: of the tenant that is named, or of `haft.toml`.

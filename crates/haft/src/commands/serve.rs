@@ -3,9 +3,9 @@
 mod administrator;
 mod descriptors;
 mod dev;
-mod ending;
+pub(super) mod ending;
 mod greet;
-mod told;
+pub(super) mod told;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -95,7 +95,7 @@ pub(crate) fn run(at: &Place, options: &Serve, out: &mut Output) -> anyhow::Resu
 }
 
 /// What is still to be written, in the time that there is for it.
-async fn last(desk: &Desk, traces: Option<&Traces>) -> anyhow::Result<()> {
+pub(super) async fn last(desk: &Desk, traces: Option<&Traces>) -> anyhow::Result<()> {
     let told = async {
         if let Some(traces) = traces {
             traces.flush(ending::LAST).await;

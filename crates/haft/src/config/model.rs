@@ -136,11 +136,18 @@ impl Model {
         super::sound(endpoint, wrong)
     }
 
-    /// Everything that keeps it from being reached, the first first.
+    /// Everything beside its API and its address that keeps it from being reached, the first first.
     pub(crate) fn faults(&self, variable: impl Fn(&str) -> Option<String>) -> Vec<anyhow::Error> {
         let mut wrong = Vec::new();
         let _ = self.endpoint_noting(variable, &mut wrong);
-        wrong
+        // What is wrong with its API comes first.
+        wrong.into_iter().skip(usize::from(self.api().is_err())).collect()
+    }
+
+    /// The API that it speaks, where one is named.
+    pub(crate) fn api(&self) -> anyhow::Result<Option<Provider>> {
+        let parse = |name: &String| name.parse().map_err(|why: String| anyhow!(why));
+        self.provider.as_ref().map(parse).transpose()
     }
 
     fn endpoint_noting(
@@ -148,16 +155,15 @@ impl Model {
         variable: impl Fn(&str) -> Option<String>,
         wrong: &mut Vec<anyhow::Error>,
     ) -> Option<Endpoint> {
-        let Some(provider) = &self.provider else {
+        if self.provider.is_none() {
             wrong.push(misuse(format!(
                 "no model is set up; say which API it speaks with `--provider {}`, or in haft.toml:\n\n\
                  [model]\nprovider = \"openai\"\nname = \"<the model's name>\"\nkey_env = \"OPENAI_API_KEY\"",
                 Provider::ALL.map(Provider::as_str).join("|")
             )));
             return None;
-        };
-        let provider: Option<Provider> =
-            provider.parse().map_err(|why| wrong.push(anyhow!("{why}"))).ok();
+        }
+        let provider = super::or_default(self.api(), wrong);
         let model = self.name.clone().filter(|name| !name.trim().is_empty());
         if model.is_none() {
             wrong.push(misuse(
@@ -190,9 +196,7 @@ impl Model {
 
     /// Says what is wrong with its address, whether its key is at hand or not.
     pub(crate) fn place(&self) -> anyhow::Result<()> {
-        let Some(provider) = self.provider.as_ref().and_then(|name| name.parse().ok()) else {
-            return Ok(());
-        };
+        let Ok(Some(provider)) = self.api() else { return Ok(()) };
         let keyed = self.key_env.is_some() || self.connection.is_some();
         let model = self.name.clone().unwrap_or_default();
         Ok(Endpoint { provider, url: self.url.clone(), model, key: None }.check(keyed)?)

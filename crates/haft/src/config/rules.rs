@@ -3,7 +3,7 @@
 use haft_core::Registry;
 use haft_runtime::policy::{Policy, Problem, Source, Text};
 
-use super::Config;
+use super::{Config, FILE};
 
 impl Config {
     /// The policy, checked against the tools that there are.
@@ -48,7 +48,10 @@ impl Config {
         let mut rules = self.rules.clone();
         rules.cedar.retain(|file| cedar.iter().any(|one| one.file == *file));
         let source = Source {
-            file: self.file.clone(),
+            file: match self.folder {
+                Some(_) => self.file.clone(),
+                None => format!("{FILE} (there is none)"),
+            },
             rules,
             cedar,
             delegations: self.records.delegations.clone(),

@@ -14,6 +14,10 @@ use serde::Deserialize;
 /// So many seconds a server that is told to stop says so before it closes its door.
 const LEAVE_S: u64 = 1;
 
+/// And so many at most: whoever tells it to stop waits for that, and would take a longer time for an end
+/// that does not come.
+const MOST_LEAVE_S: u64 = 60;
+
 /// The section as it is written.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -69,6 +73,12 @@ impl RawServer {
         super::none_of("server", &[("keep_alive_s", self.keep_alive_s)], wrong);
         if self.tend_s == Some(0) {
             wrong.push(anyhow!("`server.tend_s` must be at least 1: never without a pause"));
+        }
+        if self.leave_s.is_some_and(|seconds| seconds > MOST_LEAVE_S) {
+            wrong.push(anyhow!(
+                "`server.leave_s` must be at most {MOST_LEAVE_S}: a server that is told to stop \
+                 goes on for so long"
+            ));
         }
         let mut limits = Limits::default();
         limits.body_bytes = self.max_body_bytes.unwrap_or(limits.body_bytes);
@@ -161,6 +171,15 @@ mod tests {
             refuses(&format!("[mcp]\npublic_url = \"{url}\"\n"), "`mcp.public_url`");
         }
         check("[mcp]\npublic_url = \"https://tools.example.org/haft\"\n", "default");
+    }
+
+    #[test]
+    fn a_server_that_would_not_end_is_refused() {
+        for seconds in ["61", "100000", "9223372036854775807"] {
+            let text = format!("[server]\nleave_s = {seconds}\n");
+            refuses(&text, "`server.leave_s` must be at most 60");
+        }
+        check("[server]\nleave_s = 60\n", "default");
     }
 
     #[test]

@@ -129,3 +129,26 @@ fn words_of_a_service_forge_no_line_of_a_log_or_a_list() {
         assert_eq!(listed.lines().count(), 5, "a head and four calls: {listed}");
     }
 }
+
+/// Whoever looks after tools learns where and why one failed, and nothing that redaction hides.
+#[test]
+fn the_log_says_what_was_behind_a_failure() {
+    let project = Project::new();
+    let handler = "export async function execute({ args }) {\n  \
+                   throw new TypeError(\"no such thing as \" + args.text);\n}\n";
+    project.write("tools/greet/handler.js", handler);
+    assert!(project.read("tools/greet/schema.json").contains("\"allowArgs\": []"));
+    let path = project.folder.join("log");
+    let server = Server::logging(&project, File::create(&path).unwrap().into());
+    let body = json!({"tool": "greet", "arguments": {"text": "4111111111111111"}});
+    let (_, told) = server.send("POST", "/v1/agents/default/calls", Some(body)).unwrap();
+    assert_eq!(told["error"]["kind"], "internal", "{told}");
+    assert!(!told.to_string().contains("no such thing"), "it is for the log alone: {told}");
+    server.stop();
+    let logged = std::fs::read_to_string(&path).unwrap();
+    let ended = logged.lines().find(|line| line.contains("tool_execution_completed")).unwrap();
+    let ended: Value = serde_json::from_str(ended).unwrap();
+    let cause = ended["cause"].as_str().unwrap_or_default();
+    assert!(cause.contains("handler.js:2") && cause.contains("no such thing as"), "{ended}");
+    assert!(!logged.contains("4111111111111111"), "{logged}");
+}

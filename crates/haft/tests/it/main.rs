@@ -14,12 +14,18 @@ mod fresh;
 mod hops;
 #[cfg(test)]
 mod import;
+#[cfg(unix)]
+#[cfg(test)]
+mod left;
 #[cfg(test)]
 mod lines;
 #[cfg(test)]
 mod lists;
 #[cfg(test)]
 mod memory;
+#[cfg(unix)]
+#[cfg(test)]
+mod piped;
 #[cfg(unix)]
 #[cfg(test)]
 mod programs;

@@ -166,7 +166,7 @@ fn a_server_that_was_stopped_looks_first_whose_key_it_is() {
 fn a_server_that_is_told_to_stop_is_not_ready_before_it_is_gone() {
     let project = Project::new();
     let toml = project.read("haft.toml");
-    project.write("haft.toml", &format!("{toml}leave_s = 3600\n"));
+    project.write("haft.toml", &format!("{toml}leave_s = 60\n"));
     let mut server = Server::start(&project);
     assert_eq!(server.send("GET", "/readyz", None).unwrap().0, 200);
     server.tell("-TERM");

@@ -262,3 +262,41 @@ fn what_comes_on_standard_input_is_a_message_or_none() {
     let said = project.run(&["decode", "--format", "nope"]);
     assert!(said.code == 2 && said.err.contains("openai-responses"), "{said:?}");
 }
+
+#[test]
+fn arguments_that_cannot_be_read_name_their_file() {
+    let project = Project::new();
+    std::fs::create_dir(project.folder.join("folder")).unwrap();
+    std::fs::write(project.folder.join("bytes"), b"\xff\xfe").unwrap();
+    for (argument, words) in [
+        ("@folder", "--args: `folder` cannot be read: it is a folder"),
+        ("@bytes", "--args: `bytes` cannot be read: it is not text"),
+        ("@gone", "--args: `gone` cannot be read: there is no such file"),
+    ] {
+        let said = project.run(&["call", "greet", "--args", argument]);
+        assert!(said.code == 3 && said.err.contains(words), "{said:?}");
+    }
+    let said = project.fed(&["call", "greet", "--args", "-"], b"\xff");
+    assert!(said.err.contains("standard input cannot be read: it is not text"), "{said:?}");
+}
+
+#[test]
+fn what_is_missing_without_a_haft_toml_is_missing_in_a_file_with_a_name() {
+    let project = Project::new();
+    std::fs::remove_file(project.folder.join("haft.toml")).unwrap();
+    let said = project.run(&["call", "greet", "--args", r#"{"text": "a"}"#]);
+    assert!(said.err.contains("haft.toml (there is none): `allow` is empty"), "{said:?}");
+}
+
+/// A word that is no API is a mistake, whoever reads it.
+#[test]
+fn a_model_of_no_provider_is_refused_by_the_check_and_by_the_server() {
+    let project = Project::new();
+    let before = project.read("haft.toml");
+    project.write("haft.toml", &format!("{before}[model]\nprovider = \"gpt\"\nname = \"m\"\n"));
+    let checked = project.run(&["check"]);
+    let words = "error: `model.provider`: `gpt` is not a provider";
+    assert!(checked.code == 2 && checked.out.matches(words).count() == 1, "{checked:?}");
+    let served = project.run(&["serve", "--listen", "127.0.0.1:0"]);
+    assert!(served.code == 3 && served.err.contains("`gpt` is not a provider"), "{served:?}");
+}

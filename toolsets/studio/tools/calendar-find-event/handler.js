@@ -23,6 +23,7 @@ export async function execute({ args, context }) {
         title: event.title,
         start: event.start,
         end: event.end,
+        attendees: event.attendees,
         status: event.status,
         conference_url: event.conferenceUrl,
       },

@@ -42,7 +42,7 @@ async fn a_packed_answer_is_unpacked() {
 async fn a_response_that_is_too_long_is_not_read_to_its_end() {
     let chunked = format!("{OK}transfer-encoding: chunked\r\n\r\n");
     let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
-    let long = "lost: the response has more than 1048576 bytes";
+    let long = "unusable: the response has more than 1048576 bytes";
     let bomb = packed(&vec![b' '; 64 << 20]);
     assert!(bomb.len() < 100 << 10, "a thousand to one");
     for (does, expected) in [
@@ -50,6 +50,10 @@ async fn a_response_that_is_too_long_is_not_read_to_its_end() {
         (Does::Repeats(format!("{OK}\r\n").into_bytes(), vec![b' '; 1000]), long),
         (Does::Hangs(format!("{OK}content-length: 99999999999\r\n\r\n").into_bytes()), long),
         (gzip(&bomb), long),
+        (
+            Does::Says(b"HTTP/1.1 500 Broken\r\ncontent-length: 99999999999\r\n\r\n".to_vec()),
+            "lost: the response has more than 1048576 bytes",
+        ),
         (gzip(b"not gzip at all"), "lost: the response cannot be unpacked"),
         (gzip(packed(b"{}").get(..8).unwrap()), "lost: the response cannot be unpacked"),
         (

@@ -155,8 +155,10 @@ async fn an_endpoint_that_lies_is_found_out() {
             response("302 There", "location: http://127.0.0.1/x.png\r\n", ""),
             ErrorKind::Permanent,
             "refused (302)",
-            false,
+            true,
         ),
+        (says("307 There", "{}"), ErrorKind::Permanent, "refused (307)", false),
+        (says("600 What", "{}"), ErrorKind::Permanent, "refused (600)", true),
         (says("408 Slow", "{}"), ErrorKind::Timeout, "refused (408)", true),
         (
             says("200 OK", r#"{"data": [{}]}"#),

@@ -241,16 +241,17 @@ async fn redirected(method: &str, redirects: u8, target: &str) -> (Ended, Server
 #[tokio::test]
 async fn redirects_are_followed_only_where_the_contract_says() {
     let (ended, first, other) = redirected("GET", 0, "http://OTHER/").await;
-    assert_eq!(end(ended), "failed, permanent");
+    // What that means for a tool that writes nothing, the path knows.
+    assert_eq!(end(ended), "lost, permanent");
     assert_eq!((first.seen().len(), other.seen().len()), (1, 0));
     let (ended, first, _) = redirected("GET", 2, "/next").await;
     assert_eq!(data(ended), json!({"at": "first"}));
     assert!(first.seen()[1].contains("tok-secret"), "the same host gets the credentials");
     let (ended, first, _) = redirected("GET", 3, "/loop").await;
-    assert_eq!(end(ended), "failed, permanent");
+    assert_eq!(end(ended), "lost, permanent");
     assert_eq!(first.seen().len(), 4);
     let (ended, first, _) = redirected("POST", 3, "/next").await;
-    assert_eq!(end(ended), "failed, permanent");
+    assert_eq!(end(ended), "lost, permanent");
     assert_eq!(first.seen().len(), 1, "an effect is never redirected");
 }
 

@@ -3,6 +3,7 @@
 use haft_core::ledger::State;
 use haft_core::port::{Invoke as _, Ledger as _};
 use haft_core::{Call, ErrorKind};
+use haft_runtime::effects::Found;
 use serde_json::{Value, json};
 
 use super::gate::foreseen;
@@ -32,7 +33,7 @@ async fn check(tool: &str, first: Value, second: Value, same_act: bool) {
     assert_eq!(error.kind, ErrorKind::UnknownOutcome, "{first} {second}");
     assert_eq!(error.details.as_ref().unwrap()["call"], open, "which one is open");
     let advice = &error.suggestion;
-    for way in [format!("probe {open}"), format!("settle {open}"), "`despite_unknown`".to_owned()] {
+    for way in [format!("settle {open} --happened"), "`despite_unknown`".to_owned()] {
         assert!(advice.contains(&way), "{advice}");
     }
     assert!(error.partial_side_effects && !error.retryable, "{error:?}");
@@ -96,7 +97,8 @@ async fn once_it_is_known_the_next_one_is_done() {
     knowing.overrule.similar_unknown = true;
     assert!(world.call(knowing).await.is_ok());
     assert_eq!(kind(&world.call(near("k3")).await), ErrorKind::UnknownOutcome);
-    let settled = world.runtime.settle(&super::faults::operator(), &open, true, "seen").await;
+    let settled =
+        world.runtime.settle(&super::faults::operator(), &open, Found::bare(true), "seen").await;
     assert_eq!(settled.unwrap().state, State::Happened);
     assert!(world.call(near("k3")).await.is_ok());
     assert_eq!(world.acts("order"), 3);
@@ -138,4 +140,27 @@ async fn the_same_is_the_same_act_under_another_contract_too() {
         }
         assert_eq!(world.acts("order"), if same_act { 1 } else { 2 }, "{first} {second}");
     }
+}
+
+/// A tool that uses no connection does the same with any.
+#[tokio::test]
+async fn a_connection_that_a_tool_does_not_use_makes_no_other_act() {
+    let world = World::new();
+    world.next("order", Does::ActsThen(lost()));
+    assert_eq!(kind(&world.call(call("order", "k1")).await), ErrorKind::UnknownOutcome);
+    for key in ["k1", "k2"] {
+        let mut by_another = call("order", key);
+        by_another.connection = Some("foo".into());
+        by_another.connections = vec!["foo".into()];
+        let refused = world.call(by_another).await;
+        assert_eq!(kind(&refused), ErrorKind::UnknownOutcome, "{key}: {refused:?}");
+    }
+    assert_eq!(world.acts("order"), 1);
+    // Nor under a key that stands for what was done.
+    let done = world.call(call("put", "k3")).await;
+    let mut again = call("put", "k3");
+    again.connection = Some("foo".into());
+    again.connections = vec!["foo".into()];
+    let again = world.call(again).await;
+    assert_eq!((again.meta.cached, again.result, world.acts("put")), (true, done.result, 1));
 }

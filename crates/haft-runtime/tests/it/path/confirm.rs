@@ -1,17 +1,21 @@
 //! Approval: by another, for exactly this, once.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use haft_core::call::Principal;
 use haft_core::contract::{Capability, Mode};
-use haft_core::port::{Confirmations as _, Journal as _};
-use haft_core::record::ConfirmationStatus;
+use haft_core::port::{ConfirmationFilter, Confirmations as _, Invoke as _, Journal as _};
+use haft_core::record::{Confirmation, ConfirmationStatus};
 use haft_core::registry::{Implementation, Registry, Tool};
 use haft_core::{Digest, Envelope, ErrorKind};
 use haft_runtime::Runtime;
+use haft_runtime::effects::Found;
 use haft_runtime::policy::{Policy, Rules, Source};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 
+use super::faulty::Faulty;
 use super::gate::foreseen;
 use super::sessions::In;
 use super::world::{Does, World, call, caller, failed, kind, let_pass, lost, tools, tools_with};
@@ -44,6 +48,65 @@ async fn a_person_approves_and_the_same_call_runs_once() {
     assert!(world.call(call("gift", "k")).await.meta.cached);
     assert_ne!(asked(&world.call(call("gift", "k2")).await), id);
     assert_eq!(world.acts("gift"), 1);
+}
+
+/// The questions that wait for an answer.
+async fn open(world: &World) -> Vec<Confirmation> {
+    let filter = ConfirmationFilter {
+        tenant: "default".into(),
+        status: Some(ConfirmationStatus::Pending),
+        limit: 1_000,
+        ..ConfirmationFilter::default()
+    };
+    world.store.confirmations(filter).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_duplicate_that_finds_the_approval_used_up_shares_the_answer() {
+    let world = World::new();
+    approve(&world.runtime, &asked(&world.call(call("gift", "k")).await)).await;
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    world.next("gift", Does::Waits(begun.clone(), go.clone()));
+    let first = tokio::spawn({
+        let runtime = world.runtime.clone();
+        async move { runtime.invoke(call("gift", "k")).await }
+    });
+    begun.notified().await;
+    // It has looked into the ledger before the first was there, and for the approval after.
+    let store = Faulty::on(Arc::new(world.store.join()));
+    store.early.store(2, Ordering::SeqCst);
+    let twin = world.on(store.clone());
+    let second = tokio::spawn(async move { twin.invoke(call("gift", "k")).await });
+    while store.claimed.load(Ordering::SeqCst) == 0 && !second.is_finished() {
+        tokio::task::yield_now().await;
+    }
+    go.notify_one();
+    assert!(first.await.unwrap().is_ok());
+    let told = second.await.unwrap();
+    assert!(told.is_ok() && told.meta.cached, "{told:?}");
+    assert!(open(&world).await.is_empty(), "nobody is asked to approve it once more");
+    assert_eq!(world.acts("gift"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_a_hundred_duplicates_of_an_approved_call_one_runs_and_all_get_its_answer() {
+    let world = World::new();
+    let both = [world.runtime.clone(), world.twin()];
+    for round in 0..10 {
+        let key = format!("k{round}");
+        approve(&world.runtime, &asked(&world.call(call("gift", &key)).await)).await;
+        let calls: Vec<_> = (0..100)
+            .map(|n| {
+                let (runtime, key) = (both[n % 2].clone(), key.clone());
+                tokio::spawn(async move { runtime.invoke(call("gift", &key)).await })
+            })
+            .collect();
+        for one in calls {
+            let told = one.await.unwrap();
+            assert!(told.is_ok(), "{round}: {told:?}");
+        }
+        assert_eq!((world.acts("gift"), open(&world).await.len()), (round + 1, 0));
+    }
 }
 
 #[tokio::test]
@@ -320,6 +383,45 @@ async fn a_declined_call_is_not_asked_for_again() {
 }
 
 #[tokio::test]
+async fn a_no_takes_back_what_somebody_else_has_approved() {
+    let world = World::new();
+    let id = asked(&world.call(call("gift", "k")).await);
+    let token = approve(&world.runtime, &id).await;
+    let ann = Principal::user("ann");
+    let decided = world.runtime.confirm("default", &id, false, &ann).await.unwrap();
+    assert_eq!(decided.confirmation.status, ConfirmationStatus::Denied);
+    assert_eq!(decided.token, None);
+    let mut with = call("gift", "k");
+    with.confirmation = Some(token);
+    for call in [call("gift", "k"), with] {
+        assert_eq!(kind(&world.call(call).await), ErrorKind::ConfirmationRefused);
+    }
+    assert_eq!(world.acts("gift"), 0);
+}
+
+/// Whoever was asked about this very call has said no, and what stands elsewhere is no yes to it.
+#[tokio::test]
+async fn a_call_that_was_declined_is_not_begun_and_what_was_done_is_told() {
+    let world = World::new();
+    let mut declined = call("gift", "k");
+    declined.declined = true;
+    // Nobody need be asked about the other.
+    for tool in ["bulk", "gift"] {
+        let mut one = call(tool, "n");
+        one.declined = true;
+        assert_eq!(kind(&world.call(one).await), ErrorKind::ConfirmationRefused, "{tool}");
+    }
+    let id = asked(&world.call(call("gift", "k")).await);
+    approve(&world.runtime, &id).await;
+    assert_eq!(kind(&world.call(declined.clone()).await), ErrorKind::ConfirmationRefused);
+    assert_eq!(world.acts("gift") + world.acts("bulk"), 0);
+    assert!(world.call(call("gift", "k")).await.is_ok(), "the approval is not used up");
+    let told = world.call(declined).await;
+    assert!(told.is_ok() && told.meta.cached, "{told:?}");
+    assert_eq!(world.acts("gift"), 1);
+}
+
+#[tokio::test]
 async fn whoever_answers_too_late_is_told_what_would_help() {
     let world = World::new();
     let mara = Principal::user("mara");
@@ -401,6 +503,23 @@ async fn an_agent_can_only_ask_so_much() {
     assert_eq!(kind(&world.call(call("gift", "k")).await), ErrorKind::BudgetExceeded);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_can_only_ask_so_much_at_once_too() {
+    let world = World::new();
+    let both = [world.runtime.clone(), world.twin()];
+    let calls: Vec<_> = (0..100)
+        .map(|n| {
+            let (runtime, mut one) = (both[n % 2].clone(), call("gift", "k"));
+            one.arguments = json!({ "item": format!("lamp {n}") }).into();
+            tokio::spawn(async move { runtime.invoke(one).await })
+        })
+        .collect();
+    for one in calls {
+        assert!(one.await.unwrap().result.is_err());
+    }
+    assert_eq!(open(&world).await.len(), 20);
+}
+
 #[tokio::test]
 async fn an_approval_of_a_tool_without_effects_is_used_once_too() {
     let world = World::new();
@@ -445,6 +564,6 @@ async fn no_agent_approves_or_settles_or_undoes() {
     let other = Principal::agent("other");
     assert!(world.runtime.confirm("default", &id, true, &other).await.is_err());
     let agent = super::world::caller();
-    let settled = world.runtime.settle(&agent, "call_0", false, "no").await;
+    let settled = world.runtime.settle(&agent, "call_0", Found::bare(false), "no").await;
     assert_eq!(settled.unwrap_err().kind, ErrorKind::Denied);
 }

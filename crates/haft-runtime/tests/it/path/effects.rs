@@ -8,7 +8,7 @@ use haft_core::port::{EffectFilter, Invoke as _, Ledger as _, Undo};
 use haft_core::record::EventKind;
 use haft_core::{Caller, ErrorKind, Principal};
 use haft_runtime::batch::{Planned, Step};
-use haft_runtime::effects::{UndoTarget, UndoneStatus};
+use haft_runtime::effects::{Found, UndoTarget, UndoneStatus};
 use serde_json::json;
 use tokio::sync::Notify;
 
@@ -55,10 +55,144 @@ async fn a_person_settles_what_no_probe_can() {
     world.next("order", Does::ActsThen(lost()));
     let id = world.call(call("order", "k")).await.meta.record_id.to_string();
     assert_eq!(world.runtime.probe(&operator(), &id).await.unwrap_err().kind, ErrorKind::NotFound);
-    let settled = world.runtime.settle(&operator(), &id, false, "not in the books").await.unwrap();
+    let settled = world
+        .runtime
+        .settle(&operator(), &id, Found::bare(false), "not in the books")
+        .await
+        .unwrap();
     assert_eq!(settled.state, State::NotHappened);
     assert_eq!(settled.resolution.unwrap().by, "user:mara");
     assert!(world.call(call("order", "k")).await.is_ok());
+}
+
+#[tokio::test]
+async fn an_agent_neither_probes_nor_settles() {
+    let world = World::new();
+    let id = unknown(&world).await;
+    world.next("booked", Does::Returns(json!({ "found": true })));
+    assert_eq!(world.runtime.probe(&caller(), &id).await.unwrap_err().kind, ErrorKind::Denied);
+    let settled = world.runtime.settle(&caller(), &id, Found::bare(true), "seen").await;
+    assert_eq!(settled.unwrap_err().kind, ErrorKind::Denied);
+    assert_eq!(state(&world, &id).await, State::Unknown);
+    assert_eq!(world.acts("booked"), 0, "it was not asked");
+}
+
+#[tokio::test]
+async fn whoever_settles_says_how_that_is_known() {
+    let world = World::new();
+    let id = unknown(&world).await;
+    for note in ["", " \n\t", "\u{200b}\u{2060}"] {
+        let refused = world.runtime.settle(&operator(), &id, Found::bare(true), note).await;
+        let error = refused.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::InvalidArguments, "{note:?}");
+        assert_eq!(error.message, "the note is empty");
+    }
+    assert_eq!(state(&world, &id).await, State::Unknown);
+}
+
+/// What somebody is told to do works as it stands: all that it needs is in it, and nothing that the tool lacks.
+#[tokio::test]
+async fn what_is_advised_about_an_open_effect_can_be_done() {
+    for (tool, has_probe) in [("book", true), ("order", false)] {
+        let world = World::new();
+        world.next(tool, Does::ActsThen(lost()));
+        let id = world.call(call(tool, "k")).await.meta.record_id.to_string();
+        let error = world.call(call(tool, "other")).await.result.unwrap_err();
+        let told = &error.suggestion;
+        let settle = format!("`haft effects settle {id} --happened yes|no --note TEXT`");
+        assert!(told.contains(&settle), "{told}");
+        assert_eq!(told.contains(&format!("`haft effects probe {id}`")), has_probe, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn an_undoing_that_nobody_knows_of_names_what_can_be_done() {
+    let world = World::new();
+    let id = world.call(call("book", "k")).await.meta.record_id.to_string();
+    // However often it is tried.
+    (0..20).for_each(|_| world.next("unbook", Does::ActsThen(lost())));
+    let undone = world.runtime.undo(&operator(), &UndoTarget::Call(id)).await.unwrap();
+    let told = &undone[0].message;
+    assert!(told.contains("--happened yes|no --note TEXT`, then undoes it again"), "{told}");
+    assert!(!told.contains("haft effects probe"), "it declares no probe: {told}");
+}
+
+#[tokio::test]
+async fn that_nobody_knows_is_said_once() {
+    let world = World::new();
+    let nested = json!({ "item": "lamp" });
+    world.next("relay", Does::Uses(Capability::CallTool, "order", nested));
+    world.next("order", Does::ActsThen(lost()));
+    let error = world.call(call("relay", "k")).await.result.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::UnknownOutcome);
+    assert_eq!(error.message.matches("nobody knows whether").count(), 1, "{}", error.message);
+}
+
+/// A loan whose outcome nobody knows; its answer would name what has to be given back.
+async fn borrowed(world: &World) -> String {
+    world.next("borrow", Does::ActsThen(lost()));
+    world.call(call("borrow", "k")).await.meta.record_id.to_string()
+}
+
+/// What becomes of undoing a loan, and what was given back.
+async fn given_back(world: &World, id: &str) -> (UndoneStatus, Vec<serde_json::Value>) {
+    let undone = world.runtime.undo(&operator(), &UndoTarget::Call(id.to_owned())).await.unwrap();
+    let acts = world.script.acts.lock();
+    let back = acts.iter().filter(|(tool, _)| tool == "shop__unbook");
+    (undone[0].status, back.map(|(_, arguments)| arguments["item"].clone()).collect())
+}
+
+#[tokio::test]
+async fn what_a_probe_knows_of_the_answer_is_what_it_is_undone_with() {
+    let world = World::new();
+    let id = borrowed(&world).await;
+    let says = json!({ "found": true, "lent": { "id": "h-7" } });
+    world.next("booked", Does::Returns(says));
+    let probed = world.runtime.probe(&operator(), &id).await.unwrap().effect;
+    assert_eq!((probed.state, probed.result), (State::Happened, Some(json!({ "id": "h-7" }))));
+    let again = world.call(call("borrow", "k")).await;
+    assert_eq!((again.meta.cached, again.result.unwrap()), (true, json!({ "id": "h-7" })));
+    assert_eq!(given_back(&world, &id).await, (UndoneStatus::Undone, vec![json!("h-7")]));
+    assert_eq!(world.acts("borrow"), 1);
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_fit_is_left_out_and_can_be_said_later() {
+    let world = World::new();
+    let id = borrowed(&world).await;
+    world.next("booked", Does::Returns(json!({ "found": true, "lent": { "id": 7 } })));
+    let probed = world.runtime.probe(&operator(), &id).await.unwrap().effect;
+    assert_eq!((probed.state, probed.result), (State::Happened, None));
+    let note = probed.resolution.unwrap().note;
+    assert!(note.contains("does not fit the tool's contract"), "{note}");
+    assert_eq!(given_back(&world, &id).await, (UndoneStatus::CannotBeUndone, Vec::new()));
+
+    let answered = |answer| Found::Happened { answer: Some(answer) };
+    let wrong = answered(json!({ "id": 7 }));
+    let refused = world.runtime.settle(&operator(), &id, wrong, "read").await.unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::InvalidArguments, "{refused}");
+    let agent = caller();
+    let right = answered(json!({ "id": "h-7" }));
+    let refused = world.runtime.settle(&agent, &id, right.clone(), "read").await.unwrap_err();
+    assert_eq!(refused.kind, ErrorKind::Denied);
+    world.runtime.settle(&operator(), &id, right.clone(), "read").await.unwrap();
+    let twice = world.runtime.settle(&operator(), &id, right, "read").await.unwrap_err();
+    assert_eq!(twice.kind, ErrorKind::Conflict, "what was said stays");
+    assert_eq!(given_back(&world, &id).await, (UndoneStatus::Undone, vec![json!("h-7")]));
+}
+
+#[tokio::test]
+async fn what_was_done_and_answered_nothing_of_use_is_undone_once_that_is_known() {
+    let world = World::new();
+    world.next("borrow", Does::Returns(json!({ "id": 7 })));
+    let done = world.call(call("borrow", "k")).await;
+    assert_eq!(kind(&done), ErrorKind::InvalidOutput);
+    let id = done.meta.record_id.to_string();
+    assert_eq!(given_back(&world, &id).await, (UndoneStatus::CannotBeUndone, Vec::new()));
+    let answer = Found::Happened { answer: Some(json!({ "id": "h-7" })) };
+    let settled = world.runtime.settle(&operator(), &id, answer, "in their list").await.unwrap();
+    assert_eq!(settled.state, State::Succeeded);
+    assert_eq!(given_back(&world, &id).await, (UndoneStatus::Undone, vec![json!("h-7")]));
 }
 
 #[tokio::test]
@@ -188,7 +322,7 @@ async fn an_undoing_that_somebody_says_has_happened_has() {
         let undoing = world.store.effects(filter).await.unwrap().remove(0);
         assert_eq!(undoing.state, State::Unknown);
         let (call, note) = (&undoing.effect.call, "on the phone");
-        world.runtime.settle(&operator(), call, happened, note).await.unwrap();
+        world.runtime.settle(&operator(), call, Found::bare(happened), note).await.unwrap();
         let undone = world.runtime.undo(&operator(), &target).await.unwrap();
         assert_eq!(undone[0].status, UndoneStatus::Undone, "{undone:?}");
         let now = (state(&world, &id).await, world.acts("unrent") - acts);
@@ -306,7 +440,7 @@ fn said(world: &World) -> Vec<(String, serde_json::Value, serde_json::Value)> {
 async fn whoever_watches_hears_what_becomes_of_an_effect_after_the_fact() {
     let world = World::new();
     let id = unknown(&world).await;
-    world.runtime.settle(&operator(), &id, true, "it is in the books").await.unwrap();
+    world.runtime.settle(&operator(), &id, Found::bare(true), "it is in the books").await.unwrap();
     world.next("unbook", Does::Ends(failed(ErrorKind::Permanent)));
     let target = UndoTarget::Call(id.clone());
     let undone = world.runtime.undo(&operator(), &target).await.unwrap();

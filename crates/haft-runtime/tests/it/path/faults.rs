@@ -10,6 +10,7 @@ use haft_core::port::{CallFilter, Invoke as _, Journal as _, Ledger as _, Store 
 use haft_core::record::InvocationRecord;
 use haft_core::{Caller, ErrorKind};
 use haft_runtime::Runtime;
+use haft_runtime::effects::Found;
 use serde_json::json;
 use tokio::sync::Notify;
 
@@ -119,10 +120,42 @@ async fn an_outcome_that_cannot_be_recorded_is_unknown_and_can_be_settled() {
         let found = records(&world).await;
         assert_eq!(found.len(), 1, "the call is on record");
         assert_eq!((&*found[0].call, found[0].error), (&*id, Some(ErrorKind::UnknownOutcome)));
-        let settled = runtime.settle(&operator(), &id, true, "seen").await.unwrap();
+        let settled = runtime.settle(&operator(), &id, Found::bare(true), "seen").await.unwrap();
         assert_eq!(settled.state, State::Happened);
         assert_eq!(world.acts("book"), 1);
     }
+}
+
+/// A disk that has room again before others have given the effect up.
+#[tokio::test(start_paused = true)]
+async fn an_outcome_is_recorded_even_after_its_caller_was_told_that_nobody_knows() {
+    for ends in [None, Some(ErrorKind::Permanent)] {
+        let (world, runtime, store) = faulty();
+        if let Some(kind) = ends {
+            world.next("book", Does::Ends(failed(kind)));
+        }
+        store.takes_no_outcome.store(true, Ordering::SeqCst);
+        let told = runtime.invoke(call("book", "k")).await;
+        assert_eq!(kind(&told), ErrorKind::UnknownOutcome, "{ends:?}");
+        store.takes_no_outcome.store(false, Ordering::SeqCst);
+        assert_eq!(runtime.drain(Duration::from_secs(5)).await, 0, "a drain waits for it");
+        let effect = world.store.effect("default", &told.meta.record_id).await.unwrap();
+        let state = if ends.is_some() { State::Failed } else { State::Succeeded };
+        assert_eq!(effect.state, state, "{ends:?}");
+        assert_eq!(records(&world).await.len(), 1, "once, as its caller was told");
+        let again = runtime.invoke(call("book", "k")).await;
+        assert_eq!((again.is_ok(), again.meta.cached), (true, ends.is_none()), "{ends:?}");
+        assert_eq!(world.acts("book"), 1, "{ends:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outcome_is_given_up_once_others_take_it_over() {
+    let (world, runtime, store) = faulty();
+    store.takes_no_outcome.store(true, Ordering::SeqCst);
+    assert_eq!(kind(&runtime.invoke(call("book", "k")).await), ErrorKind::UnknownOutcome);
+    assert_eq!(runtime.drain(Duration::from_secs(3_600)).await, 0, "it ends with the lease");
+    assert_eq!(world.acts("book"), 1);
 }
 
 #[tokio::test]
@@ -137,7 +170,8 @@ async fn a_call_whose_task_is_gone_is_on_record_and_can_be_settled() {
     assert_eq!(found[0].error, Some(ErrorKind::UnknownOutcome));
     world.clock.advance(3_600_000);
     // Nobody has looked at it since.
-    let settled = world.runtime.settle(&operator(), &id, false, "looked").await.unwrap();
+    let settled =
+        world.runtime.settle(&operator(), &id, Found::bare(false), "looked").await.unwrap();
     assert_eq!(settled.state, State::NotHappened);
     world.next("book", Does::Panics);
     let again = world.call(call("book", "k")).await.meta.record_id;

@@ -11,8 +11,8 @@ use haft_core::ledger::{
     Claim, Claimed, EffectRecord, Ending, Settled, Spend, Ticket, Unspendable,
 };
 use haft_core::port::{
-    Blocks, Boxed, CallFilter, CallStats, Checked, Condition, Configs, ConfirmationFilter,
-    Confirmations, EffectFilter, Forgotten, Journal, Ledger, Resolve, Sessions, Slice, Store,
+    Asking, Blocks, Boxed, CallFilter, CallStats, Checked, Condition, Configs, ConfirmationFilter,
+    Confirmations, EffectFilter, Forgotten, Journal, Ledger, Put, Resolve, Sessions, Slice, Store,
     StoreError, TrailFilter, Undo,
 };
 use haft_core::record::{AuditEntry, Confirmation, InvocationRecord};
@@ -147,6 +147,10 @@ impl Ledger for Faulty {
         self.inner.effects(filter)
     }
 
+    fn caused_with<'a>(&'a self, tenant: &'a str) -> Answer<'a, Vec<String>> {
+        self.inner.caused_with(tenant)
+    }
+
     fn resolve<'a>(
         &'a self,
         tenant: &'a str,
@@ -216,8 +220,8 @@ impl Journal for Faulty {
 }
 
 impl Confirmations for Faulty {
-    fn ask<'a>(&'a self, confirmation: Confirmation) -> Answer<'a, Confirmation> {
-        self.inner.ask(confirmation)
+    fn ask<'a>(&'a self, asking: Asking) -> Answer<'a, Put> {
+        self.inner.ask(asking)
     }
 
     fn confirmation<'a>(&'a self, tenant: &'a str, id: &'a str) -> Answer<'a, Confirmation> {

@@ -10,6 +10,7 @@ use haft_core::port::{Boxed, Ended, Invoke as _, Ledger as _, Provide, Scope};
 use haft_core::record::EventKind;
 use haft_core::{Caller, ErrorKind, ToolError};
 use haft_runtime::Settings;
+use haft_runtime::effects::Found;
 use haft_runtime::policy::Rules;
 use haft_runtime::toolbox::{Directory, Records, Shelf, Stock};
 use serde_json::json;
@@ -333,6 +334,12 @@ async fn every_attempt_under_a_key_has_the_same_provider_key() {
     let keys = world.script.keys.lock().clone();
     assert_eq!(keys.len(), 2);
     assert!(keys[0].is_some() && keys[0] == keys[1]);
+    // What is asked for under it when nobody knows of this any more is something else, to a provider that does.
+    world.clock.advance(2 * 24 * 60 * 60 * 1000);
+    world.runtime.tend().await.unwrap();
+    assert!(!world.call(call("put", "k")).await.meta.cached);
+    let later = world.script.keys.lock().last().cloned().unwrap();
+    assert!(later.is_some() && later != keys[0], "{later:?}");
 }
 
 #[tokio::test]
@@ -577,7 +584,10 @@ async fn what_the_provider_may_have_forgotten_is_for_people() {
     // A person says that it did not happen, and it may be done.
     let waiting = refused.result.unwrap_err().details.clone().unwrap()["call"].clone();
     let mara = Caller { actor: Principal::user("mara"), ..caller() };
-    let settle = world.runtime.settle(&mara, waiting.as_str().unwrap(), false, "asked them").await;
+    let settle = world
+        .runtime
+        .settle(&mara, waiting.as_str().unwrap(), Found::bare(false), "asked them")
+        .await;
     assert_eq!(settle.unwrap().state, State::NotHappened);
     assert!(world.call(call("put", "k")).await.is_ok());
     // A contract says how long its provider remembers.

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use haft_core::contract::Mode;
-use haft_core::port::{Ask, Decide, Decision, Standing};
+use haft_core::call::Credential;
+use haft_core::config::{Change, Edition, Kind};
+use haft_core::contract::{Capability, Mode};
+use haft_core::port::{Ask, Decide, Decision, Invoke as _, Standing};
 use haft_core::{Call, Digest, ErrorKind, Principal};
 use haft_runtime::Runtime;
 use haft_runtime::policy::{Policy, Rules, Source};
@@ -13,9 +15,10 @@ use haft_runtime::session::Signal;
 use haft_runtime::toolbox::{Activation, Directory, Overrides, Records, Shelf, Stock};
 use parking_lot::Mutex;
 use serde_json::json;
+use tokio::sync::Notify;
 
 use super::sessions::In;
-use super::world::{World, call, caller, kind, tools};
+use super::world::{Does, NOW, World, call, caller, kind, tools};
 
 fn rules(allow: &[&str]) -> Rules {
     Rules { allow: allow.iter().map(ToString::to_string).collect(), ..Rules::default() }
@@ -97,12 +100,12 @@ async fn nothing_is_begun_under_rules_that_are_no_longer_in_force() {
 }
 
 fn turn_off(runtime: &Runtime) {
-    activate(runtime, false, Overrides::default());
+    activate(runtime, "order", false, Overrides::default());
 }
 
-/// Changes what the agent has of the tool.
-fn activate(runtime: &Runtime, enabled: bool, overrides: Overrides) {
-    let off = Activation { tool: "order".into(), enabled, overrides, approved_by: None };
+/// Changes what the agent has of a tool.
+fn activate(runtime: &Runtime, tool: &str, enabled: bool, overrides: Overrides) {
+    let off = Activation { tool: tool.into(), enabled, overrides, approved_by: None };
     let mut records = Records::of_one("default", "default");
     records.agents.iter_mut().for_each(|agent| agent.activations.push(off.clone()));
     let registry = tools();
@@ -130,7 +133,7 @@ async fn what_a_person_has_to_approve_from_now_on_is_not_begun_without() {
     let world = World::with(all, |builder| builder.policy(replaced.clone()));
     let runtime = world.runtime.clone();
     let asks = Overrides { requires_confirmation: Some(true), ..Overrides::default() };
-    *replaced.by.lock() = Some(Box::new(move || activate(&runtime, true, asks)));
+    *replaced.by.lock() = Some(Box::new(move || activate(&runtime, "order", true, asks)));
     let asked = world.call(call("order", "k")).await;
     assert_eq!(kind(&asked), ErrorKind::ConfirmationRequired, "{asked:?}");
     assert_eq!(world.acts("order"), 0);
@@ -223,4 +226,108 @@ async fn a_call_that_comes_late_does_not_run_in_the_next_turn() {
     assert_eq!((session.turn.number, session.turn.calls), (2, 0), "it took nothing of the turn");
     // Made again in this turn it is a call of this turn.
     assert!(text.world.call(late).await.is_ok());
+}
+
+/// A call that was let run may wait long for a place; what was let run once may not be tried again.
+#[tokio::test]
+async fn nothing_is_begun_after_a_wait_under_rules_that_are_no_longer_in_force() {
+    for tool in ["order", "find"] {
+        for is_off in [true, false] {
+            let world = World::new();
+            let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+            world.next(tool, Does::WaitsForAPlace(begun.clone(), go.clone()));
+            let (runtime, waits) = (world.runtime.clone(), call(tool, "k"));
+            let running = tokio::spawn(async move { runtime.invoke(waits).await });
+            begun.notified().await;
+            let name = if is_off { tool } else { "get" };
+            activate(&world.runtime, name, false, Overrides::default());
+            go.notify_one();
+            let ended = running.await.unwrap();
+            let expected = if is_off { (false, 0) } else { (true, 1) };
+            assert_eq!((ended.is_ok(), world.acts(tool)), expected, "{tool}: {ended:?}");
+        }
+    }
+}
+
+/// Makes a key of the store, or changes it.
+async fn keep_key(runtime: &Runtime, from: u64) -> Edition {
+    let change = Change {
+        kind: Kind::Key,
+        tenant: "default".into(),
+        id: "k".into(),
+        from,
+        to: Some(json!({ "revoked": from > 0 })),
+        by: Principal::user("boss"),
+    };
+    runtime.change(change).await.unwrap().entry.edition()
+}
+
+fn with(credential: Credential, mut call: Call) -> Call {
+    call.caller.credential = Some(Arc::new(credential));
+    call
+}
+
+fn kept(key: &Edition) -> Credential {
+    Credential::Key { kept: Some(key.clone()), ends_at_ms: None }
+}
+
+#[tokio::test]
+async fn nothing_is_begun_for_a_key_that_was_revoked_on_the_way() {
+    let all = rules(&["shop__*"]);
+    let replaced = Replaced::after(2, &all);
+    let records = Records::of_one("default", "default");
+    let world =
+        World::with(all, |builder| builder.policy(replaced.clone()).records(records.clone()));
+    let (runtime, key) = (world.runtime.clone(), keep_key(&world.runtime, 0).await);
+    let version = key.version;
+    *replaced.by.lock() = Some(Box::new(move || {
+        let own = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let revokes = move || own.block_on(keep_key(&runtime, version)).version;
+        assert_ne!(std::thread::spawn(revokes).join().unwrap(), version);
+    }));
+    // After the gate, and before it.
+    for _ in 0..2 {
+        let error = world.call(with(kept(&key), call("order", "k"))).await.result.unwrap_err();
+        assert_eq!((error.kind, world.acts("order")), (ErrorKind::Denied, 0), "{error:?}");
+        assert!(error.message.contains("has been revoked"), "{error:?}");
+    }
+    // Whoever came in otherwise goes on, and the key of the act is free.
+    assert!(world.call(call("order", "k")).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_handler_calls_no_tool_any_more_once_its_key_is_revoked() {
+    let records = Records::of_one("default", "default");
+    let world = World::with(rules(&["shop__*"]), |builder| builder.records(records));
+    let key = keep_key(&world.runtime, 0).await;
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let orders = (Capability::CallTool, "order", json!({ "item": "lamp" }));
+    world.next("relay", Does::WaitsThenUses(begun.clone(), go.clone(), orders));
+    let world = Arc::new(world);
+    let made = tokio::spawn({
+        let (world, made) = (world.clone(), with(kept(&key), call("relay", "k")));
+        async move { world.call(made).await }
+    });
+    begun.notified().await;
+    keep_key(&world.runtime, key.version).await;
+    go.notify_one();
+    let ended = made.await.unwrap();
+    assert_eq!((kind(&ended), world.acts("order")), (ErrorKind::Denied, 0), "{ended:?}");
+}
+
+#[tokio::test]
+async fn nothing_is_begun_for_what_has_expired() {
+    let world = World::new();
+    let until = Credential::Key { kept: None, ends_at_ms: Some(NOW + 1_000) };
+    let long_over = Credential::Token { last_s: 1 };
+    let tried = async |credential: &Credential, key: &str| {
+        let ended = world.call(with(credential.clone(), call("put", key))).await;
+        ended.result.map_or_else(|error| error.kind.as_str(), |_| "ok")
+    };
+    assert_eq!(tried(&until, "a").await, "ok");
+    assert_eq!(tried(&long_over, "b").await, "denied");
+    world.clock.advance(1_000);
+    assert_eq!(tried(&until, "c").await, "denied");
+    assert_eq!(tried(&Credential::Token { last_s: u64::MAX }, "d").await, "ok");
+    assert_eq!(world.acts("put"), 2);
 }

@@ -14,6 +14,7 @@ use haft_core::session::{Phase, Recent};
 use haft_core::{Call, Caller, Digest, Envelope, ErrorKind, Principal};
 use haft_runtime::Settings;
 use haft_runtime::batch::{Planned, Step};
+use haft_runtime::effects::Found;
 use haft_runtime::policy::{Policy, Rules, Source, Spending, Supersede, Text};
 use haft_runtime::session::{Arrived, Signal};
 use serde_json::{Value, json};
@@ -1222,4 +1223,61 @@ async fn what_a_handler_asked_of_the_session_outlives_the_process_that_recorded_
         assert!(!is_quiet().await);
     }
     assert_eq!(voice.world.acts("order"), 4);
+}
+
+/// What nobody knows of a call is no reason to forget its id: the ledger answers under it, also in a later turn.
+#[tokio::test]
+async fn an_id_goes_on_standing_for_a_call_of_unknown_outcome() {
+    for tool in ["order", "put"] {
+        let text = In::mode(Mode::Text).await;
+        let with_id = || {
+            let mut call = text.call(tool, "lamp");
+            call.id = Some("c1".into());
+            call
+        };
+        for _ in 0..2 {
+            text.world.next(tool, Does::ActsThen(lost()));
+        }
+        let lost = text.world.call(with_id()).await;
+        assert_eq!(kind(&lost), ErrorKind::UnknownOutcome);
+        text.over().await;
+        text.message("and now?").await;
+        let keys = text.world.script.keys.lock().clone();
+        if tool == "put" {
+            // It may be asked for again, with the key that its provider knows.
+            assert!(text.world.call(with_id()).await.is_ok());
+            assert_eq!(text.world.script.keys.lock().last(), keys.first());
+            continue;
+        }
+        let operator = Caller { actor: Principal::user("mara"), ..caller() };
+        let (call, found) = (lost.meta.record_id.to_string(), Found::bare(true));
+        text.world.runtime.settle(&operator, &call, found, "seen").await.unwrap();
+        for _ in 0..3 {
+            assert_eq!(kind(&text.world.call(with_id()).await), ErrorKind::ResultExpired);
+        }
+        assert_eq!(text.world.acts(tool), 1);
+    }
+}
+
+/// A message that is sent again with another key is still the same message.
+#[tokio::test]
+async fn a_call_that_is_on_its_way_is_not_begun_under_another_key() {
+    let text = In::mode(Mode::Text).await;
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    text.world.next("order", Does::Waits(begun.clone(), go.clone()));
+    let under = |key: Option<&str>| {
+        let mut call = text.call("order", "lamp");
+        (call.id, call.key) = (Some("c1".into()), key.map(str::to_owned));
+        call
+    };
+    let (runtime, first) = (text.world.runtime.clone(), under(Some("a")));
+    let running = tokio::spawn(async move { runtime.invoke(first).await });
+    begun.notified().await;
+    for other in [Some("b"), None] {
+        assert_eq!(kind(&text.world.call(under(other)).await), ErrorKind::InFlight, "{other:?}");
+    }
+    go.notify_one();
+    assert!(running.await.unwrap().is_ok());
+    assert!(text.world.call(under(Some("b"))).await.meta.cached);
+    assert_eq!(text.world.acts("order"), 1);
 }

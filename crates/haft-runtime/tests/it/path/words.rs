@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use haft_core::call::RawArguments;
-use haft_core::contract::Mode;
+use haft_core::contract::{Capability, Mode};
 use haft_core::ledger::State;
 use haft_core::port::{CallFilter, Ended, Journal as _, Ledger as _};
 use haft_core::record::EventKind;
@@ -53,6 +53,103 @@ async fn what_a_handler_quotes_is_told_to_its_caller_alone() {
         assert_eq!(message, "no account for lamp with card [redacted]", "{tool}");
         assert!(!all.contains(CARD), "{all}");
     }
+}
+
+fn with(card: &str) -> serde_json::Value {
+    json!({ "item": "lamp", "secret": card })
+}
+
+fn says(kind: ErrorKind, words: &str) -> Ended {
+    Ended::Failed(ToolError::new(kind, words))
+}
+
+/// What others see of a call whose handler has called tools that hide a card.
+async fn relayed(world: &World, tool: &str, does: Does, expected: &str) {
+    world.next(tool, does);
+    let answer = told(world.call(call(tool, "k")).await);
+    assert!(answer.contains("4111"), "the caller is told: {answer}");
+    let (message, all) = seen(world).await;
+    assert_eq!(message, expected, "{tool}");
+    assert!(!all.contains("4111-") && !all.contains("41111111"), "{all}");
+}
+
+#[tokio::test]
+async fn what_a_called_tool_hides_its_caller_does_not_tell_others() {
+    for tool in ["relay", "compute"] {
+        let passes = || Does::LetsPass(vec![("find", with(CARD))]);
+        let world = World::new();
+        world.next("find", fails());
+        relayed(&world, tool, passes(), "no account for lamp with card [redacted]").await;
+
+        // In words of its own, of what the other said or of what it was called with.
+        let ends = |words: &str| {
+            let ended = says(ErrorKind::NotFound, words);
+            Does::UsesThenEnds(Capability::CallTool, "find", with(CARD), ended)
+        };
+        let world = World::new();
+        world.next("find", fails());
+        let words = format!("cannot pay: no account for lamp with card {CARD}; 4111-1111…");
+        let expected = "cannot pay: no account for lamp with card [redacted]; [redacted]";
+        relayed(&world, tool, ends(&words), expected).await;
+        relayed(&World::new(), tool, ends(&format!("{CARD} is lost")), "[redacted] is lost").await;
+    }
+}
+
+#[tokio::test]
+async fn what_does_not_fit_a_called_tool_is_not_quoted_either() {
+    let world = World::new();
+    let wrong = json!({ "item": "lamp", "count": 4_111_111_111_111_111_117_i64 });
+    let expected = "the arguments do not fit the tool's parameters: integer_rounded at `/count`; maximum at `/count`";
+    relayed(&world, "relay", Does::LetsPass(vec![("order", wrong)]), expected).await;
+}
+
+#[tokio::test]
+async fn what_is_hidden_two_calls_further_down_stays_so() {
+    let world = World::new();
+    world.next("find", fails());
+    world.next("again", Does::LetsPass(vec![("find", with(CARD))]));
+    let words = format!("card {CARD}, says the shop");
+    let nested = (Capability::CallTool, "again", json!({ "item": "lamp" }));
+    let ended = says(ErrorKind::NotFound, &words);
+    let does = Does::UsesThenEnds(nested.0, nested.1, nested.2, ended);
+    relayed(&world, "relay", does, "card [redacted], says the shop").await;
+}
+
+#[tokio::test]
+async fn a_doubt_about_a_called_tool_quotes_nothing() {
+    let world = World::new();
+    let broke = ToolError::new(ErrorKind::Transient, format!("no answer about {CARD}"));
+    world.next("order", Does::ActsThen(Ended::Lost(broke)));
+    let expected = "nobody knows whether this was done: no answer about [redacted]";
+    relayed(&world, "relay", Does::LetsPass(vec![("order", with(CARD))]), expected).await;
+}
+
+#[tokio::test]
+async fn more_than_is_remembered_is_withheld() {
+    let world = World::new();
+    let cards: Vec<String> = (0..65).map(|n| format!("{CARD}-{n}")).collect();
+    for card in &cards {
+        let words = format!("no account for card {card}");
+        world.next("find", Does::Ends(says(ErrorKind::NotFound, &words)));
+    }
+    let all = cards.iter().map(|card| ("find", with(card))).collect();
+    let expected =
+        "the tool's words are withheld: they may quote what the tools that it called hide";
+    relayed(&world, "relay", Does::LetsPass(all), expected).await;
+}
+
+#[tokio::test]
+async fn a_kept_error_of_a_tool_that_calls_others_is_withheld() {
+    let world = World::new();
+    let unusable = Ended::Unusable(ToolError::new(ErrorKind::InvalidOutput, format!("{CARD}?")));
+    world.next("relay", Does::UsesThenEnds(Capability::CallTool, "find", with(CARD), unusable));
+    let first = told(world.call(call("relay", "k")).await);
+    let again = world.call(call("relay", "k")).await;
+    assert!(again.meta.cached);
+    assert_eq!(told(again), first);
+    let (message, all) = seen(&world).await;
+    assert!(message.starts_with("the tool's words are withheld"), "{message}");
+    assert!(!all.contains(CARD), "{all}");
 }
 
 #[tokio::test]

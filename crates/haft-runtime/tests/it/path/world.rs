@@ -38,6 +38,8 @@ pub(crate) enum Does {
     /// Holds the whole thread up for so long, and blocks the user with these words after that.
     HoldsUpThenUses(Duration, Value),
     /// Never ends.
+    /// As an executor does that has few places.
+    WaitsForAPlace(Arc<Notify>, Arc<Notify>),
     Hangs,
     /// Acts, and takes its task with it.
     Panics,
@@ -112,6 +114,15 @@ impl Script {
                 go.notified().await;
                 act();
                 ended
+            }
+            Some(Does::WaitsForAPlace(begun, go)) => {
+                begun.notify_one();
+                go.notified().await;
+                if let Some(why) = job.host.withdrawn() {
+                    return Ended::NotBegun(why);
+                }
+                act();
+                done(json!({ "did": *job.arguments }))
             }
             Some(Does::Hangs) => {
                 act();
@@ -318,6 +329,20 @@ pub(crate) fn tools() -> Registry {
                     json!({"compensation": {"tool": "unbook", "arguments": {
                         "item": {"from": "/arguments/item"}, "secret": {"from": "/arguments/secret"},
                     }}}),
+                ),
+            ),
+            tool(
+                "shop__borrow",
+                writes(
+                    "compensatable",
+                    json!({
+                        "output": {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}},
+                        "compensation": {"tool": "unbook", "arguments": {
+                            "item": {"from": "/result/id"},
+                        }},
+                        "probe": {"tool": "booked", "arguments": {"item": {"from": "/arguments/item"}},
+                                  "happened": "/result/found", "result": "/result/lent"},
+                    }),
                 ),
             ),
             tool("shop__unbook", writes("idempotent", json!({"requiresConfirmation": true}))),

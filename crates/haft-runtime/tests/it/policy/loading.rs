@@ -69,6 +69,10 @@ fn names_in_lists_are_read_against_the_registries() {
             "a window of 0 ms",
         ),
         (
+            rules(json!({"allow": ["*"], "user": {"isAuthenticated": "string"}})),
+            "user.isAuthenticated: it is a boolean at every door",
+        ),
+        (
             rules(json!({"allow": ["*"], "supersede": {"pure": "abort"}})),
             "supersede.pure: what changes nothing gives way to no message",
         ),

@@ -1,6 +1,7 @@
 //! What agents asked for and did not have.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::Json;
@@ -62,6 +63,13 @@ pub(crate) struct Part {
     limit: Option<usize>,
 }
 
+impl Part {
+    /// As many as there are, after this place.
+    pub(crate) fn after(after: Option<String>) -> Self {
+        Self { after, limit: None }
+    }
+}
+
 /// Tools that the tenant's agents asked for and did not have, the most wanted first. Counted since
 /// the start of the server. While one is asked for again it moves up, so that it may be on two pages
 /// or on none.
@@ -93,13 +101,27 @@ pub(crate) fn wishes(
     most: usize,
 ) -> Result<Vec<(String, Wish)>, Problem> {
     need(who, Role::Administrator)?;
-    let mut all = door.runtime.suggestions().of(&who.tenant);
+    let mut all = by_tool(door, who);
     if let Some(place) = &part.after {
         let after = parse(place).ok_or_else(|| Problem::malformed("`after` is no such place"))?;
         all.retain(|one| order(one) > order(&after));
     }
     let wishes = all.into_iter().filter_map(|one| Some((place(&one), wish(door, who, one)?)));
     Ok(wishes.take(most).collect())
+}
+
+/// What was asked for, by the ids of tools: a short name and the whole one are one wish.
+fn by_tool(door: &Door, who: &Who) -> Vec<Suggestion> {
+    let mut counts: HashMap<(String, String), u64> = HashMap::new();
+    for one in door.runtime.suggestions().of(&who.tenant) {
+        let tool = door.runtime.canonical_for(&who.tenant, &one.tool).unwrap_or(one.tool);
+        let calls = counts.entry((one.agent, tool)).or_default();
+        *calls = calls.saturating_add(one.calls);
+    }
+    let wish = |((agent, tool), calls)| Suggestion { agent, tool, calls };
+    let mut all: Vec<Suggestion> = counts.into_iter().map(wish).collect();
+    all.sort_by(|one, other| order(one).cmp(&order(other)));
+    all
 }
 
 /// What the list is in order of.
@@ -183,7 +205,11 @@ pub(crate) async fn granted(
     let tool = tool.ok_or_else(|| Problem::missing("tool"))?;
     let state = runtime.set_tool(&who.principal, &who.tenant, agent, &tool, true).await?;
     if state.available {
-        runtime.suggestions().settle(&who.tenant, agent, &[wanted, &tool]);
+        // Under whatever name it was asked for.
+        let all = runtime.suggestions().of(&who.tenant);
+        let is_it = |name: &&str| runtime.canonical_for(&who.tenant, name).as_ref() == Some(&tool);
+        let names: Vec<&str> = all.iter().map(|one| one.tool.as_str()).filter(is_it).collect();
+        runtime.suggestions().settle(&who.tenant, agent, &names);
     }
     Ok(state)
 }

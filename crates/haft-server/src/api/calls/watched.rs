@@ -47,7 +47,8 @@ pub(super) fn stream(door: Arc<Door>, who: &Who, mut work: Work) -> Result<Respo
             loop {
                 tokio::select! {
                     biased;
-                    _ = wake.next() => teller.catch_up(),
+                    // Nothing comes any more once the tenant is gone.
+                    Some(_) = wake.next() => teller.catch_up(),
                     done = running.as_mut() => break done,
                 }
             }

@@ -172,7 +172,7 @@ fn forget_oldest(all: &mut HashMap<String, Kept>, tenant: &str) {
 
 impl Kept {
     fn is_of(&self, who: &Who) -> bool {
-        self.who.tenant == who.tenant && self.who.principal == who.principal
+        self.who.shares_tenant(who) && self.who.principal == who.principal
     }
 
     /// Whether somebody may still answer, or has and it is being made.

@@ -62,6 +62,7 @@ pub(crate) struct Tools {
 
 /// The tools that an agent may use, in any dialect.
 #[utoipa::path(get, path = "/v1/agents/{agent}/tools", tag = "tools",
+    operation_id = "list_agent_tools",
     params(("agent" = String, Path, description = "The agent."), Which),
     responses(
         (status = 200, description = "Its tools.", body = Tools),
@@ -176,6 +177,7 @@ pub(crate) struct InMode {
 
 /// The tools of the tenant that an agent cannot use, why, and what would enable each.
 #[utoipa::path(get, path = "/v1/agents/{agent}/unavailable", tag = "tools",
+    operation_id = "list_unavailable_tools",
     params(("agent" = String, Path, description = "The agent."), InMode),
     responses(
         (status = 200, description = "What is missing.", body = Vec<NotThere>),
@@ -204,6 +206,7 @@ pub(crate) async fn unavailable(
 
 /// One tool as an agent has it, by canonical id or short name.
 #[utoipa::path(get, path = "/v1/agents/{agent}/tools/{tool}", tag = "tools",
+    operation_id = "show_agent_tool",
     params(("agent" = String, Path, description = "The agent."),
         ("tool" = String, Path, description = "The tool's id."), InMode),
     responses(
@@ -225,6 +228,7 @@ pub(crate) async fn one(
 
 /// The document of a tool, in Markdown.
 #[utoipa::path(get, path = "/v1/agents/{agent}/tools/{tool}/doc", tag = "tools",
+    operation_id = "show_agent_tool_doc",
     params(("agent" = String, Path, description = "The agent."),
         ("tool" = String, Path, description = "The tool's id."), InMode),
     responses(

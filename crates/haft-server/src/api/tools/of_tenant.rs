@@ -108,7 +108,8 @@ fn tiers(door: &Door, who: &Who, view: &View) -> Result<(String, Catalog, Vec<Ti
 
 /// Every tool that the tenant has: its tier, and where the agent may not use it, why and what would
 /// enable it. Administrators also see what the tenant could take.
-#[utoipa::path(get, path = "/v1/tools", tag = "tools", params(View),
+#[utoipa::path(get, path = "/v1/tools", tag = "tools",
+    operation_id = "list_tools", params(View),
     responses(
         (status = 200, description = "The tools.", body = Stock),
         NoKey,
@@ -126,6 +127,7 @@ pub(crate) async fn of_tenant(
 
 /// One tool of the tenant by canonical id or short name, with its tier.
 #[utoipa::path(get, path = "/v1/tools/{tool}", tag = "tools",
+    operation_id = "show_tool",
     params(("tool" = String, Path, description = "The tool's id."), View),
     responses(
         (status = 200, description = "The tool.", body = shapes::Tool),
@@ -143,6 +145,7 @@ pub(crate) async fn one_of_tenant(
 
 /// The document of a tool of the tenant, in Markdown, whoever may use it.
 #[utoipa::path(get, path = "/v1/tools/{tool}/doc", tag = "tools",
+    operation_id = "show_tool_doc",
     params(("tool" = String, Path, description = "The tool's id."), View),
     responses(
         (status = 200, description = "Its document.", body = String, content_type = "text/markdown"),

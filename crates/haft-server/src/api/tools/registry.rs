@@ -42,6 +42,7 @@ pub(crate) struct Listed {
 
 /// The registry in use.
 #[utoipa::path(get, path = "/v1/registry", tag = "tools",
+    operation_id = "show_registry",
     responses(
         (status = 200, description = "What new sessions use.", body = Registry),
         NoKey,

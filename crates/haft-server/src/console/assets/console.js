@@ -1,5 +1,5 @@
-// What pages cannot do by themselves: show events as they happen, and keep a question's buttons
-// still until it can have been read. Everything else works without this file. Texts are only ever
+// What pages cannot do by themselves: show events as they happen, keep buttons still until what they
+// stand beside can have been read, and send a form once that is clicked twice. Everything else works without this file. Texts are only ever
 // set as text.
 "use strict";
 
@@ -89,6 +89,14 @@ function hold(form) {
   setTimeout(() => buttons.forEach((button) => { button.disabled = false; }), Number(form.dataset.wait) + 100);
 }
 
+// The second half of a double click is not meant.
+function once(event) {
+  if (event.timeStamp - sent < 1000) event.preventDefault();
+  else sent = event.timeStamp;
+}
+
+let sent = -Infinity;
+document.addEventListener("submit", once);
 const live = document.getElementById("live");
 if (live) watch(live);
 document.querySelectorAll("form[data-wait]").forEach(hold);

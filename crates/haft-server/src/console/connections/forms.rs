@@ -4,6 +4,7 @@ use maud::{Markup, html};
 
 use super::PLACE;
 use crate::api::connections::Connection;
+use crate::console::clicks::{Aimed, WAIT};
 use crate::console::encode;
 use crate::console::page::{self, Visitor};
 use crate::console::visible::visible;
@@ -19,17 +20,17 @@ fn doing(visitor: &Visitor, id: &str, what: &str, inside: &Markup) -> Markup {
     }
 }
 
-pub(super) fn revoking(visitor: &Visitor, id: &str, who: &str) -> Markup {
-    doing(
-        visitor,
-        id,
-        "revoke",
-        &html! {
+/// In a list whose rows move up when one is gone.
+pub(super) fn revoking(visitor: &Visitor, aimed: &Aimed, id: &str, who: &str) -> Markup {
+    html! {
+        form .row method="post" action={ (PLACE) "/" (encode(id)) } data-wait=(WAIT) {
+            (aimed.fields(visitor))
+            input type="hidden" name="do" value="revoke";
             input type="hidden" name="principal" value=(who);
             button .quiet type="submit" aria-label={ "Take " (id) " back from " (who) } { "Take back" }
             @if who.len() < 40 { span .about { (visible(who)) } }
-        },
-    )
+        }
+    }
 }
 
 pub(super) fn granting(visitor: &Visitor, id: &str) -> Markup {

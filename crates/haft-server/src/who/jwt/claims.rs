@@ -18,7 +18,18 @@ pub(super) fn who(issuer: &Issuer, claims: &Claims) -> Result<Who, String> {
     };
     let (actor, roles) = actor(issuer, claims)?;
     let said = user(issuer, claims);
-    Ok(Who::by_token(&issuer.issuer, tenant, actor, subject, roles, &said))
+    let who = Who::by_token(&issuer.issuer, tenant, actor, subject, roles, &said);
+    Ok(match last_s(issuer, claims) {
+        Some(last) => who.until(last),
+        None => who,
+    })
+}
+
+/// The last second in which a token is good, with what clocks may differ by.
+fn last_s(issuer: &Issuer, claims: &Claims) -> Option<u64> {
+    let exp = claims.get("exp")?;
+    let exp = exp.as_u64().or_else(|| exp.as_f64().map(|s| s.round() as u64))?;
+    Some(exp.saturating_add(issuer.leeway()))
 }
 
 /// Who acts, and what they may: whatever a token says, an agent holds no other role, and no program

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{check, delete, echo, put};
 use crate::client::Served;
+use crate::events::Stream;
 
 /// Every route of the administration: method and path.
 fn routes() -> Vec<(String, String)> {
@@ -286,6 +287,60 @@ async fn a_tenant_of_an_old_name_knows_nothing_of_the_one_before() {
         let verified = served.post(&served.admin, "/v1/audit/verify", json!({})).await.json();
         assert_eq!(verified["broken"], Value::Null, "{verified}");
     }
+}
+
+/// Removes a tenant with its agent, by its administrator, who goes with it.
+async fn dissolved(served: &Served, path: &str, eve: &str) {
+    check(&delete(served, eve, "/v1/admin/agents/elder", "*").await, 204, "");
+    let keys = served.get(eve, "/v1/admin/keys").await.json();
+    let key = format!("/v1/admin/keys/{}", keys["items"][0]["id"].as_str().unwrap());
+    check(&delete(served, eve, &key, "").await, 200, "");
+    check(&delete(served, &served.admin, path, "*").await, 204, "");
+}
+
+#[tokio::test]
+async fn what_is_in_memory_of_a_tenant_is_for_no_other_of_its_name() {
+    let served = Served::new().await;
+    let (path, calls) = ("/v1/admin/tenants/acme", "/v1/agents/elder/calls");
+    let found = async || {
+        let eve = founded(&served, path).await;
+        check(&put(&served, &eve, "/v1/admin/agents/elder", "", json!({})).await, 201, "");
+        eve
+    };
+    let later = async |eve: &str, key: &str, text: &str| {
+        let headers = [("Prefer", "respond-async"), ("Idempotency-Key", key)];
+        let call = json!({"tool": "echo", "arguments": {"text": text}});
+        let reply = served.send(eve, "POST", calls, &headers, Some(call)).await;
+        check(&reply, 202, "");
+        reply.header("location").unwrap().to_owned()
+    };
+    let eve = found().await;
+    let mut stream = Stream::open_by(&served, &eve, "", "").await;
+    let ended = later(&eve, "a", "elder words").await;
+    while served.get(&eve, &ended).await.status == 202 {}
+    let (_, _, last) = stream.next().await;
+    let running = later(&eve, "b", "wait").await;
+    served.ran(2).await;
+    dissolved(&served, path, &eve).await;
+    let eve = found().await;
+    for old in [&ended, &running] {
+        check(&served.get(&eve, old).await, 404, "not_found");
+        check(&delete(&served, &eve, old, "").await, 404, "not_found");
+    }
+    // The same person asks the same under the same key, and gets an answer of their own.
+    let own = later(&eve, "b", "wait").await;
+    assert_ne!(own, running);
+    served.ran(3).await;
+    let last = format!("Last-Event-ID: {last}\r\n");
+    let mut stream = Stream::open_by(&served, &eve, "", &last).await;
+    assert_eq!(stream.next().await.0, "lost", "what others did is not told");
+    served.gate()(2);
+    while served.get(&eve, &own).await.status == 202 {}
+    let answer = served.get(&eve, &own).await.json();
+    let (name, said, _) = stream.next().await;
+    assert_eq!((name.as_str(), &said["call"]), ("tool_call_result", &answer["meta"]["recordId"]));
+    let listed = served.get(&eve, "/v1/calls").await.json();
+    assert_eq!(listed.as_array().unwrap().len(), 1, "one's own alone: {listed}");
 }
 
 #[tokio::test]

@@ -116,6 +116,41 @@ async fn a_tool_is_turned_off_and_on_again() {
     assert_eq!(tab.complaints, Vec::<String>::new());
 }
 
+/// A double click ends where the rows have moved to.
+#[tokio::test]
+async fn a_double_click_switches_one_tool_and_the_focus_stays_with_it() {
+    let world = World::new().await;
+    let Some(mut tab) = signed_in(&world, &world.admin).await else { return };
+    let button = "button[aria-label='Disable shop__echo for helper']";
+    for (width, scripts) in [(1280, true), (390, true), (1280, false)] {
+        tab.shape(width, false).await;
+        tab.send("Emulation.setScriptExecutionDisabled", json!({"value": !scripts})).await;
+        tab.go(&world.url("/console/tools?agent=helper")).await;
+        if !scripts {
+            tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+        }
+        let at = tab.click_through(button).await;
+        tab.press_at(&at).await;
+        tab.press_at(&at).await;
+        let visit = world.signed_in(&world.admin).await;
+        let page = visit.get("/console/tools?agent=helper").await.body;
+        assert_eq!(page.matches("aria-label=\"Enable ").count(), 1, "at {width}: {page}");
+        tab.go(&world.url("/console/tools?agent=helper")).await;
+        if !scripts {
+            tokio::time::sleep(std::time::Duration::from_millis(1_100)).await;
+        }
+        tab.click_through("button[aria-label='Enable shop__echo for helper']").await;
+        let text = tab.text().await;
+        assert!(text.contains("Enabled for helper."), "{text}");
+        let focused = tab.eval("document.activeElement.id").await;
+        assert_eq!(focused, json!("tool-shop__echo"), "scripts: {scripts}");
+        assert_eq!(tab.overflow().await, Value::Null, "at {width}");
+        tab.picture(&format!("switched-{width}-light")).await;
+    }
+    tab.complaints.retain(|one| !one.contains("409"));
+    assert_eq!(tab.complaints, Vec::<String>::new());
+}
+
 #[tokio::test]
 async fn an_effect_is_undone() {
     let world = World::new().await;
@@ -223,7 +258,7 @@ async fn busy(world: &World) -> Vec<String> {
         "/suggestions",
         "/policies",
         "/policies/house",
-        "/policies/new?id=other",
+        "/new-policy?id=other",
         "/connections",
         "/connections/work-github",
         "/connections/mail",
@@ -368,6 +403,21 @@ async fn buttons_and_words_in_tables_are_not_broken() {
             tab.picture(&format!("buttons-{}-{width}", &path[9..])).await;
         }
     }
+}
+
+#[tokio::test]
+async fn a_legend_keeps_its_colours_where_the_system_has_its_own() {
+    let world = World::new().await;
+    let Some(mut tab) = signed_in(&world, &world.admin).await else { return };
+    let media = json!({"features": [{"name": "forced-colors", "value": "active"}]});
+    tab.send("Emulation.setEmulatedMedia", media).await;
+    tab.go(&world.url("/console")).await;
+    let forced = "matchMedia('(forced-colors: active)').matches";
+    assert_eq!(tab.eval(forced).await, json!(true));
+    let colours = "new Set([...document.querySelectorAll('.plot:last-child .swatch')]\
+                   .map(one => getComputedStyle(one).backgroundColor)).size";
+    assert_eq!(tab.eval(colours).await, json!(5));
+    tab.picture("forced-1280").await;
 }
 
 #[tokio::test]

@@ -188,14 +188,20 @@ impl Tab {
         panic!("never: {script}\n{text}");
     }
 
-    /// Presses the mouse on an element, wherever it is.
-    pub(crate) async fn click(&mut self, selector: &str) {
+    /// Presses the mouse on an element, wherever it is. Returns where that was.
+    pub(crate) async fn click(&mut self, selector: &str) -> Value {
         self.until(&format!("(() => {{ const e = document.querySelector({selector:?}); return !!e && !e.disabled; }})()")).await;
         let script = format!(
             "(() => {{ const e = document.querySelector({selector:?}); e.scrollIntoView({{block: 'center'}}); \
              const b = e.getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]; }})()"
         );
         let at = self.eval(&script).await;
+        self.press_at(&at).await;
+        at
+    }
+
+    /// Presses the mouse at a place, whatever is there.
+    pub(crate) async fn press_at(&mut self, at: &Value) {
         for kind in ["mousePressed", "mouseReleased"] {
             let params =
                 json!({"type": kind, "x": at[0], "y": at[1], "button": "left", "clickCount": 1});
@@ -203,11 +209,12 @@ impl Tab {
         }
     }
 
-    /// The same, where another page follows.
-    pub(crate) async fn click_through(&mut self, selector: &str) {
+    /// Presses it on an element, where another page follows.
+    pub(crate) async fn click_through(&mut self, selector: &str) -> Value {
         self.events.clear();
-        self.click(selector).await;
+        let at = self.click(selector).await;
         self.wait_for("Page.loadEventFired").await;
+        at
     }
 
     /// Writes into an element.

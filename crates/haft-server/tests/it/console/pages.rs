@@ -30,7 +30,7 @@ async fn roles_open_their_own_pages_only() {
         }
     }
     for path in
-        ["/console/suggestions", "/console/policies", "/console/keys", "/console/policies/new?id=x"]
+        ["/console/suggestions", "/console/policies", "/console/keys", "/console/new-policy?id=x"]
     {
         assert_eq!(approver.get(path).await.status, 403, "{path}");
         assert_eq!(operator.get(path).await.status, 403, "{path}");
@@ -171,6 +171,31 @@ async fn what_is_unknown_is_settled_and_what_was_done_is_undone() {
 }
 
 #[tokio::test]
+async fn what_it_answered_is_said_where_undoing_needs_that() {
+    let world = World::new().await;
+    let hired = world.called("hire", json!({"text": "a boat"}), "k").await;
+    let call = hired["meta"]["recordId"].as_str().unwrap();
+    let visit = world.signed_in(&world.operator).await;
+    let csrf = field(&visit.get("/console").await.body, "csrf");
+    let place = format!("/console/effects/{call}");
+    let says = async |what: &str, answer: &str| {
+        let note = ("note", "asked them");
+        visit.post(&place, &[("csrf", &csrf), ("do", what), note, ("answer", answer)]).await
+    };
+    assert!(visit.get(&place).await.body.contains("Without it this cannot be undone by a tool."));
+    assert_eq!(says("not_happened", "{}").await.status, 400);
+    let settled = says("happened", " ").await.body;
+    assert!(settled.contains("Settled: happened."), "{settled}");
+    assert!(settled.contains("which is not on record") && !settled.contains("value=\"undo\""));
+    let refused = says("answered", "{said: 1}").await;
+    assert!(refused.status == 400 && refused.body.contains("the answer:"), "{}", refused.body);
+    let said = says("answered", r#"{"said": "a boat"}"#).await.body;
+    assert!(said.contains("What it answered is on record."), "{said}");
+    let undone = visit.post(&place, &[("csrf", &csrf), ("do", "undo")]).await.body;
+    assert!(undone.contains("Undone") && undone.contains("compensated"), "{undone}");
+}
+
+#[tokio::test]
 async fn a_session_shows_what_happened_in_it() {
     let world = World::new().await;
     let session =
@@ -209,7 +234,7 @@ async fn what_waits_and_what_a_session_asked_are_found_however_much_came_after()
         newer.session = None;
         newer.binding = Digest::of_json(&json!(n));
         newer.asked_at_ms += 1;
-        store.ask(newer).await.unwrap();
+        store.ask(newer.into()).await.unwrap();
         let by = Principal::user("ben");
         store.decide("ours", &format!("newer-{n}"), false, &by).await.unwrap();
     }
@@ -332,11 +357,12 @@ async fn what_was_sought_goes_along_to_a_tool_and_back() {
         !text.contains("class=\"call\"") && text.contains("Look at it in voice mode"),
         "{text}"
     );
-    let csrf = field(&page, "csrf");
-    let off = [("csrf", csrf.as_str()), ("enabled", "false"), ("mode", "voice"), ("q", "speak")];
-    let reply = visit.post("/console/tools/helper/shop__speak/switch", &off).await;
-    let back = "/console/tools?agent=helper&mode=voice&q=speak";
-    assert_eq!(reply.header("location"), Some(back), "{reply:?}");
+    let off = [("enabled", "false"), ("mode", "voice"), ("q", "speak")];
+    let place = "/console/tools/helper/shop__speak/switch";
+    let reply = visit.click("/console/tools?mode=voice&q=speak", place, &off).await;
+    let back = "/console/tools?agent=helper&mode=voice&q=speak&switched=shop__speak";
+    let row = format!("{back}#tool-shop__speak");
+    assert_eq!(reply.header("location"), Some(row.as_str()), "{reply:?}");
     let page = visit.get(back).await.body;
     assert!(page.contains("name=\"mode\" value=\"voice\""), "the switch keeps it: {page}");
 }
@@ -369,7 +395,7 @@ async fn a_timeline_says_what_has_expired_and_what_it_leaves_out() {
     let mut asked = store.confirmations(asked).await.unwrap().remove(0);
     asked.expires_at_ms = 1;
     (asked.id, asked.binding) = ("cnf-old".into(), Digest::of_json(&json!("old")));
-    store.ask(asked).await.unwrap();
+    store.ask(asked.into()).await.unwrap();
     let visit = world.signed_in(&world.admin).await;
     let place = format!("/console/sessions/{session}");
     let page = visit.get(&place).await.body;
@@ -468,7 +494,7 @@ async fn many_questions_are_pages_and_none_is_left_out() {
         newer.arguments = json!({"text": "x".repeat(15_000)});
         newer.binding = Digest::of_json(&json!(n));
         newer.asked_at_ms += 1;
-        store.ask(newer).await.unwrap();
+        store.ask(newer.into()).await.unwrap();
     }
     let visit = world.signed_in(&world.approver).await;
     let page = visit.get("/console/confirmations").await.body;
@@ -483,13 +509,76 @@ async fn many_questions_are_pages_and_none_is_left_out() {
 }
 
 #[tokio::test]
+async fn questions_that_are_void_hide_none_that_waits() {
+    let world = World::new().await;
+    world.called("pay", json!({"text": "the oldest"}), "k1").await;
+    let store = world.door.runtime.store();
+    let (tenant, limit) = ("ours".to_owned(), 1);
+    let asked = haft_core::port::ConfirmationFilter { tenant, limit, ..Default::default() };
+    let oldest = store.confirmations(asked).await.unwrap().remove(0);
+    for n in 0..130 {
+        let mut void = oldest.clone();
+        (void.id, void.preview) = (format!("void-{n}"), format!("void {n}?"));
+        void.binding = Digest::of_json(&json!(n));
+        void.asked_at_ms += 1;
+        void.expires_at_ms = void.asked_at_ms;
+        store.ask(void.into()).await.unwrap();
+    }
+    let visit = world.signed_in(&world.approver).await;
+    let page = visit.get("/console/confirmations").await.body;
+    assert!(page.contains("Approve shop__pay") && !page.contains("Nothing waits"), "{page}");
+    assert!(page.contains(">1<span class=\"unseen\"> waiting"), "{page}");
+    assert!(!page.contains("More that wait") && page.contains(">expired<"), "{page}");
+}
+
+#[tokio::test]
+async fn from_a_call_one_comes_to_its_effect_and_to_whoever_can_answer() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.operator).await;
+    let csrf = visit.csrf().await;
+    let call = [("csrf", csrf.as_str()), ("key", "k"), ("a.0", "tea"), ("do", "call")];
+    let lost = visit.post("/console/tools/helper/shop__lose", &call).await.body;
+    let (_, effect) = lost.split_once("/console/effects/").unwrap();
+    let effect = format!("/console/effects/{}", effect.split_once('"').unwrap().0);
+    assert!(lost.contains("/errors/unknown_outcome"), "{lost}");
+    let call_page = effect.replace("effects", "calls");
+    let of_call = visit.get(&call_page).await.body;
+    assert!(of_call.contains(&effect) && of_call.contains(">unknown<"), "{of_call}");
+    let page = visit.get(&effect).await.body;
+    assert!(page.contains("to settle is to say") && page.contains("nothing undoes it"), "{page}");
+    let echo = visit.post("/console/tools/helper/shop__echo", &call).await.body;
+    assert!(!echo.contains("/console/effects/"), "what only reads has none: {echo}");
+    let asked = visit.post("/console/tools/helper/shop__pay", &call).await.body;
+    assert!(asked.contains("whose key has the role") && !asked.contains("/console/confirmations"));
+    let admin = world.signed_in(&world.admin).await;
+    let csrf = admin.csrf().await;
+    let call = [("csrf", csrf.as_str()), ("key", "k2"), ("a.0", "milk"), ("do", "call")];
+    let asked = admin.post("/console/tools/helper/shop__pay", &call).await.body;
+    assert!(asked.contains("for somebody else than you"), "{asked}");
+}
+
+#[tokio::test]
+async fn what_a_page_does_not_take_is_said_on_a_page() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.operator).await;
+    let csrf = visit.csrf().await;
+    let posted = visit.post("/console/events", &[("csrf", &csrf)]).await;
+    let asset = visit.post("/console/assets/console.css", &[("csrf", &csrf)]).await;
+    for reply in [posted, visit.get("/console/sign-out").await, asset] {
+        assert_eq!(reply.status, 405, "{reply:?}");
+        assert!(reply.header("content-type").unwrap().starts_with("text/html"), "{reply:?}");
+        assert!(reply.body.contains("use its links and buttons"), "{reply:?}");
+        assert!(reply.header("content-security-policy").is_some(), "{reply:?}");
+    }
+}
+
+#[tokio::test]
 async fn every_page_says_that_no_work_is_taken_and_why() {
     let dir = tempfile::tempdir().unwrap();
     let options = Options { max_bytes: Some(600_000), ..Options::default() };
     let store = std::sync::Arc::new(Sqlite::open(dir.path().join("haft.db"), options).unwrap());
     let world = World::on(store.clone()).await;
     let visit = world.signed_in(&world.admin).await;
-    let csrf = visit.csrf().await;
     assert!(!visit.get("/console/tools").await.body.contains("Not ready"));
     let mut tries = 0;
     // Down to the last page: what is left of one takes a small entry still.
@@ -511,8 +600,8 @@ async fn every_page_says_that_no_work_is_taken_and_why() {
     }
     let ready = visit.get("/readyz").await;
     assert!(ready.status == 503 && ready.body.contains("has no room left"), "{ready:?}");
-    let turn = [("csrf", csrf.as_str()), ("enabled", "false")];
-    let refused = visit.post("/console/tools/helper/shop__echo/switch", &turn).await;
+    let place = "/console/tools/helper/shop__echo/switch";
+    let refused = visit.click("/console/tools", place, &[("enabled", "false")]).await;
     assert_eq!(refused.status, 503, "{refused:?}");
     assert!(refused.body.contains("the store cannot be written now"), "{refused:?}");
 }

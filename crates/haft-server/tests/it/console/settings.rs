@@ -3,16 +3,20 @@
 use serde_json::json;
 
 use super::cdp;
-use super::world::{HOSTILE, Visit, World, field};
+use super::world::{HOSTILE, Visit, World, field, later};
 use crate::connections::consent::Provider;
 use crate::own::service::Service;
 
-/// What a form that is good once carries.
+/// What a form that is good once carries, on a page that was there for a while.
 async fn word(visit: &Visit<'_>, path: &str) -> String {
-    match path {
-        "/console/keys" => field(&visit.get(path).await.body, "word"),
-        _ => String::new(),
-    }
+    let page = match path {
+        tool if tool.starts_with("/console/tools/") => "/console/tools?agent=helper",
+        page => page,
+    };
+    let page = visit.get(page).await.body;
+    later(2).await;
+    let word = page.contains("name=\"word\"").then(|| field(&page, "word"));
+    word.unwrap_or_default()
 }
 
 /// Fills a form in with what its page carries.
@@ -70,6 +74,9 @@ async fn a_page_with_a_key_that_is_loaded_again_makes_no_second_one() {
     let again = visit.post("/console/keys", &form).await.body;
     assert!(!again.contains("new-key") && again.contains("was sent already"), "{again}");
     assert_eq!(again.matches(">the-one-key<").count(), 1, "{again}");
+    let (_, id) = made.split_once("The key of <code class=\"id\">").unwrap();
+    let named = format!("The key <code class=\"id\">{}<", id.split_once('<').unwrap().0);
+    assert!(again.contains(&named), "{named}: {again}");
 }
 
 #[tokio::test]
@@ -145,6 +152,27 @@ async fn a_policy_is_checked_saved_versioned_and_removed() {
     assert_eq!(sent(&visit, place, &[("version", "0")]).await.0, 400);
 }
 
+#[tokio::test]
+async fn a_policy_of_any_name_is_opened_changed_and_removed() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.admin).await;
+    let place = "/console/policies/new";
+    // Browsers take away the line end that comes first in a field.
+    let cedar = "\n// nothing yet\npermit (principal, action, resource);";
+    let (status, page) =
+        sent(&visit, place, &[("version", "0"), ("do", "save"), ("cedar", cedar)]).await;
+    assert!(status == 200 && page.contains("Saved as version 1"), "{page}");
+    assert!(visit.get("/console/policies").await.body.contains(place));
+    let page = visit.get(place).await.body;
+    assert!(page.contains("value=\"remove\"") && page.contains(">\n\n// nothing yet"), "{page}");
+    assert_eq!(sent(&visit, place, &[("version", "1"), ("do", "remove")]).await.0, 303);
+    for name in [".", ".."] {
+        let page = visit.get(&format!("/console/new-policy?id={name}")).await;
+        assert!(page.status == 400 && page.body.contains("dots alone"), "{page:?}");
+    }
+    assert_eq!(visit.get("/console/new-policy?id=...").await.status, 200);
+}
+
 /// What a browser would send of the form of a page that was written in.
 fn again(page: &str, deny: &'static str) -> [(&'static str, String); 3] {
     [("version", field(page, "version")), ("do", "save".into()), ("deny", deny.into())]
@@ -196,15 +224,86 @@ async fn what_agents_ask_for_is_listed_and_granted() {
     assert!(page.contains("Enable shop__echo for helper"), "{page}");
     assert!(page.contains("make_coffee") && page.contains("there is no such tool here"), "{page}");
     let wish = [("agent", "helper"), ("tool", "shop__echo")];
-    let (_, page) = sent(&visit, "/console/suggestions", &wish).await;
+    let granted = visit.click("/console/suggestions", "/console/suggestions", &wish).await;
+    let place = granted.header("location").unwrap();
+    assert_eq!(place, "/console/suggestions?agent=helper&tool=shop__echo#granted");
+    let page = visit.get(place.trim_end_matches("#granted")).await.body;
     assert!(page.contains("is enabled for helper"), "{page}");
     let done = world.called("echo", json!({"text": "x"}), "k4").await;
     assert_eq!(done["ok"], true, "{done}");
     let denied = [("agent", "helper"), ("tool", "shop__secret")];
-    let (_, page) = sent(&visit, "/console/suggestions", &denied).await;
+    assert_eq!(sent(&visit, "/console/suggestions", &denied).await.0, 303);
+    let page = visit.get("/console/suggestions?agent=helper&tool=shop__secret").await.body;
     assert!(page.contains("still lacks something"), "{page}");
     let none = [("agent", "nobody"), ("tool", "shop__echo")];
     assert_eq!(sent(&visit, "/console/suggestions", &none).await.0, 404);
+}
+
+/// Which of the agent's tools have been turned off.
+async fn off(visit: &Visit<'_>) -> Vec<String> {
+    let page = visit.get("/console/tools?agent=helper").await.body;
+    let enable = page.split("aria-label=\"Enable ").skip(1);
+    enable.map(|rest| rest.split(' ').next().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_click_counts_on_the_page_that_it_was_aimed_at_and_once() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.admin).await;
+    let list = "/console/tools?agent=helper";
+    let switch = |tool: &str| format!("/console/tools/helper/shop__{tool}/switch");
+    let page = visit.get(list).await.body;
+    let (csrf, word) = (field(&page, "csrf"), field(&page, "word"));
+    let click = [("csrf", csrf.as_str()), ("word", &word), ("enabled", "false")];
+    let early = visit.post(&switch("echo"), &click).await;
+    assert!(early.status == 409 && early.body.contains("less than a second"), "{early:?}");
+    assert!(early.body.contains("That click changed nothing"), "{early:?}");
+    later(2).await;
+    let done = visit.post(&switch("echo"), &click).await;
+    let place = done.header("location").unwrap().to_owned();
+    assert_eq!(place, "/console/tools?agent=helper&switched=shop__echo#tool-shop__echo");
+    // The rest of a double click, on the page before and on the next one.
+    let page = visit.get(place.split('#').next().unwrap()).await.body;
+    assert!(page.contains("Turned off for helper.") && page.contains("id=\"tool-shop__echo\""));
+    let next = field(&page, "word");
+    for (word, why) in [(&word, "was used already"), (&next, "less than a second"), (&csrf, "used")]
+    {
+        let click = [("csrf", csrf.as_str()), ("word", word), ("enabled", "false")];
+        let missed = visit.post(&switch("book"), &click).await;
+        assert!(missed.status == 409 && missed.body.contains(why), "{missed:?}");
+        let take = visit.post("/console/tools/helper/shop__book/take", &click).await;
+        assert_eq!(take.status, 409, "{take:?}");
+    }
+    assert_eq!(off(&visit).await, ["shop__echo"]);
+    later(6 * 60).await;
+    let click = [("csrf", csrf.as_str()), ("word", &next), ("enabled", "false")];
+    let old = visit.post(&switch("book"), &click).await;
+    assert!(old.status == 409 && old.body.contains("older than five minutes"), "{old:?}");
+    assert_eq!(off(&visit).await, ["shop__echo"]);
+    let page = "/console/tools/helper/shop__echo";
+    assert_eq!(visit.click(page, &switch("echo"), &[("enabled", "true")]).await.status, 303);
+    assert_eq!(off(&visit).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_double_click_on_a_suggestion_grants_one() {
+    let world = World::new().await;
+    let visit = world.signed_in(&world.admin).await;
+    for tool in ["echo", "book"] {
+        let place = format!("/console/tools/helper/shop__{tool}/switch");
+        sent(&visit, &place, &[("enabled", "false")]).await;
+        world.called(tool, json!({"text": "x"}), tool).await;
+    }
+    let place = "/console/suggestions";
+    let granted = visit.click(place, place, &[("agent", "helper"), ("tool", "shop__book")]).await;
+    assert_eq!(granted.status, 303, "{granted:?}");
+    let page = visit.get(place).await.body;
+    let (csrf, word) = (field(&page, "csrf"), field(&page, "word"));
+    let second = [("csrf", csrf.as_str()), ("word", &word), ("agent", "helper")];
+    let second = [&second[..], &[("tool", "shop__echo")]].concat();
+    let missed = visit.post(place, &second).await;
+    assert!(missed.status == 409 && missed.body.contains("less than a second"), "{missed:?}");
+    assert_eq!(off(&visit).await, ["shop__echo"]);
 }
 
 #[tokio::test]
@@ -311,7 +410,12 @@ async fn a_connection_is_kept_granted_tested_and_removed_and_its_secret_is_on_no
     let (_, page) =
         sent(&visit, place, &[("do", "grant"), ("principals", "x"), ("tools", "*")]).await;
     assert!(page.contains("is nobody"), "{page}");
-    let (_, page) = sent(&visit, place, &[("do", "revoke"), ("principal", "user:mara")]).await;
+    let taken = [("do", "revoke"), ("principal", "user:mara")];
+    let csrf = visit.csrf().await;
+    let unaimed = [&[("csrf", csrf.as_str())], &taken[..]].concat();
+    let missed = visit.post(place, &unaimed).await.body;
+    assert!(missed.contains("changed nothing") && missed.contains("from user:mara"), "{missed}");
+    let (_, page) = sent(&visit, place, &taken).await;
     assert!(
         page.contains("Taken back") && !page.contains("Take work back from user:mara"),
         "{page}"

@@ -1,10 +1,8 @@
 //! Who comes in, who does not, and what a form must carry.
 
-use std::time::Duration;
-
 use tokio::io::AsyncReadExt as _;
 
-use super::world::{World, field};
+use super::world::{World, field, later};
 
 #[tokio::test]
 async fn a_key_signs_in_and_signing_out_ends_it() {
@@ -186,11 +184,6 @@ async fn approving_takes_a_page_that_was_read_and_a_key_that_was_shown_lately() 
     let id = asked["error"]["details"]["confirmation"]["id"].as_str().unwrap().to_owned();
     let place = format!("/console/confirmations/{id}");
     let visit = world.signed_in(&world.approver).await;
-    let later = async |seconds| {
-        tokio::time::pause();
-        tokio::time::advance(Duration::from_secs(seconds)).await;
-        tokio::time::resume();
-    };
     let page = visit.get("/console/confirmations").await.body;
     let (csrf, word) = (field(&page, "csrf"), field(&page, "word"));
     let fields = [("csrf", csrf.as_str()), ("word", &word), ("answer", "approve")];
@@ -216,7 +209,8 @@ async fn approving_takes_a_page_that_was_read_and_a_key_that_was_shown_lately() 
     let done = visit.post(&place, &fields).await;
     assert_eq!(done.header("location"), Some("/console/confirmations?done=approved"), "{done:?}");
     let again = visit.post(&place, &fields).await;
-    assert_eq!(again.status, 403, "once");
+    assert_eq!(again.status, 409, "once");
+    assert!(again.body.contains("answered already, by user:ben: approved"), "{again:?}");
 }
 
 #[tokio::test]

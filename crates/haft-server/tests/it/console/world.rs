@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use haft_core::contract::Contract;
 use haft_core::names::Namespace;
@@ -76,12 +77,15 @@ fn registry() -> Registry {
     };
     let undo = json!({"compensation": {"tool": "shop__cancel",
         "arguments": {"text": {"from": "/arguments/text"}}}});
+    let give_back = json!({"compensation": {"tool": "shop__cancel",
+        "arguments": {"text": {"from": "/result/said"}}}});
     let prompt = json!({"requiresConfirmation": true,
         "confirmation": {"prompt": "Pay for {text}?"}});
     let tools = vec![
         tool("book", "Books a table.", writes("compensatable", undo)),
         tool("cancel", "Cancels a booking.", writes("idempotent", json!({}))),
         tool("echo", HOSTILE, json!({})),
+        tool("hire", "Hires, and does not say what.", writes("compensatable", give_back)),
         tool("lose", "Sends something into the dark.", writes("irreversible", json!({}))),
         tool("pay", "Pays for something.", writes("irreversible", prompt)),
         tool("secret", "Nobody may use this.", json!({})),
@@ -111,7 +115,9 @@ impl Execute for Shop {
         self.0.fetch_add(1, Ordering::SeqCst);
         let said = job.arguments.get("text").cloned().unwrap_or_default();
         let ended = match job.tool.id.rsplit("__").next() {
-            Some("lose") => Ended::Lost(ToolError::new(ErrorKind::Timeout, "no answer came")),
+            Some("hire" | "lose") => {
+                Ended::Lost(ToolError::new(ErrorKind::Timeout, "no answer came"))
+            }
             Some("cancel") if said == "for good" => Ended::Failed(ToolError::new(
                 ErrorKind::Permanent,
                 "the host does not take it back",
@@ -222,6 +228,13 @@ impl World {
     }
 }
 
+/// Lets time go by.
+pub(crate) async fn later(seconds: u64) {
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(seconds)).await;
+    tokio::time::resume();
+}
+
 /// Two tenants that know nothing of each other.
 fn records() -> Records {
     let mut records = Records::of_one("ours", "helper");
@@ -264,6 +277,15 @@ impl Visit<'_> {
     /// What its forms carry.
     pub(crate) async fn csrf(&self) -> String {
         field(&self.get("/console/confirmations").await.body, "csrf")
+    }
+
+    /// Presses a button of a page that was there for a while.
+    pub(crate) async fn click(&self, page: &str, path: &str, fields: &[(&str, &str)]) -> Reply {
+        let page = self.get(page).await.body;
+        let (csrf, word) = (field(&page, "csrf"), field(&page, "word"));
+        later(2).await;
+        let all = [&[("csrf", csrf.as_str()), ("word", &word)], fields].concat();
+        self.post(path, &all).await
     }
 
     pub(crate) async fn get(&self, path: &str) -> Reply {

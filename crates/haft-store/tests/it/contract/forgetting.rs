@@ -4,7 +4,7 @@ use haft_core::Principal;
 use haft_core::ledger::{Claimed, State, Unspendable};
 use haft_core::port::{Resolve, StoreError, Undo};
 
-use crate::bed::{KEEP, START, claim, confirmation, contract, fresh, settled, spending, word};
+use crate::bed::{KEEP, START, ask, claim, confirmation, contract, fresh, settled, spending, word};
 
 contract! {
     a_body_is_gone_at_its_time_and_the_key_stays(bed) {
@@ -72,7 +72,7 @@ contract! {
     a_clock_that_goes_back_a_day_revives_nothing(bed) {
         let day = 86_400_000;
         let store = bed.open();
-        store.ask(confirmation("c", "b")).await.unwrap();
+        ask(&*store, confirmation("c", "b")).await.unwrap();
         store.decide("acme", "c", true, &Principal::user("ines")).await.unwrap();
         settled(&*store, claim("k"), State::Succeeded).await;
         bed.clock.advance(200_000);

@@ -3,11 +3,11 @@
 use haft_core::call::Principal;
 use haft_core::error::ErrorKind;
 use haft_core::ledger::State;
-use haft_core::port::{CallFilter, CallStats, Resolve, Slice, TrailFilter};
+use haft_core::port::{CallFilter, CallStats, Resolve, Slice, TrailFilter, tool_meant};
 use haft_core::record::{AuditEntry, Confirmation, InvocationRecord};
 use serde_json::json;
 
-use crate::bed::{START, call_record, claim, confirmation, contract, ending, fresh, kinds};
+use crate::bed::{START, ask, call_record, claim, confirmation, contract, ending, fresh, kinds};
 
 fn acme() -> CallFilter {
     CallFilter { tenant: "acme".into(), ..CallFilter::default() }
@@ -46,7 +46,7 @@ contract! {
         store.resolve("acme", "call of k", said).await.unwrap();
         bed.clock.advance(10);
         let asked = Confirmation { session: Some("s2".into()), ..confirmation("q", "b") };
-        store.ask(asked).await.unwrap();
+        ask(&*store, asked).await.unwrap();
         store.decide("acme", "q", true, &Principal::user("ines")).await.unwrap();
         store.note("acme", "note", json!({"tool": "core__find", "call": "c1"})).await.unwrap();
         store.note("acme", "note", json!("about nothing")).await.unwrap();
@@ -233,6 +233,34 @@ contract! {
         store.flush().await.unwrap();
         assert_eq!(store.tools("acme").await.unwrap(), ["core__get", "core__send"]);
         assert_eq!(store.tools("other").await.unwrap(), Vec::<String>::new());
+    }
+
+    a_tool_whose_call_was_cut_off_is_meant_by_its_name(bed) {
+        let store = bed.open();
+        let of = |key: &str, tool: &str| {
+            let mut claim = claim(key);
+            claim.effect.tool = tool.to_owned();
+            claim
+        };
+        for (key, tool) in [("a", "core__pay"), ("b", "core__pay"), ("c", "core__get")] {
+            fresh(&*store, of(key, tool)).await;
+        }
+        assert_eq!(store.caused_with("acme").await.unwrap(), ["core__get", "core__pay"]);
+        assert_eq!(store.caused_with("other").await.unwrap(), Vec::<String>::new());
+        store.record(call_record("d", "hub__get", 1).into());
+        store.record(call_record("e", "hub__send", 1).into());
+        store.flush().await.unwrap();
+        for (name, meant) in [
+            ("pay", Ok("core__pay")),
+            ("core__pay", Ok("core__pay")),
+            ("send", Ok("hub__send")),
+            ("hub__get", Ok("hub__get")),
+            ("get", Err(["core__get", "hub__get"])),
+            ("nothing", Ok("nothing")),
+        ] {
+            let meant = meant.map(str::to_owned).map_err(|all| all.map(str::to_owned).to_vec());
+            assert_eq!(tool_meant(&*store, "acme", name).await.unwrap(), meant, "{name}");
+        }
     }
 
     calls_are_listed_a_page_at_a_time(bed) {

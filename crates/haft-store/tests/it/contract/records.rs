@@ -10,8 +10,8 @@ use serde_json::json;
 
 use super::sessions::session;
 use crate::bed::{
-    Bed, KEEP, START, call_record, claim, confirmation, contract, ending, fresh, kinds, settle,
-    settled, spending,
+    Bed, KEEP, START, ask, call_record, claim, confirmation, contract, ending, fresh, kinds,
+    settle, settled, spending,
 };
 
 /// Forgets everything that may go, in as many steps as it takes.
@@ -159,7 +159,7 @@ contract! {
             expires_at_ms, ..confirmation(id, id)
         };
         for (id, expires_at_ms) in [("over", START + 10), ("open", START + 100_000), ("denied", START + 100_000)] {
-            store.ask(asked(id, expires_at_ms)).await.unwrap();
+            ask(&*store, asked(id, expires_at_ms)).await.unwrap();
         }
         store.decide("acme", "over", true, &ines).await.unwrap();
         store.decide("acme", "denied", false, &ines).await.unwrap();
@@ -178,7 +178,7 @@ contract! {
 
     who_approved_an_effect_stays_as_long_as_the_effect_does(bed) {
         let store = bed.open();
-        store.ask(confirmation("c", "b")).await.unwrap();
+        ask(&*store, confirmation("c", "b")).await.unwrap();
         store.decide("acme", "c", true, &Principal::user("ines")).await.unwrap();
         let ticket = fresh(&*store, spending("k", "c", "b")).await;
         settle(&*store, &ticket, State::Succeeded, None).await;

@@ -5,7 +5,7 @@ use haft_core::ledger::{Claimed, State, Unspendable};
 use haft_core::record::Confirmation;
 
 use crate::bed::{
-    Bed, LEASE, START, claim, confirmation, contract, fresh, settled, spending, word,
+    Bed, LEASE, START, ask, claim, confirmation, contract, fresh, settled, spending, word,
 };
 
 const MINUTE: i64 = 60_000;
@@ -87,13 +87,13 @@ contract! {
 
     a_clock_that_was_set_right_lets_no_approval_of_the_wrong_time_hold(bed) {
         let store = bed.open();
-        store.ask(confirmation("before", "b")).await.unwrap();
+        ask(&*store, confirmation("before", "b")).await.unwrap();
         bed.clock.set_wall(START + YEAR);
         pass(bed, &*store, 11).await;
         let asked_at_ms = store.now_ms();
         let expires_at_ms = asked_at_ms + 100_000;
         let late = Confirmation { asked_at_ms, expires_at_ms, ..confirmation("c", "c") };
-        store.ask(late).await.unwrap();
+        ask(&*store, late).await.unwrap();
         store.decide("acme", "c", true, &Principal::user("ines")).await.unwrap();
         bed.clock.set_wall(START + 11 * MINUTE);
         pass(bed, &*store, 11).await;
@@ -108,7 +108,7 @@ contract! {
 
     a_clock_that_stays_behind_revives_nothing(bed) {
         let store = bed.open();
-        store.ask(confirmation("c", "b")).await.unwrap();
+        ask(&*store, confirmation("c", "b")).await.unwrap();
         store.decide("acme", "c", true, &Principal::user("ines")).await.unwrap();
         bed.clock.advance(8 * DAY);
         pass(bed, &*store, 1).await;

@@ -1,8 +1,9 @@
 //! What nobody knows: how it comes about, what it stops, and how it ends.
 
+use haft_core::ErrorKind;
 use haft_core::contract::SideEffectPolicy as Class;
 use haft_core::ledger::{Claimed, Ending, Settled, State};
-use haft_core::port::{EffectFilter, Resolve, StoreError};
+use haft_core::port::{CallFilter, EffectFilter, Resolve, StoreError};
 use serde_json::json;
 
 use crate::bed::{
@@ -98,6 +99,23 @@ contract! {
         assert_eq!(kinds(&*store).await, ["begin", "settle", "resolve"]);
     }
 
+    what_it_answered_can_be_said_later_and_once(bed) {
+        let store = bed.open();
+        let with = |word: &str| Resolve { result: Some(json!(word)), ..said(true) };
+        settled(&*store, claim("k"), State::Unknown).await;
+        let bare = store.resolve("acme", "call of k", said(true)).await.unwrap();
+        bed.clock.advance(500);
+        let record = store.resolve("acme", "call of k", with("receipt")).await.unwrap();
+        assert_eq!((record.state, &record.result), (State::Happened, &Some(json!("receipt"))));
+        assert_eq!(record.ended_at_ms, bare.ended_at_ms);
+        for again in [with("another"), said(true), Resolve { happened: false, ..with("none") }] {
+            let refused = store.resolve("acme", "call of k", again).await;
+            assert!(matches!(refused, Err(StoreError::WrongState(_))), "{refused:?}");
+        }
+        assert_eq!(store.effect("acme", "call of k").await.unwrap(), record);
+        assert_eq!(kinds(&*store).await, ["begin", "settle", "resolve", "resolve"]);
+    }
+
     what_did_not_happen_may_be_tried_again(bed) {
         let store = bed.open();
         settled(&*store, claim("k"), State::Unknown).await;
@@ -146,7 +164,7 @@ contract! {
         drop(dead);
         assert_eq!(word(&store.claim(same_act("second")).await.unwrap()), "similar");
         assert_eq!(store.effect("acme", "call of first").await.unwrap().state, State::Unknown);
-        assert_eq!(kinds(&*store).await, ["begin", "unknown"]);
+        assert_eq!(kinds(&*store).await, ["begin", "unknown", "call"]);
     }
 
     the_same_act_may_run_beside_one_that_is_running_well(bed) {
@@ -157,7 +175,7 @@ contract! {
         assert_eq!(word(&store.claim(same_act("third")).await.unwrap()), "similar");
     }
 
-    what_a_dead_process_left_is_recovered_by_its_class(bed) {
+    what_a_dead_process_left_is_unknown_and_on_record(bed) {
         let (dead, store) = (bed.open(), bed.open());
         let classes =
             [Class::Pure, Class::Idempotent, Class::Compensatable, Class::Irreversible];
@@ -169,10 +187,17 @@ contract! {
         drop(dead);
         let lost = store.recover().await.unwrap();
         let calls: Vec<_> = lost.iter().map(|record| record.effect.call.as_str()).collect();
-        assert_eq!(calls, ["call of compensatable", "call of irreversible"]);
+        let all = ["call of pure", "call of idempotent", "call of compensatable", "call of irreversible"];
+        assert_eq!(calls, all);
         assert!(lost.iter().all(|record| record.state == State::Unknown));
         assert!(store.recover().await.unwrap().is_empty(), "once is enough");
-        assert_eq!(kinds(&*store).await[8..], ["unknown", "unknown"]);
+        assert_eq!(kinds(&*store).await[8..], ["unknown", "call"].repeat(4));
+        let filter = CallFilter { tenant: "acme".into(), ..CallFilter::default() };
+        let recorded = store.calls(filter).await.unwrap();
+        let mut recorded: Vec<_> = recorded.iter().map(|one| (&*one.call, one.error)).collect();
+        recorded.reverse();
+        assert_eq!(recorded, all.map(|call| (call, Some(ErrorKind::UnknownOutcome))));
+        // What does no harm twice may be begun again all the same.
         let again = store.claim(of_class("idempotent", Class::Idempotent)).await.unwrap();
         assert_eq!(word(&again), "fresh 2");
     }
@@ -187,8 +212,9 @@ contract! {
         }
         bed.clock.advance(1);
         let lost = owner.recover().await.unwrap();
-        assert_eq!(lost.len(), 1, "by its own process, too");
-        assert_eq!((lost[0].state, &*lost[0].effect.call), (State::Unknown, "call of own"));
+        let calls: Vec<_> = lost.iter().map(|one| (one.state, &*one.effect.call)).collect();
+        let unknown = |call| (State::Unknown, call);
+        assert_eq!(calls, [unknown("call of own"), unknown("call of again")], "by its own process, too");
         assert!(other.recover().await.unwrap().is_empty());
         assert_eq!(word(&other.claim(claim("own")).await.unwrap()), "unknown");
         let settled = owner.settle(&late, ending(State::Succeeded, None), None).await.unwrap();

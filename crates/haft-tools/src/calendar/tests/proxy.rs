@@ -11,6 +11,8 @@ use std::time::Duration;
 pub(super) enum Loss {
     /// The request arrives, and its answer does not.
     Answer,
+    /// The request arrives, and what stands between answers that there is something to see elsewhere.
+    Elsewhere,
     /// The request does not arrive.
     Request,
 }
@@ -52,9 +54,12 @@ fn pass(mut here: TcpStream, to: u16, method: &str, loss: Loss, times: usize, co
     there.write_all(&request).unwrap();
     let mut answer = Vec::new();
     there.read_to_end(&mut answer).unwrap();
-    if !spoil {
-        let _ = here.write_all(&answer);
-    }
+    let said = match (spoil, loss) {
+        (false, _) => &answer[..],
+        (true, Loss::Elsewhere) => b"HTTP/1.1 303 See Other\r\ncontent-length: 0\r\n\r\n",
+        (true, Loss::Answer | Loss::Request) => return,
+    };
+    let _ = here.write_all(said);
 }
 
 fn read_request(stream: &mut TcpStream) -> Vec<u8> {

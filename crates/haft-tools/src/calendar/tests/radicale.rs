@@ -241,6 +241,31 @@ async fn an_answer_that_is_lost_makes_no_second_event() {
     );
 }
 
+/// A redirect after a request that writes is often the answer of who has done it.
+#[tokio::test]
+async fn a_redirect_is_no_word_that_an_event_was_not_written_or_removed() {
+    let Some(server) = Radicale::start() else { return };
+    let once = line(server.port, "PUT", Loss::Elsewhere, 1);
+    let first = desk(&server, once.port);
+    let draft = first.draft(&[MARA], START, END).await;
+    assert_eq!(first.create(&draft).await.unwrap()["status"], "confirmed");
+    assert_eq!((once.spoilt.load(Ordering::SeqCst), server.events("all").len()), (1, 1));
+    let always = line(server.port, "PUT", Loss::Elsewhere, 99);
+    let second = desk(&server, always.port);
+    let draft = second.draft(&[JO], START, END).await;
+    let error = second.create(&draft).await.unwrap_err();
+    assert_eq!((error.kind, error.partial_side_effects), (ErrorKind::UnknownOutcome, true));
+    let found = second.ask("findEvent", json!({ "draftId": draft })).await.unwrap();
+    assert_eq!((&found["status"], server.events("all").len()), (&json!("confirmed"), 2));
+    let off = line(server.port, "DELETE", Loss::Elsewhere, 1);
+    let third = desk(&server, off.port);
+    let draft = third.draft(&[MARA], "2026-01-22T12:00:00Z", "2026-01-22T12:30:00Z").await;
+    let event = third.create(&draft).await.unwrap();
+    let gone = json!({ "eventId": event["eventId"], "reason": "rain" });
+    assert_eq!(third.ask("cancelEvent", gone).await.unwrap(), json!(null));
+    assert_eq!((off.spoilt.load(Ordering::SeqCst), server.events("all").len()), (1, 2));
+}
+
 #[tokio::test]
 async fn who_may_not_learns_what_to_set_up() {
     let Some(server) = Radicale::start() else { return };

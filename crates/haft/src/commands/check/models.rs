@@ -4,9 +4,15 @@ use super::Inspection;
 use crate::config::{Config, Model};
 
 impl Inspection<'_> {
-    /// Where the models are that agents talk to.
+    /// Which APIs the models speak that agents talk to, and where they are.
     pub(super) fn models(&mut self, config: &Config) {
         for (name, model, _) in self.every_model(config) {
+            let own = name == "`model" || model.provider != config.common_model().provider;
+            if let Err(why) = model.api()
+                && own
+            {
+                self.say("error", &format!("{name}.provider`: {why}"));
+            }
             // One that is not its own is said once, where it stands.
             let own = name == "`model" || model.url != config.common_model().url;
             if let Err(why) = model.place()

@@ -53,6 +53,8 @@ const MISTAKES: &[Mistake] = &[
     mistake("calendar", "organizer = \"nobody\"", "`calendar.organizer`"),
     mistake("definitions", "max_runtime_ms = 0", "`definitions.max_runtime_ms`"),
     mistake("model", "provider = \"openai\"\nname = \"m\"\nurl = \"no address\"", "`model.url`"),
+    mistake("models.default", "provider = \"gpt\"", "`models.default.provider`: `gpt` is not a"),
+    mistake("policy.user", "isAuthenticated = \"string\"", "user.isAuthenticated: it is a boolean"),
     mistake("model", "max_rounds = 0", "`model.max_rounds` must be at least 1"),
     mistake("model", "max_calls = \"many\"", "`max_calls` must be a whole number"),
     mistake(

@@ -19,7 +19,7 @@ const _: () = assert!(
 );
 
 /// How long a process has that was told to stop, and waits so long before it closes its door.
-pub(super) fn time(leave: Duration) -> Duration {
+pub(in crate::commands) fn time(leave: Duration) -> Duration {
     leave.saturating_add(WHOLE)
 }
 

@@ -4,7 +4,7 @@
 //! every thread of the server's runtime keeps neither the signal from being heard nor the process from
 //! ending when its time is up.
 
-use std::future::{Future, pending};
+use std::future::Future;
 use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -12,14 +12,14 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use tokio::runtime::Builder;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
 use super::ending;
 use crate::assembly::FEW_THREADS;
+use crate::signals::Signals;
 
 /// What the signals say.
-pub(super) struct Told {
+pub(in crate::commands) struct Told {
     time: Arc<OnceLock<Duration>>,
     first: oneshot::Receiver<()>,
     second: oneshot::Receiver<()>,
@@ -29,7 +29,7 @@ impl Told {
     /// From now on there may be something to finish first, for which there is so much time. Gives what ends
     /// when the process is told to stop, and what ends when it is told so again: then it does not wait for
     /// anything, and effects that are under way stay on record as started.
-    pub(super) fn serving(
+    pub(in crate::commands) fn serving(
         self,
         time: Duration,
     ) -> (impl Future<Output = ()>, impl Future<Output = ()>) {
@@ -48,7 +48,7 @@ impl Told {
 ///
 /// One listener hears all signals. With one for each, a second signal that comes before the second
 /// listener has noticed the first would be taken for the first.
-pub(super) fn listen() -> anyhow::Result<Told> {
+pub(in crate::commands) fn listen() -> anyhow::Result<Told> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let signals = {
         let _within = runtime.enter();
@@ -92,60 +92,9 @@ async fn heard(told: oneshot::Receiver<()>) {
     let _ = told.await;
 }
 
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-    hangup: Option<Signal>,
-}
-
-impl Signals {
-    fn listen() -> std::io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-            // The terminal was closed: what has begun is finished all the same. Whoever said `nohup` wants it
-            // to go on, and to listen would be to hear.
-            hangup: match ends_at_hangup() {
-                true => Some(signal(SignalKind::hangup())?),
-                false => None,
-            },
-        })
-    }
-
-    async fn next(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-            () = next(&mut self.hangup) => {}
-        }
-    }
-}
-
-async fn next(signal: &mut Option<Signal>) {
-    match signal {
-        Some(signal) => drop(signal.recv().await),
-        None => pending().await,
-    }
-}
-
-/// Whether the process was not started to outlive its terminal. Where the system does not say, what it
-/// does by itself is right for both, if less gentle.
-fn ends_at_hangup() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    ignored(&status).is_some_and(|mask| mask & HANGUP == 0)
-}
-
-/// SIGHUP is the first of signals.
-const HANGUP: u64 = 1;
-
-/// The signals that a process ignores, as the kernel writes them.
-fn ignored(status: &str) -> Option<u64> {
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
-    u64::from_str_radix(mask.trim(), 16).ok()
-}
-
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
     use std::io::{BufRead as _, BufReader, Write as _};
     use std::process::{Child, Command, Stdio};
     use std::sync::Barrier;
