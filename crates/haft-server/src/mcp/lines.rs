@@ -138,6 +138,7 @@ fn unfit(message: &Value) -> Option<String> {
         "resources/read" => "uri",
         // The newer era knows them no more, whatever they say: the SDK tells it so.
         "resources/subscribe" | "resources/unsubscribe" if part(META).is_none_or(is_older) => "uri",
+        "logging/setLevel" if !part(META).is_none_or(is_older) => return None,
         _ => return unlike(method, message),
     };
     if !part(name).is_some_and(Value::is_string) {
