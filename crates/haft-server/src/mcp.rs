@@ -16,6 +16,7 @@ mod http;
 mod ids;
 mod lines;
 mod listed;
+mod message;
 pub(crate) mod metadata;
 mod noted;
 mod prompts;

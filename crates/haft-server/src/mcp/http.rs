@@ -22,9 +22,10 @@ use super::call::{ArgumentsText, CameWith};
 use super::direct::{self, Direct};
 use super::handler::Handler;
 use super::ids::Taken;
+use super::message::Wrong;
 use super::noted::Asking;
 use super::sessions::{self, InUse};
-use super::{Seat, lines, metadata, refusal};
+use super::{Seat, message, metadata, refusal};
 use crate::body;
 use crate::door::Door;
 use crate::guard::Credential;
@@ -249,7 +250,7 @@ impl Endpoint {
         }
         let (mut parts, body) = request.into_parts();
         let bytes = body::json_bytes(&parts.headers, body, &self.door.limits).await?;
-        let (message, arguments) = match lines::message(&bytes, self.door.limits.body_bytes) {
+        let (message, arguments) = match message::read(&bytes, self.door.limits.body_bytes) {
             Ok(read) => read,
             Err(error) => {
                 heard.asking.refused(error.code());
@@ -352,7 +353,7 @@ fn is_answer(event: &[u8]) -> bool {
     data.any(|said| serde_json::from_str::<Outer>(said).is_ok_and(|outer| outer.method.is_none()))
 }
 
-fn refused(wrong: &lines::Wrong) -> Response {
+fn refused(wrong: &Wrong) -> Response {
     let kind = [(header::CONTENT_TYPE, "application/json")];
     (wrong.status(), kind, wrong.to_line()).into_response()
 }

@@ -8,6 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
+use crate::mcp::message::is_id;
+
 /// A line, without its end.
 #[derive(Debug, PartialEq)]
 pub(super) enum Line {
@@ -132,7 +134,7 @@ impl Skimmed {
     }
 
     fn id(self) -> Value {
-        self.id.filter(super::is_id).unwrap_or_default()
+        self.id.filter(is_id).unwrap_or_default()
     }
 }
 
