@@ -1,12 +1,15 @@
 //! Messages, read so that no two readers could take them differently.
 
+use std::collections::HashSet;
+
 use axum::http::StatusCode;
 use haft_adm::strict;
 use rmcp::ErrorData;
-use rmcp::model::{ClientRequest, ErrorCode, ProtocolVersion};
+use rmcp::model::{ClientRequest, ErrorCode, ProtocolVersion, SubscriptionFilter};
 use serde_json::{Map, Value, json};
 
 use super::coded::{code, coded};
+use super::handler::WATCHED;
 use crate::problem::Problem;
 
 const META: &str = "_meta";
@@ -153,8 +156,20 @@ fn unlike(method: &str, message: &Value) -> Option<String> {
         Ok(ClientRequest::CustomRequest(_)) | Err(_) => {
             Some(format!("`params` of `{method}` must have {wanted}"))
         }
+        Ok(ClientRequest::SubscriptionsListenRequest(asked)) => {
+            overfull(&asked.params.notifications)
+        }
         Ok(_) => None,
     }
+}
+
+/// What is wrong with so many addresses. All of what is accepted of them is looked up, acknowledged and
+/// told in one go, and the SDK takes repeated ones as they come.
+fn overfull(wanted: &SubscriptionFilter) -> Option<String> {
+    let uris = wanted.resource_subscriptions.as_ref()?;
+    let is_fit = uris.len() <= WATCHED && uris.iter().collect::<HashSet<_>>().len() == uris.len();
+    let why = "`params.notifications.resourceSubscriptions` must be";
+    (!is_fit).then(|| format!("{why} {WATCHED} addresses at most, each of them once"))
 }
 
 /// Whether a request with this `_meta` is of the older era, where no request names its version.
