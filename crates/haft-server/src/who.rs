@@ -184,7 +184,12 @@ impl Who {
     /// The caller of an agent's tools, where this key may be one.
     #[must_use]
     pub fn calls_as(&self, agent: &str) -> Option<Caller> {
-        self.may_call(agent).then(|| Caller {
+        self.may_call(agent).then(|| self.caller(agent))
+    }
+
+    /// The same whoever may call; of no agent in particular where it has no name.
+    pub(crate) fn caller(&self, agent: &str) -> Caller {
+        Caller {
             tenant: self.tenant.clone(),
             agent: agent.into(),
             actor: self.principal.clone(),
@@ -193,7 +198,7 @@ impl Who {
             via: self.via.clone(),
             era: Some(self.era),
             credential: self.credential.clone(),
-        })
+        }
     }
 }
 

@@ -39,7 +39,10 @@ pub(crate) fn run(at: &Place, options: &Undo, out: &mut Output) -> anyhow::Resul
             UndoneStatus::Undone | UndoneStatus::AlreadyUndone | UndoneStatus::NothingToUndo => {
                 true
             }
-            UndoneStatus::CannotBeUndone | UndoneStatus::Unknown | UndoneStatus::Stuck => false,
+            UndoneStatus::CannotBeUndone
+            | UndoneStatus::Unknown
+            | UndoneStatus::Stuck
+            | UndoneStatus::Denied => false,
         };
         let all = undone.iter().all(|one| settled(one.status));
         Ok(if all { Exit::Done } else { Exit::Findings })
