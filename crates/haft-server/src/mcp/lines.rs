@@ -8,6 +8,7 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -98,7 +99,24 @@ struct Pipe<R, W> {
     /// waits for a message when it has something else to do, and half a line would be written.
     telling: Option<JoinHandle<io::Result<()>>>,
     /// Ends when no more is to be read; none once it has.
-    stop: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    stop: Stop,
+}
+
+type Stop = Option<Pin<Box<dyn Future<Output = ()> + Send>>>;
+
+/// At the end a line that is being written is waited for so long.
+const LAST_LINE: Duration = Duration::from_secs(1);
+
+/// What was waited for; none where no more is to be read.
+async fn unless<T>(stop: &mut Stop, waits: impl Future<Output = T>) -> Option<T> {
+    tokio::select! {
+        biased;
+        () = stop.as_mut()? => {
+            *stop = None;
+            None
+        }
+        value = waits => Some(value),
+    }
 }
 
 impl<R, W> Pipe<R, W>
@@ -109,15 +127,7 @@ where
     /// The next line with something in it; none at the end.
     async fn line(&mut self) -> Option<Line> {
         loop {
-            let line = tokio::select! {
-                biased;
-                () = self.stop.as_mut()? => {
-                    self.stop = None;
-                    return None;
-                }
-                line = self.from.next() => line.ok()??,
-            };
-            match line {
+            match unless(&mut self.stop, self.from.next()).await?.ok()?? {
                 Line::Whole(line) if line.iter().all(u8::is_ascii_whitespace) => {}
                 line @ (Line::Whole(_) | Line::TooLong(_)) => return Some(line),
             }
@@ -227,7 +237,7 @@ where
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             if let Some(telling) = &mut self.telling {
-                let told = telling.await;
+                let told = unless(&mut self.stop, telling).await?;
                 self.telling = None;
                 told.ok()?.ok()?;
             }
@@ -248,6 +258,10 @@ where
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        self.to.lock().await.flush().await
+        // Whoever writes flushes, and a client that takes nothing holds up nobody's end.
+        match tokio::time::timeout(LAST_LINE, self.to.lock()).await {
+            Ok(mut to) => to.flush().await,
+            Err(_) => Ok(()),
+        }
     }
 }
