@@ -32,7 +32,7 @@ pub(crate) struct Filter {
     /// `compensating`, `compensated` or `stuck`.
     #[param(value_type = Option<String>)]
     pub(crate) state: Option<Stands>,
-    /// Of this tool, by id or by a short name that only one of those called has.
+    /// Of this tool, by id or by a short name that only one of those on record has.
     pub(crate) tool: Option<String>,
     /// Of this session.
     pub(crate) session: Option<String>,
